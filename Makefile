@@ -1,0 +1,61 @@
+# make demo | test | lint | bench | docs: each target makes the virtual environment it needs.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check -q
+JOBS ?= 2
+export CMAKE_BUILD_PARALLEL_LEVEL ?= $(JOBS)
+
+SOURCES := $(shell find src cpp bindings -type f -not -name '*.so' -not -path '*__pycache__*' 2>/dev/null)
+
+.PHONY: demo test test-slow test-kernels lint bench docs develop stubs clean
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) install -c constraints.txt "scikit-build-core>=0.10" "nanobind>=2.4" ninja cmake
+
+$(VENV)/.base: $(BIN)/python pyproject.toml CMakeLists.txt constraints.txt $(SOURCES)
+	$(PIP) install -c constraints.txt --no-build-isolation .
+	touch $@
+
+$(VENV)/.tools: $(VENV)/.base
+	$(PIP) install -c constraints.txt --no-build-isolation ".[plots,test,lint]"
+	touch $@
+
+demo: $(VENV)/.base
+	$(BIN)/assay demo --out demo-report
+
+test: lint test-kernels
+	$(BIN)/python -m pytest -n $(JOBS) -m "not slow" tests
+
+test-slow: $(VENV)/.tools
+	$(BIN)/python -m pytest -m slow tests
+
+# The C++ tests, once under the address and undefined-behaviour sanitizers.
+test-kernels: $(VENV)/.tools
+	$(BIN)/cmake -S . -B build/sanitize -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja) -DASSAY_EXTENSION=OFF -DASSAY_TESTS=ON -DASSAY_SANITIZE=ON > /dev/null
+	$(BIN)/cmake --build build/sanitize
+	build/sanitize/assay_cpp_tests
+
+lint: $(VENV)/.tools
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(VENV)/.tools
+	$(PIP) install -c constraints.txt --no-build-isolation ".[bench]"
+	$(BIN)/python -m benchmarks.versus
+
+docs: $(VENV)/.tools
+	$(BIN)/python docs/build.py
+
+# For development: the extension beside the sources; then run with PYTHONPATH=src.
+develop: $(BIN)/python
+	$(BIN)/cmake -S . -B build/dev -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja) -DPython_EXECUTABLE=$(abspath $(BIN)/python) -DASSAY_INPLACE=ON -DASSAY_TESTS=ON > /dev/null
+	$(BIN)/cmake --build build/dev
+
+stubs: develop
+	PYTHONPATH=src $(BIN)/python -m nanobind.stubgen -m assay._kernels -o src/assay/_kernels.pyi
+
+clean:
+	rm -rf build demo-report $(VENV)

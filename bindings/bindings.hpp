@@ -1,0 +1,94 @@
+// What every binding needs: array types, view makers, and the guard around a kernel call.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <stdexcept>
+#include <string>
+
+#include "assay/common/interrupt.hpp"
+#include "assay/common/views.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace assay::bindings {
+
+// C-ordered arrays; nanobind refuses other dtypes and layouts (`noconvert` is set where copies would be costly).
+template <class T>
+using Array1 = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using Array2 = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+// Arrays that own their memory, to be returned to NumPy.
+template <class T>
+using Result1 = nb::ndarray<nb::numpy, T, nb::ndim<1>>;
+template <class T>
+using Result2 = nb::ndarray<nb::numpy, T, nb::ndim<2>>;
+
+template <class T>
+Vector<T> view(const Array1<T>& a) {
+    return {a.data(), static_cast<index_t>(a.shape(0)), 1};
+}
+template <class T>
+Matrix<T> view(const Array2<T>& a) {
+    return {a.data(), static_cast<index_t>(a.shape(0)), static_cast<index_t>(a.shape(1)),
+            static_cast<index_t>(a.shape(1)), 1};
+}
+// Moves a std::vector into a NumPy array without a copy.
+template <class T>
+Result1<T> own(std::vector<T>&& values) {
+    auto* held = new std::vector<T>(std::move(values));
+    nb::capsule owner(held, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+    return Result1<T>(held->data(), {held->size()}, owner);
+}
+template <class T>
+Result2<T> own(std::vector<T>&& values, std::size_t rows, std::size_t cols) {
+    auto* held = new std::vector<T>(std::move(values));
+    nb::capsule owner(held, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+    return Result2<T>(held->data(), {rows, cols}, owner);
+}
+
+inline void require(bool holds, const char* kernel, const char* rule) {
+    if (!holds) throw std::invalid_argument(std::string(kernel) + ": " + rule);
+}
+
+// The signal was seen on the thread that probed; another kernel that stopped with it raises its own.
+[[noreturn]] inline void raise_interrupt() {
+    if (!PyErr_Occurred()) PyErr_SetNone(PyExc_KeyboardInterrupt);
+    throw nb::python_error();
+}
+
+// Runs a kernel with the interpreter lock released; a pending Ctrl-C becomes KeyboardInterrupt when it returns.
+template <class Kernel>
+auto without_gil(Kernel&& kernel) {
+    bool stopped = false;
+    struct Guard {
+        Guard() { begin_interruptible(); }
+        ~Guard() { end_interruptible(); }
+    };
+    if constexpr (std::is_void_v<decltype(kernel())>) {
+        {
+            nb::gil_scoped_release released;
+            Guard guard;
+            kernel();
+            stopped = interrupted();
+        }
+        if (stopped) raise_interrupt();
+    } else {
+        auto result = [&] {
+            nb::gil_scoped_release released;
+            Guard guard;
+            auto value = kernel();
+            stopped = interrupted();
+            return value;
+        }();
+        if (stopped) raise_interrupt();
+        return result;
+    }
+}
+
+}  // namespace assay::bindings

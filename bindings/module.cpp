@@ -1,0 +1,21 @@
+// The extension module: one register function per family, nothing else.
+#include "bindings.hpp"
+
+namespace assay::bindings {
+void bind_common(nb::module_& m);
+void bind_tables(nb::module_& m);
+void bind_statistics(nb::module_& m);
+void bind_neighbours(nb::module_& m);
+void bind_trees(nb::module_& m);
+void bind_linear(nb::module_& m);
+}  // namespace assay::bindings
+
+NB_MODULE(_kernels, m) {
+    m.doc() = "Assay's compiled kernels. Private: use the classes and functions of the package.";
+    assay::bindings::bind_common(m);
+    assay::bindings::bind_tables(m);
+    assay::bindings::bind_statistics(m);
+    assay::bindings::bind_neighbours(m);
+    assay::bindings::bind_trees(m);
+    assay::bindings::bind_linear(m);
+}

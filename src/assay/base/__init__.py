@@ -1,0 +1,64 @@
+"""The protocol below every method: estimators, parameters, errors, randomness, trace, cost.
+
+Names arrive lazily, so that errors and the catalogue can be used without loading NumPy or scikit-learn.
+"""
+
+from typing import TYPE_CHECKING
+
+from .._lazy import lazy
+
+if TYPE_CHECKING:
+    from . import config as config
+    from .cost import Cost as Cost
+    from .cost import check_cost as check_cost
+    from .errors import AssayError as AssayError
+    from .errors import AssayWarning as AssayWarning
+    from .errors import CostError as CostError
+    from .errors import DataError as DataError
+    from .errors import DesignError as DesignError
+    from .errors import ParameterError as ParameterError
+    from .errors import UsageError as UsageError
+    from .errors import plain as plain
+    from .errors import sentence as sentence
+    from .estimator import Classifier as Classifier
+    from .estimator import Estimator as Estimator
+    from .estimator import Fold as Fold
+    from .estimator import Regressor as Regressor
+    from .estimator import check_weights as check_weights
+    from .estimator import take_rows as take_rows
+    from .parameters import AnyOf as AnyOf
+    from .parameters import ArrayLike as ArrayLike
+    from .parameters import Boolean as Boolean
+    from .parameters import Choice as Choice
+    from .parameters import Function as Function
+    from .parameters import Instance as Instance
+    from .parameters import Integer as Integer
+    from .parameters import Kind as Kind
+    from .parameters import Mapping as Mapping
+    from .parameters import Nothing as Nothing
+    from .parameters import Parameter as Parameter
+    from .parameters import Real as Real
+    from .parameters import Seed as Seed
+    from .parameters import categorical_features_param as categorical_features_param
+    from .parameters import n_jobs_param as n_jobs_param
+    from .parameters import param as param
+    from .parameters import random_state_param as random_state_param
+    from .parameters import trace_param as trace_param
+    from .randomness import Stream as Stream
+    from .threads import thread_count as thread_count
+    from .trace import Trace as Trace
+
+__getattr__, __dir__ = lazy(
+    __name__,
+    {
+        "config": "",
+        "cost": "Cost check_cost",
+        "errors": "AssayError AssayWarning CostError DataError DesignError ParameterError UsageError plain sentence",
+        "estimator": "Classifier Estimator Fold Regressor check_weights take_rows",
+        "parameters": "AnyOf ArrayLike Boolean Choice Function Instance Integer Kind Mapping Nothing Parameter Real "
+        "Seed categorical_features_param n_jobs_param param random_state_param trace_param",
+        "randomness": "Stream",
+        "threads": "thread_count",
+        "trace": "Trace",
+    },
+)

@@ -1,0 +1,75 @@
+"""Settings of the process: the limits above which a fit is refused before it starts.
+
+>>> import assay
+>>> with assay.config.use(max_seconds=60):
+...     assay.config.get().max_seconds
+60.0
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+
+from .errors import ParameterError
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Limits on one fit. `max_bytes` None means 80 % of the memory that is free when the fit starts."""
+
+    max_seconds: float = 4 * 3600.0
+    max_bytes: float | None = None
+
+
+_DEFAULTS = Settings()
+_settings: ContextVar[Settings] = ContextVar("assay_settings")
+
+
+def get() -> Settings:
+    """The settings in force."""
+    return _settings.get(_DEFAULTS)
+
+
+def set(*, max_seconds: float | None = None, max_bytes: float | None = None) -> Settings:
+    """Change the settings of this context; returns the new ones."""
+    changes: dict[str, float] = {}
+    for name, value in (("max_seconds", max_seconds), ("max_bytes", max_bytes)):
+        if value is not None:
+            if not value > 0:
+                raise ParameterError("assay.config", f"setting '{name}'", "must be a number > 0", f"got {value!r}")
+            changes[name] = float(value)
+    settings = replace(get(), **changes)
+    _settings.set(settings)
+    return settings
+
+
+@contextlib.contextmanager
+def use(*, max_seconds: float | None = None, max_bytes: float | None = None) -> Iterator[Settings]:
+    """Settings for the length of a `with` block."""
+    before = get()
+    try:
+        yield set(max_seconds=max_seconds, max_bytes=max_bytes)
+    finally:
+        _settings.set(before)
+
+
+def memory_limit() -> float:
+    """The bytes a fit may take."""
+    limit = get().max_bytes
+    if limit is not None:
+        return limit
+    try:
+        with open("/proc/meminfo") as meminfo:
+            for line in meminfo:
+                if line.startswith("MemAvailable:"):
+                    return 0.8 * 1024 * int(line.split()[1])
+    except OSError:
+        pass
+    try:
+        return 0.5 * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (ValueError, OSError):
+        return float("inf")

@@ -1,0 +1,279 @@
+"""The estimator base: scikit-learn's protocol, declared parameters, cost, trace and fold sharing.
+
+A learner is a class that declares its parameters with `param`, and whose `fit` starts with one of the `_begin`
+methods below, which validate parameters, data, weights and cost in that order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, dataclass_transform
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
+from sklearn.utils import Tags
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+
+from .cost import Cost, check_cost
+from .errors import DataError
+from .parameters import Parameter, build_init, collect, document
+from .randomness import Stream
+from .trace import Trace
+
+Fold = tuple[np.ndarray, np.ndarray]
+
+
+def take_rows(X: Any, rows: np.ndarray) -> Any:
+    """Rows of an array, sparse matrix or frame, in the given order.
+
+    >>> take_rows(np.arange(6).reshape(3, 2), np.array([2, 0]))
+    array([[4, 5],
+           [0, 1]])
+    """
+    if isinstance(X, np.ndarray) or issparse(X):
+        return X[rows]
+    if hasattr(X, "iloc"):
+        return X.iloc[rows]
+    if hasattr(X, "__getitem__") and hasattr(X, "columns"):
+        return X[np.asarray(rows)]
+    return [X[i] for i in rows]
+
+
+def check_weights(who: str, sample_weight: Any, n_rows: int) -> np.ndarray | None:
+    """Sample weights as float64, or None: one per row, finite, not negative, not all zero.
+
+    >>> check_weights("fit", [1, 2], 2)
+    array([1., 2.])
+    """
+    if sample_weight is None:
+        return None
+    weights = np.asarray(sample_weight, dtype=np.float64)
+    if weights.ndim == 0:
+        weights = np.full(n_rows, float(weights))
+    if weights.ndim != 1:
+        raise DataError(who, "sample_weight", "must be 1D array or scalar", f"got shape {weights.shape}")
+    if weights.shape[0] != n_rows:
+        raise DataError(
+            who, "sample_weight", f"must have one value for each of {n_rows} rows", f"got {weights.shape[0]}"
+        )
+    if not np.isfinite(weights).all():
+        raise DataError(who, "sample_weight", "must be finite", "got NaN or infinity")
+    if (weights < 0).any():
+        row = int(np.flatnonzero(weights < 0)[0])
+        raise DataError(
+            who,
+            "sample_weight",
+            "must not be negative",
+            f"got {weights[row]:g} at row {row}",
+            "use weights >= 0",
+        )
+    if not weights.any():
+        raise DataError(who, "sample_weight", "must not be zero for every row", way_out="give some row a weight > 0")
+    return weights
+
+
+@dataclass_transform(kw_only_default=True)
+class Estimator(BaseEstimator):
+    """Base of every method: parameters come from declarations, the constructor only stores them."""
+
+    __parameters__: dict[str, Parameter] = {}
+    _way_out = "take a sample of the rows"
+    _allow_nan = False
+    _allow_sparse = False
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        parameters = collect(cls)
+        cls.__parameters__ = parameters
+        cls.__init__ = build_init(cls, parameters)  # type: ignore[method-assign]
+        document(cls, parameters)
+
+    # -- parameters, cost, randomness, trace ---------------------------------------------------------------
+    def _check_parameters(self) -> None:
+        for name, declared in self.__parameters__.items():
+            declared.check(type(self).__name__, getattr(self, name))
+
+    def estimate_cost(self, n_rows: int, n_features: int, n_outputs: int = 1) -> Cost:
+        """Seconds and bytes of `fit` on a table of this size (an order of magnitude, on one core)."""
+        cells = float(n_rows) * n_features
+        return Cost(seconds=2e-9 * cells * n_outputs, bytes=16.0 * cells)
+
+    def _check_cost(self, n_rows: int, n_features: int, n_outputs: int = 1) -> None:
+        cost = self.estimate_cost(n_rows, n_features, n_outputs)
+        check_cost(type(self).__name__, cost, self._way_out)
+
+    def _stream(self) -> Stream:
+        return Stream.of(getattr(self, "random_state", None))
+
+    def _new_trace(self) -> Trace:
+        return Trace(on=bool(getattr(self, "trace", False)))
+
+    def _keep_trace(self, trace: Trace) -> None:
+        if trace.on:
+            self.trace_ = trace.records
+        elif hasattr(self, "trace_"):
+            del self.trace_
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self._allow_nan
+        tags.input_tags.sparse = self._allow_sparse
+        return tags
+
+    def view(self) -> dict[str, Any] | None:
+        """What the fitted model looks like, as plain data ready to draw; None if there is nothing to show.
+
+        `kind` is "tree", "rules", "coefficients" or "shares"; the report has one drawing per kind.
+        """
+        return None
+
+    # -- data ------------------------------------------------------------------------------------------------
+    def _read(self, X: Any, *, reset: bool) -> np.ndarray:
+        """X as a C-ordered float64 matrix; remembers or checks the number and names of columns."""
+        return validate_data(
+            self,
+            X,
+            reset=reset,
+            dtype=np.float64,
+            order="C",
+            accept_sparse=self._allow_sparse,
+            ensure_all_finite="allow-nan" if self._allow_nan else True,
+        )
+
+    def _begin_rows(
+        self, X: Any, target: np.ndarray, sample_weight: Any
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+        """Read X, check that lengths agree, check cost and weights, and leave out rows of weight zero."""
+        rows = self._read(X, reset=True)
+        who = type(self).__name__
+        if rows.shape[0] != target.shape[0]:
+            raise DataError(
+                who,
+                "X and y",
+                "must have the same number of rows",
+                f"Found input variables with inconsistent numbers of samples: [{rows.shape[0]}, {target.shape[0]}]",
+            )
+        weights = check_weights(who, sample_weight, rows.shape[0])
+        self._check_cost(rows.shape[0], rows.shape[1], 1 if target.ndim == 1 else target.shape[1])
+        if weights is not None and not weights.all():
+            kept = weights > 0
+            rows, target, weights = rows[kept], target[kept], weights[kept]
+        return rows, target, weights
+
+    # -- fold sharing ------------------------------------------------------------------------------------------
+    def fit_folds(self, X: Any, y: Any, folds: Iterable[Fold], sample_weight: Any = None) -> Iterator[Any]:
+        """Yield one fitted clone per fold, equal to separate fits on each training part.
+
+        `folds` are pairs (training rows, test rows). The model of a fold depends on that fold alone, not on
+        which other folds are asked for, so an interrupted run resumes with the same numbers. Learners that can
+        share work across folds override this and do the common work once.
+        """
+        weights = None if sample_weight is None else np.asarray(sample_weight)
+        target = np.asarray(y)
+        for train, _ in folds:
+            part = None if weights is None else weights[train]
+            extra = {} if part is None else {"sample_weight": part}
+            yield clone(self).fit(take_rows(X, train), target[train], **extra)
+
+
+class Classifier(ClassifierMixin, Estimator):
+    """Base of classifiers: any labels, two or more classes, `predict` from `predict_proba`."""
+
+    def _encode_target(self, y: Any) -> np.ndarray:
+        """Labels as codes 0..K-1 (int32); sets `classes_`."""
+        if y is None:
+            raise ValueError(
+                f"{type(self).__name__}: requires y to be passed, but the target y is None; give one label per row."
+            )
+        labels = column_or_1d(y, warn=True)
+        check_classification_targets(labels)
+        if labels.dtype.kind == "O":
+            labels = self._labels_from_objects(labels)
+        elif labels.dtype.kind == "f" and not np.isfinite(labels).all():
+            raise DataError(
+                type(self).__name__,
+                "y",
+                "must not hold missing or infinite labels (Input y contains NaN or infinity)",
+                way_out="drop those rows first",
+            )
+        self.classes_, codes = np.unique(labels, return_inverse=True)
+        return codes.astype(np.int32)
+
+    def _labels_from_objects(self, labels: np.ndarray) -> np.ndarray:
+        missing = np.array([v is None or v != v for v in labels], dtype=bool)
+        if missing.any():
+            raise DataError(
+                type(self).__name__,
+                "y",
+                f"holds {int(missing.sum())} missing labels (Input y contains NaN)",
+                f"first at row {int(np.flatnonzero(missing)[0])}",
+                "drop those rows first",
+            )
+        if all(isinstance(v, str) for v in labels):
+            return labels.astype(str)
+        if all(isinstance(v, (bool, np.bool_)) for v in labels):
+            return labels.astype(bool)
+        return labels
+
+    def _begin(self, X: Any, y: Any, sample_weight: Any = None) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+        """Validated (X, class codes, weights or None) for a fit; classes without weight are left out."""
+        self._check_parameters()
+        codes = self._encode_target(y)
+        rows, codes, weights = self._begin_rows(X, codes, sample_weight)
+        present = np.bincount(codes, minlength=self.classes_.shape[0]) > 0
+        if not present.all():
+            self.classes_ = self.classes_[present]
+            codes = (np.cumsum(present) - 1).astype(np.int32)[codes]
+        return rows, codes, weights
+
+    def _require_classes(self, least: int = 2) -> None:
+        if self.classes_.shape[0] < least:
+            raise DataError(
+                type(self).__name__,
+                "y",
+                f"must hold at least {least} classes",
+                f"got {self.classes_.shape[0]} class",
+                "check the target column",
+            )
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        raise NotImplementedError  # pragma: no cover
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The most probable class of each row; the first in `classes_` wins a tie."""
+        check_is_fitted(self)
+        return self.classes_[np.argmax(self.predict_proba(X), axis=1)]
+
+
+class Regressor(RegressorMixin, Estimator):
+    """Base of regressors."""
+
+    _multi_output = False
+
+    def _begin(self, X: Any, y: Any, sample_weight: Any = None) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+        """Validated (X, float64 target, weights or None) for a fit."""
+        self._check_parameters()
+        who = type(self).__name__
+        if y is None:
+            raise ValueError(f"{who}: requires y to be passed, but the target y is None; give one number per row.")
+        target = y if self._multi_output and np.ndim(y) == 2 else column_or_1d(y, warn=True)
+        try:
+            target = np.ascontiguousarray(target, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise DataError(who, "y", "must be numeric for regression", str(error)) from None
+        if not np.isfinite(target).all():
+            raise DataError(
+                who,
+                "y",
+                "must be finite (Input y contains NaN or infinity)",
+                f"first at row {int(np.flatnonzero(~np.isfinite(target.reshape(target.shape[0], -1)).all(1))[0])}",
+                "drop those rows first",
+            )
+        return self._begin_rows(X, target, sample_weight)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = self._multi_output
+        return tags

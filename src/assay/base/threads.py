@@ -1,0 +1,27 @@
+"""How many threads a kernel may use.
+
+The kernels run on OpenMP, so `OMP_NUM_THREADS`, joblib's limits and `threadpoolctl.threadpool_limits` hold.
+"""
+
+from __future__ import annotations
+
+import os
+
+from .. import _kernels
+from .errors import ParameterError
+
+
+def thread_count(n_jobs: int | None) -> int:
+    """Threads for `n_jobs`: None is the OpenMP limit, negative counts back from all cores as in joblib.
+
+    >>> thread_count(1)
+    1
+    """
+    limit = _kernels.max_threads()
+    if n_jobs is None:
+        return limit
+    if n_jobs == 0:
+        raise ParameterError("thread_count", "parameter 'n_jobs'", "must not be 0", way_out="use 1 or -1")
+    if n_jobs < 0:
+        n_jobs = max(1, (os.cpu_count() or 1) + 1 + n_jobs)
+    return min(int(n_jobs), limit)

@@ -1,0 +1,81 @@
+"""The catalogue: one entry per method, searchable without importing any learner.
+
+>>> from assay import catalogue
+>>> catalogue.get("zero-r").task
+'classify'
+>>> [entry.id for entry in catalogue.search(task="classify", native=["sparse"])][:1]
+['zero-r']
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+from ..base.errors import UsageError, plain
+from .entries import FAMILIES
+from .entry import INPUTS, TASKS, Entry
+
+__all__ = ["Entry", "INPUTS", "TASKS", "entries", "get", "of_class", "search"]
+
+_BY_ID: dict[str, Entry] = {entry.id: entry for family in FAMILIES for entry in family.ENTRIES}
+
+
+def entries() -> list[Entry]:
+    """Every entry, in catalogue order."""
+    return list(_BY_ID.values())
+
+
+def get(method: str) -> Entry:
+    """The entry with this id.
+
+    >>> get("zero-r").title
+    'ZeroR'
+    """
+    if method in _BY_ID:
+        return _BY_ID[method]
+    near = difflib.get_close_matches(str(method), _BY_ID, n=3, cutoff=0.4)
+    hint = f"did you mean {' or '.join(near)}?" if near else "`assay methods` lists them all"
+    raise UsageError("catalogue", f"method '{plain(method)}'", "is not in the catalogue", way_out=hint)
+
+
+def of_class(cls: type) -> Entry | None:
+    """The entry of a class, or None if it is not in the catalogue."""
+    for entry in _BY_ID.values():
+        module, _, name = entry.class_path.rpartition(".")
+        if cls.__name__ == name and cls.__module__.startswith(module):
+            return entry
+    return None
+
+
+def search(
+    text: str = "",
+    *,
+    task: str | None = None,
+    native: Iterable[str] = (),
+    weights: bool | None = None,
+    probabilities: bool | None = None,
+    shares_folds: bool | None = None,
+) -> list[Entry]:
+    """The entries that match every given condition; `text` looks in id, title and summary.
+
+    >>> [entry.id for entry in search("most frequent class")]
+    ['zero-r']
+    """
+    wanted = set(native)
+    if task is not None and task not in TASKS:
+        raise UsageError("catalogue", f"task '{plain(task)}'", f"must be one of {', '.join(TASKS)}")
+    unknown = wanted - set(INPUTS)
+    if unknown:
+        raise UsageError("catalogue", f"input '{plain(min(unknown))}'", f"must be one of {', '.join(INPUTS)}")
+    needle = text.lower()
+    return [
+        entry
+        for entry in _BY_ID.values()
+        if (task is None or entry.task == task)
+        and wanted <= set(entry.native)
+        and (weights is None or entry.weights == weights)
+        and (probabilities is None or entry.probabilities == probabilities)
+        and (shares_folds is None or entry.shares_folds == shares_folds)
+        and needle in f"{entry.id} {entry.title} {entry.summary}".lower()
+    ]

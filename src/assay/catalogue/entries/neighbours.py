@@ -1,0 +1,7 @@
+"""Catalogue entries of the neighbours family."""
+
+from __future__ import annotations
+
+from ..entry import Entry
+
+ENTRIES: tuple[Entry, ...] = ()

@@ -1,0 +1,56 @@
+"""The catalogue entry: everything that is claimed about a method, without importing it."""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import asdict, dataclass
+from typing import Any
+
+TASKS = ("classify", "regress", "cluster", "transform", "density", "sequence", "rank", "rules", "control")
+INPUTS = ("numeric", "nominal", "ordinal", "missing", "sparse", "image", "graph", "sequence")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One method. Every claim here is proved by `tests/conformance`.
+
+    `native` lists the inputs the method takes as they are; `cost` states how time and memory grow with n rows and
+    d columns; `simplicity` orders methods for "the simplest model that is not worse" (1 is simplest).
+    """
+
+    id: str
+    title: str
+    class_path: str
+    task: str
+    native: tuple[str, ...]
+    weights: bool
+    probabilities: bool
+    simplicity: int
+    fit_cost: str
+    predict_cost: str
+    explains: str
+    section: str
+    references: tuple[str, ...]
+    summary: str
+    multi_output: bool = False
+    incremental: bool = False
+    deterministic: bool = True
+    shares_folds: bool = False
+    scales: bool = False
+    """True if the method depends on the scale of its columns, so that preparation must standardise them."""
+
+    def __post_init__(self) -> None:
+        assert self.task in TASKS, self.task
+        assert set(self.native) <= set(INPUTS), self.native
+
+    def load(self) -> type:
+        """Import and return the class."""
+        module, _, name = self.class_path.rpartition(".")
+        return getattr(importlib.import_module(module), name)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The entry as plain data; `class` holds the import path."""
+        fields = asdict(self)
+        path = fields.pop("class_path")
+        head = {"id": fields.pop("id"), "title": fields.pop("title"), "class": path}
+        return {**head, **{k: list(v) if isinstance(v, tuple) else v for k, v in fields.items()}}

@@ -1,0 +1,1 @@
+"""Learners, one folder per family. The catalogue lists them; import from the family, e.g. `assay.models.trees`."""

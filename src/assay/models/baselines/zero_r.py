@@ -1,0 +1,126 @@
+"""ZeroR: the prediction that ignores the row. What any model must beat."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils import Tags
+from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
+
+from ...base import Choice, Classifier, Regressor, param
+
+
+class _IgnoresColumns:
+    """Looks at the number and names of columns, never at the cells."""
+
+    _allow_nan = True
+    _allow_sparse = True
+
+    def _read(self, X: Any, *, reset: bool) -> np.ndarray:
+        validate_data(self, X, reset=reset, skip_check_array=True)
+        return np.empty((_num_samples(X), 0))
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags.input_tags.string = True
+        tags.input_tags.categorical = True
+        tags.no_validation = True
+        return tags
+
+
+class ZeroRClassifier(_IgnoresColumns, Classifier):
+    """Predicts the most frequent class of the training rows, with the class shares as probabilities.
+
+    {parameters}
+
+    Attributes
+    ----------
+    classes_ : array of the class labels
+    class_prior_ : array of the weighted share of each class
+
+    Examples
+    --------
+    >>> from assay.models.baselines import ZeroRClassifier
+    >>> model = ZeroRClassifier().fit([[0], [0], [0]], ["yes", "no", "yes"])
+    >>> model.predict([[5]])
+    array(['yes'], dtype='<U3')
+    >>> model.predict_proba([[5]]).round(2)
+    array([[0.33, 0.67]])
+    """
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> ZeroRClassifier:
+        """Count the classes."""
+        _, codes, weights = self._begin(X, y, sample_weight)
+        counts = np.bincount(codes, weights=weights, minlength=self.classes_.shape[0])
+        self.class_prior_ = counts / counts.sum()
+        return self
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """The class shares of the training rows, for every row."""
+        check_is_fitted(self)
+        n_rows = self._read(X, reset=False).shape[0]
+        return np.tile(self.class_prior_, (n_rows, 1))
+
+    def view(self) -> dict[str, Any]:
+        """The class shares, ready to draw."""
+        return {"kind": "shares", "classes": self.classes_.tolist(), "shares": self.class_prior_.tolist()}
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.poor_score = True
+        return tags
+
+
+class ZeroRRegressor(_IgnoresColumns, Regressor):
+    """Predicts the mean or median of the training target.
+
+    {parameters}
+
+    Attributes
+    ----------
+    constant_ : float, the prediction
+
+    Examples
+    --------
+    >>> from assay.models.baselines import ZeroRRegressor
+    >>> ZeroRRegressor(strategy="median").fit([[0], [0], [0]], [1.0, 2.0, 9.0]).predict([[5]])
+    array([2.])
+    """
+
+    strategy: str = param("mean", Choice("mean", "median"), "What to predict: the weighted mean or median.")
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> ZeroRRegressor:
+        """Take the weighted mean or median of y."""
+        _, target, weights = self._begin(X, y, sample_weight)
+        if self.strategy == "mean":
+            self.constant_ = float(np.average(target, weights=weights))
+        else:
+            self.constant_ = weighted_median(target, weights)
+        return self
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The same constant for every row."""
+        check_is_fitted(self)
+        return np.full(self._read(X, reset=False).shape[0], self.constant_)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.regressor_tags.poor_score = True
+        return tags
+
+
+def weighted_median(values: np.ndarray, weights: np.ndarray | None) -> float:
+    """The median in which a row of weight w counts as w rows (midpoint at an exact half).
+
+    >>> weighted_median(np.array([1.0, 2.0, 9.0]), np.array([1.0, 1.0, 2.0]))
+    5.5
+    """
+    if weights is None:
+        return float(np.median(values))
+    order = np.argsort(values, kind="stable")
+    cumulative = np.cumsum(weights[order])
+    half = 0.5 * cumulative[-1]
+    low = values[order][np.searchsorted(cumulative, half, side="left")]
+    high = values[order][min(np.searchsorted(cumulative, half, side="right"), values.shape[0] - 1)]
+    return float(0.5 * (low + high))

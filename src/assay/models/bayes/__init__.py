@@ -1,0 +1,1 @@
+"""The bayes family of learners."""

@@ -1,0 +1,1 @@
+"""The linear family of learners."""

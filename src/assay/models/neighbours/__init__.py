@@ -1,0 +1,1 @@
+"""The neighbours family of learners."""
