@@ -1,7 +1,7 @@
 """The figures of the report as SVG texts. Each works alone from the part of the results that it draws.
 
 >>> svg = shares_figure(["no", "yes"], [0.75, 0.25])
->>> svg.startswith("<svg") and "75%" in svg
+>>> svg.startswith("<svg") and "75.0%" in svg
 True
 """
 
@@ -59,14 +59,14 @@ def _marker(x: float, y: float, kind: int, size: float, token: str) -> str:
     look = f'{paint(token, "paper")} stroke-width="1.5"'
     if shape == "circle":
         return f'<circle cx="{num(x)}" cy="{num(y)}" r="{num(size)}"{look}/>'
-    corners = {
+    shapes: dict[str, list[tuple[float, float]]] = {
         "square": [(-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)],
         "diamond": [(0, -1.25), (1.25, 0), (0, 1.25), (-1.25, 0)],
         "triangle": [(0, -1.2), (1.15, 0.85), (-1.15, 0.85)],
         "wedge": [(0, 1.2), (1.15, -0.85), (-1.15, -0.85)],
         "hexagon": [(-0.55, -1), (0.55, -1), (1.1, 0), (0.55, 1), (-0.55, 1), (-1.1, 0)],
-    }[shape]
-    points = " ".join(f"{num(x + a * size)},{num(y + b * size)}" for a, b in corners)
+    }
+    points = " ".join(f"{num(x + a * size)},{num(y + b * size)}" for a, b in shapes[shape])
     return f'<polygon points="{points}"{look}/>'
 
 
@@ -138,7 +138,8 @@ def score_plot(
     narrow = width < 600
     places = decimals_for([one["mean"] for one in order])
     low, high = _domain(order)
-    left, right = (14.0, width - 14) if narrow else (206.0, width - 232)
+    longest = max(text_width(label(one.get("title") or one.get("id"), 60).short) for one in order)
+    left, right = (14.0, width - 14) if narrow else (min(max(longest + 44, 150.0), 270.0), width - 232)
     row, top = (66.0, 34.0) if narrow else (46.0, 34.0)
     bottom = top + row * len(order)
 
@@ -147,14 +148,16 @@ def score_plot(
 
     marks = ticks(low, high, 4 if narrow else 7)
     axis_places = max((len(f"{m:.10g}".partition(".")[2]) for m in marks), default=0)
-    body = [line(place(m), top - 6, place(m), bottom) for m in marks]
+    # In the narrow form the lines leave out the names above the rows.
+    spans = [(top + i * row + 36, top + (i + 1) * row) for i in range(len(order))] if narrow else [(top - 6, bottom)]
+    body = [line(place(m), start, place(m), end) for m in marks for start, end in spans]
     body += [text(place(m), bottom + 18, number(m, axis_places), "muted", 11.5, "middle") for m in marks]
     hint = "further right is better" if greater else "further left is better"
     body.append(text((left + right) / 2, bottom + 38, f"{title} ({hint})", "muted", 12, "middle"))
     base = next((one for one in order if is_baseline(one)), None)
     if base is not None and low <= base["mean"] <= high:
         x = place(base["mean"])
-        body.append(line(x, top - 8, x, bottom, "muted", 1.4, "4 4"))
+        body += [line(x, start, x, end, "muted", 1.4, "4 4") for start, end in spans]
         anchor = "start" if x < left + 60 else "end" if x > right - 60 else "middle"
         body.append(text(x, top - 14, f"baseline {number(base['mean'], places)}", "muted", 11.5, anchor))
     if not narrow:
@@ -224,9 +227,8 @@ def _score_row(
     if with_tips:
         body.append(f'<g fill-opacity="0.38"{paint(token)}>{"".join(dots)}</g>')
     elif dots:
-        body.append(
-            f'<path d="{"".join(dots)}" stroke-width="5" stroke-linecap="round" stroke-opacity="0.3"{paint(stroke=token)}/>'
-        )
+        look = f'stroke-width="5" stroke-linecap="round" stroke-opacity="0.3"{paint(stroke=token)}'
+        body.append(f'<path d="{"".join(dots)}" {look}/>')
     if ends:
         a, b = max(left, place(ends[0])), min(right, place(ends[1]))
         if b >= a:
@@ -249,8 +251,8 @@ def confusion_figure(
     names = [label(one, 60).short for one in classes]
     size = len(names)
     longest = max((text_width(name, 12) for name in names), default=0)
-    left = min(max(longest + 14, 60), 130.0)
-    cell = min(max((width - left - 4) / max(size, 1), 34.0), 108.0)
+    left = min(max(longest + 16, 60), 130.0)
+    cell = min(max((width - left - 4) / max(size, 1), 34.0), 72.0)
     height = min(cell, 46.0) if size <= 6 else 36.0
     both = cell >= 44
     slanted = max((text_width(name, 12) for name in names), default=0) > cell - 8
@@ -261,8 +263,8 @@ def confusion_figure(
         if slanted:
             shown, full = fit(name, 118, 12)
             tip = f"<title>{escape(full)}</title>" if full else ""
-            at = f"{num(x)} {num(top - 8)}"
-            body.append(f'<text transform="translate({at}) rotate(-45)" font-size="12"{paint("ink")}>{escape(shown)}{tip}</text>')
+            turn = f"translate({num(x)} {num(top - 8)}) rotate(-45)"
+            body.append(f'<text transform="{turn}" font-size="12"{paint("ink")}>{escape(shown)}{tip}</text>')
         else:
             body.append(text(x, top - 8, name, size=12, anchor="middle"))
     body += [line(left, top + i * height, left + size * cell, top + i * height) for i in range(size + 1)]
@@ -291,14 +293,19 @@ def confusion_figure(
             else:
                 body.append(text(x + cell / 2, y + height / 2 + 4, compact(hits), dim, 10.5, "middle", weight))
         said.append(f"{names[i]}: {', '.join(parts) or 'no rows'}")
-    whole = max(left + size * cell + 2, 170)
-    return figure(body, whole, top + size * height + 4, title, "Actual class and what it was predicted as. " + "; ".join(said))
+    over = 0.72 * min(longest, 118) - cell / 2 if slanted else 0.0
+    whole = max(left + size * cell + 2 + max(over, 0), 170)
+    return figure(
+        body, whole, top + size * height + 4, title, "Actual class and what it was predicted as. " + "; ".join(said)
+    )
 
 
-def shares_figure(classes: Sequence[Any], shares: Sequence[float], *, title: str = "Class shares", width: float = 620) -> str:
+def shares_figure(
+    classes: Sequence[Any], shares: Sequence[float], *, title: str = "Class shares", width: float = 620
+) -> str:
     """The share of each class as a bar."""
     longest = max((text_width(label(one, 60).short) for one in classes), default=0)
-    left = min(max(longest + 14, 60), 200.0)
+    left = min(max(longest + 16, 60), 200.0)
     right = width - 60
     body, said = [], []
     shown = list(zip(classes, shares))[:40]
@@ -365,7 +372,7 @@ def rules_figure(view: Mapping[str, Any], *, width: float = 820, limit: int = 40
 
 
 def coefficients_figure(view: Mapping[str, Any], *, limit: int = 20, width: float = 820) -> str:
-    """The largest coefficients by absolute value: bars for one or a few rows of values, a shaded grid for more classes."""
+    """The largest coefficients by absolute value: bars for up to four rows of values, a shaded grid for more."""
     values = [list(row) for row in view.get("values") or []]
     names = list(view.get("names") or [])
     order = sorted(
@@ -378,7 +385,7 @@ def coefficients_figure(view: Mapping[str, Any], *, limit: int = 20, width: floa
     largest = max((abs(row[j]) for row in values for j in order if is_number(row[j])), default=0.0) or 1.0
     places = decimals_for([largest])
     longest = max((text_width(label(names[j], 80).short) for j in order), default=0.0)
-    left = min(max(longest + 14, 60), 240.0 if panels <= 4 else 190.0)
+    left = min(max(longest + 16, 60), 240.0 if panels <= 4 else 190.0)
     room = (width - left) / max(panels, 1)
     bars = panels <= 4
     slanted = not bars and max((text_width(head, 12) for head in heads), default=0) > room - 6
@@ -411,7 +418,9 @@ def coefficients_figure(view: Mapping[str, Any], *, limit: int = 20, width: floa
                 half = (room - 2 * side) / 2 - 4
                 zero = x0 + room / 2
                 long = half * abs(value) / largest
-                body.append(rect(zero if value >= 0 else zero - long, y + 5, long, 16, plus if value >= 0 else minus, radius=2))
+                body.append(
+                    rect(zero if value >= 0 else zero - long, y + 5, long, 16, plus if value >= 0 else minus, radius=2)
+                )
                 end = zero + math.copysign(long + 6, value if value else 1.0)
                 anchor = "start" if value >= 0 else "end"
                 body.append(text(end, y + 17, number(values[k][j], places, True), "muted", 12, anchor))
@@ -425,5 +434,7 @@ def coefficients_figure(view: Mapping[str, Any], *, limit: int = 20, width: floa
                     body.append(text(x0 + room / 2, y + 17, short, size=11, anchor="middle"))
     bottom = top + step * len(order)
     if bars:
-        body = [line(left + (k + 0.5) * room, top, left + (k + 0.5) * room, bottom, "muted") for k in range(panels)] + body
+        body = [
+            line(left + (k + 0.5) * room, top, left + (k + 0.5) * room, bottom, "muted") for k in range(panels)
+        ] + body
     return figure(body, width, bottom + 4, "Coefficients, the largest first", "; ".join(said))

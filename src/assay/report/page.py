@@ -61,10 +61,12 @@ def render_report(results: Mapping[str, Any], timings: Mapping[str, Any] | None 
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; base-uri 'none'; form-action 'none'"
     page = _environment().get_template("report.html.j2")
-    return page.render(policy=policy, style=Markup(style), **_contents(results, timings or {})) + "\n"  # noqa: S704
+    return page.render(policy=policy, style=Markup(style), **_contents(results, timings or {})) + "\n"
 
 
-def write_report(results: Mapping[str, Any], path: str | os.PathLike[str], timings: Mapping[str, Any] | None = None) -> Path:
+def write_report(
+    results: Mapping[str, Any], path: str | os.PathLike[str], timings: Mapping[str, Any] | None = None
+) -> Path:
     """Write the report to `path` in one step: readers see the old file or the whole new one."""
     target = Path(path)
     html = render_report(results, timings)
@@ -105,7 +107,7 @@ def _style() -> str:
 
 def _svg(figure: str) -> Markup:
     """A figure for use inside the page, where the namespace is known. The figures escape what they show."""
-    return Markup(figure.replace(NAMESPACE, "", 1))  # noqa: S704
+    return Markup(figure.replace(NAMESPACE, "", 1))
 
 
 def _contents(results: Mapping[str, Any], timings: Mapping[str, Any]) -> dict[str, Any]:
@@ -128,9 +130,9 @@ def _contents(results: Mapping[str, Any], timings: Mapping[str, Any]) -> dict[st
         "data": _data(data, learners),
         "preparation": _preparation([*ranked, *others, *failed]),
         "models": [_model(one, recommendation.get("id")) for one in [*ranked, *others, *failed]],
-        "design": _design(design, comparison, ranked, metric_title, level),
+        "design": _design(design, comparison, ranked),
         "scores": _scores(ranked, recommendation.get("id"), metric, level),
-        "table": _table([*ranked, *others], failed, metric, timings, recommendation.get("id")),
+        "table": _table([*ranked, *others], failed, metric, comparison, timings, recommendation.get("id")),
         "pairs": _pairs(ranked, comparison, greater),
         "confusions": _confusions(ranked, chosen, data.get("classes")),
         "views": [view for one in _chosen_first(ranked, chosen) if (view := _view(one)) is not None],
@@ -175,17 +177,16 @@ def _answer(
     best = next((one for one in ranked if one.get("id") == comparison.get("best")), ranked[0] if ranked else None)
     base = next((one for one in ranked if is_baseline(one)), None)
     target = label(data.get("target") or "the target", 40)
-    verb = "predict"
     if chosen is None:
-        head, kind = ("No learner finished" if not ranked else "No recommendation"), "none"
+        head, kind = Label("No learner finished" if not ranked else "No recommendation", ""), "none"
     elif len(ranked) == 1:
-        head, kind = _name(chosen).short, "single"
+        head, kind = _name(chosen), "single"
     elif is_baseline(chosen):
-        head, kind = "No learner was shown to beat the baseline", "baseline"
+        head, kind = Label("No learner was shown to beat the baseline", ""), "baseline"
     else:
-        head, kind = _name(chosen).short, "chosen"
+        head, kind = _name(chosen), "chosen"
     cards = []
-    for role, one in (("Recommended", chosen), ("Highest mean" if best is not chosen else "", best), ("Baseline", base)):
+    for role, one in (("Recommended", chosen), ("Best mean" if best is not chosen else "", best), ("Baseline", base)):
         if one is not None and role and not (role == "Baseline" and one is chosen):
             cards.append(
                 {
@@ -197,12 +198,9 @@ def _answer(
                     "token": group_index(one.get("group")),
                 }
             )
-    if len(cards) > 1 and cards[1]["role"] == "Highest mean" and best is not None:
-        cards[1]["role"] = "Best mean"
     return {
         "head": head,
         "kind": kind,
-        "verb": verb,
         "target": target,
         "cards": cards,
         "score": show(chosen["mean"], places) if chosen is not None else None,
@@ -225,7 +223,7 @@ def _data(data: Mapping[str, Any], learners: Sequence[Mapping[str, Any]]) -> dic
     facts = [
         ("Table", label(data.get("name"), 60)),
         ("Source", label(data.get("source"), 90)),
-        ("Rows", Label(words.compact(data.get("rows")), "")),
+        ("Rows", Label(words.compact(data["rows"]) if is_number(data.get("rows")) else "", "")),
         ("Columns", Label(_column_count(data.get("columns"), roles), "")),
         ("Target", label(data.get("target"), 60)),
         ("Task", Label(_task(data, classes), "")),
@@ -250,6 +248,7 @@ def _data(data: Mapping[str, Any], learners: Sequence[Mapping[str, Any]]) -> dic
             }
             for one in roles[:_COLUMNS]
         ],
+        "audited": data.get("findings") is not None,
         "roles_more": max(0, len(roles) - _COLUMNS),
         "kinds": ", ".join(f"{many} {clean(role, 20)}" for role, many in kinds if many),
         "set_aside": [
@@ -266,7 +265,7 @@ def _data(data: Mapping[str, Any], learners: Sequence[Mapping[str, Any]]) -> dic
 def _column_count(columns: Any, roles: Sequence[Any]) -> str:
     if is_number(columns):
         return words.compact(columns)
-    return f"{len(columns):,}" if isinstance(columns, list | tuple) else f"{len(roles):,}"
+    return f"{len(columns):,}" if isinstance(columns, list | tuple) else f"{len(roles):,}" if roles else ""
 
 
 def _task(data: Mapping[str, Any], classes: Any) -> str:
@@ -314,12 +313,12 @@ def _finding(one: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "severity": _severity(one)[0],
         "code": clean(one.get("code"), 20),
-        "kind": clean(one.get("kind") or one.get("code"), 80).replace("_", " ").replace("-", " "),
+        "kind": clean(one.get("kind") or one.get("code") or "finding", 80).replace("_", " ").replace("-", " "),
         "columns": columns[:12],
         "columns_more": max(0, len(columns) - 12),
         "rows": words.rows(many) if is_number(many) and many else "",
-        "evidence": words.sentence(words.evidence(one.get("evidence"))),
-        "remedy": words.sentence(one.get("remedy"), 400),
+        "evidence": words.sentence(words.evidence(one.get("evidence")), 400),
+        "remedy": words.sentence(one.get("remedy"), 400, capital=True),
     }
 
 
@@ -348,29 +347,25 @@ def _model(one: Mapping[str, Any], recommended: Any) -> dict[str, Any]:
 
 
 def _design(
-    design: Mapping[str, Any],
-    comparison: Mapping[str, Any],
-    ranked: Sequence[Mapping[str, Any]],
-    metric: str,
-    level: str,
+    design: Mapping[str, Any], comparison: Mapping[str, Any], ranked: Sequence[Mapping[str, Any]]
 ) -> dict[str, Any]:
     smallest = comparison.get("smallest_detectable_difference")
-    places = decimals_for([one["mean"] for one in ranked])
+    places = max(decimals_for([one["mean"] for one in ranked]), 3 if is_number(smallest) and abs(smallest) < 1 else 0)
     sizes = ""
     if is_number(design.get("n_train")) and is_number(design.get("n_test")):
-        sizes = f"Each model learns from {words.rows(design['n_train'])} and is scored on {words.compact(design['n_test'])}"
+        sizes = (
+            f"Each model learns from {words.rows(design['n_train'])} and is scored on {words.compact(design['n_test'])}"
+        )
         sizes += " that it has not seen."
     return {
         "name": clean(design.get("name"), 30),
-        "description": words.sentence(design.get("description")),
+        "description": words.sentence(design.get("description"), capital=True),
         "sizes": sizes,
         "stratified": bool(design.get("stratified")),
         "procedure": clean(comparison.get("procedure"), 200),
         "correction": clean(comparison.get("correction"), 100),
         "alpha": words.compact(comparison.get("alpha")),
-        "smallest": show(smallest, max(places, 3) if is_number(smallest) and abs(smallest) < 1 else places)
-        if is_number(smallest)
-        else None,
+        "smallest": show(smallest, places) if is_number(smallest) else None,
         "groups": len({one.get("group") for one in ranked if one.get("group")}),
     }
 
@@ -391,6 +386,7 @@ def _table(
     learners: Sequence[Mapping[str, Any]],
     failed: Sequence[Mapping[str, Any]],
     metric: Mapping[str, Any],
+    comparison: Mapping[str, Any],
     timings: Mapping[str, Any],
     recommended: Any,
 ) -> dict[str, Any]:
@@ -400,12 +396,14 @@ def _table(
     places = decimals_for([one.get("mean") for one in learners])
     metric_places = {name: decimals_for([(one.get("metrics") or {}).get(name) for one in learners]) for name in names}
     timed = {key: value for key, value in timings.items() if isinstance(value, Mapping)}
+    left_out = {one.get("id"): one.get("reason") for one in comparison.get("left_out") or []}
     lines = []
     for one in learners:
-        time = timed.get(one.get("id"), {})
+        time = timed.get(str(one.get("id")), {})
         lines.append(
             {
                 "name": _name(one),
+                "note": clean(left_out.get(one.get("id")), 200),
                 "mean": show(one.get("mean"), places),
                 "sd": show(one.get("sd"), places),
                 "interval": _interval(one, places),
@@ -477,7 +475,8 @@ def _confusions(
             grid, pairs = _svg(confusion_figure(counts, names, title=title)), []
         else:
             grid, pairs = None, _confused(counts, names)
-        made.append({"name": _name(one), "recommended": one is chosen, "grid": grid, "pairs": pairs})
+        shown = {"grid": grid, "pairs": pairs, "classes": len(names)}
+        made.append({"name": _name(one), "recommended": one is chosen, **shown})
     return made
 
 
@@ -504,11 +503,9 @@ def _view(one: Mapping[str, Any]) -> dict[str, Any] | None:
     if view.get("kind") == "tree":
         made["figure"] = _svg(tree_figure(view, title=f"The tree of {_name(one).short}"))
         made["outline"], made["outline_more"] = tree_outline(view)
-        made["note"] = (
-            "Read from left to right: the condition above a box leads to it, the bar shows the class shares of its rows,"
-            if view.get("classes")
-            else "Read from left to right: the condition above a box leads to it, the dot shows the mean of its rows,"
-        ) + " thicker branches carry more rows."
+        shows = "bar shows the class shares" if view.get("classes") else "dot shows the mean"
+        made["note"] = f"Read from left to right: the condition above a box leads to it, the {shows} of its rows,"
+        made["note"] += " thicker branches carry more rows."
     elif view.get("kind") == "rules":
         made["figure"] = _svg(rules_figure(view))
         made["note"] = words.sentence(view.get("title"))

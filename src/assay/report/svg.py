@@ -6,7 +6,6 @@ Every mark carries its light colour as an attribute (so a figure stands alone) a
 
 from __future__ import annotations
 
-import hashlib
 import math
 from html import escape
 
@@ -20,6 +19,7 @@ PALETTE: dict[str, tuple[str, str]] = {
     "muted": ("#59616e", "#a4abb6"),
     "line": ("#dedfd9", "#363b42"),
     "soft": ("#f0efea", "#262a30"),
+    "edge": ("#c3c6be", "#535a64"),
     "accent": ("#0f6168", "#5fc4c7"),
     "warm": ("#a8580a", "#eba550"),
     "bad": ("#b3261e", "#f2938c"),
@@ -120,19 +120,18 @@ def line(x1: float, y1: float, x2: float, y2: float, stroke: str = "line", width
 
 def figure(body: list[str], width: float, height: float, title: str, description: str) -> str:
     """The whole SVG element, with a title and a description for those who cannot see it."""
-    inner = "".join(body)
-    title, description = clean(title, 300), clean(description, 4000)
-    key = hashlib.sha256(f"{title}|{description}|{width}|{inner}".encode()).hexdigest()[:12]
     return (
         f'<svg{NAMESPACE} viewBox="0 0 {num(width)} {num(height)}" width="{num(width)}" height="{num(height)}"'
-        f' font-family="{FONT}" font-size="13" role="img" aria-labelledby="t{key} d{key}">'
-        f'<title id="t{key}">{escape(title)}</title><desc id="d{key}">{escape(description)}</desc>{inner}</svg>'
+        f' font-family="{FONT}" font-size="13" role="img"><title>{escape(clean(title, 300))}</title>'
+        f"<desc>{escape(clean(description, 4000))}</desc>{''.join(body)}</svg>"
     )
 
 
 def text_width(content: str, size: float = 13) -> float:
     """A safe estimate of how wide a text is drawn: the font of the reader is not known."""
-    wide = sum(1.0 if ord(ch) > 0x2E7F or ch in "mwMW@%…" else 0.36 if ch in "iljftI.,:;'|! ()[]" else 0.61 for ch in content)
+    wide = sum(
+        1.0 if ord(ch) > 0x2E7F or ch in "mwMW@%…" else 0.36 if ch in "iljftI.,:;'|! ()[]" else 0.61 for ch in content
+    )
     return wide * size
 
 
@@ -154,7 +153,7 @@ def fit(content: object, room: float, size: float = 13) -> tuple[str, str]:
 def wrap(content: object, room: float, size: float = 13, lines: int = 3) -> tuple[list[str], str]:
     """The text in at most `lines` lines that fit the room, and its full form if something was cut.
 
-    >>> wrap("outlook in {sunny, rainy}", 90)
+    >>> wrap("outlook in {sunny, rainy}", 110)
     (['outlook in', '{sunny, rainy}'], '')
     """
     whole = clean(content, 600)

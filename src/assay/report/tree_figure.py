@@ -174,9 +174,9 @@ def _measure(node: _Node, card: float, open_: bool) -> None:
         node.label, node.label_full = wrap(condition, card - 6, 11.5, 3)
     test = comparison_signs(node.data.get("test") or "")
     if test and node.children and open_:
-        node.test, node.test_full = wrap(f"{test} ?", card - 2 * _PAD, 12, 3)
+        node.test, node.test_full = wrap(f"{test}?", card - 2 * _PAD, 12, 3)
     more = (node.children and not open_) or node.cut
-    node.box = 44.0 + 16 * len(node.test) + (16 if more else 0)
+    node.box = 44.0 + (16 * len(node.test) + 5 if node.test else 0) + (16 if more else 0)
 
 
 def _bands(node: _Node, depth: int) -> None:
@@ -210,7 +210,7 @@ def _edge(parent: _Node, child: _Node, card: float, total: float) -> str:
     middle = (x1 + x2) / 2
     thick = 1.2 + 5 * float(child.data.get("rows") or 0) / total
     path = f"M{num(x1)} {num(y1)}C{num(middle)} {num(y1)} {num(middle)} {num(y2)} {num(x2)} {num(y2)}"
-    return f'<path d="{path}" stroke-width="{num(thick)}"{paint(stroke="line")}/>'
+    return f'<path d="{path}" stroke-width="{num(thick)}"{paint(stroke="edge")}/>'
 
 
 def _card(

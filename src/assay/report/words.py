@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 from ..base.errors import plain
 
@@ -64,7 +64,7 @@ def comparison_signs(text: object) -> str:
     return str(text).replace("<=", "≤").replace(">=", "≥").replace("!=", "≠")
 
 
-def is_number(value: object) -> bool:
+def is_number(value: object) -> TypeGuard[float]:
     """True for a finite number (not a truth value)."""
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
@@ -224,7 +224,12 @@ def warning(value: Any) -> str:
     return clean(value, 500)
 
 
-def sentence(text: object, limit: int = 600) -> str:
-    """A text that ends like a sentence."""
+def sentence(text: object, limit: int = 600, capital: bool = False) -> str:
+    """A text that ends (and, if asked, begins) like a sentence.
+
+    >>> sentence("leave it out", capital=True)
+    'Leave it out.'
+    """
     whole = clean(text, limit).strip()
+    whole = whole[:1].upper() + whole[1:] if capital else whole
     return whole if not whole or whole.endswith((".", "!", "?", "…")) else whole + "."

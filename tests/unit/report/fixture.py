@@ -1,4 +1,4 @@
-"""Results as `assay compare --json` gives them, made up but coherent: used by the tests and by the picture in the docs."""
+"""Results as `assay compare --json` gives them, made up but coherent; also behind the picture in the docs."""
 
 from __future__ import annotations
 
@@ -61,15 +61,17 @@ def _learner(
     }
 
 
-def _comparison(learners: list[dict[str, Any]], metric: str, greater: bool, recommended: str, reason: str) -> dict[str, Any]:
+def _comparison(
+    learners: list[dict[str, Any]], metric: str, greater: bool, recommended: str, reason: str
+) -> dict[str, Any]:
     ranked = sorted(learners, key=lambda one: -one["mean"] if greater else one["mean"])
     pairs = []
-    for first, second in combinations(learners, 2):
+    for first, second in combinations(ranked, 2):
         difference = first["mean"] - second["mean"]
         half = 1.1 * (first["sd"] + second["sd"])
         reject = not set(first["group"]) & set(second["group"])
         p = 0.0004 + 0.01 * abs(half / (difference or 1)) if reject else 0.2 + 0.5 * min(1.0, half)
-        verdict = "differ" if reject else "cannot be told apart"
+        verdict = "significant" if reject else "not significant"
         pairs.append(
             {
                 "a": first["id"],
@@ -81,27 +83,35 @@ def _comparison(learners: list[dict[str, Any]], metric: str, greater: bool, reco
                 "p_value": p / 3,
                 "p_adjusted": p,
                 "reject": reject,
-                "sentence": f"{first['title']} and {second['title']} {verdict} in {metric} "
-                f"(difference {difference:.3f}, adjusted p {p:.3f}).",
+                "sentence": f"{first['title']} is better than {second['title']} by {abs(difference):.3f} "
+                f"(95 % interval of the difference {difference - half:.3f} to {difference + half:.3f}); "
+                f"after correction for the number of pairs this is {verdict} at 5 % (p = {p:.3f}).",
             }
         )
     groups: dict[str, list[str]] = {}
     for one in ranked:
         for letter in one["group"]:
             groups.setdefault(letter, []).append(one["id"])
-    tied = [one["title"] for one in ranked if "a" in one["group"]]
+    best, tied = ranked[0], [one["title"] for one in ranked[1:] if "a" in one["group"]]
+    title = next(one["title"] for one in learners if one["id"] == recommended)
+    smallest = 0.0187 if greater else 3.1
+    low, high = best["interval"]
     return {
         "procedure": "combined 5x2cv F test",
         "alpha": 0.05,
-        "correction": "Holm",
+        "correction": f"Holm, over {len(pairs)} pairs",
         "metric": metric,
         "summary": {one["id"]: {key: one[key] for key in ("mean", "sd", "interval", "group")} for one in learners},
         "pairs": pairs,
         "best": ranked[0]["id"],
         "groups": list(groups.values()),
         "recommendation": {"id": recommended, "reason": reason},
-        "smallest_detectable_difference": 0.0187 if greater else 3.1,
-        "sentence": f"The tests cannot tell {' and '.join(tied)} apart; both are better than the other learners.",
+        "smallest_detectable_difference": smallest,
+        "left_out": [],
+        "sentence": f"{best['title']} has the best mean {metric}, {best['mean']:.3f} "
+        f"(95 % interval {low:.3f} to {high:.3f}); "
+        f"it cannot be told apart from {', '.join(tied)}. Recommended: {title}. "
+        f"A true difference below {smallest} would probably not have been seen.",
     }
 
 
@@ -175,14 +185,29 @@ def classification() -> dict[str, Any]:
     values = [1.214, -0.973, -0.701, 0.655, 0.512, 0.298, -0.211, -0.174, 0.092, 0.081, -0.066, 0.043, -0.402, -0.018]
     learners = [
         _learner(
-            rng, "zero-r", "ZeroR", "Predicts the most frequent class, whatever the row: the score any model must beat.", 1,
-            0.734, 0.0006, "d", shape,
+            rng,
+            "zero-r",
+            "ZeroR",
+            "Predicts the most frequent class, whatever the row: the score any model must beat.",
+            1,
+            0.734,
+            0.0006,
+            "d",
+            shape,
             metrics={"accuracy": 0.734, "balanced_accuracy": 0.5, "f1_macro": 0.4233, "log_loss": 0.5797},
             confusion=[[5490, 0], [1990, 0]],
             view={"kind": "shares", "classes": ["no", "yes"], "shares": [0.734, 0.266]},
         ),
         _learner(
-            rng, "one-r", "1R", "One rule on the single column that predicts best.", 2, 0.772, 0.009, "c", shape,
+            rng,
+            "one-r",
+            "1R",
+            "One rule on the single column that predicts best.",
+            2,
+            0.772,
+            0.009,
+            "c",
+            shape,
             parameters={"min_bucket": 6},
             metrics={"accuracy": 0.772, "balanced_accuracy": 0.6402, "f1_macro": 0.6493, "log_loss": 0.5221},
             confusion=[[4903, 587], [1118, 872]],
@@ -199,37 +224,79 @@ def classification() -> dict[str, Any]:
             },
         ),
         _learner(
-            rng, "naive-bayes", "Naive Bayes", "Multiplies what each column says about the class, as if the columns were independent.",
-            3, 0.803, 0.010, "bc", shape, parameters={"alpha": 1.0},
+            rng,
+            "naive-bayes",
+            "Naive Bayes",
+            "Multiplies what each column says about the class, as if the columns were independent.",
+            3,
+            0.803,
+            0.010,
+            "bc",
+            shape,
+            parameters={"alpha": 1.0},
             metrics={"accuracy": 0.803, "balanced_accuracy": 0.7574, "f1_macro": 0.7504, "log_loss": 0.4703},
             confusion=[[4619, 871], [603, 1387]],
         ),
         _learner(
-            rng, "logistic", "Logistic regression", "A weighted sum of the columns turned into a probability.", 4,
-            0.842, 0.009, "a", shape, preparation=scaled, parameters={"C": 1.0, "penalty": "l2"},
+            rng,
+            "logistic",
+            "Logistic regression",
+            "A weighted sum of the columns turned into a probability.",
+            4,
+            0.842,
+            0.009,
+            "a",
+            shape,
+            preparation=scaled,
+            parameters={"C": 1.0, "penalty": "l2"},
             metrics={"accuracy": 0.842, "balanced_accuracy": 0.7741, "f1_macro": 0.7865, "log_loss": 0.3612},
             confusion=[[5052, 438], [744, 1246]],
-            view={"kind": "coefficients", "classes": ["no", "yes"], "names": names, "values": [values], "intercept": [-1.482]},
+            view={
+                "kind": "coefficients",
+                "classes": ["no", "yes"],
+                "names": names,
+                "values": [values],
+                "intercept": [-1.482],
+            },
         ),
         _learner(
-            rng, "tree", "Decision tree", "Asks one question after another until the rows of a leaf mostly agree.", 5,
-            0.847, 0.011, "a", shape, parameters={"criterion": "gain_ratio", "max_depth": 4, "min_samples_leaf": 20},
+            rng,
+            "tree",
+            "Decision tree",
+            "Asks one question after another until the rows of a leaf mostly agree.",
+            5,
+            0.847,
+            0.011,
+            "a",
+            shape,
+            parameters={"criterion": "gain_ratio", "max_depth": 4, "min_samples_leaf": 20},
             metrics={"accuracy": 0.847, "balanced_accuracy": 0.7903, "f1_macro": 0.7988, "log_loss": 0.3744},
-            confusion=[[5035, 455], [689, 1301]], view=customers_tree(),
+            confusion=[[5035, 455], [689, 1301]],
+            view=customers_tree(),
         ),
         _learner(
-            rng, "knn", "k nearest neighbours", "Lets the most similar known rows vote.", 6, 0.811, 0.010, "b", shape,
-            preparation=scaled, parameters={"n_neighbors": 15, "weights": "uniform"},
+            rng,
+            "knn",
+            "k nearest neighbours",
+            "Lets the most similar known rows vote.",
+            6,
+            0.811,
+            0.010,
+            "b",
+            shape,
+            preparation=scaled,
+            parameters={"n_neighbors": 15, "weights": "uniform"},
             metrics={"accuracy": 0.811, "balanced_accuracy": 0.7204, "f1_macro": 0.7331, "log_loss": 0.4296},
             confusion=[[5001, 489], [925, 1065]],
             warnings=["[W204] KNNClassifier: 3 test rows had tied votes; the nearer neighbour decided."],
         ),
-    ]  # fmt: skip
+    ]
     for one in learners:
         one["metrics"]["accuracy"] = one["mean"]
+    mean = {one["id"]: one["mean"] for one in learners}
     reason = (
-        "Logistic regression is the simplest of the two learners that the tests cannot tell from the best; "
-        "Decision tree has the higher mean, but the difference is within chance."
+        f"Logistic regression (mean accuracy {mean['logistic']:.3f}) is the simplest of 2 learners that cannot be told "
+        f"apart from the best, Decision tree ({mean['tree']:.3f})."
     )
     roles = [
         ("customer_id", "id", 0.99, "a different value in every row"),
@@ -266,18 +333,30 @@ def classification() -> dict[str, Any]:
             ],
             "findings": [
                 {
-                    "code": "A105", "kind": "missing_values", "columns": ["income", "contract"], "severity": "medium",
-                    "rows": {"count": 118, "first": [3, 17, 29]}, "evidence": "income misses 4.9% and contract 3.1% of its cells",
-                    "remedy": "Filled and marked for learners that cannot take missing values; check why they are missing.",
+                    "code": "A105",
+                    "kind": "missing_values",
+                    "columns": ["income", "contract"],
+                    "severity": "medium",
+                    "rows": {"count": 118, "first": [3, 17, 29]},
+                    "evidence": "income misses 4.9% and contract 3.1% of its cells",
+                    "remedy": "Filled and marked for learners that cannot take missing values; find out why.",
                 },
                 {
-                    "code": "A201", "kind": "duplicate_rows", "columns": [], "severity": "high",
-                    "rows": {"count": 6, "first": [210, 211]}, "evidence": "6 rows repeat an earlier row in every column but the id",
+                    "code": "A201",
+                    "kind": "duplicate_rows",
+                    "columns": [],
+                    "severity": "high",
+                    "rows": {"count": 6, "first": [210, 211]},
+                    "evidence": "6 rows repeat an earlier row in every column but the id",
                     "remedy": "Remove them, or keep copies in the same fold: a copy in the test rows was already seen.",
                 },
                 {
-                    "code": "A301", "kind": "constant_column", "columns": ["currency"], "severity": "low",
-                    "rows": {"count": 1500, "first": []}, "evidence": {"values": 1, "value": "EUR"},
+                    "code": "A301",
+                    "kind": "constant_column",
+                    "columns": ["currency"],
+                    "severity": "low",
+                    "rows": {"count": 1500, "first": []},
+                    "evidence": {"values": 1, "value": "EUR"},
                     "remedy": "Set aside.",
                 },
             ],
@@ -289,7 +368,7 @@ def classification() -> dict[str, Any]:
             "folds": 2,
             "stratified": True,
             "seed": 0,
-            "description": "The rows are split in half five times; each half is used once for training and once for testing",
+            "description": "5 repetitions of 2-fold cross-validation: every row is tested 5 times",
             "n_train": 748,
             "n_test": 748,
         },
@@ -299,7 +378,7 @@ def classification() -> dict[str, Any]:
         "recommendation": {"id": "logistic", "title": "Logistic regression", "reason": reason},
         "command": "assay compare customers.csv --target churned --design 5x2 --seed 0 --report report.html",
         "versions": dict(VERSIONS),
-    }  # fmt: skip
+    }
 
 
 def classification_timings() -> dict[str, dict[str, float]]:
@@ -314,7 +393,9 @@ def many_classes(n_classes: int = 3) -> dict[str, Any]:
     results = classification()
     classes = [f"cultivar {chr(ord('A') + k % 26)}{'' if k < 26 else k // 26}" for k in range(n_classes)]
     names = ["alcohol", "malic_acid", "ash", "alcalinity_of_ash", "magnesium", "flavanoids", "hue", "proline"]
-    confusion = [[rng.randint(40, 60) if i == j else rng.randint(0, 4) for j in range(n_classes)] for i in range(n_classes)]
+    confusion = [
+        [rng.randint(40, 60) if i == j else rng.randint(0, 4) for j in range(n_classes)] for i in range(n_classes)
+    ]
     results["data"] |= {"name": "wine", "source": "wine.csv", "target": "cultivar", "classes": classes, "findings": []}
     results["data"]["roles"] = [{"column": n, "role": "numeric", "confidence": 1.0, "reason": "numbers"} for n in names]
     results["data"]["set_aside"] = []
@@ -328,8 +409,12 @@ def many_classes(n_classes: int = 3) -> dict[str, Any]:
         if (one["view"] or {}).get("kind") == "coefficients":
             values = [[rng.gauss(0, 1) for _ in names] for _ in classes]
             one["view"] = {
-                "kind": "coefficients", "classes": classes, "names": names, "values": values, "intercept": [0.1] * n_classes
-            }  # fmt: skip
+                "kind": "coefficients",
+                "classes": classes,
+                "names": names,
+                "values": values,
+                "intercept": [0.1] * n_classes,
+            }
         if (one["view"] or {}).get("kind") == "shares":
             one["view"] = {"kind": "shares", "classes": classes, "shares": [1 / n_classes] * n_classes}
     return results
@@ -344,9 +429,18 @@ def regression() -> dict[str, Any]:
 
     def node(id, parent, depth, condition, test, rows, mean, children, **more):
         return {
-            "id": id, "parent": parent, "depth": depth, "condition": condition, "test": test, "rows": float(rows),
-            "impurity": 100.0, "value": [mean], "prediction": mean, "children": children, **more,
-        }  # fmt: skip
+            "id": id,
+            "parent": parent,
+            "depth": depth,
+            "condition": condition,
+            "test": test,
+            "rows": float(rows),
+            "impurity": 100.0,
+            "value": [mean],
+            "prediction": mean,
+            "children": children,
+            **more,
+        }
 
     tree = {
         "kind": "tree",
@@ -363,37 +457,84 @@ def regression() -> dict[str, Any]:
     }
     learners = [
         _learner(
-            rng, "zero-r-regressor", "ZeroR for regression", "Predicts the mean of the target, whatever the row.", 1,
-            77.0, 4.0, "b", shape, metrics={"rmse": 77.0, "r2": -0.02, "mae": 65.9},
+            rng,
+            "zero-r-regressor",
+            "ZeroR for regression",
+            "Predicts the mean of the target, whatever the row.",
+            1,
+            77.0,
+            4.0,
+            "b",
+            shape,
+            metrics={"rmse": 77.0, "r2": -0.02, "mae": 65.9},
         ),
         _learner(
-            rng, "least-squares", "Least squares", "A weighted sum of the columns.", 2, 54.9, 3.9, "a", shape,
+            rng,
+            "least-squares",
+            "Least squares",
+            "A weighted sum of the columns.",
+            2,
+            54.9,
+            3.9,
+            "a",
+            shape,
             metrics={"rmse": 54.9, "r2": 0.482, "mae": 44.3},
             view={"kind": "coefficients", "classes": None, "names": names, "values": [values], "intercept": [152.1]},
         ),
         _learner(
-            rng, "tree-regressor", "Regression tree", "Asks one question after another.", 5, 60.1, 4.4, "a", shape,
-            metrics={"rmse": 60.1, "r2": 0.379, "mae": 48.8}, view=tree,
+            rng,
+            "tree-regressor",
+            "Regression tree",
+            "Asks one question after another.",
+            5,
+            60.1,
+            4.4,
+            "a",
+            shape,
+            metrics={"rmse": 60.1, "r2": 0.379, "mae": 48.8},
+            view=tree,
         ),
-    ]  # fmt: skip
-    failed = _learner(rng, "knn-regressor", "k nearest neighbours", "Averages the most similar rows.", 6, 1, 1, "", shape)
+    ]
+    failed = _learner(
+        rng, "knn-regressor", "k nearest neighbours", "Averages the most similar rows.", 6, 1, 1, "", shape
+    )
     failed |= {
-        "scores": None, "mean": None, "sd": None, "interval": None, "group": None, "metrics": {},
+        "scores": None,
+        "mean": None,
+        "sd": None,
+        "interval": None,
+        "group": None,
+        "metrics": {},
         "error": "KNNRegressor: parameter 'n_neighbors' must be at most the number of training rows; got 500",
-    }  # fmt: skip
+    }
     reason = "Least squares is the simplest learner that is not worse than the best."
     results = {
         "schema": "assay.compare/1",
         "data": {
-            "name": "diabetes", "source": "diabetes.csv", "rows": 442, "columns": 11, "fingerprint": "ab" * 32,
-            "target": "progression", "task": "regress", "classes": None, "rows_without_target": 0,
+            "name": "diabetes",
+            "source": "diabetes.csv",
+            "rows": 442,
+            "columns": 11,
+            "fingerprint": "ab" * 32,
+            "target": "progression",
+            "task": "regress",
+            "classes": None,
+            "rows_without_target": 0,
             "target_summary": {"min": 25.0, "mean": 152.1, "median": 140.5, "max": 346.0},
             "roles": [{"column": n, "role": "numeric", "confidence": 1.0, "reason": "numbers"} for n in names],
-            "set_aside": [], "findings": [],
+            "set_aside": [],
+            "findings": [],
         },
         "design": {
-            "name": "10-fold", "kind": "kfold", "repetitions": 1, "folds": 10, "stratified": False, "seed": 42,
-            "description": "10 folds, each the test part once", "n_train": 398, "n_test": 44,
+            "name": "10-fold",
+            "kind": "kfold",
+            "repetitions": 1,
+            "folds": 10,
+            "stratified": False,
+            "seed": 42,
+            "description": "10-fold cross-validation: every row is tested once",
+            "n_train": 398,
+            "n_test": 44,
         },
         "metric": {"name": "rmse", "title": "root mean squared error", "greater_is_better": False},
         "learners": [*learners, failed],
@@ -401,7 +542,7 @@ def regression() -> dict[str, Any]:
         "recommendation": {"id": "least-squares", "title": "Least squares", "reason": reason},
         "command": "assay compare diabetes.csv --target progression --design 10-fold --seed 42",
         "versions": dict(VERSIONS),
-    }  # fmt: skip
+    }
     for one in learners:
         one["metrics"]["rmse"] = one["mean"]
     return results
@@ -411,7 +552,12 @@ def single() -> dict[str, Any]:
     """One learner alone: no pairs."""
     results = classification()
     results["learners"] = [one for one in results["learners"] if one["id"] == "tree"]
-    results["comparison"] |= {"pairs": [], "best": "tree", "groups": [["tree"]], "sentence": "One learner, nothing to compare."}
+    results["comparison"] |= {
+        "pairs": [],
+        "best": "tree",
+        "groups": [["tree"]],
+        "sentence": "One learner, nothing to compare.",
+    }
     results["comparison"]["smallest_detectable_difference"] = None
     results["recommendation"] = {"id": "tree", "title": "Decision tree", "reason": "It is the only learner."}
     return results
@@ -450,7 +596,9 @@ def nasty() -> dict[str, Any]:
     spoiled["recommendation"]["id"] = "logistic"
     spoiled["comparison"]["best"] = results["comparison"]["best"]
     spoiled["data"]["roles"].append({"column": NASTY[0], "role": NASTY[1], "confidence": NASTY[2], "reason": NASTY[6]})
-    spoiled["data"]["findings"].append({"severity": NASTY[0], "evidence": {NASTY[0]: [NASTY[6], 1]}, "columns": list(NASTY)})
+    spoiled["data"]["findings"].append(
+        {"severity": NASTY[0], "evidence": {NASTY[0]: [NASTY[6], 1]}, "columns": list(NASTY)}
+    )
     spoiled["learners"][0]["error"] = NASTY[6]
     spoiled["learners"][1]["parameters"] = {NASTY[0]: NASTY[1]}
     spoiled["learners"][2]["warnings"] = [{"code": NASTY[0], "text": NASTY[6]}]
@@ -469,40 +617,69 @@ def large(columns: int = 100, n_learners: int = 10) -> dict[str, Any]:
     ]
     results["data"]["findings"] = [
         {
-            "code": "A105", "kind": "missing_values", "columns": [name], "severity": rng.choice(["high", "medium", "low"]),
-            "rows": {"count": 12, "first": [1, 2, 3]}, "evidence": "misses 4.9% of its cells " * 4, "remedy": "Check why. " * 6,
+            "code": "A105",
+            "kind": "missing_values",
+            "columns": [name],
+            "severity": rng.choice(["high", "medium", "low"]),
+            "rows": {"count": 12, "first": [1, 2, 3]},
+            "evidence": "misses 4.9% of its cells " * 4,
+            "remedy": "Check why. " * 6,
         }
         for name in names
         for _ in range(3)
-    ]  # fmt: skip
+    ]
     classes = [f"class number {k}" for k in range(16)]
     results["data"]["classes"] = classes
     nodes = [
         {
-            "id": i, "parent": (i - 1) // 2 if i else -1, "depth": (i + 1).bit_length() - 1,
-            "condition": f"{names[i % columns]} <= {i}" if i else "", "test": f"{names[i % columns]} <= {i}" if i < 31 else None,
-            "rows": 100.0, "impurity": 0.5, "value": [1 / 16] * 16, "prediction": classes[i % 16],
+            "id": i,
+            "parent": (i - 1) // 2 if i else -1,
+            "depth": (i + 1).bit_length() - 1,
+            "condition": f"{names[i % columns]} <= {i}" if i else "",
+            "test": f"{names[i % columns]} <= {i}" if i < 31 else None,
+            "rows": 100.0,
+            "impurity": 0.5,
+            "value": [1 / 16] * 16,
+            "prediction": classes[i % 16],
             "children": [2 * i + 1, 2 * i + 2] if i < 31 else [],
         }
         for i in range(63)
-    ]  # fmt: skip
+    ]
     views = [
         {"kind": "tree", "classes": classes, "nodes": nodes},
-        {"kind": "coefficients", "classes": classes, "names": names, "intercept": [0.5] * 16,
-         "values": [[rng.gauss(0, 1) for _ in names] for _ in classes]},
-        {"kind": "rules", "title": "Rules", "default": classes[0],
-         "rules": [{"if": f"{n} <= 3", "then": classes[0], "rows": 30.0, "correct": 21.0} for n in names]},
-    ]  # fmt: skip
+        {
+            "kind": "coefficients",
+            "classes": classes,
+            "names": names,
+            "intercept": [0.5] * 16,
+            "values": [[rng.gauss(0, 1) for _ in names] for _ in classes],
+        },
+        {
+            "kind": "rules",
+            "title": "Rules",
+            "default": classes[0],
+            "rules": [{"if": f"{n} <= 3", "then": classes[0], "rows": 30.0, "correct": 21.0} for n in names],
+        },
+    ]
     learners = []
     for k in range(n_learners):
         learners.append(
             _learner(
-                rng, f"learner-{k}", f"A learner with a long title, number {k}", "What it does in one line. " * 3, k + 1,
-                0.8 + 0.01 * k, 0.02, "abcdef"[k % 6], (10, 10), preparation=["Fills missing values. " * 20] * 5,
+                rng,
+                f"learner-{k}",
+                f"A learner with a long title, number {k}",
+                "What it does in one line. " * 3,
+                k + 1,
+                0.8 + 0.01 * k,
+                0.02,
+                "abcdef"[k % 6],
+                (10, 10),
+                preparation=["Fills missing values. " * 20] * 5,
                 metrics={"accuracy": 0.8, "balanced_accuracy": 0.7, "f1_macro": 0.7, "log_loss": 0.4, "roc_auc": 0.9},
-                confusion=[[rng.randint(0, 60) for _ in classes] for _ in classes], view=views[k % 3],
+                confusion=[[rng.randint(0, 60) for _ in classes] for _ in classes],
+                view=views[k % 3],
             )
-        )  # fmt: skip
+        )
     results["learners"] = learners
     results["comparison"] = _comparison(learners, "accuracy", True, "learner-3", "It is simple.")
     results["recommendation"] = {"id": "learner-3", "title": learners[3]["title"], "reason": "It is simple."}
