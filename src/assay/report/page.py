@@ -514,7 +514,8 @@ def _view(one: Mapping[str, Any]) -> dict[str, Any] | None:
         made["note"] = _coefficient_note(view)
     elif view.get("kind") == "shares":
         made["figure"] = _svg(shares_figure(view.get("classes") or [], view.get("shares") or []))
-        made["note"] = "Says the most frequent class for every row; these are the class shares it has seen."
+        made["note"] = "The class shares it has seen"
+        made["note"] += "; it says the most frequent class for every row." if is_baseline(one) else "."
     else:
         return None
     return made

@@ -163,7 +163,7 @@ def test_counts_shares_and_rows_of_the_views_are_shown():
         "5,052",
         "92%",
         "793 rows",
-        "313 of 632",
+        "330 of 632",
         "+1.214",
         "−0.973",
         "73.4%",
@@ -363,3 +363,10 @@ def test_texts_and_marks_have_enough_contrast_in_both_modes(mode):
         assert _contrast(PALETTE[token][mode], PALETTE["paper"][mode]) >= 4.5, token
     for i in range(9):
         assert _contrast(PALETTE[f"c{i}"][mode], PALETTE["paper"][mode]) >= 3, i
+
+
+def test_only_the_baseline_is_said_to_ignore_the_row():
+    results = fixture.classification()
+    assert render_report(results).count("says the most frequent class for every row") == 1
+    results["learners"][2]["view"] = results["learners"][0]["view"]
+    assert render_report(results).count("says the most frequent class for every row") == 1
