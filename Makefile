@@ -44,7 +44,7 @@ lint: $(VENV)/.tools
 
 bench: $(VENV)/.tools
 	$(PIP) install -c constraints.txt --no-build-isolation ".[bench]"
-	$(BIN)/python -m benchmarks.versus
+	$(BIN)/python -m benchmarks.versus --readme
 
 docs: $(VENV)/.tools
 	$(BIN)/python docs/build.py

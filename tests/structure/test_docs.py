@@ -8,6 +8,8 @@ import pkgutil
 import re
 import subprocess
 import sys
+import textwrap
+import types
 from pathlib import Path
 
 import pytest
@@ -33,16 +35,17 @@ def test_docstring_examples_run(name):
 @pytest.mark.parametrize("path", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_python_blocks_of_the_pages_run(path, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    blocks = re.findall(r"^```python\n(.*?)^```", path.read_text(), re.MULTILINE | re.DOTALL)
+    blocks = re.findall(r"^[ ]*```python\n(.*?)^[ ]*```", path.read_text(), re.MULTILINE | re.DOTALL)
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
-    names: dict[str, object] = {}
-    for number, block in enumerate(blocks):
-        if ">>>" in block:
-            test = doctest.DocTestParser().get_doctest(block, names, f"{path.name}[{number}]", str(path), 0)
+    page = types.ModuleType(f"page_{path.stem}")
+    monkeypatch.setitem(sys.modules, page.__name__, page)
+    for number, block in enumerate(map(textwrap.dedent, blocks)):
+        if block.startswith(">>>"):
+            test = doctest.DocTestParser().get_doctest(block, vars(page), f"{path.name}[{number}]", str(path), 0)
             assert runner.run(test, clear_globs=False).failed == 0
-            names.update(test.globs)
+            vars(page).update(test.globs)
         else:
-            exec(compile(block, f"{path.name}[{number}]", "exec"), names)
+            exec(compile(block, f"{path.name}[{number}]", "exec"), vars(page))
     assert path.stat().st_size > 0
 
 
