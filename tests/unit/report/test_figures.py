@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 import re
-import sys
 import xml.etree.ElementTree as ET
-from pathlib import Path
-
-import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
 
 import fixture
+import pytest
 
 from assay.report.figures import (
     coefficients_figure,

@@ -8,14 +8,9 @@ import hashlib
 import json
 import os
 import re
-import sys
-from pathlib import Path
-
-import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
 
 import fixture
+import pytest
 from reading import Page
 
 from assay.base.errors import DataError
