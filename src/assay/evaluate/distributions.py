@@ -93,24 +93,18 @@ def binomial_interval(
     return (0.0 if alternative == "less" else low, 1.0 if alternative == "greater" else high)
 
 
-@lru_cache(maxsize=512)
 def detectable_t(df: float, alpha: float, power: float) -> float:
-    """How many standard errors a true difference must measure for a two-sided t test to find it with `power`.
-
-    The non-centrality at which the upper tail of the non-central t beyond the critical value holds `power`; the
-    other tail adds less than `alpha` / 2 and is left out, which errs on the careful side.
-    """
-    critical = t_quantile(1 - alpha / 2, df)
-    return _increasing_root(lambda shift: 1.0 - special.nctdtr(df, shift, critical) - power, critical + 1.0)
+    """How many standard errors a true difference must measure for a two-sided t test to find it with `power`."""
+    return detectable_shift(t_quantile(1 - alpha / 2, df), df, power)
 
 
 @lru_cache(maxsize=512)
-def detectable_f(df_between: float, df_within: float, alpha: float, power: float) -> float:
-    """The non-centrality at which an F test rejects with probability `power`."""
-    critical = f_quantile(1 - alpha, df_between, df_within)
-    return _increasing_root(
-        lambda shift: 1.0 - special.ncfdtr(df_between, df_within, shift, critical) - power, critical * df_between + 1.0
-    )
+def detectable_shift(critical: float, df: float, power: float) -> float:
+    """The non-centrality at which a non-central t variable exceeds `critical` with probability `power`.
+
+    The other tail adds less than half the level of the test and is left out, which errs on the careful side.
+    """
+    return _increasing_root(lambda shift: 1.0 - special.nctdtr(df, shift, critical) - power, critical + 1.0)
 
 
 def noncentrality_interval(f: float, df_between: float, df_within: float, alpha: float) -> tuple[float, float]:

@@ -20,7 +20,7 @@ from .distributions import (
     binomial_interval,
     binomial_p_value,
     chi2_p_value,
-    detectable_f,
+    detectable_shift,
     detectable_t,
     f_p_value,
     f_quantile,
@@ -206,8 +206,8 @@ def five_by_two_t(
             "smallest_detectable_difference": detectable_t(5, alpha, POWER) * error,
         },
         sentence=(
-            f"{higher_words(names, mean)} on average over ten folds; judged by the first fold (difference {number(first)}, "
-            f"{percent(1 - alpha)} interval {interval_words(interval)}) the difference is "
+            f"{higher_words(names, mean)} on average over ten folds; judged by the first fold (difference "
+            f"{number(first)}, {percent(1 - alpha)} interval {interval_words(interval)}) the difference is "
             f"{decision_words(reject, alpha)} (t = {number(statistic)}, df = 5, {p_words(p_value)})."
         ),
     )
@@ -226,8 +226,13 @@ def five_by_two_f(scores_a: Any, scores_b: Any, *, alpha: float = 0.05, names: N
     Q > 2 F_crit S, the test rejects every d; then the interval is the corrected resampled t interval of the ten
     differences (n_test = n_train), which is wide in that case, and an assumption is marked as not holding.
 
-    **Smallest detectable difference.** With ten independent normal differences of variance S / 5 around d, F is
-    non-central with non-centrality 10 d^2 / (S / 5); `details` holds the d that is found with 80 % power.
+    **What to expect.** If both learners settle on half of the rows, the mean c of a repetition hardly changes from
+    one repetition to the next (it is the difference over all rows) and its halves are c + e_i and c - e_i. With
+    normal e_i of variance v / 2 and c of the same, F exceeds F_crit exactly when |t| > sqrt(2 F_crit - 1) for
+    t = c / sqrt(S / 10), a t variable with 5 degrees of freedom: a true null is rejected in 3.3 % of cases at alpha
+    0.05. A true difference d makes it non-central with d sqrt(2 / v), from which `details` has the d that is found
+    with 80 % power. If half of the rows are too few to learn from, so that a learner's two halves fare well or
+    badly together, the s_i^2 are too small and the test rejects too often.
 
     >>> a = [[0.9, 0.8], [0.7, 0.8], [0.9, 0.9], [0.8, 0.8], [0.9, 0.7]]
     >>> result = five_by_two_f(a, [[0.7, 0.7]] * 5)
@@ -271,6 +276,7 @@ def five_by_two_f(scores_a: Any, scores_b: Any, *, alpha: float = 0.05, names: N
         assumptions=(
             ("the differences vary", variance > 0),
             ("the repetitions agree as well as their halves do", repetitions_agree),
+            ("half of the rows are enough for both learners to settle", None),
             ("the differences are roughly normal", None),
         ),
         details={
@@ -283,7 +289,8 @@ def five_by_two_f(scores_a: Any, scores_b: Any, *, alpha: float = 0.05, names: N
 
 def five_by_two_detectable(variance: float, alpha: float, power: float = POWER) -> float:
     """The true difference that the combined F test finds with `power`, from the mean of the s_i^2."""
-    return float(np.sqrt(detectable_f(10, 5, alpha, power) * variance / 10))
+    critical = float(np.sqrt(2 * f_quantile(1 - alpha, 10, 5) - 1))
+    return detectable_shift(critical, 5, power) * float(np.sqrt(variance / 2))
 
 
 # -- predictions on one test set ----------------------------------------------------------------------------

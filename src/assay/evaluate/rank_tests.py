@@ -60,8 +60,8 @@ def sign_test(
         details={"wins": wins, "losses": losses, "ties": tied, "trials": trials},
         sentence=(
             f"{names[0]} scored higher than {names[1]} {wins} times and lower {losses} times{tie_words}; its share of "
-            f"wins is {number(share)} ({percent(1 - alpha)} interval {interval_words(interval)}), and its distance from "
-            f"a half is {decision_words(reject, alpha)} ({p_words(p_value)})."
+            f"wins is {number(share)} ({percent(1 - alpha)} interval {interval_words(interval)}), and its distance "
+            f"from a half is {decision_words(reject, alpha)} ({p_words(p_value)})."
         ),
     )
 
@@ -122,8 +122,8 @@ def wilcoxon(
         ),
         details={"pairs": n, "zero_differences": int(a.size - n), "exact": exact},
         sentence=(
-            f"{higher_words(names, effect)} in the median ({percent(1 - alpha)} interval {interval_words(interval)}); the "
-            f"difference is {decision_words(reject, alpha)} (signed rank sum {number(statistic)} of {n} pairs, "
+            f"{higher_words(names, effect)} in the median ({percent(1 - alpha)} interval {interval_words(interval)}); "
+            f"the difference is {decision_words(reject, alpha)} (signed rank sum {number(statistic)} of {n} pairs, "
             f"{p_words(p_value)})."
         ),
     )
