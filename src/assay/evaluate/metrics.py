@@ -80,6 +80,9 @@ class Evidence:
         elif _small_codes(self.y) and _small_codes(self.labels):
             return self.y, self.labels, np.arange(1 + max(int(self.y.max()), int(self.labels.max())))
         try:
+            if (self.y.dtype.kind in "US") != (self.labels.dtype.kind in "US"):
+                # Joined as they are, numbers would silently become text.
+                raise TypeError
             classes, codes = np.unique(np.concatenate([self.y, self.labels]), return_inverse=True)
         except TypeError:
             raise DataError(

@@ -32,7 +32,9 @@ def test_quantiles(p):
 
 
 @pytest.mark.parametrize("alternative", d.ALTERNATIVES)
-@pytest.mark.parametrize(("k", "n", "rate"), [(0, 5, 0.5), (3, 10, 0.5), (15, 100, 0.1), (100, 100, 0.3), (7, 900, 0.02)])
+@pytest.mark.parametrize(
+    ("k", "n", "rate"), [(0, 5, 0.5), (3, 10, 0.5), (15, 100, 0.1), (100, 100, 0.3), (7, 900, 0.02)]
+)
 def test_binomial_p_values_and_intervals(k, n, rate, alternative):
     expected = stats.binomtest(k, n, rate, alternative)
     assert d.binomial_p_value(k, n, rate, alternative) == pytest.approx(expected.pvalue, rel=1e-9)

@@ -84,7 +84,7 @@ def test_five_by_two_tests_are_the_published_formulas():
 
 def test_combined_f_does_not_depend_on_the_order_of_folds_and_repetitions_but_dietterichs_t_does():
     order = [3, 1, 4, 0, 2]
-    f = [five_by_two_f(a[order][:, ::-1], b[order][:, ::-1]).statistic for a, b in [(HALVES_A, HALVES_B)]][0]
+    f = five_by_two_f(HALVES_A[order][:, ::-1], HALVES_B[order][:, ::-1]).statistic
     assert f == pytest.approx(five_by_two_f(HALVES_A, HALVES_B).statistic)
     t = five_by_two_t(HALVES_A[order], HALVES_B[order]).statistic
     assert t != pytest.approx(five_by_two_t(HALVES_A, HALVES_B).statistic)

@@ -73,7 +73,9 @@ def test_label_metrics_equal_scikit_learn(name, kind, weights):
 @pytest.mark.parametrize("name", BINARY)
 def test_metrics_of_one_positive_class_equal_scikit_learn(name, weights):
     y, p = RNG.integers(0, 2, N), RNG.integers(0, 2, N)
-    assert get_metric(name).score(y, p, sample_weight=weights) == pytest.approx(BINARY[name](y, p, sample_weight=weights))
+    assert get_metric(name).score(y, p, sample_weight=weights) == pytest.approx(
+        BINARY[name](y, p, sample_weight=weights)
+    )
     with pytest.raises(DataError, match="_macro"):
         get_metric(name).score([0, 1, 2], [0, 1, 2])
 
@@ -123,7 +125,9 @@ def test_calibration_error_is_zero_for_honest_and_known_for_boastful_probabiliti
 @pytest.mark.parametrize("outputs", [(), (3,)], ids=["one", "three"])
 def test_value_metrics_equal_scikit_learn(name, outputs, weights):
     y, p = RNG.uniform(0, 5, (N, *outputs)), RNG.uniform(0, 5, (N, *outputs))
-    assert get_metric(name).score(y, p, sample_weight=weights) == pytest.approx(VALUES[name](y, p, sample_weight=weights))
+    assert get_metric(name).score(y, p, sample_weight=weights) == pytest.approx(
+        VALUES[name](y, p, sample_weight=weights)
+    )
 
 
 def test_relative_errors_are_relative_to_predicting_the_mean():
@@ -158,7 +162,9 @@ def test_weights_equal_repetition():
     assert weighted == pytest.approx(repeated)
     names = [n for n, m in METRICS.items() if m.task == "regress"]
     repeated = score_many(names, y[rows].astype(float), values=values[rows])
-    assert score_many(names, y.astype(float), values=values, sample_weight=counts) == pytest.approx(repeated, nan_ok=True)
+    assert score_many(names, y.astype(float), values=values, sample_weight=counts) == pytest.approx(
+        repeated, nan_ok=True
+    )
 
 
 def test_many_at_once_equal_one_by_one():
@@ -184,7 +190,9 @@ def test_labels_follow_from_probabilities_and_missing_predictions_are_nan():
 def test_small_integer_labels_do_not_overflow(dtype):
     top = 2 if dtype is bool else 120
     y, p = RNG.integers(0, top, 500).astype(dtype), RNG.integers(0, top, 500).astype(dtype)
-    assert get_metric("f1_macro").score(y, p) == pytest.approx(reference.f1_score(y, p, average="macro", zero_division=0))
+    assert get_metric("f1_macro").score(y, p) == pytest.approx(
+        reference.f1_score(y, p, average="macro", zero_division=0)
+    )
 
 
 def test_confusion_matrix_equals_scikit_learn_and_knows_its_classes():
@@ -208,6 +216,8 @@ def test_confusion_matrix_equals_scikit_learn_and_knows_its_classes():
         (lambda: get_metric("log_loss").score([0, 1], [[1, 0, 0], [0, 1, 0]], classes=[0, 1]), "one column for each"),
         (lambda: get_metric("accuracy").score([0, 1], [0, 1], sample_weight=[1]), "sample_weight"),
         (lambda: get_metric("accuracy").score(np.array(["a", 1], object), [0, 1]), "of one kind"),
+        (lambda: get_metric("accuracy").score(["0", "1"], [0, 1]), "of one kind"),
+        (lambda: get_metric("accuracy").score(["0", "1"], [0, 1], classes=["0", "1"]), "of one kind"),
         (lambda: default_metrics("cluster"), "'classify' or 'regress'"),
     ],
 )
@@ -223,7 +233,9 @@ def test_perfect_predictions_reach_the_good_bound(name):
     y = RNG.integers(0, 2, 30)
     prediction = {"labels": y, "probabilities": y.astype(float), "values": y.astype(float)}[metric.needs]
     best = metric.bounds[1] if metric.greater_is_better else metric.bounds[0]
-    assert metric.score(y.astype(float) if metric.needs == "values" else y, prediction) == pytest.approx(best, abs=1e-12)
+    assert metric.score(y.astype(float) if metric.needs == "values" else y, prediction) == pytest.approx(
+        best, abs=1e-12
+    )
 
 
 def test_shared_work_is_done_once():

@@ -19,7 +19,10 @@ RNG = np.random.default_rng(0)
 @pytest.mark.parametrize("n", [5, 20, 50])
 def test_exact_wilcoxon_equals_scipy(n, alternative):
     a, b = RNG.normal(0.3, 1, n), RNG.normal(0, 1, n)
-    ours, theirs = wilcoxon(a, b, alternative=alternative), stats.wilcoxon(a, b, alternative=alternative, method="exact")
+    ours, theirs = (
+        wilcoxon(a, b, alternative=alternative),
+        stats.wilcoxon(a, b, alternative=alternative, method="exact"),
+    )
     assert ours.p_value == pytest.approx(theirs.pvalue) and ours.details["exact"]
 
 
@@ -66,7 +69,10 @@ def test_sign_test_is_the_binomial_test_of_wins(alternative):
 def test_ties_are_split_evenly_or_dropped():
     a, b = np.array([2, 2, 2, 1, 1, 1, 1, 0.0]), np.ones(8)
     split, dropped = sign_test(a, b), sign_test(a, b, ties="drop")
-    assert (split.statistic, split.details["trials"]) == (5, 8) and (dropped.statistic, dropped.details["trials"]) == (3, 4)
+    assert (split.statistic, split.details["trials"]) == (5, 8) and (dropped.statistic, dropped.details["trials"]) == (
+        3,
+        4,
+    )
     odd = sign_test(np.append(a, 1.0), np.ones(9))
     assert odd.details == {"wins": 3, "losses": 1, "ties": 5, "trials": 8}
     assert sign_test(b, b, ties="drop").p_value == 1.0
