@@ -2,6 +2,11 @@
 
 Two nearest-mean classifiers see one column each of Gaussian data; the columns have the same distribution, so neither
 is better, and every rejection is an error of the first kind. Splits are the designs' own.
+
+The level asserted is that of one setting, chosen because these learners settle on half of the rows. It is not a level
+for all settings: of seven tried (400 to 1000 data sets each) the combined F rejected 2.8 to 5.8 % in four, and 7, 10
+and 19 % in the three with five weak columns per learner (1000, 300 and 100 rows). The corrected t stayed below 4 % in
+six and rejected 7 % (10x10) in the last. The slow tests hold the worst setting.
 """
 
 from __future__ import annotations
@@ -111,20 +116,28 @@ def test_family_error_over_five_thousand_data_sets(design):
 
 
 @pytest.mark.slow
-def test_the_5x2_tests_are_too_eager_where_half_of_the_rows_teach_too_little():
-    """The limit that `five_by_two_f` states: five weak columns each and 50 rows to learn from."""
+def test_the_tests_are_too_eager_where_the_rows_teach_too_little():
+    """The limit that `five_by_two_f` and `corrected_resampled_t` state: five weak columns each and 100 rows."""
     y = np.arange(100) % 2
-    rejected = 0
-    for data in range(400):
+    rejected = {"5x2 F": 0, "corrected": 0}
+    for data in range(1000):
         stream = Stream.of(21).child(data)
         X = stream.generator().normal(size=(100, 10)) + 0.25 * y[:, None]
-        scores = np.empty((2, 5, 2))
-        for r in range(5):
-            fold = stratified_assignment(y, 2, stream.child(r).generator())
-            for k in range(2):
-                for j, part in enumerate((X[:, :5], X[:, 5:])):
-                    zero, one = (part[(fold != k) & (y == c)].mean(axis=0) for c in (0, 1))
-                    guess = part @ (one - zero) > (one - zero) @ (one + zero) / 2
-                    scores[j, r, k] = np.mean(guess[fold == k] == y[fold == k])
-        rejected += five_by_two_f(*scores).reject
-    assert rejected / 400 > 0.1
+        halves = np.stack([weak_scores(X, y, 2, stream.child(r).generator()) for r in range(5)])
+        tenths = np.stack([weak_scores(X, y, 10, stream.child(100 + r).generator()) for r in range(10)])
+        rejected["5x2 F"] += five_by_two_f(halves[:, 0], halves[:, 1]).reject
+        rejected["corrected"] += corrected_resampled_t(tenths[:, 0], tenths[:, 1], n_train=90, n_test=10).reject
+    assert rejected["5x2 F"] / 1000 > 0.1
+    assert ALPHA < rejected["corrected"] / 1000 < 0.1
+
+
+def weak_scores(X: np.ndarray, y: np.ndarray, folds: int, generator: np.random.Generator) -> np.ndarray:
+    """Accuracy (learner, fold) of nearest-mean classifiers on the first and on the last five columns."""
+    fold = stratified_assignment(y, folds, generator)
+    scores = np.empty((2, folds))
+    for k in range(folds):
+        for j, part in enumerate((X[:, :5], X[:, 5:])):
+            zero, one = (part[(fold != k) & (y == c)].mean(axis=0) for c in (0, 1))
+            guess = part @ (one - zero) > (one - zero) @ (one + zero) / 2
+            scores[j, k] = np.mean(guess[fold == k] == y[fold == k])
+    return scores
