@@ -5,9 +5,6 @@ from typing import TYPE_CHECKING
 from .._lazy import lazy
 
 if TYPE_CHECKING:
-    from .findings import Audit as Audit
-    from .findings import Finding as Finding
-    from .findings import audit as audit
     from .columns import UNSEEN as UNSEEN
     from .columns import ColumnSchema as ColumnSchema
     from .columns import MixedInput as MixedInput
@@ -17,6 +14,9 @@ if TYPE_CHECKING:
     from .datasets import Dataset as Dataset
     from .datasets import load_dataset as load_dataset
     from .datasets import make_customers as make_customers
+    from .findings import Audit as Audit
+    from .findings import Finding as Finding
+    from .findings import audit as audit
     from .generators import Baskets as Baskets
     from .generators import CommunityGraph as CommunityGraph
     from .generators import GridWorld as GridWorld

@@ -133,7 +133,8 @@ def make_customers(n_rows: int = 1500, random_state: Any = 20240501) -> pl.DataF
         for months, extra in zip(tenure, rng.integers(0, 30, n_rows))
     ]
     satisfaction[rng.random(n_rows) < np.where(calls > 2, 0.18, 0.05)] = None
-    ages = np.where(rng.random(n_rows) < 0.04, None, age.astype(object))
+    ages = age.astype(object)
+    ages[rng.random(n_rows) < 0.04] = None
     incomes = np.where(rng.random(n_rows) < 0.06, "N/A", np.array([f"{value:,.2f}" for value in income], dtype=object))
     return pl.DataFrame(
         {

@@ -39,8 +39,10 @@ from .table import Table, Target, is_constant
 
 SEVERITIES = ("high", "medium", "low")
 _FIRST = 5
-_TEXT_SENTINELS = ("-", "--", "---", ".", "..", "unknown", "missing", "not available", "not applicable", "n.a.", "n.a",
-                   "na.", "tbd", "undefined", "unspecified", "xxx", "blank", "empty", "no data", "not known")  # fmt: skip
+_TEXT_SENTINELS = (
+    "-", "--", "---", ".", "..", "unknown", "missing", "not available", "not applicable", "n.a.", "n.a", "na.", "tbd",
+    "undefined", "unspecified", "xxx", "blank", "empty", "no data", "not known",
+)  # fmt: skip
 _NUMBER_SENTINELS = (-1, -9, -99, -999, -9999, -99999, 99, 999, 9999, 99999, 999999)
 _MANY_CATEGORIES = 50
 
@@ -99,9 +101,7 @@ class Audit:
         title = f"{plain(self.name)}: {self.n_rows} rows, {self.n_columns} columns, {len(self.findings)} findings"
         if not self.findings:
             return title
-        cells = [
-            (f.code, f.severity, f.kind, _named(f.columns), f.evidence, f.remedy) for f in self.findings
-        ]
+        cells = [(f.code, f.severity, f.kind, _named(f.columns), f.evidence, f.remedy) for f in self.findings]
         widths = [max(len(row[k]) for row in cells) for k in range(4)]
         lines = [title]
         for row in cells:
@@ -136,7 +136,7 @@ def audit(table: Table, target: str | Target | None = None) -> Audit:
     >>> table = Table.from_frame(pl.DataFrame({"x": [1.5, 2.5, None], "k": [7, 7, 7]}))
     >>> print(audit(table))
     table: 3 rows, 2 columns, 2 findings
-      A001  medium  missing   x  1 of 3 values are missing (33.3 %); impute them or use a method that takes missing values
+      A001  medium  missing   x  1 of 3 values are missing (33.3 %); impute them, or use a method that takes them
       A003  low     constant  k  every row holds '7'; leave it out
     """
     chosen = table.target(target) if isinstance(target, str) else target
@@ -174,7 +174,7 @@ def _column_findings(table: Table, series: pl.Series, is_target: bool) -> Iterat
     if missing and not is_target:
         share = missing / rows
         severity = "high" if share > 0.6 else "medium" if share > 0.05 else "low"
-        remedy = "impute them or use a method that takes missing values"
+        remedy = "impute them, or use a method that takes them"
         yield Finding(
             "A001", "missing", [name], severity, _rows(series.is_null()),
             f"{missing} of {rows} values are missing ({100 * share:.1f} %)",
@@ -251,7 +251,7 @@ def _label_findings(series: pl.Series, present: pl.Series, is_target: bool) -> I
         mean = present.len() / labels.len()
         yield Finding(
             "A008", "many categories", [name], "medium" if mean < 20 else "low", _NO_ROWS,
-            f"{labels.len()} labels, {mean:.1f} rows each in the mean", "group the rare labels, or leave the column out",
+            f"{labels.len()} labels, {mean:.1f} rows each in the mean", "group the rare labels, or leave it out",
         )  # fmt: skip
 
 
@@ -264,7 +264,8 @@ def _sentinels(series: pl.Series, present: pl.Series) -> Iterator[Finding]:
         others = present.filter(present != value)
         if count < 2 or others.len() < 10:
             continue
-        nearest, farthest = (others.min(), others.max()) if value == low else (others.max(), others.min())
+        lowest, highest = others.min(), others.max()
+        nearest, farthest = (lowest, highest) if value == low else (highest, lowest)
         span = abs(float(farthest) - float(nearest))  # type: ignore[arg-type]
         if value == -1:
             odd = float(nearest) >= 0 and span > 20 and count / series.len() > 0.01  # type: ignore[arg-type]
@@ -273,7 +274,7 @@ def _sentinels(series: pl.Series, present: pl.Series) -> Iterator[Finding]:
         if odd:
             yield Finding(
                 "A007", "disguised missing", [series.name], "medium", _rows(at.fill_null(False)),
-                f"{count} cells hold {value:g}, far from the others ({others.min():g} to {others.max():g})",
+                f"{count} cells hold {value:g}, far from the others ({float(lowest):g} to {float(highest):g})",  # type: ignore[arg-type]
                 "make them missing if that is what they mean",
             )  # fmt: skip
 

@@ -31,8 +31,11 @@ AMBIGUOUS_DATES = (
 )
 
 _SPACES = r"[\s\u00a0\u2009\u202f]"
-_ENGLISH = rf"^[-+]?{_SPACES}*[$€£¥]?{_SPACES}*[-+]?(?:\d{{1,3}}(?:[,'’\u00a0\u2009\u202f ]\d{{3}})+|\d+)?(?:\.\d*)?(?:[eE][-+]?\d+)?{_SPACES}*(?:%|[$€£¥])?$"
-_EUROPEAN = rf"^[-+]?{_SPACES}*[$€£¥]?{_SPACES}*[-+]?(?:\d{{1,3}}(?:[.'’\u00a0\u2009\u202f ]\d{{3}})+|\d+)(?:,\d+)?{_SPACES}*(?:%|[$€£¥])?$"
+_GROUP = r"'’\u00a0\u2009\u202f "
+_BEFORE = rf"^[-+]?{_SPACES}*[$€£¥]?{_SPACES}*[-+]?"
+_AFTER = rf"{_SPACES}*(?:%|[$€£¥])?$"
+_ENGLISH = rf"{_BEFORE}(?:\d{{1,3}}(?:[,{_GROUP}]\d{{3}})+|\d+)?(?:\.\d*)?(?:[eE][-+]?\d+)?{_AFTER}"
+_EUROPEAN = rf"{_BEFORE}(?:\d{{1,3}}(?:[.{_GROUP}]\d{{3}})+|\d+)(?:,\d+)?{_AFTER}"
 _SURELY_DECIMAL_COMMA = r"^[^,]*\d,(?:\d{1,2}|\d{4,})(?:\D[^,]*)?$"
 _LONG_WHOLE = r"^[+-]?\d{16,}$"
 _SAMPLE = 1000
@@ -92,7 +95,11 @@ def _plain_numbers(text: pl.Series) -> pl.Series | None:
     if numbers.null_count() != text.null_count() or text.null_count() == text.len():
         return None
     head = text.head(_SAMPLE)
-    whole = text.cast(pl.Int64, strict=False) if head.cast(pl.Int64, strict=False).null_count() == head.null_count() else None
+    whole = (
+        text.cast(pl.Int64, strict=False)
+        if head.cast(pl.Int64, strict=False).null_count() == head.null_count()
+        else None
+    )
     if whole is not None and whole.null_count() == text.null_count():
         leading = text.filter(text.str.starts_with("0") & (text.str.len_bytes() > 1))
         return None if leading.len() else whole

@@ -150,7 +150,9 @@ def _text_bytes(file: Path, shown: str, zipped: bool, encoding: str) -> bytes:
     try:
         utf8 = codecs.lookup(encoding).name == "utf-8"
     except LookupError:
-        raise ParameterError(_WHO, "parameter 'encoding'", "must name an encoding", f"got {plain(encoding)!r}") from None
+        raise ParameterError(
+            _WHO, "parameter 'encoding'", "must name an encoding", f"got {plain(encoding)!r}"
+        ) from None
     if not utf8:
         try:
             data = data.decode(encoding).encode()
@@ -158,9 +160,7 @@ def _text_bytes(file: Path, shown: str, zipped: bool, encoding: str) -> bytes:
             place = f"byte {error.start}" if isinstance(error, UnicodeDecodeError) else "some bytes"
             raise DataError(_WHO, shown, f"is not {plain(encoding)} text", f"{place} cannot be decoded") from None
     elif data[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
-        raise DataError(
-            _WHO, shown, "is UTF-16 text, not UTF-8", way_out="save it as UTF-8 or pass encoding='utf-16'"
-        )
+        raise DataError(_WHO, shown, "is UTF-16 text, not UTF-8", way_out="save it as UTF-8 or pass encoding='utf-16'")
     data = data.removeprefix(codecs.BOM_UTF8)
     if b"\0" in data:
         raise DataError(
@@ -293,13 +293,14 @@ def _is_decimal(text: str) -> bool:
 def _read_delimited(data: bytes, shown: str, separator: str) -> pl.DataFrame:
     """Delimited text as a frame of strings; a row with too few or too many fields is an error."""
     names = _header(data, shown, separator)
-    if next((True for line, _ in _records(data[: 1 << 22], separator) if line > 1), False) is False and len(data) < 1 << 22:
+    if (
+        next((True for line, _ in _records(data[: 1 << 22], separator) if line > 1), False) is False
+        and len(data) < 1 << 22
+    ):
         raise DataError(_WHO, shown, "holds column names but no rows", way_out="check that it was written completely")
     data = _without_blank_start(data)
     try:
-        frame = pl.read_csv(
-            data, separator=separator, infer_schema=False, new_columns=names, empty_string_is_null=True, glob=False
-        )
+        frame = pl.read_csv(data, separator=separator, infer_schema=False, new_columns=names, glob=False)
     except pl.exceptions.PolarsError:
         raise_or_none = _not_utf8(data, shown)
         if raise_or_none is not None:
@@ -333,7 +334,9 @@ def _even_widths(data: bytes, separator: str, width: int) -> bool:
         chunk = np.frombuffer(data, dtype=np.uint8, count=stop - start, offset=start)
         ends = np.flatnonzero(chunk == 10)
         marks = np.flatnonzero(chunk == ord(separator))
-        edges = np.concatenate(([-1], ends, [chunk.shape[0]] if ends.size == 0 or ends[-1] != chunk.shape[0] - 1 else []))
+        edges = np.concatenate(
+            ([-1], ends, [chunk.shape[0]] if ends.size == 0 or ends[-1] != chunk.shape[0] - 1 else [])
+        )
         counts = np.diff(np.searchsorted(marks, edges))
         blank = np.diff(edges) <= 2
         if not ((counts == width - 1) | (blank & (counts == 0))).all():
@@ -398,14 +401,18 @@ def _bad_json_line(data: bytes, shown: str, error: Exception) -> DataError:
                 )
             if not isinstance(value, dict):
                 return DataError(
-                    _WHO, shown, f"holds no object on line {line}", f"got {plain(value, 30)}", "write one object per line"
+                    _WHO,
+                    shown,
+                    f"holds no object on line {line}",
+                    f"got {plain(value, 30)}",
+                    "write one object per line",
                 )
     return DataError(_WHO, shown, "cannot be read as NDJSON", plain(error), "write one object per line")
 
 
 def _read_binary(file: Path, shown: str, kind: str) -> pl.DataFrame:
     try:
-        return pl.read_parquet(file, glob=False) if kind == "Parquet" else pl.read_ipc(file, memory_map=False)
+        return pl.read_parquet(file, glob=False) if kind == "Parquet" else pl.read_ipc(file)
     except Exception as error:
         raise DataError(
             _WHO, shown, f"cannot be read as {kind}", plain(error), "check that it was written completely"

@@ -300,7 +300,10 @@ def _override(frame: pl.DataFrame, name: str, wanted: Any) -> Role:
         wanted, order = wanted[0], wanted[1]
     if not isinstance(wanted, str) or wanted not in ROLES:
         raise ParameterError(
-            who, f"the role of column '{plain(name)}'", f"must be one of {', '.join(ROLES)}", f"got {plain(repr(wanted))}"
+            who,
+            f"the role of column '{plain(name)}'",
+            f"must be one of {', '.join(ROLES)}",
+            f"got {plain(repr(wanted))}",
         )
     series = frame[name]
     text = series.dtype == pl.String

@@ -84,7 +84,7 @@ class Table:
     ) -> Table:
         """A table from a Polars frame: types made plain, roles inferred, overrides checked."""
         notes = dict(notes or {})
-        frame = _plain_types(frame, notes)
+        frame = plain_types(frame, notes)
         inferred = infer_roles(frame, notes)
         return cls(name, source, frame, {**inferred, **check_overrides(frame, roles or {})}, notes, reading)
 
@@ -97,7 +97,7 @@ class Table:
         >>> table.roles["b"].role
         'binary'
         """
-        native = frame if isinstance(frame, pl.DataFrame) else _to_polars(frame)
+        native = to_polars(frame)
         if native.width == 0 or native.height == 0:
             raise DataError(
                 "Table.from_frame", f"table '{plain(name)}'", f"has {native.height} rows and {native.width} columns"
@@ -293,7 +293,10 @@ def is_constant(series: pl.Series) -> bool:
     return bool((series == series[0]).all())
 
 
-def _to_polars(frame: Any) -> pl.DataFrame:
+def to_polars(frame: Any) -> pl.DataFrame:
+    """A pandas, pyarrow or other narwhals-compatible frame as a Polars frame; pyarrow is not needed for pandas."""
+    if isinstance(frame, pl.DataFrame):
+        return frame
     try:
         wrapped = nw.from_native(frame, eager_only=True)
     except TypeError:
@@ -323,7 +326,7 @@ def _to_polars(frame: Any) -> pl.DataFrame:
         return pl.DataFrame(columns)
 
 
-def _plain_types(frame: pl.DataFrame, notes: dict[str, dict[str, Any]]) -> pl.DataFrame:
+def plain_types(frame: pl.DataFrame, notes: dict[str, dict[str, Any]]) -> pl.DataFrame:
     """Every column as Int64/UInt64, Float64, Boolean, String or Datetime("us"), with null for missing."""
     return pl.DataFrame([_plain_type(series, notes) for series in frame.get_columns()])
 
