@@ -105,7 +105,12 @@ def _split(owner: Any, X: Any) -> list[Column] | np.ndarray:
     """The columns of X: a float64 matrix if all are numbers, else a list of float64 arrays and Polars series."""
     if issparse(X):
         check_array(X, accept_sparse=False, estimator=owner)
-    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    try:
+        frame = nw.from_native(X, eager_only=True, pass_through=True)
+    except nw.exceptions.DuplicateError:
+        raise DataError(
+            _who(owner), "X", "must not have two columns of one name", way_out="give every column its own name"
+        ) from None
     if isinstance(frame, nw.DataFrame):
         return _split_frame(owner, frame)
     array = X if isinstance(X, np.ndarray) else np.asarray(X)

@@ -257,26 +257,28 @@ def _label_findings(series: pl.Series, present: pl.Series, is_target: bool) -> I
 
 def _sentinels(series: pl.Series, present: pl.Series) -> Iterator[Finding]:
     """A number such as -999 that is the smallest or largest value, repeats, and lies far outside all the others."""
-    low, high = present.min(), present.max()
+    low, high = _span(present)
     for value in {low, high} & set(_NUMBER_SENTINELS):
-        at = series == value
+        at = (series == value).fill_null(False)
         count = int(at.sum())
         others = present.filter(present != value)
         if count < 2 or others.len() < 10:
             continue
-        lowest, highest = others.min(), others.max()
-        nearest, farthest = (lowest, highest) if value == low else (highest, lowest)
-        span = abs(float(farthest) - float(nearest))  # type: ignore[arg-type]
-        if value == -1:
-            odd = float(nearest) >= 0 and span > 20 and count / series.len() > 0.01  # type: ignore[arg-type]
-        else:
-            odd = abs(float(value) - float(nearest)) > span  # type: ignore[arg-type]
+        lowest, highest = _span(others)
+        gap = lowest - value if value == low else value - highest
+        span = highest - lowest
+        # -1 stands close to counts and shares that start at 0, so it has to be frequent among large values.
+        odd = lowest >= 0 and span > 20 and count > 0.01 * series.len() if value == -1 else gap > span
         if odd:
             yield Finding(
-                "A007", "disguised missing", [series.name], "medium", _rows(at.fill_null(False)),
-                f"{count} cells hold {value:g}, far from the others ({float(lowest):g} to {float(highest):g})",  # type: ignore[arg-type]
+                "A007", "disguised missing", [series.name], "medium", _rows(at),
+                f"{count} cells hold {value:g}, far from the others ({lowest:g} to {highest:g})",
                 "make them missing if that is what they mean",
             )  # fmt: skip
+
+
+def _span(numbers: pl.Series) -> tuple[float, float]:
+    return float(numbers.min()), float(numbers.max())  # type: ignore[arg-type]
 
 
 # -- rows ------------------------------------------------------------------------------------------------------

@@ -206,7 +206,7 @@ def _not_utf8(data: bytes, shown: str) -> DataError | None:
             shown,
             "is not UTF-8 text",
             f"byte {start} (line {line}) is 0x{data[start]:02x}, near '{plain(piece.decode('latin-1'), 40).strip()}'",
-            f"save it as UTF-8, or pass encoding='{guess}' if it came from such a program",
+            f"save it as UTF-8, or pass encoding='{guess}' if that is what it is",
         )
 
 
@@ -310,12 +310,9 @@ def _read_delimited(data: bytes, shown: str, separator: str) -> pl.DataFrame:
         return _read_slowly(data, shown, separator, names)
     blank = frame.select(pl.all_horizontal(pl.all().is_null())).to_series()
     short = frame[frame.columns[-1]].is_null() & ~blank
-    if len(names) > 1:
-        if short.any() and not _even_widths(data, separator, len(names)):
-            return _read_slowly(data, shown, separator, names)
-        if blank.any():
-            frame = frame.filter(~blank)
-    return frame
+    if len(names) > 1 and short.any() and not _even_widths(data, separator, len(names)):
+        return _read_slowly(data, shown, separator, names)
+    return frame.filter(~blank) if blank.any() else frame
 
 
 def _without_blank_start(data: bytes) -> bytes:
@@ -334,11 +331,12 @@ def _even_widths(data: bytes, separator: str, width: int) -> bool:
         chunk = np.frombuffer(data, dtype=np.uint8, count=stop - start, offset=start)
         ends = np.flatnonzero(chunk == 10)
         marks = np.flatnonzero(chunk == ord(separator))
-        edges = np.concatenate(
-            ([-1], ends, [chunk.shape[0]] if ends.size == 0 or ends[-1] != chunk.shape[0] - 1 else [])
-        )
+        if chunk[-1] != 10:
+            ends = np.append(ends, chunk.shape[0])
+        edges = np.concatenate((np.array([-1]), ends))
         counts = np.diff(np.searchsorted(marks, edges))
-        blank = np.diff(edges) <= 2
+        lengths = np.diff(edges) - 1
+        blank = (lengths == 0) | ((lengths == 1) & (chunk[np.minimum(edges[:-1] + 1, chunk.shape[0] - 1)] == 13))
         if not ((counts == width - 1) | (blank & (counts == 0))).all():
             return False
         start = stop

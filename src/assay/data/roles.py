@@ -162,7 +162,7 @@ def _infer_integer(series: pl.Series, present: pl.Series, first: bool) -> Role:
         values = set(present.unique().to_list())
         if values == {0, 1}:
             return Role("binary", 0.95, "only 0 and 1")
-        if values in ({-1, 1}, {1, 2}):
+        if values in ({-1, 1}, {1, 2}) and present.len() >= 10:
             return Role("binary", 0.8, f"only {min(values)} and {max(values)}")
     share = distinct / present.len()
     if words & _ID_WORDS:
@@ -207,7 +207,7 @@ def _infer_text(present: pl.Series, name: str) -> Role:
         return Role("id", 0.8, "a different value in every row")
     if _words(name) & _ID_WORDS and distinct > _MOST_CODES and share >= 0.05:
         return Role("id", 0.7, "named like an identifier; its values repeat, so it names groups")
-    return Role("nominal", 0.95 if share < 0.2 else 0.7, f"{distinct} labels")
+    return Role("nominal", 0.95 if share < 0.2 else 0.7, "one label" if distinct == 1 else f"{distinct} labels")
 
 
 def guess_order(labels: Sequence[str]) -> tuple[str, ...] | None:

@@ -307,10 +307,11 @@ def to_polars(frame: Any) -> pl.DataFrame:
             f"got {type(frame).__name__}",
             "for an array, make a frame with column names first",
         ) from None
+    except nw.exceptions.DuplicateError:
+        raise _twice([str(name) for name in frame.columns]) from None
     names = [str(name) for name in wrapped.columns]
     if len(set(names)) != len(names):
-        double = next(name for name in names if names.count(name) > 1)
-        raise DataError("Table.from_frame", "the frame", f"has two columns named '{plain(double)}'")
+        raise _twice(names)
     try:
         return wrapped.to_polars().rename(dict(zip(wrapped.columns, names)))
     except (ImportError, ModuleNotFoundError):
@@ -324,6 +325,11 @@ def to_polars(frame: Any) -> pl.DataFrame:
                 values = [None if gone else value for value, gone in zip(values.tolist(), missing)]
             columns.append(pl.Series(str(name), values, strict=False))
         return pl.DataFrame(columns)
+
+
+def _twice(names: list[str]) -> DataError:
+    double = next(name for name in names if names.count(name) > 1)
+    return DataError("Table.from_frame", "the frame", f"has two columns named '{plain(double)}'")
 
 
 def plain_types(frame: pl.DataFrame, notes: dict[str, dict[str, Any]]) -> pl.DataFrame:
