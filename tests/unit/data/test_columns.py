@@ -43,7 +43,9 @@ def as_objects(columns):
     return np.array([list(row) for row in zip(*columns.values())], dtype=object)
 
 
-@pytest.mark.parametrize("make", [pl.DataFrame, pd.DataFrame, pa.table, as_objects], ids=["polars", "pandas", "arrow", "array"])
+@pytest.mark.parametrize(
+    "make", [pl.DataFrame, pd.DataFrame, pa.table, as_objects], ids=["polars", "pandas", "arrow", "array"]
+)
 def test_every_kind_of_table_gives_the_same_codes(make):
     codes, schema = fit_columns("test", make(COLUMNS), "from_dtype")
     np.testing.assert_array_equal(codes, CODES)

@@ -84,7 +84,7 @@ def test_the_curve_has_its_polynomial_and_noise():
     x, y = frame["x"].to_numpy(), frame["y"].to_numpy()
     residual = y - (1 + 2 * x**2)
     assert abs(residual.mean()) < 0.01 and abs(residual.std() - 0.3) < 0.01
-    assert 0 <= x.min() and x.max() <= 3
+    assert x.min() >= 0 and x.max() <= 3
 
 
 def test_planted_rules_hold_in_the_baskets():
@@ -146,7 +146,7 @@ def test_walls_never_close_the_way_to_the_goal():
 def test_light_is_proportional_to_energy():
     made = recoil_tracks(60, size=48, noise=0.0, random_state=1)
     np.testing.assert_allclose(made.images.sum(axis=(1, 2)), 10 * made.energy, rtol=0.05)
-    assert 1 <= made.energy.min() and made.energy.max() <= 30
+    assert made.energy.min() >= 1 and made.energy.max() <= 30
 
 
 def test_electron_tracks_are_longer_and_thinner_than_nuclear_ones():

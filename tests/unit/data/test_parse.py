@@ -40,7 +40,9 @@ def test_a_decimal_comma_is_believed_in_a_semicolon_file_only():
     assert parsed(["1,234", "5,678"], decimal_comma=True)[0].to_list() == [1.234, 5.678]
 
 
-@pytest.mark.parametrize("cells", [["00501", "10001"], ["12345678901234567890", "12345678901234567891"], ["1-2", "3-4"]])
+@pytest.mark.parametrize(
+    "cells", [["00501", "10001"], ["12345678901234567890", "12345678901234567891"], ["1-2", "3-4"]]
+)
 def test_codes_that_would_lose_digits_stay_text(cells):
     assert parsed(cells)[0].to_list() == cells
 

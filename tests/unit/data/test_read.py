@@ -49,7 +49,10 @@ def refusal(file, **options) -> str:
         ("no-last-newline.csv", LINES.rstrip("\n")),
         ("quoted.csv", LINES.replace("pear", '"pear"')),
         ("spaces.csv", LINES.replace(",", " , ")),
-        ("t.ndjson", '{"name":"pear","price":1.5,"when":"2024-05-01"}\n{"name":"fig","price":null,"when":"2024-05-02"}'),
+        (
+            "t.ndjson",
+            '{"name":"pear","price":1.5,"when":"2024-05-01"}\n{"name":"fig","price":null,"when":"2024-05-02"}',
+        ),
     ],
 )
 def test_every_way_to_write_a_table_reads_the_same(write, name, content):

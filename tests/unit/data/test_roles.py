@@ -10,7 +10,7 @@ import pytest
 from assay.base import DataError, ParameterError
 from assay.data import ROLES, Role, Table, guess_order, infer_roles
 
-WORDS = "the quick brown fox jumps over a lazy dog near old river banks every single day".split()
+WORDS = ["the", "quick", "brown", "fox", "jumps", "over", "a", "lazy", "dog", "near", "old", "river", "banks", "every", "single", "day"]
 
 
 def role_of(cells, name="column", beside=None):
@@ -76,7 +76,8 @@ def test_known_scales_are_put_in_order(labels, order):
 
 
 @pytest.mark.parametrize(
-    "labels", [["hot", "mild", "cool"], ["mon", "tue", "wed"], ["zone 1", "zone 2"], ["Low", "low", "high"], ["5-1", "2-9"]]
+    "labels",
+    [["hot", "mild", "cool"], ["mon", "tue", "wed"], ["zone 1", "zone 2"], ["Low", "low", "high"], ["5-1", "2-9"]],
 )
 def test_labels_without_a_known_order_stay_nominal(labels):
     assert guess_order(labels) is None
