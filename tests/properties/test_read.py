@@ -14,9 +14,11 @@ from assay.base import DataError
 from assay.data import Table, audit, read_table
 
 PIECES = st.sampled_from(
-    [b"a", b"b", b"1", b"2.5", b"-3", b",", b";", b"\t", b"|", b"\n", b"\r\n", b'"', b"'", b" ", b"NA", b"?", b"1,234", b"%",
-     b"2024-05-01", b"01/02/2024", b"true", b"\xff", b"\xc3\xa9", b"\xef\xbb\xbf", b"\x00", b"\x1b[31m", b"inf", b"nan", b"0017",
-     b"{", b"}", b'{"a": 1}', b"99999999999999999999"]
+    [
+        b"a", b"b", b"1", b"2.5", b"-3", b",", b";", b"\t", b"|", b"\n", b"\r\n", b'"', b"'", b" ", b"NA", b"?",
+        b"1,234", b"%", b"2024-05-01", b"01/02/2024", b"true", b"\xff", b"\xc3\xa9", b"\xef\xbb\xbf", b"\x00",
+        b"\x1b[31m", b"inf", b"nan", b"0017", b"{", b"}", b'{"a": 1}', b"99999999999999999999",
+    ]
 )  # fmt: skip
 FILES = st.lists(PIECES, max_size=40).map(b"".join)
 

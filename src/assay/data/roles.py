@@ -139,17 +139,17 @@ def _infer(series: pl.Series, first: bool) -> Role:
     if series.dtype == pl.Boolean:
         return Role("binary", 1.0, "true or false")
     if series.dtype.is_float():
-        return _infer_float(present)
+        return _infer_float(series, present, first)
     if series.dtype.is_integer():
         return _infer_integer(series, present, first)
     return _infer_text(present, series.name)
 
 
-def _infer_float(present: pl.Series) -> Role:
+def _infer_float(series: pl.Series, present: pl.Series, first: bool) -> Role:
     head = present.head(_SAMPLE)
     if bool((head == head.floor()).all()) and bool((present == present.floor()).all()):
-        if set(head.unique().head(3).to_list()) <= {0.0, 1.0} and set(present.unique().to_list()) == {0.0, 1.0}:
-            return Role("binary", 0.95, "only 0 and 1")
+        if float(present.abs().max()) < 2**53:  # type: ignore[arg-type]
+            return _infer_integer(series.cast(pl.Int64), present.cast(pl.Int64), first)
         return Role("numeric", 0.95, "whole numbers")
     return Role("numeric", 1.0, "numbers with decimals")
 

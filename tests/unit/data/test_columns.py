@@ -67,7 +67,7 @@ def test_an_all_missing_column_is_missing_in_every_kind_of_table():
 
 def test_a_categorical_of_numbers_is_nominal():
     frame = pd.DataFrame({"c": pd.Categorical([10, 2, 10])})
-    codes, schema = fit_columns("test", frame, "from_dtype")
+    _, schema = fit_columns("test", frame, "from_dtype")
     assert schema.nominal.all() and schema.categories[0].tolist() == ["10", "2"]
     plain = read_columns("test", pd.DataFrame({"c": [2, 10, 3]}), schema)
     np.testing.assert_array_equal(plain.ravel(), [1.0, 0.0, UNSEEN])

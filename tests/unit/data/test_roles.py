@@ -10,7 +10,7 @@ import pytest
 from assay.base import DataError, ParameterError
 from assay.data import ROLES, Role, Table, guess_order, infer_roles
 
-WORDS = ["the", "quick", "brown", "fox", "jumps", "over", "a", "lazy", "dog", "near", "old", "river", "banks", "every", "single", "day"]
+WORDS = ("the", "quick", "brown", "fox", "jumps", "over", "a", "lazy", "dog", "near", "old", "river", "banks")
 
 
 def role_of(cells, name="column", beside=None):
@@ -29,6 +29,7 @@ def role_of(cells, name="column", beside=None):
         ([-1, 1] * 10, "sign", "binary"),
         ([7, 9] * 10, "hours", "numeric"),
         ([0.0, 1.0] * 10, "flag", "binary"),
+        ([float(n) for n in range(500, 550)], "customer_id", "id"),
         ([True, False], "flag", "binary"),
         (["yes", "no"] * 5, "answer", "binary"),
         (["red", "green", "blue"] * 5, "colour", "nominal"),
