@@ -293,30 +293,24 @@ def _is_decimal(text: str) -> bool:
 def _read_delimited(data: bytes, shown: str, separator: str) -> pl.DataFrame:
     """Delimited text as a frame of strings; a row with too few or too many fields is an error."""
     names = _header(data, shown, separator)
-    if (
-        next((True for line, _ in _records(data[: 1 << 22], separator) if line > 1), False) is False
-        and len(data) < 1 << 22
-    ):
-        raise DataError(_WHO, shown, "holds column names but no rows", way_out="check that it was written completely")
-    data = _without_blank_start(data)
     try:
-        frame = pl.read_csv(data, separator=separator, infer_schema=False, new_columns=names, glob=False)
+        frame = pl.read_csv(
+            data.lstrip(b"\r\n"), separator=separator, infer_schema=False, new_columns=names, glob=False
+        )
     except pl.exceptions.PolarsError:
-        raise_or_none = _not_utf8(data, shown)
-        if raise_or_none is not None:
-            raise raise_or_none from None
+        undecodable = _not_utf8(data, shown)
+        if undecodable is not None:
+            raise undecodable from None
         return _read_slowly(data, shown, separator, names)
     if frame.width != len(names):
         return _read_slowly(data, shown, separator, names)
+    # Polars fills a short row with nulls without a word; a null in the last column is the sign to look closer.
     blank = frame.select(pl.all_horizontal(pl.all().is_null())).to_series()
     short = frame[frame.columns[-1]].is_null() & ~blank
     if len(names) > 1 and short.any() and not _even_widths(data, separator, len(names)):
-        return _read_slowly(data, shown, separator, names)
+        for _ in _checked_records(data, shown, separator, len(names)):
+            pass
     return frame.filter(~blank) if blank.any() else frame
-
-
-def _without_blank_start(data: bytes) -> bytes:
-    return data.lstrip(b"\r\n")
 
 
 def _even_widths(data: bytes, separator: str, width: int) -> bool:
@@ -343,23 +337,21 @@ def _even_widths(data: bytes, separator: str, width: int) -> bool:
     return True
 
 
-def _read_slowly(data: bytes, shown: str, separator: str, names: list[str]) -> pl.DataFrame:
-    """Record by record: finds the line that breaks the table, and reads what the fast reader refuses."""
-    rows: list[list[str]] = []
+def _checked_records(data: bytes, shown: str, separator: str, width: int) -> Iterator[list[str]]:
+    """Record by record, header first; raises for the line that breaks the table."""
     start = 1
     try:
         for start, record in _records(data, separator, strict=True):
-            if len(record) != len(names):
-                if not any(cell.strip() for cell in record):
-                    continue
+            if len(record) == width:
+                yield record
+            elif any(cell.strip() for cell in record):
                 raise DataError(
                     _WHO,
                     shown,
-                    f"has {len(record)} fields on line {start} where the header has {len(names)}",
+                    f"has {len(record)} fields on line {start} where the header has {width}",
                     f"the line starts with '{plain(separator.join(record), 40)}'",
                     "quote fields that hold the separator, or repair the line",
                 )
-            rows.append(record)
     except csv.Error as error:
         raise DataError(
             _WHO,
@@ -368,10 +360,13 @@ def _read_slowly(data: bytes, shown: str, separator: str, names: list[str]) -> p
             plain(error).replace("unexpected end of data", "a quote is opened and never closed"),
             "repair the quotes",
         ) from None
-    columns = list(zip(*rows[1:], strict=True))
-    if not columns:
-        raise DataError(_WHO, shown, "holds column names but no rows", way_out="check that it was written completely")
-    series = [pl.Series(name, [v or None for v in column], dtype=pl.String) for name, column in zip(names, columns)]
+
+
+def _read_slowly(data: bytes, shown: str, separator: str, names: list[str]) -> pl.DataFrame:
+    """What the fast reader refuses, such as a quote inside a field, read with the csv module."""
+    rows = list(_checked_records(data, shown, separator, len(names)))[1:]
+    cells = list(zip(*rows, strict=True)) if rows else [()] * len(names)
+    series = [pl.Series(name, [v or None for v in column], dtype=pl.String) for name, column in zip(names, cells)]
     return pl.DataFrame(series)
 
 

@@ -171,3 +171,15 @@ def test_empty_last_cells_are_missing_not_short_rows(write):
 def test_roles_can_be_given_when_reading(write):
     table = read_table(write("t.csv", "zip,v\n1,2\n2,3\n"), roles={"zip": "nominal"})
     assert table.roles["zip"].role == "nominal"
+
+
+def test_line_numbers_count_blank_lines_too(write):
+    assert "on line 5" in refusal(write("t.csv", "\n\na,b\n1,2\n1,2,3\n"))
+
+
+def test_a_header_alone_is_refused_after_blank_lines(write):
+    assert "no rows" in refusal(write("t.csv", "\n\na,b\n\n"))
+
+
+def test_rows_that_hold_nothing_are_left_out(write):
+    assert read_table(write("t.csv", "a,b\n1,2\n,\n3,4\n,\n")).frame["a"].to_list() == [1, 3]
