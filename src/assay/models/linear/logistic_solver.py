@@ -328,7 +328,7 @@ def log_probabilities_of(decision: Any) -> np.ndarray:
     """Logarithms of the class probabilities, exact where the probabilities themselves underflow.
 
     >>> log_probabilities_of(np.array([1000.0]))
-    array([[-1000.,     0.]])
+    array([[-1000.,    -0.]])
     """
     values = np.asarray(decision, dtype=np.float64)
     if values.ndim == 1:
