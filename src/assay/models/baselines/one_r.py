@@ -6,6 +6,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from ... import _kernels
@@ -149,12 +150,18 @@ class OneRClassifier(MixedInput, Classifier):
         return self.classes_.tolist()[int(np.argmax(self.class_prior_))]
 
     def view(self) -> dict[str, Any]:
-        """The branches of the rule, ready to draw."""
+        """The branches of the rule, ready to draw; the first hundred of a long one."""
         check_is_fitted(self)
         title = f"One rule on {plain(self.column_name_)}"
-        return {"kind": "rules", "title": title, "rules": self.rules_, "default": self._default()}
+        shown = {"kind": "rules", "title": title, "rules": self.rules_[:100], "default": self._default()}
+        return {**shown, "cut": True} if len(self.rules_) > 100 else shown
 
     def estimate_cost(self, n_rows: int, n_features: int, n_outputs: int = 1) -> Cost:
         """A sort per column."""
         cells = float(n_rows) * n_features
         return Cost(seconds=5e-9 * cells * np.log2(n_rows + 2.0), bytes=8.0 * cells + 16.0 * n_rows)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.poor_score = True  # classes that no single column tells apart
+        return tags
