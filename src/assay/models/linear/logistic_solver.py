@@ -3,7 +3,8 @@
 Minimises  f(b) = sum_i w_i loss_i + sum_j b_j^2 / (2 C)  (intercepts free). With z = (x - centre) / scale and
 g = b scale the same f has the penalty g_j^2 / (2 C scale_j^2): the solution is that of the raw columns, while the
 linear systems stay well conditioned whatever the units. Each step comes from a Cholesky factor of the Hessian, or from
-conjugate gradients when the Hessian is too large to form, and is halved until the objective does not rise.
+conjugate gradients when the Hessian is too large to form, and is halved until the objective does not rise. Where the
+Hessian says nothing (far from the data's boundary all curvature vanishes) it is damped by a multiple of the identity.
 
 Stops when the largest gradient component per unit of weight is at most `tol` and the Newton step at most sqrt(tol), or
 when a step from the factored Hessian is at most sqrt(tol) / 10. That last step is still taken: the gradient it leaves
@@ -26,6 +27,8 @@ _EPSILON = np.finfo(np.float64).eps
 _NO_ROWS = np.empty(0, dtype=np.int64)
 _NO_WEIGHTS = np.empty(0)
 _IDLE_LIMIT = 5
+_HALVINGS = 12
+_LEAST_DAMPING = 1e-8
 _PRODUCTS = 250
 _GRAM_LIMIT = 2000
 _DEPENDENT = 1e-11
@@ -135,26 +138,28 @@ class _Objective:
             self._lay_out(np.zeros(self.scale.shape[0]))
         return found
 
-    def newton_step(self, point: _Point) -> np.ndarray:
-        """Solve Hessian * step = -gradient over the free classes."""
+    def newton_step(self, point: _Point, damping: float) -> np.ndarray:
+        """Solve (Hessian + damping * weight * identity) * step = -gradient over the free classes."""
         gradient = point.gradient[self.free]
         step = np.zeros_like(point.gradient)
-        if self.dense:
-            step[self.free] = -self._solve_dense(point.hessian, gradient)
-        else:
-            step[self.free] = -self._solve_conjugate(point, gradient)
+        ridge = self.penalty + damping * self.total
+        with np.errstate(over="ignore", invalid="ignore"):
+            if self.dense:
+                step[self.free] = -self._solve_dense(point.hessian, gradient, ridge)
+            else:
+                step[self.free] = -self._solve_conjugate(point, gradient, ridge)
         if self.symmetric:
             step -= step.mean(axis=0)
         return step
 
-    def _solve_dense(self, hessian: np.ndarray, gradient: np.ndarray) -> np.ndarray:
+    def _solve_dense(self, hessian: np.ndarray, gradient: np.ndarray, ridge: np.ndarray) -> np.ndarray:
         classes, count = gradient.shape
         if classes < self.outputs:
             blocks = hessian.reshape(self.outputs, count, self.outputs, count)
             hessian = blocks[np.ix_(self.free, range(count), self.free, range(count))]
         hessian = np.array(hessian).reshape(classes * count, classes * count)
         diagonal = np.einsum("ii->i", hessian)
-        diagonal += np.tile(self.penalty, classes)
+        diagonal += np.tile(ridge, classes)
         if self.symmetric:
             # Adding the same vector to every class changes no probability; at zero class sums the gradient has no
             # part along it, so that curvature put there leaves the step alone and makes the system definite.
@@ -164,21 +169,21 @@ class _Objective:
                 blocks[:, j, :, j] += lift[j]
         size = 1.0 / np.sqrt(np.maximum(diagonal, np.finfo(float).tiny))
         hessian *= size[:, None] * size
-        ridge = 0.0
+        repair = 0.0
         while True:
             try:
                 factor = cho_factor(hessian, lower=True, check_finite=False)
                 break
             except LinAlgError:
-                grown = 1e-14 if ridge == 0.0 else 100.0 * ridge
-                diagonal += grown - ridge
-                ridge = grown
+                grown = 1e-14 if repair == 0.0 else 100.0 * repair
+                diagonal += grown - repair
+                repair = grown
         return (size * cho_solve(factor, size * gradient.ravel(), check_finite=False)).reshape(classes, count)
 
-    def _solve_conjugate(self, point: _Point, gradient: np.ndarray) -> np.ndarray:
+    def _solve_conjugate(self, point: _Point, gradient: np.ndarray, ridge: np.ndarray) -> np.ndarray:
         """Preconditioned conjugate gradients; the forcing term shrinks with the gradient: superlinear convergence."""
         curvature = float((point.probabilities * (1.0 - point.probabilities)).mean())
-        condition = self._conditioner(max(curvature, 1e-12))
+        condition = self._conditioner(max(curvature, 1e-12), ridge)
         target = min(0.1, float(np.sqrt(np.abs(gradient).max() / self.total)))
         solution, residual = np.zeros_like(gradient), gradient.copy()
         conditioned = condition(residual)
@@ -191,7 +196,7 @@ class _Objective:
                 break
             full[self.free] = direction
             product = self.passes.hessian_product(point.probabilities, full, self.task.threads)[self.free]
-            product += self.penalty * direction
+            product += ridge * direction
             bend = float((direction * product).sum())
             if bend <= 0.0:
                 break
@@ -203,10 +208,10 @@ class _Objective:
             direction = conditioned + (power / before) * direction
         return solution if solution.any() else condition(gradient)
 
-    def _conditioner(self, curvature: float) -> Callable[[np.ndarray], np.ndarray]:
+    def _conditioner(self, curvature: float, ridge: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
         """The inverse of the Hessian as it would be if all rows and classes had the same curvature."""
         if self.columns > _GRAM_LIMIT:
-            scale = 1.0 / (self.total * curvature + self.penalty)
+            scale = 1.0 / (self.total * curvature + ridge)
             return lambda gradient: scale * gradient
         if self.gram is None:
             task = self.task
@@ -217,7 +222,7 @@ class _Objective:
             self.gram = 4.0 * passes.sums(np.zeros((1, self.columns)), True, False, task.threads)[3]
         matrix = curvature * self.gram
         diagonal = np.einsum("ii->i", matrix)
-        diagonal += self.penalty
+        diagonal += ridge
         diagonal *= 1.0 + 1e-10
         factor = cho_factor(matrix, lower=True, check_finite=False)
         return lambda gradient: cho_solve(factor, gradient.T, check_finite=False).T
@@ -275,29 +280,34 @@ def solve(
         dependent = objective.drop_dependent(point)
         if dependent.size:
             point = objective.at(coefficients)
-    status, idle, n_iter, last_step = "max_iter", 0, 0, None
+    status, idle, n_iter, damping, last_step = "max_iter", 0, 0, 0.0, None
     while n_iter < max_iter:
-        step = objective.newton_step(point)
+        step = objective.newton_step(point, damping)
         n_iter += 1
         slope = float((point.gradient * step).sum())
         steepest = float(np.abs(point.gradient[objective.free]).max()) / objective.total
         longest = float(np.abs(step).max())
-        trace.record("newton", objective=point.value, gradient=steepest, newton_step=longest)
-        small = np.sqrt(tol) * max(1.0, float(np.abs(point.coefficients).max()))
-        settled = (steepest <= tol and longest <= small) or (objective.dense and longest <= 0.1 * small)
-        if settled or -slope <= 8 * _EPSILON * abs(point.value):
-            status, last_step = "converged", step
-            break
-        if steepest <= tol and not penalised:
-            idle += 1
-            if point.separated or idle >= _IDLE_LIMIT:
-                status = "separated"
+        trace.record("newton", objective=point.value, gradient=steepest, newton_step=longest, damping=damping)
+        if damping == 0.0:
+            small = np.sqrt(tol) * max(1.0, float(np.abs(point.coefficients).max()))
+            settled = (steepest <= tol and longest <= small) or (objective.dense and longest <= 0.1 * small)
+            if settled or -slope <= 8 * _EPSILON * abs(point.value):
+                status, last_step = "converged", step
                 break
+            if steepest <= tol and not penalised:
+                idle += 1
+                if point.separated or idle >= _IDLE_LIMIT:
+                    status = "separated"
+                    break
         reached = _line_search(objective, point, step, slope)
-        if reached is None:  # the objective cannot fall any more in double precision
+        if reached is not None:
+            point, damping = reached, 0.01 * damping if damping > _LEAST_DAMPING else 0.0
+        elif -slope <= 1e-9 * abs(point.value) or damping > objective.columns:
+            # The objective cannot fall any more in double precision.
             status = "converged" if steepest <= np.sqrt(tol) else "stalled"
             break
-        point = reached
+        else:
+            damping = max(_LEAST_DAMPING, 100.0 * damping)
     final = point.coefficients if last_step is None else point.coefficients + last_step
     coef, intercept = objective.raw(final)
     return Solution(coef, intercept, n_iter, status, point.separated, dependent)
@@ -305,8 +315,10 @@ def solve(
 
 def _line_search(objective: _Objective, point: _Point, step: np.ndarray, slope: float) -> _Point | None:
     """The first of step, step/2, step/4, ... that does not raise the objective and gains its share of the slope."""
+    if not np.isfinite(slope):
+        return None
     length = 1.0
-    for _ in range(40):
+    for _ in range(_HALVINGS):
         reached = objective.at(point.coefficients + length * step)
         if reached.value <= point.value + 1e-4 * length * slope:
             return reached
