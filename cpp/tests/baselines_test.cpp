@@ -56,3 +56,10 @@ TEST("a weight counts as that many rows") {
     CHECK(weighted.cuts == repeated.cuts && weighted.counts == repeated.counts && weighted.error == repeated.error);
     CHECK(!weighted.cuts.empty());
 }
+
+TEST("values of every sign and size come in order, and both zeros are one value") {
+    const OneRule rule = rule_of({1e300, -1e-300, 0.0, -1e300, 1e-300, -0.0}, {1, 0, 1, 1, 0, 1}, 1);
+    const std::vector<double> counts{0, 1, 1, 0, 0, 2, 1, 0, 0, 1, 0, 0};
+    CHECK(rule.counts == counts);
+    CHECK(rule.cuts.size() == 4 && rule.cuts[0] == -0.5e300 && rule.cuts[1] == -0.5e-300 && rule.cuts[2] == 0.5e-300);
+}

@@ -1,17 +1,45 @@
 #include "assay/baselines/one_r.hpp"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cmath>
+#include <utility>
 
 #include "assay/common/threads.hpp"
 
 namespace assay {
 namespace {
 
+// A cell as an unsigned key in the order of its value (sign bit set for positive numbers, all bits turned for negative
+// ones), so that a column is sorted by counting bytes.
 struct Cell {
-    double value;
+    std::uint64_t key;
     std::int32_t row;
+
+    Cell() = default;
+    Cell(double value, std::int32_t row_) : row(row_) {
+        const auto bits = std::bit_cast<std::uint64_t>(value + 0.0);  // -0 and 0 are one value
+        key = bits >> 63 ? ~bits : bits | (std::uint64_t{1} << 63);
+    }
+    double value() const { return std::bit_cast<double>(key >> 63 ? key & ~(std::uint64_t{1} << 63) : ~key); }
 };
+
+// Sorts by key; rows of equal key stay in order. Bytes in which all keys agree cost nothing.
+void sort_cells(std::vector<Cell>& cells) {
+    std::array<std::array<std::size_t, 256>, 8> counts{};
+    for (const Cell& cell : cells)
+        for (std::size_t byte = 0; byte < 8; ++byte) ++counts[byte][(cell.key >> (8 * byte)) & 255];
+    std::vector<Cell> other(cells.size());
+    for (std::size_t byte = 0; byte < 8; ++byte) {
+        auto& starts = counts[byte];
+        if (*std::max_element(starts.begin(), starts.end()) == cells.size()) continue;
+        std::size_t before = 0;
+        for (std::size_t& start : starts) before += std::exchange(start, before);
+        for (const Cell& cell : cells) other[starts[(cell.key >> (8 * byte)) & 255]++] = cell;
+        cells.swap(other);
+    }
+}
 
 // The class with most weight, the first on a tie; `before` (if >= 0) wins a tie it takes part in. -1 without weight.
 std::int32_t majority(const double* counts, index_t classes, std::int32_t before) {
@@ -43,19 +71,18 @@ double midway(double low, double high) {
 
 OneRule numeric_rule(std::vector<Cell>& cells, Vector<const std::int32_t> codes, Vector<const double> weights,
                      index_t classes, double min_bucket) {
-    std::sort(cells.begin(), cells.end(),
-              [](const Cell& a, const Cell& b) { return a.value < b.value || (a.value == b.value && a.row < b.row); });
+    sort_cells(cells);
     OneRule rule;
     std::vector<double> bucket(static_cast<std::size_t>(classes), 0.0), group(bucket);
     double cut_below = 0.0;
     bool open = false, full = false;
     std::int32_t leader = -1;
     for (std::size_t first = 0; first < cells.size();) {
-        const double value = cells[first].value;
+        const std::uint64_t key = cells[first].key;
         std::size_t last = first;
         std::int32_t only = codes[cells[first].row];  // the one class of this value, or -1
         std::fill(group.begin(), group.end(), 0.0);
-        for (; last < cells.size() && cells[last].value == value; ++last) {
+        for (; last < cells.size() && cells[last].key == key; ++last) {
             const std::int32_t code = codes[cells[last].row];
             group[static_cast<std::size_t>(code)] += weights.empty() ? 1.0 : weights[cells[last].row];
             if (code != only) only = -1;
@@ -63,7 +90,7 @@ OneRule numeric_rule(std::vector<Cell>& cells, Vector<const std::int32_t> codes,
         if (open && full && only != leader) {
             close_bucket(rule, bucket, cut_below);
             std::fill(bucket.begin(), bucket.end(), 0.0);
-            cut_below = midway(cells[first - 1].value, value);
+            cut_below = midway(cells[first - 1].value(), cells[first].value());
             full = false;
         }
         for (std::size_t k = 0; k < bucket.size(); ++k) bucket[k] += group[k];
@@ -94,7 +121,7 @@ OneRule column_rule(Matrix<const double> x, index_t column, index_t categories, 
         else if (categories > 0)
             rule.counts[static_cast<std::size_t>(static_cast<index_t>(value) * classes + codes[i])] += weight;
         else
-            cells.push_back({value, static_cast<std::int32_t>(i)});
+            cells.emplace_back(value, static_cast<std::int32_t>(i));
     }
     if (categories == 0)
         rule = numeric_rule(cells, codes, weights, classes, min_bucket);
@@ -105,7 +132,8 @@ OneRule column_rule(Matrix<const double> x, index_t column, index_t categories, 
     rule.prediction.push_back(majority(missing.data(), classes, -1));
     for (std::size_t b = 0; b < rule.prediction.size(); ++b)
         for (index_t k = 0; k < classes; ++k)
-            if (k != rule.prediction[b]) rule.error += rule.counts[b * static_cast<std::size_t>(classes) + static_cast<std::size_t>(k)];
+            if (k != rule.prediction[b])
+                rule.error += rule.counts[b * static_cast<std::size_t>(classes) + static_cast<std::size_t>(k)];
     return rule;
 }
 

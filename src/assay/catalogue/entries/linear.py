@@ -13,11 +13,11 @@ ENTRIES: tuple[Entry, ...] = (
         native=("numeric",),
         weights=True,
         probabilities=True,
-        simplicity=20,
+        simplicity=3,
         fit_cost="n d^2 (K^2 for K > 2 classes) per Newton step",
         predict_cost="d K",
         explains="coefficients",
-        section="004 ch. 3",
+        section="000 4.2-4.3",
         references=(
             "Hastie, Tibshirani & Friedman, The Elements of Statistical Learning, 2nd ed., 2009, section 4.4",
             "Nocedal & Wright, Numerical Optimization, 2nd ed., 2006, ch. 3 and 7",

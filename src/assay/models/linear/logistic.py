@@ -98,6 +98,8 @@ class LogisticRegression(Classifier):
     ) -> LogisticRegression:
         """Fit on some rows of X (None for all); `classes_` is set, codes and weights have one value per row of X."""
         self._require_classes()
+        if self.classes_.shape[0] > 2:
+            self._check_cost(X.shape[0], X.shape[1], self.classes_.shape[0])
         trace = self._new_trace()
         task = Task(
             X=X,

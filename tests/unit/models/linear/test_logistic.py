@@ -10,7 +10,7 @@ from scipy.special import expit
 from sklearn.linear_model import LogisticRegression as Peer
 
 from assay import _kernels
-from assay.base import AssayWarning, DataError, ParameterError
+from assay.base import AssayWarning, CostError, DataError, ParameterError, config
 from assay.models.linear import LogisticRegression, logistic_solver
 
 
@@ -347,3 +347,9 @@ def test_cost_grows_with_every_size():
     for outputs in (1, 5, 200):
         small, large = model.estimate_cost(1000, 10, outputs), model.estimate_cost(10**6, 10, outputs)
         assert 0 < small.seconds < large.seconds and 0 < small.bytes < large.bytes
+
+
+def test_fit_over_the_memory_limit_is_refused_before_it_starts():
+    X, y = make(classes=3)
+    with config.use(max_bytes=1000.0), pytest.raises(CostError, match="needs about"):
+        LogisticRegression().fit(X, y)
