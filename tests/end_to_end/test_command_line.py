@@ -97,36 +97,11 @@ def test_quiet_is_quiet_and_json_is_alone_on_stdout(shop):
 
 
 def test_choices_reach_the_plan(shop):
-    result = assay(
-        *[
-            "compare",
-            "shop.csv",
-            "-t",
-            "left",
-            "-m",
-            "zero-r",
-            "--metric",
-            "f1_macro,accuracy",
-            "--design",
-            "3-fold",
-            "--seed",
-            "9",
-            "--alpha",
-            ".01",
-        ],
-        *[
-            "--role",
-            "plan=ordinal:basic<plus<pro",
-            "--role",
-            "age=nominal",
-            "--task",
-            "classify",
-            "--json",
-            "--out",
-            "chosen",
-        ],
-        cwd=shop,
-    )
+    choices = {"-t": "left", "-m": "zero-r", "--metric": "f1_macro,accuracy", "--design": "3-fold", "--seed": 9}
+    choices |= {"--alpha": 0.01, "--task": "classify", "--out": "chosen"}
+    roles = ["--role", "plan=ordinal:basic<plus<pro", "--role", "age=nominal"]
+    words = [word for pair in choices.items() for word in pair]
+    result = assay("compare", "shop.csv", *words, *roles, "--json", cwd=shop)
     assert result.returncode == 0, result.stderr
     record = json.loads(result.stdout)
     assert [learner["id"] for learner in record["learners"]] == ["zero-r"]

@@ -26,7 +26,7 @@ def default_jobs() -> int:
 @click.argument("data")
 @click.option("--target", "-t", required=True, metavar="COL", help="Column to predict.")
 @click.option("--models", "-m", multiple=True, metavar="ID[,ID...]", help="Methods to compare; all by default.")
-@click.option("--design", default="5x2", show_default=True, help="5x2, 10-fold, 5-fold, RxK or holdout.")
+@click.option("--design", default="5x2", show_default=True, help="5x2, 10-fold, 5-fold or RxK.")
 @click.option("--metric", multiple=True, metavar="NAME[,NAME...]", help="What to measure; the first decides.")
 @click.option("--task", type=click.Choice(["classify", "regress"]), help="Taken from the target by default.")
 @click.option("--role", "roles", multiple=True, metavar="COL=ROLE", help="e.g. zip=nominal, size=ordinal:S<M<L.")
@@ -90,7 +90,9 @@ def compare_table(
         tell(f"assay: {failure.error}")
     record = results.to_dict()
     write_text(folder / "results.json", json_text(record))
-    report = Path(write_report(record, folder / "report.html", timings=results.timings))
+    report = None
+    if record["comparison"] is not None:
+        report = Path(write_report(record, folder / "report.html", timings=results.timings))
     if as_json:
         print_json(record)
     else:
@@ -108,7 +110,7 @@ def load(data: str, roles: tuple[str, ...] = ()) -> Any:
     return read.with_roles(chosen) if chosen else read
 
 
-def show_results(record: dict[str, Any], report: Path) -> None:
+def show_results(record: dict[str, Any], report: Path | None) -> None:
     """The comparison on stdout: a table, the test in words, the recommendation, the path of the report."""
     from rich.text import Text
 
@@ -131,7 +133,7 @@ def show_results(record: dict[str, Any], report: Path) -> None:
         out.print(Text(plain(comparison["sentence"], 2000)))
     if recommendation:
         out.print(Text(f"Recommendation: {plain(recommendation['title'])}. {plain(recommendation['reason'], 1000)}"))
-    out.print(Text(f"Report: {plain(report, 1000)}"))
+    out.print(Text(f"Report: {plain(report, 1000)}" if report else "No report: no learner has a score."))
 
 
 def _tell_plan(plan: Any, tell: Any) -> None:

@@ -21,10 +21,10 @@ from sklearn.base import is_regressor as _is_regressor
 from sklearn.utils import get_tags
 
 from .. import catalogue
-from ..base.errors import DataError, ParameterError, UsageError, plain
+from ..base.errors import ParameterError, UsageError, plain
 from ..catalogue import Entry
 from ..data import Table, read_table
-from ..evaluate import Evidence, default_metrics, get_metric, make_design
+from ..evaluate import Design, Evidence, compare, default_metrics, get_metric, make_design
 from .store import digest, without_nan
 
 FOREIGN_SIMPLICITY = 9
@@ -76,7 +76,7 @@ class Plan:
     table : Table or path of a file
     target : name of the column to predict
     learners : catalogue ids, pairs (id, parameters) or scikit-learn estimators; None for every method of the task
-    design : how rows are split: "5x2", "10-fold", "5-fold", "RxK" or "holdout"
+    design : how rows are split: "5x2", "10-fold", "5-fold" or "RxK"; one for which no test is valid is refused
     metrics : names of metrics, the first decides; None for the usual ones of the task
     seed : one integer from which every random choice follows
     task : "classify" or "regress"; None to take it from the target
@@ -100,7 +100,9 @@ class Plan:
     alpha: float = 0.05
 
     def __post_init__(self) -> None:
-        settle = lambda name, value: object.__setattr__(self, name, value)  # noqa: E731
+        def settle(name: str, value: Any) -> None:
+            object.__setattr__(self, name, value)
+
         if isinstance(self.table, (str, os.PathLike)):
             settle("table", read_table(Path(self.table)))
         if not isinstance(self.table, Table):
@@ -121,18 +123,12 @@ class Plan:
             )
         settle("seed", int(self.seed))
         settle("alpha", float(self.alpha))
-        settle("design", make_design(self.design) if isinstance(self.design, str) else self.design)
+        settle("design", _settle_design(self.design))
         settle("target", self.table.target(self.target, task=self.task))
         settle("task", self.target.task)
         settle("learners", _settle_learners(self.learners, self.task, self.seed))
         settle("metrics", _settle_metrics(self.metrics, self.task, 2 if self.classes is None else len(self.classes)))
-        if not self.features.frame.shape[1]:
-            raise DataError(
-                "Plan",
-                f"table '{plain(self.table.name)}'",
-                "has no usable column besides the target",
-                way_out="see `assay audit` for why each column was set aside",
-            )
+        self.features  # noqa: B018  a table without a usable column is refused here, not in the middle of a run
 
     # -- what follows from the choices -------------------------------------------------------------------------
     @cached_property
@@ -271,6 +267,13 @@ def describe_value(value: Any) -> Any:
 
 
 # -- settling what the user gave -----------------------------------------------------------------------------------
+def _settle_design(given: Any) -> Design:
+    """The design, refused before anything runs if no test would be valid for its scores."""
+    design = make_design(given)
+    compare({"any": np.zeros((design.repetitions, design.folds or 1))}, design)
+    return design
+
+
 def _settle_learners(given: Any, task: str, seed: int) -> tuple[Learner, ...]:
     if given is None:
         given = [entry.id for entry in default_learners(task)]

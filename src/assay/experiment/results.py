@@ -87,12 +87,8 @@ class Results:
     def comparison(self) -> Any:
         """The valid test for the design over the primary metric; None if no learner has scores on every fold."""
         metric = get_metric(self.plan.metrics[0])
-        scored = {
-            result.id: result.scores[metric.name]
-            for result in self.learners
-            if result.error is None and np.isfinite(result.scores[metric.name]).all()
-        }
-        if not scored:
+        scored = {result.id: result.scores[metric.name] for result in self.learners if result.error is None}
+        if not any(np.isfinite(scores).all() for scores in scored.values()):
             return None
         sizes = [(len(split.train), len(split.test)) for split in self.plan.splits]
         return compare(

@@ -90,6 +90,8 @@ def test_the_estimator_of_the_user_is_left_alone(table):
         ({"metrics": ["acuracy"]}, "is not known"),
         ({"metrics": ["rmse"]}, "does not measure"),
         ({"design": "12"}, "is not known"),
+        ({"design": "holdout"}, "no test is valid"),
+        ({"design": "leave-one-out"}, "no test"),
         ({"seed": -1}, "'seed' must be an integer"),
         ({"seed": True}, "'seed' must be an integer"),
         ({"seed": 1.5}, "'seed' must be an integer"),

@@ -16,64 +16,23 @@ def results():
     return run(Plan(load_dataset("iris"), "species", seed=4))
 
 
+DATA = """name source rows columns fingerprint target task classes rows_without_target roles set_aside findings"""
+LEARNER = """id title summary simplicity parameters preparation scores mean sd interval group metrics confusion view
+warnings error"""
+
+
+def names(text):
+    return set(text.split())
+
+
 def test_the_json_has_the_fields_of_its_schema(results):
     record = results.to_dict()
     assert record["schema"] == "assay.compare/1"
-    assert set(record) == {
-        "schema",
-        "data",
-        "design",
-        "metric",
-        "learners",
-        "comparison",
-        "recommendation",
-        "command",
-        "versions",
-    }
-    assert set(record["data"]) == {
-        "name",
-        "source",
-        "rows",
-        "columns",
-        "fingerprint",
-        "target",
-        "task",
-        "classes",
-        "rows_without_target",
-        "roles",
-        "set_aside",
-        "findings",
-    }
-    assert set(record["design"]) == {
-        "name",
-        "kind",
-        "repetitions",
-        "folds",
-        "stratified",
-        "seed",
-        "description",
-        "n_train",
-        "n_test",
-    }
+    assert set(record) == names("""schema data design metric learners comparison recommendation command versions""")
+    assert set(record["data"]) == names(DATA)
+    assert set(record["design"]) == names("""name kind repetitions folds stratified seed description n_train n_test""")
     for learner in record["learners"]:
-        assert set(learner) == {
-            "id",
-            "title",
-            "summary",
-            "simplicity",
-            "parameters",
-            "preparation",
-            "scores",
-            "mean",
-            "sd",
-            "interval",
-            "group",
-            "metrics",
-            "confusion",
-            "view",
-            "warnings",
-            "error",
-        }
+        assert set(learner) == names(LEARNER)
         assert len(learner["scores"]) == 5 and len(learner["scores"][0]) == 2
         assert sum(map(sum, learner["confusion"])) == 5 * 150
         assert set(learner["metrics"]) == set(results.plan.metrics)
