@@ -146,14 +146,14 @@ def test_a_bad_table_gives_one_sentence_and_an_exit_code(tmp_path, case):
     ],
 )
 def test_a_bad_command_gives_a_sentence_and_an_exit_code(tmp_path, arguments, code):
-    (tmp_path / "good.csv").write_text("a,b\n" + "\n".join(f"{i},{'xy'[i % 2]}" for i in range(20)))
+    (tmp_path / "good.csv").write_text("a,b\n" + "\n".join(f"{i * 7 % 40 / 3:.3f},{'xy'[i % 2]}" for i in range(20)))
     result = assay(*arguments, cwd=tmp_path)
     assert result.returncode == code, result.stderr
     assert "Traceback" not in result.stderr and result.stdout == ""
 
 
 def test_a_store_that_is_no_store_is_refused_and_kept(tmp_path):
-    (tmp_path / "good.csv").write_text("a,b\n" + "\n".join(f"{i},{'xy'[i % 2]}" for i in range(40)))
+    (tmp_path / "good.csv").write_text("a,b\n" + "\n".join(f"{i * 7 % 40 / 3:.3f},{'xy'[i % 2]}" for i in range(40)))
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "store.sqlite").write_bytes(b"precious" * 1000)
     result = assay("compare", "good.csv", "-t", "b", "--out", "out", cwd=tmp_path)

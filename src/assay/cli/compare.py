@@ -90,9 +90,7 @@ def compare_table(
         tell(f"assay: {failure.error}")
     record = results.to_dict()
     write_text(folder / "results.json", json_text(record))
-    report = None
-    if record["comparison"] is not None:
-        report = Path(write_report(record, folder / "report.html", timings=results.timings))
+    report = Path(write_report(record, folder / "report.html", timings=results.timings))
     if as_json:
         print_json(record)
     else:
@@ -110,7 +108,7 @@ def load(data: str, roles: tuple[str, ...] = ()) -> Any:
     return read.with_roles(chosen) if chosen else read
 
 
-def show_results(record: dict[str, Any], report: Path | None) -> None:
+def show_results(record: dict[str, Any], report: Path) -> None:
     """The comparison on stdout: a table, the test in words, the recommendation, the path of the report."""
     from rich.text import Text
 
@@ -133,7 +131,7 @@ def show_results(record: dict[str, Any], report: Path | None) -> None:
         out.print(Text(plain(comparison["sentence"], 2000)))
     if recommendation:
         out.print(Text(f"Recommendation: {plain(recommendation['title'])}. {plain(recommendation['reason'], 1000)}"))
-    out.print(Text(f"Report: {plain(report, 1000)}" if report else "No report: no learner has a score."))
+    out.print(Text(f"Report: {plain(report, 1000)}"))
 
 
 def _tell_plan(plan: Any, tell: Any) -> None:

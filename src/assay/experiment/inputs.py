@@ -10,6 +10,7 @@ training rows alone; learners with equal needs share the prepared folds as long 
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
@@ -30,7 +31,7 @@ class Inputs:
         self.frame = plan.features.frame
         self.roles = {name: plan.features.roles[name] for name in self.frame.columns}
         self._lock = threading.Lock()
-        self._prepared: dict[tuple[Any, ...], tuple[Any, Any]] = {}
+        self._prepared: dict[tuple[Any, ...], tuple[Any, ...]] = {}
         self._bytes = 0.0
 
     # -- one matrix for all folds ------------------------------------------------------------------------------
@@ -84,20 +85,34 @@ class Inputs:
     # -- preparation inside the training rows ----------------------------------------------------------------
     def fold(self, learner: Learner, split: int) -> tuple[Any, Any]:
         """Training and test rows of a fold, prepared by what the training rows alone say."""
-        key = (tuple(sorted(learner.entry.native)), learner.entry.scales, split)
+
+        def make() -> tuple[Any, Any]:
+            rows = self.plan.splits[split]
+            preparation = auto_prepare(self.roles, learner.entry)
+            train = preparation.fit_transform(take_rows(self.frame, rows.train))
+            return train, preparation.transform(take_rows(self.frame, rows.test))
+
+        return self._kept((tuple(sorted(learner.entry.native)), learner.entry.scales, split), make)
+
+    def test_rows(self, split: int) -> np.ndarray:
+        """Test rows of a fold in the shared matrix."""
+        matrix = self.matrix
+        assert matrix is not None
+        return self._kept((split,), lambda: (np.take(matrix, self.plan.splits[split].test, axis=0),))[0]
+
+    def _kept(self, key: tuple[Any, ...], make: Callable[[], tuple[Any, ...]]) -> Any:
+        """What `make` makes, made once as long as there is room: learners meet the folds in the same order, so
+        that keeping the first ones serves better than keeping the latest."""
         with self._lock:
             if key in self._prepared:
                 return self._prepared[key]
-        rows = self.plan.splits[split]
-        preparation = auto_prepare(self.roles, learner.entry)
-        train = preparation.fit_transform(take_rows(self.frame, rows.train))
-        test = preparation.transform(take_rows(self.frame, rows.test))
-        size = float(_size(train) + _size(test))
+        made = make()
+        size = float(sum(_size(part) for part in made))
         with self._lock:
             if self._bytes + size <= CACHE_BYTES and key not in self._prepared:
-                self._prepared[key] = (train, test)
+                self._prepared[key] = made
                 self._bytes += size
-        return train, test
+        return made
 
     def whole(self, learner: Learner) -> tuple[Any, list[str]]:
         """All rows as a frame with names, and the preparation in words."""

@@ -329,7 +329,8 @@ def _fold_values(state: _State, learner: Learner, units: list[_Unit]) -> Iterato
         begin = time.perf_counter()
         model = next(models)
         fitted = time.perf_counter() - begin
-        yield unit, _score(plan, model, matrix[split.test], split, fitted, texts)
+        assert unit.split is not None
+        yield unit, _score(plan, model, state.inputs.test_rows(unit.split), split, fitted, texts)
 
 
 def _models(prototype: Any, matrix: np.ndarray, y: np.ndarray, folds: list[Any]) -> Iterator[Any]:

@@ -145,7 +145,7 @@ class Store:
 
     def put(self, units: Iterable[tuple[str, str, Mapping[str, Any]]]) -> None:
         """Keep finished units (key, what it is in words, value) in one transaction."""
-        rows = [(key, what, canonical(without_nan(value))) for key, what, value in units]
+        rows = [(key, what, _text(value)) for key, what, value in units]
         connection = self._require()
         try:
             connection.execute("BEGIN IMMEDIATE")
@@ -173,6 +173,11 @@ class Store:
 
     def __exit__(self, *exc: object) -> None:
         self.close()
+
+
+def _text(value: Mapping[str, Any]) -> str:
+    # In the order given, so that results look the same whether they were run or found.
+    return json.dumps(without_nan(value), separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
 def _parse(text: Any) -> dict[str, Any] | None:
