@@ -8,7 +8,7 @@ import click
 
 from ..base.errors import plain
 from .main import FINDINGS, OK, common_options
-from .output import console, messages, print_json, table
+from .output import console, counted, messages, print_json, table
 
 SCHEMA = "assay.audit/1"
 
@@ -32,7 +32,7 @@ def audit(data: str, target: str | None, roles: tuple[str, ...], quiet: bool, as
             print_json(_record(read, target, found))
         else:
             _show(read, findings)
-        tell(f"assay: {len(findings)} findings, {severe} of them severe.")
+        tell(f"assay: {counted(len(findings), 'finding')}, {severe} severe.")
     return FINDINGS if severe else OK
 
 
@@ -58,7 +58,12 @@ def _show(read: Any, findings: list[dict[str, Any]]) -> None:
 
     out = console()
     if not findings:
-        out.print(Text(f"Nothing to report in {plain(read.name)}: {read.n_rows} rows, {len(read.columns)} columns."))
+        out.print(
+            Text(
+                f"Nothing to report in {plain(read.name)}: {counted(read.n_rows, 'row')}, "
+                f"{counted(len(read.columns), 'column')}."
+            )
+        )
         return
     order = {"high": 0, "medium": 1, "low": 2}
     rows = [

@@ -12,7 +12,7 @@ import click
 
 from ..base.errors import DataError, UsageError, plain
 from .main import OK, SOME_FAILED, common_options
-from .output import console, json_text, messages, print_json, progress_bar, table, write_text
+from .output import console, counted, json_text, messages, print_json, progress_bar, table, write_text
 
 
 def default_jobs() -> int:
@@ -137,12 +137,12 @@ def show_results(record: dict[str, Any], report: Path) -> None:
 def _tell_plan(plan: Any, tell: Any) -> None:
     rows, columns = plan.features.frame.shape
     tell(
-        f"assay: {rows} rows, {columns} columns, target '{plain(plan.target.name)}' to {plan.task}: "
-        f"{len(plan.learners)} learners, {plan.design.describe()}."
+        f"assay: {counted(rows, 'row')}, {counted(columns, 'column')}, target '{plain(plan.target.name)}' "
+        f"to {plan.task}: {counted(len(plan.learners), 'learner')}, {plan.design.describe()}."
     )
     without = plan.table.n_rows - rows
     if without:
-        tell(f"assay: {without} rows without a target are left out.")
+        tell(f"assay: {counted(without, 'row')} without a target left out.")
     for column in plan.features.set_aside:
         tell(
             f"assay: column '{plain(column['column'])}' is set aside: {plain(column['reason'], 200)}.".replace(

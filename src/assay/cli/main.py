@@ -11,6 +11,8 @@ import difflib
 import importlib
 import os
 import sys
+import threading
+import time
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -127,9 +129,11 @@ def _give_up_stdout() -> None:
 
 def _leave_now(code: int) -> None:
     """End the process without waiting for a kernel that is still running in a working thread."""
-    import threading
-
-    if any(thread.name.startswith("assay-") and thread.is_alive() for thread in threading.enumerate()):
+    workers = [thread for thread in threading.enumerate() if thread.name.startswith("assay-")]
+    deadline = time.monotonic() + 0.5
+    for worker in workers:
+        worker.join(max(0.0, deadline - time.monotonic()))
+    if any(worker.is_alive() for worker in workers):
         with contextlib.suppress(OSError, ValueError):
             sys.stdout.flush()
             sys.stderr.flush()

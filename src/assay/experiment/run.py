@@ -102,7 +102,10 @@ def run(
     reused = len(values)
     missing = [unit for unit in units if unit not in values]
     if missing:
-        state = _State(plan, Inputs(plan), 1 if jobs > 1 else None, _tasks(plan, missing, jobs))
+        tasks = _tasks(plan, missing, jobs)
+        # With one job the kernels take the cores; with more they share the cores that too few tasks leave idle.
+        threads = None if jobs == 1 else max(1, jobs // len(tasks))
+        state = _State(plan, Inputs(plan), threads, tasks)
         errors = _work(state, missing, values, store, jobs, _Clock(plan, units, missing, progress))
     else:
         errors = {}
