@@ -2,7 +2,7 @@
 fitted inside the training rows of each fold.
 
 Where a learner takes every column of the table as it is, no fold can leak into another through preparation, and the
-rows of one C-ordered float64 matrix serve all folds; its nominal columns hold category codes in sorted order, which the
+rows of one C-ordered float64 matrix serve all folds; its columns of labels hold codes in sorted order, which the
 learner sees as the same categories that it would find in the text. Otherwise `assay.prepare` is fitted on the
 training rows alone; learners with equal needs share the prepared folds as long as they fit in `CACHE_BYTES`.
 """
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -31,56 +32,47 @@ class Inputs:
         self.frame = plan.features.frame
         self.roles = {name: plan.features.roles[name] for name in self.frame.columns}
         self._lock = threading.Lock()
+        self._building = threading.Lock()
         self._prepared: dict[tuple[Any, ...], tuple[Any, ...]] = {}
         self._bytes = 0.0
 
     # -- one matrix for all folds ------------------------------------------------------------------------------
     @cached_property
-    def _text(self) -> list[int]:
-        """Positions of the columns that are not numbers."""
-        return [j for j, dtype in enumerate(self.frame.dtypes) if not dtype.is_numeric()]
+    def _missing(self) -> bool:
+        return any(self.frame.null_count().row(0))
 
     @cached_property
-    def matrix(self) -> np.ndarray | None:
-        """The whole table as float64 with codes for nominal columns and NaN for missing cells; None if it holds
-        columns (dates, ranks) that only a preparation can turn into numbers."""
-        if any(role.role not in ("numeric", "binary", "nominal") for role in self.roles.values()):
-            return None
-        if any(self.roles[self.frame.columns[j]].role == "numeric" for j in self._text):
-            return None
-        if not self._text and not sum(self.frame.null_count().row(0)):
-            return np.ascontiguousarray(self.frame.to_numpy(), dtype=np.float64)
-        matrix = np.empty(self.frame.shape, dtype=np.float64)
-        for j, name in enumerate(self.frame.columns):
-            matrix[:, j] = _codes(self.frame[name]) if j in self._text else _numbers(self.frame[name])
-        return matrix
+    def _as_it_is(self) -> tuple[np.ndarray, list[int]]:
+        """The whole table as float64 with codes for labels and NaN for missing cells, and the columns of labels.
 
-    @cached_property
-    def _complete(self) -> bool:
-        return self.matrix is not None and bool(np.isfinite(self.matrix).all())
-
-    @cached_property
-    def _nominal(self) -> list[int]:
-        return [j for j, name in enumerate(self.frame.columns) if self.roles[name].role != "numeric"]
+        The preparation of a learner that takes labels and missing cells puts the columns in order and learns nothing
+        from the rows; for a table without labels or missing cells it is that of every learner that needs no scaling.
+        """
+        takes_all = replace(self.plan.learners[0].entry, native=("numeric", "nominal", "missing"), scales=False)
+        rows = auto_prepare(self.roles, takes_all).fit_transform(self.frame)
+        if isinstance(rows, np.ndarray):
+            return np.ascontiguousarray(rows, dtype=np.float64), []
+        labels = [j for j, dtype in enumerate(rows.dtypes) if not dtype.is_numeric()]
+        matrix = np.empty(rows.shape, dtype=np.float64)
+        for j, name in enumerate(rows.columns):
+            matrix[:, j] = _codes(rows[name]) if j in labels else _numbers(rows[name])
+        return matrix, labels
 
     def shared(self, learner: Learner) -> tuple[np.ndarray, dict[str, Any]] | None:
-        """The matrix and the parameters that say which columns are nominal, if this learner needs no preparation."""
+        """The matrix for all folds and the parameters that say which columns hold labels, if the learner needs no
+        more; None if its preparation would learn from rows (dates count from the first training date)."""
         entry = learner.entry
-        if entry.scales or self.matrix is None:
+        if entry.scales or any(role.role == "datetime" for role in self.roles.values()):
             return None
-        if not self._complete and "missing" not in entry.native:
+        if self._missing and "missing" not in entry.native:
             return None
-        if not self._nominal:
-            return self.matrix, {}
-        if "nominal" not in entry.native or not learner.native:
-            return None
+        with self._building:
+            matrix, labels = self._as_it_is
+        if not labels:
+            return matrix, {}
         params = learner.estimator.get_params(deep=False)
-        if "categorical_features" not in params:
-            return None if self._text else (self.matrix, {})
-        if params["categorical_features"] not in (None, "from_dtype"):
-            return None
-        # Numeric 0/1 columns stay numbers, as they do when the learner meets the frame itself.
-        return self.matrix, {"categorical_features": self._text} if self._text else {}
+        takes_codes = "nominal" in entry.native and params.get("categorical_features", 0) in (None, "from_dtype")
+        return (matrix, {"categorical_features": labels}) if takes_codes else None
 
     # -- preparation inside the training rows ----------------------------------------------------------------
     def fold(self, learner: Learner, split: int) -> tuple[Any, Any]:
@@ -96,9 +88,7 @@ class Inputs:
 
     def test_rows(self, split: int) -> np.ndarray:
         """Test rows of a fold in the shared matrix."""
-        matrix = self.matrix
-        assert matrix is not None
-        return self._kept((split,), lambda: (np.take(matrix, self.plan.splits[split].test, axis=0),))[0]
+        return self._kept((split,), lambda: (np.take(self._as_it_is[0], self.plan.splits[split].test, axis=0),))[0]
 
     def _kept(self, key: tuple[Any, ...], make: Callable[[], tuple[Any, ...]]) -> Any:
         """What `make` makes, made once as long as there is room: learners meet the folds in the same order, so
@@ -119,7 +109,8 @@ class Inputs:
         preparation = auto_prepare(self.roles, learner.entry)
         rows = preparation.fit_transform(self.frame)
         if isinstance(rows, np.ndarray):
-            rows = type(self.frame)(rows, schema=[str(name) for name in preparation.get_feature_names_out()])
+            names = [str(name) for name in preparation.get_feature_names_out()]
+            rows = type(self.frame)(rows, schema=names) if len(set(names)) == len(names) else rows
         return rows, [str(words) for words in preparation.explain()]
 
 
