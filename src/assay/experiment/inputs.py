@@ -62,14 +62,15 @@ class Inputs:
         """The matrix for all folds and the parameters that say which columns hold labels, if the learner needs no
         more; None if its preparation would learn from rows (dates count from the first training date)."""
         entry = learner.entry
-        if entry.scales or any(role.role == "datetime" for role in self.roles.values()):
+        if any(role.role == "datetime" for role in self.roles.values()):
             return None
         if self._missing and "missing" not in entry.native:
             return None
         with self._building:
             matrix, labels = self._as_it_is
         if not labels:
-            return matrix, {}
+            return None if entry.scales else (matrix, {})
+        # Beside labels the preparation leaves scaling to the learner.
         params = learner.estimator.get_params(deep=False)
         takes_codes = "nominal" in entry.native and params.get("categorical_features", 0) in (None, "from_dtype")
         return (matrix, {"categorical_features": labels}) if takes_codes else None

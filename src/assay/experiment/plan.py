@@ -27,7 +27,7 @@ from ..data import Table, read_table
 from ..evaluate import Design, Evidence, compare, default_metrics, get_metric, make_design
 from .store import digest, without_nan
 
-FOREIGN_SIMPLICITY = 9
+FOREIGN_SIMPLICITY = 100
 """Rank of an estimator that is not in the catalogue: simpler models are preferred where both do equally well."""
 
 
