@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import sqlite3
 import subprocess
@@ -108,6 +109,8 @@ def test_choices_reach_the_plan(shop):
     assert record["metric"]["name"] == "f1_macro" and record["design"]["folds"] == 3 and record["design"]["seed"] == 9
     roles = {role["column"]: role["role"] for role in record["data"]["roles"]}
     assert roles["plan"] == "ordinal" and roles["age"] == "nominal"
+    again = assay(*shlex.split(record["command"])[1:], "--json", "--out", "again", cwd=shop)
+    assert again.stdout == result.stdout, "the command in the results makes them again"
 
 
 BAD_TABLES = {

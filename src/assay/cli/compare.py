@@ -131,7 +131,7 @@ def show_results(record: dict[str, Any], report: Path) -> None:
         out.print(Text(plain(comparison["sentence"], 2000)))
     if recommendation:
         out.print(Text(f"Recommendation: {plain(recommendation['title'])}. {plain(recommendation['reason'], 1000)}"))
-    out.print(Text(f"Report: {plain(report, 1000)}"))
+    out.print(Text(f"Report: {plain(report, 1000)}"), soft_wrap=True)
 
 
 def _tell_plan(plan: Any, tell: Any) -> None:

@@ -16,7 +16,7 @@ import numpy as np
 
 from .. import __version__
 from ..base.errors import plain
-from ..data import audit
+from ..data import DATASETS, audit
 from ..evaluate import compare, get_metric
 from .plan import Learner, Plan
 from .store import without_nan
@@ -192,14 +192,19 @@ class Results:
 
     @cached_property
     def command(self) -> str:
-        """The command line that makes these results again; choices left at their defaults are not in it."""
-        plan = self.plan
-        words = ["assay", "compare", str(plan.table.source or plan.table.name), "--target", str(plan.target.name)]
-        asked = [learner.id for learner in plan.learners]
-        words += ["--models", ",".join(asked), "--design", plan.design.name, "--metric", ",".join(plan.metrics)]
-        words += ["--task", plan.task or "", "--seed", str(plan.seed)]
-        if plan.alpha != 0.05:
-            words += ["--alpha", f"{plan.alpha:g}"]
+        """The command line that makes these results again, or the plan where only Python can say it."""
+        plan, table = self.plan, self.plan.table
+        if any(not learner.native or learner.title != learner.entry.title for learner in plan.learners):
+            return repr(plan)
+        data = table.name if table.name in DATASETS else table.source or table.name
+        words = ["assay", "compare", data, "--target", plan.target.name]
+        words += ["--models", ",".join(learner.id for learner in plan.learners), "--design", plan.design.name]
+        words += ["--metric", ",".join(plan.metrics), "--task", plan.task, "--seed", str(plan.seed)]
+        words += ["--alpha", f"{plan.alpha:g}"] if plan.alpha != 0.05 else []
+        for name, role in table.roles.items():
+            if role.reason.startswith("declared"):
+                order = ":" + "<".join(map(str, role.order)) if role.order else ""
+                words += ["--role", f"{name}={role.role}{order}"]
         return " ".join(shlex.quote(plain(word, 1000)) for word in words)
 
     def _repr_html_(self) -> str:

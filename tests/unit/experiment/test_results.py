@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from sklearn.dummy import DummyClassifier
 
 from assay.data import load_dataset
 from assay.experiment import Plan, run
@@ -59,6 +60,11 @@ def test_the_command_makes_the_same_plan_again(results):
     assert words[:2] == ["assay", "compare"]
     assert "--target" in words and "--seed" in words and "--jobs" not in words and "--out" not in words
     assert words[words.index("--seed") + 1] == "4"
+
+
+def test_a_plan_that_only_python_can_say_has_no_command_line():
+    results = run(Plan(load_dataset("iris"), "species", learners=[DummyClassifier()]))
+    assert results.command.startswith("Plan('iris', 'species', learners=[dummy-classifier]")
 
 
 def test_the_html_is_short_and_escaped(results):
