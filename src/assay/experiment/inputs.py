@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from ..base.estimator import take_rows
+from ..catalogue import Entry
 from ..prepare import auto_prepare
 from .plan import Learner, Plan
 
@@ -85,11 +86,18 @@ class Inputs:
             train = preparation.fit_transform(take_rows(self.frame, rows.train))
             return train, preparation.transform(take_rows(self.frame, rows.test))
 
-        return self._kept((tuple(sorted(learner.entry.native)), learner.entry.scales, split), make)
+        return self._kept((self._needs(learner.entry), split), make)
+
+    def _needs(self, entry: Entry) -> tuple[bool, bool, bool]:
+        """What of a learner's abilities changes the preparation of this table; equal needs share their folds."""
+        labels = any(role.role != "numeric" for role in self.roles.values())
+        return labels and "nominal" in entry.native, self._missing and "missing" in entry.native, entry.scales
 
     def test_rows(self, split: int) -> np.ndarray:
         """Test rows of a fold in the shared matrix."""
-        return self._kept((split,), lambda: (np.take(self._as_it_is[0], self.plan.splits[split].test, axis=0),))[0]
+        return self._kept(
+            ("shared", split), lambda: (np.take(self._as_it_is[0], self.plan.splits[split].test, axis=0),)
+        )[0]
 
     def _kept(self, key: tuple[Any, ...], make: Callable[[], tuple[Any, ...]]) -> Any:
         """What `make` makes, made once as long as there is room: learners meet the folds in the same order, so
