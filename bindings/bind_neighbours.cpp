@@ -3,6 +3,8 @@
 #include "assay/neighbours/kd_tree.hpp"
 #include "bindings.hpp"
 
+#include <new>
+
 namespace assay::bindings {
 namespace {
 
@@ -12,16 +14,32 @@ using Flags = Array1<const std::uint8_t>;
 
 std::size_t to_size(index_t n) { return static_cast<std::size_t>(n); }
 
+// Panels begin on a cache line, so that no vector load touches two.
+template <class T>
+struct Aligned {
+    explicit Aligned(std::size_t size)
+        : size(size), data(static_cast<T*>(::operator new(size * sizeof(T) + 1, std::align_val_t{64}))) {}
+    Aligned(const Aligned&) = delete;
+    ~Aligned() { ::operator delete(data, std::align_val_t{64}); }
+    Result1<T> own() {
+        nb::capsule owner(data, [](void* p) noexcept { ::operator delete(p, std::align_val_t{64}); });
+        Result1<T> array(data, {size}, owner);
+        data = nullptr;
+        return array;
+    }
+    std::size_t size;
+    T* data;
+};
+
 nb::object euclidean_screen(const Rows& rows, int threads) {
     const auto X = view(rows);
     const index_t padded = screen_panel_count(X.rows) * screen_points;
-    std::vector<float> panels(to_size(padded * X.cols)), half_norms(to_size(padded));
+    Aligned<float> panels(to_size(padded * X.cols)), half_norms(to_size(padded));
     std::vector<double> centre(to_size(X.cols));
     const ScreenScale scale =
-        without_gil([&] { return build_screen(X, panels.data(), half_norms.data(), centre.data(), threads); });
+        without_gil([&] { return build_screen(X, panels.data, half_norms.data, centre.data(), threads); });
     if (!scale.usable) return nb::none();
-    return nb::make_tuple(own(std::move(panels)), own(std::move(half_norms)), own(std::move(centre)), scale.scale,
-                          scale.largest_norm);
+    return nb::make_tuple(panels.own(), half_norms.own(), own(std::move(centre)), scale.scale, scale.largest_norm);
 }
 
 Screen checked_screen(const char* kernel, const Rows& rows, const Array1<const float>& panels,
@@ -123,9 +141,9 @@ void bind_neighbours(nb::module_& m) {
         "metric_panels",
         [](const Rows& rows, int threads) {
             const auto X = view(rows);
-            std::vector<double> panels(to_size(panel_count(X.rows) * panel_lanes * X.cols));
-            without_gil([&] { pack_panels(X, nullptr, panels.data(), threads); });
-            return own(std::move(panels));
+            Aligned<double> panels(to_size(panel_count(X.rows) * panel_lanes * X.cols));
+            without_gil([&] { pack_panels(X, nullptr, panels.data, threads); });
+            return panels.own();
         },
         "rows"_a, "threads"_a, "The rows as panels of 16 points, dimension by dimension.");
     m.def(
