@@ -1,7 +1,8 @@
 """k nearest neighbours: the rows most like this one decide.
 
 Rules that make the answer unique: rows are ordered by (distance, position in the training table), so of two rows at
-the same distance the earlier one is nearer; among classes with equal votes the first in `classes_` wins.
+the same distance the earlier one is nearer (Euclidean and Minkowski distances are compared before the root is taken);
+among classes with equal votes the first in `classes_` wins.
 """
 
 from __future__ import annotations
