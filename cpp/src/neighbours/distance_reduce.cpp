@@ -17,7 +17,8 @@ namespace assay::neighbours {
 namespace {
 
 constexpr int group = 12;             // queries of a register tile
-constexpr index_t block_bytes = 1 << 18;  // float32 points kept in the second-level cache while the queries pass
+constexpr index_t chunk_groups = 10;  // groups that meet a panel while it is in the first-level cache
+constexpr index_t panels_between_looks = 4096;
 constexpr double far_query = 1e6;     // |q'| above this goes to the float64 scan
 
 // ---- exact distances of scattered rows ------------------------------------------------------------------------------
@@ -97,7 +98,7 @@ struct Scored {
 class Contest {
 public:
     Contest(Matrix<const double> rows, const Rounding& rounding, index_t k)
-        : capacity(std::min(2 * k + 96, rows.rows) + 2 * screen_points), rounding_(rounding), k_(k), rescorer_(rows) {}
+        : capacity(std::max(k + 2 * screen_points, 2 * k + 48)), rounding_(rounding), k_(k), rescorer_(rows) {}
 
     void tighten(Candidates& c, float& bound) {
         if (c.count < k_) return;
@@ -167,10 +168,11 @@ private:
 // What happens to a finished tile of `queries` x `points` scores whose first query is `query` and first row is `row`.
 class Sink {
 public:
-    alignas(64) float bounds[group];
-    virtual void take(const float* tile, int query, int queries, int points, std::int32_t row) = 0;
+    std::vector<float> bounds;  // one per query
+    virtual void take(const float* tile, index_t query, int queries, int points, std::int32_t row) = 0;
 
 protected:
+    explicit Sink(std::size_t queries) : bounds(queries) {}
     ~Sink() = default;
 };
 
@@ -183,32 +185,41 @@ struct Lanes {
     typedef int Bits __attribute__((vector_size(width * sizeof(float))));
 };
 
-// Scores of `group` packed queries (d x 12, float32) against the panels [first, last). Tiles in which no score is below
+// Scores of packed queries (groups x d x 12, float32) against the panels [first, last). Tiles in which no score is below
 // its query's bound are forgotten in registers unless `every` is set. width: floats of a vector; tile_queries x 2
 // vectors of accumulators fit the register file.
+struct Pass {
+    const float* panels;
+    const float* half_norms;
+    index_t d;
+    const float* queries;
+    index_t groups;
+};
+
 template <int width, int tile_queries, bool every>
-ASSAY_INLINE void screen_body(const float* panels, const float* half_norms, index_t first, index_t last, index_t d,
-                              const float* queries, Sink& sink) {
+ASSAY_INLINE void screen_body(const Pass& pass, index_t first, index_t last, Sink& sink) {
     using Value = typename Lanes<width>::Value;
     using Bits = typename Lanes<width>::Bits;
     static_assert(sizeof(Value) == width * sizeof(float) && sizeof(Bits) == sizeof(Value));
     constexpr int points = 2 * width;
+    const index_t d = pass.d;
+    const float* const bounds = sink.bounds.data();
     alignas(64) float tile[tile_queries * points];
     for (index_t panel = first; panel < last; ++panel) {
         for (int part = 0; part < screen_points / points; ++part) {
             const index_t row = panel * screen_points + part * points;
             Value low, high;
-            std::memcpy(&low, half_norms + row, sizeof low);
-            std::memcpy(&high, half_norms + row + width, sizeof high);
-            for (int sub = 0; sub < group; sub += tile_queries) {
+            std::memcpy(&low, pass.half_norms + row, sizeof low);
+            std::memcpy(&high, pass.half_norms + row + width, sizeof high);
+            for (index_t query = 0; query < pass.groups * group; query += tile_queries) {
                 Value score[tile_queries][2];
                 ASSAY_UNROLL
                 for (int t = 0; t < tile_queries; ++t) {
                     score[t][0] = low;
                     score[t][1] = high;
                 }
-                const float* x = panels + panel * d * screen_points + part * points;
-                const float* q = queries + sub;
+                const float* x = pass.panels + panel * d * screen_points + part * points;
+                const float* q = pass.queries + query / group * group * d + query % group;
                 for (index_t j = 0; j < d; ++j, x += screen_points, q += group) {
                     Value x0, x1;
                     std::memcpy(&x0, x, sizeof x0);
@@ -223,8 +234,8 @@ ASSAY_INLINE void screen_body(const float* panels, const float* half_norms, inde
                     Bits below = {};  // the sign bit of score - bound
                     ASSAY_UNROLL
                     for (int t = 0; t < tile_queries; ++t) {
-                        below |= (Bits)(score[t][0] - sink.bounds[sub + t]);
-                        below |= (Bits)(score[t][1] - sink.bounds[sub + t]);
+                        below |= (Bits)(score[t][0] - bounds[query + t]);
+                        below |= (Bits)(score[t][1] - bounds[query + t]);
                     }
                     std::uint64_t words[sizeof(Bits) / 8], any = 0;
                     std::memcpy(words, &below, sizeof words);
@@ -237,31 +248,28 @@ ASSAY_INLINE void screen_body(const float* panels, const float* half_norms, inde
                     std::memcpy(tile + t * points, &score[t][0], sizeof(Value));
                     std::memcpy(tile + t * points + width, &score[t][1], sizeof(Value));
                 }
-                sink.take(tile, sub, tile_queries, points, static_cast<std::int32_t>(row));
+                sink.take(tile, query, tile_queries, points, static_cast<std::int32_t>(row));
             }
         }
     }
 }
 
-using ScreenPanels = void (*)(const float*, const float*, index_t, index_t, index_t, const float*, Sink&);
+using ScreenPanels = void (*)(const Pass&, index_t, index_t, Sink&);
 
 template <bool every>
 struct Compiled {
 #if defined(__x86_64__) && defined(__GNUC__)
-    __attribute__((target("arch=x86-64-v4"))) static void avx512(const float* panels, const float* half_norms,
-                                                                 index_t first, index_t last, index_t d,
-                                                                 const float* queries, Sink& sink) {
-        screen_body<16, 12, every>(panels, half_norms, first, last, d, queries, sink);
+    __attribute__((target("arch=x86-64-v4"))) static void avx512(const Pass& pass, index_t first, index_t last,
+                                                                 Sink& sink) {
+        screen_body<16, 12, every>(pass, first, last, sink);
     }
-    __attribute__((target("arch=x86-64-v3"))) static void avx2(const float* panels, const float* half_norms,
-                                                               index_t first, index_t last, index_t d,
-                                                               const float* queries, Sink& sink) {
-        screen_body<8, 6, every>(panels, half_norms, first, last, d, queries, sink);
+    __attribute__((target("arch=x86-64-v3"))) static void avx2(const Pass& pass, index_t first, index_t last,
+                                                               Sink& sink) {
+        screen_body<8, 6, every>(pass, first, last, sink);
     }
 #endif
-    static void baseline(const float* panels, const float* half_norms, index_t first, index_t last, index_t d,
-                         const float* queries, Sink& sink) {
-        screen_body<4, 6, every>(panels, half_norms, first, last, d, queries, sink);
+    static void baseline(const Pass& pass, index_t first, index_t last, Sink& sink) {
+        screen_body<4, 6, every>(pass, first, last, sink);
     }
     static ScreenPanels choose() {
 #if defined(__x86_64__) && defined(__GNUC__)
@@ -272,61 +280,75 @@ struct Compiled {
     }
 };
 
-// Appends the scores below the bound to the candidates; room for `points` more is there.
-void append_baseline(const float* scores, int points, float bound, std::int32_t row, Candidates& c) {
-    for (int p = 0; p < points; ++p) {
-        c.scores[c.count] = scores[p];
-        c.rows[c.count] = row + p;
-        c.count += scores[p] < bound;
+// Appends the scores of a tile that are below their bounds to the candidates (each has room for `points` more).
+void append_baseline(const float* tile, int queries, int points, const float* bounds, std::int32_t row,
+                     Candidates* candidates) {
+    for (int t = 0; t < queries; ++t, tile += points) {
+        Candidates& c = candidates[t];
+        for (int p = 0; p < points; ++p) {
+            c.scores[c.count] = tile[p];
+            c.rows[c.count] = row + p;
+            c.count += tile[p] < bounds[t];
+        }
     }
 }
 #if defined(__x86_64__) && defined(__GNUC__)
-__attribute__((target("arch=x86-64-v4"))) void append_avx512(const float* scores, int points, float bound,
-                                                             std::int32_t row, Candidates& c) {
-    const __m512 limit = _mm512_set1_ps(bound);
-    const __m512i lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-    for (int p = 0; p < points; p += 16) {
-        const __m512 score = _mm512_loadu_ps(scores + p);
-        const __mmask16 mask = _mm512_cmp_ps_mask(score, limit, _CMP_LT_OQ);
-        if (mask == 0) continue;
-        _mm512_mask_compressstoreu_ps(c.scores + c.count, mask, score);
-        _mm512_mask_compressstoreu_epi32(c.rows + c.count, mask, _mm512_add_epi32(lanes, _mm512_set1_epi32(row + p)));
-        c.count += __builtin_popcount(mask);
+__attribute__((target("arch=x86-64-v4"))) void append_avx512(const float* tile, int queries, int points,
+                                                             const float* bounds, std::int32_t row,
+                                                             Candidates* candidates) {
+    const __m512i lanes = _mm512_add_epi32(
+        _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15), _mm512_set1_epi32(row));
+    for (int t = 0; t < queries; ++t) {
+        const __m512 limit = _mm512_set1_ps(bounds[t]);
+        for (int p = 0; p < points; p += 16, tile += 16) {
+            const __m512 score = _mm512_loadu_ps(tile);
+            const __mmask16 mask = _mm512_cmp_ps_mask(score, limit, _CMP_LT_OQ);
+            if (__builtin_expect(mask == 0, 1)) continue;
+            Candidates& c = candidates[t];
+            // Compress in registers: a compressing store is far slower.
+            _mm512_storeu_ps(c.scores + c.count, _mm512_maskz_compress_ps(mask, score));
+            _mm512_storeu_si512(c.rows + c.count,
+                                _mm512_maskz_compress_epi32(mask, _mm512_add_epi32(lanes, _mm512_set1_epi32(p))));
+            c.count += __builtin_popcount(mask);
+        }
     }
 }
 #endif
 
 class NearestSink final : public Sink {
 public:
-    NearestSink(Contest& contest, Candidates* candidates) : contest_(contest), candidates_(candidates) {
+    NearestSink(Contest& contest, std::vector<Candidates>& candidates)
+        : Sink(candidates.size()), contest_(contest), candidates_(candidates.data()) {
 #if defined(__x86_64__) && defined(__GNUC__)
         if (simd_level() == Simd::avx512) append_ = &append_avx512;
 #endif
     }
-    void take(const float* tile, int query, int queries, int points, std::int32_t row) override {
+    void take(const float* tile, index_t query, int queries, int points, std::int32_t row) override {
+        float* limits = bounds.data() + query;
+        append_(tile, queries, points, limits, row, candidates_ + query);
         for (int t = 0; t < queries; ++t) {
             Candidates& c = candidates_[query + t];
-            append_(tile + t * points, points, bounds[query + t], row, c);
-            if (c.count + screen_points > contest_.capacity) contest_.tighten(c, bounds[query + t]);
+            if (__builtin_expect(c.count + screen_points > contest_.capacity, 0)) contest_.tighten(c, limits[t]);
         }
     }
 
 private:
     Contest& contest_;
     Candidates* candidates_;
-    void (*append_)(const float*, int, float, std::int32_t, Candidates&) = &append_baseline;
+    void (*append_)(const float*, int, int, const float*, std::int32_t, Candidates*) = &append_baseline;
 };
 
 // Counts scores that are inside for certain and lists those in doubt.
 class CountSink final : public Sink {
 public:
+    CountSink() : Sink(group) {}
     float inside[group];
     std::int64_t counts[group];
     std::vector<std::int32_t> doubtful[group];
-    void take(const float* tile, int query, int queries, int points, std::int32_t row) override {
+    void take(const float* tile, index_t query, int queries, int points, std::int32_t row) override {
         for (int t = 0; t < queries; ++t) {
             const float* scores = tile + t * points;
-            const float low = inside[query + t], high = bounds[query + t];
+            const float low = inside[query + t], high = bounds[static_cast<std::size_t>(query + t)];
             int certain = 0, possible = 0;
             for (int p = 0; p < points; ++p) {
                 certain += scores[p] < low;
@@ -376,10 +398,6 @@ void scan_rows(Rescorer& rescorer, const double* query, index_t n, Nearest& near
         for (index_t i = 0; i < used; ++i)
             if (!nearest.full() || distances[i] < nearest.bound()) nearest.offer(distances[i], listed[i]);
     }
-}
-
-index_t points_per_block(index_t d) {
-    return std::max<index_t>(1, block_bytes / (screen_points * std::max<index_t>(1, d) * 4));
 }
 
 }  // namespace
@@ -442,46 +460,42 @@ ScreenScale build_screen(Matrix<const double> rows, float* panels, float* half_n
 
 void nearest_euclidean(Matrix<const double> rows, const Screen& screen, Matrix<const double> queries, index_t k,
                        std::int64_t* nearest, double* distances, int threads) {
-    const index_t n = rows.rows, d = rows.cols, panels = screen_panel_count(n), block = points_per_block(d);
+    const index_t n = rows.rows, d = rows.cols, panels = screen_panel_count(n);
     const Rounding rounding(screen, d);
-    const index_t chunk_groups = k <= 512 ? 10 : 1;
-    parallel_chunks(queries.rows, chunk_groups * group, threads, [&](index_t, index_t begin, index_t end) {
+    parallel_chunks(queries.rows, (k <= 512 ? chunk_groups : 1) * group, threads, [&](index_t, index_t begin,
+                                                                                    index_t end) {
         const ScreenPanels screen_panels = Compiled<false>::choose();
         Contest contest(rows, rounding, k);
-        const auto groups = static_cast<std::size_t>((end - begin + group - 1) / group);
-        const auto slots = groups * group, capacity = static_cast<std::size_t>(contest.capacity);
+        const index_t groups = (end - begin + group - 1) / group;
+        const auto slots = static_cast<std::size_t>(groups * group), capacity = static_cast<std::size_t>(contest.capacity);
         std::unique_ptr<float[]> scores(new float[slots * capacity]);
         std::unique_ptr<std::int32_t[]> listed(new std::int32_t[slots * capacity]);
-        std::vector<float> packed(groups * static_cast<std::size_t>(group * d));
+        std::vector<float> packed(static_cast<std::size_t>(groups * group * d));
         std::vector<double> norms(slots);
         std::vector<Candidates> candidates(slots);
-        std::vector<NearestSink> sinks;
-        for (std::size_t g = 0; g < groups; ++g) {
-            const index_t first = begin + static_cast<index_t>(g) * group;
-            pack_queries(queries, first, std::min<index_t>(group, end - first), screen,
-                         packed.data() + g * static_cast<std::size_t>(group * d), norms.data() + g * group);
-            sinks.emplace_back(contest, candidates.data() + g * group);
-            for (int t = 0; t < group; ++t) {
-                const std::size_t slot = g * group + static_cast<std::size_t>(t);
-                const bool live = first + t < end && std::isfinite(norms[slot]);
-                candidates[slot] = {scores.get() + slot * capacity, listed.get() + slot * capacity, 0, norms[slot],
-                                    first + t < end ? queries.row(first + t) : nullptr};
-                sinks.back().bounds[t] = live ? FLT_MAX : -FLT_MAX;
-            }
+        NearestSink sink(contest, candidates);
+        for (index_t g = 0; g < groups; ++g) {
+            const index_t first = begin + g * group;
+            pack_queries(queries, first, std::min<index_t>(group, end - first), screen, packed.data() + g * group * d,
+                         norms.data() + g * group);
         }
-        for (index_t from = 0; from < panels; from += block) {
+        for (std::size_t slot = 0; slot < slots; ++slot) {
+            const index_t i = begin + static_cast<index_t>(slot);
+            candidates[slot] = {scores.get() + slot * capacity, listed.get() + slot * capacity, 0, norms[slot],
+                                i < end ? queries.row(i) : nullptr};
+            sink.bounds[slot] = i < end && std::isfinite(norms[slot]) ? FLT_MAX : -FLT_MAX;
+        }
+        const Pass pass{screen.panels, screen.half_norms, d, packed.data(), groups};
+        for (index_t from = 0; from < panels; from += panels_between_looks) {
             if (interrupted()) return;
-            for (std::size_t g = 0; g < groups; ++g)
-                screen_panels(screen.panels, screen.half_norms, from, std::min(panels, from + block), d,
-                              packed.data() + g * static_cast<std::size_t>(group * d), sinks[g]);
+            screen_panels(pass, from, std::min(panels, from + panels_between_looks), sink);
         }
         Rescorer rescorer(rows);
         Nearest scanned(k);
         for (index_t i = begin; i < end; ++i) {
             const auto slot = static_cast<std::size_t>(i - begin);
             if (std::isfinite(norms[slot])) {
-                contest.finish(candidates[slot], sinks[slot / group].bounds[slot % group], nearest + i * k,
-                               distances + i * k);
+                contest.finish(candidates[slot], sink.bounds[slot], nearest + i * k, distances + i * k);
             } else {
                 scan_rows(rescorer, queries.row(i), n, scanned);
                 scanned.write(nearest + i * k, distances + i * k);
@@ -507,12 +521,13 @@ void count_euclidean(Matrix<const double> rows, const Screen& screen, Matrix<con
             const double middle =
                 live ? 0.5 * (squared_radius * rounding.scale * rounding.scale - norms[t] * norms[t]) : 0.0;
             sink.counts[t] = 0;
-            sink.bounds[t] = live ? above(middle + error) : -FLT_MAX;
+            sink.bounds[static_cast<std::size_t>(t)] = live ? above(middle + error) : -FLT_MAX;
             sink.inside[t] = live ? -above(error - middle) : -FLT_MAX;
         }
-        for (index_t from = 0; from < panels; from += 256) {
+        const Pass pass{screen.panels, screen.half_norms, d, packed.data(), 1};
+        for (index_t from = 0; from < panels; from += panels_between_looks) {
             if (interrupted()) return;
-            screen_panels(screen.panels, screen.half_norms, from, std::min(panels, from + 256), d, packed.data(), sink);
+            screen_panels(pass, from, std::min(panels, from + panels_between_looks), sink);
         }
         std::vector<double> exact;
         for (index_t i = begin; i < end; ++i) {
@@ -532,7 +547,7 @@ void count_euclidean(Matrix<const double> rows, const Screen& screen, Matrix<con
 
 namespace {
 
-constexpr index_t panels_at_once = 32;
+constexpr index_t most_panels_at_once = 32;
 
 // Calls use(query, first row, rows, distances) for stretches of rows, for each query of a chunk.
 template <class Use>
@@ -540,8 +555,11 @@ void for_stretches(Metric metric, const MetricOptions& options, const double* pa
                    Matrix<const double> queries, int threads, Use&& use) {
     const index_t d = queries.cols, total = panel_count(n);
     const PanelDistances measure = panel_distances(metric);
+    // A stretch stays in the first-level cache while the queries of the chunk pass.
+    const index_t fitting = (1 << 15) / (panel_lanes * static_cast<index_t>(sizeof(double)) * std::max<index_t>(1, d));
+    const index_t panels_at_once = std::clamp<index_t>(fitting, 1, most_panels_at_once);
     parallel_chunks(queries.rows, 16, threads, [&](index_t, index_t begin, index_t end) {
-        double distances[panels_at_once * panel_lanes];
+        double distances[most_panels_at_once * panel_lanes];
         for (index_t first = 0; first < total; first += panels_at_once) {
             if (interrupted()) return;
             const index_t count = std::min(panels_at_once, total - first);

@@ -97,7 +97,8 @@ class _Neighbours(MixedInput, Estimator):
     def _choose_metric(self, values: np.ndarray) -> str:
         if self.metric != "auto":
             return self.metric
-        return "mixed" if self.schema_.nominal.any() or np.isnan(values).any() else "euclidean"
+        complete = _all_finite(values) or not np.isnan(values).any()
+        return "euclidean" if complete and not self.schema_.nominal.any() else "mixed"
 
     def _distance(self) -> Distance:
         return get(self.metric_, self.p)
@@ -105,13 +106,15 @@ class _Neighbours(MixedInput, Estimator):
     def _check_cells(self, values: np.ndarray, distance: Distance) -> np.ndarray:
         """Values that this metric can compare, or the sentence that says which column it cannot."""
         who = type(self).__name__
+        if self.schema_.nominal.any() and not distance.takes_nominal:
+            values = self._flags_as_numbers(values)
+        if _all_finite(values):
+            return values
         if np.isinf(values).any():
             row, column = np.argwhere(np.isinf(values))[0]
             raise DataError(
                 who, f"column '{plain(self.schema_.names[column])}'", "must not hold infinity", f"first at row {row}"
             )
-        if self.schema_.nominal.any() and not distance.takes_nominal:
-            values = self._flags_as_numbers(values)
         incomplete = np.isnan(values)
         if not distance.takes_missing and self.metric != "auto" and incomplete.any():
             row, column = np.argwhere(incomplete)[0]
@@ -253,6 +256,11 @@ class _Neighbours(MixedInput, Estimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = self.metric in ("auto", "mixed")
         return tags
+
+
+def _all_finite(values: np.ndarray) -> bool:
+    # The sum is one fast pass; only a sum that overflows or meets NaN asks for a second look.
+    return bool(np.isfinite(values.sum()) or np.isfinite(values).all())
 
 
 def _worth_sharing(parts: list[Fold]) -> bool:

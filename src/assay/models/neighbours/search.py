@@ -19,7 +19,7 @@ Index = dict[str, Any]
 _SCREEN = ("panels", "half_norms", "centre", "scale", "largest_norm")
 _TREE = ("order", "column", "right", "low", "high", "panels")
 # Rows from which the tree is faster, by number of columns (measured with k = 15 on normal data).
-_TREE_FROM = {1: 500, 2: 1_000, 3: 3_000, 4: 10_000, 5: 40_000, 6: 150_000, 7: 600_000}
+_TREE_FROM = {1: 200, 2: 200, 3: 200, 4: 200, 5: 500, 6: 2_000, 7: 50_000, 8: 300_000, 9: 2_000_000}
 
 
 def choose_algorithm(distance: Distance, n_rows: int, n_features: int) -> str:
@@ -28,7 +28,7 @@ def choose_algorithm(distance: Distance, n_rows: int, n_features: int) -> str:
         return "brute"
     if isinstance(distance, Euclidean):
         return "kd_tree" if n_rows >= _TREE_FROM.get(n_features, np.inf) else "brute"
-    return "kd_tree" if n_features <= 8 and n_rows >= 250 * 2**n_features else "brute"
+    return "kd_tree" if n_features <= 10 and n_rows >= 500 else "brute"
 
 
 def build_index(distance: Distance, rows: np.ndarray, algorithm: str, threads: int) -> Index:
@@ -61,7 +61,7 @@ def nearest(
         found, reduced = _kernels.metric_nearest(
             distance.code, distance.power, _flags(nominal), index["panels"], rows.shape[0], queries, k, threads
         )
-    return found, distance.finish(reduced)
+    return found.view(np.int64), distance.finish(reduced)
 
 
 def nearest_of_incomplete(rows: np.ndarray, queries: np.ndarray, k: int, threads: int) -> tuple[np.ndarray, np.ndarray]:
@@ -70,7 +70,7 @@ def nearest_of_incomplete(rows: np.ndarray, queries: np.ndarray, k: int, threads
     found, reduced = _kernels.metric_nearest(
         PRESENT_EUCLIDEAN, 2.0, _flags(None), panels, rows.shape[0], queries, k, threads
     )
-    return found, np.sqrt(reduced)
+    return found.view(np.int64), np.sqrt(reduced)
 
 
 def count_within(
