@@ -3,6 +3,7 @@
 #include "assay/neighbours/kd_tree.hpp"
 #include "bindings.hpp"
 
+#include <limits>
 #include <new>
 
 namespace assay::bindings {
@@ -49,6 +50,9 @@ Screen checked_screen(const char* kernel, const Rows& rows, const Array1<const f
     require(half_norms.shape(0) == to_size(padded), kernel, "half_norms must have one value per padded row");
     require(panels.shape(0) == to_size(padded) * rows.shape(1), kernel, "panels must hold every padded row");
     require(centre.shape(0) == rows.shape(1), kernel, "centre must have one value per column");
+    for (std::size_t i = rows.shape(0); i < to_size(padded); ++i)
+        require(half_norms.data()[i] == std::numeric_limits<float>::infinity(), kernel,
+                "half_norms must be infinite after the last row");
     require(queries.shape(1) == rows.shape(1), kernel, "queries must have the columns of rows");
     return {panels.data(), half_norms.data(), centre.data(), scale, largest_norm};
 }
@@ -71,7 +75,6 @@ MetricOptions checked_panels(const char* kernel, Metric metric, double p, const 
     return options;
 }
 
-// The caller builds the tree with `kd_tree` and hands its arrays back unchanged; sizes are checked, links trusted.
 KdTreeView checked_tree(const char* kernel, const Array1<const std::int64_t>& order,
                         const Array1<const std::int32_t>& column, const Array1<const std::int32_t>& right,
                         const Array1<const double>& low, const Array1<const double>& high,
@@ -83,7 +86,10 @@ KdTreeView checked_tree(const char* kernel, const Array1<const std::int64_t>& or
     require(panels.shape(0) == to_size(panel_count(n) * panel_lanes) * queries.shape(1), kernel,
             "panels must hold every row with the columns of queries");
     require(metric >= 0 && metric <= static_cast<int>(Metric::minkowski), kernel, "metric has no tree");
-    return {order.data(), column.data(), right.data(), low.data(), high.data(), panels.data(), n};
+    const KdTreeView tree{order.data(), column.data(), right.data(), low.data(), high.data(), panels.data(), n};
+    require(well_formed(tree, static_cast<index_t>(column.shape(0)), static_cast<index_t>(queries.shape(1))), kernel,
+            "the links of the tree must lead to its nodes");
+    return tree;
 }
 
 // Runs search(rows, distances) and returns both as m x k arrays.

@@ -175,6 +175,30 @@ TEST("counts within a radius agree between screening, panels, tree and definitio
     }
 }
 
+TEST("a tree whose links were changed is refused") {
+    const auto x = draw(Shape::normal, 200, 2, 13);
+    KdTree tree = build_kd_tree(c_matrix(x.data(), 200, 2), 1);
+    const auto nodes = static_cast<index_t>(tree.column.size());
+    const auto formed = [&] {
+        return well_formed({tree.order.data(), tree.column.data(), tree.right.data(), tree.low.data(),
+                            tree.high.data(), tree.panels.data(), 200},
+                           nodes, 2);
+    };
+    CHECK(formed());
+    const std::int32_t right = tree.right[0], column = tree.column[0];
+    for (std::int32_t wrong : {-1, 0, 1, 1000000}) {
+        tree.right[0] = wrong;
+        CHECK(!formed());
+    }
+    tree.right[0] = right;
+    for (std::int32_t wrong : {-1, 2}) {
+        tree.column[0] = wrong;
+        CHECK(!formed());
+    }
+    tree.column[0] = column;
+    CHECK(formed());
+}
+
 TEST("a query far outside the data is answered in float64") {
     const auto x = draw(Shape::normal, 100, 2, 12);
     const std::vector<double> q{1e12, -3e12, 1e300, 0.0};

@@ -94,7 +94,7 @@ struct Scored {
     }
 };
 
-// The candidates of the queries of one group, and the bounds that the tile compares with.
+// Decides which candidates of a query stay, and the bound below which new ones are taken.
 class Contest {
 public:
     Contest(Matrix<const double> rows, const Rounding& rounding, index_t k)
@@ -110,14 +110,17 @@ public:
         if (c.count > (capacity + k_) / 2) settle(c, bound);
     }
 
-    void finish(Candidates& c, float bound, std::int64_t* rows, double* distances) {
+    // False if the index did not hold k usable rows (it was changed since it was built): nothing is written then.
+    bool finish(Candidates& c, float bound, std::int64_t* rows, double* distances) {
         tighten(c, bound);
+        if (c.count < k_) return false;
         rescore(c);
         std::sort(exact_.begin(), exact_.end());
         for (index_t i = 0; i < k_; ++i) {
             rows[i] = exact_[static_cast<std::size_t>(i)].row;
             distances[i] = exact_[static_cast<std::size_t>(i)].distance;
         }
+        return true;
     }
 
     const index_t capacity;
@@ -494,12 +497,11 @@ void nearest_euclidean(Matrix<const double> rows, const Screen& screen, Matrix<c
         Nearest scanned(k);
         for (index_t i = begin; i < end; ++i) {
             const auto slot = static_cast<std::size_t>(i - begin);
-            if (std::isfinite(norms[slot])) {
-                contest.finish(candidates[slot], sink.bounds[slot], nearest + i * k, distances + i * k);
-            } else {
-                scan_rows(rescorer, queries.row(i), n, scanned);
-                scanned.write(nearest + i * k, distances + i * k);
-            }
+            if (std::isfinite(norms[slot]) &&
+                contest.finish(candidates[slot], sink.bounds[slot], nearest + i * k, distances + i * k))
+                continue;
+            scan_rows(rescorer, queries.row(i), n, scanned);
+            scanned.write(nearest + i * k, distances + i * k);
         }
     });
 }
@@ -581,10 +583,12 @@ void nearest_by_metric(Metric metric, const MetricOptions& options, const double
                   [&](index_t i, index_t first, index_t rows, const double* found) {
                       Nearest& mine = best[static_cast<std::size_t>(i)];
                       double bound = mine.bound();
+                      bool full = mine.full();
                       for (index_t r = 0; r < rows; ++r) {
-                          if (found[r] < bound || !mine.full()) {
+                          if (found[r] < bound || !full) {
                               mine.offer(found[r], first + r);
                               bound = mine.bound();
+                              full = mine.full();
                           }
                       }
                   });

@@ -168,6 +168,28 @@ KdTree build_kd_tree(Matrix<const double> rows, int threads) {
     return tree;
 }
 
+bool well_formed(const KdTreeView& tree, index_t nodes, index_t d) {
+    struct Span {
+        index_t node, begin, end;
+    };
+    std::vector<Span> open{{0, 0, tree.n}};
+    while (!open.empty()) {
+        const Span span = open.back();
+        open.pop_back();
+        if (span.node >= nodes) return false;
+        const std::int32_t column = tree.column[span.node], right = tree.right[span.node];
+        if (column < 0) {
+            if (span.end - span.begin > leaf_rows) return false;
+            continue;
+        }
+        if (column >= d || span.end - span.begin <= leaf_rows || right <= span.node + 1) return false;
+        const index_t middle = middle_of(span.begin, span.end);
+        open.push_back({right, middle, span.end});
+        open.push_back({span.node + 1, span.begin, middle});
+    }
+    return true;
+}
+
 void nearest_in_tree(const KdTreeView& tree, Metric metric, double p, Matrix<const double> queries, index_t k,
                      std::int64_t* nearest, double* distances, int threads) {
     parallel_chunks(queries.rows, 64, threads, [&](index_t, index_t begin, index_t end) {

@@ -160,35 +160,52 @@ struct PresentEuclidean : Euclidean {
     }
 };
 
-template <class Policy, int width>
-ASSAY_INLINE void distances_body(const double* query, const double* panels, index_t count, index_t d,
-                                 const MetricOptions& options, double* distances) {
+// `together` panels at a time: their sums are independent, which hides the latency of the additions.
+template <class Policy, int width, int together>
+ASSAY_INLINE void panels_body(const double* query, const double* panels, index_t d, const MetricOptions& options,
+                              double* distances) {
     using L = Lanes<width>;
     using Value = typename L::Value;
-    constexpr int parts = panel_lanes / width;
     static_assert(sizeof(Value) == width * sizeof(double));
-    for (index_t b = 0; b < count; ++b, panels += d * panel_lanes, distances += panel_lanes) {
-        Value total[parts] = {}, extra[parts] = {};
-        index_t used = 0;
-        for (index_t j = 0; j < d; ++j) {
-            const double q = query[j];
-            if constexpr (Policy::skips_missing)
-                if (q != q) continue;
-            ++used;
-            const bool nominal = options.nominal != nullptr && options.nominal[j] != 0;
+    constexpr int parts = panel_lanes / width;
+    Value total[together][parts] = {}, extra[together][parts] = {};
+    index_t used = 0;
+    for (index_t j = 0; j < d; ++j) {
+        const double q = query[j];
+        if constexpr (Policy::skips_missing)
+            if (q != q) continue;
+        ++used;
+        const bool nominal = options.nominal != nullptr && options.nominal[j] != 0;
+#pragma GCC unroll 8
+        for (int b = 0; b < together; ++b) {
 #pragma GCC unroll 8
             for (int part = 0; part < parts; ++part) {
                 Value x;
-                std::memcpy(&x, panels + j * panel_lanes + part * width, sizeof x);
-                Policy::template step<L>(total[part], extra[part], x, q, nominal, options.p);
+                std::memcpy(&x, panels + (b * d + j) * panel_lanes + part * width, sizeof x);
+                Policy::template step<L>(total[b][part], extra[b][part], x, q, nominal, options.p);
             }
         }
+    }
+#pragma GCC unroll 8
+    for (int b = 0; b < together; ++b) {
 #pragma GCC unroll 8
         for (int part = 0; part < parts; ++part) {
-            Policy::template finish<L>(total[part], extra[part], d, used);
-            std::memcpy(distances + part * width, &total[part], sizeof(Value));
+            Policy::template finish<L>(total[b][part], extra[b][part], d, used);
+            std::memcpy(distances + b * panel_lanes + part * width, &total[b][part], sizeof(Value));
         }
     }
+}
+
+template <class Policy, int width>
+ASSAY_INLINE void distances_body(const double* query, const double* panels, index_t count, index_t d,
+                                 const MetricOptions& options, double* distances) {
+    constexpr int together = width == 8 ? 4 : 1;  // what the register file holds
+    index_t b = 0;
+    for (; b + together <= count; b += together)
+        panels_body<Policy, width, together>(query, panels + b * d * panel_lanes, d, options,
+                                             distances + b * panel_lanes);
+    for (; b < count; ++b)
+        panels_body<Policy, width, 1>(query, panels + b * d * panel_lanes, d, options, distances + b * panel_lanes);
 }
 
 // One compiled function per policy and instruction set (each wants its own vector width).

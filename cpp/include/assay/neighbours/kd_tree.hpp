@@ -37,6 +37,8 @@ struct KdTreeView {
     const double* panels;
     index_t n;
 };
+// Whether every link of the tree leads to a node and every leaf is small: a tree read from outside is checked before use.
+bool well_formed(const KdTreeView& tree, index_t nodes, index_t d);
 void nearest_in_tree(const KdTreeView& tree, Metric metric, double p, Matrix<const double> queries, index_t k,
                      std::int64_t* nearest, double* distances, int threads);
 void count_in_tree(const KdTreeView& tree, Metric metric, double p, Matrix<const double> queries, double radius,

@@ -63,7 +63,7 @@ class _Neighbours(MixedInput, Estimator):
     _way_out = "take a sample of the rows"
 
     # -- fit ---------------------------------------------------------------------------------------------------
-    def _index_rows(self, X: Any, values: np.ndarray) -> None:
+    def _index_rows(self, values: np.ndarray) -> None:
         """Choose the metric and the search, and index the training rows."""
         who = type(self).__name__
         if self.n_neighbors > values.shape[0]:
@@ -79,9 +79,8 @@ class _Neighbours(MixedInput, Estimator):
         values = self._check_cells(values, distance)
         self._placement = distance.learn(values, self.schema_.nominal)
         placed = np.ascontiguousarray(distance.place(values, self._placement))
-        if isinstance(X, np.ndarray) and np.may_share_memory(placed, X):
-            placed = placed.copy()
-        self.rows_ = placed
+        # The caller may change X after the fit.
+        self.rows_ = placed = placed.copy() if placed is values else placed
         if self.algorithm == "kd_tree" and not distance.has_tree:
             raise ParameterError(
                 who,
@@ -351,7 +350,7 @@ class KNNClassifier(_Neighbours, Classifier):
     def fit(self, X: Any, y: Any) -> KNNClassifier:
         """Keep and index the training rows."""
         values, self.codes_, _ = self._begin(X, y)
-        self._index_rows(X, values)
+        self._index_rows(values)
         return self
 
     def predict_proba(self, X: Any) -> np.ndarray:
@@ -392,7 +391,7 @@ class KNNRegressor(_Neighbours, Regressor):
     def fit(self, X: Any, y: Any) -> KNNRegressor:
         """Keep and index the training rows."""
         values, self.target_, _ = self._begin(X, y)
-        self._index_rows(X, values)
+        self._index_rows(values)
         return self
 
     def predict(self, X: Any) -> np.ndarray:
