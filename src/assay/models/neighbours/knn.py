@@ -264,7 +264,7 @@ def _all_finite(values: np.ndarray) -> bool:
 
 def _worth_sharing(parts: list[Fold]) -> bool:
     """Whether one search over all rows compares fewer pairs than a search per fold."""
-    if len(parts) < 2:
+    if len(parts) < 2 or any(rows.dtype.kind not in "iu" or rows.size == 0 for part in parts for rows in part):
         return False
     tested = np.unique(np.concatenate([test for _, test in parts])).shape[0]
     n_rows = 1 + max(int(max(train.max(), test.max())) for train, test in parts)
@@ -303,7 +303,7 @@ class _SharedSearch:
 
     def held_out(self, model: _Neighbours, train: np.ndarray, test: np.ndarray) -> dict[str, np.ndarray] | None:
         """What `model`, fitted on `train`, would find for `test`; None where order does not carry over."""
-        if train.dtype.kind == "b" or not (np.diff(train) > 0).all():
+        if not (np.diff(train) > 0).all():
             return None
         k = model.n_neighbors
         position = np.full(self.values.shape[0], -1)

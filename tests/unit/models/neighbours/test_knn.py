@@ -288,6 +288,14 @@ def test_folds_in_shuffled_order_and_lists_that_run_out():
             np.testing.assert_array_equal(shared.predict(X[test]), alone.predict(X[test]))
 
 
+def test_folds_given_as_masks_are_fitted_separately(table):
+    X, y = table
+    half = np.arange(240) % 2 == 0
+    folds = [(half, ~half), (~half, half)] * 3
+    for (train, test), shared in zip(folds, KNNClassifier().fit_folds(X, y, folds), strict=True):
+        np.testing.assert_array_equal(shared.predict(X[test]), KNNClassifier().fit(X[train], y[train]).predict(X[test]))
+
+
 # -- errors ----------------------------------------------------------------------------------------------------
 def test_too_few_rows_are_refused_with_a_way_out():
     with pytest.raises(
