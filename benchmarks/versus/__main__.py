@@ -132,7 +132,9 @@ def write_readme(text: str, where: dict[str, Any]) -> None:
     readme = ROOT / "README.md"
     before, rest = readme.read_text().split(MARKERS[0])
     after = rest.split(MARKERS[1])[1]
-    caption = f"Measured {where['date']} on {where['cores']} cores of {where['cpu']}, Python {where['python']}, one run."
+    caption = (
+        f"Measured {where['date']} on {where['cores']} cores of {where['cpu']}, Python {where['python']}, one run."
+    )
     readme.write_text(f"{before}{MARKERS[0]}\n{caption}\n\n{text}\n{MARKERS[1]}{after}")
 
 

@@ -64,7 +64,8 @@ def test_pandas_and_polars_frames_give_the_same_model(entry):
     from_polars = quick(entry).fit(pl.DataFrame(X, schema=names), y)
     assert list(from_pandas.feature_names_in_) == list(from_polars.feature_names_in_) == names
     np.testing.assert_array_equal(
-        predictions(from_pandas, pd.DataFrame(X, columns=names)), predictions(from_polars, pl.DataFrame(X, schema=names))
+        predictions(from_pandas, pd.DataFrame(X, columns=names)),
+        predictions(from_polars, pl.DataFrame(X, schema=names)),
     )
 
 
@@ -176,7 +177,9 @@ def test_fold_sharing_equals_separate_fits(entry):
         for (train, test), model in zip(folds, models, strict=True):
             extra = {} if given is None else {"sample_weight": given[train]}
             separate = quick(entry).fit(X[train], y[train], **extra)
-            np.testing.assert_allclose(predictions(model, X[test]), predictions(separate, X[test]), rtol=1e-6, atol=1e-7)
+            np.testing.assert_allclose(
+                predictions(model, X[test]), predictions(separate, X[test]), rtol=1e-6, atol=1e-7
+            )
 
 
 @every_learner

@@ -17,8 +17,20 @@ KERNELS = sorted((ROOT / "cpp" / "src").rglob("*.cpp"))
 
 @pytest.mark.parametrize(
     "name",
-    "README.md CONTRIBUTING.md CHANGELOG.md LICENSE Makefile pyproject.toml CMakeLists.txt .ci/run constraints.txt "
-    "docs/design/architecture.md docs/design/decisions.md docs/design/errata.md".split(),
+    [
+        "README.md",
+        "CONTRIBUTING.md",
+        "CHANGELOG.md",
+        "LICENSE",
+        "Makefile",
+        "pyproject.toml",
+        "CMakeLists.txt",
+        ".ci/run",
+        "constraints.txt",
+        "docs/design/architecture.md",
+        "docs/design/decisions.md",
+        "docs/design/errata.md",
+    ],
 )
 def test_the_house_has_its_rooms(name):
     assert (ROOT / name).is_file()
@@ -33,7 +45,9 @@ def test_ci_calls_the_test_command_of_the_readme():
     assert "make test" in (ROOT / ".ci/run").read_text() and "make test" in (ROOT / "README.md").read_text()
 
 
-@pytest.mark.parametrize("path", [*SOURCES, *KERNELS, *sorted((ROOT / "cpp/include").rglob("*.hpp"))], ids=lambda p: p.name)
+@pytest.mark.parametrize(
+    "path", [*SOURCES, *KERNELS, *sorted((ROOT / "cpp/include").rglob("*.hpp"))], ids=lambda p: p.name
+)
 def test_no_file_is_longer_than_800_lines(path):
     assert len(path.read_text().splitlines()) <= 800
 
@@ -84,6 +98,10 @@ def test_project_text_speaks_of_assay_alone():
     words = re.compile(r"\b(subagent|claude|anthropic|chatgpt|openai|copilot)\b|/work/", re.IGNORECASE)
     skip = {".venv", "build", ".git", "__pycache__"}
     for path in ROOT.rglob("*"):
-        if path.is_file() and not skip & set(path.parts) and path.suffix in (".py", ".md", ".toml", ".cpp", ".hpp", ".j2"):
+        if (
+            path.is_file()
+            and not skip & set(path.parts)
+            and path.suffix in (".py", ".md", ".toml", ".cpp", ".hpp", ".j2")
+        ):
             if path != Path(__file__):
                 assert not words.search(path.read_text()), path

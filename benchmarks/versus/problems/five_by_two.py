@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+
 from benchmarks.versus.harness import Contender, Problem
 
 ROWS, COLUMNS, CLASSES = 10_000, 20, 3
