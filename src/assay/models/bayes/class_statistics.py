@@ -85,9 +85,10 @@ class ClassStatistics:
         return np.split(self.tally, np.cumsum(self.sizes)[:-1], axis=1) if self.sizes.shape[0] else []
 
 
-def central_values(values: np.ndarray, zero_one: np.ndarray) -> np.ndarray:
+def central_values(values: np.ndarray, zero_one: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
     """A value near the mean of each column from about a thousand rows; zero for columns of 0 and 1."""
-    sample = values[:: max(1, values.shape[0] // 1024)]
+    step = max(1, (values if rows is None else rows).shape[0] // 1024)
+    sample = values[::step] if rows is None else values[rows[::step]]
     present = ~np.isnan(sample)
     counts = present.sum(axis=0)
     filled = np.where(present, sample, 0.0)

@@ -91,7 +91,6 @@ class NaiveBayes(MixedInput, Classifier):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> NaiveBayes:
         """Sum up the classes in one pass and turn the sums into distributions."""
         values, codes, weights = self._begin(X, y, sample_weight)
-        self._forget()
         return self._learn(self._as_events(values), codes, weights, self.schema_, self.classes_)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> NaiveBayes:
@@ -130,7 +129,7 @@ class NaiveBayes(MixedInput, Classifier):
     ) -> NaiveBayes:
         """Fit on encoded values, or on the listed rows of them; categories without a row are left out."""
         zero_one = holds_zero_one(values, rows)
-        shift = central_values(values if rows is None else values[rows], zero_one)
+        shift = central_values(values, zero_one, rows)
         statistics = self._sum_up(values, codes, weights, schema, classes.shape[0], shift, rows)
         if _shift_is_far(statistics):
             better = shift + statistics.sum.sum(axis=0) / np.maximum(statistics.count.sum(axis=0), 1e-300)
@@ -283,10 +282,6 @@ class NaiveBayes(MixedInput, Classifier):
             self.tally_sizes_,
         )
 
-    def _forget(self) -> None:
-        for name in [name for name in vars(self) if name in ("count_", "sum_", "square_", "tally_")]:
-            delattr(self, name)
-
     # -- reading -------------------------------------------------------------------------------------------------
     def _read(self, X: Any, *, reset: bool) -> np.ndarray:
         if not reset:
@@ -424,7 +419,8 @@ class NaiveBayes(MixedInput, Classifier):
         values, codes, _ = template._begin(X, y)
         weights = check_weights(type(self).__name__, sample_weight, values.shape[0])
         values, schema, classes = template._as_events(values), template.schema_, template.classes_
-        shift = central_values(values, holds_zero_one(values))
+        zero_one = holds_zero_one(values)
+        shift = central_values(values, zero_one)
         whole = template._sum_up(values, codes, weights, schema, classes.shape[0], shift)
         for train, test in folds:
             model = clone(self)
@@ -436,7 +432,7 @@ class NaiveBayes(MixedInput, Classifier):
             left_out = template._sum_up(values, codes, weights, schema, classes.shape[0], shift, test)
             rest = whole.minus(left_out).of_classes(present)
             split = _splits_rows(train, test, values.shape[0])
-            if split and rest.holds_digits_of(whole.of_classes(present), ~schema.nominal):
+            if split and rest.holds_digits_of(whole.of_classes(present), ~schema.nominal & ~zero_one):
                 kept = _present_categories(values, schema, rows)
                 narrow = rest.of_categories(kept)
                 yield model._settle(narrow, _narrowed(schema, kept), classes[present], holds_zero_one(values, rows))

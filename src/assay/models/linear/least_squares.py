@@ -10,6 +10,7 @@ import numpy as np
 from scipy import stats
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
+from threadpoolctl import threadpool_limits
 
 from ...base import (
     AssayWarning,
@@ -73,8 +74,8 @@ class LeastSquares(Regressor):
     >>> model.coef_, round(model.intercept_, 12)
     (array([1.4]), -0.5)
     >>> model.confidence_intervals(level=0.9).round(2)
-    array([[-1.7 ,  0.7 ],
-           [ 0.96,  1.84]])
+    array([[-1.63,  0.63],
+           [ 0.99,  1.81]])
     """
 
     _way_out = "take a sample of the rows or select columns"
@@ -92,20 +93,25 @@ class LeastSquares(Regressor):
         """Solve the least-squares problem and compute what follows from it."""
         rows, target, weights = self._begin(X, y, sample_weight)
         work = rows.shape[0] * (rows.shape[1] + self.fit_intercept) ** 2.0
-        solution = None
+        quick = None
         if self.method == "gram" or (self.method == "auto" and work > EXACT_WORK):
-            solution = self._solve_gram(rows, target, weights)
-        if solution is None:
+            quick = self._solve_gram(rows, target, weights)
+        if quick is not None:
+            solution, moments = quick
+            self._infer(solution, moments.weight, moments.x_mean, _norms(moments))
+        else:
             solution = self._solve_orthogonal(rows, target, weights, work)
-        norms = np.sqrt(np.einsum("ij,ij->j", rows, rows if weights is None else rows * weights[:, None]))
-        total = float(rows.shape[0]) if weights is None else float(weights.sum())
-        centre = np.average(rows, axis=0, weights=weights) if self.fit_intercept else np.zeros(rows.shape[1])
-        self._infer(solution, total, centre, norms)
+            scaled = rows if weights is None else rows * np.sqrt(weights)[:, None]
+            total = float(rows.shape[0]) if weights is None else float(weights.sum())
+            centre = np.average(rows, axis=0, weights=weights) if self.fit_intercept else np.zeros(rows.shape[1])
+            self._infer(solution, total, centre, np.linalg.norm(scaled, axis=0))
         self._warn_dropped()
         return self
 
     # -- solvers -----------------------------------------------------------------------------------------------
-    def _solve_gram(self, rows: np.ndarray, target: np.ndarray, weights: np.ndarray | None) -> Solution | None:
+    def _solve_gram(
+        self, rows: np.ndarray, target: np.ndarray, weights: np.ndarray | None
+    ) -> tuple[Solution, Centred] | None:
         """From the Gram matrix with one step of iterative refinement; None where that would not be accurate."""
         if rows.shape[0] <= rows.shape[1]:
             return None
@@ -126,7 +132,7 @@ class LeastSquares(Regressor):
             squares -= residual_sum**2 / moments.weight
         self.solver_ = "gram"
         intercept = moments.y_mean[0] + residual_sum / moments.weight - moments.x_mean @ (slopes + step)
-        return self._from_moments(moments, factor, slopes + step, intercept, squares - step @ gradient)
+        return self._from_moments(moments, factor, slopes + step, intercept, squares - step @ gradient), moments
 
     def _from_moments(
         self, moments: Centred, factor: Cholesky, slopes: np.ndarray, intercept: float, squares: float
@@ -148,7 +154,7 @@ class LeastSquares(Regressor):
         """In extended precision if that is quick or needed, else by QR of the rows in chunks."""
         threads, ones = thread_count(self.n_jobs), self.fit_intercept
         self.solver_ = "exact"
-        if work > EXACT_WORK:
+        if work > EXACT_WORK and rows.shape[0] > rows.shape[1] + 2:
             factor = reduce_rows(rows, target[:, None], weights, fit_intercept=ones)
             solution = exact_solve(
                 factor[:, :-1],
@@ -321,9 +327,8 @@ class LeastSquares(Regressor):
             return False
         self.solver_ = "gram"
         intercept = float(moments.y_mean[0] - moments.x_mean @ slopes)
-        norms = np.sqrt(np.diag(moments.gram) + moments.weight * moments.x_mean**2)
         solution = self._from_moments(moments, factor, slopes, intercept, squares)
-        self._infer(solution, moments.weight, moments.x_mean, norms)
+        self._infer(solution, moments.weight, moments.x_mean, _norms(moments))
         return True
 
     def estimate_cost(self, n_rows: int, n_features: int, n_outputs: int = 1) -> Cost:
@@ -345,15 +350,21 @@ def _residual_moments(
 ) -> tuple[np.ndarray, float, float]:
     """X'W r (centred), sum of w r and sum of w r^2 for the residuals r of `slopes`, in fixed chunks of rows."""
     gradient, total, squares = np.zeros_like(slopes), 0.0, 0.0
-    for begin in range(0, rows.shape[0], CHUNK):
-        part = slice(begin, begin + CHUNK)
-        centred = rows[part] - moments.x_mean
-        residual = target[part] - moments.y_mean[0] - centred @ slopes
-        weighted = residual if weights is None else weights[part] * residual
-        gradient += weighted @ centred
-        total += float(weighted.sum())
-        squares += float(weighted @ residual)
+    with threadpool_limits(1, user_api="blas"):
+        for begin in range(0, rows.shape[0], CHUNK):
+            part = slice(begin, begin + CHUNK)
+            centred = rows[part] - moments.x_mean
+            residual = target[part] - moments.y_mean[0] - centred @ slopes
+            weighted = residual if weights is None else weights[part] * residual
+            gradient += weighted @ centred
+            total += float(weighted.sum())
+            squares += float(weighted @ residual)
     return gradient, total, squares
+
+
+def _norms(moments: Centred) -> np.ndarray:
+    """Lengths of the columns as they stand."""
+    return np.sqrt(np.maximum(np.diag(moments.gram), 0.0) + moments.weight * moments.x_mean**2)
 
 
 def _condition(solution: Solution, norms: np.ndarray) -> float:

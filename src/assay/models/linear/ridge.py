@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from ...base import (
     check_weights,
     n_jobs_param,
     param,
+    plain,
     take_rows,
     thread_count,
 )
@@ -78,13 +79,17 @@ class Ridge(Regressor):
         return self._keep(coefficients, moments, target.ndim)
 
     def _alphas(self, n_targets: int) -> np.ndarray:
-        alphas = np.atleast_1d(np.asarray(self.alpha, dtype=np.float64))
-        if alphas.ndim != 1 or alphas.shape[0] not in (1, n_targets) or not (alphas >= 0).all():
+        try:
+            alphas = np.atleast_1d(np.asarray(self.alpha, dtype=np.float64))
+        except (TypeError, ValueError):
+            alphas = np.array([np.nan])
+        fits = alphas.ndim == 1 and alphas.shape[0] in (1, n_targets)
+        if not fits or not (np.isfinite(alphas).all() and (alphas >= 0).all()):
             raise ParameterError(
                 type(self).__name__,
                 "parameter 'alpha'",
                 f"must be one number >= 0 or one for each of {n_targets} targets",
-                f"got shape {alphas.shape}",
+                f"got {plain(repr(self.alpha))}",
             )
         return np.broadcast_to(alphas, (n_targets,))
 
@@ -155,7 +160,7 @@ class LeaveOneOut:
 
     `residuals` (n_rows, n_alphas) are y_i minus the prediction of the model fitted without row i; `mean_squared_error`
     their weighted mean square, `gcv` the generalised cross-validation score, `degrees_of_freedom` the trace of the hat
-    matrix. A row of weight w is left out whole.
+    matrix. A row of weight w is left out whole. Where a row alone decides its own fit the residual is infinite.
     """
 
     alphas: np.ndarray
@@ -193,7 +198,7 @@ def loo_path(
 
     >>> loo = loo_path([[0.0], [1.0], [2.0], [4.0]], [0.0, 1.0, 2.0, 3.0], [0.1, 1.0])
     >>> loo.residuals.shape, loo.best_alpha
-    ((4, 2), 0.1)
+    ((4, 2), 1.0)
     """
     spectrum = _Spectrum.of(X, y, alphas, sample_weight, fit_intercept, n_jobs)
     moments, weights = spectrum.moments, spectrum.weights
@@ -211,7 +216,8 @@ def loo_path(
         leverage = weight[:, None] * (constant + scores**2 @ gains)
         error = spectrum.targets[part] - moments.y_mean - scores @ weighted_slopes
         leverage_sum += leverage.sum(axis=0)
-        residuals[part] = error / np.maximum(1.0 - leverage, 1e-12)
+        free = 1.0 - leverage
+        residuals[part] = np.divide(error, free, out=np.full_like(error, np.inf), where=free > 1e-10)
         total += weight @ error**2
     mean_square = np.average(residuals**2, axis=0, weights=weights)
     gcv = total / moments.weight / np.maximum(1.0 - leverage_sum / moments.weight, 1e-12) ** 2
@@ -238,19 +244,33 @@ class _Spectrum:
         if penalties.ndim != 1 or not (np.isfinite(penalties).all() and (penalties >= 0).all()):
             raise ParameterError("ridge_path", "parameter 'alphas'", "must be a list of finite numbers >= 0")
         targets = target.reshape(rows.shape[0], -1)
+        if rows.shape[0] < rows.shape[1]:
+            values, vectors, moments = _wide_spectrum(rows, targets, weights, fit_intercept)
+            return cls(rows, targets, weights, penalties, moments, values, vectors)
         moments = GramStatistics.of(
             rows, targets, weights, fit_intercept=fit_intercept, threads=thread_count(n_jobs)
         ).centred()
         values, vectors = eigh(moments.gram)
-        if penalties.min() < 1e-10 * max(values[-1], 0.0) or rows.shape[0] < rows.shape[1]:
+        if penalties.min() < 1e-10 * max(values[-1], 0.0):
             # The Gram matrix squares the condition number: small eigenvalues come from the rows instead.
-            centred = rows - moments.x_mean
-            scaled = centred if weights is None else centred * np.sqrt(weights)[:, None]
-            factor = reduce_rows(scaled, targets[:, :0], None, fit_intercept=False)
-            _, singular, transposed = svd(factor)
-            values, vectors = singular**2, transposed.T
-            values[singular <= singular[0] * max(rows.shape) * np.finfo(float).eps] = 0.0
+            factor = reduce_rows(rows - moments.x_mean, targets[:, :0], weights, fit_intercept=False)
+            values, vectors = _squared_spectrum(factor, max(rows.shape))
         return cls(rows, targets, weights, penalties, moments, np.maximum(values, 0.0), vectors)
+
+
+def _squared_spectrum(matrix: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
+    """Eigenvalues and vectors of matrix' matrix, zero where they are rounding noise."""
+    _, singular, transposed = svd(matrix, full_matrices=False, check_finite=False)
+    values = np.where(singular > singular[0] * size * np.finfo(float).eps, singular**2, 0.0)
+    return values, transposed.T
+
+
+def _wide_spectrum(
+    rows: np.ndarray, targets: np.ndarray, weights: np.ndarray | None, fit_intercept: bool
+) -> tuple[np.ndarray, np.ndarray, Centred]:
+    centred, right, moments = _centre(rows, targets, weights, fit_intercept)
+    values, vectors = _squared_spectrum(centred, max(rows.shape))
+    return values, vectors, replace(moments, cross=centred.T @ right)
 
 
 def _shrink(values: np.ndarray, alphas: np.ndarray) -> np.ndarray:
@@ -306,15 +326,7 @@ def _solve_wide(
     rows: np.ndarray, targets: np.ndarray, weights: np.ndarray | None, alphas: np.ndarray, fit_intercept: bool
 ) -> tuple[np.ndarray, Centred]:
     """More columns than rows: b = X'(XX' + alpha I)^{-1} y, an n x n problem."""
-    total = float(rows.shape[0]) if weights is None else float(weights.sum())
-    x_mean, y_mean = np.zeros(rows.shape[1]), np.zeros(targets.shape[1])
-    if fit_intercept:
-        x_mean = np.average(rows, axis=0, weights=weights)
-        y_mean = np.average(targets, axis=0, weights=weights)
-    scale = 1.0 if weights is None else np.sqrt(weights)[:, None]
-    centred, right = (rows - x_mean) * scale, (targets - y_mean) * scale
-    empty = np.zeros((0, 0))
-    moments = Centred(total, x_mean, y_mean, empty, empty, np.zeros(0))
+    centred, right, moments = _centre(rows, targets, weights, fit_intercept)
     coefficients = np.empty((rows.shape[1], targets.shape[1]))
     kernel = centred @ centred.T
     for alpha in np.unique(alphas):
@@ -329,6 +341,21 @@ def _solve_wide(
             gain = np.where(kept, singular / np.where(kept, singular**2 + alpha, 1.0), 0.0)
             coefficients[:, chosen] = transposed.T @ (gain[:, None] * (left.T @ right[:, chosen]))
     return coefficients, moments
+
+
+def _centre(
+    rows: np.ndarray, targets: np.ndarray, weights: np.ndarray | None, fit_intercept: bool
+) -> tuple[np.ndarray, np.ndarray, Centred]:
+    """Rows and targets around their means and scaled by sqrt(w), with the means in an otherwise empty `Centred`."""
+    total = float(rows.shape[0]) if weights is None else float(weights.sum())
+    x_mean, y_mean = np.zeros(rows.shape[1]), np.zeros(targets.shape[1])
+    if fit_intercept:
+        x_mean = np.average(rows, axis=0, weights=weights)
+        y_mean = np.average(targets, axis=0, weights=weights)
+    scale = 1.0 if weights is None else np.sqrt(weights)[:, None]
+    empty = np.zeros((0, 0))
+    moments = Centred(total, x_mean, y_mean, empty, empty, np.zeros(0))
+    return (rows - x_mean) * scale, (targets - y_mean) * scale, moments
 
 
 def rest_of(
