@@ -50,6 +50,7 @@ class NaiveBayes(MixedInput, Classifier):
     classes_, class_count_, class_prior_ : the labels, their summed weights and their prior probabilities
     distributions_ : the distribution of each column
     gaussian_columns_, theta_, var_ : column numbers; mean and variance (n_classes, n_gaussian)
+    constant_ : mask of the Gaussian columns that hold one value only and are left out of the prediction
     bernoulli_columns_, bernoulli_prob_ : column numbers; probability of 1 (n_classes, n_bernoulli)
     multinomial_columns_, multinomial_log_prob_ : column numbers; log probability of each column's event
     categorical_columns_, category_log_prob_ : column numbers; one array (n_classes, n_categories) for each
@@ -175,7 +176,7 @@ class NaiveBayes(MixedInput, Classifier):
         self.bernoulli_columns_ = np.array(columns["bernoulli"], dtype=np.int32)
         self.multinomial_columns_ = np.array(columns["multinomial"], dtype=np.int32)
         self.categorical_columns_ = np.array(columns["categorical"], dtype=np.int32)
-        self.theta_, self.var_ = _gaussians(statistics, self.gaussian_columns_, self.var_smoothing)
+        self.theta_, self.var_, self.constant_ = _gaussians(statistics, self.gaussian_columns_, self.var_smoothing)
         totals = statistics.sum + statistics.shift * statistics.count
         ones, seen = totals[:, self.bernoulli_columns_], statistics.count[:, self.bernoulli_columns_]
         self.bernoulli_prob_ = np.minimum(self._probability(np.maximum(ones, 0.0), seen, 2), 1.0 - self.epsilon)
@@ -354,6 +355,9 @@ class NaiveBayes(MixedInput, Classifier):
         n_classes = self.classes_.shape[0]
         with np.errstate(divide="ignore"):
             log_prior = np.log(self.class_prior_)
+        # A constant column is the same for every class: left out, as its cells could be large enough to hide the rest.
+        half_precision = np.where(self.constant_, 0.0, 0.5 / self.var_)
+        constant = np.where(self.constant_, 0.0, -0.5 * np.log(2.0 * np.pi * self.var_))
         tables = [*self.category_log_prob_]
         for p in self.bernoulli_prob_.T:
             tables.append(np.log(np.column_stack([1.0 - p, p])))
@@ -363,8 +367,8 @@ class NaiveBayes(MixedInput, Classifier):
             log_prior=log_prior,
             gaussian=self.gaussian_columns_,
             mean=self.theta_,
-            half_precision=0.5 / self.var_,
-            constant=-0.5 * np.log(2.0 * np.pi * self.var_),
+            half_precision=half_precision,
+            constant=constant,
             proportional=self.multinomial_columns_,
             slope=np.ascontiguousarray(self.multinomial_log_prob_),
             tabled=tabled.astype(np.int32),
@@ -445,8 +449,10 @@ class NaiveBayes(MixedInput, Classifier):
         return Cost(seconds=1e-3 + 3e-9 * n_rows * n_features, bytes=8.0 * n_rows * n_features)
 
 
-def _gaussians(statistics: ClassStatistics, columns: np.ndarray, smoothing: float) -> tuple[np.ndarray, np.ndarray]:
-    """Mean and variance per class; a share of the column's variance is added, and a constant column has variance 1."""
+def _gaussians(
+    statistics: ClassStatistics, columns: np.ndarray, smoothing: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Mean and variance per class, a share of the column's variance added; and which columns are constant."""
     count, total = statistics.count[:, columns], statistics.sum[:, columns]
     shift, seen = statistics.shift[columns], count.sum(axis=0)
     pooled_mean = np.divide(total.sum(axis=0), seen, out=np.zeros_like(shift), where=seen > 0)
@@ -460,7 +466,7 @@ def _gaussians(statistics: ClassStatistics, columns: np.ndarray, smoothing: floa
     variance = np.divide(squares, count, out=np.broadcast_to(pooled, count.shape).copy(), where=known)
     variance = np.maximum(variance + smoothing * pooled, 1e-15 * pooled)
     variance[:, constant] = 1.0
-    return np.ascontiguousarray(mean + shift), np.ascontiguousarray(variance)
+    return np.ascontiguousarray(mean + shift), np.ascontiguousarray(variance), constant
 
 
 def _shift_is_far(statistics: ClassStatistics) -> bool:

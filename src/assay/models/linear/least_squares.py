@@ -29,7 +29,17 @@ from ...base import (
 )
 from .gram import Centred, GramStatistics
 from .ridge import coefficient_view, copy_columns, rest_of
-from .solve import CHUNK, REDUCED_TOLERANCE, Cholesky, Solution, cholesky, exact_solve, reduce_rows, with_intercept
+from .solve import (
+    CHUNK,
+    REDUCED_TOLERANCE,
+    Cholesky,
+    Solution,
+    cholesky,
+    column_norms,
+    exact_solve,
+    reduce_rows,
+    with_intercept,
+)
 from .summary import CoefficientRow, RegressionSummary
 
 # Work (rows x columns^2) up to which extended precision is always used, and up to which it is used when the
@@ -101,10 +111,9 @@ class LeastSquares(Regressor):
             self._infer(solution, moments.weight, moments.x_mean, _norms(moments))
         else:
             solution = self._solve_orthogonal(rows, target, weights, work)
-            scaled = rows if weights is None else rows * np.sqrt(weights)[:, None]
             total = float(rows.shape[0]) if weights is None else float(weights.sum())
             centre = np.average(rows, axis=0, weights=weights) if self.fit_intercept else np.zeros(rows.shape[1])
-            self._infer(solution, total, centre, np.linalg.norm(scaled, axis=0))
+            self._infer(solution, total, centre, column_norms(rows, weights))
         self._warn_dropped()
         return self
 

@@ -274,9 +274,9 @@ def _wide_spectrum(
 
 
 def _shrink(values: np.ndarray, alphas: np.ndarray) -> np.ndarray:
-    """1 / (value + alpha), zero where both are zero."""
-    total = values[:, None] + alphas[None, :]
-    return np.divide(1.0, total, out=np.zeros_like(total), where=total > 0)
+    """1 / (value + alpha), zero in directions where the rows do not vary: there is nothing to fit."""
+    varies = values > 0
+    return varies[:, None] / (np.where(varies, values, 1.0)[:, None] + alphas)
 
 
 def _solve_moments(moments: Centred, alphas: np.ndarray) -> np.ndarray | None:

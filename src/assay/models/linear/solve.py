@@ -59,6 +59,13 @@ def _powers_of_two(columns: np.ndarray) -> np.ndarray:
     return np.where(top > 0, np.exp2(-np.clip(np.frexp(top)[1], -1000, 1000)), 1.0)
 
 
+def column_norms(columns: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
+    """Weighted lengths of the columns, without overflow."""
+    scale = _powers_of_two(columns)
+    lengths = columns * scale
+    return np.linalg.norm(lengths if weights is None else lengths * np.sqrt(weights)[:, None], axis=0) / scale
+
+
 def with_intercept(rows: np.ndarray, fit_intercept: bool) -> np.ndarray:
     """The design: a column of ones first if there is an intercept."""
     return np.hstack([np.ones((rows.shape[0], 1)), rows]) if fit_intercept else rows
