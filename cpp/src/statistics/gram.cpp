@@ -27,34 +27,54 @@ Aligned allocate(index_t count) {
     return Aligned(static_cast<double*>(std::aligned_alloc(64, static_cast<std::size_t>((count + 7) / 8 * 8) * 8)));
 }
 
-// c[16 x 16] += a^T b over `rows` rows of two packed panels.
-ASSAY_INLINE void tile_wide_body(const double* a, const double* b, index_t rows, double* c, index_t stride) {
-    for (index_t half = 0; half < panel; half += 8) {
-        Vector8 sum[8][2] = {};
-        for (index_t r = 0; r < rows; ++r) {
-            const Vector8 left = *reinterpret_cast<const Vector8*>(b + r * panel);
-            const Vector8 right = *reinterpret_cast<const Vector8*>(b + r * panel + 8);
-            const double* row = a + r * panel + half;
+// Which part of a 16 x 16 tile is wanted: columns that exist, and on the diagonal the upper triangle (in blocks of 8).
+struct TileShape {
+    index_t a_columns, b_columns;
+    bool diagonal;
+
+    bool wants(index_t top, index_t side) const {
+        return top < a_columns && side < b_columns && !(diagonal && side + 8 <= top);
+    }
+};
+
+// c[8 x 8 or 16] += a^T b over `rows` rows: eight columns of panel a, the left and/or right half of panel b.
+template <bool left, bool right>
+ASSAY_INLINE void half_tile(const double* a, const double* b, index_t rows, double* c, index_t stride) {
+    Vector8 sum[8][2] = {};
+    for (index_t r = 0; r < rows; ++r) {
+        const Vector8 low = *reinterpret_cast<const Vector8*>(b + r * panel);
+        const Vector8 high = *reinterpret_cast<const Vector8*>(b + r * panel + 8);
+        const double* row = a + r * panel;
 #pragma GCC unroll 8
-            for (int i = 0; i < 8; ++i) {
-                sum[i][0] += row[i] * left;
-                sum[i][1] += row[i] * right;
-            }
-        }
         for (int i = 0; i < 8; ++i) {
-            double* out = c + (half + i) * stride;
-            for (int j = 0; j < 8; ++j) {
-                out[j] += sum[i][0][j];
-                out[j + 8] += sum[i][1][j];
-            }
+            if constexpr (left) sum[i][0] += row[i] * low;
+            if constexpr (right) sum[i][1] += row[i] * high;
+        }
+    }
+    for (int i = 0; i < 8; ++i) {
+        for (int j = 0; j < 8; ++j) {
+            if constexpr (left) c[i * stride + j] += sum[i][0][j];
+            if constexpr (right) c[i * stride + j + 8] += sum[i][1][j];
         }
     }
 }
 
+ASSAY_INLINE void tile_wide_body(const double* a, const double* b, index_t rows, TileShape shape, double* c,
+                                 index_t stride) {
+    for (index_t top = 0; top < panel; top += 8) {
+        const bool left = shape.wants(top, 0), right = shape.wants(top, 8);
+        if (left && right) half_tile<true, true>(a + top, b, rows, c + top * stride, stride);
+        else if (left) half_tile<true, false>(a + top, b, rows, c + top * stride, stride);
+        else if (right) half_tile<false, true>(a + top, b, rows, c + top * stride, stride);
+    }
+}
+
 // The same with 4 x 8 accumulators, for machines with sixteen 256-bit registers.
-ASSAY_INLINE void tile_narrow_body(const double* a, const double* b, index_t rows, double* c, index_t stride) {
+ASSAY_INLINE void tile_narrow_body(const double* a, const double* b, index_t rows, TileShape shape, double* c,
+                                   index_t stride) {
     for (index_t top = 0; top < panel; top += 4) {
         for (index_t side = 0; side < panel; side += 8) {
+            if (!shape.wants(top, side)) continue;
             Vector4 sum[4][2] = {};
             for (index_t r = 0; r < rows; ++r) {
                 const Vector4 left = *reinterpret_cast<const Vector4*>(b + r * panel + side);
@@ -78,14 +98,11 @@ ASSAY_INLINE void tile_narrow_body(const double* a, const double* b, index_t row
 }
 
 ASSAY_DISPATCH(void, tile_wide, tile_wide_body,
-               (const double* a, const double* b, index_t rows, double* c, index_t stride), (a, b, rows, c, stride))
+               (const double* a, const double* b, index_t rows, TileShape shape, double* c, index_t stride),
+               (a, b, rows, shape, c, stride))
 ASSAY_DISPATCH(void, tile_narrow, tile_narrow_body,
-               (const double* a, const double* b, index_t rows, double* c, index_t stride), (a, b, rows, c, stride))
-
-void tile(const double* a, const double* b, index_t rows, double* c, index_t stride) {
-    if (simd_level() == Simd::avx512) tile_wide(a, b, rows, c, stride);
-    else tile_narrow(a, b, rows, c, stride);
-}
+               (const double* a, const double* b, index_t rows, TileShape shape, double* c, index_t stride),
+               (a, b, rows, shape, c, stride))
 
 // One shifted row into its place in every panel; `step` doubles separate the panels of the block.
 ASSAY_INLINE void pack_row_body(const double* x, index_t p, const double* y, index_t q, const double* shift,
@@ -110,6 +127,16 @@ struct Table {
     index_t panels;
 
     index_t packed_size() const { return panels * row_block * panel; }
+    index_t used(index_t i) const { return std::min(panel, x.cols + y.cols + 1 - i * panel); }
+
+    // sums[i, j] += left_i^T right_j over `rows` packed rows.
+    void multiply(const double* left, const double* right, index_t rows, index_t i, index_t j, double* sums) const {
+        const double *a = left + i * row_block * panel, *b = right + j * row_block * panel;
+        const TileShape shape{used(i), used(j), i == j};
+        double* c = sums + i * panel * panels * panel + j * panel;
+        if (simd_level() == Simd::avx512) tile_wide(a, b, rows, shape, c, panels * panel);
+        else tile_narrow(a, b, rows, shape, c, panels * panel);
+    }
 
     // Rows begin..end of the selection into packed panels; `weighted` is left alone when there are no weights.
     void pack(index_t begin, index_t end, double* plain, double* weighted) const {
@@ -144,8 +171,7 @@ void narrow_gram(const Table& table, double* padded, int threads) {
             const double* left = weighted ? scaled.get() : plain.get();
             for (index_t i = 0; i < table.panels; ++i)
                 for (index_t j = i; j < table.panels; ++j)
-                    tile(left + i * row_block * panel, plain.get() + j * row_block * panel, last - first,
-                         sums + i * panel * width + j * panel, width);
+                    table.multiply(left, plain.get(), last - first, i, j, sums);
         }
     });
     for (index_t chunk = 0; chunk < chunks; ++chunk)
@@ -153,7 +179,7 @@ void narrow_gram(const Table& table, double* padded, int threads) {
 }
 
 void wide_gram(const Table& table, double* padded, int threads) {
-    const index_t width = table.panels * panel, n = table.selection.count;
+    const index_t n = table.selection.count;
     const bool weighted = table.selection.weights != nullptr;
     Aligned plain = allocate(table.packed_size());
     Aligned scaled = weighted ? allocate(table.packed_size()) : nullptr;
@@ -168,8 +194,7 @@ void wide_gram(const Table& table, double* padded, int threads) {
         const double* left = weighted ? scaled.get() : plain.get();
         parallel_chunks(table.panels, 1, threads, [&](index_t i, index_t, index_t) {
             for (index_t j = i; j < table.panels; ++j)
-                tile(left + i * row_block * panel, plain.get() + j * row_block * panel, last - first,
-                     padded + i * panel * width + j * panel, width);
+                table.multiply(left, plain.get(), last - first, i, j, padded);
         });
     }
 }

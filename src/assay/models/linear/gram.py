@@ -7,8 +7,10 @@ into those of the training rows, and says when that subtraction would lose digit
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_array, validate_data
 
 from ... import _kernels
 
@@ -55,6 +57,8 @@ class GramStatistics:
         indices = None if subset is None else np.ascontiguousarray(subset, dtype=np.int64)
         sums = _kernels.weighted_gram(rows, targets, chosen, weights, indices, threads)
         found = cls(sums, chosen, targets.shape[1], fit_intercept)
+        if not np.isfinite(sums[-1]).all():
+            return found
         if shift is None and fit_intercept and found._shift_is_far():
             better = chosen + sums[-1, :-1] / sums[-1, -1]
             sums = _kernels.weighted_gram(rows, targets, better, weights, indices, threads)
@@ -86,6 +90,22 @@ class GramStatistics:
         )
 
 
+class FiniteByGram:
+    """Mixin for learners that read the rows once: `fit` looks for NaN and infinity in the sums, not in the cells.
+
+    The learner calls `_require_finite` when its Gram matrix is not finite, or before any other use of the rows.
+    """
+
+    def _read(self, X: Any, *, reset: bool) -> np.ndarray:
+        if not reset:
+            return super()._read(X, reset=False)  # type: ignore[misc]
+        return validate_data(self, X, reset=True, dtype=np.float64, order="C", ensure_all_finite=False)
+
+    def _require_finite(self, rows: np.ndarray) -> None:
+        """Raise scikit-learn's sentence if a cell is missing or infinite."""
+        check_array(rows, estimator=self, input_name="X")
+
+
 def complement(whole: GramStatistics, part: GramStatistics) -> GramStatistics | None:
     """`whole` without `part`, or None where the difference would lose too many digits."""
     rest = whole.minus(part)
@@ -114,4 +134,5 @@ def _central_values(rows: np.ndarray, targets: np.ndarray, fit_intercept: bool) 
         return np.zeros(width)
     step = max(1, rows.shape[0] // 1024)
     sample = np.hstack([rows[::step], targets[::step]])
-    return np.where(sample.min(axis=0) == sample.max(axis=0), sample[0], sample.mean(axis=0))
+    with np.errstate(invalid="ignore"):
+        return np.where(sample.min(axis=0) == sample.max(axis=0), sample[0], sample.mean(axis=0))

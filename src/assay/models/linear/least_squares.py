@@ -27,7 +27,7 @@ from ...base import (
     take_rows,
     thread_count,
 )
-from .gram import Centred, GramStatistics
+from .gram import Centred, FiniteByGram, GramStatistics
 from .ridge import coefficient_view, copy_columns, rest_of
 from .solve import (
     CHUNK,
@@ -47,18 +47,23 @@ from .summary import CoefficientRow, RegressionSummary
 EXACT_WORK = 1e6
 EXACT_WORK_IF_ILL = 3e8
 ILL_CONDITION = 1e6
-# Reciprocal condition numbers of the scaled normal equations: with one step of refinement, and without.
+# Reciprocal condition numbers of the scaled normal equations that are safe with one step of refinement, enough for
+# folds to equal their separate fits to ten digits, and so good that refinement would only confirm the solution.
 SAFE_WITH_REFINEMENT = 1e-10
 SAFE_ALONE = 1e-6
+NEEDS_NO_REFINEMENT = 1e-3
+# The residual sum of squares by subtraction needs at least this share of the total to hold its digits.
+LEAST_RESIDUAL = 1e-4
 
 
-class LeastSquares(Regressor):
+class LeastSquares(FiniteByGram, Regressor):
     """Linear regression by least squares, with standard errors, tests and intervals for its coefficients.
 
     Small problems are solved in double-double arithmetic, which gives every digit that float64 columns hold; large ones
-    from the Gram matrix with a step of refinement when that is safe, and by QR otherwise (`solver_` says which). A
-    column that is a linear combination of those before it (or constant) gets coefficient 0, standard error infinity
-    and a warning W101 that names it. Weights count as repetition: n is the sum of the weights in every formula.
+    from the Gram matrix when that is safe (with a step of refinement where it helps), and by QR otherwise; `solver_`
+    says which. A column that is a linear combination of those before it (or constant) gets coefficient 0, standard
+    error infinity and a warning W101 that names it. Weights count as repetition: n is the sum of the weights in every
+    formula.
 
     {parameters}
 
@@ -110,6 +115,7 @@ class LeastSquares(Regressor):
             solution, moments = quick
             self._infer(solution, moments.weight, moments.x_mean, _norms(moments))
         else:
+            self._require_finite(rows)
             solution = self._solve_orthogonal(rows, target, weights, work)
             total = float(rows.shape[0]) if weights is None else float(weights.sum())
             centre = np.average(rows, axis=0, weights=weights) if self.fit_intercept else np.zeros(rows.shape[1])
@@ -124,22 +130,26 @@ class LeastSquares(Regressor):
         """From the Gram matrix with one step of iterative refinement; None where that would not be accurate."""
         if rows.shape[0] <= rows.shape[1]:
             return None
-        moments = GramStatistics.of(
-            rows,
-            target[:, None],
-            weights,
-            fit_intercept=self.fit_intercept,
-            threads=thread_count(self.n_jobs),
-        ).centred()
+        threads = thread_count(self.n_jobs)
+        statistics = GramStatistics.of(
+            rows, target[:, None], weights, fit_intercept=self.fit_intercept, threads=threads
+        )
+        if not np.isfinite(statistics.sums).all():
+            return None
+        moments = statistics.centred()
         factor = cholesky(moments.gram)
         if factor is None or not factor.reciprocal_condition > SAFE_WITH_REFINEMENT:
             return None
+        self.solver_ = "gram"
         slopes = factor.solve(moments.cross)[:, 0]
+        squares = float(moments.y_squares[0] - moments.cross[:, 0] @ slopes)
+        if factor.reciprocal_condition > NEEDS_NO_REFINEMENT and squares > LEAST_RESIDUAL * moments.y_squares[0]:
+            intercept = float(moments.y_mean[0] - moments.x_mean @ slopes)
+            return self._from_moments(moments, factor, slopes, intercept, squares), moments
         gradient, residual_sum, squares = _residual_moments(rows, target, weights, moments, slopes)
         step = factor.solve(gradient[:, None])[:, 0]
         if self.fit_intercept:
             squares -= residual_sum**2 / moments.weight
-        self.solver_ = "gram"
         intercept = moments.y_mean[0] + residual_sum / moments.weight - moments.x_mean @ (slopes + step)
         return self._from_moments(moments, factor, slopes + step, intercept, squares - step @ gradient), moments
 
@@ -305,6 +315,7 @@ class LeastSquares(Regressor):
         """One fitted clone per fold, from one Gram matrix less that of the rows left out where that is accurate."""
         template = clone(self)
         rows, target, _ = template._begin(X, y)
+        template._require_finite(rows)
         weights = check_weights(type(self).__name__, sample_weight, rows.shape[0])
         threads = thread_count(self.n_jobs)
         work = rows.shape[0] * (rows.shape[1] + self.fit_intercept) ** 2.0
@@ -332,7 +343,7 @@ class LeastSquares(Regressor):
             return False
         slopes = factor.solve(moments.cross)[:, 0]
         squares = float(moments.y_squares[0] - moments.cross[:, 0] @ slopes)
-        if not squares > 1e-6 * moments.y_squares[0]:
+        if not squares > LEAST_RESIDUAL * moments.y_squares[0]:
             return False
         self.solver_ = "gram"
         intercept = float(moments.y_mean[0] - moments.x_mean @ slopes)

@@ -26,14 +26,14 @@ from ...base import (
     take_rows,
     thread_count,
 )
-from .gram import Centred, GramStatistics, are_complementary, complement
+from .gram import Centred, FiniteByGram, GramStatistics, are_complementary, complement
 from .solve import cholesky, exact_solve, reduce_rows
 
 # Below this reciprocal condition number of the scaled normal equations, the rows themselves are reduced by QR.
 SAFE_CONDITION = 1e-8
 
 
-class Ridge(Regressor):
+class Ridge(FiniteByGram, Regressor):
     """Least squares with a squared penalty on the coefficients, solved in closed form from one Gram matrix.
 
     Minimises sum_i w_i (y_i - b0 - x_i b)^2 + alpha |b|^2; the intercept b0 is not penalised. The objective is that of
@@ -68,10 +68,13 @@ class Ridge(Regressor):
         targets = target.reshape(rows.shape[0], -1)
         alphas = self._alphas(targets.shape[1])
         if rows.shape[0] < rows.shape[1]:
+            self._require_finite(rows)
             return self._keep(*_solve_wide(rows, targets, weights, alphas, self.fit_intercept), target.ndim)
         statistics = GramStatistics.of(
             rows, targets, weights, fit_intercept=self.fit_intercept, threads=thread_count(self.n_jobs)
         )
+        if not np.isfinite(statistics.sums).all():
+            self._require_finite(rows)
         moments = statistics.centred()
         coefficients = _solve_moments(moments, alphas)
         if coefficients is None:
@@ -113,6 +116,7 @@ class Ridge(Regressor):
         """One fitted clone per fold from one Gram matrix, less that of the rows left out."""
         template = clone(self)
         rows, target, _ = template._begin(X, y)
+        template._require_finite(rows)
         weights = check_weights(type(self).__name__, sample_weight, rows.shape[0])
         targets = target.reshape(rows.shape[0], -1)
         alphas, threads = self._alphas(targets.shape[1]), thread_count(self.n_jobs)
@@ -240,6 +244,7 @@ class _Spectrum:
     def of(cls, X: Any, y: Any, alphas: Any, sample_weight: Any, fit_intercept: bool, n_jobs: int | None) -> _Spectrum:
         reader = Ridge(alpha=0.0, fit_intercept=fit_intercept, n_jobs=n_jobs)
         rows, target, weights = reader._begin(X, y, sample_weight)
+        reader._require_finite(rows)
         penalties = np.atleast_1d(np.asarray(alphas, dtype=np.float64))
         if penalties.ndim != 1 or not (np.isfinite(penalties).all() and (penalties >= 0).all()):
             raise ParameterError("ridge_path", "parameter 'alphas'", "must be a list of finite numbers >= 0")

@@ -10,7 +10,7 @@ import pytest
 import statsmodels.api as sm
 
 from assay.base import AssayWarning, ParameterError
-from assay.models.linear import LeastSquares
+from assay.models.linear import LeastSquares, Ridge
 
 
 def table(n=200, p=4, seed=0, noise=1.0):
@@ -84,6 +84,28 @@ def test_solvers_agree_on_large_problems_and_say_which_they_are():
     assert LeastSquares().fit(X[:100], y[:100]).solver_ == "exact"
     for name in ("coef_", "intercept_", "coef_se_", "intercept_se_", "sigma_", "r2_", "condition_number_"):
         np.testing.assert_allclose(getattr(models["qr"], name), getattr(models["gram"], name), rtol=1e-9)
+
+
+@pytest.mark.parametrize("noise", [1e-6, 1.0])
+def test_one_step_of_refinement_keeps_the_gram_solution_as_good_as_qr(noise):
+    rng = np.random.default_rng(8)
+    X = rng.normal(size=(20_000, 9))
+    X[:, 8] = X[:, 7] + 1e-3 * X[:, 8]
+    y = X @ np.ones(9) + noise * rng.normal(size=20_000)
+    gram, qr = LeastSquares(method="gram").fit(X, y), LeastSquares(method="qr").fit(X, y)
+    assert gram.solver_ == "gram"
+    np.testing.assert_allclose(gram.coef_, qr.coef_, rtol=1e-10)
+    np.testing.assert_allclose([gram.sigma_, *gram.coef_se_], [qr.sigma_, *qr.coef_se_], rtol=1e-8)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("shape", [(50, 3), (30_000, 9), (3, 5)])
+def test_a_missing_or_infinite_cell_is_refused_whichever_solver_reads_it(bad, shape):
+    X = np.random.default_rng(9).normal(size=shape)
+    X[-1, -1] = bad
+    for model in (LeastSquares(), LeastSquares(method="gram"), LeastSquares(method="qr"), Ridge()):
+        with pytest.raises(ValueError, match="Input X contains (NaN|infinity)"):
+            model.fit(X, X[:, 0])
 
 
 def test_large_ill_conditioned_problems_get_extended_precision():
