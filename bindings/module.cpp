@@ -9,6 +9,7 @@ void bind_neighbours(nb::module_& m);
 void bind_trees(nb::module_& m);
 void bind_linear(nb::module_& m);
 void bind_baselines(nb::module_& m);
+void bind_least_squares(nb::module_& m);
 }  // namespace assay::bindings
 
 NB_MODULE(_kernels, m) {
@@ -20,4 +21,5 @@ NB_MODULE(_kernels, m) {
     assay::bindings::bind_trees(m);
     assay::bindings::bind_linear(m);
     assay::bindings::bind_baselines(m);
+    assay::bindings::bind_least_squares(m);
 }

@@ -38,7 +38,8 @@ def all_problems() -> dict[str, Problem]:
 
 def machine() -> dict[str, Any]:
     """What the numbers were measured on."""
-    model = next((line.split(":")[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")), "?")
+    lines = Path("/proc/cpuinfo").read_text().splitlines()
+    model = next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), "?")
     from assay import _kernels
 
     return {
@@ -114,9 +115,10 @@ def table(rows: list[dict[str, Any]]) -> str:
             ratio = "gate missed"
         else:
             ratio = f"**{row['ratio']:.1f}x**"
+        aim = "" if row["aim"] is None else f"{row['aim']:g}x"
         lines.append(
             f"| {row['title']} | {row['size']} | {row['peer']} {row['peer_version']} | {_number(row['seconds'])} "
-            f"| {_number(row['peer_seconds'])} | {ratio} | {'' if row['aim'] is None else format(row['aim'], 'g') + 'x'} "
+            f"| {_number(row['peer_seconds'])} | {ratio} | {aim} "
             f"| {row['quality_name']} {_number(row['quality'])} / {_number(row['peer_quality'])} "
             f"| {row['megabytes']:.0f} / {row['peer_megabytes']:.0f} |"
         )

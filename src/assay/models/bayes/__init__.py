@@ -1,1 +1,5 @@
-"""The bayes family of learners."""
+"""Bayes classifiers."""
+
+from .naive_bayes import NaiveBayes
+
+__all__ = ["NaiveBayes"]

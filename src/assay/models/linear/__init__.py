@@ -1,5 +1,7 @@
-"""The linear family of learners."""
+"""Linear models: least squares with inference, ridge, logistic regression."""
 
+from .least_squares import LeastSquares
 from .logistic import LogisticRegression
+from .ridge import Ridge, loo_path, ridge_path
 
-__all__ = ["LogisticRegression"]
+__all__ = ["LeastSquares", "LogisticRegression", "Ridge", "loo_path", "ridge_path"]

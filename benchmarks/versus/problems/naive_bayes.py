@@ -1,0 +1,43 @@
+"""Gaussian naive Bayes: fit and predict on the same rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from benchmarks.versus.harness import Contender, Problem
+
+
+def _make() -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, size=1_000_000)
+    return rng.normal(size=(1_000_000, 30)) + 0.3 * y[:, None], y
+
+
+def _ours(data: Any) -> np.ndarray:
+    from assay.models.bayes import NaiveBayes
+
+    return NaiveBayes(n_jobs=-1).fit(*data).predict(data[0])
+
+
+def _scikit_learn(data: Any) -> np.ndarray:
+    from sklearn.naive_bayes import GaussianNB
+
+    return GaussianNB().fit(*data).predict(data[0])
+
+
+PROBLEMS: tuple[Problem, ...] = (
+    Problem(
+        id="naive-bayes",
+        title="Gaussian naive Bayes, fit and predict",
+        size="1,000,000 x 30",
+        make=_make,
+        ours=Contender("assay NaiveBayes", "assay", _ours),
+        peers=(Contender("scikit-learn GaussianNB", "scikit-learn", _scikit_learn, aim=3.0),),
+        quality=lambda data, labels: float(np.mean(labels == data[1])),
+        gate=1e-6,
+        quality_name="accuracy",
+        limit="two reads of X (480 MB)",
+    ),
+)

@@ -1,0 +1,36 @@
+// Weighted Gram matrix of shifted columns: the mergeable sufficient statistic of every linear Gaussian model.
+//
+//   z_i = [x_i - s_x, y_i - s_y, 1]  (length d = p + q + 1),      G = sum_i w_i z_i z_i^T
+//
+// G over a union of disjoint row sets is the sum of their G for the same shift s, so the Gram matrix of a training part
+// is the total minus that of the test part. The shift keeps that subtraction, and the centring that follows
+// (G_ab - G_a1 G_b1 / G_11), free of cancellation: s should be near the column means; any fixed value is exact algebra.
+//
+// Method: rows are packed into panels of 16 columns and multiplied by a register-blocked kernel (8 x 16 accumulators
+// on AVX-512, 4 x 8 otherwise), upper panels only. Narrow tables (d <= 256) are split into fixed row chunks whose
+// partial matrices are added in chunk order; wide ones are split over tiles of G, each summed over the rows in order.
+// Either way the result is the same for any number of threads.
+//
+// Cost: one read of X; n d^2 / 2 multiply-adds; memory 8 d^2 bytes for each chunk (at most 64 MiB in all), or 8 d^2.
+#pragma once
+
+#include <cstdint>
+
+#include "assay/common/views.hpp"
+
+namespace assay {
+
+// Which rows of a table take part and how much each counts; null pointers mean all rows and weight one.
+struct RowSelection {
+    const std::int64_t* rows = nullptr;  // indices into the table
+    index_t count = 0;                   // rows taking part
+    const double* weights = nullptr;     // one weight per row of the whole table
+
+    index_t row(index_t i) const { return rows == nullptr ? i : static_cast<index_t>(rows[i]); }
+};
+
+// x: n x p, y: n x q (q may be 0), C-ordered; shift: p + q values; gram (OUT): d x d, C-ordered, symmetric.
+void weighted_gram(Matrix<const double> x, Matrix<const double> y, RowSelection selection, const double* shift,
+                   double* gram, int threads);
+
+}  // namespace assay

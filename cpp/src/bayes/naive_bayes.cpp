@@ -1,0 +1,148 @@
+#include "assay/bayes/naive_bayes.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "assay/common/simd.hpp"
+#include "assay/common/threads.hpp"
+
+namespace assay {
+namespace {
+
+constexpr index_t lanes = 16;         // rows scored together
+constexpr index_t column_block = 64;  // columns transposed at a time
+constexpr index_t grain = 4096;
+
+// Gaussian part of up to 16 rows: sums[c * 16 + r] -= half_precision (x - mean)^2 over the Gaussian columns.
+ASSAY_INLINE void gaussian_block_body(Matrix<const double> x, index_t first, index_t rows, const NaiveBayesModel& m,
+                                      double* __restrict buffer, double* __restrict sums) {
+    for (index_t begin = 0; begin < m.n_gaussian; begin += column_block) {
+        const index_t width = std::min(column_block, m.n_gaussian - begin);
+        for (index_t r = 0; r < rows; ++r) {
+            const double* row = x.row(first + r);
+            for (index_t j = 0; j < width; ++j) buffer[j * lanes + r] = row[m.gaussian[begin + j]];
+        }
+        for (index_t c = 0; c < m.classes; ++c) {
+            const double* mean = m.mean + c * m.n_gaussian + begin;
+            const double* half = m.half_precision + c * m.n_gaussian + begin;
+            double total[lanes];
+            for (index_t r = 0; r < lanes; ++r) total[r] = sums[c * lanes + r];
+            for (index_t j = 0; j < width; ++j) {
+                for (index_t r = 0; r < lanes; ++r) {
+                    const double v = buffer[j * lanes + r] - mean[j];
+                    total[r] -= half[j] * v * v;
+                }
+            }
+            for (index_t r = 0; r < lanes; ++r) sums[c * lanes + r] = total[r];
+        }
+    }
+}
+ASSAY_DISPATCH(void, gaussian_block, gaussian_block_body,
+               (Matrix<const double> x, index_t first, index_t rows, const NaiveBayesModel& m, double* buffer,
+                double* sums),
+               (x, first, rows, m, buffer, sums))
+
+// Everything but the Gaussian columns, for one row.
+void add_discrete(const double* row, const NaiveBayesModel& m, index_t categories, double* score, index_t stride) {
+    for (index_t k = 0; k < m.n_proportional; ++k) {
+        const double v = row[m.proportional[k]];
+        if (v != v) continue;
+        for (index_t c = 0; c < m.classes; ++c) score[c * stride] += m.slope[c * m.n_proportional + k] * v;
+    }
+    index_t offset = 0;
+    for (index_t k = 0; k < m.n_tabled; ++k) {
+        const double v = row[m.tabled[k]];
+        const double code = m.binary[k] != 0 ? (v == v ? static_cast<double>(v > 0) : v) : v;
+        if (code >= 0 && code < m.table_sizes[k]) {
+            const double* entry = m.table + offset + static_cast<index_t>(code);
+            for (index_t c = 0; c < m.classes; ++c) score[c * stride] += entry[c * categories];
+        }
+        offset += m.table_sizes[k];
+    }
+}
+
+// The Gaussian columns of a row that holds a missing cell.
+void add_present(const double* row, const NaiveBayesModel& m, double* score, index_t stride) {
+    for (index_t c = 0; c < m.classes; ++c) {
+        double total = m.log_prior[c];
+        for (index_t j = 0; j < m.n_gaussian; ++j) {
+            const double v = row[m.gaussian[j]] - m.mean[c * m.n_gaussian + j];
+            if (v == v) total += m.constant[c * m.n_gaussian + j] - m.half_precision[c * m.n_gaussian + j] * v * v;
+        }
+        score[c * stride] = total;
+    }
+}
+
+bool misses_a_cell(const double* row, const NaiveBayesModel& m) {
+    for (index_t j = 0; j < m.n_gaussian; ++j)
+        if (std::isnan(row[m.gaussian[j]])) return true;
+    return false;
+}
+
+// Calls finish(row, scores, stride) with the joint log probabilities of every row.
+template <class Finish>
+void score_rows(Matrix<const double> x, const NaiveBayesModel& m, int threads, Finish&& finish) {
+    index_t categories = 0;
+    for (index_t k = 0; k < m.n_tabled; ++k) categories += m.table_sizes[k];
+    std::vector<double> start(static_cast<std::size_t>(m.classes));
+    for (index_t c = 0; c < m.classes; ++c) {
+        double total = m.log_prior[c];
+        for (index_t j = 0; j < m.n_gaussian; ++j) total += m.constant[c * m.n_gaussian + j];
+        start[static_cast<std::size_t>(c)] = total;
+    }
+    const bool discrete = m.n_proportional + m.n_tabled > 0;
+    parallel_chunks(x.rows, grain, threads, [&](index_t, index_t begin, index_t end) {
+        std::vector<double> buffer(static_cast<std::size_t>(column_block * lanes), 0.0);
+        std::vector<double> sums(static_cast<std::size_t>(m.classes * lanes));
+        for (index_t first = begin; first < end; first += lanes) {
+            const index_t rows = std::min(lanes, end - first);
+            for (index_t c = 0; c < m.classes; ++c)
+                std::fill_n(sums.begin() + c * lanes, lanes, start[static_cast<std::size_t>(c)]);
+            gaussian_block(x, first, rows, m, buffer.data(), sums.data());
+            for (index_t r = 0; r < rows; ++r) {
+                const double* row = x.row(first + r);
+                double* score = sums.data() + r;
+                if (std::isnan(score[0]) && misses_a_cell(row, m)) add_present(row, m, score, lanes);
+                if (discrete) add_discrete(row, m, categories, score, lanes);
+                finish(first + r, score, lanes);
+            }
+        }
+    });
+}
+
+index_t highest(const double* score, index_t classes, index_t stride) {
+    index_t best = 0;
+    for (index_t c = 1; c < classes; ++c)
+        if (score[c * stride] > score[best * stride]) best = c;
+    return best;
+}
+
+}  // namespace
+
+void naive_bayes_scores(Matrix<const double> x, const NaiveBayesModel& model, ClassScores wanted, double* scores,
+                        int threads) {
+    const index_t classes = model.classes;
+    score_rows(x, model, threads, [&](index_t row, const double* score, index_t stride) {
+        double* out = scores + row * classes;
+        for (index_t c = 0; c < classes; ++c) out[c] = score[c * stride];
+        if (wanted == ClassScores::joint) return;
+        const double top = out[highest(out, classes, 1)];
+        double total = 0;
+        for (index_t c = 0; c < classes; ++c) total += std::exp(out[c] - top);
+        if (wanted == ClassScores::log_probability) {
+            const double log_total = top + std::log(total);
+            for (index_t c = 0; c < classes; ++c) out[c] -= log_total;
+        } else {
+            for (index_t c = 0; c < classes; ++c) out[c] = std::exp(out[c] - top) / total;
+        }
+    });
+}
+
+void naive_bayes_labels(Matrix<const double> x, const NaiveBayesModel& model, std::int32_t* best, int threads) {
+    score_rows(x, model, threads, [&](index_t row, const double* score, index_t stride) {
+        best[row] = static_cast<std::int32_t>(highest(score, model.classes, stride));
+    });
+}
+
+}  // namespace assay

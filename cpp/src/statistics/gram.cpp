@@ -1,0 +1,216 @@
+#include "assay/statistics/gram.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <vector>
+
+#include "assay/common/simd.hpp"
+#include "assay/common/threads.hpp"
+
+namespace assay {
+namespace {
+
+constexpr index_t panel = 16;       // columns of a panel
+constexpr index_t row_block = 128;  // rows packed at a time: a panel of them is 16 KiB, half of a level-1 cache
+constexpr index_t narrow_limit = 256;
+
+using Vector8 = double __attribute__((vector_size(64), may_alias));
+using Vector4 = double __attribute__((vector_size(32), may_alias));
+
+struct Free {
+    void operator()(double* p) const { std::free(p); }
+};
+using Aligned = std::unique_ptr<double[], Free>;
+
+Aligned allocate(index_t count) {
+    return Aligned(static_cast<double*>(std::aligned_alloc(64, static_cast<std::size_t>((count + 7) / 8 * 8) * 8)));
+}
+
+// Which part of a 16 x 16 tile is wanted: columns that exist, and on the diagonal the upper triangle (in blocks of 8).
+struct TileShape {
+    index_t a_columns, b_columns;
+    bool diagonal;
+
+    bool wants(index_t top, index_t side) const {
+        return top < a_columns && side < b_columns && !(diagonal && side + 8 <= top);
+    }
+};
+
+// c[8 x 8 or 16] += a^T b over `rows` rows: eight columns of panel a, the left and/or right half of panel b.
+template <bool left, bool right>
+ASSAY_INLINE void half_tile(const double* a, const double* b, index_t rows, double* c, index_t stride) {
+    Vector8 sum[8][2] = {};
+    for (index_t r = 0; r < rows; ++r) {
+        const Vector8 low = *reinterpret_cast<const Vector8*>(b + r * panel);
+        const Vector8 high = *reinterpret_cast<const Vector8*>(b + r * panel + 8);
+        const double* row = a + r * panel;
+#pragma GCC unroll 8
+        for (int i = 0; i < 8; ++i) {
+            if constexpr (left) sum[i][0] += row[i] * low;
+            if constexpr (right) sum[i][1] += row[i] * high;
+        }
+    }
+    for (int i = 0; i < 8; ++i) {
+        for (int j = 0; j < 8; ++j) {
+            if constexpr (left) c[i * stride + j] += sum[i][0][j];
+            if constexpr (right) c[i * stride + j + 8] += sum[i][1][j];
+        }
+    }
+}
+
+ASSAY_INLINE void tile_wide_body(const double* a, const double* b, index_t rows, TileShape shape, double* c,
+                                 index_t stride) {
+    for (index_t top = 0; top < panel; top += 8) {
+        const bool left = shape.wants(top, 0), right = shape.wants(top, 8);
+        if (left && right) half_tile<true, true>(a + top, b, rows, c + top * stride, stride);
+        else if (left) half_tile<true, false>(a + top, b, rows, c + top * stride, stride);
+        else if (right) half_tile<false, true>(a + top, b, rows, c + top * stride, stride);
+    }
+}
+
+// The same with 4 x 8 accumulators, for machines with sixteen 256-bit registers.
+ASSAY_INLINE void tile_narrow_body(const double* a, const double* b, index_t rows, TileShape shape, double* c,
+                                   index_t stride) {
+    for (index_t top = 0; top < panel; top += 4) {
+        for (index_t side = 0; side < panel; side += 8) {
+            if (!shape.wants(top, side)) continue;
+            Vector4 sum[4][2] = {};
+            for (index_t r = 0; r < rows; ++r) {
+                const Vector4 left = *reinterpret_cast<const Vector4*>(b + r * panel + side);
+                const Vector4 right = *reinterpret_cast<const Vector4*>(b + r * panel + side + 4);
+                const double* row = a + r * panel + top;
+#pragma GCC unroll 4
+                for (int i = 0; i < 4; ++i) {
+                    sum[i][0] += row[i] * left;
+                    sum[i][1] += row[i] * right;
+                }
+            }
+            for (int i = 0; i < 4; ++i) {
+                double* out = c + (top + i) * stride + side;
+                for (int j = 0; j < 4; ++j) {
+                    out[j] += sum[i][0][j];
+                    out[j + 4] += sum[i][1][j];
+                }
+            }
+        }
+    }
+}
+
+ASSAY_DISPATCH(void, tile_wide, tile_wide_body,
+               (const double* a, const double* b, index_t rows, TileShape shape, double* c, index_t stride),
+               (a, b, rows, shape, c, stride))
+ASSAY_DISPATCH(void, tile_narrow, tile_narrow_body,
+               (const double* a, const double* b, index_t rows, TileShape shape, double* c, index_t stride),
+               (a, b, rows, shape, c, stride))
+
+// One shifted row into its place in every panel; `step` doubles separate the panels of the block.
+ASSAY_INLINE void pack_row_body(const double* x, index_t p, const double* y, index_t q, const double* shift,
+                                double weight, double* to, index_t step) {
+    for (index_t begin = 0; begin < p; begin += panel) {
+        const index_t end = std::min(p, begin + panel);
+        double* out = to + begin / panel * step;
+        for (index_t j = begin; j < end; ++j) out[j - begin] = weight * (x[j] - shift[j]);
+    }
+    for (index_t j = 0; j < q; ++j) to[(p + j) / panel * step + (p + j) % panel] = weight * (y[j] - shift[p + j]);
+    to[(p + q) / panel * step + (p + q) % panel] = weight;
+}
+ASSAY_DISPATCH(void, pack_row, pack_row_body,
+               (const double* x, index_t p, const double* y, index_t q, const double* shift, double weight, double* to,
+                index_t step),
+               (x, p, y, q, shift, weight, to, step))
+
+struct Table {
+    Matrix<const double> x, y;
+    RowSelection selection;
+    const double* shift;
+    index_t panels;
+
+    index_t packed_size() const { return panels * row_block * panel; }
+    index_t used(index_t i) const { return std::min(panel, x.cols + y.cols + 1 - i * panel); }
+
+    // sums[i, j] += left_i^T right_j over `rows` packed rows.
+    void multiply(const double* left, const double* right, index_t rows, index_t i, index_t j, double* sums) const {
+        const double *a = left + i * row_block * panel, *b = right + j * row_block * panel;
+        const TileShape shape{used(i), used(j), i == j};
+        double* c = sums + i * panel * panels * panel + j * panel;
+        if (simd_level() == Simd::avx512) tile_wide(a, b, rows, shape, c, panels * panel);
+        else tile_narrow(a, b, rows, shape, c, panels * panel);
+    }
+
+    // Rows begin..end of the selection into packed panels; `weighted` is left alone when there are no weights.
+    void pack(index_t begin, index_t end, double* plain, double* weighted) const {
+        const index_t step = row_block * panel;
+        for (index_t i = begin; i < end; ++i) {
+            const index_t row = selection.row(i);
+            const double* xs = x.row(row);
+            const double* ys = y.cols > 0 ? y.row(row) : nullptr;
+            pack_row(xs, x.cols, ys, y.cols, shift, 1.0, plain + (i - begin) * panel, step);
+            if (selection.weights != nullptr)
+                pack_row(xs, x.cols, ys, y.cols, shift, selection.weights[row], weighted + (i - begin) * panel, step);
+        }
+    }
+};
+
+void narrow_gram(const Table& table, double* padded, int threads) {
+    const index_t width = table.panels * panel, cells = width * width, n = table.selection.count;
+    const index_t most_chunks = std::max<index_t>(1, (index_t{64} << 20) / (cells * 8));
+    const index_t grain = std::max<index_t>(4096, (chunk_count(n, most_chunks) + row_block - 1) / row_block * row_block);
+    const index_t chunks = chunk_count(n, grain);
+    std::vector<double> partial(static_cast<std::size_t>(chunks * cells), 0.0);
+    parallel_chunks(n, grain, threads, [&](index_t chunk, index_t begin, index_t end) {
+        const bool weighted = table.selection.weights != nullptr;
+        Aligned plain = allocate(table.packed_size());
+        Aligned scaled = weighted ? allocate(table.packed_size()) : nullptr;
+        std::fill(plain.get(), plain.get() + table.packed_size(), 0.0);
+        if (weighted) std::fill(scaled.get(), scaled.get() + table.packed_size(), 0.0);
+        double* sums = partial.data() + chunk * cells;
+        for (index_t first = begin; first < end; first += row_block) {
+            const index_t last = std::min(end, first + row_block);
+            table.pack(first, last, plain.get(), scaled.get());
+            const double* left = weighted ? scaled.get() : plain.get();
+            for (index_t i = 0; i < table.panels; ++i)
+                for (index_t j = i; j < table.panels; ++j)
+                    table.multiply(left, plain.get(), last - first, i, j, sums);
+        }
+    });
+    for (index_t chunk = 0; chunk < chunks; ++chunk)
+        for (index_t k = 0; k < cells; ++k) padded[k] += partial[static_cast<std::size_t>(chunk * cells + k)];
+}
+
+void wide_gram(const Table& table, double* padded, int threads) {
+    const index_t n = table.selection.count;
+    const bool weighted = table.selection.weights != nullptr;
+    Aligned plain = allocate(table.packed_size());
+    Aligned scaled = weighted ? allocate(table.packed_size()) : nullptr;
+    std::fill(plain.get(), plain.get() + table.packed_size(), 0.0);
+    if (weighted) std::fill(scaled.get(), scaled.get() + table.packed_size(), 0.0);
+    for (index_t first = 0; first < n && !interrupted(); first += row_block) {
+        const index_t last = std::min(n, first + row_block);
+        parallel_chunks(last - first, 8, threads, [&](index_t, index_t begin, index_t end) {
+            table.pack(first + begin, first + end, plain.get() + begin * panel,
+                       weighted ? scaled.get() + begin * panel : nullptr);
+        });
+        const double* left = weighted ? scaled.get() : plain.get();
+        parallel_chunks(table.panels, 1, threads, [&](index_t i, index_t, index_t) {
+            for (index_t j = i; j < table.panels; ++j)
+                table.multiply(left, plain.get(), last - first, i, j, padded);
+        });
+    }
+}
+
+}  // namespace
+
+void weighted_gram(Matrix<const double> x, Matrix<const double> y, RowSelection selection, const double* shift,
+                   double* gram, int threads) {
+    const index_t d = x.cols + y.cols + 1, panels = (d + panel - 1) / panel, width = panels * panel;
+    const Table table{x, y, selection, shift, panels};
+    std::vector<double> padded(static_cast<std::size_t>(width * width), 0.0);
+    if (d <= narrow_limit) narrow_gram(table, padded.data(), threads);
+    else wide_gram(table, padded.data(), threads);
+    for (index_t i = 0; i < d; ++i)
+        for (index_t j = i; j < d; ++j)
+            gram[i * d + j] = gram[j * d + i] = padded[static_cast<std::size_t>(i * width + j)];
+}
+
+}  // namespace assay

@@ -1,0 +1,143 @@
+#include <limits>
+#include <vector>
+
+#include "assay/bayes/naive_bayes.hpp"
+#include "assay/common/random.hpp"
+#include "assay/common/simd.hpp"
+#include "assay/statistics/class_moments.hpp"
+#include "assay/statistics/gram.hpp"
+#include "check.hpp"
+
+using namespace assay;
+
+namespace {
+
+std::vector<double> normals(index_t count, std::uint64_t key, double offset = 0) {
+    Random random(key);
+    std::vector<double> out(static_cast<std::size_t>(count));
+    for (double& value : out) value = offset + random.normal();
+    return out;
+}
+
+std::vector<double> plain_gram(const std::vector<double>& x, index_t p, const std::vector<double>& y, index_t q,
+                               const std::vector<double>& weights, const std::vector<std::int64_t>& rows,
+                               const std::vector<double>& shift) {
+    const index_t d = p + q + 1;
+    std::vector<double> out(static_cast<std::size_t>(d * d), 0.0), z(static_cast<std::size_t>(d), 1.0);
+    for (std::int64_t i : rows) {
+        for (index_t j = 0; j < p; ++j) z[j] = x[i * p + j] - shift[j];
+        for (index_t j = 0; j < q; ++j) z[p + j] = y[i * q + j] - shift[p + j];
+        for (index_t a = 0; a < d; ++a)
+            for (index_t b = 0; b < d; ++b) out[a * d + b] += weights[i] * z[a] * z[b];
+    }
+    return out;
+}
+
+struct Setting {
+    index_t n, p, q;
+};
+
+}  // namespace
+
+TEST("the Gram matrix equals the plain sum, narrow and wide, at every instruction set") {
+    const Simd best = simd_supported();
+    for (const Setting s : {Setting{1, 1, 1}, Setting{300, 15, 1}, Setting{5000, 7, 2}, Setting{200, 300, 3}}) {
+        const auto x = normals(s.n * s.p, 1, 5.0), y = normals(s.n * s.q, 2);
+        auto weights = normals(s.n, 3);
+        for (double& w : weights) w *= w;
+        std::vector<double> shift(static_cast<std::size_t>(s.p + s.q), 4.5);
+        std::vector<std::int64_t> rows;
+        for (index_t i = 0; i < s.n; i += s.n > 10 ? 3 : 1) rows.push_back(i);
+        const auto expected = plain_gram(x, s.p, y, s.q, weights, rows, shift);
+        const index_t d = s.p + s.q + 1;
+        for (int level = 0; level <= static_cast<int>(best); ++level) {
+            set_simd_level(static_cast<Simd>(level));
+            std::vector<double> one(static_cast<std::size_t>(d * d)), three = one;
+            const RowSelection selection{rows.data(), static_cast<index_t>(rows.size()), weights.data()};
+            weighted_gram(c_matrix(x.data(), s.n, s.p), c_matrix(y.data(), s.n, s.q), selection, shift.data(),
+                          one.data(), 1);
+            weighted_gram(c_matrix(x.data(), s.n, s.p), c_matrix(y.data(), s.n, s.q), selection, shift.data(),
+                          three.data(), 3);
+            CHECK(one == three);
+            for (std::size_t k = 0; k < one.size(); ++k)
+                CHECK_NEAR(one[k], expected[k], 1e-12 * (1 + std::abs(expected[k])) * 50);
+        }
+        set_simd_level(best);
+    }
+}
+
+TEST("Gram matrices of parts add up to the whole") {
+    const index_t n = 9000, p = 5;
+    const auto x = normals(n * p, 11);
+    const std::vector<double> shift(p, 0.1);
+    std::vector<std::int64_t> test, train;
+    for (index_t i = 0; i < n; ++i) (i % 4 == 0 ? test : train).push_back(i);
+    const Matrix<const double> all = c_matrix(x.data(), n, p), none = c_matrix(x.data(), n, 0);
+    std::vector<double> whole(36), a(36), b(36);
+    weighted_gram(all, none, {nullptr, n, nullptr}, shift.data(), whole.data(), 2);
+    weighted_gram(all, none, {test.data(), static_cast<index_t>(test.size()), nullptr}, shift.data(), a.data(), 2);
+    weighted_gram(all, none, {train.data(), static_cast<index_t>(train.size()), nullptr}, shift.data(), b.data(), 2);
+    for (int k = 0; k < 36; ++k) CHECK_NEAR(whole[k], a[k] + b[k], 1e-9);
+}
+
+TEST("class moments skip missing cells and tally categories") {
+    const double missing = std::numeric_limits<double>::quiet_NaN();
+    const std::vector<double> x = {1, 0, missing, 1, 3, 2, 5, missing};  // columns: numeric, nominal with 3 categories
+    const std::vector<std::int32_t> codes = {0, 1, 0, 0};
+    const std::vector<double> weights = {1, 1, 2, 1}, shift = {1, 0};
+    const std::int32_t nominal[] = {1}, sizes[] = {3};
+    const ClassMoments m = class_moments(c_matrix(x.data(), 4, 2), codes.data(), 2, {nullptr, 4, weights.data()},
+                                         shift.data(), {nominal, sizes, 1}, 1);
+    CHECK(m.class_weight[0] == 4 && m.class_weight[1] == 1);
+    CHECK(m.count[0] == 4 && m.sum[0] == 0 + 2 * 2 + 4 && m.square[0] == 2 * 4 + 16);
+    CHECK(m.count[2] == 0 && m.sum[2] == 0);
+    CHECK(m.count[1] == 3);
+    CHECK(m.tally[0] == 1 && m.tally[1] == 0 && m.tally[2] == 2 && m.tally[4] == 1);
+}
+
+TEST("class moments are the same for any number of threads and add over parts") {
+    const index_t n = 30000, p = 9;
+    auto x = normals(n * p, 21);
+    x[static_cast<std::size_t>(p * 20000)] = std::numeric_limits<double>::quiet_NaN();
+    std::vector<std::int32_t> codes(static_cast<std::size_t>(n));
+    std::vector<std::int64_t> even, odd;
+    for (index_t i = 0; i < n; ++i) {
+        codes[static_cast<std::size_t>(i)] = static_cast<std::int32_t>(i % 3);
+        (i % 2 == 0 ? even : odd).push_back(i);
+    }
+    const std::vector<double> shift(p, 0.0);
+    const Matrix<const double> view = c_matrix(static_cast<const double*>(x.data()), n, p);
+    const auto run = [&](const std::vector<std::int64_t>* rows, int threads) {
+        const RowSelection selection{rows == nullptr ? nullptr : rows->data(),
+                                     rows == nullptr ? n : static_cast<index_t>(rows->size()), nullptr};
+        return class_moments(view, codes.data(), 3, selection, shift.data(), {}, threads);
+    };
+    const ClassMoments one = run(nullptr, 1), four = run(nullptr, 4), a = run(&even, 2), b = run(&odd, 2);
+    CHECK(one.sum == four.sum && one.square == four.square && one.count == four.count);
+    for (std::size_t k = 0; k < one.sum.size(); ++k) {
+        CHECK_NEAR(one.square[k], a.square[k] + b.square[k], 1e-8);
+        CHECK(one.count[k] == a.count[k] + b.count[k]);
+    }
+}
+
+TEST("naive Bayes scores are the sum of the log densities of the present cells") {
+    const double missing = std::numeric_limits<double>::quiet_NaN();
+    const std::vector<double> x = {0.5, 1, 2, missing, 1, 0, 0.5, 7, missing};
+    const std::int32_t gaussian[] = {0}, tabled[] = {1}, sizes[] = {2}, proportional[] = {2};
+    const double prior[] = {-0.5, -1}, mean[] = {0, 1}, half[] = {0.5, 2}, constant[] = {-1, -0.3};
+    const double table[] = {-0.1, -0.2, -0.3, -0.4}, slope[] = {-2, -3};
+    const std::uint8_t binary[] = {0};
+    const NaiveBayesModel model{2, prior, gaussian, 1, mean, half, constant, proportional, 1, slope,
+                                tabled, sizes, binary, 1, table};
+    double scores[6];
+    naive_bayes_scores(c_matrix(x.data(), 3, 3), model, ClassScores::joint, scores, 1);
+    CHECK_NEAR(scores[0], -0.5 - 1 - 0.5 * 0.25 - 0.2 - 4, 1e-15);
+    CHECK_NEAR(scores[1], -1 - 0.3 - 2 * 0.25 - 0.4 - 6, 1e-15);
+    CHECK_NEAR(scores[2], -0.5 - 0.2, 1e-15);
+    CHECK_NEAR(scores[5], -1 - 0.3 - 2 * 0.25, 1e-15);
+    naive_bayes_scores(c_matrix(x.data(), 3, 3), model, ClassScores::probability, scores, 2);
+    for (int i = 0; i < 3; ++i) CHECK_NEAR(scores[2 * i] + scores[2 * i + 1], 1.0, 1e-15);
+    std::int32_t best[3];
+    naive_bayes_labels(c_matrix(x.data(), 3, 3), model, best, 1);
+    CHECK(best[0] == 0 && best[1] == 0);
+}

@@ -1,0 +1,109 @@
+"""Class-wise sufficient statistics: counts, sums, squares and tallies, which parts add to and subtract from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ... import _kernels
+
+# A class must keep this share of a column's squares for a difference of sums to hold its digits.
+LEAST_SHARE = 1e-5
+
+
+@dataclass(frozen=True)
+class ClassStatistics:
+    """Sums over the rows of each class, skipping missing cells; squares and sums are of x - shift.
+
+    `tally` holds the categories of the nominal columns side by side, `sizes[k]` of them for the k-th.
+    """
+
+    class_weight: np.ndarray
+    count: np.ndarray
+    sum: np.ndarray
+    square: np.ndarray
+    tally: np.ndarray
+    shift: np.ndarray
+    sizes: np.ndarray
+
+    @classmethod
+    def of(
+        cls,
+        values: np.ndarray,
+        codes: np.ndarray,
+        n_classes: int,
+        weights: np.ndarray | None,
+        *,
+        nominal: np.ndarray,
+        sizes: np.ndarray,
+        shift: np.ndarray,
+        threads: int,
+        rows: np.ndarray | None = None,
+    ) -> ClassStatistics:
+        """The statistics of all rows, or of the listed ones."""
+        indices = None if rows is None else np.ascontiguousarray(rows, dtype=np.int64)
+        found = _kernels.class_moments(values, codes, n_classes, shift, nominal, sizes, weights, indices, threads)
+        return cls(**found, shift=shift, sizes=sizes)
+
+    def plus(self, other: ClassStatistics) -> ClassStatistics:
+        """The statistics of both sets of rows (same shift and categories)."""
+        return self._combined(other, 1.0)
+
+    def minus(self, other: ClassStatistics) -> ClassStatistics:
+        """The statistics of the rows that are here and not in `other` (same shift and categories)."""
+        return self._combined(other, -1.0)
+
+    def _combined(self, other: ClassStatistics, sign: float) -> ClassStatistics:
+        names = ("class_weight", "count", "sum", "square", "tally")
+        return replace(self, **{name: getattr(self, name) + sign * getattr(other, name) for name in names})
+
+    def centred_squares(self) -> np.ndarray:
+        """Sum of w (x - class mean)^2 per class and column."""
+        mean = np.divide(self.sum, self.count, out=np.zeros_like(self.sum), where=self.count > 0)
+        return np.maximum(self.square - mean * self.sum, 0.0)
+
+    def holds_digits_of(self, whole: ClassStatistics, numeric: np.ndarray) -> bool:
+        """Whether these differences from `whole` are still accurate in every class and numeric column."""
+        left, total = self.centred_squares()[:, numeric], whole.square[:, numeric]
+        return bool((left >= LEAST_SHARE * total).all())
+
+    def of_classes(self, present: np.ndarray) -> ClassStatistics:
+        """Only the classes where `present` is true."""
+        names = ("class_weight", "count", "sum", "square", "tally")
+        return replace(self, **{name: getattr(self, name)[present] for name in names})
+
+    def of_categories(self, present: list[np.ndarray]) -> ClassStatistics:
+        """Only the categories where the mask of each nominal column is true."""
+        if not present:
+            return self
+        sizes = np.array([mask.sum() for mask in present], dtype=np.int32)
+        return replace(self, tally=np.ascontiguousarray(self.tally[:, np.concatenate(present)]), sizes=sizes)
+
+    def column_tallies(self) -> list[np.ndarray]:
+        """The tally of each nominal column, (n_classes, n_categories)."""
+        return np.split(self.tally, np.cumsum(self.sizes)[:-1], axis=1) if self.sizes.shape[0] else []
+
+
+def central_values(values: np.ndarray, zero_one: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
+    """A value near the mean of each column from about a thousand rows; zero for columns of 0 and 1."""
+    step = max(1, (values if rows is None else rows).shape[0] // 1024)
+    sample = values[::step] if rows is None else values[rows[::step]]
+    present = ~np.isnan(sample)
+    counts = present.sum(axis=0)
+    filled = np.where(present, sample, 0.0)
+    mean = filled.sum(axis=0) / np.maximum(counts, 1)
+    first = filled[np.argmax(present, axis=0), np.arange(values.shape[1])]
+    constant = (np.where(present, sample, first) == first).all(axis=0)
+    return np.where(zero_one, 0.0, np.where(constant, first, mean))
+
+
+def holds_zero_one(values: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
+    """For each column, whether every present cell (of the listed rows) is 0 or 1."""
+    head = values[:64] if rows is None else values[rows[:64]]
+    likely = np.isin(head, (0.0, 1.0)) | np.isnan(head)
+    answer = likely.all(axis=0)
+    for j in np.flatnonzero(answer):
+        column = values[:, j] if rows is None else values[rows, j]
+        answer[j] = bool(((column == 0) | (column == 1) | np.isnan(column)).all())
+    return answer

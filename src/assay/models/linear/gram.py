@@ -1,0 +1,138 @@
+"""Sufficient statistics of linear models: one shifted Gram matrix, which parts add to and subtract from.
+
+`GramStatistics` wraps the kernel `weighted_gram`; `complement` turns the statistics of all rows and of the test rows
+into those of the training rows, and says when that subtraction would lose digits.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_array, validate_data
+
+from ... import _kernels
+
+# The training part must keep this share of each column's variation, or its own rows are read instead: the rounding
+# error of a difference is relative to the larger term.
+LEAST_SHARE = 1e-4
+
+
+@dataclass(frozen=True)
+class Centred:
+    """Moments around the mean (or around zero, without intercept), summed over weighted rows."""
+
+    weight: float
+    x_mean: np.ndarray
+    y_mean: np.ndarray
+    gram: np.ndarray
+    cross: np.ndarray
+    y_squares: np.ndarray
+
+
+@dataclass(frozen=True)
+class GramStatistics:
+    """Sum of w z z' over rows, with z = [x - shift, y - shift, 1]."""
+
+    sums: np.ndarray
+    shift: np.ndarray
+    n_targets: int
+    fit_intercept: bool
+
+    @classmethod
+    def of(
+        cls,
+        rows: np.ndarray,
+        targets: np.ndarray,
+        weights: np.ndarray | None,
+        *,
+        fit_intercept: bool,
+        threads: int,
+        shift: np.ndarray | None = None,
+        subset: np.ndarray | None = None,
+    ) -> GramStatistics:
+        """The statistics of all rows, or of `subset`; the shift comes from the data unless given."""
+        chosen = _central_values(rows, targets, fit_intercept) if shift is None else shift
+        indices = None if subset is None else np.ascontiguousarray(subset, dtype=np.int64)
+        sums = _kernels.weighted_gram(rows, targets, chosen, weights, indices, threads)
+        found = cls(sums, chosen, targets.shape[1], fit_intercept)
+        if not np.isfinite(sums[-1]).all():
+            return found
+        if shift is None and fit_intercept and found._shift_is_far():
+            better = chosen + sums[-1, :-1] / sums[-1, -1]
+            sums = _kernels.weighted_gram(rows, targets, better, weights, indices, threads)
+            found = cls(sums, better, targets.shape[1], fit_intercept)
+        return found
+
+    def _shift_is_far(self) -> bool:
+        """Whether some column mean lies many standard deviations from the shift, so that centring would cancel."""
+        offset = self.sums[-1, :-1] / self.sums[-1, -1]
+        spread = np.sqrt(np.maximum(np.diag(self.sums)[:-1] / self.sums[-1, -1] - offset**2, 0.0))
+        return bool(np.any((np.abs(offset) > 100 * spread) & (np.abs(offset) > 1e-10 * np.abs(self.shift))))
+
+    def minus(self, other: GramStatistics) -> GramStatistics:
+        """The statistics of the rows that are here and not in `other` (same shift)."""
+        return GramStatistics(self.sums - other.sums, self.shift, self.n_targets, self.fit_intercept)
+
+    def centred(self) -> Centred:
+        """Moments around the mean if there is an intercept, else around zero."""
+        p = self.shift.shape[0] - self.n_targets
+        total = self.sums[:-1, :-1]
+        weight = float(self.sums[-1, -1])
+        mean = np.zeros_like(self.shift)
+        if self.fit_intercept:
+            first = self.sums[-1, :-1]
+            mean = self.shift + first / weight
+            total = total - np.outer(first, first / weight)
+        return Centred(
+            weight, mean[:p], mean[p:], total[:p, :p].copy(), total[:p, p:].copy(), np.diag(total)[p:].copy()
+        )
+
+
+class FiniteByGram:
+    """Mixin for learners that read the rows once: `fit` looks for NaN and infinity in the sums, not in the cells.
+
+    The learner calls `_require_finite` when its Gram matrix is not finite, or before any other use of the rows.
+    """
+
+    def _read(self, X: Any, *, reset: bool) -> np.ndarray:
+        if not reset:
+            return super()._read(X, reset=False)  # type: ignore[misc]
+        return validate_data(self, X, reset=True, dtype=np.float64, order="C", ensure_all_finite=False)
+
+    def _require_finite(self, rows: np.ndarray) -> None:
+        """Raise scikit-learn's sentence if a cell is missing or infinite."""
+        check_array(rows, estimator=self, input_name="X")
+
+
+def complement(whole: GramStatistics, part: GramStatistics) -> GramStatistics | None:
+    """`whole` without `part`, or None where the difference would lose too many digits."""
+    rest = whole.minus(part)
+    if not rest.sums[-1, -1] > 0:
+        return None
+    before, after = whole.centred(), rest.centred()
+    total = np.append(np.diag(before.gram), before.y_squares)
+    left = np.append(np.diag(after.gram), after.y_squares)
+    return rest if bool((left >= LEAST_SHARE * total).all()) else None
+
+
+def are_complementary(train: np.ndarray, test: np.ndarray, n_rows: int) -> bool:
+    """Whether the two row lists split all rows between them, each row once."""
+    if train.shape[0] + test.shape[0] != n_rows:
+        return False
+    seen = np.zeros(n_rows, dtype=bool)
+    seen[train] = True
+    seen[test] = True
+    return bool(seen.all())
+
+
+def _central_values(rows: np.ndarray, targets: np.ndarray, fit_intercept: bool) -> np.ndarray:
+    """A value near the mean of each column from about a thousand rows; exactly the value of a constant column."""
+    width = rows.shape[1] + targets.shape[1]
+    if not fit_intercept:
+        return np.zeros(width)
+    step = max(1, rows.shape[0] // 1024)
+    sample = np.hstack([rows[::step], targets[::step]])
+    with np.errstate(invalid="ignore"):
+        return np.where(sample.min(axis=0) == sample.max(axis=0), sample[0], sample.mean(axis=0))

@@ -1,0 +1,142 @@
+"""Orthogonal solvers behind the closed-form linear models: exact arithmetic, reduction by QR, safe Cholesky."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import lapack, solve_triangular
+from threadpoolctl import threadpool_limits
+
+from ... import _kernels
+
+# A column whose part orthogonal to the columns before it is below this share of its norm is a combination of them:
+# rounding of the data for raw columns, and of the reduction for reduced ones.
+RAW_TOLERANCE = 1e-13
+REDUCED_TOLERANCE = 1e-12
+CHUNK = 2048
+
+
+@dataclass(frozen=True)
+class Solution:
+    """What a least-squares solver found; arrays are over the columns of the design (intercept first, if any)."""
+
+    coefficients: np.ndarray
+    inverse: np.ndarray
+    """R^{-1}: (A'WA)^{-1} = inverse @ inverse.T, zero rows and columns for columns left out."""
+    spread: np.ndarray
+    kept: np.ndarray
+    residual_squares: float
+    total_squares: float
+
+
+def exact_solve(
+    design: np.ndarray,
+    target: np.ndarray,
+    weights: np.ndarray | None,
+    *,
+    intercept: bool,
+    tolerance: float = RAW_TOLERANCE,
+    threads: int = 1,
+) -> Solution:
+    """Least squares in double-double arithmetic; columns are scaled by powers of two, which changes no digit."""
+    scale, height = _powers_of_two(design), float(_powers_of_two(target[:, None])[0])
+    found = _kernels.exact_least_squares(
+        np.ascontiguousarray(design * scale), target * height, weights, intercept, tolerance, threads
+    )
+    return Solution(
+        coefficients=found["coefficients"] * scale / height,
+        inverse=found["inverse"] * scale[:, None],
+        spread=found["spread"] * scale,
+        kept=found["kept"].astype(bool),
+        residual_squares=found["residual_squares"] / height / height,
+        total_squares=found["total_squares"] / height / height,
+    )
+
+
+def _powers_of_two(columns: np.ndarray) -> np.ndarray:
+    top = np.abs(columns).max(axis=0, initial=0.0)
+    return np.where(top > 0, np.exp2(-np.clip(np.frexp(top)[1], -1000, 1000)), 1.0)
+
+
+def column_norms(columns: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
+    """Weighted lengths of the columns, without overflow."""
+    scale = _powers_of_two(columns)
+    lengths = columns * scale
+    return np.linalg.norm(lengths if weights is None else lengths * np.sqrt(weights)[:, None], axis=0) / scale
+
+
+def with_intercept(rows: np.ndarray, fit_intercept: bool) -> np.ndarray:
+    """The design: a column of ones first if there is an intercept."""
+    return np.hstack([np.ones((rows.shape[0], 1)), rows]) if fit_intercept else rows
+
+
+def reduce_rows(
+    rows: np.ndarray, targets: np.ndarray, weights: np.ndarray | None, *, fit_intercept: bool, penalty: float = 0.0
+) -> np.ndarray:
+    """The triangular factor R of sqrt(W) [1 X Y], chunk by chunk: all that least squares needs of the rows.
+
+    A ridge penalty is rows of sqrt(penalty) times the identity below X.
+    """
+    width = int(fit_intercept) + rows.shape[1] + targets.shape[1]
+    factor = np.zeros((0, width))
+    chunk = max(CHUNK, 4 * width)
+    # Blocks are too small to share between BLAS threads, which would only wait for each other.
+    with threadpool_limits(1, user_api="blas"):
+        for begin in range(0, rows.shape[0], chunk):
+            part = slice(begin, begin + chunk)
+            block = np.hstack([with_intercept(rows[part], fit_intercept), targets[part]])
+            if weights is not None:
+                block *= np.sqrt(weights[part])[:, None]
+            factor = _triangle(np.vstack([factor, block]))
+    if penalty > 0:
+        below = np.zeros((rows.shape[1], width))
+        np.fill_diagonal(below[:, int(fit_intercept) :], np.sqrt(penalty))
+        factor = _triangle(np.vstack([factor, below]))
+    return factor
+
+
+def _triangle(block: np.ndarray) -> np.ndarray:
+    width = block.shape[1]
+    packed, _, _, info = lapack.dgeqrf(np.asfortranarray(block), overwrite_a=1)
+    assert info == 0
+    factor = np.zeros((width, width))
+    top = min(width, packed.shape[0])
+    factor[:top] = np.triu(packed[:top])
+    return factor
+
+
+@dataclass(frozen=True)
+class Cholesky:
+    """Cholesky factor of a positive definite matrix scaled to unit diagonal, with its reciprocal condition number."""
+
+    factor: np.ndarray
+    scale: np.ndarray
+    reciprocal_condition: float
+
+    def solve(self, right: np.ndarray) -> np.ndarray:
+        """The solution for each column of `right`."""
+        half = solve_triangular(self.factor, right * self.scale[:, None], lower=True, check_finite=False)
+        return solve_triangular(self.factor, half, lower=True, trans="T", check_finite=False) * self.scale[:, None]
+
+    def inverse_factor(self) -> np.ndarray:
+        """F with F F' equal to the inverse of the matrix."""
+        identity = np.eye(self.factor.shape[0])
+        return solve_triangular(self.factor, identity, lower=True, trans="T", check_finite=False) * self.scale[:, None]
+
+
+def cholesky(matrix: np.ndarray) -> Cholesky | None:
+    """The scaled Cholesky factor, or None if the matrix is not positive definite in float64."""
+    diagonal = np.diag(matrix)
+    if not (np.isfinite(matrix).all() and (diagonal > 0).all()):
+        return None
+    scale = 1.0 / np.sqrt(diagonal)
+    scaled = matrix * scale[:, None] * scale[None, :]
+    if not np.isfinite(scaled).all():
+        return None
+    norm = np.abs(scaled).sum(axis=0).max()
+    factor, info = lapack.dpotrf(np.asfortranarray(scaled), lower=1, clean=1)
+    if info != 0:
+        return None
+    reciprocal, info = lapack.dpocon(factor, norm, uplo="L")
+    return Cholesky(factor, scale, float(reciprocal)) if info == 0 else None

@@ -1,0 +1,82 @@
+"""The coefficient table of a regression, as text, HTML and plain data."""
+
+from __future__ import annotations
+
+import html
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from ...base import plain
+
+
+@dataclass(frozen=True)
+class CoefficientRow:
+    """One line of the table."""
+
+    name: str
+    estimate: float
+    standard_error: float
+    t_value: float
+    p_value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class RegressionSummary:
+    """What `LeastSquares.summary()` returns: print it, show it in a notebook, or take `to_dict()`."""
+
+    rows: tuple[CoefficientRow, ...]
+    level: float
+    sigma: float
+    df_residual: float
+    r2: float
+    adjusted_r2: float
+    f_statistic: float
+    f_p_value: float
+    n_observations: float
+    condition_number: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data; `coefficients` holds the rows."""
+        fields = asdict(self)
+        return {"coefficients": list(fields.pop("rows")), **fields}
+
+    def _heads(self) -> list[str]:
+        return ["", "estimate", "std. error", "t", "p", f"{self.level:.0%} low", f"{self.level:.0%} high"]
+
+    def _cells(self) -> list[list[str]]:
+        return [
+            [
+                plain(row.name, 40),
+                *(f"{v:.6g}" for v in (row.estimate, row.standard_error)),
+                f"{row.t_value:.3f}",
+                f"{row.p_value:.3g}",
+                *(f"{v:.6g}" for v in (row.low, row.high)),
+            ]
+            for row in self.rows
+        ]
+
+    def _facts(self) -> list[str]:
+        return [
+            f"n = {self.n_observations:g}, degrees of freedom = {self.df_residual:g}, sigma = {self.sigma:.6g}",
+            f"R2 = {self.r2:.6f}, adjusted R2 = {self.adjusted_r2:.6f}, "
+            f"F = {self.f_statistic:.4g} (p = {self.f_p_value:.3g}), condition number = {self.condition_number:.3g}",
+        ]
+
+    def __str__(self) -> str:
+        table = [self._heads(), *self._cells()]
+        widths = [max(len(line[k]) for line in table) for k in range(len(table[0]))]
+        lines = [
+            "  ".join(cell.ljust(w) if k == 0 else cell.rjust(w) for k, (cell, w) in enumerate(zip(line, widths)))
+            for line in table
+        ]
+        return "\n".join([*lines, *self._facts()])
+
+    def _repr_html_(self) -> str:
+        head = "".join(f"<th>{html.escape(text)}</th>" for text in self._heads())
+        body = "".join(
+            "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in line) + "</tr>" for line in self._cells()
+        )
+        facts = "".join(f"<p>{html.escape(text)}</p>" for text in self._facts())
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{facts}"

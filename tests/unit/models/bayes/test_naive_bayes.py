@@ -1,0 +1,254 @@
+"""Naive Bayes: against scikit-learn's four, mixed and missing columns, increments, folds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.naive_bayes import BernoulliNB, CategoricalNB, GaussianNB, MultinomialNB
+
+from assay import _kernels
+from assay.base import DataError, ParameterError
+from assay.models.bayes import NaiveBayes
+
+
+def gaussian(n=300, p=5, classes=3, seed=0):
+    rng = np.random.default_rng(seed)
+    y = np.arange(n) % classes
+    return rng.normal(size=(n, p)) * (1 + y[:, None]) + y[:, None], np.array(["a", "b", "c", "d"])[y]
+
+
+def mixed(n=240, seed=0):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 2, size=n)
+    columns = {
+        "size": (rng.normal(size=n) + y).tolist(),
+        "colour": rng.choice(["red", "green", "blue"], size=n).tolist(),
+        "flag": (rng.random(n) < 0.3 + 0.4 * y).astype(float).tolist(),
+        "shape": np.where(rng.random(n) < 0.7, np.where(y, "round", "square"), "odd").tolist(),
+    }
+    columns["colour"][3] = columns["shape"][5] = columns["size"][8] = columns["flag"][9] = None
+    return columns, y
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_gaussian_columns_equal_scikit_learn(weighted):
+    X, y = gaussian()
+    weights = np.random.default_rng(1).uniform(0.1, 2, size=len(y)) if weighted else None
+    model, peer = NaiveBayes().fit(X, y, sample_weight=weights), GaussianNB().fit(X, y, sample_weight=weights)
+    np.testing.assert_allclose(model.theta_, peer.theta_, rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(model.var_, peer.var_, rtol=1e-6)
+    np.testing.assert_allclose(model.class_prior_, peer.class_prior_)
+    np.testing.assert_allclose(model.predict_joint_log_proba(X), peer.predict_joint_log_proba(X), rtol=1e-6)
+    np.testing.assert_array_equal(model.predict(X), peer.predict(X))
+
+
+@pytest.mark.parametrize("alpha", [0.5, 1.0, 3.0])
+def test_bernoulli_columns_equal_scikit_learn(alpha):
+    rng = np.random.default_rng(2)
+    X, y = rng.normal(size=(200, 6)), rng.integers(0, 3, size=200)
+    model, peer = NaiveBayes(distributions="bernoulli", alpha=alpha).fit(X, y), BernoulliNB(alpha=alpha).fit(X, y)
+    np.testing.assert_allclose(model.predict_joint_log_proba(X), peer.predict_joint_log_proba(X), rtol=1e-9)
+    automatic = NaiveBayes(alpha=alpha).fit((X > 0).astype(float), y)
+    assert automatic.distributions_ == ["bernoulli"] * 6
+    np.testing.assert_allclose(automatic.predict_log_proba(X), peer.predict_log_proba(X), rtol=1e-9)
+
+
+@pytest.mark.parametrize("alpha", [0.5, 1.0])
+def test_multinomial_columns_equal_scikit_learn(alpha):
+    rng = np.random.default_rng(3)
+    y = rng.integers(0, 3, size=200)
+    X = rng.poisson(1 + y[:, None] * np.array([0.0, 1.0, 2.0, 0.5])).astype(float)
+    model, peer = NaiveBayes(distributions="multinomial", alpha=alpha).fit(X, y), MultinomialNB(alpha=alpha).fit(X, y)
+    np.testing.assert_allclose(model.multinomial_log_prob_, peer.feature_log_prob_, rtol=1e-10)
+    np.testing.assert_allclose(model.predict_log_proba(X), peer.predict_log_proba(X), rtol=1e-8, atol=1e-10)
+    with pytest.raises(DataError, match="must not be negative"):
+        NaiveBayes(distributions="multinomial").fit(-X, y)
+
+
+@pytest.mark.parametrize("alpha", [0.5, 1.0])
+def test_categorical_columns_equal_scikit_learn(alpha):
+    rng = np.random.default_rng(4)
+    X, y = rng.integers(0, 4, size=(150, 3)).astype(float), rng.integers(0, 2, size=150)
+    peer = CategoricalNB(alpha=alpha).fit(X, y)
+    for model in (
+        NaiveBayes(distributions="categorical", alpha=alpha).fit(X, y),
+        NaiveBayes(categorical_features=[0, 1, 2], alpha=alpha).fit(X, y),
+        NaiveBayes(distributions={0: "categorical", 1: "categorical", 2: "categorical"}, alpha=alpha).fit(X, y),
+    ):
+        for ours, theirs in zip(model.category_log_prob_, peer.feature_log_prob_, strict=True):
+            np.testing.assert_allclose(ours, theirs, rtol=1e-10)
+        np.testing.assert_allclose(model.predict_proba(X), peer.predict_proba(X), rtol=1e-9)
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_mixed_columns_multiply_the_parts_of_each_kind(frame):
+    columns, y = mixed()
+    X = frame(columns)
+    model = NaiveBayes().fit(X, y)
+    assert model.distributions_ == ["gaussian", "categorical", "bernoulli", "categorical"]
+    total = np.log(model.class_prior_)[None, :]
+    for name in columns:
+        alone = NaiveBayes().fit(frame({name: columns[name]}), y)
+        total = total + alone.predict_joint_log_proba(frame({name: columns[name]})) - np.log(model.class_prior_)
+    np.testing.assert_allclose(model.predict_joint_log_proba(X), total, rtol=1e-10, atol=1e-12)
+
+
+def test_missing_cells_are_skipped_in_fit_and_in_prediction():
+    X, y = gaussian()
+    holes = np.random.default_rng(5).random(X.shape) < 0.2
+    X[holes] = np.nan
+    model = NaiveBayes().fit(X, y)
+    for k, label in enumerate(model.classes_):
+        part = X[y == label]
+        np.testing.assert_allclose(model.theta_[k], np.nanmean(part, axis=0), rtol=1e-10)
+        np.testing.assert_allclose(model.var_[k], np.nanvar(part, axis=0), rtol=1e-6)
+    row = X[:1].copy()
+    row[0, 1:] = np.nan
+    log_density = -0.5 * np.log(2 * np.pi * model.var_[:, 0]) - (row[0, 0] - model.theta_[:, 0]) ** 2 / (
+        2 * model.var_[:, 0]
+    )
+    np.testing.assert_allclose(model.predict_joint_log_proba(row)[0], np.log(model.class_prior_) + log_density)
+    np.testing.assert_allclose(model.predict_proba(np.full((1, 5), np.nan))[0], model.class_prior_)
+
+
+def test_a_column_missing_in_one_class_or_everywhere_is_no_evidence_of_its_own():
+    X, y = gaussian(p=2)
+    X[y == "a", 0] = np.nan
+    X[:, 1] = np.nan
+    model = NaiveBayes().fit(X, y)
+    assert np.isfinite(model.theta_).all() and (model.var_ > 0).all()
+    np.testing.assert_allclose(model.theta_[0, 0], np.nanmean(X[:, 0]))
+    np.testing.assert_allclose(model.predict_proba([[np.nan, 3.0]])[0], model.class_prior_)
+
+
+def test_an_unseen_category_says_nothing():
+    columns, y = mixed()
+    X = pl.DataFrame({"shape": columns["shape"]})
+    model = NaiveBayes().fit(X, y)
+    np.testing.assert_allclose(model.predict_proba(pl.DataFrame({"shape": ["never"]}))[0], model.class_prior_)
+
+
+def test_scale_of_the_columns_does_not_matter_even_at_1e12():
+    X, y = gaussian()
+    X[y == "a", 2] = 0.25  # no variance in one class
+    scale = np.array([1e12, 1e-12, 1.0, 1e6, 1.0])
+    np.testing.assert_allclose(
+        NaiveBayes().fit(X * scale, y).predict_proba(X * scale), NaiveBayes().fit(X, y).predict_proba(X), atol=1e-7
+    )
+
+
+def test_a_constant_column_changes_nothing():
+    X, y = gaussian()
+    wide = np.column_stack([X, np.full(len(y), 0.1)])
+    odd = wide[:5].copy()
+    odd[:, 5] = 1e6
+    np.testing.assert_allclose(
+        NaiveBayes().fit(wide, y).predict_proba(odd), NaiveBayes().fit(X, y).predict_proba(odd[:, :5]), rtol=1e-6
+    )
+
+
+def test_every_parameter_matters():
+    X, y = gaussian()
+    columns, target = mixed()
+    frame = pl.DataFrame(columns)
+
+    def differs(a, b, X, y):
+        return not np.allclose(a.fit(X, y).predict_log_proba(X), b.fit(X, y).predict_log_proba(X), rtol=1e-4)
+
+    assert differs(NaiveBayes(alpha=50.0), NaiveBayes(), frame, target)
+    assert differs(NaiveBayes(var_smoothing=0.5), NaiveBayes(), X, y)
+    assert differs(NaiveBayes(class_prior=[0.8, 0.1, 0.1]), NaiveBayes(), X, y)
+    assert differs(NaiveBayes(fit_prior=False), NaiveBayes(), X[:220], np.sort(y)[:220])
+    assert differs(NaiveBayes(distributions={"flag": "gaussian"}), NaiveBayes(), frame, target)
+    assert differs(NaiveBayes(epsilon=0.4), NaiveBayes(), frame, target)
+    assert differs(NaiveBayes(categorical_features=["flag"], alpha=9.0), NaiveBayes(), frame, target)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "sentence"),
+    [
+        ({"distributions": {"nowhere": "gaussian"}}, "names the column 'nowhere', which X does not have"),
+        ({"distributions": {0: "poisson"}}, "must map to one of gaussian, bernoulli"),
+        ({"distributions": {"colour": "gaussian"}}, "'gaussian' in column 'colour', which is nominal"),
+        ({"class_prior": [0.5, 0.6]}, "'class_prior' must be 2 numbers >= 0 that sum to 1"),
+        ({"class_prior": [1.0]}, "'class_prior' must be 2 numbers"),
+    ],
+)
+def test_bad_wishes_get_one_sentence(parameters, sentence):
+    columns, y = mixed()
+    with pytest.raises(ParameterError, match=sentence):
+        NaiveBayes(**parameters).fit(pl.DataFrame(columns), y)
+
+
+def test_rejected_rows_are_those_of_low_probability():
+    X, y = gaussian()
+    model = NaiveBayes().fit(X, y)
+    labels, rejected = model.predict_with_reject(X, 0.9)
+    np.testing.assert_array_equal(rejected, model.predict_proba(X).max(axis=1) < 0.9)
+    np.testing.assert_array_equal(labels, model.predict(X))
+    assert 0 < rejected.sum() < len(y)
+    assert (labels == y)[~rejected].mean() > (labels == y).mean()
+    with pytest.raises(ParameterError, match="'threshold' must be between 0 and 1"):
+        model.predict_with_reject(X, 1.5)
+
+
+def test_increments_equal_one_fit_with_categories_and_distributions_that_appear_later():
+    columns, y = mixed()
+    columns["colour"] = ["red" if i < 100 else colour for i, colour in enumerate(columns["colour"])]
+    columns["flag"] = [value if i < 200 else 0.5 for i, value in enumerate(columns["flag"])]
+    X = pl.DataFrame(columns)
+    weights = np.random.default_rng(6).integers(1, 4, size=len(y)).astype(float)
+    model = NaiveBayes()
+    for part in np.array_split(np.arange(len(y)), 4):
+        model.partial_fit(X[part], y[part], classes=[0, 1], sample_weight=weights[part])
+    whole = NaiveBayes().fit(X, y, sample_weight=weights)
+    assert model.distributions_ == whole.distributions_ and whole.distributions_[2] == "gaussian"
+    np.testing.assert_allclose(model.predict_log_proba(X), whole.predict_log_proba(X), rtol=1e-7, atol=1e-9)
+
+
+def test_first_increment_must_name_the_classes_and_later_ones_keep_to_them():
+    X, y = gaussian()
+    with pytest.raises(ValueError, match="classes must be passed on the first call"):
+        NaiveBayes().partial_fit(X, y)
+    model = NaiveBayes().partial_fit(X, y, classes=["a", "b", "c"])
+    with pytest.raises(DataError, match="'z'"):
+        model.partial_fit(X[:2], ["a", "z"])
+
+
+def test_shared_folds_equal_separate_fits_on_mixed_tables():
+    columns, y = mixed()
+    columns["colour"][0], columns["shape"][1] = "seen once", "also once"
+    X = pl.DataFrame(columns)
+    labels = np.where(np.arange(len(y)) < 3, 2, y)  # a class that one training part does not have
+    weights = np.random.default_rng(7).integers(0, 3, size=len(y)).astype(float)
+    rows = np.arange(len(y))
+    folds = [(rows[60:], rows[:60]), (rows[:180], rows[180:]), (rows[::2], rows[1::4])]
+    for given in (None, weights):
+        for (train, test), model in zip(folds, NaiveBayes().fit_folds(X, labels, folds, given), strict=True):
+            separate = NaiveBayes().fit(X[train], labels[train], None if given is None else given[train])
+            np.testing.assert_array_equal(model.classes_, separate.classes_)
+            for ours, theirs in zip(model.schema_.categories, separate.schema_.categories, strict=True):
+                np.testing.assert_array_equal(ours, theirs)
+            np.testing.assert_allclose(
+                model.predict_log_proba(X[test]), separate.predict_log_proba(X[test]), rtol=1e-8, atol=1e-10
+            )
+
+
+def test_threads_and_instruction_sets_do_not_change_labels():
+    X, y = gaussian(n=20_000)
+    one, four = NaiveBayes(n_jobs=1).fit(X, y), NaiveBayes(n_jobs=4).fit(X, y)
+    np.testing.assert_array_equal(one.var_, four.var_)
+    best = _kernels.simd_level()
+    try:
+        _kernels.set_simd_level("baseline")
+        np.testing.assert_allclose(one.predict_proba(X), four.predict_proba(X), rtol=1e-12)
+    finally:
+        _kernels.set_simd_level(best)
+
+
+def test_view_shows_the_class_shares():
+    X, y = gaussian()
+    view = NaiveBayes().fit(X, y).view()
+    assert view["kind"] == "shares" and view["classes"] == ["a", "b", "c"] and sum(view["shares"]) == pytest.approx(1)
