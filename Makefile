@@ -18,9 +18,9 @@ $(VENV)/.base: $(BIN)/python pyproject.toml CMakeLists.txt constraints.txt $(SOU
 	$(PIP) install -c constraints.txt --no-build-isolation .
 	touch $@
 
-$(VENV)/.tools: $(VENV)/.base
+$(VENV)/.tools: $(BIN)/python pyproject.toml CMakeLists.txt constraints.txt $(SOURCES)
 	$(PIP) install -c constraints.txt --no-build-isolation ".[plots,test,lint]"
-	touch $@
+	touch $@ $(VENV)/.base
 
 demo: $(VENV)/.base
 	$(BIN)/assay demo --out demo-report
@@ -44,7 +44,7 @@ lint: $(VENV)/.tools
 
 bench: $(VENV)/.tools
 	$(PIP) install -c constraints.txt --no-build-isolation ".[bench]"
-	$(BIN)/python -m benchmarks.versus
+	$(BIN)/python -m benchmarks.versus --readme
 
 docs: $(VENV)/.tools
 	$(BIN)/python docs/build.py

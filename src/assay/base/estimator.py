@@ -188,10 +188,10 @@ class Classifier(ClassifierMixin, Estimator):
                 f"{type(self).__name__}: requires y to be passed, but the target y is None; give one label per row."
             )
         labels = column_or_1d(y, warn=True)
-        check_classification_targets(labels)
         if labels.dtype.kind == "O":
             labels = self._labels_from_objects(labels)
-        elif labels.dtype.kind == "f" and not np.isfinite(labels).all():
+        check_classification_targets(labels)
+        if labels.dtype.kind == "f" and not np.isfinite(labels).all():
             raise DataError(
                 type(self).__name__,
                 "y",

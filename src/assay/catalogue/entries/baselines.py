@@ -20,7 +20,6 @@ ENTRIES: tuple[Entry, ...] = (
         section="001 ch. 8",
         references=("Witten, Frank & Hall, Data Mining, 3rd ed., 2011, ch. 11",),
         summary="Predicts the most frequent class, whatever the row: the score any model must beat.",
-        shares_folds=True,
     ),
     Entry(
         id="zero-r-regressor",
@@ -37,7 +36,5 @@ ENTRIES: tuple[Entry, ...] = (
         section="001 ch. 8",
         references=("Witten, Frank & Hall, Data Mining, 3rd ed., 2011, ch. 11",),
         summary="Predicts the mean (or median) of the target, whatever the row: the score any model must beat.",
-        multi_output=False,
-        shares_folds=True,
     ),
 )

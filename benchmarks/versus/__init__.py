@@ -1,0 +1,1 @@
+"""Assay against the strongest peers: same data, same machine, same run."""

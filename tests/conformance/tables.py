@@ -1,0 +1,62 @@
+"""Small tables for the conformance tests: every learner of a task must cope with each of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from assay import catalogue
+from assay.catalogue import Entry
+
+LEARNERS = [entry for entry in catalogue.entries() if entry.task in ("classify", "regress")]
+TRANSFORMERS = [entry for entry in catalogue.entries() if entry.task == "transform"]
+
+
+def named(entries: list[Entry]) -> dict[str, Any]:
+    """Arguments of `pytest.mark.parametrize` with the entry's id as test id."""
+    return {"argnames": "entry", "argvalues": entries, "ids": [entry.id for entry in entries]}
+
+
+def numeric(entry: Entry, n: int = 120, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """A complete numeric table of three classes, or of a noisy linear target."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 4))
+    if entry.task == "classify":
+        y = np.array(["a", "b", "c"])[np.arange(n) % 3]
+        X += np.where(y == "b", 1.5, np.where(y == "c", -1.5, 0.0))[:, None]
+        return X, y
+    return X, X @ np.array([1.0, -2.0, 0.5, 0.0]) + 0.3 * rng.normal(size=n)
+
+
+def with_missing(entry: Entry) -> tuple[np.ndarray, np.ndarray]:
+    """The numeric table with a tenth of its cells missing."""
+    X, y = numeric(entry)
+    X[np.random.default_rng(1).random(X.shape) < 0.1] = np.nan
+    return X, y
+
+
+def with_nominal(entry: Entry, missing: bool = False) -> tuple[dict[str, list[Any]], np.ndarray]:
+    """A table by column with one text column that says most of what the target is."""
+    X, y = numeric(entry)
+    signal = y if entry.task == "classify" else np.where(y > np.median(y), "high", "low")
+    colour = [str(v) for v in signal]
+    colour[0], colour[1] = colour[1], colour[0]
+    columns: dict[str, list[Any]] = {"size": X[:, 0].tolist(), "colour": list(colour), "width": X[:, 1].tolist()}
+    if missing:
+        columns["colour"][5] = None
+        columns["size"][7] = None
+    return columns, y
+
+
+def predictions(model: Any, X: Any) -> np.ndarray:
+    """What a fitted learner says, as numbers: probabilities where it has them."""
+    return model.predict_proba(X) if hasattr(model, "predict_proba") else np.asarray(model.predict(X), dtype=float)
+
+
+def quick(entry: Entry, **parameters: Any) -> Any:
+    """An instance with a fixed seed where the class has one."""
+    cls: Any = entry.load()
+    if "random_state" in cls.__parameters__:
+        parameters.setdefault("random_state", 0)
+    return cls(**parameters)

@@ -1,0 +1,90 @@
+"""The import contract: data flows one way, and imports follow it."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import assay
+
+PACKAGE = Path(__file__).parents[2] / "src" / "assay"
+ORDER = ["data", "prepare", "models", "evaluate", "explain", "experiment", "report", "deploy", "cli", "studio"]
+GROUND = {"base", "catalogue", "_kernels", "_lazy"}
+DATAFRAME_LIBRARIES = {"polars", "pandas", "pyarrow", "narwhals"}
+MODULES = sorted(PACKAGE.rglob("*.py"))
+
+
+def imported(path: Path) -> set[str]:
+    """Absolute names of everything a module imports, relative imports resolved."""
+    names: set[str] = set()
+    parts = ["assay", *path.relative_to(PACKAGE).with_suffix("").parts]
+    package = parts[:-1]
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else []
+            module = ".".join([*base, *([node.module] if node.module else [])])
+            names |= {f"{module}.{alias.name}" for alias in node.names} | {module}
+    return names
+
+
+def layer_of(name: str) -> str | None:
+    parts = name.split(".")
+    return parts[1] if parts[0] == "assay" and len(parts) > 1 else None
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_a_module_imports_only_what_stands_to_its_left(path):
+    own = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+    if own in ("__init__", "__main__"):
+        pytest.skip("the package itself names its parts lazily")
+    layers = {layer_of(name) for name in imported(path)} - {None, own, "__version__"}
+    if own in ORDER:
+        allowed = GROUND | set(ORDER[: ORDER.index(own)])
+    elif own == "catalogue":
+        allowed = {"base", "_lazy"}
+    else:
+        allowed = {"_kernels", "_lazy"}
+    assert layers <= allowed, f"{path.name} reaches {sorted(layers - allowed)}"
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_only_data_and_prepare_touch_a_dataframe_library(path):
+    own = path.relative_to(PACKAGE).parts[0]
+    libraries = {name.split(".")[0] for name in imported(path)} & DATAFRAME_LIBRARIES
+    assert not libraries or own in ("data", "prepare"), f"{own} imports {libraries}"
+
+
+def test_kernels_know_no_python():
+    root = PACKAGE.parents[1] / "cpp"
+    for path in [*root.rglob("*.hpp"), *root.rglob("*.cpp")]:
+        text = path.read_text()
+        assert "nanobind" not in text and "Python.h" not in text, path
+
+
+def test_import_of_the_package_is_lean():
+    heavy = "torch dask optuna matplotlib sklearn scipy numpy polars pandas rich click jinja2".split()
+    code = f"import assay, sys; print([m for m in {heavy} if m in sys.modules])"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert out.stdout.strip() == "[]"
+
+
+def test_the_catalogue_loads_no_learner():
+    code = (
+        "import assay, sys; assay.catalogue.entries(); "
+        "print([m for m in ('numpy', 'sklearn', 'assay.models') if m in sys.modules])"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert out.stdout.strip() == "[]"
+
+
+def test_every_lazy_name_exists():
+    for name in dir(assay):
+        assert getattr(assay, name) is not None
+    for name in dir(assay.base):
+        assert getattr(assay.base, name) is not None

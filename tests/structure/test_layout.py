@@ -1,0 +1,89 @@
+"""The house: where files lie, how long they are, and that each has its twin."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+from assay import catalogue
+
+ROOT = Path(__file__).parents[2]
+SOURCES = sorted((ROOT / "src" / "assay").rglob("*.py"))
+KERNELS = sorted((ROOT / "cpp" / "src").rglob("*.cpp"))
+
+
+@pytest.mark.parametrize(
+    "name",
+    "README.md CONTRIBUTING.md CHANGELOG.md LICENSE Makefile pyproject.toml CMakeLists.txt .ci/run constraints.txt "
+    "docs/design/architecture.md docs/design/decisions.md docs/design/errata.md".split(),
+)
+def test_the_house_has_its_rooms(name):
+    assert (ROOT / name).is_file()
+
+
+@pytest.mark.parametrize("target", ["demo", "test", "lint", "bench", "docs"])
+def test_make_has_its_targets(target):
+    assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text(), re.MULTILINE)
+
+
+def test_ci_calls_the_test_command_of_the_readme():
+    assert "make test" in (ROOT / ".ci/run").read_text() and "make test" in (ROOT / "README.md").read_text()
+
+
+@pytest.mark.parametrize("path", [*SOURCES, *KERNELS, *sorted((ROOT / "cpp/include").rglob("*.hpp"))], ids=lambda p: p.name)
+def test_no_file_is_longer_than_800_lines(path):
+    assert len(path.read_text().splitlines()) <= 800
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda p: str(p.relative_to(ROOT / "src/assay")))
+def test_fit_reads_in_one_sitting_and_public_things_are_documented(path):
+    tree = ast.parse(path.read_text())
+    assert path.name == "__init__.py" or ast.get_docstring(tree), "module docstring"
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            if node.name in ("fit", "fit_folds", "predict", "partial_fit"):
+                assert (node.end_lineno or 0) - node.lineno < 80, node.name
+    for node in tree.body:
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and not node.name.startswith("_"):
+            assert ast.get_docstring(node), f"{node.name} has no docstring"
+
+
+@pytest.mark.parametrize("path", KERNELS, ids=lambda p: p.name)
+def test_each_kernel_family_has_headers_and_a_cpp_test(path):
+    family = path.parent.name
+    assert (ROOT / "cpp/include/assay" / family).is_dir()
+    tests = " ".join(p.read_text() for p in (ROOT / "cpp/tests").glob("*.cpp"))
+    assert f'"assay/{family}/' in tests, f"no C++ test includes the {family} family"
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "cpp/include").rglob("*.hpp")), ids=lambda p: p.name)
+def test_each_kernel_header_opens_with_its_mathematics(path):
+    assert path.read_text().lstrip().startswith("//")
+
+
+@pytest.mark.parametrize("entry", catalogue.entries(), ids=lambda e: e.id)
+def test_one_stem_names_class_file_test_and_page(entry):
+    module = entry.load().__module__
+    file = ROOT / "src" / (module.replace(".", "/") + ".py")
+    assert file.is_file()
+    tests = ROOT / "tests/unit" / Path(*module.split(".")[1:-1]) / f"test_{file.stem}.py"
+    assert tests.is_file(), f"{tests} is missing"
+    assert (ROOT / f"docs/methods/{entry.id}.md").is_file(), "run `make docs`"
+
+
+def test_unit_tests_mirror_the_sources():
+    for path in sorted((ROOT / "tests/unit").rglob("test_*.py")):
+        folder = ROOT / "src/assay" / path.parent.relative_to(ROOT / "tests/unit")
+        assert folder.is_dir(), f"{path} stands where no package is"
+
+
+def test_project_text_speaks_of_assay_alone():
+    words = re.compile(r"\b(subagent|claude|anthropic|chatgpt|openai|copilot)\b|/work/", re.IGNORECASE)
+    skip = {".venv", "build", ".git", "__pycache__"}
+    for path in ROOT.rglob("*"):
+        if path.is_file() and not skip & set(path.parts) and path.suffix in (".py", ".md", ".toml", ".cpp", ".hpp", ".j2"):
+            if path != Path(__file__):
+                assert not words.search(path.read_text()), path

@@ -1,0 +1,51 @@
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from assay.base import DataError, check_weights, take_rows
+from assay.models.baselines import ZeroRClassifier, ZeroRRegressor
+
+
+@pytest.mark.parametrize("make", [np.asarray, pd.DataFrame, pl.DataFrame, list])
+def test_rows_are_taken_in_the_given_order(make):
+    X = make(np.arange(12.0).reshape(4, 3))
+    np.testing.assert_array_equal(np.asarray(take_rows(X, np.array([3, 0])), dtype=float)[:, 0], [9.0, 0.0])
+
+
+@pytest.mark.parametrize(
+    ("weights", "rule"),
+    [([1.0, -1.0], "negative"), ([0.0, 0.0], "zero for every row"), ([1.0], "one value for each"),
+     ([np.nan, 1.0], "finite"), ([[1.0], [1.0]], "1D")],
+)  # fmt: skip
+def test_weights_are_checked_in_one_sentence(weights, rule):
+    with pytest.raises(DataError, match=rule):
+        check_weights("Ridge", weights, 2)
+
+
+def test_a_class_without_weight_is_not_a_class():
+    model = ZeroRClassifier().fit(np.zeros((3, 1)), ["a", "b", "a"], sample_weight=[1, 0, 1])
+    assert model.classes_.tolist() == ["a"]
+
+
+@pytest.mark.parametrize("labels", [[True, False, True], [1, 2, 1], ["x", "y", "x"], np.array(["x", "y", "x"], object)])
+def test_labels_of_any_type_come_back_as_they_were(labels):
+    model = ZeroRClassifier().fit(np.zeros((3, 1)), labels)
+    assert model.predict(np.zeros((1, 1)))[0] == labels[0]
+    assert model.classes_.dtype.kind != "O"
+
+
+@pytest.mark.parametrize("labels", [["a", None, "b"], [1.0, np.nan, 2.0]])
+def test_missing_labels_are_refused(labels):
+    with pytest.raises(ValueError, match="NaN"):
+        ZeroRClassifier().fit(np.zeros((3, 1)), np.array(labels, dtype=object))
+
+
+def test_missing_target_values_are_refused_with_the_row():
+    with pytest.raises(DataError, match="row 1"):
+        ZeroRRegressor().fit(np.zeros((3, 1)), [1.0, np.nan, 2.0])
+
+
+def test_text_target_is_refused_for_regression():
+    with pytest.raises(ValueError, match="numeric"):
+        ZeroRRegressor().fit(np.zeros((2, 1)), ["low", "high"])

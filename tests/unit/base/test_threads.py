@@ -1,0 +1,73 @@
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+
+import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
+
+from assay import _kernels
+from assay.base import ParameterError, thread_count
+
+
+def test_threadpoolctl_limits_hold():
+    with threadpool_limits(limits=1, user_api="openmp"):
+        assert thread_count(None) == thread_count(-1) == thread_count(7) == 1
+    with threadpool_limits(limits=3, user_api="openmp"):
+        assert thread_count(None) == thread_count(3) == 3
+        assert thread_count(2) == 2
+
+
+def test_threadpoolctl_sees_our_openmp():
+    assert any(pool["user_api"] == "openmp" for pool in threadpool_info())
+
+
+def test_negative_counts_back_from_all_cores():
+    with threadpool_limits(limits=1000, user_api="openmp"):
+        assert thread_count(-1) == os.cpu_count()
+
+
+def test_zero_is_refused():
+    with pytest.raises(ParameterError, match="n_jobs"):
+        thread_count(0)
+
+
+def test_the_instruction_set_can_be_lowered_and_restored():
+    best = _kernels.simd_level()
+    try:
+        assert _kernels.set_simd_level("baseline") == "baseline" == _kernels.simd_level()
+    finally:
+        assert _kernels.set_simd_level("avx512") == best
+    with pytest.raises(ValueError, match="set_simd_level"):
+        _kernels.set_simd_level("mmx")
+
+
+def test_blas_comes_from_scipy():
+    _kernels.load_blas()
+    assert _kernels.blas_ready()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
+def test_a_long_kernel_stops_on_interrupt():
+    """A Ctrl-C during a fit raises KeyboardInterrupt long before the fit would end."""
+    script = textwrap.dedent(
+        """
+        import numpy as np, os, signal, threading, time
+        from assay.models.neighbours import KNNClassifier
+        rng = np.random.default_rng(0)
+        X = rng.normal(size=(200_000, 40)); y = rng.integers(0, 2, size=200_000)
+        model = KNNClassifier(algorithm="brute", n_jobs=1).fit(X, y)
+        threading.Timer(1.0, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+        begin = time.perf_counter()
+        try:
+            model.predict(X)
+        except KeyboardInterrupt:
+            print("interrupted", time.perf_counter() - begin)
+        """
+    )
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
+    word, seconds = ran.stdout.split()
+    assert word == "interrupted", ran.stderr
+    assert float(seconds) < 30
+    assert signal.SIGINT
