@@ -94,7 +94,7 @@ private:
         for (index_t i = 0; i < m; ++i) local_[static_cast<std::size_t>(rows[static_cast<std::size_t>(i)])] = static_cast<std::int32_t>(i);
 
         std::vector<std::int32_t> label;
-        std::vector<double> y, weight, repeat;
+        std::vector<double> y, search, weight, repeat;
         Samples data = data_;
         const auto pick = [&](const auto* source, auto& target, index_t width) {
             if (source == nullptr) return;
@@ -103,10 +103,12 @@ private:
         };
         pick(data_.label, label, 1);
         pick(data_.y, y, data_.outputs);
+        pick(data_.search, search, data_.outputs);
         pick(data_.weight, weight, 1);
         pick(data_.repeat, repeat, 1);
         data.label = label.empty() ? nullptr : label.data();
         data.y = y.empty() ? nullptr : y.data();
+        data.search = search.empty() ? nullptr : search.data();
         data.weight = weight.empty() ? nullptr : weight.data();
         data.repeat = repeat.empty() ? nullptr : repeat.data();
 
@@ -176,7 +178,7 @@ private:
         std::vector<const Task*> task_at(nodes_.feature.size(), nullptr);
         for (const auto& task : tasks_) task_at[static_cast<std::size_t>(task->node.node)] = task.get();
         Tree tree;
-        tree.width = growth_.width;
+        tree.width = Policy::classifies ? data_.n_classes : data_.outputs;
         struct Visit {
             const NodeList* list;
             std::int32_t node, parent;
@@ -212,10 +214,10 @@ private:
         tree.rows.push_back(list.rows[i]);
         tree.weight.push_back(list.weight[i]);
         const auto width = static_cast<std::size_t>(growth_.width), d = static_cast<std::size_t>(traced());
-        for (std::size_t k = 0; k < width; ++k) {
-            const double value = list.value[i * width + k];
-            tree.value.push_back(Policy::classifies || Policy::is_ratio ? value / list.weight[i] : value);
-        }
+        const double* value = list.value.data() + i * width;
+        if (!Policy::classifies && Policy::is_ratio) value += data_.outputs;
+        for (index_t k = 0; k < tree.width; ++k)
+            tree.value.push_back(Policy::classifies ? value[k] / list.weight[i] : value[k]);
         tree.gains.insert(tree.gains.end(), list.gains.begin() + static_cast<index_t>(i * d),
                           list.gains.begin() + static_cast<index_t>((i + 1) * d));
         if (list.categories[i] < 0) {
@@ -236,17 +238,30 @@ private:
     std::vector<std::unique_ptr<Task>> tasks_;
 };
 
-// A shift of y that keeps sums of squares accurate when the spread is small beside the level; 0 otherwise.
-double level(const CartTarget& target, index_t n, index_t output) {
-    double sum = 0, weight = 0, low = infinity, high = -infinity;
-    for (index_t i = 0; i < n; ++i) {
-        const double y = target.y[i * target.outputs + output], w = target.weights != nullptr ? target.weights[i] : 1;
-        sum += w * y;
-        weight += w;
-        low = std::min(low, y);
-        high = std::max(high, y);
+// The target as the search for splits sees it. It is shifted where the spread is small beside the level, and rounded to
+// a grid so fine that it keeps about 51 - log2 n bits: sums over any rows with whole weights are then exact, and
+// splits into the same two parts have the same cost whichever column makes them.
+std::vector<double> search_target(const CartTarget& target, index_t n) {
+    std::vector<double> search(target.y, target.y + n * target.outputs);
+    for (index_t o = 0; o < target.outputs; ++o) {
+        double sum = 0, weight = 0, low = infinity, high = -infinity, size = 0;
+        const auto weight_of = [&](index_t i) { return target.weights != nullptr ? target.weights[i] : 1.0; };
+        for (index_t i = 0; i < n; ++i) {
+            const double y = target.y[i * target.outputs + o];
+            sum += weight_of(i) * y;
+            weight += weight_of(i);
+            low = std::min(low, y);
+            high = std::max(high, y);
+        }
+        const double level = std::abs(sum / weight) > 16 * (high - low) ? low : 0.0;
+        for (index_t i = 0; i < n; ++i) size += weight_of(i) * std::abs(target.y[i * target.outputs + o] - level);
+        const double grid = size > 0 && size < infinity ? std::exp2(std::ceil(std::log2(size)) - 51) : 0.0;
+        for (index_t i = 0; i < n; ++i) {
+            double& y = search[static_cast<std::size_t>(i * target.outputs + o)];
+            y = grid > 0 ? std::nearbyint((y - level) / grid) * grid : y - level;
+        }
     }
-    return std::abs(sum / weight) > 16 * (high - low) ? low : 0.0;
+    return search;
 }
 
 }  // namespace
@@ -277,29 +292,22 @@ Tree grow_cart(const CodedColumns& columns, Vector<const std::int32_t> rows, con
             data.xlogx = table.data();
         }
     }
-    std::vector<double> shifted, levels(static_cast<std::size_t>(target.outputs), 0.0);
+    std::vector<double> search;
     if (!classify) {
-        shifted.assign(target.y, target.y + n * target.outputs);
-        for (index_t o = 0; o < target.outputs; ++o) {
-            levels[static_cast<std::size_t>(o)] = level(target, n, o);
-            for (index_t i = 0; i < n; ++i) shifted[static_cast<std::size_t>(i * target.outputs + o)] -= levels[static_cast<std::size_t>(o)];
-        }
-        data.y = shifted.data();
+        search = search_target(target, n);
+        data.y = target.y;
+        data.search = search.data();
     }
-    const index_t width = classify ? target.n_classes : target.outputs;
-    Tree tree = [&] {
-        switch (options.criterion) {
-            case Criterion::entropy: return Cart<Entropy>(columns, rows, data, options, width).grow();
-            case Criterion::misclassification: return Cart<Misclassification>(columns, rows, data, options, width).grow();
-            case Criterion::squared_error: return Cart<SquaredError>(columns, rows, data, options, width).grow();
-            case Criterion::absolute_error: return Cart<AbsoluteError>(columns, rows, data, options, width).grow();
-            case Criterion::worst_case: return Cart<WorstCase>(columns, rows, data, options, width).grow();
-            default: return Cart<Gini>(columns, rows, data, options, width).grow();
-        }
-    }();
-    if (!classify)
-        for (std::size_t i = 0; i < tree.value.size(); ++i) tree.value[i] += levels[i % levels.size()];
-    return tree;
+    const bool squared = options.criterion == Criterion::squared_error;
+    const index_t width = classify ? target.n_classes : (squared ? 2 : 1) * target.outputs;
+    switch (options.criterion) {
+        case Criterion::entropy: return Cart<Entropy>(columns, rows, data, options, width).grow();
+        case Criterion::misclassification: return Cart<Misclassification>(columns, rows, data, options, width).grow();
+        case Criterion::squared_error: return Cart<SquaredError>(columns, rows, data, options, width).grow();
+        case Criterion::absolute_error: return Cart<AbsoluteError>(columns, rows, data, options, width).grow();
+        case Criterion::worst_case: return Cart<WorstCase>(columns, rows, data, options, width).grow();
+        default: return Cart<Gini>(columns, rows, data, options, width).grow();
+    }
 }
 
 }  // namespace assay::trees

@@ -20,7 +20,8 @@ namespace assay::trees {
 // Targets and weights of the rows of one store, by row of that store.
 struct Samples {
     const std::int32_t* label = nullptr;
-    const double* y = nullptr;
+    const double* y = nullptr;       // regression: the target
+    const double* search = nullptr;  // the target on a grid, so that sums with whole weights are exact in any order
     index_t outputs = 1;
     const double* weight = nullptr;
     const double* repeat = nullptr;
@@ -173,19 +174,25 @@ inline bool same_target(const Samples& data, const std::int32_t* rows, index_t n
 
 struct SquaredError {
     static constexpr bool classifies = false, is_ratio = true;
-    // `value` receives the weighted sums.
+    // `value` receives the weighted sums of the search target, then the means of the target.
     static Summary summarise(const Samples& data, const std::int32_t* rows, index_t n, double* value,
                              std::vector<std::pair<double, double>>&) {
         Summary s = count_rows(data, rows, n);
         s.pure = same_target(data, rows, n);
-        std::fill(value, value + data.outputs, 0.0);
-        for (index_t i = 0; i < n; ++i)
-            for (index_t o = 0; o < data.outputs; ++o)
-                value[o] += data.weight_of(rows[i]) * data.y[rows[i] * data.outputs + o];
+        double* mean = value + data.outputs;
+        std::fill(value, value + 2 * data.outputs, 0.0);
+        for (index_t i = 0; i < n; ++i) {
+            const double w = data.weight_of(rows[i]);
+            for (index_t o = 0; o < data.outputs; ++o) {
+                value[o] += w * data.search[rows[i] * data.outputs + o];
+                mean[o] += w * data.y[rows[i] * data.outputs + o];
+            }
+        }
+        for (index_t o = 0; o < data.outputs; ++o) mean[o] = s.pure ? data.y[rows[0] * data.outputs + o] : mean[o] / s.weight;
         if (s.pure) return s;
         for (index_t i = 0; i < n; ++i) {
             for (index_t o = 0; o < data.outputs; ++o) {
-                const double gap = data.y[rows[i] * data.outputs + o] - value[o] / s.weight;
+                const double gap = data.y[rows[i] * data.outputs + o] - mean[o];
                 s.impurity += data.weight_of(rows[i]) * gap * gap;
             }
         }
@@ -223,7 +230,7 @@ struct AbsoluteError {
             low_weight_ = high_weight_ = low_sum_ = high_sum_ = 0;
         }
         void add(const Samples& data, index_t row) {
-            const double y = data.y[row], w = data.weight_of(row);
+            const double y = data.search[row], w = data.weight_of(row);
             if (low_.empty() || y <= low_.top().first) {
                 push_low({y, w});
             } else {

@@ -250,7 +250,8 @@ private:
         if constexpr (std::is_same_v<Policy, WorstCase>) return node.summary.impurity - cost;
         if constexpr (Policy::is_ratio) {
             double squares = 0;
-            for (index_t k = 0; k < growth_.width; ++k) squares += totals.value[k] * totals.value[k];
+            const index_t parts = Policy::classifies ? data_.n_classes : data_.outputs;
+            for (index_t k = 0; k < parts; ++k) squares += totals.value[k] * totals.value[k];
             const double outputs = Policy::classifies ? 1.0 : static_cast<double>(data_.outputs);
             return (-squares / totals.weight - cost) / (totals.weight * outputs);
         }

@@ -248,9 +248,9 @@ private:
         if (outputs == 1 && data.weight == nullptr) {
             double sum = 0;
             const double all = node.value[0];
-            for (index_t i = 0; i < n_extra; ++i) sum += data.y[row_of(extra[i])];
+            for (index_t i = 0; i < n_extra; ++i) sum += data.search[row_of(extra[i])];
             for (index_t i = 0; i < hi; ++i) {
-                sum += data.y[row_of(e[i])];
+                sum += data.search[row_of(e[i])];
                 a_[static_cast<std::size_t>(i)] = sum * sum;
                 b_[static_cast<std::size_t>(i)] = (all - sum) * (all - sum);
             }
@@ -261,7 +261,7 @@ private:
         const auto move = [&](index_t row) {
             const double w = data.weight_of(row);
             weight += w;
-            for (index_t o = 0; o < outputs; ++o) left_[static_cast<std::size_t>(o)] += w * data.y[row * outputs + o];
+            for (index_t o = 0; o < outputs; ++o) left_[static_cast<std::size_t>(o)] += w * data.search[row * outputs + o];
         };
         for (index_t i = 0; i < n_extra; ++i) move(row_of(extra[i]));
         for (index_t i = 0; i < hi; ++i) {

@@ -208,7 +208,7 @@ class Tree:
         return (words[codes // 64] >> (codes % 64).astype(np.uint64) & np.uint64(1)).astype(bool)
 
 
-def test_words(tree: Tree, node: int, schema: ColumnSchema, missing_seen: np.ndarray) -> tuple[str, str]:
+def condition_words(tree: Tree, node: int, schema: ColumnSchema, missing_seen: np.ndarray) -> tuple[str, str]:
     """The test of an inner node in words: what sends a row to the left, what to the right."""
     column = int(tree.feature[node])
     name = plain(schema.names[column])

@@ -35,7 +35,7 @@ from ...base import (
     trace_param,
 )
 from ...data.columns import ColumnSchema, MixedInput
-from ._engine import CRITERIA, CodedTable, Tree, test_words, tree_view
+from ._engine import CRITERIA, CodedTable, Tree, condition_words, tree_view
 
 
 class _Cart(MixedInput, Estimator):
@@ -153,12 +153,12 @@ class _Cart(MixedInput, Estimator):
 
     def fit_folds(self, X: Any, y: Any, folds: Iterable[Fold], sample_weight: Any = None) -> Iterator[Any]:
         """Yield one fitted clone per fold; the columns are coded once for all folds."""
-        whole: Any = clone(self)  # type: ignore[type-var]
+        whole: Any = clone(self)
         cells, target, _ = whole._begin(X, y)
         weights = check_weights(type(self).__name__, sample_weight, cells.shape[0])
         table = CodedTable.of(cells, whole.schema_, thread_count(self.n_jobs))
         for train, _ in folds:
-            model: Any = clone(self)  # type: ignore[type-var]
+            model: Any = clone(self)
             for name in ("n_features_in_", "feature_names_in_", "classes_"):
                 if hasattr(whole, name):
                     setattr(model, name, getattr(whole, name))
@@ -190,7 +190,7 @@ class _Cart(MixedInput, Estimator):
 
     def cost_complexity_pruning_path(self, X: Any, y: Any, sample_weight: Any = None) -> Bunch:
         """`ccp_alphas` at which pruning cuts the next link, and the total `impurities` of the leaves after each cut."""
-        model: Any = clone(self).set_params(ccp_alpha=0.0)  # type: ignore[type-var]
+        model: Any = clone(self).set_params(ccp_alpha=0.0)
         alphas, impurities = model.fit(X, y, sample_weight=sample_weight).tree_.pruning_path()
         return Bunch(ccp_alphas=alphas, impurities=impurities)
 
@@ -211,7 +211,7 @@ class _Cart(MixedInput, Estimator):
 
     def _words(self) -> dict[int, tuple[str, str]]:
         inner = np.flatnonzero(self.tree_.feature >= 0).tolist()
-        return {node: test_words(self.tree_, node, self.schema_, self.missing_seen_) for node in inner}
+        return {node: condition_words(self.tree_, node, self.schema_, self.missing_seen_) for node in inner}
 
     def to_text(self) -> str:
         """The tree as indented text, one test or leaf per line."""
@@ -276,8 +276,8 @@ class CartClassifier(_Cart, Classifier):
     >>> X = [["sunny", 30], ["sunny", 20], ["rain", 18], ["rain", 25]]
     >>> model = CartClassifier().fit(X, ["no", "no", "yes", "yes"])
     >>> print(model.to_text())
-    x0 = rain: yes (2 rows, 100%)
     x0 = sunny: no (2 rows, 100%)
+    x0 = rain: yes (2 rows, 100%)
     >>> model.predict([["rain", None]])
     array(['yes'], dtype='<U3')
     """
@@ -401,7 +401,8 @@ class CartRegressor(_Cart, Regressor):
 
     def predict(self, X: Any) -> np.ndarray:
         """The value of the leaf that each row reaches."""
-        values = self.tree_.value[self.apply(X)] if hasattr(self, "tree_") else self.apply(X)
+        leaves = self.apply(X)
+        values = self.tree_.value[leaves]
         return values[:, 0] if self.n_outputs_ == 1 else values
 
     def _labels(self) -> list[str]:
