@@ -45,12 +45,15 @@ def test_004_better_first_split_is_right_17_times_in_24():
 
 def weather():
     """The 14 days of the golf example."""
-    outlook = "sunny sunny overcast rain rain rain overcast sunny sunny rain sunny overcast overcast rain".split()
-    temperature = "hot hot hot mild cool cool cool mild cool mild mild mild hot mild".split()
-    humidity = "high high high high normal normal normal high normal normal normal high normal high".split()
-    wind = "weak strong weak weak weak strong strong weak weak weak strong strong weak strong".split()
-    play = "no no yes yes yes no yes no yes yes yes yes yes no".split()
-    return pd.DataFrame({"outlook": outlook, "temperature": temperature, "humidity": humidity, "wind": wind}), play
+    days = """
+        sunny hot high weak no, sunny hot high strong no, overcast hot high weak yes, rain mild high weak yes,
+        rain cool normal weak yes, rain cool normal strong no, overcast cool normal strong yes, sunny mild high weak no,
+        sunny cool normal weak yes, rain mild normal weak yes, sunny mild normal strong yes,
+        overcast mild high strong yes, overcast hot normal weak yes, rain mild high strong no
+    """
+    table = pd.DataFrame([day.split() for day in days.split(",")])
+    table.columns = pd.Index(["outlook", "temperature", "humidity", "wind", "play"])
+    return table.drop(columns="play"), table["play"]
 
 
 def test_golf_binary_root_is_outlook_with_overcast_apart():

@@ -2,6 +2,7 @@
 // table (wide entries, columns in parallel) and one task (narrow entries, one thread).
 #pragma once
 
+#include <memory>
 #include <numeric>
 
 #include "assay/common/random.hpp"
@@ -79,12 +80,12 @@ public:
           slot_(static_cast<std::size_t>(growth.columns.n_columns), -1), side_(static_cast<std::size_t>(n)),
           scratch_(static_cast<std::size_t>(threads)) {
         for (std::size_t s = 0; s < columns.size(); ++s) slot_[static_cast<std::size_t>(columns[s])] = static_cast<index_t>(s);
-        entries_.resize(columns.size() * static_cast<std::size_t>(n));
+        entries_ = std::make_unique_for_overwrite<Entry[]>(columns.size() * static_cast<std::size_t>(n));
         left_rows_.resize(static_cast<std::size_t>(n));
         right_rows_.resize(static_cast<std::size_t>(n));
     }
 
-    Entry* column(index_t feature) { return entries_.data() + slot_[static_cast<std::size_t>(feature)] * n_; }
+    Entry* column(index_t feature) { return entries_.get() + slot_[static_cast<std::size_t>(feature)] * n_; }
     // Positions of the store's rows among the training rows; empty if they are the same.
     std::vector<std::int32_t> positions;
 
@@ -165,7 +166,7 @@ public:
         if (left_goes_on) left.active = node.active;
         if (right_goes_on) right.active = std::move(node.active);
         if (left_goes_on || right_goes_on)
-            partition(left_goes_on ? left.active : right.active, node, left_goes_on, right_goes_on);
+            partition(left_goes_on ? left.active : right.active, node, right_goes_on);
         return {std::move(left), std::move(right)};
     }
 
@@ -511,8 +512,8 @@ private:
         }
     }
 
-    // Sorts the segments of a node to its children, keeping the order; a child that is a leaf is not written.
-    void partition(const std::vector<std::int32_t>& active, const Pending& node, bool keep_left, bool keep_right) {
+    // Sorts the segments of a node to its children, keeping the order; the right child is not written if it is a leaf.
+    void partition(const std::vector<std::int32_t>& active, const Pending& node, bool keep_right) {
         const index_t n = node.size();
         const auto one = [&](std::int32_t f, Scratch& s) {
             Entry* segment = column(f) + node.begin;
@@ -528,7 +529,6 @@ private:
                 l += left;
                 r += 1 - left;
             }
-            (void)keep_left;
             if (keep_right) std::copy_n(spare, r, segment + l);
         };
         if (threads_ <= 1 || n < 2048) {
@@ -546,7 +546,7 @@ private:
     NodeList& nodes_;
     const int threads_;
     std::vector<index_t> slot_;
-    std::vector<Entry> entries_;
+    std::unique_ptr<Entry[]> entries_;
     std::vector<std::uint8_t> side_;
     std::vector<Scratch> scratch_;
     std::vector<std::int32_t> left_rows_, right_rows_;

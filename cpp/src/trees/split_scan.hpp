@@ -1,6 +1,7 @@
 // The best boundary of one sorted segment, for any criterion. One scanner per thread; it owns the buffers.
 #pragma once
 
+#include <cstring>
 #include <limits>
 #include <vector>
 
@@ -23,65 +24,105 @@ struct Candidate {
     }
 };
 
-// The scores of the boundaries lo..hi-1 (boundary i lies after entry i), minus infinity where the value does not change;
-// returns the largest. Lanes keep the running maximum apart so that the loop vectorises without reordering sums.
-constexpr int lanes = 8;
+// Eight boundaries at a time. Vector types say what automatic vectorisation does not find here; each lane does the same
+// operations as the scalar tail, so every instruction set gives the same bits.
+constexpr index_t lanes = 8;
+using Doubles = double __attribute__((vector_size(64)));
+using Longs = std::int64_t __attribute__((vector_size(64)));
+using Ints = std::int32_t __attribute__((vector_size(32)));
 
-// Score of the ratio criteria: A/w_L + B/w_R over one denominator. Whole weights make every term but the quotient exact.
+template <class V, class T>
+ASSAY_INLINE void load(V& vector, const T* from) {
+    static_assert(sizeof(V) == lanes * sizeof(T));
+    std::memcpy(&vector, from, sizeof(V));
+}
+// Whether the value changes between entries i and i + 1, for eight i.
+ASSAY_INLINE void boundaries(Longs& changes, const Wide* e) {
+    Longs here, next;
+    load(here, e);
+    load(next, e + 1);
+    changes = ((here ^ next) & static_cast<std::int64_t>(~missing_rank<Wide>)) != 0;
+}
+ASSAY_INLINE void boundaries(Longs& changes, const Narrow* e) {
+    Ints here, next;
+    load(here, e);
+    load(next, e + 1);
+    changes = __builtin_convertvector(((here ^ next) & static_cast<std::int32_t>(~missing_rank<Narrow>)) != 0, Longs);
+}
+// Stores the scores of eight boundaries, minus infinity where the value does not change, and keeps the largest.
+template <class Entry>
+ASSAY_INLINE void keep(const Doubles& score, const Entry* e, double* scores, Doubles& best) {
+    Longs changes;
+    boundaries(changes, e);
+    const Doubles none = Doubles{} - infinity;
+    const Doubles kept = changes ? score : none;
+    std::memcpy(scores, &kept, sizeof(kept));
+    best = kept > best ? kept : best;
+}
+ASSAY_INLINE double largest(const Doubles& best, double rest) {
+    for (index_t j = 0; j < lanes; ++j) rest = best[j] > rest ? best[j] : rest;
+    return rest;
+}
+ASSAY_INLINE void positions_from(index_t i, Doubles& position) {
+    const Doubles steps{1, 2, 3, 4, 5, 6, 7, 8};
+    position = steps + static_cast<double>(i);
+}
+
+// The scores of the boundaries lo..hi-1 (boundary i lies after entry i); returns the largest. The ratio criteria score
+// A/w_L + B/w_R over one denominator: whole weights make every term but the quotient exact.
 template <class Entry>
 ASSAY_INLINE double ratio_scores_body(const double* a, const double* b, const double* w, double w0, double total,
                                       const Entry* e, index_t lo, index_t hi, double* scores) {
-    double best[lanes];
-    for (double& lane : best) lane = -infinity;
+    Doubles best = Doubles{} - infinity;
     index_t i = lo;
     for (; i + lanes <= hi; i += lanes) {
-        for (int j = 0; j < lanes; ++j) {
-            const double wl = w != nullptr ? w[i + j] : w0 + static_cast<double>(static_cast<std::int32_t>(i + j + 1));
-            const double wr = total - wl;
-            const double s = (a[i + j] * wr + b[i + j] * wl) / (wl * wr);
-            const double kept = rank_of(e[i + j]) != rank_of(e[i + j + 1]) ? s : -infinity;
-            scores[i + j] = kept;
-            best[j] = kept > best[j] ? kept : best[j];
+        Doubles left, right, wl;
+        load(left, a + i);
+        load(right, b + i);
+        if (w != nullptr) {
+            load(wl, w + i);
+        } else {
+            positions_from(i, wl);
+            wl += w0;
         }
+        const Doubles wr = total - wl;
+        keep((left * wr + right * wl) / (wl * wr), e + i, scores + i, best);
     }
+    double rest = -infinity;
     for (; i < hi; ++i) {
-        const double wl = w != nullptr ? w[i] : w0 + static_cast<double>(i + 1);
-        const double wr = total - wl;
-        const double s = (a[i] * wr + b[i] * wl) / (wl * wr);
-        scores[i] = rank_of(e[i]) != rank_of(e[i + 1]) ? s : -infinity;
-        best[0] = scores[i] > best[0] ? scores[i] : best[0];
+        const double wl = w != nullptr ? w[i] : w0 + static_cast<double>(i + 1), wr = total - wl;
+        const double score = (a[i] * wr + b[i] * wl) / (wl * wr);
+        scores[i] = rank_of(e[i]) != rank_of(e[i + 1]) ? score : -infinity;
+        rest = scores[i] > rest ? scores[i] : rest;
     }
-    for (int j = 1; j < lanes; ++j) best[0] = best[j] > best[0] ? best[j] : best[0];
-    return best[0];
+    return largest(best, rest);
 }
 // The same for gini with two classes and unit weights, from the running count of the second class.
 template <class Entry>
 ASSAY_INLINE double pair_scores_body(const std::int32_t* ones, double w0, double ones0, double total, double all_ones,
                                      const Entry* e, index_t lo, index_t hi, double* scores) {
-    double best[lanes];
-    for (double& lane : best) lane = -infinity;
+    Doubles best = Doubles{} - infinity;
     index_t i = lo;
     for (; i + lanes <= hi; i += lanes) {
-        for (int j = 0; j < lanes; ++j) {
-            const double wl = w0 + static_cast<double>(static_cast<std::int32_t>(i + j + 1)), wr = total - wl;
-            const double l1 = ones0 + static_cast<double>(ones[i + j]), l0 = wl - l1;
-            const double r1 = all_ones - l1, r0 = wr - r1;
-            const double s = ((l1 * l1 + l0 * l0) * wr + (r1 * r1 + r0 * r0) * wl) / (wl * wr);
-            const double kept = rank_of(e[i + j]) != rank_of(e[i + j + 1]) ? s : -infinity;
-            scores[i + j] = kept;
-            best[j] = kept > best[j] ? kept : best[j];
-        }
+        Ints counted;
+        load(counted, ones + i);
+        Doubles wl;
+        positions_from(i, wl);
+        wl += w0;
+        const Doubles wr = total - wl, l1 = __builtin_convertvector(counted, Doubles) + ones0, l0 = wl - l1;
+        const Doubles r1 = all_ones - l1, r0 = wr - r1;
+        keep(((l1 * l1 + l0 * l0) * wr + (r1 * r1 + r0 * r0) * wl) / (wl * wr), e + i, scores + i, best);
     }
+    double rest = -infinity;
     for (; i < hi; ++i) {
         const double wl = w0 + static_cast<double>(i + 1), wr = total - wl;
         const double l1 = ones0 + static_cast<double>(ones[i]), l0 = wl - l1;
         const double r1 = all_ones - l1, r0 = wr - r1;
-        const double s = ((l1 * l1 + l0 * l0) * wr + (r1 * r1 + r0 * r0) * wl) / (wl * wr);
-        scores[i] = rank_of(e[i]) != rank_of(e[i + 1]) ? s : -infinity;
-        best[0] = scores[i] > best[0] ? scores[i] : best[0];
+        const double score = ((l1 * l1 + l0 * l0) * wr + (r1 * r1 + r0 * r0) * wl) / (wl * wr);
+        scores[i] = rank_of(e[i]) != rank_of(e[i + 1]) ? score : -infinity;
+        rest = scores[i] > rest ? scores[i] : rest;
     }
-    for (int j = 1; j < lanes; ++j) best[0] = best[j] > best[0] ? best[j] : best[0];
-    return best[0];
+    return largest(best, rest);
 }
 
 ASSAY_DISPATCH(double, ratio_scores, ratio_scores_body,

@@ -9,8 +9,9 @@
 // IN   cells (n x d, C-ordered), n_categories (d): 0 for a numeric column, else K.
 // OUT  codes (d x n, one column after the other), offsets (d + 1) and values: the distinct values of column j are
 //      values[offsets[j] .. offsets[j + 1]), so offsets[j + 1] - offsets[j] is K and the missing code of column j.
-// Cost: LSD radix sort of 64-bit keys, 6 passes of 11 bits less those in which every key agrees; O(n d) time, 4 n d
-// bytes of result and 96 n bytes of work per thread. Columns run in parallel and independently of each other.
+// Cost: LSD radix sort by the upper 32 bits of the key, 3 passes of 11 bits less those in which every key agrees, then a
+// comparison sort within runs whose upper bits agree; O(n d) time unless values differ in their lowest bits only, 4 n d
+// bytes of result and 72 n bytes of work per thread. Columns run in parallel and independently of each other.
 #pragma once
 
 #include <cstdint>

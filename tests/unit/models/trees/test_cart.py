@@ -42,7 +42,7 @@ def same_tree(ours, theirs):
     np.testing.assert_allclose(ours.value, t.value[:, 0, :] if t.value.shape[1] == 1 else t.value[:, :, 0], rtol=1e-9)
 
 
-# -- against scikit-learn -----------------------------------------------------------------------------------------------
+# -- against scikit-learn ---
 @pytest.mark.parametrize("criterion", ["gini", "entropy", "log_loss"])
 @pytest.mark.parametrize("k", [2, 4])
 def test_classifier_grows_the_tree_of_scikit_learn(criterion, k):
@@ -62,7 +62,7 @@ def test_classifier_grows_the_tree_of_scikit_learn(criterion, k):
 
 @pytest.mark.parametrize(("criterion", "leaf", "depth"), [("squared_error", 4, 6), ("absolute_error", 25, 3)])
 def test_regressor_grows_the_tree_of_scikit_learn(criterion, leaf, depth):
-    """Same nodes as DecisionTreeRegressor on distinct values; large leaves, as sums of deviations tie in small nodes."""
+    """Same nodes as DecisionTreeRegressor on distinct values; in small nodes sums of deviations tie."""
     X = distinct(500, 5)
     y = np.sin(X[:, 0]) + 0.1 * X[:, 1] + np.random.default_rng(3).normal(size=len(X))
     parameters = {"criterion": criterion, "min_samples_leaf": leaf, "max_depth": depth}
@@ -129,7 +129,7 @@ def test_float32_gives_the_tree_of_the_same_numbers_in_float64():
     np.testing.assert_array_equal(a.tree_.threshold, b.tree_.threshold)
 
 
-# -- against enumeration --------------------------------------------------------------------------------------------------
+# -- against enumeration ---
 def part_cost(y, criterion, k):
     """Impurity of a set of targets, from its definition."""
     if criterion in CLASS_CRITERIA:
@@ -210,7 +210,7 @@ def test_categories_away_from_a_node_and_unknown_ones_follow_missing_cells():
     assert leaves[0] == leaves[1] == leaves[2]
 
 
-# -- odd tables -------------------------------------------------------------------------------------------------------------
+# -- odd tables ---
 def test_exclusive_or_needs_two_levels():
     X = np.array([[0, 0], [0, 1], [1, 0], [1, 1]] * 3, dtype=float)
     y = X[:, 0].astype(int) ^ X[:, 1].astype(int)
@@ -271,7 +271,7 @@ def test_level_of_the_target_does_not_hide_its_spread():
     np.testing.assert_array_equal(near.tree_.threshold, far.tree_.threshold)
 
 
-# -- weights ------------------------------------------------------------------------------------------------------------------
+# -- weights ---
 @pytest.mark.parametrize(
     "parameters",
     [{}, {"min_samples_leaf": 5}, {"min_samples_split": 0.2}, {"max_leaf_nodes": 6}, {"min_weight_fraction_leaf": 0.1}],
@@ -314,7 +314,7 @@ def test_class_weight_balanced_dictionary_and_sample_weight_agree():
         CartClassifier(class_weight={0: -1}).fit(X, y)
 
 
-# -- parameters ---------------------------------------------------------------------------------------------------------------
+# -- parameters ---
 @pytest.fixture(scope="module")
 def noise():
     X = distinct(300, 6)
@@ -410,7 +410,7 @@ def test_row_order_does_not_change_the_tree(noise):
     np.testing.assert_array_equal(c.tree_.threshold, d.tree_.threshold)
 
 
-# -- folds ----------------------------------------------------------------------------------------------------------------------
+# -- folds ---
 def test_folds_equal_separate_fits_bit_for_bit():
     rng = np.random.default_rng(14)
     X = pd.DataFrame(
@@ -442,7 +442,7 @@ def test_folds_equal_separate_fits_bit_for_bit():
                 )
 
 
-# -- showing ----------------------------------------------------------------------------------------------------------------------
+# -- showing ---
 def test_rules_describe_exactly_the_leaves(noise):
     X, y, _ = noise
     model = CartClassifier(max_depth=3).fit(pd.DataFrame(X, columns=list("abcdef")), y)
