@@ -1,7 +1,126 @@
+// Linear models: the fused passes of logistic regression.
+#include "assay/linear/logistic.hpp"
 #include "bindings.hpp"
 
 namespace assay::bindings {
+namespace {
 
-void bind_linear(nb::module_& m) { (void)m; }
+using Rows = Array1<const std::int64_t>;
+using Codes = Array1<const std::int32_t>;
+using Column = Array1<const double>;
+using Table = Array2<const double>;
+
+LogisticProblem logistic_problem(const char* kernel, const Table& x, const Rows& rows, const Codes& codes,
+                                 const Column& weights, const Column& centre, const Column& inverse_scale,
+                                 bool intercept, int classes) {
+    LogisticProblem problem{view(x),      view(rows),          view(codes), view(weights),
+                            view(centre), view(inverse_scale), intercept,   classes};
+    require(classes >= 2, kernel, "needs at least 2 classes");
+    require(problem.codes.size == problem.x.rows, kernel, "codes must have one value per row of x");
+    require(problem.weights.empty() || problem.weights.size == problem.x.rows, kernel,
+            "weights must be empty or have one value per row of x");
+    require(problem.centre.size == problem.x.cols && problem.inverse_scale.size == problem.x.cols, kernel,
+            "centre and inverse_scale must have one value per column of x");
+    for (index_t i = 0; i < problem.rows.size; ++i)
+        require(problem.rows[i] >= 0 && problem.rows[i] < problem.x.rows, kernel, "rows must be row numbers of x");
+    for (index_t i = 0; i < problem.row_count(); ++i) {
+        const auto code = problem.codes[problem.row(i)];
+        require(code >= 0 && code < classes, kernel, "codes must lie in 0..classes-1");
+    }
+    return problem;
+}
+
+// The checked problem, held by Python between the passes of one fit; the arrays live as long as it does.
+struct LogisticHandle {
+    Table x;
+    Rows rows;
+    Codes codes;
+    Column weights, centre, inverse_scale;
+    LogisticProblem problem;
+
+    LogisticHandle(Table x_, Rows rows_, Codes codes_, Column weights_, Column centre_, Column inverse_scale_,
+                   bool intercept, int classes)
+        : x(std::move(x_)),
+          rows(std::move(rows_)),
+          codes(std::move(codes_)),
+          weights(std::move(weights_)),
+          centre(std::move(centre_)),
+          inverse_scale(std::move(inverse_scale_)),
+          problem(logistic_problem("LogisticPasses", x, rows, codes, weights, centre, inverse_scale, intercept,
+                                   classes)) {}
+
+    void check_coefficients(const Table& coefficients) const {
+        require(static_cast<index_t>(coefficients.shape(0)) == problem.outputs() &&
+                    static_cast<index_t>(coefficients.shape(1)) == problem.columns(),
+                "LogisticPasses", "coefficients must be outputs x (columns + intercept)");
+    }
+    // (loss, rows not classified right, gradient, Hessian or empty, probabilities or empty)
+    nb::tuple pass(const Table& coefficients, bool with_hessian, bool with_probabilities, int threads) const {
+        check_coefficients(coefficients);
+        const auto outputs = static_cast<std::size_t>(problem.outputs()), m = static_cast<std::size_t>(problem.columns());
+        const std::size_t side = with_hessian ? outputs * m : 0;
+        const auto kept = with_probabilities ? static_cast<std::size_t>(problem.row_count()) : 0;
+        std::vector<double> gradient(outputs * m), hessian(side * side), probabilities(kept * outputs);
+        const LogisticSums sums = without_gil([&] {
+            return logistic_pass(problem, view(coefficients),
+                                 c_matrix(gradient.data(), problem.outputs(), problem.columns()),
+                                 c_matrix(with_hessian ? hessian.data() : nullptr, static_cast<index_t>(side),
+                                          static_cast<index_t>(side)),
+                                 c_matrix(with_probabilities ? probabilities.data() : nullptr,
+                                          static_cast<index_t>(kept), problem.outputs()),
+                                 threads);
+        });
+        return nb::make_tuple(sums.loss, sums.not_right, own(std::move(gradient), outputs, m),
+                              own(std::move(hessian), side, side), own(std::move(probabilities), kept, outputs));
+    }
+    Result2<double> hessian_product(const Table& probabilities, const Table& direction, int threads) const {
+        check_coefficients(direction);
+        require(static_cast<index_t>(probabilities.shape(0)) == problem.row_count() &&
+                    static_cast<index_t>(probabilities.shape(1)) == problem.outputs(),
+                "LogisticPasses", "probabilities must be rows x outputs");
+        const auto outputs = static_cast<std::size_t>(problem.outputs()), m = static_cast<std::size_t>(problem.columns());
+        std::vector<double> product(outputs * m);
+        without_gil([&] {
+            logistic_hessian_product(problem, view(probabilities), view(direction),
+                                     c_matrix(product.data(), problem.outputs(), problem.columns()), threads);
+        });
+        return own(std::move(product), outputs, m);
+    }
+};
+
+// (mean, variance, total weight) of the columns of x over `rows` (all when empty).
+nb::tuple moments(const Table& x, const Rows& rows, const Column& weights, int threads) {
+    LogisticProblem problem;
+    problem.x = view(x);
+    problem.rows = view(rows);
+    problem.weights = view(weights);
+    require(problem.weights.empty() || problem.weights.size == problem.x.rows, "column_moments",
+            "weights must be empty or have one value per row of x");
+    for (index_t i = 0; i < problem.rows.size; ++i)
+        require(problem.rows[i] >= 0 && problem.rows[i] < problem.x.rows, "column_moments",
+                "rows must be row numbers of x");
+    std::vector<double> mean(x.shape(1)), variance(x.shape(1));
+    const double total = without_gil([&] {
+        return column_moments(problem, Vector<double>{mean.data(), problem.x.cols},
+                              Vector<double>{variance.data(), problem.x.cols}, threads);
+    });
+    return nb::make_tuple(own(std::move(mean)), own(std::move(variance)), total);
+}
+
+}  // namespace
+
+void bind_logistic(nb::module_& m) {
+    nb::class_<LogisticHandle>(m, "LogisticPasses", "Logistic regression on fixed rows: sums for any coefficients.")
+        .def(nb::init<Table, Rows, Codes, Column, Column, Column, bool, int>(), "x"_a.noconvert(), "rows"_a, "codes"_a,
+             "weights"_a, "centre"_a, "inverse_scale"_a, "intercept"_a, "classes"_a)
+        .def("sums", &LogisticHandle::pass, "coefficients"_a, "hessian"_a, "probabilities"_a, "threads"_a,
+             "(loss, rows not right, gradient, Hessian, probabilities) at these coefficients.")
+        .def("hessian_product", &LogisticHandle::hessian_product, "probabilities"_a, "direction"_a, "threads"_a,
+             "The Hessian where the probabilities were taken, times a direction.");
+    m.def("column_moments", &moments, "x"_a.noconvert(), "rows"_a, "weights"_a, "threads"_a,
+          "(mean, variance, total weight) of the columns over some rows.");
+}
+
+void bind_linear(nb::module_& m) { bind_logistic(m); }
 
 }  // namespace assay::bindings

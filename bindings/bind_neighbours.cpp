@@ -1,7 +1,221 @@
+// Neighbour search: the screened Euclidean index, panels for any metric, the k-d tree.
+#include "assay/neighbours/distance_reduce.hpp"
+#include "assay/neighbours/kd_tree.hpp"
 #include "bindings.hpp"
 
-namespace assay::bindings {
+#include <limits>
+#include <new>
 
-void bind_neighbours(nb::module_& m) { (void)m; }
+namespace assay::bindings {
+namespace {
+
+using namespace assay::neighbours;
+using Rows = Array2<const double>;
+using Flags = Array1<const std::uint8_t>;
+
+std::size_t to_size(index_t n) { return static_cast<std::size_t>(n); }
+
+// Panels begin on a cache line, so that no vector load touches two.
+template <class T>
+struct Aligned {
+    explicit Aligned(std::size_t size)
+        : size(size), data(static_cast<T*>(::operator new(size * sizeof(T) + 1, std::align_val_t{64}))) {}
+    Aligned(const Aligned&) = delete;
+    ~Aligned() { ::operator delete(data, std::align_val_t{64}); }
+    Result1<T> own() {
+        nb::capsule owner(data, [](void* p) noexcept { ::operator delete(p, std::align_val_t{64}); });
+        Result1<T> array(data, {size}, owner);
+        data = nullptr;
+        return array;
+    }
+    std::size_t size;
+    T* data;
+};
+
+nb::object euclidean_screen(const Rows& rows, int threads) {
+    const auto X = view(rows);
+    const index_t padded = screen_panel_count(X.rows) * screen_points;
+    Aligned<float> panels(to_size(padded * X.cols)), half_norms(to_size(padded));
+    std::vector<double> centre(to_size(X.cols));
+    const ScreenScale scale =
+        without_gil([&] { return build_screen(X, panels.data, half_norms.data, centre.data(), threads); });
+    if (!scale.usable) return nb::none();
+    return nb::make_tuple(panels.own(), half_norms.own(), own(std::move(centre)), scale.scale, scale.largest_norm);
+}
+
+Screen checked_screen(const char* kernel, const Rows& rows, const Array1<const float>& panels,
+                      const Array1<const float>& half_norms, const Array1<const double>& centre, double scale,
+                      double largest_norm, const Rows& queries) {
+    const index_t padded = screen_panel_count(view(rows).rows) * screen_points;
+    require(half_norms.shape(0) == to_size(padded), kernel, "half_norms must have one value per padded row");
+    require(panels.shape(0) == to_size(padded) * rows.shape(1), kernel, "panels must hold every padded row");
+    require(centre.shape(0) == rows.shape(1), kernel, "centre must have one value per column");
+    for (std::size_t i = rows.shape(0); i < to_size(padded); ++i)
+        require(half_norms.data()[i] == std::numeric_limits<float>::infinity(), kernel,
+                "half_norms must be infinite after the last row");
+    require(queries.shape(1) == rows.shape(1), kernel, "queries must have the columns of rows");
+    return {panels.data(), half_norms.data(), centre.data(), scale, largest_norm};
+}
+
+Metric checked_metric(const char* kernel, int metric) {
+    require(metric >= 0 && metric < metric_count, kernel, "unknown metric");
+    return static_cast<Metric>(metric);
+}
+
+MetricOptions checked_panels(const char* kernel, Metric metric, double p, const Flags& nominal,
+                             const Array1<const double>& panels, index_t n, const Rows& queries) {
+    require(n > 0 && panels.shape(0) == to_size(panel_count(n) * panel_lanes) * queries.shape(1), kernel,
+            "panels must hold n rows with the columns of queries");
+    MetricOptions options;
+    options.p = p;
+    if (metric == Metric::mixed) {
+        require(nominal.shape(0) == queries.shape(1), kernel, "nominal must have one flag per column");
+        options.nominal = nominal.data();
+    }
+    return options;
+}
+
+KdTreeView checked_tree(const char* kernel, const Array1<const std::int64_t>& order,
+                        const Array1<const std::int32_t>& column, const Array1<const std::int32_t>& right,
+                        const Array1<const double>& low, const Array1<const double>& high,
+                        const Array1<const double>& panels, int metric, const Rows& queries) {
+    const auto n = static_cast<index_t>(order.shape(0));
+    require(n > 0 && column.shape(0) > 0, kernel, "the tree must not be empty");
+    require(right.shape(0) == column.shape(0) && low.shape(0) == column.shape(0) && high.shape(0) == column.shape(0),
+            kernel, "node arrays must have one length");
+    require(panels.shape(0) == to_size(panel_count(n) * panel_lanes) * queries.shape(1), kernel,
+            "panels must hold every row with the columns of queries");
+    require(metric >= 0 && metric <= static_cast<int>(Metric::minkowski), kernel, "metric has no tree");
+    const KdTreeView tree{order.data(), column.data(), right.data(), low.data(), high.data(), panels.data(), n};
+    require(well_formed(tree, static_cast<index_t>(column.shape(0)), static_cast<index_t>(queries.shape(1))), kernel,
+            "the links of the tree must lead to its nodes");
+    return tree;
+}
+
+// Runs search(rows, distances) and returns both as m x k arrays.
+template <class Search>
+nb::tuple nearest_arrays(const char* kernel, index_t n, const Rows& queries, index_t k, Search&& search) {
+    require(k >= 1 && k <= n, kernel, "k must be between 1 and the number of rows");
+    const std::size_t m = queries.shape(0);
+    std::vector<std::int64_t> nearest(m * to_size(k));
+    std::vector<double> distances(m * to_size(k));
+    without_gil([&] { search(nearest.data(), distances.data()); });
+    return nb::make_tuple(own(std::move(nearest), m, to_size(k)), own(std::move(distances), m, to_size(k)));
+}
+
+template <class Count>
+Result1<std::int64_t> count_array(const Rows& queries, Count&& count) {
+    std::vector<std::int64_t> counts(queries.shape(0));
+    without_gil([&] { count(counts.data()); });
+    return own(std::move(counts));
+}
+
+}  // namespace
+
+void bind_neighbours(nb::module_& m) {
+    m.def("euclidean_screen", &euclidean_screen, "rows"_a, "threads"_a,
+          "The float32 index of rows: (panels, half_norms, centre, scale, largest_norm), or None if out of range.");
+    m.def(
+        "euclidean_nearest",
+        [](const Rows& rows, const Array1<const float>& panels, const Array1<const float>& half_norms,
+           const Array1<const double>& centre, double scale, double largest_norm, const Rows& queries, index_t k,
+           int threads) {
+            const Screen screen = checked_screen("euclidean_nearest", rows, panels, half_norms, centre, scale,
+                                                 largest_norm, queries);
+            const auto X = view(rows), Q = view(queries);
+            return nearest_arrays("euclidean_nearest", X.rows, queries, k, [&](std::int64_t* nearest, double* distances) {
+                nearest_euclidean(X, screen, Q, k, nearest, distances, threads);
+            });
+        },
+        "rows"_a, "panels"_a, "half_norms"_a, "centre"_a, "scale"_a, "largest_norm"_a, "queries"_a, "k"_a, "threads"_a,
+        "Row numbers and squared distances of the k nearest rows of each query.");
+    m.def(
+        "euclidean_count",
+        [](const Rows& rows, const Array1<const float>& panels, const Array1<const float>& half_norms,
+           const Array1<const double>& centre, double scale, double largest_norm, const Rows& queries,
+           double squared_radius, int threads) {
+            const Screen screen =
+                checked_screen("euclidean_count", rows, panels, half_norms, centre, scale, largest_norm, queries);
+            const auto X = view(rows), Q = view(queries);
+            return count_array(queries, [&](std::int64_t* counts) {
+                count_euclidean(X, screen, Q, squared_radius, counts, threads);
+            });
+        },
+        "rows"_a, "panels"_a, "half_norms"_a, "centre"_a, "scale"_a, "largest_norm"_a, "queries"_a,
+        "squared_radius"_a, "threads"_a, "How many rows lie within the radius of each query.");
+    m.def(
+        "metric_panels",
+        [](const Rows& rows, int threads) {
+            const auto X = view(rows);
+            Aligned<double> panels(to_size(panel_count(X.rows) * panel_lanes * X.cols));
+            without_gil([&] { pack_panels(X, nullptr, panels.data, threads); });
+            return panels.own();
+        },
+        "rows"_a, "threads"_a, "The rows as panels of 16 points, dimension by dimension.");
+    m.def(
+        "metric_nearest",
+        [](int metric_code, double p, const Flags& nominal, const Array1<const double>& panels, index_t n,
+           const Rows& queries, index_t k, int threads) {
+            const Metric metric = checked_metric("metric_nearest", metric_code);
+            const MetricOptions options = checked_panels("metric_nearest", metric, p, nominal, panels, n, queries);
+            const auto Q = view(queries);
+            return nearest_arrays("metric_nearest", n, queries, k, [&](std::int64_t* nearest, double* distances) {
+                nearest_by_metric(metric, options, panels.data(), n, Q, k, nearest, distances, threads);
+            });
+        },
+        "metric"_a, "p"_a, "nominal"_a, "panels"_a, "n"_a, "queries"_a, "k"_a, "threads"_a,
+        "Row numbers and reduced distances of the k nearest rows of each query.");
+    m.def(
+        "metric_count",
+        [](int metric_code, double p, const Flags& nominal, const Array1<const double>& panels, index_t n,
+           const Rows& queries, double radius, int threads) {
+            const Metric metric = checked_metric("metric_count", metric_code);
+            const MetricOptions options = checked_panels("metric_count", metric, p, nominal, panels, n, queries);
+            const auto Q = view(queries);
+            return count_array(queries, [&](std::int64_t* counts) {
+                count_by_metric(metric, options, panels.data(), n, Q, radius, counts, threads);
+            });
+        },
+        "metric"_a, "p"_a, "nominal"_a, "panels"_a, "n"_a, "queries"_a, "radius"_a, "threads"_a,
+        "How many rows lie within the reduced radius of each query.");
+    m.def(
+        "kd_tree",
+        [](const Rows& rows, int threads) {
+            const auto X = view(rows);
+            require(X.rows > 0 && X.cols > 0, "kd_tree", "rows must not be empty");
+            KdTree tree = without_gil([&] { return build_kd_tree(X, threads); });
+            return nb::make_tuple(own(std::move(tree.order)), own(std::move(tree.column)), own(std::move(tree.right)),
+                                  own(std::move(tree.low)), own(std::move(tree.high)), own(std::move(tree.panels)));
+        },
+        "rows"_a, "threads"_a, "The k-d tree of rows: (order, column, right, low, high, panels).");
+    m.def(
+        "kd_tree_nearest",
+        [](const Array1<const std::int64_t>& order, const Array1<const std::int32_t>& column,
+           const Array1<const std::int32_t>& right, const Array1<const double>& low, const Array1<const double>& high,
+           const Array1<const double>& panels, int metric, double p, const Rows& queries, index_t k, int threads) {
+            const KdTreeView tree =
+                checked_tree("kd_tree_nearest", order, column, right, low, high, panels, metric, queries);
+            const auto Q = view(queries);
+            return nearest_arrays("kd_tree_nearest", tree.n, queries, k, [&](std::int64_t* nearest, double* distances) {
+                nearest_in_tree(tree, static_cast<Metric>(metric), p, Q, k, nearest, distances, threads);
+            });
+        },
+        "order"_a, "column"_a, "right"_a, "low"_a, "high"_a, "panels"_a, "metric"_a, "p"_a, "queries"_a, "k"_a,
+        "threads"_a, "Row numbers and reduced distances of the k nearest rows of each query.");
+    m.def(
+        "kd_tree_count",
+        [](const Array1<const std::int64_t>& order, const Array1<const std::int32_t>& column,
+           const Array1<const std::int32_t>& right, const Array1<const double>& low, const Array1<const double>& high,
+           const Array1<const double>& panels, int metric, double p, const Rows& queries, double radius, int threads) {
+            const KdTreeView tree =
+                checked_tree("kd_tree_count", order, column, right, low, high, panels, metric, queries);
+            const auto Q = view(queries);
+            return count_array(queries, [&](std::int64_t* counts) {
+                count_in_tree(tree, static_cast<Metric>(metric), p, Q, radius, counts, threads);
+            });
+        },
+        "order"_a, "column"_a, "right"_a, "low"_a, "high"_a, "panels"_a, "metric"_a, "p"_a, "queries"_a, "radius"_a,
+        "threads"_a, "How many rows lie within the reduced radius of each query.");
+}
 
 }  // namespace assay::bindings

@@ -258,7 +258,9 @@ class Regressor(RegressorMixin, Estimator):
         who = type(self).__name__
         if y is None:
             raise ValueError(f"{who}: requires y to be passed, but the target y is None; give one number per row.")
-        target = y if self._multi_output and np.ndim(y) == 2 else column_or_1d(y, warn=True)
+        target = np.asarray(y) if self._multi_output else y
+        if not self._multi_output or target.ndim != 2:
+            target = column_or_1d(target, warn=True)
         try:
             target = np.ascontiguousarray(target, dtype=np.float64)
         except (TypeError, ValueError) as error:

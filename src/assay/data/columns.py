@@ -12,6 +12,7 @@ from typing import Any
 
 import narwhals.stable.v1 as nw
 import numpy as np
+import polars as pl
 from scipy.sparse import issparse
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_array, validate_data
@@ -19,6 +20,9 @@ from sklearn.utils.validation import check_array, validate_data
 from ..base.errors import DataError, ParameterError, plain
 
 UNSEEN = -1.0
+
+Column = np.ndarray | pl.Series
+"""A column on its way to codes: float64 numbers (NaN is missing), or text or booleans (null is missing)."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +50,8 @@ class MixedInput:
     schema_: ColumnSchema
 
     def _read(self, X: Any, *, reset: bool) -> np.ndarray:
+        if isinstance(X, np.ndarray) and X.ndim != 2:
+            check_array(X, dtype=None, estimator=self)
         validate_data(self, X, reset=reset, skip_check_array=True)
         if reset:
             values, self.schema_ = fit_columns(self, X, getattr(self, "categorical_features", "from_dtype"))
@@ -60,94 +66,162 @@ class MixedInput:
 
 
 def fit_columns(owner: Any, X: Any, categorical_features: Any) -> tuple[np.ndarray, ColumnSchema]:
-    """Encode a training table and describe its columns."""
+    """Encode a training table and describe its columns.
+
+    >>> import polars as pl
+    >>> frame = pl.DataFrame({"size": [1.5, None], "colour": ["red", "blue"]})
+    >>> codes, schema = fit_columns("demo", frame, "from_dtype")
+    >>> codes
+    array([[1.5, 1. ],
+           [nan, 0. ]])
+    >>> schema.categories[1].tolist()
+    ['blue', 'red']
+    """
     columns = _split(owner, X)
-    names = _names(owner, X, len(columns))
+    names = _names(owner, X, columns)
     chosen = _nominal_mask(owner, columns, names, categorical_features)
-    categories = tuple(_categories(owner, c, names[j]) if chosen[j] else None for j, c in enumerate(columns))
+    listed = _columns(columns) if chosen.any() else []
+    categories = tuple(_categories(listed[j]) if chosen[j] else None for j in range(len(names)))
     schema = ColumnSchema(names, chosen, categories)
     return _encode(owner, columns, schema), schema
 
 
 def read_columns(owner: Any, X: Any, schema: ColumnSchema) -> np.ndarray:
-    """Encode another table with the categories of `schema`."""
+    """Encode another table with the categories of `schema`.
+
+    >>> import polars as pl
+    >>> _, schema = fit_columns("demo", pl.DataFrame({"colour": ["red", "blue"]}), "from_dtype")
+    >>> read_columns("demo", pl.DataFrame({"colour": ["red", "green", None]}), schema).ravel()
+    array([ 1., -1., nan])
+    """
     return _encode(owner, _split(owner, X), schema)
 
 
-def _split(owner: Any, X: Any) -> list[np.ndarray] | np.ndarray:
-    """The columns of X: a float64 matrix if all are numbers, else a list of float64 or object arrays."""
+def _who(owner: Any) -> str:
+    return owner if isinstance(owner, str) else type(owner).__name__
+
+
+def _split(owner: Any, X: Any) -> list[Column] | np.ndarray:
+    """The columns of X: a float64 matrix if all are numbers, else a list of float64 arrays and Polars series."""
     if issparse(X):
         check_array(X, accept_sparse=False, estimator=owner)
-    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    try:
+        frame = nw.from_native(X, eager_only=True, pass_through=True)
+    except nw.exceptions.DuplicateError:
+        raise DataError(
+            _who(owner), "X", "must not have two columns of one name", way_out="give every column its own name"
+        ) from None
     if isinstance(frame, nw.DataFrame):
-        if frame.shape[0] == 0 or frame.shape[1] == 0:
-            check_array(np.empty(frame.shape), estimator=owner)
-        columns = [_from_series(owner, frame[name]) for name in frame.columns]
-        if all(c.dtype.kind == "f" for c in columns):
-            return check_array(np.column_stack(columns), ensure_all_finite="allow-nan", estimator=owner)
-        return columns
+        return _split_frame(owner, frame)
     array = X if isinstance(X, np.ndarray) else np.asarray(X)
-    if array.dtype.kind in "OUS" and array.ndim == 2 and array.size and _holds_text(array):
-        return [_from_objects(owner, array[:, j].astype(object), str(j)) for j in range(array.shape[1])]
+    if array.dtype.kind in "OUST" and array.ndim == 2 and array.size and _holds_text(array):
+        columns = [_from_objects(owner, array[:, j].astype(object), str(j)) for j in range(array.shape[1])]
+        _check_finite(owner, columns, [f"x{j}" for j in range(len(columns))])
+        return columns
     return check_array(X, dtype=np.float64, order="C", ensure_all_finite="allow-nan", estimator=owner)
 
 
+def _split_frame(owner: Any, frame: nw.DataFrame[Any]) -> list[Column] | np.ndarray:
+    if frame.shape[0] == 0 or frame.shape[1] == 0:
+        check_array(np.empty(frame.shape), estimator=owner)
+    native = frame.to_native()
+    if isinstance(native, pl.DataFrame) and all(dtype.is_numeric() for dtype in native.dtypes):
+        # A null becomes NaN on the way to float64.
+        matrix = native.cast(pl.Float64).to_numpy(order="c")
+        return check_array(matrix, order="C", ensure_all_finite="allow-nan", estimator=owner)
+    columns = [_from_series(owner, series) for series in frame.iter_columns()]
+    if all(isinstance(c, np.ndarray) for c in columns):
+        return check_array(np.column_stack(columns), ensure_all_finite="allow-nan", estimator=owner)
+    _check_finite(owner, columns, frame.columns)
+    return columns
+
+
+def _check_finite(owner: Any, columns: list[Column], names: list[str]) -> None:
+    for column, name in zip(columns, names):
+        if isinstance(column, np.ndarray) and np.isinf(column).any():
+            raise DataError(
+                _who(owner),
+                f"column '{plain(name)}'",
+                "must be finite (Input X contains infinity)",
+                f"first at row {int(np.flatnonzero(np.isinf(column))[0])}",
+                "clean it first",
+            )
+
+
 def _holds_text(array: np.ndarray) -> bool:
-    return array.dtype.kind in "US" or any(isinstance(v, str) for v in array.ravel())
+    return array.dtype.kind in "UST" or any(isinstance(v, str) for v in array.ravel())
 
 
-def _from_series(owner: Any, series: nw.Series) -> np.ndarray:
-    who, dtype = type(owner).__name__, series.dtype
+def _from_series(owner: Any, series: Any) -> Column:
+    dtype = series.dtype
     if dtype.is_numeric():
-        missing = series.is_null().to_numpy()
-        if missing.any():
+        if series.is_null().any():
             return series.cast(nw.Float64).fill_null(float("nan")).to_numpy().astype(np.float64)
         return series.to_numpy().astype(np.float64)
     if dtype.is_temporal():
         raise DataError(
-            who,
+            _who(owner),
             f"column '{plain(series.name)}'",
             "holds dates",
             way_out="expand it with assay.prepare.DateParts or leave it out",
         )
+    native = series.to_native()
+    if isinstance(native, pl.Series) and native.dtype in (pl.String, pl.Boolean, pl.Categorical, pl.Enum):
+        return native if native.dtype == pl.Boolean else native.cast(pl.String)
     values = series.to_numpy().astype(object)
     values[series.is_null().to_numpy()] = None
-    return _from_objects(owner, values, str(series.name))
+    # A categorical column is nominal whatever its categories are, numbers too.
+    return _from_objects(owner, values, str(series.name), as_text=isinstance(dtype, (nw.Categorical, nw.Enum)))
 
 
-def _from_objects(owner: Any, values: np.ndarray, name: str) -> np.ndarray:
-    """An object column: float64 if every present cell is a number, else objects with None for missing."""
-    out = values.copy()
-    numbers = True
-    for i, value in enumerate(values):
-        if value is None or (isinstance(value, float) and value != value):
-            out[i] = None
-        elif isinstance(value, (bool, np.bool_)):
-            out[i], numbers = bool(value), False
-        elif isinstance(value, str):
-            out[i], numbers = str(value), False
-        elif not isinstance(value, (int, float, np.number)):
+def _from_objects(owner: Any, values: np.ndarray, name: str, *, as_text: bool = False) -> Column:
+    """An object column: float64 if every present cell is a number, else booleans or text with null for missing."""
+    kinds = {type(value) for value in values}
+    present = kinds - {type(None)}
+    if present and present <= {str, np.str_}:
+        return pl.Series(values.tolist(), dtype=pl.String)
+    if present and present <= {bool, np.bool_}:
+        return pl.Series([None if v is None else bool(v) for v in values], dtype=pl.Boolean)
+    for kind in present:
+        if not issubclass(kind, (str, bool, int, float, np.bool_, np.number)) and not _is_missing_type(kind):
+            row = next(i for i, value in enumerate(values) if type(value) is kind)
             raise TypeError(
-                f"{type(owner).__name__}: column '{plain(name)}' holds a {type(value).__name__} at row {i}; "
+                f"{_who(owner)}: column '{plain(name)}' holds a {plain(kind.__name__)} at row {row}; "
                 "a cell (float() argument must be a string or a real number) must be text or a number."
             )
-    if numbers:
-        return np.array([np.nan if v is None else float(v) for v in out], dtype=np.float64)
-    return out
+    cells = [None if _is_missing(value) else value for value in values]
+    text_or_bool = any(issubclass(kind, (str, bool, np.bool_)) for kind in present)
+    if not as_text and not text_or_bool:
+        return np.array([np.nan if v is None else float(v) for v in cells], dtype=np.float64)
+    if not as_text and all(v is None or isinstance(v, (bool, np.bool_)) for v in cells):
+        return pl.Series([None if v is None else bool(v) for v in cells], dtype=pl.Boolean)
+    return pl.Series([None if v is None else _text(v) for v in cells], dtype=pl.String)
 
 
-def _names(owner: Any, X: Any, count: int) -> tuple[str, ...]:
+def _is_missing_type(kind: type) -> bool:
+    return kind.__name__ in ("NAType", "NaTType")
+
+
+def _is_missing(value: Any) -> bool:
+    return (
+        value is None or _is_missing_type(type(value)) or (isinstance(value, (float, np.floating)) and value != value)
+    )
+
+
+def _names(owner: Any, X: Any, columns: list[Column] | np.ndarray) -> tuple[str, ...]:
     names = getattr(owner, "feature_names_in_", None)
+    count = columns.shape[1] if isinstance(columns, np.ndarray) else len(columns)
     return tuple(map(str, names)) if names is not None else tuple(f"x{j}" for j in range(count))
 
 
-def _columns(columns: list[np.ndarray] | np.ndarray) -> list[np.ndarray]:
+def _columns(columns: list[Column] | np.ndarray) -> list[Column]:
     return [columns[:, j] for j in range(columns.shape[1])] if isinstance(columns, np.ndarray) else columns
 
 
-def _nominal_mask(owner: Any, columns: Any, names: tuple[str, ...], chosen: Any) -> np.ndarray:
-    listed = _columns(columns)
-    mask = np.array([c.dtype.kind == "O" for c in listed], dtype=bool)
+def _nominal_mask(owner: Any, columns: list[Column] | np.ndarray, names: tuple[str, ...], chosen: Any) -> np.ndarray:
+    mask = np.zeros(len(names), dtype=bool)
+    if not isinstance(columns, np.ndarray):
+        mask[:] = [isinstance(column, pl.Series) for column in columns]
     if chosen is None or (isinstance(chosen, str) and chosen == "from_dtype"):
         return mask
     wanted = np.asarray(chosen)
@@ -155,9 +229,9 @@ def _nominal_mask(owner: Any, columns: Any, names: tuple[str, ...], chosen: Any)
         return mask | wanted
     for item in wanted.tolist():
         position = names.index(item) if isinstance(item, str) and item in names else item
-        if not isinstance(position, int) or not 0 <= position < len(names):
+        if not isinstance(position, int) or isinstance(position, bool) or not 0 <= position < len(names):
             raise ParameterError(
-                type(owner).__name__,
+                _who(owner),
                 "parameter 'categorical_features'",
                 "must name columns of X",
                 f"got {plain(repr(item))}",
@@ -167,59 +241,80 @@ def _nominal_mask(owner: Any, columns: Any, names: tuple[str, ...], chosen: Any)
     return mask
 
 
-def _categories(owner: Any, column: np.ndarray, name: str) -> np.ndarray:
-    """Sorted categories as a plain array: numbers, booleans, or text (mixed cells count as text)."""
-    if column.dtype.kind == "f":
+def _categories(column: Column) -> np.ndarray:
+    """Sorted categories as a plain array: numbers, booleans, or text."""
+    if isinstance(column, np.ndarray):
         return np.unique(column[~np.isnan(column)])
-    present = {v for v in column if v is not None}
-    if present and all(isinstance(v, bool) for v in present):
-        return np.array(sorted(present), dtype=bool)
-    return np.array(sorted({_text(v) for v in present}), dtype=str)
+    present = column.drop_nulls().unique().sort().to_list()
+    if column.dtype == pl.Boolean:
+        return np.array(present, dtype=bool)
+    # NumPy drops trailing zero characters, which could make two categories equal.
+    return np.array(sorted({label.rstrip("\0") for label in present}), dtype=str)
 
 
 def _text(value: Any) -> str:
-    return value if isinstance(value, str) else f"{value:g}" if isinstance(value, float) else str(value)
+    """A cell as the label of its category; a whole number has one label, be it an integer or a float."""
+    if isinstance(value, str):
+        return str(value)
+    if isinstance(value, (bool, np.bool_)):
+        return str(bool(value))
+    number = float(value)
+    if isinstance(value, (int, np.integer)):
+        return str(int(value))
+    return str(int(number)) if number.is_integer() else repr(number)
 
 
-def _encode(owner: Any, columns: list[np.ndarray] | np.ndarray, schema: ColumnSchema) -> np.ndarray:
+def _encode(owner: Any, columns: list[Column] | np.ndarray, schema: ColumnSchema) -> np.ndarray:
     if isinstance(columns, np.ndarray) and not schema.nominal.any():
         return columns
     listed = _columns(columns)
-    values = np.empty((listed[0].shape[0], len(listed)), dtype=np.float64)
+    values = np.empty((len(listed[0]), len(listed)), dtype=np.float64)
     for j, column in enumerate(listed):
         categories = schema.categories[j]
-        if categories is None:
-            if column.dtype.kind == "O":
-                row = next(i for i, v in enumerate(column) if isinstance(v, (str, bool)))
-                raise DataError(
-                    type(owner).__name__,
-                    f"column '{plain(schema.names[j])}'",
-                    "was numeric in fit",
-                    f"got {plain(repr(column[row]))} at row {row}",
-                    "clean it or fit again",
-                )
+        if categories is not None:
+            values[:, j] = _codes(column, categories)
+        elif isinstance(column, np.ndarray):
             values[:, j] = column
-        elif column.dtype.kind == "f" and categories.dtype.kind == "f":
-            values[:, j] = _lookup_numbers(column, categories)
+        elif column.null_count() == column.len():
+            values[:, j] = np.nan
         else:
-            values[:, j] = _lookup_objects(column, categories)
+            row = int(column.is_not_null().arg_max() or 0)
+            raise DataError(
+                _who(owner),
+                f"column '{plain(schema.names[j])}'",
+                "was numeric in fit",
+                f"got {plain(repr(column[row]))} at row {row}",
+                "clean it or fit again",
+            )
     return values
 
 
-def _lookup_numbers(column: np.ndarray, categories: np.ndarray) -> np.ndarray:
+def _codes(column: Column, categories: np.ndarray) -> np.ndarray:
+    """Positions of the cells among the categories; NaN for missing, `UNSEEN` for what is not there."""
+    if isinstance(column, np.ndarray):
+        if categories.dtype.kind == "U":
+            distinct, inverse = np.unique(column, return_inverse=True)
+            labels = pl.Series([None if np.isnan(v) else _text(v) for v in distinct], dtype=pl.String)
+            return _codes(labels, categories)[inverse]
+        return _number_codes(column, categories.astype(np.float64))
+    if categories.dtype.kind == "b":
+        if column.dtype != pl.Boolean:
+            return np.where(column.is_null().to_numpy(), np.nan, UNSEEN)
+        return _number_codes(column.cast(pl.Float64).to_numpy().astype(np.float64), categories.astype(np.float64))
+    if categories.dtype.kind == "f" or categories.shape[0] == 0:
+        return np.where(column.is_null().to_numpy(), np.nan, UNSEEN)
+    if column.dtype == pl.Boolean:
+        column = column.cast(pl.String).str.to_titlecase()
+    found = column.cast(pl.Enum(categories.tolist()), strict=False).to_physical().cast(pl.Float64)
+    codes = found.fill_null(UNSEEN).to_numpy()
+    if column.null_count():
+        codes = np.where(column.is_null().to_numpy(), np.nan, codes)
+    return codes
+
+
+def _number_codes(column: np.ndarray, categories: np.ndarray) -> np.ndarray:
     if categories.shape[0] == 0:
         return np.where(np.isnan(column), np.nan, UNSEEN)
     position = np.minimum(np.searchsorted(categories, column), categories.shape[0] - 1)
     codes = np.where(categories[position] == column, position.astype(np.float64), UNSEEN)
     return np.where(np.isnan(column), np.nan, codes)
-
-
-def _lookup_objects(column: np.ndarray, categories: np.ndarray) -> np.ndarray:
-    as_text = categories.dtype.kind == "U"
-    lookup: dict[Any, float] = {value: float(code) for code, value in enumerate(categories.tolist())}
-    if column.dtype.kind == "f":
-        column = np.array([None if np.isnan(v) else v for v in column], dtype=object)
-    return np.array(
-        [np.nan if v is None else lookup.get(_text(v) if as_text else v, UNSEEN) for v in column],
-        dtype=np.float64,
-    )

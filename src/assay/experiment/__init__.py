@@ -1,1 +1,15 @@
-"""The experiment package."""
+"""Experiments: a plan says which learners meet which folds; a run does it; a store keeps every finished fold.
+
+>>> from assay.data import load_dataset
+>>> from assay.experiment import Plan, run
+>>> results = run(Plan(load_dataset("iris"), "species", learners=["zero-r"], design="5-fold"))
+>>> results.learners[0].title
+'ZeroR'
+"""
+
+from .plan import Learner, Plan, default_learners
+from .results import LearnerResult, Results
+from .run import Progress, run
+from .store import Store
+
+__all__ = ["Learner", "LearnerResult", "Plan", "Progress", "Results", "Store", "default_learners", "run"]

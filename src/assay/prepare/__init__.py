@@ -1,1 +1,20 @@
-"""The prepare package."""
+"""Preparation: what a table needs before a learner can take it, fitted on training rows only."""
+
+from typing import TYPE_CHECKING
+
+from .._lazy import lazy
+
+if TYPE_CHECKING:
+    from .auto import Preparation as Preparation
+    from .auto import auto_prepare as auto_prepare
+    from .dates import DateParts as DateParts
+
+__getattr__, __dir__ = lazy(
+    __name__,
+    {
+        "auto": "Preparation auto_prepare",
+        "dates": "DateParts",
+        "encode": "",
+        "impute": "",
+    },
+)

@@ -1,1 +1,12 @@
-"""The report package."""
+"""The report: one self-contained HTML page from the results of a comparison. Computes nothing new."""
+
+from typing import TYPE_CHECKING
+
+from .._lazy import lazy
+
+if TYPE_CHECKING:
+    from . import figures as figures
+    from .page import render_report as render_report
+    from .page import write_report as write_report
+
+__getattr__, __dir__ = lazy(__name__, {"page": "render_report write_report", "figures": ""})

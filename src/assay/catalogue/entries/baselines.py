@@ -37,4 +37,23 @@ ENTRIES: tuple[Entry, ...] = (
         references=("Witten, Frank & Hall, Data Mining, 3rd ed., 2011, ch. 11",),
         summary="Predicts the mean (or median) of the target, whatever the row: the score any model must beat.",
     ),
+    Entry(
+        id="one-r",
+        title="OneR",
+        class_path="assay.models.baselines.OneRClassifier",
+        task="classify",
+        native=("numeric", "nominal", "missing"),
+        weights=True,
+        probabilities=True,
+        simplicity=2,
+        fit_cost="n d log n",
+        predict_cost="log n",
+        explains="a rule on one column",
+        section="001 ch. 8",
+        references=(
+            "Holte, Very simple classification rules perform well on most commonly used datasets, "
+            "Machine Learning 11, 1993",
+        ),
+        summary="The best rule that looks at one column; numeric columns are cut into intervals inside.",
+    ),
 )

@@ -1,1 +1,5 @@
-"""The neighbours family of learners."""
+"""The neighbours family of learners: the rows most like this one decide."""
+
+from .knn import KNNClassifier, KNNRegressor
+
+__all__ = ["KNNClassifier", "KNNRegressor"]

@@ -1,0 +1,63 @@
+"""k nearest neighbours by brute force: fit on 150k rows of 30 columns, predict 5k rows, k = 15."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from benchmarks.versus.harness import Contender, Problem
+
+K = 15
+
+
+def make() -> dict[str, np.ndarray]:
+    from sklearn.datasets import make_classification
+
+    X, y = make_classification(200_000, 30, n_informative=15, n_redundant=5, flip_y=0.02, random_state=0)
+    return {"X": X[:150_000], "y": y[:150_000], "queries": X[150_000:155_000], "labels": y[150_000:155_000]}
+
+
+def _fit_predict(model: Any, data: dict[str, np.ndarray]) -> np.ndarray:
+    return model.fit(data["X"], data["y"]).predict(data["queries"])
+
+
+def ours(data: dict[str, np.ndarray]) -> np.ndarray:
+    from assay.models.neighbours import KNNClassifier
+
+    return _fit_predict(KNNClassifier(n_neighbors=K, algorithm="brute"), data)
+
+
+def scikit_learn(data: dict[str, np.ndarray]) -> np.ndarray:
+    from sklearn.neighbors import KNeighborsClassifier
+
+    return _fit_predict(KNeighborsClassifier(n_neighbors=K, algorithm="brute", n_jobs=-1), data)
+
+
+def intelex(data: dict[str, np.ndarray]) -> np.ndarray:
+    from sklearnex.neighbors import KNeighborsClassifier
+
+    return _fit_predict(KNeighborsClassifier(n_neighbors=K, algorithm="brute", n_jobs=-1), data)
+
+
+def accuracy(data: dict[str, np.ndarray], predicted: np.ndarray) -> float:
+    return float((predicted == data["labels"]).mean())
+
+
+PROBLEMS: tuple[Problem, ...] = (
+    Problem(
+        id="knn-brute",
+        title="k nearest neighbours, brute force",
+        size="150k x 30, 5k queries, k=15",
+        make=make,
+        ours=Contender("assay", "assay", ours),
+        peers=(
+            Contender("scikit-learn", "scikit-learn", scikit_learn, aim=2.0),
+            Contender("scikit-learn-intelex", "scikit-learn-intelex", intelex, aim=1.5),
+        ),
+        quality=accuracy,
+        gate=0.001,
+        quality_name="accuracy",
+        limit="45 Gflop in float32 (one multiply-add per coordinate and pair)",
+    ),
+)

@@ -1,0 +1,83 @@
+"""Logistic regression, binary and softmax, against Newton-Cholesky and L-BFGS of scikit-learn and against oneDAL."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from benchmarks.versus.harness import Contender, Problem
+
+
+def _make(n_classes: int) -> dict[str, Any]:
+    from sklearn.datasets import make_classification
+
+    X, y = make_classification(
+        200_000, 30, n_informative=15, n_redundant=5, flip_y=0.02, n_classes=n_classes, random_state=0
+    )
+    return {"X": X[:150_000].copy(), "y": y[:150_000].copy(), "X_test": X[150_000:], "y_test": y[150_000:]}
+
+
+def _ours(data: dict[str, Any]) -> Any:
+    from assay.models.linear import LogisticRegression
+
+    return LogisticRegression().fit(data["X"], data["y"])
+
+
+def _sklearn(data: dict[str, Any], solver: str) -> Any:
+    from sklearn.linear_model import LogisticRegression
+
+    return LogisticRegression(solver=solver, max_iter=1000).fit(data["X"], data["y"])
+
+
+def _onedal(data: dict[str, Any]) -> Any:
+    from sklearnex.linear_model import LogisticRegression
+
+    return LogisticRegression(max_iter=1000).fit(data["X"], data["y"])
+
+
+def _test_log_loss(data: dict[str, Any], model: Any) -> float:
+    probabilities = np.asarray(model.predict_proba(data["X_test"]))
+    own = probabilities[np.arange(data["y_test"].shape[0]), data["y_test"]]
+    return float(-np.log(np.maximum(own, 1e-300)).mean())
+
+
+_NEWTON = Contender("newton-cholesky", "scikit-learn", partial(_sklearn, solver="newton-cholesky"), aim=2.0)
+_LBFGS = Contender("lbfgs", "scikit-learn", partial(_sklearn, solver="lbfgs"))
+_ONEDAL = Contender("oneDAL", "scikit-learn-intelex", _onedal, aim=1.5)
+
+
+def _problem(id: str, title: str, n_classes: int, peers: tuple[Contender, ...], limit: str) -> Problem:
+    return Problem(
+        id=id,
+        title=title,
+        size="150k x 30" if n_classes == 2 else f"150k x 30, {n_classes} classes",
+        make=partial(_make, n_classes),
+        ours=Contender("LogisticRegression", "assay", _ours),
+        peers=peers,
+        quality=_test_log_loss,
+        gate=1e-4,
+        quality_name="test log loss",
+        lower_is_better=True,
+        repeats=5 if n_classes == 2 else 3,
+        limit=limit,
+    )
+
+
+PROBLEMS: tuple[Problem, ...] = (
+    _problem(
+        "logistic",
+        "Logistic regression, L2",
+        2,
+        (_NEWTON, _LBFGS, _ONEDAL),
+        "5-6 Newton passes, each one read of X (36 MB) and n d^2 / 2 multiply-adds",
+    ),
+    _problem(
+        "logistic-softmax",
+        "Softmax regression, L2",
+        5,
+        (_NEWTON, _LBFGS),
+        "5-6 Newton passes, each n d^2 / 2 multiply-adds for each of 10 pairs of classes",
+    ),
+)

@@ -1,0 +1,77 @@
+// Distances between a query and panels of points, in float64.
+//
+// A panel holds `panel_lanes` = 16 points dimension by dimension: panel[j * 16 + p] is coordinate j of point p, so that
+// one vector instruction treats many points. Every exact distance of this family (brute force, tree leaves, the rescoring
+// of screened candidates) comes from the one compiled function that `panel_distances` returns, and each lane adds its
+// terms in the order j = 0..d-1: a pair of rows has the same distance, bit for bit, whichever search asks.
+//
+// Reduced distances (what the kernels compare and return; the caller takes the root):
+//   euclidean   sum (q-x)^2          manhattan   sum |q-x|        chebyshev   max |q-x|     minkowski  sum |q-x|^p
+//   hamming     share of columns with q != x
+//   matching    share of columns where exactly one of q, x is present (not zero)
+//   jaccard     the same count over the columns where at least one is present (0 if there is none)
+//   cosine      max(0, 1 - sum q x) for rows scaled to length 1 (a row of zeros is at distance 1 from every row)
+//   mixed       mean over the columns where both cells are present (not NaN) of |q-x| (numeric) or [q != x] (nominal);
+//               1 if there is no such column (Gower, "A general coefficient of similarity", Biometrics 27, 1971)
+//   present_euclidean  d / d' times sum (q-x)^2 over the d' columns where the query is not NaN
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "assay/common/views.hpp"
+
+namespace assay::neighbours {
+
+enum class Metric : int {
+    euclidean,
+    manhattan,
+    chebyshev,
+    minkowski,
+    hamming,
+    matching,
+    jaccard,
+    cosine,
+    mixed,
+    present_euclidean
+};
+constexpr int metric_count = 10;
+
+struct MetricOptions {
+    double p = 2.0;                         // minkowski
+    const std::uint8_t* nominal = nullptr;  // mixed: one flag per column
+};
+
+constexpr index_t panel_lanes = 16;
+inline index_t panel_count(index_t rows) { return (rows + panel_lanes - 1) / panel_lanes; }
+
+// IN query (d), panels (count x d x 16); OUT distances (count x 16).
+using PanelDistances = void (*)(const double* query, const double* panels, index_t count, index_t d,
+                                const MetricOptions& options, double* distances);
+// The function of a metric for the instruction set in force.
+PanelDistances panel_distances(Metric metric);
+
+// Copies rows (in the given order, or 0..n-1 if `order` is null) into panels; the lanes after the last row hold zeros.
+void pack_panels(Matrix<const double> rows, const std::int64_t* order, double* panels, int threads);
+
+// The k nearest so far, sorted by (distance, row): of two rows at the same distance the smaller row number is nearer.
+class Nearest {
+public:
+    explicit Nearest(index_t k) : k_(k) { entries_.reserve(static_cast<std::size_t>(k) + 1); }
+    void clear() { entries_.clear(); }
+    double bound() const { return full() ? entries_.back().distance : infinity; }
+    bool full() const { return static_cast<index_t>(entries_.size()) == k_; }
+    void offer(double distance, std::int64_t row);
+    void write(std::int64_t* rows, double* distances) const;
+
+private:
+    struct Entry {
+        double distance;
+        std::int64_t row;
+    };
+    static constexpr double infinity = __builtin_inf();
+    index_t k_;
+    std::vector<Entry> entries_;
+};
+
+}  // namespace assay::neighbours

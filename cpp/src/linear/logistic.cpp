@@ -1,0 +1,493 @@
+#include "assay/linear/logistic.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <vector>
+
+#include "assay/common/elementary.hpp"
+#include "assay/common/simd.hpp"
+#include "assay/common/threads.hpp"
+
+namespace assay {
+namespace {
+
+constexpr index_t tile_rows = 64;  // rows packed at a time: 32 columns of them and their weighted copy fit in L1
+constexpr index_t lane = 8;        // all packed widths are multiples of the widest vector
+
+index_t padded(index_t n) { return (n + lane - 1) / lane * lane; }
+
+template <int W>
+struct Lanes {
+    typedef double type __attribute__((vector_size(W * 8), aligned(8), may_alias));
+};
+
+// C[i][j] += sum_s a[s * a_step + i * a_row] * b[s * b_step + j] for MR rows i and NV vectors of W columns j.
+template <int W, int MR, int NV>
+ASSAY_INLINE void multiply_block(const double* a, index_t a_step, index_t a_row, const double* b, index_t b_step,
+                                 double* c, index_t c_row, index_t steps) {
+    using vec = typename Lanes<W>::type;
+    vec sum[MR][NV];
+#pragma GCC unroll 8
+    for (int i = 0; i < MR; ++i)
+#pragma GCC unroll 4
+        for (int v = 0; v < NV; ++v) sum[i][v] = *reinterpret_cast<const vec*>(c + i * c_row + v * W);
+    for (index_t s = 0; s < steps; ++s) {
+        vec right[NV];
+#pragma GCC unroll 4
+        for (int v = 0; v < NV; ++v) right[v] = *reinterpret_cast<const vec*>(b + s * b_step + v * W);
+#pragma GCC unroll 8
+        for (int i = 0; i < MR; ++i) {
+            const double left = a[s * a_step + i * a_row];
+#pragma GCC unroll 4
+            for (int v = 0; v < NV; ++v) sum[i][v] += left * right[v];
+        }
+    }
+#pragma GCC unroll 8
+    for (int i = 0; i < MR; ++i)
+#pragma GCC unroll 4
+        for (int v = 0; v < NV; ++v) *reinterpret_cast<vec*>(c + i * c_row + v * W) = sum[i][v];
+}
+
+// The same for any number of rows and columns that are multiples of 8 (rows also 1); with `lower`, blocks that lie
+// wholly above the diagonal are left out.
+template <int W, int MR, int NV>
+ASSAY_INLINE void multiply(const double* a, index_t a_step, index_t a_row, const double* b, index_t b_step, double* c,
+                           index_t c_row, index_t n_rows, index_t n_cols, index_t steps, bool lower) {
+    for (index_t i = 0; i < n_rows; i += MR) {
+        const index_t stop = lower ? std::min(n_cols, padded(i + MR)) : n_cols;
+        index_t j = 0;
+        for (; j + NV * W <= stop; j += NV * W)
+            multiply_block<W, MR, NV>(a + i * a_row, a_step, a_row, b + j, b_step, c + i * c_row + j, c_row, steps);
+        for (; j < stop; j += W)
+            multiply_block<W, MR, 1>(a + i * a_row, a_step, a_row, b + j, b_step, c + i * c_row + j, c_row, steps);
+    }
+}
+
+// What a chunk works on: packed copies of one tile, and the places where its sums go.
+struct Scratch {
+    index_t width, outputs_padded;
+    std::vector<double> z, weighted, eta, residual, curvature, weight, sign;
+    Scratch(index_t columns, index_t outputs)
+        : width(padded(columns)),
+          outputs_padded(padded(outputs)),
+          z(static_cast<std::size_t>(tile_rows * width)),
+          weighted(z.size()),
+          eta(static_cast<std::size_t>(tile_rows * outputs_padded)),
+          residual(eta.size()),
+          curvature(tile_rows),
+          weight(tile_rows),
+          sign(tile_rows) {}
+};
+
+struct ChunkSums {
+    double loss = 0.0, not_right = 0.0;
+    std::vector<double> gradient;  // outputs_padded x width
+    std::vector<double> blocks;    // one width x width block (lower part) per pair of classes
+};
+
+// Standardised rows begin..end of the problem as a tile_rows x width matrix; missing rows and columns are 0.
+ASSAY_INLINE void pack(const LogisticProblem& problem, index_t begin, index_t end, Scratch& s) {
+    const index_t p = problem.x.cols, width = s.width;
+    const double* const centre = problem.centre.data;
+    const double* const inverse_scale = problem.inverse_scale.data;
+    for (index_t i = begin; i < end; ++i) {
+        const index_t row = problem.row(i);
+        const double* const x = problem.x.row(row);
+        double* const z = s.z.data() + (i - begin) * width;
+        for (index_t j = 0; j < p; ++j) z[j] = (x[j] - centre[j]) * inverse_scale[j];
+        if (problem.intercept) z[p] = 1.0;
+        s.weight[static_cast<std::size_t>(i - begin)] = problem.weights.empty() ? 1.0 : problem.weights[row];
+    }
+    for (index_t t = end - begin; t < tile_rows; ++t) {
+        std::fill_n(s.z.data() + t * width, width, 0.0);
+        s.weight[static_cast<std::size_t>(t)] = 0.0;
+    }
+}
+
+ASSAY_INLINE double sum_tile(const double* values) {
+    double part[lane] = {};
+    for (index_t t = 0; t < tile_rows; t += lane)
+        for (index_t v = 0; v < lane; ++v) part[v] += values[t + v];
+    return ((part[0] + part[4]) + (part[1] + part[5])) + ((part[2] + part[6]) + (part[3] + part[7]));
+}
+
+// out[t] = z_t . coefficients
+template <int W>
+ASSAY_INLINE void dot_tile(const Scratch& s, const double* coefficients, double* out) {
+    using vec = typename Lanes<W>::type;
+    for (index_t t = 0; t < tile_rows; ++t) {
+        const double* const z = s.z.data() + t * s.width;
+        vec sum = {};
+        for (index_t j = 0; j < s.width; j += W)
+            sum += *reinterpret_cast<const vec*>(z + j) * *reinterpret_cast<const vec*>(coefficients + j);
+        double total = 0.0;
+        for (int v = 0; v < W; ++v) total += sum[v];
+        out[t] = total;
+    }
+}
+
+// Two classes: residuals w (p - y) and curvatures w p (1 - p) of a tile from eta; every term is free of cancellation
+// because it is written in the margin m = +-eta of the row's own class and u = exp(-|m|).
+ASSAY_INLINE void binary_tile(Scratch& s, ChunkSums& sums) {
+    double loss[tile_rows], wrong[tile_rows];
+    const double* const eta = s.eta.data();
+    const double* const weight = s.weight.data();
+    const double* const sign = s.sign.data();
+    for (index_t t = 0; t < tile_rows; ++t) {
+        const double margin = sign[t] * eta[t];
+        const double size = std::abs(margin);
+        const double u = fast_exp(-size);
+        const double q = 1.0 / (1.0 + u);
+        const double missed = margin >= 0.0 ? u * q : q;
+        loss[t] = weight[t] * (log1p_unit(u) + (margin < 0.0 ? size : 0.0));
+        s.residual[static_cast<std::size_t>(t)] = -sign[t] * weight[t] * missed;
+        s.curvature[static_cast<std::size_t>(t)] = weight[t] * u * q * q;
+        wrong[t] = (margin > 0.0 || weight[t] == 0.0) ? 0.0 : 1.0;
+    }
+    sums.loss += sum_tile(loss);
+    sums.not_right += sum_tile(wrong);
+}
+
+// Softmax: eta becomes the probabilities of each row, residual w (p_k - [y = k]).
+ASSAY_INLINE void softmax_tile(const LogisticProblem& problem, index_t begin, index_t end, Scratch& s, ChunkSums& sums) {
+    const index_t classes = problem.classes, stride = s.outputs_padded;
+    double rest[tile_rows];
+    for (index_t i = begin; i < end; ++i) {
+        const index_t t = i - begin;
+        double* const eta = s.eta.data() + t * stride;
+        const index_t own = problem.codes[problem.row(i)];
+        index_t top = 0;
+        double best_other = -INFINITY;
+        for (index_t k = 1; k < classes; ++k) top = eta[k] > eta[top] ? k : top;
+        for (index_t k = 0; k < classes; ++k)
+            if (k != own) best_other = std::max(best_other, eta[k]);
+        const double largest = eta[top], weight = s.weight[static_cast<std::size_t>(t)];
+        sums.loss += weight * (largest - eta[own]);
+        if (!(eta[own] > best_other) && weight > 0.0) sums.not_right += 1.0;
+        for (index_t k = 0; k < classes; ++k) eta[k] -= largest;
+        eta[top] = -INFINITY;  // its exp is known to be 1; left out of `rest` for the sake of log1p
+        for (index_t k = classes; k < stride; ++k) eta[k] = -INFINITY;
+    }
+    const index_t cells = (end - begin) * stride;
+    for (index_t c = 0; c < cells; ++c) s.residual[static_cast<std::size_t>(c)] = fast_exp(s.eta[static_cast<std::size_t>(c)]);
+    for (index_t i = begin; i < end; ++i) {
+        const index_t t = i - begin;
+        double* const probability = s.eta.data() + t * stride;
+        double* const residual = s.residual.data() + t * stride;
+        const index_t own = problem.codes[problem.row(i)];
+        const double weight = s.weight[static_cast<std::size_t>(t)];
+        double others = 0.0;
+        for (index_t k = 0; k < classes; ++k) others += residual[k];
+        rest[t] = weight * std::log1p(others);
+        const double scale = 1.0 / (1.0 + others);
+        double missed = 0.0;
+        for (index_t k = 0; k < stride; ++k) {
+            const double value = (probability[k] == -INFINITY && k < classes ? 1.0 : residual[k]) * scale;
+            probability[k] = value;
+            residual[k] = weight * value;
+            missed += k == own ? 0.0 : value;
+        }
+        residual[own] = -weight * missed;
+        sums.loss += rest[t];
+    }
+    std::fill(s.eta.begin() + cells, s.eta.end(), 0.0);
+    std::fill(s.residual.begin() + cells, s.residual.end(), 0.0);
+}
+
+// blocks += z^T diag(curvature) z, lower part
+template <int W, int MR, int NV>
+ASSAY_INLINE void add_sandwich(Scratch& s, double* block) {
+    const index_t width = s.width;
+    for (index_t t = 0; t < tile_rows; ++t) {
+        const double curvature = s.curvature[static_cast<std::size_t>(t)];
+        const double* const z = s.z.data() + t * width;
+        double* const weighted = s.weighted.data() + t * width;
+        for (index_t j = 0; j < width; ++j) weighted[j] = curvature * z[j];
+    }
+    multiply<W, MR, NV>(s.weighted.data(), width, 1, s.z.data(), width, block, width, width, width, tile_rows, true);
+}
+
+struct PassArguments {
+    const LogisticProblem& problem;
+    const double* coefficients;  // two classes: width values; softmax: width x outputs_padded (transposed)
+    bool with_hessian;
+    Matrix<double> probabilities;
+};
+
+template <int W, int MR, int NV>
+ASSAY_INLINE void pass_chunk_body(const PassArguments& with, index_t begin, index_t end, Scratch& s, ChunkSums& sums) {
+    const LogisticProblem& problem = with.problem;
+    const index_t width = s.width, stride = s.outputs_padded;
+    for (index_t first = begin; first < end; first += tile_rows) {
+        const index_t last = std::min(end, first + tile_rows);
+        pack(problem, first, last, s);
+        if (problem.classes == 2) {
+            for (index_t t = 0; t < tile_rows; ++t)
+                s.sign[static_cast<std::size_t>(t)] =
+                    first + t < last && problem.codes[problem.row(first + t)] == 0 ? -1.0 : 1.0;
+            dot_tile<W>(s, with.coefficients, s.eta.data());
+            binary_tile(s, sums);
+            if (with.probabilities.data != nullptr)
+                for (index_t i = first; i < last; ++i) {
+                    const double eta = s.eta[static_cast<std::size_t>(i - first)], u = fast_exp(-std::abs(eta));
+                    with.probabilities(i, 0) = (eta >= 0.0 ? 1.0 : u) / (1.0 + u);
+                }
+            multiply<W, 1, 4>(s.residual.data(), 1, 1, s.z.data(), width, sums.gradient.data(), width, 1, width,
+                              tile_rows, false);
+            if (with.with_hessian) add_sandwich<W, MR, NV>(s, sums.blocks.data());
+            continue;
+        }
+        std::fill(s.eta.begin(), s.eta.end(), 0.0);
+        multiply<W, MR, NV>(s.z.data(), 1, width, with.coefficients, stride, s.eta.data(), stride, tile_rows, stride,
+                            width, false);
+        softmax_tile(problem, first, last, s, sums);
+        if (with.probabilities.data != nullptr)
+            for (index_t i = first; i < last; ++i)
+                std::copy_n(s.eta.data() + (i - first) * stride, problem.classes, with.probabilities.row(i));
+        multiply<W, MR, NV>(s.residual.data(), stride, 1, s.z.data(), width, sums.gradient.data(), width, stride, width,
+                            tile_rows, false);
+        if (!with.with_hessian) continue;
+        double* block = sums.blocks.data();
+        for (index_t k = 0; k < problem.classes; ++k)
+            for (index_t l = k + 1; l < problem.classes; ++l, block += width * width) {
+                for (index_t t = 0; t < tile_rows; ++t)
+                    s.curvature[static_cast<std::size_t>(t)] = -s.weight[static_cast<std::size_t>(t)] *
+                                                               s.eta[static_cast<std::size_t>(t * stride + k)] *
+                                                               s.eta[static_cast<std::size_t>(t * stride + l)];
+                add_sandwich<W, MR, NV>(s, block);
+            }
+    }
+}
+
+// product += the Hessian of these rows times direction, from stored probabilities.
+template <int W, int MR, int NV>
+ASSAY_INLINE void product_chunk_body(const PassArguments& with, index_t begin, index_t end, Scratch& s,
+                                     ChunkSums& sums) {
+    const LogisticProblem& problem = with.problem;
+    const index_t width = s.width, stride = s.outputs_padded, outputs = problem.outputs();
+    for (index_t first = begin; first < end; first += tile_rows) {
+        const index_t last = std::min(end, first + tile_rows);
+        pack(problem, first, last, s);
+        std::fill(s.residual.begin(), s.residual.end(), 0.0);
+        if (outputs == 1) {
+            dot_tile<W>(s, with.coefficients, s.eta.data());
+            for (index_t i = first; i < last; ++i) {
+                const index_t t = i - first;
+                const double p = with.probabilities(i, 0);
+                s.residual[static_cast<std::size_t>(t)] =
+                    s.weight[static_cast<std::size_t>(t)] * p * (1.0 - p) * s.eta[static_cast<std::size_t>(t)];
+            }
+            multiply<W, 1, 4>(s.residual.data(), 1, 1, s.z.data(), width, sums.gradient.data(), width, 1, width,
+                              tile_rows, false);
+            continue;
+        }
+        std::fill(s.eta.begin(), s.eta.end(), 0.0);
+        multiply<W, MR, NV>(s.z.data(), 1, width, with.coefficients, stride, s.eta.data(), stride, tile_rows, stride,
+                            width, false);
+        for (index_t i = first; i < last; ++i) {
+            const double* const p = with.probabilities.row(i);
+            const double* const change = s.eta.data() + (i - first) * stride;
+            double* const out = s.residual.data() + (i - first) * stride;
+            double mean = 0.0;
+            for (index_t k = 0; k < outputs; ++k) mean += p[k] * change[k];
+            const double weight = s.weight[static_cast<std::size_t>(i - first)];
+            for (index_t k = 0; k < outputs; ++k) out[k] = weight * p[k] * (change[k] - mean);
+        }
+        multiply<W, MR, NV>(s.residual.data(), stride, 1, s.z.data(), width, sums.gradient.data(), width, stride, width,
+                            tile_rows, false);
+    }
+}
+
+using ChunkFunction = void (*)(const PassArguments&, index_t, index_t, Scratch&, ChunkSums&);
+
+// Register blocks differ by instruction set (32 wide registers, or 16), so these are spelled out beside ASSAY_DISPATCH.
+#if defined(__x86_64__) && defined(__GNUC__)
+#define ASSAY_DISPATCH_BLOCKED(name, body)                                                                              \
+    __attribute__((target("arch=x86-64-v4"))) static void name##_avx512(                                              \
+        const PassArguments& with, index_t begin, index_t end, Scratch& s, ChunkSums& sums) {                         \
+        body<8, 8, 2>(with, begin, end, s, sums);                                                                     \
+    }                                                                                                                 \
+    __attribute__((target("arch=x86-64-v3"))) static void name##_avx2(const PassArguments& with, index_t begin,       \
+                                                                      index_t end, Scratch& s, ChunkSums& sums) {     \
+        body<4, 4, 2>(with, begin, end, s, sums);                                                                     \
+    }                                                                                                                 \
+    static void name##_baseline(const PassArguments& with, index_t begin, index_t end, Scratch& s, ChunkSums& sums) { \
+        body<2, 4, 2>(with, begin, end, s, sums);                                                                     \
+    }                                                                                                                 \
+    static ChunkFunction name() {                                                                                     \
+        switch (simd_level()) {                                                                                       \
+            case Simd::avx512: return name##_avx512;                                                                  \
+            case Simd::avx2: return name##_avx2;                                                                      \
+            default: return name##_baseline;                                                                          \
+        }                                                                                                             \
+    }
+#else
+#define ASSAY_DISPATCH_BLOCKED(name, body)                                                                              \
+    static void name##_baseline(const PassArguments& with, index_t begin, index_t end, Scratch& s, ChunkSums& sums) { \
+        body<2, 4, 2>(with, begin, end, s, sums);                                                                     \
+    }                                                                                                                 \
+    static ChunkFunction name() { return name##_baseline; }
+#endif
+ASSAY_DISPATCH_BLOCKED(pass_chunk, pass_chunk_body)
+ASSAY_DISPATCH_BLOCKED(product_chunk, product_chunk_body)
+
+// Rows per chunk: few enough chunks that their sums (`cells` doubles each) stay within 64 MB, at most 64, at least 8.
+index_t chunk_grain(index_t n, index_t cells) {
+    const index_t most = std::clamp<index_t>((index_t{8} << 20) / std::max<index_t>(1, cells), 8, 64);
+    const index_t grain = std::max<index_t>((n + most - 1) / most, 512);
+    return (grain + tile_rows - 1) / tile_rows * tile_rows;
+}
+
+// Coefficients in the layout of the tile products: padded, and transposed for softmax.
+std::vector<double> padded_coefficients(const LogisticProblem& problem, Matrix<const double> coefficients,
+                                        const Scratch& shape) {
+    const index_t outputs = problem.outputs();
+    const index_t step = outputs == 1 ? 1 : shape.outputs_padded;
+    std::vector<double> out(static_cast<std::size_t>(shape.width * step), 0.0);
+    for (index_t k = 0; k < outputs; ++k)
+        for (index_t j = 0; j < problem.columns(); ++j) out[static_cast<std::size_t>(j * step + k)] = coefficients(k, j);
+    return out;
+}
+
+// Runs the chunks and adds their sums up in order.
+ChunkSums run_chunks(const PassArguments& with, ChunkFunction chunk, index_t block_count, int threads) {
+    const LogisticProblem& problem = with.problem;
+    const index_t n = problem.row_count(), outputs = problem.outputs();
+    const index_t width = padded(problem.columns()), outputs_padded = outputs == 1 ? 1 : padded(outputs);
+    const index_t block_cells = block_count * width * width, gradient_cells = outputs_padded * width;
+    const index_t grain = chunk_grain(n, block_cells + gradient_cells);
+    std::vector<ChunkSums> parts(static_cast<std::size_t>(chunk_count(n, grain)));
+    parallel_chunks(n, grain, threads, [&](index_t c, index_t begin, index_t end) {
+        ChunkSums& sums = parts[static_cast<std::size_t>(c)];
+        sums.gradient.assign(static_cast<std::size_t>(gradient_cells), 0.0);
+        sums.blocks.assign(static_cast<std::size_t>(block_cells), 0.0);
+        Scratch scratch(problem.columns(), outputs);
+        chunk(with, begin, end, scratch, sums);
+    });
+    ChunkSums total;
+    total.gradient.assign(static_cast<std::size_t>(gradient_cells), 0.0);
+    total.blocks.assign(static_cast<std::size_t>(block_cells), 0.0);
+    for (const ChunkSums& part : parts) {
+        if (part.gradient.empty()) continue;  // interrupted: the result will not be used
+        total.loss += part.loss;
+        total.not_right += part.not_right;
+        for (std::size_t i = 0; i < total.gradient.size(); ++i) total.gradient[i] += part.gradient[i];
+        for (std::size_t i = 0; i < total.blocks.size(); ++i) total.blocks[i] += part.blocks[i];
+    }
+    return total;
+}
+
+// The full symmetric Hessian from the lower parts of its blocks.
+void assemble_hessian(const LogisticProblem& problem, const std::vector<double>& blocks, Matrix<double> hessian) {
+    const index_t m = problem.columns(), width = padded(m), classes = problem.classes;
+    const auto lower = [&](index_t block, index_t i, index_t j) {
+        return blocks[static_cast<std::size_t>((block * width + std::max(i, j)) * width + std::min(i, j))];
+    };
+    if (classes == 2) {
+        for (index_t i = 0; i < m; ++i)
+            for (index_t j = 0; j < m; ++j) hessian(i, j) = lower(0, i, j);
+        return;
+    }
+    for (index_t i = 0; i < classes * m; ++i) std::fill_n(hessian.row(i), classes * m, 0.0);
+    index_t block = 0;
+    for (index_t k = 0; k < classes; ++k)
+        for (index_t l = k + 1; l < classes; ++l, ++block)
+            for (index_t i = 0; i < m; ++i)
+                for (index_t j = 0; j < m; ++j) {
+                    const double value = lower(block, i, j);
+                    hessian(k * m + i, l * m + j) = value;
+                    hessian(l * m + i, k * m + j) = value;
+                    hessian(k * m + i, k * m + j) -= value;
+                    hessian(l * m + i, l * m + j) -= value;
+                }
+}
+
+// Mean less `origin`, and squared deviations, of one chunk: two sweeps over rows that are still in cache. Measured from
+// a row of the data, a constant column has variance 0 exactly.
+ASSAY_INLINE void moments_chunk_body(const LogisticProblem& problem, const double* origin, index_t begin, index_t end,
+                                     double* weight_sum, double* mean, double* deviation) {
+    const index_t p = problem.x.cols;
+    double total = 0.0;
+    for (index_t i = begin; i < end; ++i) {
+        const index_t row = problem.row(i);
+        const double* const x = problem.x.row(row);
+        const double weight = problem.weights.empty() ? 1.0 : problem.weights[row];
+        total += weight;
+        for (index_t j = 0; j < p; ++j) mean[j] += weight * (x[j] - origin[j]);
+    }
+    const double scale = total > 0.0 ? 1.0 / total : 0.0;
+    for (index_t j = 0; j < p; ++j) mean[j] *= scale;
+    for (index_t i = begin; i < end; ++i) {
+        const index_t row = problem.row(i);
+        const double* const x = problem.x.row(row);
+        const double weight = problem.weights.empty() ? 1.0 : problem.weights[row];
+        for (index_t j = 0; j < p; ++j) {
+            const double gap = (x[j] - origin[j]) - mean[j];
+            deviation[j] += weight * gap * gap;
+        }
+    }
+    *weight_sum = total;
+}
+ASSAY_DISPATCH(void, moments_chunk, moments_chunk_body,
+               (const LogisticProblem& problem, const double* origin, index_t begin, index_t end, double* weight_sum,
+                double* mean, double* deviation),
+               (problem, origin, begin, end, weight_sum, mean, deviation))
+
+}  // namespace
+
+LogisticSums logistic_pass(const LogisticProblem& problem, Matrix<const double> coefficients, Matrix<double> gradient,
+                           Matrix<double> hessian, Matrix<double> probabilities, int threads) {
+    const index_t outputs = problem.outputs(), m = problem.columns();
+    const bool with_hessian = hessian.data != nullptr;
+    const index_t pairs = outputs == 1 ? 1 : outputs * (outputs - 1) / 2;
+    const std::vector<double> packed = padded_coefficients(problem, coefficients, Scratch(m, outputs));
+    const PassArguments with{problem, packed.data(), with_hessian, probabilities};
+    const ChunkSums sums = run_chunks(with, pass_chunk(), with_hessian ? pairs : 0, threads);
+    for (index_t k = 0; k < outputs; ++k) std::copy_n(sums.gradient.data() + k * padded(m), m, gradient.row(k));
+    if (with_hessian) assemble_hessian(problem, sums.blocks, hessian);
+    return {sums.loss, sums.not_right};
+}
+
+void logistic_hessian_product(const LogisticProblem& problem, Matrix<const double> probabilities,
+                              Matrix<const double> direction, Matrix<double> product, int threads) {
+    const index_t outputs = problem.outputs(), m = problem.columns();
+    const std::vector<double> packed = padded_coefficients(problem, direction, Scratch(m, outputs));
+    const Matrix<double> stored{const_cast<double*>(probabilities.data), probabilities.rows, probabilities.cols,
+                                probabilities.row_stride, probabilities.col_stride};
+    const PassArguments with{problem, packed.data(), false, stored};
+    const ChunkSums sums = run_chunks(with, product_chunk(), 0, threads);
+    for (index_t k = 0; k < outputs; ++k) std::copy_n(sums.gradient.data() + k * padded(m), m, product.row(k));
+}
+
+double column_moments(const LogisticProblem& problem, Vector<double> mean, Vector<double> variance, int threads) {
+    const index_t n = problem.row_count(), p = problem.x.cols, grain = 1024;
+    const auto chunks = static_cast<std::size_t>(chunk_count(n, grain)), columns = static_cast<std::size_t>(p);
+    std::vector<double> weights(chunks, 0.0), means(chunks * columns, 0.0), deviations(chunks * columns, 0.0);
+    const double* const origin = n > 0 ? problem.x.row(problem.row(0)) : nullptr;
+    parallel_chunks(n, grain, threads, [&](index_t c, index_t begin, index_t end) {
+        const auto at = static_cast<std::size_t>(c) * columns;
+        moments_chunk(problem, origin, begin, end, &weights[static_cast<std::size_t>(c)], means.data() + at,
+                      deviations.data() + at);
+    });
+    double total = 0.0;
+    std::fill_n(mean.data, p, 0.0);
+    std::fill_n(variance.data, p, 0.0);
+    for (std::size_t c = 0; c < chunks; ++c) {
+        if (weights[c] <= 0.0) continue;
+        const double after = total + weights[c], share = weights[c] / after;
+        for (index_t j = 0; j < p; ++j) {
+            const double gap = means[c * columns + static_cast<std::size_t>(j)] - mean[j];
+            variance[j] += deviations[c * columns + static_cast<std::size_t>(j)] + gap * gap * total * share;
+            mean[j] += gap * share;
+        }
+        total = after;
+    }
+    for (index_t j = 0; j < p && total > 0.0; ++j) {
+        mean[j] += origin[j];
+        variance[j] /= total;
+    }
+    return total;
+}
+
+}  // namespace assay

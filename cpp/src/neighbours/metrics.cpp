@@ -1,0 +1,291 @@
+#include "assay/neighbours/metrics.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "assay/common/simd.hpp"
+#include "assay/common/threads.hpp"
+
+namespace assay::neighbours {
+namespace {
+
+// `width` doubles side by side; `Mask` is what comparing two of them gives.
+template <int width>
+struct Lanes {
+    typedef double Value __attribute__((vector_size(width * sizeof(double))));
+    typedef long long Mask __attribute__((vector_size(width * sizeof(double))));
+};
+
+template <class L>
+ASSAY_INLINE void absolute(typename L::Value& x) {
+    x = (typename L::Value)((typename L::Mask)x & 0x7fffffffffffffffLL);
+}
+
+// A policy adds the term of one column (`step`) and turns the sums into a distance (`finish`). `skips_missing`: columns
+// where the query is NaN are left out.
+struct SumPolicy {
+    static constexpr bool skips_missing = false;
+    template <class L>
+    ASSAY_INLINE void finish(typename L::Value&, const typename L::Value&, index_t, index_t) {}
+};
+
+struct Euclidean : SumPolicy {
+    template <class L>
+    ASSAY_INLINE void step(typename L::Value& total, typename L::Value&, const typename L::Value& x, double q, bool,
+                           double) {
+        const typename L::Value difference = x - q;
+        total += difference * difference;
+    }
+};
+
+struct Manhattan : SumPolicy {
+    template <class L>
+    ASSAY_INLINE void step(typename L::Value& total, typename L::Value&, const typename L::Value& x, double q, bool,
+                           double) {
+        typename L::Value difference = x - q;
+        absolute<L>(difference);
+        total += difference;
+    }
+};
+
+struct Chebyshev : SumPolicy {
+    template <class L>
+    ASSAY_INLINE void step(typename L::Value& total, typename L::Value&, const typename L::Value& x, double q, bool,
+                           double) {
+        typename L::Value difference = x - q;
+        absolute<L>(difference);
+        total = difference > total ? difference : total;
+    }
+};
+
+struct Minkowski : SumPolicy {
+    template <class L>
+    ASSAY_INLINE void step(typename L::Value& total, typename L::Value&, const typename L::Value& x, double q, bool,
+                           double p) {
+        constexpr int width = sizeof(typename L::Value) / sizeof(double);
+        for (int i = 0; i < width; ++i) total[i] += std::pow(std::abs(x[i] - q), p);
+    }
+};
+
+struct SharePolicy : SumPolicy {
+    template <class L>
+    ASSAY_INLINE void finish(typename L::Value& total, const typename L::Value&, index_t d, index_t) {
+        total = total / static_cast<double>(d);
+    }
+};
+
+struct Hamming : SharePolicy {
+    template <class L>
+    ASSAY_INLINE void step(typename L::Value& total, typename L::Value&, const typename L::Value& x, double q, bool,
+                           double) {
+        const typename L::Value none{}, one = none + 1.0, other = none + q;
+        total += x != other ? one : none;
+    }
+};
+
+struct Matching : SharePolicy {
+    template <class L>
+    ASSAY_INLINE void step(typename L::Value& total, typename L::Value&, const typename L::Value& x, double q, bool,
+                           double) {
+        const typename L::Value none{}, one = none + 1.0;
+        if (q != 0.0)
+            total += x != none ? none : one;
+        else
+            total += x != none ? one : none;
+    }
+};
+
+struct Jaccard : SumPolicy {
+    template <class L>
+    ASSAY_INLINE void step(typename L::Value& total, typename L::Value& present, const typename L::Value& x, double q,
+                           bool, double) {
+        const typename L::Value none{}, one = none + 1.0;
+        if (q != 0.0) {
+            total += x != none ? none : one;
+            present += one;
+        } else {
+            total += x != none ? one : none;
+            present += x != none ? one : none;
+        }
+    }
+    template <class L>
+    ASSAY_INLINE void finish(typename L::Value& total, const typename L::Value& present, index_t, index_t) {
+        const typename L::Value none{}, one = none + 1.0;
+        total = total / (present > none ? present : one);
+    }
+};
+
+struct Cosine : SumPolicy {
+    template <class L>
+    ASSAY_INLINE void step(typename L::Value& total, typename L::Value&, const typename L::Value& x, double q, bool,
+                           double) {
+        total += x * q;
+    }
+    template <class L>
+    ASSAY_INLINE void finish(typename L::Value& total, const typename L::Value&, index_t, index_t) {
+        const typename L::Value none{}, distance = 1.0 - total;
+        total = distance > none ? distance : none;
+    }
+};
+
+struct Mixed : SumPolicy {
+    static constexpr bool skips_missing = true;
+    template <class L>
+    ASSAY_INLINE void step(typename L::Value& total, typename L::Value& compared, const typename L::Value& x, double q,
+                           bool nominal, double) {
+        const typename L::Value none{}, one = none + 1.0, other = none + q;
+        typename L::Value term;
+        if (nominal) {
+            term = x != other ? one : none;
+        } else {
+            term = x - q;
+            absolute<L>(term);
+        }
+        total += x == x ? term : none;
+        compared += x == x ? one : none;
+    }
+    template <class L>
+    ASSAY_INLINE void finish(typename L::Value& total, const typename L::Value& compared, index_t, index_t) {
+        const typename L::Value none{}, one = none + 1.0;
+        total = compared > none ? total / (compared > none ? compared : one) : one;
+    }
+};
+
+struct PresentEuclidean : Euclidean {
+    static constexpr bool skips_missing = true;
+    template <class L>
+    ASSAY_INLINE void finish(typename L::Value& total, const typename L::Value&, index_t d, index_t used) {
+        total = total * (used > 0 ? static_cast<double>(d) / static_cast<double>(used) : 0.0);
+    }
+};
+
+// `together` panels at a time: their sums are independent, which hides the latency of the additions.
+template <class Policy, int width, int together>
+ASSAY_INLINE void panels_body(const double* query, const double* panels, index_t d, const MetricOptions& options,
+                              double* distances) {
+    using L = Lanes<width>;
+    using Value = typename L::Value;
+    static_assert(sizeof(Value) == width * sizeof(double));
+    constexpr int parts = panel_lanes / width;
+    Value total[together][parts] = {}, extra[together][parts] = {};
+    index_t used = 0;
+    for (index_t j = 0; j < d; ++j) {
+        const double q = query[j];
+        if constexpr (Policy::skips_missing)
+            if (q != q) continue;
+        ++used;
+        const bool nominal = options.nominal != nullptr && options.nominal[j] != 0;
+#pragma GCC unroll 8
+        for (int b = 0; b < together; ++b) {
+#pragma GCC unroll 8
+            for (int part = 0; part < parts; ++part) {
+                Value x;
+                std::memcpy(&x, panels + (b * d + j) * panel_lanes + part * width, sizeof x);
+                Policy::template step<L>(total[b][part], extra[b][part], x, q, nominal, options.p);
+            }
+        }
+    }
+#pragma GCC unroll 8
+    for (int b = 0; b < together; ++b) {
+#pragma GCC unroll 8
+        for (int part = 0; part < parts; ++part) {
+            Policy::template finish<L>(total[b][part], extra[b][part], d, used);
+            std::memcpy(distances + b * panel_lanes + part * width, &total[b][part], sizeof(Value));
+        }
+    }
+}
+
+template <class Policy, int width>
+ASSAY_INLINE void distances_body(const double* query, const double* panels, index_t count, index_t d,
+                                 const MetricOptions& options, double* distances) {
+    constexpr int together = width == 8 ? 4 : 1;  // what the register file holds
+    index_t b = 0;
+    for (; b + together <= count; b += together)
+        panels_body<Policy, width, together>(query, panels + b * d * panel_lanes, d, options,
+                                             distances + b * panel_lanes);
+    for (; b < count; ++b)
+        panels_body<Policy, width, 1>(query, panels + b * d * panel_lanes, d, options, distances + b * panel_lanes);
+}
+
+// One compiled function per policy and instruction set (each wants its own vector width).
+template <class Policy>
+struct Compiled {
+#if defined(__x86_64__) && defined(__GNUC__)
+    __attribute__((target("arch=x86-64-v4"))) static void avx512(const double* query, const double* panels,
+                                                                 index_t count, index_t d,
+                                                                 const MetricOptions& options, double* distances) {
+        distances_body<Policy, 8>(query, panels, count, d, options, distances);
+    }
+    __attribute__((target("arch=x86-64-v3"))) static void avx2(const double* query, const double* panels, index_t count,
+                                                               index_t d, const MetricOptions& options,
+                                                               double* distances) {
+        distances_body<Policy, 4>(query, panels, count, d, options, distances);
+    }
+#endif
+    static void baseline(const double* query, const double* panels, index_t count, index_t d,
+                         const MetricOptions& options, double* distances) {
+        distances_body<Policy, 2>(query, panels, count, d, options, distances);
+    }
+    static PanelDistances choose() {
+#if defined(__x86_64__) && defined(__GNUC__)
+        if (simd_level() == Simd::avx512) return &avx512;
+        if (simd_level() == Simd::avx2) return &avx2;
+#endif
+        return &baseline;
+    }
+};
+
+}  // namespace
+
+PanelDistances panel_distances(Metric metric) {
+    switch (metric) {
+        case Metric::euclidean: return Compiled<Euclidean>::choose();
+        case Metric::manhattan: return Compiled<Manhattan>::choose();
+        case Metric::chebyshev: return Compiled<Chebyshev>::choose();
+        case Metric::minkowski: return Compiled<Minkowski>::choose();
+        case Metric::hamming: return Compiled<Hamming>::choose();
+        case Metric::matching: return Compiled<Matching>::choose();
+        case Metric::jaccard: return Compiled<Jaccard>::choose();
+        case Metric::cosine: return Compiled<Cosine>::choose();
+        case Metric::mixed: return Compiled<Mixed>::choose();
+        case Metric::present_euclidean: return Compiled<PresentEuclidean>::choose();
+    }
+    return nullptr;
+}
+
+void pack_panels(Matrix<const double> rows, const std::int64_t* order, double* panels, int threads) {
+    parallel_chunks(panel_count(rows.rows), 64, threads, [&](index_t, index_t begin, index_t end) {
+        for (index_t b = begin; b < end; ++b) {
+            double* panel = panels + b * rows.cols * panel_lanes;
+            for (index_t lane = 0; lane < panel_lanes; ++lane) {
+                const index_t i = b * panel_lanes + lane;
+                if (i < rows.rows) {
+                    const double* row = rows.row(order == nullptr ? i : static_cast<index_t>(order[i]));
+                    for (index_t j = 0; j < rows.cols; ++j) panel[j * panel_lanes + lane] = row[j];
+                } else {
+                    for (index_t j = 0; j < rows.cols; ++j) panel[j * panel_lanes + lane] = 0.0;
+                }
+            }
+        }
+    });
+}
+
+void Nearest::offer(double distance, std::int64_t row) {
+    const Entry entry{distance, row};
+    const auto nearer = [](const Entry& a, const Entry& b) {
+        return a.distance < b.distance || (a.distance == b.distance && a.row < b.row);
+    };
+    if (full() && !nearer(entry, entries_.back())) return;
+    entries_.insert(std::upper_bound(entries_.begin(), entries_.end(), entry, nearer), entry);
+    if (static_cast<index_t>(entries_.size()) > k_) entries_.pop_back();
+}
+
+void Nearest::write(std::int64_t* rows, double* distances) const {
+    for (std::size_t i = 0; i < entries_.size(); ++i) {
+        rows[i] = entries_[i].row;
+        distances[i] = entries_[i].distance;
+    }
+}
+
+}  // namespace assay::neighbours

@@ -1,0 +1,191 @@
+"""`assay compare`: from a table to a comparison that can be defended, its report and its numbers."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ..base.errors import DataError, UsageError, plain
+from .main import OK, SOME_FAILED, common_options
+from .output import console, counted, json_text, messages, print_json, progress_bar, table, write_text
+
+
+def default_jobs() -> int:
+    """The cores this process may use."""
+    with contextlib.suppress(AttributeError):
+        return max(1, len(os.sched_getaffinity(0)))
+    return os.cpu_count() or 1
+
+
+@click.command()
+@click.argument("data")
+@click.option("--target", "-t", required=True, metavar="COL", help="Column to predict.")
+@click.option("--models", "-m", multiple=True, metavar="ID[,ID...]", help="Methods to compare; all by default.")
+@click.option("--design", default="5x2", show_default=True, help="5x2, 10-fold, 5-fold or RxK.")
+@click.option("--metric", multiple=True, metavar="NAME[,NAME...]", help="What to measure; the first decides.")
+@click.option("--task", type=click.Choice(["classify", "regress"]), help="Taken from the target by default.")
+@click.option("--role", "roles", multiple=True, metavar="COL=ROLE", help="e.g. zip=nominal, size=ordinal:S<M<L.")
+@click.option("--seed", default=0, show_default=True, type=click.IntRange(0, 2**32 - 1), help="Root of all chance.")
+@click.option("--jobs", "-j", type=click.IntRange(1), help="Learners run side by side; all cores by default.")
+@click.option("--alpha", default=0.05, show_default=True, type=float, help="Level of the tests.")
+@click.option("--out", type=click.Path(path_type=Path), help="Folder; assay-run/<data>-<target> by default.")
+@click.option("--fresh", is_flag=True, help="Forget the folds that an earlier run finished.")
+@common_options
+def compare(data: str, target: str, out: Path | None, quiet: bool, as_json: bool, **options: Any) -> int:
+    """Compare learners on DATA (a file or the name of a bundled data set).
+
+    Writes store.sqlite, results.json and report.html; the same command goes on where an earlier one stopped.
+    """
+    with messages(quiet) as tell:
+        read = load(data, options.pop("roles"))
+        folder = out or Path("assay-run") / f"{_file_word(Path(read.name).stem)}-{_file_word(target)}"
+        return compare_table(read, target, folder, quiet=quiet, as_json=as_json, tell=tell, **options)
+
+
+def compare_table(
+    data: Any,
+    target: str,
+    folder: Path,
+    *,
+    quiet: bool,
+    as_json: bool,
+    tell: Any,
+    models: tuple[str, ...] = (),
+    design: str = "5x2",
+    metric: tuple[str, ...] = (),
+    task: str | None = None,
+    seed: int = 0,
+    jobs: int | None = None,
+    alpha: float = 0.05,
+    fresh: bool = False,
+) -> int:
+    """Run a comparison into a folder and show it; the exit code says whether every learner worked."""
+    from ..experiment import Plan, Store, run
+    from ..report import write_report
+
+    plan = Plan(
+        data,
+        target,
+        learners=_listed(models),
+        design=design,
+        metrics=_listed(metric),
+        seed=seed,
+        task=task,
+        alpha=alpha,
+    )
+    _tell_plan(plan, tell)
+    store_path = folder / "store.sqlite"
+    if fresh:
+        _forget(store_path)
+    with Store(store_path) as store, progress_bar(quiet) as show:
+        results = run(plan, store, jobs=jobs or default_jobs(), progress=show)
+    if results.reused:
+        tell(f"assay: {results.reused} units of work were found in {plain(store_path, 200)} and not run again.")
+    for failure in results.failed:
+        tell(f"assay: {failure.error}")
+    record = results.to_dict()
+    write_text(folder / "results.json", json_text(record))
+    report = Path(write_report(record, folder / "report.html", timings=results.timings))
+    if as_json:
+        print_json(record)
+    else:
+        show_results(record, report)
+    return SOME_FAILED if results.failed else OK
+
+
+def load(data: str, roles: tuple[str, ...] = ()) -> Any:
+    """The table behind a path or the name of a bundled data set, with the user's roles."""
+    from ..data import DATASETS, load_dataset, read_table
+
+    path = Path(data)
+    read = load_dataset(data) if data in DATASETS and not path.exists() else read_table(path)
+    chosen = dict(_role(text) for text in roles)
+    return read.with_roles(chosen) if chosen else read
+
+
+def show_results(record: dict[str, Any], report: Path) -> None:
+    """The comparison on stdout: a table, the test in words, the recommendation, the path of the report."""
+    from rich.text import Text
+
+    out, metric = console(), record["metric"]
+    best_first = sorted(record["learners"], key=lambda row: _rank(row, metric["greater_is_better"]))
+    rows = []
+    for row in best_first:
+        if row["error"] is not None or row["mean"] is None:
+            rows.append([row["title"], "failed" if row["error"] else "no score", "", ""])
+            continue
+        low, high = row["interval"] or (None, None)
+        interval = "" if low is None or high is None else f"{low:.4f} to {high:.4f}"
+        rows.append([row["title"], f"{row['mean']:.4f}", interval, row["group"] or ""])
+    level = f"{100 * (1 - _alpha(record)):g} % interval"
+    heading = f"{metric['title']} on {record['data']['name']}, target {record['data']['target']}"
+    columns = [("learner", "left"), (metric["name"], "right"), (level, "right"), ("group", "left")]
+    out.print(table(heading, columns, rows))
+    comparison, recommendation = record["comparison"], record["recommendation"]
+    if comparison and comparison.get("sentence"):
+        out.print(Text(plain(comparison["sentence"], 2000)))
+    if recommendation:
+        out.print(Text(f"Recommendation: {plain(recommendation['title'])}. {plain(recommendation['reason'], 1000)}"))
+    out.print(Text(f"Report: {plain(report, 1000)}"), soft_wrap=True)
+
+
+def _tell_plan(plan: Any, tell: Any) -> None:
+    rows, columns = plan.features.frame.shape
+    tell(
+        f"assay: {counted(rows, 'row')}, {counted(columns, 'column')}, target '{plain(plan.target.name)}' "
+        f"to {plan.task}: {counted(len(plan.learners), 'learner')}, {plan.design.describe()}."
+    )
+    without = plan.table.n_rows - rows
+    if without:
+        tell(f"assay: {counted(without, 'row')} without a target left out.")
+    for column in plan.features.set_aside:
+        tell(
+            f"assay: column '{plain(column['column'])}' is set aside: {plain(column['reason'], 200)}.".replace(
+                "..", "."
+            )
+        )
+
+
+def _rank(row: dict[str, Any], greater_is_better: bool) -> tuple[bool, float]:
+    mean = row["mean"]
+    return (mean is None, 0.0 if mean is None else (-mean if greater_is_better else mean))
+
+
+def _alpha(record: dict[str, Any]) -> float:
+    return float((record["comparison"] or {}).get("alpha") or 0.05)
+
+
+def _listed(texts: tuple[str, ...]) -> list[str] | None:
+    words = [word.strip() for text in texts for word in text.split(",")]
+    return [word for word in words if word] or None
+
+
+def _role(text: str) -> tuple[str, Any]:
+    column, equals, role = text.rpartition("=")
+    if not equals or not column or not role:
+        raise UsageError("assay", f"option --role '{plain(text)}'", "must read COL=ROLE, for example zip=nominal")
+    kind, colon, order = role.partition(":")
+    if not colon:
+        return column, role
+    if kind != "ordinal":
+        raise UsageError("assay", f"option --role '{plain(text)}'", "can give an order only to the role ordinal")
+    return column, ("ordinal", [level.strip() for level in re.split("[<,]", order)])
+
+
+def _file_word(text: str) -> str:
+    return re.sub(r"[^\w.-]+", "-", text).strip("-.") or "table"
+
+
+def _forget(store_path: Path) -> None:
+    for suffix in ("", "-wal", "-shm"):
+        try:
+            Path(f"{store_path}{suffix}").unlink(missing_ok=True)
+        except OSError as error:
+            raise DataError(
+                "assay", f"file '{plain(store_path, 200)}'", f"cannot be removed ({error.strerror or error})"
+            ) from None

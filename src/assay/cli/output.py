@@ -1,0 +1,146 @@
+"""How results look on a terminal. Text that comes from data is made plain and never read as markup."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sys
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ..base.errors import AssayWarning, DataError, plain
+from .main import say
+
+
+def console() -> Any:
+    """A rich console on stdout that prints text as it is; colour only on a terminal and without NO_COLOR."""
+    from rich.console import Console
+
+    terminal = sys.stdout.isatty()
+    return Console(
+        file=sys.stdout,
+        markup=False,
+        highlight=False,
+        emoji=False,
+        soft_wrap=not terminal,
+        width=None if terminal else 120,
+        no_color=True if os.environ.get("NO_COLOR") or not terminal else None,
+    )
+
+
+def table(title: str, columns: Sequence[tuple[str, str]], rows: Iterable[Sequence[Any]]) -> Any:
+    """A rich table; columns are (heading, "left" or "right"), cells any text."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    made = Table(title=Text(plain(title, 200), style="bold"), box=box.SIMPLE, title_justify="left", pad_edge=False)
+    for heading, side in columns:
+        made.add_column(Text(plain(heading)), justify="right" if side == "right" else "left", overflow="fold")
+    for row in rows:
+        made.add_row(*(cell if isinstance(cell, Text) else Text(plain(cell, 300)) for cell in row))
+    return made
+
+
+def counted(number: int, noun: str) -> str:
+    """A number with its noun.
+
+    >>> counted(1, "row"), counted(3, "row")
+    ('1 row', '3 rows')
+    """
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def print_json(value: Any) -> None:
+    """Plain data on stdout, one text for one value."""
+    click.echo(json_text(value), nl=False)
+
+
+def json_text(value: Any) -> str:
+    """Indented JSON; NaN is refused, since no reader would take it."""
+    return json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file so that readers see the old one or the new one, never half of it."""
+    partial = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        partial.write_text(text, encoding="utf-8")
+        os.replace(partial, path)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            partial.unlink()
+        raise DataError(
+            "assay",
+            f"file '{plain(path, 200)}'",
+            f"cannot be written ({error.strerror or error})",
+            way_out="choose another folder with --out",
+        ) from None
+
+
+@contextlib.contextmanager
+def messages(quiet: bool) -> Iterator[Callable[[str], None]]:
+    """A function that says one line on stderr, and Python warnings in the same plain form (none when quiet)."""
+
+    def tell(text: str) -> None:
+        if not quiet:
+            say(text)
+
+    seen: set[str] = set()
+
+    def hear(message: Any, category: type[Warning], *_: Any, **__: Any) -> None:
+        text = plain(message, 600)
+        if text not in seen and (issubclass(category, AssayWarning) or not issubclass(category, _FOR_DEVELOPERS)):
+            seen.add(text)
+            tell(f"assay: {text}")
+
+    with warnings.catch_warnings():
+        warnings.showwarning = hear
+        warnings.simplefilter("always", AssayWarning)
+        yield tell
+
+
+_FOR_DEVELOPERS = (DeprecationWarning, PendingDeprecationWarning, FutureWarning)
+
+
+@contextlib.contextmanager
+def progress_bar(quiet: bool) -> Iterator[Callable[[Any], None] | None]:
+    """A bar with time left on stderr; None where stderr is no terminal or the user wants quiet."""
+    if quiet or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn
+    from rich.text import Text
+
+    bar = Progress(
+        SpinnerColumn(),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[left]}", markup=False),
+        TextColumn("{task.fields[what]}", markup=False),
+        console=Console(stderr=True, markup=False, highlight=False, emoji=False),
+        transient=True,
+    )
+    with bar:
+        task = bar.add_task("", total=None, left="", what="")
+
+        def show(state: Any) -> None:
+            left = "" if state.eta is None else f"{_duration(state.eta)} left"
+            bar.update(task, total=state.total, completed=state.done, left=left, what=Text(plain(state.what, 50)).plain)
+
+        yield show
+
+
+def _duration(seconds: float) -> str:
+    whole = round(seconds)
+    if whole >= 3600:
+        return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+    if whole >= 60:
+        return f"{whole // 60} min {whole % 60:02d} s"
+    return f"{whole} s"

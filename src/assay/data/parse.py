@@ -1,0 +1,230 @@
+"""Text columns that are something else: missing tokens, numbers, true/false and dates.
+
+A column of text becomes numbers or dates only if at least `NEEDED` of its present cells parse; the others become
+missing, and a note keeps how many and which came first. Codes with leading zeros ("00501") and whole numbers that
+do not fit 64 bits stay text, because as numbers they would lose digits.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+MISSING_TOKENS = (
+    "", "NA", "N/A", "n/a", "na", "#N/A", "#NA", "<NA>", "null", "NULL", "Null", "nan", "NaN", "NAN", "None", "?",
+)  # fmt: skip
+NEEDED = 0.95
+"""Share of the present cells that must parse before a text column becomes numbers or dates."""
+
+DATE_FORMATS = (
+    "%Y-%m-%d", "%Y/%m/%d", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M", "%Y-%m-%dT%H:%M",
+    "%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%dT%H:%M:%S%#z", "%Y-%m-%d %H:%M:%S%#z",
+    "%Y-%m-%dT%H:%M:%S%.f%#z", "%d.%m.%Y", "%d.%m.%Y %H:%M", "%d.%m.%Y %H:%M:%S", "%d %b %Y", "%d-%b-%Y",
+    "%b %d, %Y", "%d %B %Y", "%B %d, %Y", "%Y/%m/%d %H:%M:%S", "%Y/%m/%d %H:%M",
+)  # fmt: skip
+AMBIGUOUS_DATES = (
+    ("%d/%m/%Y", "%m/%d/%Y"),
+    ("%d-%m-%Y", "%m-%d-%Y"),
+    ("%d/%m/%Y %H:%M", "%m/%d/%Y %H:%M"),
+    ("%d/%m/%Y %H:%M:%S", "%m/%d/%Y %H:%M:%S"),
+)
+
+_SPACES = r"[\s\u00a0\u2009\u202f]"
+_GROUP = r"'’\u00a0\u2009\u202f "
+_BEFORE = rf"^[-+]?{_SPACES}*[$€£¥]?{_SPACES}*[-+]?"
+_AFTER = rf"{_SPACES}*(?:%|[$€£¥])?$"
+_ENGLISH = rf"{_BEFORE}(?:\d{{1,3}}(?:[,{_GROUP}]\d{{3}})+|\d+)?(?:\.\d*)?(?:[eE][-+]?\d+)?{_AFTER}"
+_EUROPEAN = rf"{_BEFORE}(?:\d{{1,3}}(?:[.{_GROUP}]\d{{3}})+|\d+)(?:,\d+)?{_AFTER}"
+_SURELY_DECIMAL_COMMA = r"^[^,]*\d,(?:\d{1,2}|\d{4,})(?:\D[^,]*)?$"
+_LONG_WHOLE = r"^[+-]?\d{16,}$"
+_SAMPLE = 1000
+
+Note = dict[str, Any]
+
+
+def parse_columns(frame: pl.DataFrame, *, decimal_comma: bool) -> tuple[pl.DataFrame, dict[str, Note]]:
+    """Parse every text column; returns the frame and a note for each column that changed.
+
+    >>> import polars as pl
+    >>> raw = pl.DataFrame({"price": ["1,234.50", " 12 ", "?"], "when": ["2024-05-01", "2024-05-02", None]})
+    >>> frame, notes = parse_columns(raw, decimal_comma=False)
+    >>> frame["price"].to_list(), str(frame["when"].dtype)
+    ([1234.5, 12.0, None], "Datetime(time_unit='us', time_zone=None)")
+    >>> notes["price"]["to"], notes["price"]["tokens"]
+    ('number', {'?': 1})
+    """
+    columns, notes = [], {}
+    for series in frame.get_columns():
+        if series.dtype == pl.String:
+            series, note = _parse(series, decimal_comma)
+            if note:
+                notes[series.name] = note
+        columns.append(series)
+    return pl.DataFrame(columns), notes
+
+
+def _parse(series: pl.Series, decimal_comma: bool) -> tuple[pl.Series, Note]:
+    as_read = _plain_numbers(series)
+    if as_read is not None:
+        return as_read, {}
+    text = series.str.strip_chars()
+    is_token = text.is_in(MISSING_TOKENS).fill_null(False)
+    tokens: dict[str, int] = {}
+    if is_token.any():
+        counts = text.filter(is_token).value_counts(sort=True)
+        tokens = {token: count for token, count in counts.iter_rows() if token}
+        text = text.set(is_token, None)
+    note: Note = {"tokens": tokens} if tokens else {}
+    present = text.len() - text.null_count()
+    if present == 0:
+        return text, note
+    for attempt in (_plain_numbers, _booleans, lambda s: _dressed_numbers(s, decimal_comma), _dates):
+        found = attempt(text)
+        if isinstance(found, pl.Series):
+            return found, note
+        if found is not None:
+            parsed, facts = found
+            return parsed, {**note, **facts, **_failures(text, parsed)}
+    return text, {**note, **_ambiguity(text)}
+
+
+def _plain_numbers(text: pl.Series) -> pl.Series | None:
+    """The column as Int64 or Float64 if every present cell is a plain number that survives the change."""
+    numbers = text.cast(pl.Float64, strict=False)
+    if numbers.null_count() != text.null_count() or text.null_count() == text.len():
+        return None
+    head = text.head(_SAMPLE)
+    whole = (
+        text.cast(pl.Int64, strict=False)
+        if head.cast(pl.Int64, strict=False).null_count() == head.null_count()
+        else None
+    )
+    if whole is not None and whole.null_count() == text.null_count():
+        leading = text.filter(text.str.starts_with("0") & (text.str.len_bytes() > 1))
+        return None if leading.len() else whole
+    # NaN and infinity are not finite numbers, and a whole number over 64 bits would lose digits.
+    if not bool(numbers.is_finite().all()):
+        return None
+    if float(numbers.abs().max()) >= 2**53 and bool(text.str.contains(_LONG_WHOLE).any()):  # type: ignore[arg-type]
+        return None
+    return numbers
+
+
+def _booleans(text: pl.Series) -> pl.Series | None:
+    lowered = text.head(_SAMPLE).drop_nulls().str.to_lowercase()
+    if lowered.len() == 0 or not bool(lowered.is_in(["true", "false"]).all()):
+        return None
+    lowered = text.str.to_lowercase()
+    if not bool(lowered.drop_nulls().is_in(["true", "false"]).all()):
+        return None
+    return lowered == "true"
+
+
+def _dressed_numbers(text: pl.Series, decimal_comma: bool) -> tuple[pl.Series, Note] | None:
+    """Numbers with thousands separators, currency or percent signs, decimal commas, or a few stray words."""
+    sample = text.drop_nulls().head(_SAMPLE)
+    if max(_share(_undress(sample, european)) for european in (False, True)) < 0.5:
+        return None
+    if text.str.contains(r"^0\d+$").any() or text.str.contains(_LONG_WHOLE).any():
+        return None
+    english, share = _best(text, european=False)
+    if decimal_comma or bool(text.str.contains(_SURELY_DECIMAL_COMMA).any()):
+        continental, other_share = _best(text, european=True)
+        if other_share > share or (other_share == share and decimal_comma):
+            english, share = continental, other_share
+    if share < NEEDED:
+        return None
+    finite = english.is_finite().fill_null(False)
+    if not bool(finite.all()):
+        english = english.set(~finite, None)
+    whole = english.cast(pl.Int64, strict=False)
+    marks = []
+    for sign, what in (("%", "percent signs"), ("[$€£¥]", "currency signs"), (r"\d[,'’\u00a0 ]\d{3}", "separators")):
+        if bool(text.str.contains(sign).any()):
+            marks.append(what)
+    if not bool((whole.cast(pl.Float64) == english).all()):
+        whole = english
+    return whole, {"to": "number", "removed": marks}
+
+
+def _best(text: pl.Series, european: bool) -> tuple[pl.Series, float]:
+    numbers = _undress(text, european)
+    return numbers, (numbers.len() - numbers.null_count()) / (text.len() - text.null_count())
+
+
+def _share(numbers: pl.Series) -> float:
+    return 1.0 - numbers.null_count() / max(numbers.len(), 1)
+
+
+def _undress(text: pl.Series, european: bool) -> pl.Series:
+    """Numbers under dress as Float64; what is no number is missing."""
+    text = text.str.replace_all("−", "-", literal=True)
+    shaped = text.set(~text.str.contains(_EUROPEAN if european else _ENGLISH).fill_null(False), None)
+    if european:
+        bare = shaped.str.replace_all(r"[^0-9,+-]", "").str.replace(",", ".", literal=True)
+    else:
+        bare = shaped.str.replace_all(r"[^0-9eE.+-]", "")
+    return bare.cast(pl.Float64, strict=False)
+
+
+def _dates(text: pl.Series) -> tuple[pl.Series, Note] | None:
+    sample = text.drop_nulls().head(200)
+    if _share(_looks_dated(sample)) < 0.5:
+        return None
+    candidates = [(_share(_read_dates(sample, form)), form) for form in DATE_FORMATS]
+    share, form = max(candidates, key=lambda item: item[0])
+    if share < 0.5:
+        decided = _day_or_month(text, sample)
+        if decided is None:
+            return None
+        form = decided
+    dates = _read_dates(text, form)
+    if (dates.len() - dates.null_count()) / (text.len() - text.null_count()) < NEEDED:
+        return None
+    return dates, {"to": "date", "format": form}
+
+
+def _looks_dated(text: pl.Series) -> pl.Series:
+    shaped = text.str.contains(r"\d{4}") & text.str.contains(r"[-/. ]") & text.str.len_chars().is_between(8, 35)
+    return text.set(~shaped, None)
+
+
+def _read_dates(text: pl.Series, form: str) -> pl.Series:
+    try:
+        dates = text.str.to_datetime(form, strict=False, time_unit="us", ambiguous="null")
+    except pl.exceptions.PolarsError:
+        return pl.Series(text.name, [None] * text.len(), dtype=pl.Datetime("us"))
+    if dates.dtype.time_zone is not None:  # type: ignore[attr-defined]
+        dates = dates.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
+    return dates
+
+
+def _day_or_month(text: pl.Series, sample: pl.Series) -> str | None:
+    """The order of day and month if only one order fits the column."""
+    for day_first, month_first in AMBIGUOUS_DATES:
+        if max(_share(_read_dates(sample, day_first)), _share(_read_dates(sample, month_first))) < 0.5:
+            continue
+        counts = [_read_dates(text, form).null_count() for form in (day_first, month_first)]
+        if counts[0] != counts[1]:
+            return day_first if counts[0] < counts[1] else month_first
+    return None
+
+
+def _ambiguity(text: pl.Series) -> Note:
+    sample = text.drop_nulls().head(200)
+    if _share(_looks_dated(sample)) < 0.5:
+        return {}
+    for day_first, month_first in AMBIGUOUS_DATES:
+        if min(_share(_read_dates(sample, day_first)), _share(_read_dates(sample, month_first))) >= NEEDED:
+            return {"ambiguous": "dates whose day and month cannot be told apart"}
+    return {}
+
+
+def _failures(text: pl.Series, parsed: pl.Series) -> Note:
+    failed = parsed.is_null() & text.is_not_null()
+    count = int(failed.sum())
+    if count == 0:
+        return {"failed": 0, "first": []}
+    rows = failed.arg_true().head(5)
+    return {"failed": count, "first": [(int(row), text[int(row)]) for row in rows]}

@@ -1,0 +1,395 @@
+"""The table: a Polars frame with column roles, a target to predict, and the features to predict it from."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from html import escape
+from typing import Any
+
+import narwhals.stable.v1 as nw
+import numpy as np
+import polars as pl
+
+from ..base.errors import DataError, ParameterError, plain
+from .roles import Role, check_overrides, infer_roles, nearest
+
+MOST_CLASSES = 20
+"""An integer target with at most this many values, each repeating, is a class; with more it is a number."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """The column to predict, on the rows where it is known.
+
+    `values` holds labels (text, integers or booleans) for the task "classify" and float64 for "regress"; `kept` marks
+    the rows of the table with a known target; `reason` says why the task was chosen and what was left out.
+    """
+
+    name: str
+    task: str
+    values: np.ndarray
+    classes: list[Any] | None
+    kept: np.ndarray
+    reason: str
+
+    @property
+    def n_missing(self) -> int:
+        """Rows of the table without a target."""
+        return int((~self.kept).sum())
+
+
+@dataclass(frozen=True)
+class Features:
+    """The columns to predict from, on the rows where the target is known, and what was set aside and why."""
+
+    frame: pl.DataFrame
+    roles: dict[str, Role]
+    set_aside: list[dict[str, str]]
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table with a role for every column. Missing cells are null; text is stripped; dates are datetimes.
+
+    Make one with `read_table`, `load_dataset` or `Table.from_frame`.
+
+    >>> from assay.data import load_dataset
+    >>> table = load_dataset("weather")
+    >>> table.n_rows, table.columns
+    (14, ['outlook', 'temperature', 'humidity', 'windy', 'play'])
+    >>> table.roles["outlook"].role
+    'nominal'
+    """
+
+    name: str
+    source: str
+    frame: pl.DataFrame
+    roles: dict[str, Role]
+    notes: dict[str, dict[str, Any]] = field(default_factory=dict)
+    reading: str = ""
+
+    @classmethod
+    def build(
+        cls,
+        frame: pl.DataFrame,
+        *,
+        name: str,
+        source: str = "",
+        roles: Mapping[str, Any] | None = None,
+        notes: dict[str, dict[str, Any]] | None = None,
+        reading: str = "",
+    ) -> Table:
+        """A table from a Polars frame: types made plain, roles inferred, overrides checked."""
+        notes = dict(notes or {})
+        frame = plain_types(frame, notes)
+        inferred = infer_roles(frame, notes)
+        return cls(name, source, frame, {**inferred, **check_overrides(frame, roles or {})}, notes, reading)
+
+    @classmethod
+    def from_frame(cls, frame: Any, *, name: str = "table", roles: Mapping[str, Any] | None = None) -> Table:
+        """A table from a pandas, Polars, pyarrow or other narwhals-compatible frame.
+
+        >>> import polars as pl
+        >>> table = Table.from_frame(pl.DataFrame({"a": [1.5, None], "b": ["x", "y"]}), name="small")
+        >>> table.roles["b"].role
+        'binary'
+        """
+        native = to_polars(frame)
+        if native.width == 0 or native.height == 0:
+            raise DataError(
+                "Table.from_frame", f"table '{plain(name)}'", f"has {native.height} rows and {native.width} columns"
+            )
+        return cls.build(native, name=name, roles=roles)
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of the table."""
+        return self.frame.height
+
+    @property
+    def columns(self) -> list[str]:
+        """Column names, in order."""
+        return self.frame.columns
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 over column names, types and cells, in order; the same contents give the same fingerprint."""
+        digest = hashlib.sha256()
+        for series in self.frame.get_columns():
+            _digest(digest, series)
+        return digest.hexdigest()
+
+    def with_roles(self, roles: Mapping[str, Any]) -> Table:
+        """A table with some roles declared: {"zip": "nominal", "size": ("ordinal", ["s", "m", "l"])}.
+
+        >>> from assay.data import load_dataset
+        >>> table = load_dataset("weather").with_roles({"temperature": ("ordinal", ["cool", "mild", "hot"])})
+        >>> print(table.roles["temperature"])
+        ordinal: declared: cool < mild < hot
+        """
+        return replace(self, roles={**self.roles, **check_overrides(self.frame, roles)})
+
+    def target(self, column: str, task: str | None = None) -> Target:
+        """The column to predict; `task` is "classify", "regress", or None to infer it.
+
+        Text, true/false and binary columns are classes; so are integers with at most 20 values that repeat 5 times
+        in the mean; other numbers are regressed on.
+
+        >>> from assay.data import load_dataset
+        >>> target = load_dataset("weather").target("play")
+        >>> target.task, target.classes
+        ('classify', ['no', 'yes'])
+        """
+        who = "target"
+        if column not in self.frame.columns:
+            raise DataError(
+                who, f"column '{plain(column)}'", "is not in the table", way_out=nearest(column, self.frame.columns)
+            )
+        if task not in (None, "classify", "regress"):
+            raise ParameterError(
+                who, "parameter 'task'", "must be 'classify', 'regress' or None", f"got {plain(repr(task))}"
+            )
+        series = self.frame[column]
+        kept = series.is_not_null().to_numpy()
+        if not kept.any():
+            raise DataError(
+                who, f"column '{plain(column)}'", "is missing in every row", way_out="choose another column"
+            )
+        present = series.drop_nulls()
+        task, reason = _task_of(present, self.roles[column], column, task)
+        lost = int((~kept).sum())
+        if lost:
+            reason += f"; {lost} of {kept.shape[0]} rows have no target and are left out"
+        if task == "regress":
+            values = present.cast(pl.Float64).to_numpy().astype(np.float64)
+            if values.min() == values.max():
+                raise DataError(
+                    who,
+                    f"column '{plain(column)}'",
+                    f"has only the value {values[0]:g}",
+                    way_out="choose a column that varies",
+                )
+            return Target(column, task, values, None, kept, reason)
+        labels = _labels(present)
+        classes, counts = np.unique(labels, return_counts=True)
+        if classes.shape[0] < 2:
+            raise DataError(
+                who,
+                f"column '{plain(column)}'",
+                f"has only one class ('{plain(classes[0], 30)}')",
+                way_out="choose a column with two or more",
+            )
+        single = classes[counts < 2]
+        if single.shape[0]:
+            shown = ", ".join(f"'{plain(label, 30)}'" for label in single[:3])
+            more = ", ..." if single.shape[0] > 3 else ""
+            reason += f"; {single.shape[0]} of {classes.shape[0]} classes have one row only ({shown}{more})"
+        return Target(column, task, labels, classes.tolist(), kept, reason)
+
+    def features(self, target: Target | str) -> Features:
+        """The other columns on the rows with a known target, less those of no use: all missing, constant, id, text.
+
+        >>> from assay.data import load_dataset
+        >>> table = load_dataset("customers")
+        >>> [item["column"] for item in table.features("churned").set_aside]
+        ['customer_id']
+        """
+        if isinstance(target, str):
+            target = self.target(target)
+        frame = self.frame.drop(target.name)
+        if not target.kept.all():
+            frame = frame.filter(pl.Series(target.kept))
+        set_aside = []
+        for series in frame.get_columns():
+            reason = _no_use(series, self.roles[series.name])
+            if reason:
+                set_aside.append({"column": series.name, "reason": reason})
+        frame = frame.drop([item["column"] for item in set_aside])
+        if frame.width == 0:
+            raise DataError(
+                "features",
+                f"table '{plain(self.name)}'",
+                f"has no usable column beside the target '{plain(target.name)}'",
+                "; ".join(f"{plain(item['column'], 30)} is set aside: {item['reason']}" for item in set_aside[:3]),
+            )
+        return Features(frame.rechunk(), {name: self.roles[name] for name in frame.columns}, set_aside)
+
+    def __str__(self) -> str:
+        lines = [f"{self.name}: {self.n_rows} rows, {len(self.columns)} columns"]
+        width = max(len(plain(name, 30)) for name in self.columns)
+        lines += [f"  {plain(name, 30):<{width}}  {self.roles[name]}" for name in self.columns]
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><td>{escape(plain(name))}</td><td>{escape(role.role)}</td><td>{role.confidence:.2f}</td>"
+            f"<td>{escape(plain(role.reason, 300))}</td></tr>"
+            for name, role in self.roles.items()
+        )
+        head = "<tr><th>column</th><th>role</th><th>confidence</th><th>reason</th></tr>"
+        title = f"{escape(plain(self.name))}: {self.n_rows} rows, {len(self.columns)} columns"
+        return f"<table><caption>{title}</caption><thead>{head}</thead><tbody>{rows}</tbody></table>"
+
+
+def _task_of(present: pl.Series, role: Role, column: str, task: str | None) -> tuple[str, str]:
+    number = present.dtype.is_numeric() or present.dtype == pl.Boolean
+    if task == "regress" and not number:
+        raise DataError(
+            "target",
+            f"column '{plain(column)}'",
+            "cannot be regressed on: it holds " + ("dates" if present.dtype.is_temporal() else "text"),
+            f"the first value is '{plain(present[0], 30)}'",
+            "use task='classify' or another column",
+        )
+    if present.dtype.is_temporal():
+        raise DataError("target", f"column '{plain(column)}'", "holds dates", way_out="choose another column")
+    if task == "classify" and present.dtype.is_float() and not bool((present == present.floor()).all()):
+        raise DataError(
+            "target",
+            f"column '{plain(column)}'",
+            "holds numbers with decimals, which are not classes",
+            f"the first value is {present[0]:g}",
+            "use task='regress' or cut it into classes first",
+        )
+    if task is not None:
+        return task, "the task was given"
+    distinct = present.n_unique()
+    if not number:
+        return "classify", f"{distinct} labels of text"
+    if role.role in ("binary", "nominal", "ordinal"):
+        return "classify", f"the column is {role.role} with {distinct} values"
+    if present.dtype.is_integer() and distinct <= MOST_CLASSES and distinct * 5 <= present.len():
+        return "classify", f"integers with only {distinct} different values"
+    return "regress", f"numbers with {distinct} different values"
+
+
+def _labels(present: pl.Series) -> np.ndarray:
+    if present.dtype == pl.String:
+        return np.array(present.to_list(), dtype=str)
+    if present.dtype == pl.Boolean:
+        return present.to_numpy().astype(bool)
+    return present.cast(pl.Int64).to_numpy().astype(np.int64)
+
+
+def _no_use(series: pl.Series, role: Role) -> str | None:
+    if series.null_count() == series.len():
+        return "every value is missing"
+    if role.role == "id":
+        return f"an identifier: {role.reason}"
+    if role.role == "text":
+        return f"free text: {role.reason}"
+    if series.null_count() == 0 and is_constant(series):
+        return f"constant: every row holds '{plain(series[0], 30)}'"
+    return None
+
+
+def is_constant(series: pl.Series) -> bool:
+    """Whether all cells are equal (a series without nulls); looks at two cells before it looks at all."""
+    if series.len() > 1 and series[0] != series[-1]:
+        return False
+    return bool((series == series[0]).all())
+
+
+def to_polars(frame: Any) -> pl.DataFrame:
+    """A pandas, pyarrow or other narwhals-compatible frame as a Polars frame; pyarrow is not needed for pandas."""
+    if isinstance(frame, pl.DataFrame):
+        return frame
+    try:
+        wrapped = nw.from_native(frame, eager_only=True)
+    except TypeError:
+        raise DataError(
+            "Table.from_frame",
+            "the frame",
+            "must be a pandas, Polars or pyarrow table",
+            f"got {type(frame).__name__}",
+            "for an array, make a frame with column names first",
+        ) from None
+    except nw.exceptions.DuplicateError:
+        raise _twice([str(name) for name in frame.columns]) from None
+    names = [str(name) for name in wrapped.columns]
+    if len(set(names)) != len(names):
+        raise _twice(names)
+    try:
+        return wrapped.to_polars().rename(dict(zip(wrapped.columns, names)))
+    except (ImportError, ModuleNotFoundError):
+        # pandas without pyarrow: column by column, with None for missing.
+        columns = []
+        for name in wrapped.columns:
+            series = wrapped[name]
+            values = series.to_numpy()
+            if values.dtype.kind in "OUT":
+                missing = series.is_null().to_numpy()
+                values = [None if gone else value for value, gone in zip(values.tolist(), missing)]
+            columns.append(pl.Series(str(name), values, strict=False))
+        return pl.DataFrame(columns)
+
+
+def _twice(names: list[str]) -> DataError:
+    double = next(name for name in names if names.count(name) > 1)
+    return DataError("Table.from_frame", "the frame", f"has two columns named '{plain(double)}'")
+
+
+def plain_types(frame: pl.DataFrame, notes: dict[str, dict[str, Any]]) -> pl.DataFrame:
+    """Every column as Int64/UInt64, Float64, Boolean, String or Datetime("us"), with null for missing."""
+    return pl.DataFrame([_plain_type(series, notes) for series in frame.get_columns()])
+
+
+def _plain_type(series: pl.Series, notes: dict[str, dict[str, Any]]) -> pl.Series:
+    dtype = series.dtype
+    if dtype.is_integer():
+        return series if dtype == pl.UInt64 else series.cast(pl.Int64)
+    if dtype.is_float() or dtype.is_decimal():
+        series = series.cast(pl.Float64)
+        if not bool(series.is_finite().fill_null(True).all()):
+            infinite = int(series.is_infinite().sum())
+            if infinite:
+                rows = series.is_infinite().fill_null(False).arg_true().head(5).to_list()
+                notes[series.name] = {**notes.get(series.name, {}), "infinite": infinite, "infinite_rows": rows}
+            series = series.set(~series.is_finite().fill_null(True), None)
+        return series
+    if dtype in (pl.String, pl.Boolean):
+        return series
+    if dtype == pl.Null:
+        return series.cast(pl.String)
+    if dtype in (pl.Categorical, pl.Enum):
+        return series.cast(pl.String)
+    if dtype == pl.Date:
+        return series.cast(pl.Datetime("us"))
+    if isinstance(dtype, pl.Datetime):
+        if dtype.time_zone is not None:
+            series = series.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
+        return series.cast(pl.Datetime("us"))
+    if isinstance(dtype, pl.Duration):
+        return series.dt.total_microseconds().cast(pl.Float64) / 1e6
+    if dtype == pl.Time:
+        return series.cast(pl.Int64).cast(pl.Float64) / 1e9
+    raise DataError(
+        "Table",
+        f"column '{plain(series.name)}'",
+        f"holds nested or binary values ({plain(dtype, 40)})",
+        way_out="flatten it into plain columns or leave it out",
+    )
+
+
+def _digest(digest: Any, series: pl.Series) -> None:
+    """Feed one column to the hash: name, type, which cells are missing, then the cells in a fixed byte order."""
+    digest.update(f"{len(series.name)}:{series.name}|{series.dtype}|{series.len()}|".encode())
+    if series.null_count():
+        digest.update(np.packbits(series.is_null().to_numpy()).tobytes())
+    if series.dtype == pl.String:
+        present = series.drop_nulls()
+        digest.update(present.str.len_bytes().to_numpy().astype("<u4").tobytes())
+        joined = present.str.join("")[0] if present.len() else ""
+        digest.update((joined or "").encode())
+        return
+    if series.dtype == pl.Float64:
+        # -0.0 and 0.0 are equal cells and must hash alike.
+        values = (series.fill_null(0.0).to_numpy() + 0.0).astype("<f8")
+    elif series.dtype == pl.Boolean:
+        values = series.fill_null(False).to_numpy().astype("u1")
+    else:
+        values = series.to_physical().fill_null(0).to_numpy().astype("<i8" if series.dtype != pl.UInt64 else "<u8")
+    digest.update(np.ascontiguousarray(values).data)

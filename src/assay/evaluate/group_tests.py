@@ -1,0 +1,352 @@
+"""Tests of several learners at once: analysis of variance, Kruskal-Wallis, Friedman with Nemenyi, Cochran's Q.
+
+Scores come as a mapping from name to values, or as an array with one column per learner. Every function returns a
+`TestResult`; comparisons of pairs are in its `details`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from ..base.errors import DataError
+from .distributions import chi2_p_value, f_p_value, noncentrality_interval, t_p_value, t_quantile
+from .intervals import ROUNDING, check_alpha
+from .multiplicity import bonferroni, holm
+from .rank_tests import midranks
+from .result import TestResult, decision_words, interval_words, number, p_words, percent
+
+_SAME_BLOCKS = ("the rows (data sets) are independent of each other", None)
+
+
+def anova(scores: Any, *, alpha: float = 0.05) -> TestResult:
+    """One-way analysis of variance of L learners with K scores each: F with L - 1 and N - L degrees of freedom.
+
+    Effect is eta squared, the share of the variance that lies between learners; its interval comes from the
+    non-central F distribution: eta squared = nc / (nc + N). `details["pairs"]` holds Fisher's least significant
+    difference test of every pair, to be read only if the F test rejects, with p-values adjusted by Holm and by
+    Bonferroni as well.
+
+    >>> result = anova({"a": [1.0, 2.0, 3.0], "b": [2.0, 3.0, 4.0], "c": [5.0, 6.0, 7.0]})
+    >>> round(result.statistic, 6), result.df
+    (13.0, (2, 6))
+    """
+    check_alpha("anova", alpha)
+    groups = _groups("anova", scores)
+    sizes = np.array([g.size for g in groups.values()])
+    means = np.array([g.mean() for g in groups.values()])
+    n, count = int(sizes.sum()), len(groups)
+    if n <= count:
+        raise DataError("anova", "scores", "must hold more values than learners", f"got {n} for {count}")
+    pooled = np.concatenate(list(groups.values()))
+    between = float(sizes @ (means - pooled.mean()) ** 2)
+    within = float(sum(((g - g.mean()) ** 2).sum() for g in groups.values()))
+    df = (count - 1, n - count)
+    floor = (ROUNDING * float(np.abs(pooled).max())) ** 2 * n
+    if within > floor:
+        statistic = (between / df[0]) / (within / df[1])
+    else:
+        statistic = np.inf if between > floor else 0.0
+    p_value = 1.0 if statistic == 0 else f_p_value(statistic, *df)
+    effect = between / (between + within) if between + within > 0 else 0.0
+    low, high = noncentrality_interval(statistic, *df, alpha)
+    interval = tuple(1.0 if np.isinf(nc) else nc / (nc + n) for nc in (low, high))
+    reject = p_value < alpha
+    return TestResult(
+        name="analysis of variance",
+        statistic=statistic,
+        df=df,
+        p_value=p_value,
+        effect=effect,
+        effect_name="eta squared",
+        interval=(interval[0], interval[1]),
+        alpha=alpha,
+        reject=reject,
+        assumptions=(
+            ("the scores are independent of each other", None),
+            ("the scores of each learner are roughly normal with one variance", None),
+            ("the scores of each learner vary", within > floor),
+        ),
+        details={
+            "means": dict(zip(groups, means.tolist())),
+            "pairs": _least_significant(groups, means, sizes, within / df[1], df[1], alpha),
+        },
+        sentence=(
+            f"Learners account for {percent(effect)} of the variance of {n} scores; that the means of {count} learners "
+            f"differ is {decision_words(reject, alpha)} (F = {number(statistic)}, df = {df[0]} and {df[1]}, "
+            f"{p_words(p_value)})."
+        ),
+    )
+
+
+def _least_significant(
+    groups: dict[str, np.ndarray], means: np.ndarray, sizes: np.ndarray, variance: float, df: int, alpha: float
+) -> list[dict[str, Any]]:
+    pairs: list[dict[str, Any]] = []
+    names = list(groups)
+    for i, j in combinations(range(len(names)), 2):
+        difference = float(means[i] - means[j])
+        error = float(np.sqrt(variance * (1 / sizes[i] + 1 / sizes[j])))
+        t = difference / error if error > 0 else (0.0 if difference == 0 else float(np.copysign(np.inf, difference)))
+        half = t_quantile(1 - alpha / 2, df) * error
+        pairs.append(
+            {
+                "a": names[i],
+                "b": names[j],
+                "difference": difference,
+                "interval": (difference - half, difference + half),
+                "statistic": t,
+                "p_value": t_p_value(t, df) if t != 0 else 1.0,
+            }
+        )
+    p_values = [pair["p_value"] for pair in pairs]
+    for pair, p_holm, p_bonferroni in zip(pairs, holm(p_values), bonferroni(p_values)):
+        pair.update(p_holm=float(p_holm), p_bonferroni=float(p_bonferroni))
+    return pairs
+
+
+def kruskal_wallis(scores: Any, *, alpha: float = 0.05) -> TestResult:
+    """Kruskal and Wallis' rank analysis of variance, with the correction for ties; chi-square with L - 1 df.
+
+    Effect is epsilon squared, H / (N - 1): 0 if the ranks say nothing about the learner, 1 if everything.
+
+    >>> round(kruskal_wallis({"a": [1.0, 2.0, 3.0], "b": [4.0, 5.0, 6.0]}).statistic, 3)
+    3.857
+    """
+    check_alpha("kruskal_wallis", alpha)
+    groups = _groups("kruskal_wallis", scores)
+    pooled = np.concatenate(list(groups.values()))
+    n, count = pooled.size, len(groups)
+    ranks = midranks(pooled)
+    ends = np.cumsum([g.size for g in groups.values()])
+    parts = np.split(ranks, ends[:-1])
+    between = sum(part.size * (part.mean() - (n + 1) / 2) ** 2 for part in parts)
+    total = float(((ranks - (n + 1) / 2) ** 2).sum())
+    statistic = float((n - 1) * between / total) if total > 0 else 0.0
+    p_value = chi2_p_value(statistic, count - 1)
+    reject = p_value < alpha
+    return TestResult(
+        name="Kruskal-Wallis test",
+        statistic=statistic,
+        df=count - 1,
+        p_value=p_value,
+        effect=statistic / (n - 1) if n > 1 else 0.0,
+        effect_name="epsilon squared",
+        interval=None,
+        alpha=alpha,
+        reject=reject,
+        assumptions=(
+            ("the scores are independent of each other", None),
+            ("every learner has at least 5 scores, for chi-square to be close", min(p.size for p in parts) >= 5),
+        ),
+        details={"mean_ranks": {name: float(part.mean()) for name, part in zip(groups, parts)}},
+        sentence=(
+            f"That the {count} learners' scores differ in rank is {decision_words(reject, alpha)} "
+            f"(H = {number(statistic)}, df = {count - 1}, {p_words(p_value)})."
+        ),
+    )
+
+
+def friedman(scores: Any, *, greater_is_better: bool = True, alpha: float = 0.05) -> TestResult:
+    """Friedman's test: do average ranks over N data sets (rows) differ between k learners (columns)?
+
+    Chi-square with k - 1 degrees of freedom, corrected for ties. Effect is Kendall's W, the agreement of the rows
+    on the order. `details` holds the average ranks (1 is best) and Iman and Davenport's F with k - 1 and
+    (k - 1)(N - 1) degrees of freedom, which is less conservative.
+
+    >>> result = friedman({"a": [0.9, 0.8, 0.7, 0.9], "b": [0.8, 0.7, 0.6, 0.8], "c": [0.7, 0.6, 0.5, 0.7]})
+    >>> round(result.statistic, 6), round(result.effect, 6)
+    (8.0, 1.0)
+    """
+    check_alpha("friedman", alpha)
+    names, blocks = _blocks("friedman", scores)
+    n, k = blocks.shape
+    ranks = _block_ranks(blocks, greater_is_better)
+    sums = ranks.sum(axis=0)
+    scatter = float(((ranks - (k + 1) / 2) ** 2).sum())
+    statistic = float((k - 1) * ((sums - n * (k + 1) / 2) ** 2).sum() / scatter) if scatter > 0 else 0.0
+    p_value = chi2_p_value(statistic, k - 1)
+    room = n * (k - 1) - statistic
+    f = (n - 1) * statistic / room if room > 1e-9 else np.inf
+    f_df = (k - 1, (k - 1) * (n - 1))
+    average = dict(zip(names, (sums / n).tolist()))
+    reject = p_value < alpha
+    first = min(average, key=lambda name: average[name])
+    return TestResult(
+        name="Friedman test",
+        statistic=statistic,
+        df=k - 1,
+        p_value=p_value,
+        effect=statistic / (n * (k - 1)),
+        effect_name="Kendall's W",
+        interval=None,
+        alpha=alpha,
+        reject=reject,
+        assumptions=(
+            _SAME_BLOCKS,
+            ("more than 10 rows or more than 5 learners, for chi-square to be close", n > 10 or k > 5),
+        ),
+        details={
+            "average_ranks": average,
+            "iman_davenport": {"statistic": f, "df": f_df, "p_value": f_p_value(f, *f_df)},
+        },
+        sentence=(
+            f"Over {n} rows {first} has the best average rank of {k} learners ({number(average[first])}); that the "
+            f"ranks differ is {decision_words(reject, alpha)} (chi-square = {number(statistic)}, df = {k - 1}, "
+            f"{p_words(p_value)})."
+        ),
+    )
+
+
+def nemenyi(scores: Any, *, greater_is_better: bool = True, alpha: float = 0.05) -> TestResult:
+    """Nemenyi's comparison of all pairs after Friedman: average ranks differ if more than the critical difference.
+
+    The critical difference is q sqrt(k (k + 1) / (6 N)), q the studentised range quantile over sqrt(2) with
+    infinite degrees of freedom (Demsar, JMLR 7, 2006). The result is that of the pair furthest apart;
+    `details["pairs"]` holds all, already corrected for their number.
+
+    >>> result = nemenyi({"a": [0.9, 0.8, 0.7, 0.9], "b": [0.8, 0.7, 0.6, 0.8], "c": [0.7, 0.6, 0.5, 0.7]})
+    >>> round(result.details["critical_difference"], 3)
+    1.657
+    """
+    check_alpha("nemenyi", alpha)
+    # The studentised range is in scipy.stats alone, which is slow to import.
+    from scipy.stats import studentized_range
+
+    names, blocks = _blocks("nemenyi", scores)
+    n, k = blocks.shape
+    average = _block_ranks(blocks, greater_is_better).mean(axis=0)
+    unit = float(np.sqrt(k * (k + 1) / (12 * n)))
+    critical = float(studentized_range.ppf(1 - alpha, k, np.inf)) * unit
+    pairs: list[dict[str, Any]] = []
+    for i, j in combinations(range(k), 2):
+        gap = float(average[i] - average[j])
+        p = float(studentized_range.sf(abs(gap) / unit, k, np.inf))
+        pairs.append(
+            {
+                "a": names[i],
+                "b": names[j],
+                "difference": gap,
+                "interval": (gap - critical, gap + critical),
+                "p_value": min(1.0, p),
+                "reject": p < alpha,
+            }
+        )
+    widest = max(pairs, key=lambda pair: abs(pair["difference"]))
+    found = sum(pair["reject"] for pair in pairs)
+    return TestResult(
+        name="Nemenyi test",
+        statistic=abs(widest["difference"]) / unit,
+        df=None,
+        p_value=widest["p_value"],
+        effect=widest["difference"],
+        effect_name=f"difference in average rank, {widest['a']} - {widest['b']}",
+        interval=widest["interval"],
+        alpha=alpha,
+        reject=widest["reject"],
+        assumptions=(_SAME_BLOCKS,),
+        details={"critical_difference": critical, "average_ranks": dict(zip(names, average.tolist())), "pairs": pairs},
+        sentence=(
+            f"Average ranks over {n} rows have to differ by {number(critical)}; {found} of {len(pairs)} pairs do. The "
+            f"furthest apart are {widest['a']} and {widest['b']} (difference {number(widest['difference'])}, "
+            f"{percent(1 - alpha)} interval {interval_words(widest['interval'])}, {p_words(widest['p_value'])})."
+        ),
+    )
+
+
+def cochran_q(y_true: Any, predictions: Mapping[str, Any], *, alpha: float = 0.05) -> TestResult:
+    """Cochran's Q: do k classifiers get the same share of one test set right? Chi-square with k - 1 df.
+
+    Rows that all get right or all get wrong do not count. For two classifiers Q is McNemar's statistic without
+    the continuity correction. Effect is Q / (n (k - 1)) over the n rows that count: 0 none, 1 the largest possible.
+
+    >>> y = [1, 1, 1, 1, 1, 1]
+    >>> cochran_q(y, {"a": y, "b": [1, 1, 1, 0, 0, 0], "c": [1, 0, 0, 0, 0, 0]}).statistic
+    7.6
+    """
+    check_alpha("cochran_q", alpha)
+    truth = np.asarray(y_true)
+    names = [str(name) for name in predictions]
+    if len(names) < 2:
+        raise DataError("cochran_q", "predictions", "must be of at least 2 classifiers", f"got {len(names)}")
+    for name, labels in predictions.items():
+        if np.shape(labels) != truth.shape or truth.ndim != 1:
+            raise DataError(
+                "cochran_q", f"predictions of '{name}'", f"must have shape {truth.shape}", f"got {np.shape(labels)}"
+            )
+    right = np.column_stack([np.asarray(labels) == truth for labels in predictions.values()]).astype(float)
+    k = len(names)
+    per_row, per_column = right.sum(axis=1), right.sum(axis=0)
+    below = float(k * per_row.sum() - (per_row**2).sum())
+    statistic = float((k - 1) * (k * (per_column**2).sum() - per_column.sum() ** 2) / below) if below > 0 else 0.0
+    counted = int(((per_row > 0) & (per_row < k)).sum())
+    p_value = chi2_p_value(statistic, k - 1)
+    reject = p_value < alpha
+    accuracy = dict(zip(names, right.mean(axis=0).tolist()))
+    best = max(accuracy, key=lambda name: accuracy[name])
+    return TestResult(
+        name="Cochran Q test",
+        statistic=statistic,
+        df=k - 1,
+        p_value=p_value,
+        effect=statistic / (counted * (k - 1)) if counted else 0.0,
+        effect_name="share of the largest possible Q",
+        interval=None,
+        alpha=alpha,
+        reject=reject,
+        assumptions=(
+            ("the test rows are independent and were not used for training", None),
+            ("at least 24 scores come from rows on which the classifiers differ", counted * k >= 24),
+        ),
+        details={"accuracy": accuracy, "rows_that_differ": counted},
+        sentence=(
+            f"The classifiers disagree on {counted} of {truth.size} rows and {best} is right most often "
+            f"({percent(accuracy[best])}); that their accuracies differ is {decision_words(reject, alpha)} "
+            f"(Q = {number(statistic)}, df = {k - 1}, {p_words(p_value)})."
+        ),
+    )
+
+
+def _groups(who: str, scores: Any) -> dict[str, np.ndarray]:
+    """Scores per learner as flat arrays."""
+    if isinstance(scores, Mapping):
+        named = {str(name): values for name, values in scores.items()}
+    elif isinstance(scores, np.ndarray) and scores.ndim == 2:
+        named = {f"learner {j + 1}": scores[:, j] for j in range(scores.shape[1])}
+    else:
+        named = {f"learner {j + 1}": values for j, values in enumerate(scores)}
+    groups = {name: np.asarray(values, dtype=np.float64).ravel() for name, values in named.items()}
+    if len(groups) < 2:
+        raise DataError(who, "scores", "must be of at least 2 learners", f"got {len(groups)}")
+    for name, values in groups.items():
+        if values.size == 0 or not np.isfinite(values).all():
+            came = "got none" if values.size == 0 else "got NaN or infinity"
+            raise DataError(who, f"scores of '{name}'", "must be finite numbers", came)
+    return groups
+
+
+def _blocks(who: str, scores: Any) -> tuple[list[str], np.ndarray]:
+    """Scores as a matrix with one row per data set and one column per learner."""
+    if not isinstance(scores, Mapping):
+        matrix = np.asarray(scores, dtype=np.float64)
+        if matrix.ndim != 2:
+            raise DataError(who, "scores", "must be an array (data sets, learners)", f"got shape {matrix.shape}")
+        scores = {f"learner {j + 1}": matrix[:, j] for j in range(matrix.shape[1])}
+    groups = _groups(who, scores)
+    lengths = {values.size for values in groups.values()}
+    if len(lengths) > 1 or max(lengths) < 2:
+        raise DataError(
+            who,
+            "scores",
+            "must have one value per learner in each of at least 2 rows",
+            f"got lengths {sorted(lengths)}",
+        )
+    return list(groups), np.column_stack(list(groups.values()))
+
+
+def _block_ranks(blocks: np.ndarray, greater_is_better: bool) -> np.ndarray:
+    """Ranks within each row, 1 for the best, ties shared."""
+    return np.array([midranks(-row if greater_is_better else row) for row in blocks])

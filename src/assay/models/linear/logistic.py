@@ -1,0 +1,260 @@
+"""Logistic regression: linear log odds for two classes, softmax for more, with an L2 penalty or none."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from ...base import (
+    AssayWarning,
+    Boolean,
+    Choice,
+    Classifier,
+    Cost,
+    DataError,
+    Fold,
+    Instance,
+    Integer,
+    Mapping,
+    Nothing,
+    ParameterError,
+    Real,
+    check_weights,
+    n_jobs_param,
+    param,
+    plain,
+    thread_count,
+    trace_param,
+)
+from .logistic_solver import DENSE_LIMIT, Solution, Task, log_probabilities_of, probabilities_of, solve
+
+
+class LogisticRegression(Classifier):
+    """Linear log odds: binary logistic regression, and softmax regression for three or more classes.
+
+    Minimises the weighted sum of log losses plus ||coef||^2 / (2 C), intercepts free: the objective of scikit-learn.
+    The iteration runs on standardised columns inside, so that units do not matter for its progress; the penalty
+    stays that of the columns as given, so standardise them if they should be penalised alike. Without a penalty,
+    columns that are linear combinations of others get coefficient 0 (warning W203), and classes that a hyperplane
+    separates are reported (warning W202), since then no finite optimum exists.
+
+    {parameters}
+
+    Attributes
+    ----------
+    classes_ : array of the class labels
+    coef_ : array, (1, n_features) for two classes (log odds of `classes_[1]`), else (n_classes, n_features)
+    intercept_ : array, (1,) or (n_classes,)
+    n_iter_ : int, Newton steps taken
+    trace_ : with `trace`, the objective, largest gradient component and Newton step at each iteration
+
+    Examples
+    --------
+    >>> from assay.models.linear import LogisticRegression
+    >>> model = LogisticRegression().fit([[0.0], [1.0], [2.0], [3.0]], ["no", "no", "yes", "yes"])
+    >>> model.predict([[0.5], [2.5]])
+    array(['no', 'yes'], dtype='<U3')
+    >>> model.predict_proba([[1.5]]).round(3)
+    array([[0.5, 0.5]])
+    """
+
+    penalty: str | None = param("l2", Choice("l2", None), "Penalty on the coefficients: squared, or none.")
+    C: float = param(1.0, Real(0, closed="neither", infinite=True), "Inverse strength of the penalty; inf is none.")
+    fit_intercept: bool = param(True, Boolean(), "Whether the log odds have a constant.")
+    class_weight: Any = param(
+        None,
+        Choice("balanced") | Mapping() | Nothing(),
+        "Weights of the classes: a dict by label, or 'balanced' for equal total weight; they multiply sample_weight.",
+    )
+    reference_class: Any = param(
+        None,
+        Instance(str, int, float, np.generic) | Nothing(),
+        "Label whose coefficients are fixed at 0 (three or more classes); None for the symmetric softmax.",
+    )
+    tol: float = param(1e-8, Real(0), "Stop when no gradient component per unit of weight is larger.")
+    max_iter: int = param(100, Integer(1), "Most Newton steps.")
+    n_jobs: int | None = n_jobs_param()
+    trace: bool = trace_param()
+
+    _way_out = "take a sample of the rows or fewer columns"
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LogisticRegression:
+        """Find the coefficients by Newton's method."""
+        rows, codes, weights = self._begin(X, y, sample_weight)
+        return self._fit_rows(rows, None, codes, weights, None)
+
+    def _fit_rows(
+        self,
+        X: np.ndarray,
+        rows: np.ndarray | None,
+        codes: np.ndarray,
+        weights: np.ndarray | None,
+        start: tuple[np.ndarray, np.ndarray] | None,
+    ) -> LogisticRegression:
+        """Fit on some rows of X (None for all); `classes_` is set, codes and weights have one value per row of X."""
+        self._require_classes()
+        if self.classes_.shape[0] > 2:
+            self._check_cost(X.shape[0], X.shape[1], self.classes_.shape[0])
+        trace = self._new_trace()
+        task = Task(
+            X=X,
+            rows=rows,
+            codes=codes,
+            weights=self._weights_with_classes(rows, codes, weights),
+            n_classes=self.classes_.shape[0],
+            C=np.inf if self.penalty is None else float(self.C),
+            fit_intercept=bool(self.fit_intercept),
+            reference=self._reference_code(),
+            threads=thread_count(self.n_jobs),
+        )
+        solution = solve(task, float(self.tol), int(self.max_iter), trace, start)
+        self.coef_, self.intercept_, self.n_iter_ = solution.coef, solution.intercept, solution.n_iter
+        self._keep_trace(trace)
+        self._warn_about(solution)
+        return self
+
+    def fit_folds(self, X: Any, y: Any, folds: Iterable[Fold], sample_weight: Any = None) -> Iterator[Any]:
+        """Yield one fitted clone per fold: the table is read once, rows are used in place, and with a penalty each
+        fold starts from the fit to all rows (which saves steps and does not move the optimum)."""
+        whole: LogisticRegression = clone(self)
+        whole._check_parameters()
+        codes = whole._encode_target(y)
+        labels, values = whole.classes_, whole._read(X, reset=True)
+        if values.shape[0] != codes.shape[0]:
+            raise DataError(
+                type(self).__name__, "X and y", "must have as many rows", f"got {values.shape[0]} and {codes.shape[0]}"
+            )
+        whole._check_cost(*values.shape)
+        weights = check_weights(type(self).__name__, sample_weight, values.shape[0])
+        everything = np.arange(values.shape[0], dtype=np.int64)
+        start: tuple[np.ndarray, np.ndarray] | None = None
+        if self.penalty is not None and np.isfinite(self.C):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", AssayWarning)
+                whole._fit_rows(values, None, codes, weights, None)
+            start = whole.coef_, whole.intercept_
+        for train, _ in folds:
+            rows = everything[train]
+            if weights is not None:
+                rows = rows[weights[rows] > 0]
+            model: LogisticRegression = clone(self)
+            model.n_features_in_ = whole.n_features_in_
+            if hasattr(whole, "feature_names_in_"):
+                model.feature_names_in_ = whole.feature_names_in_
+            present = np.bincount(codes[rows], minlength=labels.shape[0]) > 0
+            model.classes_ = labels[present]
+            if present.all():
+                yield model._fit_rows(values, rows, codes, weights, start)
+            else:
+                fewer = np.maximum(np.cumsum(present) - 1, 0).astype(np.int32)[codes]
+                yield model._fit_rows(values, rows, fewer, weights, None)
+
+    def _weights_with_classes(
+        self, rows: np.ndarray | None, codes: np.ndarray, weights: np.ndarray | None
+    ) -> np.ndarray | None:
+        if self.class_weight is None:
+            return weights
+        n_classes = self.classes_.shape[0]
+        if isinstance(self.class_weight, dict):
+            by_class = self._listed_class_weights()
+        else:
+            used = slice(None) if rows is None else rows
+            totals = np.bincount(codes[used], None if weights is None else weights[used], minlength=n_classes)
+            by_class = totals.sum() / (n_classes * totals)
+        each = by_class[codes]
+        return each if weights is None else each * weights
+
+    def _listed_class_weights(self) -> np.ndarray:
+        listed = dict(self.class_weight)
+        by_class = np.ones(self.classes_.shape[0])
+        for k, label in enumerate(self.classes_.tolist()):
+            by_class[k] = listed.pop(label, 1.0)
+        if listed:
+            raise self._parameter_error(
+                "class_weight", "must name labels of y", f"got {plain(repr(next(iter(listed))))}"
+            )
+        if not (np.isfinite(by_class).all() and (by_class >= 0).all() and by_class.any()):
+            raise self._parameter_error("class_weight", "must hold finite weights >= 0, not all 0", f"got {by_class}")
+        return by_class
+
+    def _reference_code(self) -> int | None:
+        if self.reference_class is None:
+            return None
+        found = np.flatnonzero(self.classes_ == self.reference_class)
+        if not found.size:
+            came = f"got {plain(repr(self.reference_class))}"
+            raise self._parameter_error("reference_class", "must be a label of y", came)
+        return int(found[0])
+
+    def _parameter_error(self, name: str, rule: str, came: str) -> ParameterError:
+        labels = ", ".join(plain(repr(label), 20) for label in self.classes_[:5].tolist())
+        more = ", ..." if self.classes_.shape[0] > 5 else ""
+        return ParameterError(type(self).__name__, f"parameter '{name}'", rule, came, f"y holds {labels}{more}")
+
+    def _warn_about(self, solution: Solution) -> None:
+        who = type(self).__name__
+        if solution.dependent.size:
+            names = ", ".join(f"'{plain(self._column_name(int(j)))}'" for j in solution.dependent[:5])
+            more = ", ..." if solution.dependent.size > 5 else ""
+            text = f"{who}: columns {names}{more} are linear combinations of others and were given coefficient 0."
+            warnings.warn(AssayWarning("W203", text), stacklevel=4)
+        if solution.status == "separated" or (solution.status == "max_iter" and solution.completely_separated):
+            how = "a hyperplane separates the classes" if solution.completely_separated else "some rows are separated"
+            text = f"{who}: {how}, so that coefficients without a penalty grow without bound; use penalty='l2'."
+            if solution.status == "separated" or self.penalty is None or np.isinf(self.C):
+                warnings.warn(AssayWarning("W202", text), stacklevel=4)
+                return
+        if solution.status in ("max_iter", "stalled"):
+            text = f"{who}: not converged after {solution.n_iter} iterations; raise max_iter or tol."
+            warnings.warn(AssayWarning("W201", text), stacklevel=4)
+
+    def _column_name(self, j: int) -> str:
+        names = getattr(self, "feature_names_in_", None)
+        return f"x{j}" if names is None else str(names[j])
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Log odds of `classes_[1]` (two classes), or one value per class whose softmax is the probability."""
+        check_is_fitted(self)
+        values = self._read(X, reset=False)
+        decision = values @ self.coef_.T + self.intercept_
+        return decision[:, 0] if decision.shape[1] == 1 else decision
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The most probable class of each row; the first in `classes_` wins a tie."""
+        decision = self.decision_function(X)
+        codes = (decision > 0).astype(np.intp) if decision.ndim == 1 else decision.argmax(axis=1)
+        return self.classes_[codes]
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Probability of each class."""
+        return probabilities_of(self.decision_function(X))
+
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Logarithm of the probability of each class; finite even where the probability underflows."""
+        return log_probabilities_of(self.decision_function(X))
+
+    def view(self) -> dict[str, Any]:
+        """Coefficients per class, ready to draw."""
+        check_is_fitted(self)
+        return {
+            "kind": "coefficients",
+            "classes": self.classes_.tolist(),
+            "names": [self._column_name(j) for j in range(self.coef_.shape[1])],
+            "values": self.coef_.tolist(),
+            "intercept": self.intercept_.tolist(),
+        }
+
+    def estimate_cost(self, n_rows: int, n_features: int, n_outputs: int = 1) -> Cost:
+        """Eight passes; n_outputs is 1 for two classes and the number of classes otherwise."""
+        unknowns = n_outputs * (n_features + 1.0)
+        cells = float(n_rows) * (n_features + 1.0)
+        if unknowns <= DENSE_LIMIT:
+            pairs = max(1.0, n_outputs * (n_outputs - 1) / 2)
+            seconds = 8 * (cells * (1.5e-9 + 1e-10 * n_features * pairs + 1e-9 * n_outputs) + 1e-10 * unknowns**3)
+            return Cost(seconds=seconds + 1e-3, bytes=8.0 * cells + 9 * 8.0 * pairs * n_features**2)
+        return Cost(seconds=200 * cells * (1.5e-9 + 1e-9 * n_outputs), bytes=8.0 * (cells + 2.0 * n_rows * n_outputs))

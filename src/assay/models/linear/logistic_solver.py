@@ -1,0 +1,349 @@
+"""Newton's method for logistic regression, on standardised columns with the penalty of the original scale.
+
+Minimises  f(b) = sum_i w_i loss_i + sum_j b_j^2 / (2 C)  (intercepts free). With z = (x - centre) / scale and
+g = b scale the same f has the penalty g_j^2 / (2 C scale_j^2): the solution is that of the raw columns, while the
+linear systems stay well conditioned whatever the units. Each step comes from a Cholesky factor of the Hessian, or from
+conjugate gradients when the Hessian is too large to form, and is halved until the objective does not rise. Where the
+Hessian says nothing (far from the data's boundary all curvature vanishes) it is damped by a multiple of the identity.
+
+Stops when the largest gradient component per unit of weight is at most `tol` and the Newton step at most sqrt(tol), or
+when a step from the factored Hessian is at most sqrt(tol) / 10. That last step is still taken: the gradient it leaves
+is of the order of its square, so below `tol` in either case.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, lapack
+
+from ... import _kernels
+from ...base import DataError, Trace
+
+_EPSILON = np.finfo(np.float64).eps
+_NO_ROWS = np.empty(0, dtype=np.int64)
+_NO_WEIGHTS = np.empty(0)
+_IDLE_LIMIT = 5
+_HALVINGS = 12
+_LEAST_DAMPING = 1e-8
+_PRODUCTS = 250
+_GRAM_LIMIT = 2000
+_DEPENDENT = 1e-11
+
+
+DENSE_LIMIT = 600
+"""Unknowns up to which the Hessian is formed and factored."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """What to fit: rows (None for all), class codes and weights (None for 1) of every row of X, and the penalty."""
+
+    X: np.ndarray
+    rows: np.ndarray | None
+    codes: np.ndarray
+    weights: np.ndarray | None
+    n_classes: int
+    C: float
+    fit_intercept: bool
+    reference: int | None
+    threads: int
+
+
+@dataclass
+class Solution:
+    """Coefficients in the units of the columns, and how the iteration ended: converged, max_iter, separated."""
+
+    coef: np.ndarray
+    intercept: np.ndarray
+    n_iter: int
+    status: str
+    completely_separated: bool
+    dependent: np.ndarray
+
+
+@dataclass
+class _Point:
+    """The objective and its derivatives at some coefficients."""
+
+    coefficients: np.ndarray
+    value: float
+    gradient: np.ndarray
+    hessian: np.ndarray
+    probabilities: np.ndarray
+    separated: bool
+
+
+class _Objective:
+    """The objective in standardised coordinates: coefficients are an (outputs, columns + intercept) matrix."""
+
+    def __init__(self, task: Task) -> None:
+        self.task = task
+        self.rows = _NO_ROWS if task.rows is None else task.rows
+        self.weights = _NO_WEIGHTS if task.weights is None else task.weights
+        self.outputs = 1 if task.n_classes == 2 else task.n_classes
+        self.columns = task.X.shape[1] + int(task.fit_intercept)
+        self.free = [k for k in range(self.outputs) if self.outputs == 1 or k != task.reference]
+        self.symmetric = len(self.free) == self.outputs and self.outputs > 1
+        self.dense = self.outputs * self.columns <= DENSE_LIMIT
+        self.gram: np.ndarray | None = None
+        self.centre, self.scale, self.active, self.total = _standardise(task, self.rows, self.weights)
+        with np.errstate(over="ignore", divide="ignore"):
+            penalty = (1.0 / self.scale) ** 2 / task.C
+        self.active &= penalty < 1e200  # beyond that the coefficient is 0 to double precision
+        self._lay_out(penalty)
+
+    def _lay_out(self, penalty: np.ndarray) -> None:
+        """Penalties per column (1 for columns that are held at 0) and the kernel's view of the rows."""
+        penalty = np.where(self.active, penalty, 1.0)
+        self.penalty = np.append(penalty, 0.0) if self.task.fit_intercept else penalty
+        self.inverse = np.where(self.active, 1.0 / self.scale, 0.0)
+        self.passes = _kernels.LogisticPasses(
+            self.task.X,
+            self.rows,
+            self.task.codes,
+            self.weights,
+            self.centre,
+            self.inverse,
+            self.task.fit_intercept,
+            self.task.n_classes,
+        )
+
+    def at(self, coefficients: np.ndarray) -> _Point:
+        loss, not_right, gradient, hessian, probabilities = self.passes.sums(
+            np.ascontiguousarray(coefficients), self.dense, not self.dense, self.task.threads
+        )
+        value = loss + 0.5 * float((self.penalty * coefficients**2).sum())
+        gradient += self.penalty * coefficients
+        return _Point(coefficients, value, gradient, hessian, probabilities, not_right == 0.0)
+
+    def drop_dependent(self, point: _Point) -> np.ndarray:
+        """Hold columns that are linear combinations of others at 0; needs the point at coefficients 0.
+
+        There all rows have the same curvature, so that a diagonal block of the Hessian is the Gram matrix of the
+        standardised columns, up to a factor; its pivoted Cholesky factor names the dependent ones.
+        """
+        count = self.columns
+        gram = point.hessian[:count, :count]
+        size = np.sqrt(np.maximum(np.diag(gram), np.finfo(float).tiny))
+        _, pivots, rank, _ = lapack.dpstrf(gram / np.outer(size, size), lower=1, tol=_DEPENDENT)
+        dependent = np.zeros(count, dtype=bool)
+        dependent[pivots[rank:] - 1] = True
+        found = np.flatnonzero(dependent[: self.task.X.shape[1]] & self.active)
+        if found.size:
+            self.active[found] = False
+            self._lay_out(np.zeros(self.scale.shape[0]))
+        return found
+
+    def newton_step(self, point: _Point, damping: float) -> np.ndarray:
+        """Solve (Hessian + damping * weight * identity) * step = -gradient over the free classes."""
+        gradient = point.gradient[self.free]
+        step = np.zeros_like(point.gradient)
+        ridge = self.penalty + damping * self.total
+        with np.errstate(over="ignore", invalid="ignore"):
+            if self.dense:
+                step[self.free] = -self._solve_dense(point.hessian, gradient, ridge)
+            else:
+                step[self.free] = -self._solve_conjugate(point, gradient, ridge)
+        if self.symmetric:
+            step -= step.mean(axis=0)
+        return step
+
+    def _solve_dense(self, hessian: np.ndarray, gradient: np.ndarray, ridge: np.ndarray) -> np.ndarray:
+        classes, count = gradient.shape
+        if classes < self.outputs:
+            blocks = hessian.reshape(self.outputs, count, self.outputs, count)
+            hessian = blocks[np.ix_(self.free, range(count), self.free, range(count))]
+        hessian = np.array(hessian).reshape(classes * count, classes * count)
+        diagonal = np.einsum("ii->i", hessian)
+        diagonal += np.tile(ridge, classes)
+        if self.symmetric:
+            # Adding the same vector to every class changes no probability; at zero class sums the gradient has no
+            # part along it, so that curvature put there leaves the step alone and makes the system definite.
+            lift = diagonal.reshape(classes, count).mean(axis=0)
+            blocks = hessian.reshape(classes, count, classes, count)
+            for j in range(count):
+                blocks[:, j, :, j] += lift[j]
+        size = 1.0 / np.sqrt(np.maximum(diagonal, np.finfo(float).tiny))
+        hessian *= size[:, None] * size
+        repair = 0.0
+        while True:
+            try:
+                factor = cho_factor(hessian, lower=True, check_finite=False)
+                break
+            except LinAlgError:
+                grown = 1e-14 if repair == 0.0 else 100.0 * repair
+                diagonal += grown - repair
+                repair = grown
+        return (size * cho_solve(factor, size * gradient.ravel(), check_finite=False)).reshape(classes, count)
+
+    def _solve_conjugate(self, point: _Point, gradient: np.ndarray, ridge: np.ndarray) -> np.ndarray:
+        """Preconditioned conjugate gradients; the forcing term shrinks with the gradient: superlinear convergence."""
+        curvature = float((point.probabilities * (1.0 - point.probabilities)).mean())
+        condition = self._conditioner(max(curvature, 1e-12), ridge)
+        target = min(0.1, float(np.sqrt(np.abs(gradient).max() / self.total)))
+        solution, residual = np.zeros_like(gradient), gradient.copy()
+        conditioned = condition(residual)
+        direction = conditioned.copy()
+        power = float((residual * conditioned).sum())
+        first = power
+        full = np.zeros((self.outputs, self.columns))
+        for _ in range(_PRODUCTS):
+            if power <= target**2 * first or power <= 0.0:
+                break
+            full[self.free] = direction
+            product = self.passes.hessian_product(point.probabilities, full, self.task.threads)[self.free]
+            product += ridge * direction
+            bend = float((direction * product).sum())
+            if bend <= 0.0:
+                break
+            length = power / bend
+            solution += length * direction
+            residual -= length * product
+            conditioned = condition(residual)
+            before, power = power, float((residual * conditioned).sum())
+            direction = conditioned + (power / before) * direction
+        return solution if solution.any() else condition(gradient)
+
+    def _conditioner(self, curvature: float, ridge: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+        """The inverse of the Hessian as it would be if all rows and classes had the same curvature."""
+        if self.columns > _GRAM_LIMIT:
+            scale = 1.0 / (self.total * curvature + ridge)
+            return lambda gradient: scale * gradient
+        if self.gram is None:
+            task = self.task
+            codes = np.zeros(task.X.shape[0], dtype=np.int32)
+            passes = _kernels.LogisticPasses(
+                task.X, self.rows, codes, self.weights, self.centre, self.inverse, task.fit_intercept, 2
+            )
+            self.gram = 4.0 * passes.sums(np.zeros((1, self.columns)), True, False, task.threads)[3]
+        matrix = curvature * self.gram
+        diagonal = np.einsum("ii->i", matrix)
+        diagonal += ridge
+        diagonal *= 1.0 + 1e-10
+        factor = cho_factor(matrix, lower=True, check_finite=False)
+        return lambda gradient: cho_solve(factor, gradient.T, check_finite=False).T
+
+    def standard(self, coef: np.ndarray, intercept: np.ndarray) -> np.ndarray:
+        """Coefficients of the raw columns in standardised coordinates."""
+        scaled = np.where(self.active, coef * self.scale, 0.0)
+        if not self.task.fit_intercept:
+            return scaled
+        return np.column_stack([scaled, intercept + coef @ self.centre])
+
+    def raw(self, coefficients: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Coefficients and intercepts in the units of the columns."""
+        coef = np.where(self.active, coefficients[:, : self.scale.shape[0]] / self.scale, 0.0)
+        if not self.task.fit_intercept:
+            return coef, np.zeros(coef.shape[0])
+        return coef, coefficients[:, -1] - coef @ self.centre
+
+
+def _standardise(task: Task, rows: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
+    """Centre, scale, which columns vary, and the total weight. Any scale is right; a good one is near the spread."""
+    mean, variance, total = _kernels.column_moments(task.X, rows, weights, task.threads)
+    if task.fit_intercept:
+        centre, spread = mean, np.sqrt(variance)
+    else:
+        centre, spread = np.zeros_like(mean), np.hypot(mean, np.sqrt(variance))
+    for j in np.flatnonzero(
+        ~np.isfinite(spread) | (spread == 0.0)
+    ).tolist():  # squares out of range, or a constant column
+        column = task.X[:, j] if task.rows is None else task.X[task.rows, j]
+        centre[j] = column[0] if task.fit_intercept else 0.0
+        with np.errstate(over="ignore"):
+            spread[j] = np.abs(column - centre[j]).max()
+    if not np.isfinite(spread).all():
+        first = int(np.flatnonzero(~np.isfinite(spread))[0])
+        raise DataError(
+            "LogisticRegression", f"column {first}", "spans more than a double can hold", way_out="rescale the column"
+        )
+    active = spread > 1e-290
+    return centre, np.where(active, spread, 1.0), active, total
+
+
+def solve(
+    task: Task, tol: float, max_iter: int, trace: Trace, start: tuple[np.ndarray, np.ndarray] | None = None
+) -> Solution:
+    """Run Newton's method from 0, or from the coefficients and intercepts of `start`."""
+    objective = _Objective(task)
+    penalised = bool(np.isfinite(task.C))
+    coefficients = np.zeros((objective.outputs, objective.columns))
+    if start is not None:
+        coefficients = objective.standard(*start)
+    point = objective.at(coefficients)
+    dependent = np.empty(0, dtype=np.int64)
+    if not penalised and start is None and objective.dense:
+        dependent = objective.drop_dependent(point)
+        if dependent.size:
+            point = objective.at(coefficients)
+    status, idle, n_iter, damping, last_step = "max_iter", 0, 0, 0.0, None
+    while n_iter < max_iter:
+        step = objective.newton_step(point, damping)
+        n_iter += 1
+        slope = float((point.gradient * step).sum())
+        steepest = float(np.abs(point.gradient[objective.free]).max()) / objective.total
+        longest = float(np.abs(step).max())
+        trace.record("newton", objective=point.value, gradient=steepest, newton_step=longest, damping=damping)
+        if damping == 0.0:
+            small = np.sqrt(tol) * max(1.0, float(np.abs(point.coefficients).max()))
+            settled = (steepest <= tol and longest <= small) or (objective.dense and longest <= 0.1 * small)
+            if settled or -slope <= 8 * _EPSILON * abs(point.value):
+                status, last_step = "converged", step
+                break
+            if steepest <= tol and not penalised:
+                idle += 1
+                if point.separated or idle >= _IDLE_LIMIT:
+                    status = "separated"
+                    break
+        reached = _line_search(objective, point, step, slope)
+        if reached is not None:
+            point, damping = reached, 0.01 * damping if damping > _LEAST_DAMPING else 0.0
+        elif -slope <= 1e-9 * abs(point.value) or damping > objective.columns:
+            # The objective cannot fall any more in double precision.
+            status = "converged" if steepest <= np.sqrt(tol) else "stalled"
+            break
+        else:
+            damping = max(_LEAST_DAMPING, 100.0 * damping)
+    final = point.coefficients if last_step is None else point.coefficients + last_step
+    coef, intercept = objective.raw(final)
+    return Solution(coef, intercept, n_iter, status, point.separated, dependent)
+
+
+def _line_search(objective: _Objective, point: _Point, step: np.ndarray, slope: float) -> _Point | None:
+    """The first of step, step/2, step/4, ... that does not raise the objective and gains its share of the slope."""
+    if not np.isfinite(slope):
+        return None
+    length = 1.0
+    for _ in range(_HALVINGS):
+        reached = objective.at(point.coefficients + length * step)
+        if reached.value <= point.value + 1e-4 * length * slope:
+            return reached
+        length *= 0.5
+    return None
+
+
+def probabilities_of(decision: Any) -> np.ndarray:
+    """Class probabilities from decisions: rows of log odds (two classes) or of one value per class.
+
+    >>> probabilities_of(np.array([[1.0, 2.0, 3.0], [101.0, 102.0, 103.0]])).round(3)
+    array([[0.09 , 0.245, 0.665],
+           [0.09 , 0.245, 0.665]])
+    """
+    return np.exp(log_probabilities_of(decision))
+
+
+def log_probabilities_of(decision: Any) -> np.ndarray:
+    """Logarithms of the class probabilities, exact where the probabilities themselves underflow.
+
+    >>> log_probabilities_of(np.array([1000.0]))
+    array([[-1000.,    -0.]])
+    """
+    values = np.asarray(decision, dtype=np.float64)
+    if values.ndim == 1:
+        return -np.logaddexp(0.0, np.column_stack([values, -values]))
+    shifted = values - values.max(axis=1, keepdims=True)
+    return shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))

@@ -1,0 +1,407 @@
+"""k nearest neighbours: the rows most like this one decide.
+
+Rules that make the answer unique: rows are ordered by (distance, position in the training table), so of two rows at
+the same distance the earlier one is nearer (Euclidean and Minkowski distances are compared before the root is taken);
+among classes with equal votes the first in `classes_` wins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
+
+from ...base import (
+    Choice,
+    Classifier,
+    Cost,
+    DataError,
+    Estimator,
+    Fold,
+    Integer,
+    ParameterError,
+    Real,
+    Regressor,
+    categorical_features_param,
+    n_jobs_param,
+    param,
+    plain,
+    thread_count,
+)
+from ...data.columns import MixedInput
+from .distances import METRICS, Distance, get
+from .search import build_index, choose_algorithm, count_within, nearest, nearest_of_incomplete
+
+
+class _Neighbours(MixedInput, Estimator):
+    """What both learners share: parameters, the index, the search, and one search for many folds."""
+
+    n_neighbors: int = param(5, Integer(1), "How many neighbours decide (k).")
+    weights: str = param(
+        "uniform",
+        Choice("uniform", "distance", "rank", "gaussian"),
+        "The say of neighbour j among k: equal; 1/(d_j + 1e-10); (d_k - d_j)/(d_k - d_1); exp(-(d_j/d_k)^2 / 2). "
+        "The last two are equal say where d_k = d_1 and d_k = 0.",
+    )
+    metric: str = param(
+        "auto",
+        Choice("auto", *METRICS),
+        "Distance. 'auto' is 'euclidean' if all columns are numeric and complete in fit, else 'mixed'.",
+    )
+    p: float = param(2.0, Real(1.0), "Power of the Minkowski distance.")
+    algorithm: str = param(
+        "auto",
+        Choice("auto", "brute", "kd_tree"),
+        "Search: compare with every row, or a k-d tree (few columns, many rows); the neighbours are the same.",
+    )
+    categorical_features: Any = categorical_features_param()
+    n_jobs: int | None = n_jobs_param()
+
+    _way_out = "take a sample of the rows"
+
+    # -- fit ---------------------------------------------------------------------------------------------------
+    def _index_rows(self, values: np.ndarray) -> None:
+        """Choose the metric and the search, and index the training rows."""
+        who = type(self).__name__
+        if self.n_neighbors > values.shape[0]:
+            raise DataError(
+                who,
+                f"n_neighbors={self.n_neighbors}",
+                "needs at least that many training rows",
+                f"got n_samples={values.shape[0]}",
+                "choose fewer neighbours or give more rows",
+            )
+        self.metric_ = self._choose_metric(values)
+        distance = self._distance()
+        values = self._check_cells(values, distance)
+        self._placement = distance.learn(values, self.schema_.nominal)
+        placed = np.ascontiguousarray(distance.place(values, self._placement))
+        # The caller may change X after the fit.
+        self.rows_ = placed = placed.copy() if placed is values else placed
+        if self.algorithm == "kd_tree" and not distance.has_tree:
+            raise ParameterError(
+                who,
+                "parameter 'algorithm'",
+                f"cannot be 'kd_tree' with metric '{self.metric_}'",
+                way_out="use algorithm='auto' or 'brute'",
+            )
+        chosen = choose_algorithm(distance, *placed.shape) if self.algorithm == "auto" else self.algorithm
+        self.algorithm_ = chosen
+        self._index = build_index(distance, placed, chosen, thread_count(self.n_jobs))
+        self._held_out: dict[str, np.ndarray] | None = None
+
+    def _choose_metric(self, values: np.ndarray) -> str:
+        if self.metric != "auto":
+            return self.metric
+        complete = _all_finite(values) or not np.isnan(values).any()
+        return "euclidean" if complete and not self.schema_.nominal.any() else "mixed"
+
+    def _distance(self) -> Distance:
+        return get(self.metric_, self.p)
+
+    def _check_cells(self, values: np.ndarray, distance: Distance) -> np.ndarray:
+        """Values that this metric can compare, or the sentence that says which column it cannot."""
+        who = type(self).__name__
+        if self.schema_.nominal.any() and not distance.takes_nominal:
+            values = self._flags_as_numbers(values)
+        if _all_finite(values):
+            return values
+        if np.isinf(values).any():
+            row, column = np.argwhere(np.isinf(values))[0]
+            raise DataError(
+                who, f"column '{plain(self.schema_.names[column])}'", "must not hold infinity", f"first at row {row}"
+            )
+        incomplete = np.isnan(values)
+        if not distance.takes_missing and self.metric != "auto" and incomplete.any():
+            row, column = np.argwhere(incomplete)[0]
+            raise DataError(
+                who,
+                f"column '{plain(self.schema_.names[column])}'",
+                f"must be complete for metric '{self.metric}'",
+                f"Input X contains NaN, first at row {row}",
+                "use metric='auto' or 'mixed', or impute",
+            )
+        return values
+
+    def _flags_as_numbers(self, values: np.ndarray) -> np.ndarray:
+        values = values.copy()
+        for j in np.flatnonzero(self.schema_.nominal):
+            categories = self.schema_.categories[j]
+            if categories is None or categories.dtype.kind != "b":
+                raise DataError(
+                    type(self).__name__,
+                    f"column '{plain(self.schema_.names[j])}'",
+                    f"is nominal and metric '{self.metric_}' compares numbers",
+                    way_out="use metric='auto', 'mixed' or 'hamming', or encode it",
+                )
+            if categories.shape[0] == 1:
+                seen = float(categories[0])
+                values[:, j] = np.where(values[:, j] == 0, seen, np.where(np.isnan(values[:, j]), np.nan, 1.0 - seen))
+        return values
+
+    # -- search --------------------------------------------------------------------------------------------------
+    def kneighbors(self, X: Any = None, n_neighbors: int | None = None, return_distance: bool = True) -> Any:
+        """Distances and row numbers of the nearest training rows, nearest first.
+
+        Without X: for every training row, its neighbours among the other rows. Returns (distances, rows), or rows
+        alone if `return_distance` is false.
+        """
+        check_is_fitted(self)
+        k = self.n_neighbors if n_neighbors is None else n_neighbors
+        if not Integer(1).accepts(k):
+            raise ParameterError(type(self).__name__, "n_neighbors", "must be an integer >= 1", f"got {k!r}")
+        k = int(k)
+        others = self.rows_.shape[0] - (X is None)
+        if k > others:
+            raise DataError(
+                type(self).__name__,
+                f"n_neighbors={k}",
+                "must not exceed the number of rows to choose from",
+                f"got n_samples_fit={others}",
+            )
+        if X is None:
+            rows, distances = self._leave_one_out(k)
+        else:
+            rows, distances = self._nearest(self._read(X, reset=False), k)
+        return (distances, rows) if return_distance else rows
+
+    def radius_count(self, X: Any, radius: float) -> np.ndarray:
+        """How many training rows lie within `radius` (inclusive) of each row of X."""
+        check_is_fitted(self)
+        if not Real(0.0).accepts(radius):
+            raise ParameterError(type(self).__name__, "radius", "must be a number >= 0", f"got {radius!r}")
+        distance = self._distance()
+        values = self._check_cells(self._read(X, reset=False), distance)
+        if not distance.takes_missing and np.isnan(values).any():
+            raise DataError(
+                type(self).__name__, "X", "must be complete to count rows in a radius", "Input X contains NaN"
+            )
+        placed = np.ascontiguousarray(distance.place(values, self._placement))
+        threads, nominal = thread_count(self.n_jobs), self._placement.get("nominal")
+        return count_within(distance, self._index, self.rows_, placed, float(radius), threads, nominal)
+
+    def _nearest(self, values: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+        """Row numbers and distances of the k nearest training rows of encoded rows."""
+        held_out = self._held_out
+        if held_out is not None and k == self.n_neighbors and np.array_equal(values, held_out["values"]):
+            return held_out["rows"], held_out["distances"]
+        distance = self._distance()
+        values = self._check_cells(values, distance)
+        complete = np.ones(values.shape[0], dtype=bool) if distance.takes_missing else ~np.isnan(values).any(axis=1)
+        if complete.all():
+            return self._nearest_placed(distance.place(values, self._placement), k)
+        rows = np.empty((values.shape[0], k), dtype=np.int64)
+        distances = np.empty((values.shape[0], k))
+        if complete.any():
+            rows[complete], distances[complete] = self._nearest_placed(values[complete], k)
+        rows[~complete], distances[~complete] = nearest_of_incomplete(
+            self.rows_, values[~complete], k, thread_count(self.n_jobs)
+        )
+        return rows, distances
+
+    def _nearest_placed(self, placed: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+        threads, nominal = thread_count(self.n_jobs), self._placement.get("nominal")
+        queries = np.ascontiguousarray(placed)
+        return nearest(self._distance(), self._index, self.rows_, queries, k, threads, nominal)
+
+    def _leave_one_out(self, k: int) -> tuple[np.ndarray, np.ndarray]:
+        rows, distances = self._nearest_placed(self.rows_, k + 1)
+        own = rows == np.arange(rows.shape[0])[:, None]
+        # A row with k or more earlier copies is not in its own list: then the last one goes.
+        own[~own.any(axis=1), -1] = True
+        return rows[~own].reshape(-1, k), distances[~own].reshape(-1, k)
+
+    def _say(self, distances: np.ndarray) -> np.ndarray:
+        """The weight of each neighbour in the vote, by `weights`."""
+        if self.weights == "distance":
+            return 1.0 / (distances + 1e-10)
+        first, last = distances[:, :1], distances[:, -1:]
+        if self.weights == "rank":
+            spread = last - first
+            return np.where(spread > 0, (last - distances) / np.where(spread > 0, spread, 1.0), 1.0)
+        if self.weights == "gaussian":
+            return np.where(last > 0, np.exp(-0.5 * (distances / np.where(last > 0, last, 1.0)) ** 2), 1.0)
+        return np.ones_like(distances)
+
+    # -- folds -----------------------------------------------------------------------------------------------------
+    def fit_folds(self, X: Any, y: Any, folds: Iterable[Fold], sample_weight: Any = None) -> Iterator[Any]:
+        """Yield one fitted clone per fold; repeated designs share one search over all rows.
+
+        The neighbours of a held-out row within a training part are those of its neighbours in the whole table that
+        lie in that part. When this costs less than separate searches, each model carries the neighbours of its
+        held-out rows and uses them when asked to predict exactly those rows.
+        """
+        if sample_weight is not None:
+            raise DataError(type(self).__name__, "sample_weight", "is not used by nearest neighbours")
+        parts = [(np.asarray(train), np.asarray(test)) for train, test in folds]
+        shared: _SharedSearch | None = None
+        planned = _worth_sharing(parts)
+        for (train, test), model in zip(parts, super().fit_folds(X, y, iter(parts)), strict=True):
+            if planned and shared is None:
+                shared = _SharedSearch(self, X, parts)
+            if shared is not None and shared.valid:
+                model._held_out = shared.held_out(model, train, test)
+            yield model
+
+    def estimate_cost(self, n_rows: int, n_features: int, n_outputs: int = 1) -> Cost:
+        """Seconds and bytes of `fit`: the rows are copied and indexed."""
+        cells = float(n_rows) * n_features
+        return Cost(seconds=1.5e-8 * cells, bytes=28.0 * cells + 8.0 * n_rows * n_outputs)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self.metric in ("auto", "mixed")
+        return tags
+
+
+def _all_finite(values: np.ndarray) -> bool:
+    # The sum is one fast pass; only a sum that overflows or meets NaN asks for a second look.
+    return bool(np.isfinite(values.sum()) or np.isfinite(values).all())
+
+
+def _worth_sharing(parts: list[Fold]) -> bool:
+    """Whether one search over all rows compares fewer pairs than a search per fold."""
+    if len(parts) < 2 or any(rows.dtype.kind not in "iu" or rows.size == 0 for part in parts for rows in part):
+        return False
+    tested = np.unique(np.concatenate([test for _, test in parts])).shape[0]
+    n_rows = 1 + max(int(max(train.max(), test.max())) for train, test in parts)
+    separate = sum(float(train.shape[0]) * test.shape[0] for train, test in parts)
+    return tested * float(n_rows) < 0.7 * separate
+
+
+class _SharedSearch:
+    """The neighbours of every held-out row among all rows, long enough to hold k rows of any training part."""
+
+    def __init__(self, owner: _Neighbours, X: Any, parts: list[Fold]):
+        reader = type(owner)(**owner.get_params())
+        values = reader._read(X, reset=True)
+        self.valid = not (reader.schema_.nominal.any() or np.isnan(values).any())
+        if not self.valid:
+            return
+        reader.metric_ = reader._choose_metric(values)
+        distance = reader._distance()
+        self.valid = not distance.learns
+        if not self.valid:
+            return
+        self.values = values
+        placed = np.ascontiguousarray(distance.place(values, {}))
+        threads = thread_count(owner.n_jobs)
+        chosen = choose_algorithm(distance, *placed.shape) if owner.algorithm == "auto" else owner.algorithm
+        tested = np.unique(np.concatenate([test for _, test in parts]))
+        share = min(train.shape[0] for train, _ in parts) / values.shape[0]
+        k = owner.n_neighbors
+        length = int(np.ceil(k / share + 3.0 * np.sqrt(k * (1.0 - share)) / share)) + 1
+        index = build_index(distance, placed, chosen, threads)
+        self.rows, self.distances = nearest(
+            distance, index, placed, np.ascontiguousarray(placed[tested]), min(length, values.shape[0]), threads
+        )
+        self.place = np.full(values.shape[0], -1)
+        self.place[tested] = np.arange(tested.shape[0])
+
+    def held_out(self, model: _Neighbours, train: np.ndarray, test: np.ndarray) -> dict[str, np.ndarray] | None:
+        """What `model`, fitted on `train`, would find for `test`; None where order does not carry over."""
+        if not (np.diff(train) > 0).all():
+            return None
+        k = model.n_neighbors
+        position = np.full(self.values.shape[0], -1)
+        position[train] = np.arange(train.shape[0])
+        lists = self.place[test]
+        within = position[self.rows[lists]]
+        inside = within >= 0
+        first = np.argsort(~inside, axis=1, kind="stable")[:, :k]
+        rows = np.take_along_axis(within, first, axis=1)
+        distances = np.take_along_axis(self.distances[lists], first, axis=1)
+        short = inside.sum(axis=1) < k
+        values = self.values[test]
+        if short.any():
+            rows[short], distances[short] = model._nearest(values[short], k)
+        return {"values": values, "rows": rows, "distances": distances}
+
+
+class KNNClassifier(_Neighbours, Classifier):
+    """Predicts the class that most of the k nearest training rows have, with the shares of the vote as probabilities.
+
+    Columns enter the distance with the scale they have: standardise numbers first, unless the metric does it
+    ("mixed", "mahalanobis"). Text columns and missing cells are taken as they come by the mixed metric.
+
+    {parameters}
+
+    Attributes
+    ----------
+    classes_ : array of the class labels
+    metric_ : the metric in use
+    algorithm_ : the search in use, "brute" or "kd_tree"
+    rows_ : the training rows as the metric compares them
+    codes_ : the class of each training row, as an index into `classes_`
+
+    Examples
+    --------
+    >>> from assay.models.neighbours import KNNClassifier
+    >>> model = KNNClassifier(n_neighbors=3).fit([[0.0], [1.0], [2.0], [9.0]], ["a", "a", "b", "b"])
+    >>> model.predict([[0.4], [7.0]])
+    array(['a', 'b'], dtype='<U1')
+    >>> model.kneighbors([[0.4]], n_neighbors=2)
+    (array([[0.4, 0.6]]), array([[0, 1]]))
+    """
+
+    def fit(self, X: Any, y: Any) -> KNNClassifier:
+        """Keep and index the training rows."""
+        values, self.codes_, _ = self._begin(X, y)
+        self._index_rows(values)
+        return self
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """The share of the vote of each class."""
+        check_is_fitted(self)
+        rows, distances = self._nearest(self._read(X, reset=False), self.n_neighbors)
+        n_rows, n_classes = rows.shape[0], self.classes_.shape[0]
+        cells = self.codes_[rows] + n_classes * np.arange(n_rows)[:, None]
+        say = None if self.weights == "uniform" else self._say(distances).ravel()
+        votes = np.bincount(cells.ravel(), weights=say, minlength=n_rows * n_classes).reshape(n_rows, n_classes)
+        return votes / votes.sum(axis=1, keepdims=True)
+
+
+class KNNRegressor(_Neighbours, Regressor):
+    """Predicts the mean target of the k nearest training rows (weighted by `weights`); the target may have columns.
+
+    Columns enter the distance with the scale they have: standardise numbers first, unless the metric does it
+    ("mixed", "mahalanobis"). Text columns and missing cells are taken as they come by the mixed metric.
+
+    {parameters}
+
+    Attributes
+    ----------
+    metric_ : the metric in use
+    algorithm_ : the search in use, "brute" or "kd_tree"
+    rows_ : the training rows as the metric compares them
+    target_ : the target of each training row
+
+    Examples
+    --------
+    >>> from assay.models.neighbours import KNNRegressor
+    >>> KNNRegressor(n_neighbors=2).fit([[0.0], [1.0], [2.0]], [0.0, 10.0, 20.0]).predict([[0.4], [5.0]])
+    array([ 5., 15.])
+    """
+
+    _multi_output = True
+
+    def fit(self, X: Any, y: Any) -> KNNRegressor:
+        """Keep and index the training rows."""
+        values, self.target_, _ = self._begin(X, y)
+        self._index_rows(values)
+        return self
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The weighted mean target of the neighbours."""
+        check_is_fitted(self)
+        rows, distances = self._nearest(self._read(X, reset=False), self.n_neighbors)
+        if self.weights == "uniform":
+            return self.target_[rows].mean(axis=1)
+        say = self._say(distances)
+        say /= say.sum(axis=1, keepdims=True)
+        if self.target_.ndim == 2:
+            return (self.target_[rows] * say[:, :, None]).sum(axis=1)
+        return (self.target_[rows] * say).sum(axis=1)

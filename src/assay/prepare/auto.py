@@ -1,0 +1,307 @@
+"""The preparation a learner needs, found from the column roles and its catalogue entry."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping as Roles
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+import polars as pl
+from sklearn.base import TransformerMixin
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
+
+from ..base import Boolean, Choice, Estimator, Integer, Mapping, Nothing, param
+from ..base.errors import DataError, plain
+from ..catalogue import Entry
+from ..data.roles import Role, infer_roles, nearest
+from ..data.table import plain_types, to_polars
+from .dates import expand, origin_of, parts_of
+from .encode import MISSING_LABEL, Indicators, as_text, ranks
+from .impute import NumericBlock
+
+_PLAIN = (pl.Float64, pl.Int64, pl.String, pl.Boolean, pl.Datetime("us"))
+
+
+def auto_prepare(roles: Roles[str, Role], entry: Entry) -> Preparation:
+    """The preparation for one learner: only what its catalogue entry says it cannot do itself.
+
+    A learner that takes nominal columns gets a Polars frame in which they are text; any other gets a float64 matrix
+    with indicators. Columns are standardised for learners that depend on scale, but not inside such a frame: there the
+    learner has to weigh numbers against labels itself. If the table has no nominal column, every learner gets a matrix.
+    A learner that does not depend on scale gets no indicator for the first category: it loses nothing by that, and a
+    full set, which sums to one, would be collinear with its intercept.
+
+    >>> from assay import catalogue
+    >>> from assay.data import load_dataset
+    >>> features = load_dataset("weather").features("play")
+    >>> preparation = auto_prepare(features.roles, catalogue.get("zero-r"))
+    >>> preparation.fit_transform(features.frame).columns
+    ['outlook', 'temperature', 'humidity', 'windy']
+    """
+    return Preparation(
+        roles=dict(roles),
+        nominal="native" if "nominal" in entry.native else "one-hot",
+        missing="native" if "missing" in entry.native else "impute",
+        standardise=entry.scales,
+        drop_first=not entry.scales,
+    )
+
+
+class Preparation(TransformerMixin, Estimator):
+    """Makes numbers of a table's columns by their roles, with everything learned from the training rows.
+
+    Numbers keep their value; ordinal labels become ranks 0, 1, ...; dates become elapsed days, month, day of the week
+    and hour (see `DateParts`); nominal labels become indicators, or stay text when `nominal="native"`. Missing numbers
+    become the median, with an indicator column, unless `missing="native"`. The numeric columns come first, then the
+    missing indicators, then the nominal columns.
+
+    {parameters}
+
+    Attributes
+    ----------
+    roles_ : dict, the role of each column
+    numeric_ : list of the names of the numeric columns that come out
+    labels_ : list of the names of the columns that are labels
+    block_ : what the training rows say about them: what fills missing cells, means, deviations
+    indicators_ : list of the one-hot codes of the nominal columns (empty if they stay text)
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> frame = pl.DataFrame({"age": [20, None, 40], "plan": ["a", "b", "c"]})
+    >>> preparation = Preparation().fit(frame)
+    >>> preparation.get_feature_names_out().tolist()
+    ['age', 'age missing', 'plan=a', 'plan=b', 'plan=c']
+    >>> preparation.transform(frame)
+    array([[20.,  0.,  1.,  0.,  0.],
+           [30.,  1.,  0.,  1.,  0.],
+           [40.,  0.,  0.,  0.,  1.]])
+    """
+
+    _allow_nan = True
+
+    roles: dict[str, Role] | None = param(
+        None, Mapping() | Nothing(), "Role of each column to use; None infers the roles of the training table."
+    )
+    nominal: str = param("one-hot", Choice("one-hot", "native"), "Indicators, or a frame in which labels stay text.")
+    missing: str = param("impute", Choice("impute", "native"), "Fill missing cells, or leave them to the learner.")
+    standardise: bool = param(False, Boolean(), "Give numeric columns mean 0 and standard deviation 1 (matrix only).")
+    drop_first: bool = param(False, Boolean(), "Give the first category of a nominal column no indicator.")
+    max_categories: int = param(100, Integer(2), "Indicators per column; rarer categories share one more.")
+
+    def fit(self, X: Any, y: Any = None) -> Preparation:
+        """Learn from the training rows."""
+        self._learn(X)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> Any:
+        """Learn from the training rows and prepare them."""
+        return self._learn(X)
+
+    def transform(self, X: Any) -> Any:
+        """Prepare rows by what the training rows said."""
+        check_is_fitted(self)
+        frame = self._frame(X, reset=False)
+        columns, holes = self._numbers(frame)
+        return self._assemble(frame, self.block_.apply(columns, holes))
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Names of the columns that come out."""
+        check_is_fitted(self)
+        names = self._block_names()
+        names += self.labels_ if self.as_frame_ else [name for code in self.indicators_ for name in code.names]
+        return np.array(names, dtype=object)
+
+    def explain(self) -> list[str]:
+        """What is done to the columns, in words, one sentence per treatment.
+
+        >>> import polars as pl
+        >>> Preparation(standardise=True).fit(pl.DataFrame({"age": [20, 30, 50], "height": [1.5, 1.6, 1.9]})).explain()
+        ['age, height: standardised by the mean and standard deviation of the training rows.']
+        """
+        check_is_fitted(self)
+        sentences = []
+        for name, role in self.roles_.items():
+            if role.role == "ordinal":
+                order = " < ".join(plain(label, 30) for label in (role.order or ())[:12])
+                sentences.append(f"{plain(name)}: labels become ranks 0, 1, ... in the order {order}.")
+            elif name in self.dates_:
+                parts = ", ".join(self.dates_[name][1])
+                sentences.append(f"{plain(name)}: the date becomes {parts}.")
+        holed = [self.numeric_[j] for j in self.block_.indicated]
+        if holed:
+            sentences.append(
+                f"{_listed(holed)}: missing values become the median of the training rows, "
+                "and a column of 0 and 1 marks them."
+            )
+        if self.block_.mean is not None and self.numeric_:
+            sentences.append(
+                f"{_listed(self.numeric_)}: standardised by the mean and standard deviation of the training rows."
+            )
+        if self.as_frame_ and self.labels_:
+            sentences.append(f"{_listed(self.labels_)}: passed on as labels.")
+            if self.missing == "impute" and self.missing_in_labels_:
+                sentences.append(f"{_listed(self.labels_)}: a missing label becomes the label '{self.missing_label_}'.")
+        for code in self.indicators_:
+            sentences.append(f"{plain(code.name)}: {plain(code.explain(), 300)}.")
+        return sentences or ["The columns are passed on as they are."]
+
+    # -- the steps -----------------------------------------------------------------------------------------------
+    def _learn(self, X: Any) -> Any:
+        self._check_parameters()
+        frame = self._frame(X, reset=True)
+        self.dates_: dict[str, tuple[str | None, list[str]]] = {}
+        self.labels_: list[str] = []
+        for name, role in self.roles_.items():
+            series = frame[name]
+            if role.role == "datetime":
+                origin = origin_of(series)
+                self.dates_[name] = (None if origin is None else origin.isoformat(), parts_of(series))
+            elif _is_labels(series, role):
+                self.labels_.append(name)
+        self.as_frame_ = self.nominal == "native" and bool(self.labels_)
+        self.only_numbers_ = len(self.labels_) == 0 and all(
+            r.role in ("numeric", "binary") for r in self.roles_.values()
+        )
+        columns, holes = self._numbers(frame, reset=True)
+        self.block_, values = NumericBlock.fit(
+            columns, holes, impute=self.missing == "impute", standardise=self.standardise and not self.as_frame_
+        )
+        texts = [] if self.as_frame_ else [as_text(frame[name]) for name in self.labels_]
+        self.indicators_ = [Indicators.fit(text, self.max_categories, self.drop_first) for text in texts]
+        self.missing_in_labels_ = any(frame[name].null_count() for name in self.labels_)
+        self.missing_label_ = _free_label(frame, self.labels_) if self.as_frame_ else MISSING_LABEL
+        return self._assemble(frame, values)
+
+    def _frame(self, X: Any, *, reset: bool) -> pl.DataFrame:
+        """The used columns as a Polars frame of plain types, in the order of the roles."""
+        if not isinstance(X, pl.DataFrame):
+            if hasattr(X, "columns") and not isinstance(X, np.ndarray):
+                X = to_polars(X)
+            else:
+                matrix = self._read(X, reset=reset)
+                X = pl.DataFrame(matrix, schema=[f"x{j}" for j in range(matrix.shape[1])])
+                X = X.fill_nan(None)
+        if reset:
+            if X.height == 0 or X.width == 0:
+                raise DataError(
+                    type(self).__name__,
+                    "the table",
+                    f"has {X.height} rows and {X.width} columns (0 sample(s) or features)",
+                )
+            self.roles_ = dict(self.roles) if self.roles is not None else infer_roles(plain_types(X, {}))
+            self.feature_names_in_ = np.array(list(self.roles_), dtype=object)
+            self.n_features_in_ = len(self.roles_)
+        names = list(self.roles_)
+        if X.columns != names:
+            lost = [name for name in names if name not in X.columns]
+            if lost:
+                raise DataError(
+                    type(self).__name__,
+                    f"column '{plain(lost[0])}'",
+                    "is not in the table",
+                    f"X has {X.width} features, but {type(self).__name__} is expecting {len(names)} features as input",
+                    nearest(lost[0], X.columns),
+                )
+            X = X.select(names)
+        if any(dtype not in _PLAIN for dtype in X.dtypes):
+            X = plain_types(X, {})
+        return X
+
+    def _numbers(self, frame: pl.DataFrame, *, reset: bool = False) -> tuple[np.ndarray, bool]:
+        """The numeric columns as a fresh float64 array (columns, rows) with NaN for missing, and whether it has any."""
+        if self.only_numbers_:
+            numbers = frame
+        else:
+            columns: list[pl.Series] = []
+            for name, role in self.roles_.items():
+                if name in self.dates_:
+                    columns += self._date_columns(frame[name])
+                elif role.role == "ordinal":
+                    columns.append(ranks(frame[name], role.order or ()))
+                elif name not in self.labels_:
+                    columns.append(frame[name])
+            numbers = pl.DataFrame(columns)
+        if reset:
+            self.numeric_ = numbers.columns
+        if any(dtype != pl.Float64 for dtype in numbers.dtypes):
+            numbers = self._as_float(numbers)
+        if numbers.width == 0:
+            return np.empty((0, frame.height)), False
+        holes = any(series.null_count() for series in numbers.get_columns())
+        by_column = numbers.to_numpy(order="fortran").T
+        # A single column may come as a view of the frame's own memory, which must not be written to.
+        fresh = by_column.flags.writeable and by_column.flags.c_contiguous and numbers.width > 1
+        return by_column if fresh else np.array(by_column, order="C"), holes
+
+    def _as_float(self, numbers: pl.DataFrame) -> pl.DataFrame:
+        for series in numbers.get_columns():
+            if series.dtype == pl.String and series.null_count() < series.len():
+                raise DataError(
+                    type(self).__name__,
+                    f"column '{plain(series.name)}'",
+                    "holds text where numbers are expected",
+                    f"first: '{plain(series.drop_nulls()[0], 30)}'",
+                    "clean it or give it another role",
+                )
+        return numbers.cast(pl.Float64)
+
+    def _date_columns(self, series: pl.Series) -> list[pl.Series]:
+        origin, parts = self.dates_[series.name]
+        if not series.dtype.is_temporal():
+            if series.null_count() < series.len():
+                raise DataError(
+                    type(self).__name__,
+                    f"column '{plain(series.name)}'",
+                    "holds no dates",
+                    f"its type is {series.dtype}",
+                )
+            series = series.cast(pl.Datetime("us"), strict=False)
+        return expand(series, None if origin is None else datetime.fromisoformat(origin), parts)
+
+    def _block_names(self) -> list[str]:
+        return [*self.numeric_, *(f"{self.numeric_[j]} missing" for j in self.block_.indicated)]
+
+    def _assemble(self, frame: pl.DataFrame, numbers: np.ndarray) -> Any:
+        if self.as_frame_:
+            table = pl.DataFrame(numbers, schema=self._block_names()) if numbers.shape[1] else pl.DataFrame()
+            table = table.fill_nan(None) if self.missing == "native" else table
+            labels = [as_text(frame[name]) for name in self.labels_]
+            if self.missing == "impute":
+                labels = [label.fill_null(self.missing_label_) for label in labels]
+            return table.with_columns(labels) if table.width else pl.DataFrame(labels)
+        if not self.indicators_:
+            return numbers
+        widths = [len(code.names) for code in self.indicators_]
+        out = np.zeros((frame.height, numbers.shape[1] + sum(widths)))
+        out[:, : numbers.shape[1]] = numbers
+        at = numbers.shape[1]
+        for code, width in zip(self.indicators_, widths):
+            code.write(as_text(frame[code.name]), out[:, at : at + width])
+            at += width
+        return out
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.categorical = True
+        return tags
+
+
+def _is_labels(series: pl.Series, role: Role) -> bool:
+    """Whether a column goes on as labels: nominal, or binary and not a number."""
+    return role.role in ("nominal", "text", "id") or (role.role == "binary" and not series.dtype.is_numeric())
+
+
+def _free_label(frame: pl.DataFrame, names: list[str]) -> str:
+    """A label for missing cells that no column uses."""
+    label = MISSING_LABEL
+    while any(bool((as_text(frame[name]) == label).any()) for name in names):
+        label += "'"
+    return label
+
+
+def _listed(names: list[str]) -> str:
+    shown = ", ".join(plain(name, 40) for name in names[:6])
+    return shown + (f" and {len(names) - 6} more" if len(names) > 6 else "")

@@ -1,0 +1,112 @@
+"""Labels as numbers: indicators of categories, and ranks of ordinal labels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+MISSING_LABEL = "(missing)"
+RARE_LABEL = "(rare)"
+
+
+def as_text(series: pl.Series) -> pl.Series:
+    """A column of labels as text; whole numbers without a decimal point.
+
+    >>> import polars as pl
+    >>> as_text(pl.Series([1.0, 2.5, None])).to_list()
+    ['1', '2.5', None]
+    """
+    if series.dtype.is_float() and bool((series == series.floor()).fill_null(True).all()):
+        series = series.cast(pl.Int64)
+    elif series.dtype.is_float():
+        cells = [None if v is None else str(int(v)) if v == int(v) else repr(v) for v in series.to_list()]
+        return pl.Series(series.name, cells, dtype=pl.String)
+    return series.cast(pl.String)
+
+
+@dataclass(frozen=True)
+class Indicators:
+    """One-hot code of one column: a column of 0/1 per category.
+
+    Of two categories only the second has a column; with `drop_first` the first of more has none either. Missing is a
+    category of its own if the training rows hold it. Over `most` categories, the rarest share one column. A category
+    that the training rows do not hold is all zeros.
+
+    >>> import polars as pl
+    >>> code = Indicators.fit(pl.Series("plan", ["a", "b", "c", None]), most=100, drop_first=False)
+    >>> code.names
+    ['plan=a', 'plan=b', 'plan=c', 'plan=(missing)']
+    """
+
+    name: str
+    categories: tuple[str, ...]
+    """Categories with a column of their own, in order."""
+    others: frozenset[str]
+    """Rare categories, which share a column."""
+    missing: bool
+    baseline: str | None
+    """The first category, if it has no column."""
+
+    @classmethod
+    def fit(cls, series: pl.Series, most: int, drop_first: bool) -> Indicators:
+        """Learn the categories of a text column."""
+        present = series.drop_nulls()
+        missing = present.len() < series.len()
+        labels = present.unique().sort().to_list()
+        others: list[str] = []
+        if len(labels) > most:
+            counts = present.value_counts().sort(["count", series.name], descending=[True, False])
+            ranked = counts[series.name].to_list()
+            labels, others = sorted(ranked[:most]), ranked[most:]
+        baseline = labels.pop(0) if len(labels) > 1 and (drop_first or len(labels) == 2) else None
+        return cls(series.name, tuple(labels), frozenset(others), missing, baseline)
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the columns, such as 'region=north'."""
+        extra = ([RARE_LABEL] if self.others else []) + ([MISSING_LABEL] if self.missing else [])
+        return [f"{self.name}={label}" for label in [*self.categories, *extra]]
+
+    def write(self, series: pl.Series, out: np.ndarray) -> None:
+        """Set the ones in a block of zeros with one column per name."""
+        rows = np.arange(series.len())
+        if self.categories:
+            found = series.cast(pl.Enum(list(self.categories)), strict=False).to_physical()
+            known = found.is_not_null().to_numpy()
+            out[rows[known], found.drop_nulls().to_numpy()] = 1.0
+        if self.others:
+            out[series.is_in(list(self.others)).fill_null(False).to_numpy(), len(self.categories)] = 1.0
+        if self.missing:
+            out[series.is_null().to_numpy(), out.shape[1] - 1] = 1.0
+
+    def explain(self) -> str:
+        """What becomes of the column, in words."""
+        count = len(self.categories)
+        if self.baseline is not None and count == 1 and not self.others:
+            words = f"1 for '{self.categories[0]}' and 0 for '{self.baseline}'"
+        else:
+            words = f"one-hot: {count} {'column' if count == 1 else 'columns'} of 0 and 1"
+            words += "" if self.baseline is None else f" (all 0 for '{self.baseline}')"
+        if self.others:
+            words += f", {len(self.others)} rare categories share one more"
+        if self.missing:
+            words += ", missing is a category of its own"
+        return words + "; an unseen category is all zeros"
+
+
+def ranks(series: pl.Series, order: Sequence[Any]) -> pl.Series:
+    """Ordinal labels as 0, 1, ... in their order; a label outside the order is missing.
+
+    >>> import polars as pl
+    >>> ranks(pl.Series(["high", "low", "?"]), ("low", "medium", "high")).to_list()
+    [2.0, 0.0, None]
+    """
+    labels = [str(label) for label in order]
+    text = as_text(series) if series.dtype != pl.String else series
+    if series.dtype != pl.String:
+        labels = as_text(pl.Series(list(order), strict=False)).to_list()
+    return text.cast(pl.Enum(labels), strict=False).to_physical().cast(pl.Float64).alias(series.name)

@@ -1,0 +1,107 @@
+"""The numeric block: medians for missing cells, with indicators, and standardised columns.
+
+Inside, the table lies by column (one contiguous row of memory per column), which is how it comes from a frame and how
+means and deviations are found fastest; what comes out is a C-ordered matrix of rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class NumericBlock:
+    """What the training rows say about the numeric columns.
+
+    A missing cell becomes the median of the training rows (0 if all are missing there), and a column with missing
+    cells in the training rows gets an indicator; a column that is complete there has its mean in store for later rows,
+    without an indicator. Standardising subtracts the mean and divides by the standard deviation of the completed
+    training rows; a constant column becomes 0.
+    """
+
+    fillings: np.ndarray | None
+    indicated: np.ndarray
+    mean: np.ndarray | None
+    inverse_deviation: np.ndarray | None
+
+    @classmethod
+    def fit(
+        cls, columns: np.ndarray, holes: bool, *, impute: bool, standardise: bool
+    ) -> tuple[NumericBlock, np.ndarray]:
+        """Learn from the training rows; returns the block and those rows as `apply` would give them.
+
+        `columns` has shape (columns, rows) and is changed in place; `holes` says whether it has NaN at all.
+        """
+        missing = np.isnan(columns) if holes else None
+        indicated = np.empty(0, dtype=np.int64)
+        if missing is not None and impute:
+            indicated = np.flatnonzero(missing.any(axis=1))
+        fillings = _fillings(columns, indicated) if impute else None
+        if missing is not None and fillings is not None:
+            _fill(columns, missing, fillings)
+        mean = inverse = None
+        if standardise:
+            mean = fillings if fillings is not None and not holes else _mean(columns, holes and not impute)
+            np.subtract(columns, mean[:, None], out=columns)
+            inverse = _inverse_deviation(columns, mean, holes and not impute)
+            np.multiply(columns, inverse[:, None], out=columns)
+        block = cls(fillings, indicated, mean, inverse)
+        return block, block._rows(columns, missing)
+
+    def apply(self, columns: np.ndarray, holes: bool) -> np.ndarray:
+        """Complete and standardise other rows, with the indicators behind."""
+        missing = np.isnan(columns) if holes else None
+        if missing is not None and self.fillings is not None:
+            _fill(columns, missing, self.fillings)
+        if self.mean is not None and self.inverse_deviation is not None:
+            np.subtract(columns, self.mean[:, None], out=columns)
+            np.multiply(columns, self.inverse_deviation[:, None], out=columns)
+        return self._rows(columns, missing)
+
+    def _rows(self, columns: np.ndarray, missing: np.ndarray | None) -> np.ndarray:
+        if not self.indicated.size:
+            return np.ascontiguousarray(columns.T)
+        rows = np.zeros((columns.shape[1], columns.shape[0] + self.indicated.size))
+        rows[:, : columns.shape[0]] = columns.T
+        if missing is not None:
+            rows[:, columns.shape[0] :] = missing[self.indicated].T
+        return rows
+
+
+def _fillings(columns: np.ndarray, holed: np.ndarray) -> np.ndarray:
+    """The median of each column with missing cells; of the complete ones the mean, which is found in one pass."""
+    fillings = _mean(columns, holes=False)
+    for j in holed:
+        present = columns[j][~np.isnan(columns[j])]
+        fillings[j] = np.median(present) if present.size else 0.0
+    return fillings
+
+
+def _fill(columns: np.ndarray, missing: np.ndarray, fillings: np.ndarray) -> None:
+    for j in np.flatnonzero(missing.any(axis=1)):
+        columns[j, missing[j]] = fillings[j]
+
+
+def _counts(columns: np.ndarray, holes: bool) -> np.ndarray:
+    if not holes:
+        return np.full(columns.shape[0], float(max(columns.shape[1], 1)))
+    return np.maximum((~np.isnan(columns)).sum(axis=1), 1).astype(np.float64)
+
+
+def _mean(columns: np.ndarray, holes: bool) -> np.ndarray:
+    total = np.nansum(columns, axis=1) if holes else np.add.reduce(columns, axis=1)
+    return total / _counts(columns, holes)
+
+
+def _inverse_deviation(centred: np.ndarray, mean: np.ndarray, holes: bool) -> np.ndarray:
+    """One over the standard deviation of centred columns, 0 for a constant column; NaN cells are left out."""
+    present = np.nan_to_num(centred) if holes else centred
+    count = _counts(centred, holes)
+    # What the rounding of the mean left in the centred cells is taken out of the variance.
+    left = np.add.reduce(present, axis=1) / count
+    variance = np.einsum("ij,ij->i", present, present) / count - left**2
+    deviation = np.sqrt(np.maximum(variance, 0.0))
+    varies = deviation > 1e-14 * np.abs(mean)
+    return np.divide(1.0, deviation, out=np.zeros_like(deviation), where=varies)

@@ -1,0 +1,554 @@
+"""From the results of a comparison (`assay compare --json`) to one HTML page.
+
+The page loads nothing and runs nothing: its policy allows the one style sheet it carries, by hash, and no script.
+What is shown is what the results say; this module only sorts, shortens and formats.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+import tempfile
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from ..base.errors import DataError
+from . import words
+from .figures import (
+    by_mean,
+    coefficients_figure,
+    confusion_figure,
+    is_baseline,
+    rules_figure,
+    score_plot,
+    shares_figure,
+    tree_figure,
+)
+from .svg import CLASSES, GROUPS, NAMESPACE, PALETTE, group_index
+from .tree_figure import tree_outline
+from .words import Label, clean, decimals_for, is_number, label, listing, number, show
+
+SCHEMA = "assay.compare/1"
+_GRID_CLASSES = 12
+_FINDINGS = 100
+_COLUMNS = 400
+_SEVERITIES = ("high", "medium", "low")
+_ROLES = ("numeric", "binary", "nominal", "ordinal", "datetime", "text", "id")
+_METRIC_TITLES = {
+    "accuracy": "accuracy",
+    "balanced_accuracy": "balanced accuracy",
+    "f1_macro": "F1 (macro)",
+    "log_loss": "log loss",
+    "roc_auc": "area under ROC",
+    "r2": "R²",
+    "rmse": "RMSE",
+    "mae": "MAE",
+}
+
+
+def render_report(results: Mapping[str, Any], timings: Mapping[str, Any] | None = None) -> str:
+    """The report as HTML text; the same results always give the same text."""
+    if not isinstance(results, Mapping) or results.get("schema") != SCHEMA:
+        came = results.get("schema") if isinstance(results, Mapping) else type(results).__name__
+        raise DataError("write_report", "the results", f"must have the schema '{SCHEMA}'", f"got {clean(came, 40)!r}")
+    style = _style()
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    policy = f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; base-uri 'none'; form-action 'none'"
+    page = _environment().get_template("report.html.j2")
+    return page.render(policy=policy, style=Markup(style), **_contents(results, timings or {})) + "\n"
+
+
+def write_report(
+    results: Mapping[str, Any], path: str | os.PathLike[str], timings: Mapping[str, Any] | None = None
+) -> Path:
+    """Write the report to `path` in one step: readers see the old file or the whole new one."""
+    target = Path(path)
+    html = render_report(results, timings)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(prefix=f".{target.name[:40]}.", suffix=".tmp", dir=target.parent)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
+            file.write(html)
+        mask = os.umask(0)
+        os.umask(mask)
+        os.chmod(temporary, 0o666 & ~mask)
+        os.replace(temporary, target)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+    return target
+
+
+@cache
+def _environment() -> Environment:
+    made = Environment(
+        loader=PackageLoader("assay.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=False,
+    )
+    made.filters["count"] = words.count
+    return made
+
+
+@cache
+def _style() -> str:
+    sheet = _environment().get_template("style.css.j2")
+    return sheet.render(palette=PALETTE, groups=GROUPS, classes=CLASSES).replace("\r", "")
+
+
+def _svg(figure: str) -> Markup:
+    """A figure for use inside the page, where the namespace is known. The figures escape what they show."""
+    return Markup(figure.replace(NAMESPACE, "", 1))
+
+
+def _contents(results: Mapping[str, Any], timings: Mapping[str, Any]) -> dict[str, Any]:
+    data = results.get("data") or {}
+    design = results.get("design") or {}
+    metric = results.get("metric") or {}
+    comparison = results.get("comparison") or {}
+    learners = [one for one in results.get("learners") or [] if isinstance(one, Mapping)]
+    greater = bool(metric.get("greater_is_better", True))
+    ranked = by_mean(learners, greater)
+    failed = [one for one in learners if one.get("error")]
+    others = [one for one in learners if one not in ranked and one not in failed]
+    recommendation = results.get("recommendation") or comparison.get("recommendation") or {}
+    chosen = next((one for one in ranked if one.get("id") == recommendation.get("id")), None)
+    level = words.confidence(comparison.get("alpha"))
+    metric_title = clean(metric.get("title") or metric.get("name") or "score", 60)
+    context = {
+        "title": _page_title(data),
+        "answer": _answer(data, comparison, recommendation, ranked, chosen, failed, metric_title, level),
+        "data": _data(data, learners),
+        "preparation": _preparation([*ranked, *others, *failed]),
+        "models": [_model(one, recommendation.get("id")) for one in [*ranked, *others, *failed]],
+        "design": _design(design, comparison, ranked),
+        "scores": _scores(ranked, recommendation.get("id"), metric, level),
+        "table": _table([*ranked, *others], failed, metric, comparison, timings, recommendation.get("id")),
+        "pairs": _pairs(ranked, comparison, greater),
+        "confusions": _confusions(ranked, chosen, data.get("classes")),
+        "views": [view for one in _chosen_first(ranked, chosen) if (view := _view(one)) is not None],
+        "decision": _decision(results, data, design, recommendation),
+        "level": level,
+        "metric": metric_title,
+        "metric_low_is_good": not greater,
+        "task": clean(data.get("task") or "", 20),
+    }
+    return context
+
+
+def _page_title(data: Mapping[str, Any]) -> str:
+    return f"{clean(data.get('target') or 'target', 60)} in {clean(data.get('name') or 'the table', 60)}"
+
+
+def _name(learner: Mapping[str, Any], limit: int = 48) -> Label:
+    return label(learner.get("title") or learner.get("id") or "learner", limit)
+
+
+def _interval(learner: Mapping[str, Any], places: int) -> list[Any] | None:
+    ends = learner.get("interval") or []
+    return [show(end, places) for end in ends] if len(ends) == 2 and all(is_number(end) for end in ends) else None
+
+
+def _chosen_first(ranked: Sequence[Mapping[str, Any]], chosen: Mapping[str, Any] | None) -> list[Mapping[str, Any]]:
+    return sorted(ranked, key=lambda one: one is not chosen)
+
+
+def _answer(
+    data: Mapping[str, Any],
+    comparison: Mapping[str, Any],
+    recommendation: Mapping[str, Any],
+    ranked: Sequence[Mapping[str, Any]],
+    chosen: Mapping[str, Any] | None,
+    failed: Sequence[Mapping[str, Any]],
+    metric: str,
+    level: str,
+) -> dict[str, Any]:
+    """The headline, the score behind it, and the test in words."""
+    places = decimals_for([one["mean"] for one in ranked])
+    best = next((one for one in ranked if one.get("id") == comparison.get("best")), ranked[0] if ranked else None)
+    base = next((one for one in ranked if is_baseline(one)), None)
+    target = label(data.get("target") or "the target", 40)
+    if chosen is None:
+        head, kind = Label("No learner finished" if not ranked else "No recommendation", ""), "none"
+    elif len(ranked) == 1:
+        head, kind = _name(chosen), "single"
+    elif is_baseline(chosen):
+        head, kind = Label("No learner was shown to beat the baseline", ""), "baseline"
+    else:
+        head, kind = _name(chosen), "chosen"
+    cards = []
+    for role, one in (("Recommended", chosen), ("Best mean" if best is not chosen else "", best), ("Baseline", base)):
+        if one is not None and role and not (role == "Baseline" and one is chosen):
+            cards.append(
+                {
+                    "role": "Only learner" if role == "Recommended" and kind == "single" else role,
+                    "name": _name(one),
+                    "mean": show(one["mean"], places),
+                    "interval": _interval(one, places),
+                    "group": clean(one.get("group") or "", 6),
+                    "token": group_index(one.get("group")),
+                }
+            )
+    return {
+        "head": head,
+        "kind": kind,
+        "target": target,
+        "cards": cards,
+        "score": show(chosen["mean"], places) if chosen is not None else None,
+        "interval": _interval(chosen, places) if chosen is not None else None,
+        "metric": metric,
+        "level": level,
+        "sentence": words.sentence(comparison.get("sentence")),
+        "reason": words.sentence(recommendation.get("reason")),
+        "failed": [_name(one).short for one in failed],
+        "compared": len(ranked),
+    }
+
+
+def _data(data: Mapping[str, Any], learners: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    roles = data.get("roles") or []
+    if isinstance(roles, Mapping):
+        roles = [{"column": column, **role} for column, role in roles.items()]
+    findings = sorted(data.get("findings") or [], key=lambda one: _severity(one)[1])
+    classes = data.get("classes")
+    facts = [
+        ("Table", label(data.get("name"), 60)),
+        ("Source", label(data.get("source"), 90)),
+        ("Rows", Label(words.compact(data["rows"]) if is_number(data.get("rows")) else "", "")),
+        ("Columns", Label(_column_count(data.get("columns"), roles), "")),
+        ("Target", label(data.get("target"), 60)),
+        ("Task", Label(_task(data, classes), "")),
+    ]
+    if data.get("rows_without_target"):
+        facts.append(("Left out", Label(f"{words.rows(data['rows_without_target'])} without a target value", "")))
+    found = {str(role.get("role")) for role in roles}
+    kinds = [(role, sum(one.get("role") == role for one in roles)) for role in [*_ROLES, *sorted(found - set(_ROLES))]]
+    return {
+        "facts": [(name, value) for name, value in facts if value.short],
+        "balance": _balance(data, learners),
+        "range": _target_range(data),
+        "roles": [
+            {
+                "column": label(one.get("column"), 40),
+                "role": clean(one.get("role"), 20),
+                "confidence": words.percent(one["confidence"])
+                if is_number(one.get("confidence"))
+                else clean(one.get("confidence"), 20),
+                "reason": label(one.get("reason"), 160),
+                "target": one.get("column") == data.get("target"),
+            }
+            for one in roles[:_COLUMNS]
+        ],
+        "audited": data.get("findings") is not None,
+        "roles_more": max(0, len(roles) - _COLUMNS),
+        "kinds": ", ".join(f"{many} {clean(role, 20)}" for role, many in kinds if many),
+        "set_aside": [
+            {"column": label(one.get("column"), 40), "reason": label(one.get("reason"), 200)}
+            for one in (data.get("set_aside") or [])[:_COLUMNS]
+        ],
+        "set_aside_more": max(0, len(data.get("set_aside") or []) - _COLUMNS),
+        "findings": [_finding(one) for one in findings[:_FINDINGS]],
+        "findings_more": max(0, len(findings) - _FINDINGS),
+        "severities": [(level, n) for level in _SEVERITIES if (n := sum(_severity(f)[0] == level for f in findings))],
+    }
+
+
+def _column_count(columns: Any, roles: Sequence[Any]) -> str:
+    if is_number(columns):
+        return words.compact(columns)
+    return f"{len(columns):,}" if isinstance(columns, list | tuple) else f"{len(roles):,}" if roles else ""
+
+
+def _task(data: Mapping[str, Any], classes: Any) -> str:
+    if data.get("task") == "regress":
+        return "regression (predict a number)"
+    if classes:
+        return f"classification into {words.count(len(classes), 'class', 'classes')}"
+    return clean(data.get("task"), 40)
+
+
+def _balance(data: Mapping[str, Any], learners: Sequence[Mapping[str, Any]]) -> Markup | None:
+    """The class shares: from the counts in the results, or as the baseline learned them."""
+    classes = data.get("classes") or []
+    counts = data.get("class_counts")
+    if isinstance(counts, Mapping):
+        counts = [counts.get(str(one), counts.get(one)) for one in classes]
+    if counts and len(counts) == len(classes) and all(is_number(one) for one in counts) and sum(counts):
+        shares: Any = [one / sum(counts) for one in counts]
+        return _svg(shares_figure(classes, shares, title="Share of the rows in each class", width=480))
+    for one in learners:
+        view = one.get("view") or {}
+        if view.get("kind") == "shares" and view.get("classes") and view.get("shares"):
+            title = "Share of the rows in each class"
+            return _svg(shares_figure(view["classes"], view["shares"], title=title, width=480))
+    return None
+
+
+def _target_range(data: Mapping[str, Any]) -> list[tuple[str, words.Shown]]:
+    summary = data.get("target_summary")
+    if not isinstance(summary, Mapping):
+        return []
+    places = decimals_for(summary.values())
+    return [(clean(k, 30).replace("_", " "), show(v, places)) for k, v in list(summary.items())[:12] if is_number(v)]
+
+
+def _severity(finding: Mapping[str, Any]) -> tuple[str, int]:
+    level = str(finding.get("severity"))
+    return (level, _SEVERITIES.index(level)) if level in _SEVERITIES else ("low", 2)
+
+
+def _finding(one: Mapping[str, Any]) -> dict[str, Any]:
+    columns = [label(column, 40) for column in (one.get("columns") or [])]
+    where = one.get("rows")
+    many = where.get("count") if isinstance(where, Mapping) else where
+    return {
+        "severity": _severity(one)[0],
+        "code": clean(one.get("code"), 20),
+        "kind": clean(one.get("kind") or one.get("code") or "finding", 80).replace("_", " ").replace("-", " "),
+        "columns": columns[:12],
+        "columns_more": max(0, len(columns) - 12),
+        "rows": words.rows(many) if is_number(many) and many else "",
+        "evidence": words.sentence(words.evidence(one.get("evidence")), 400),
+        "remedy": words.sentence(one.get("remedy"), 400, capital=True),
+    }
+
+
+def _preparation(learners: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Learners that are prepared in the same way stand together."""
+    together: dict[tuple[str, ...], list[Label]] = {}
+    for one in learners:
+        steps = one.get("preparation") or []
+        steps = [steps] if isinstance(steps, str) else steps
+        together.setdefault(tuple(clean(step, 2000) for step in steps), []).append(_name(one))
+    return [{"names": names, "steps": [label(step, 420) for step in steps]} for steps, names in together.items()]
+
+
+def _model(one: Mapping[str, Any], recommended: Any) -> dict[str, Any]:
+    found = one.get("warnings") or []
+    return {
+        "name": _name(one),
+        "id": clean(one.get("id"), 60),
+        "summary": words.sentence(one.get("summary")),
+        "parameters": words.parameters(one.get("parameters")),
+        "warnings": [words.warning(text) for text in found[:10]],
+        "warnings_more": max(0, len(found) - 10),
+        "error": words.sentence(one.get("error")) if one.get("error") else "",
+        "recommended": one.get("id") == recommended,
+    }
+
+
+def _design(
+    design: Mapping[str, Any], comparison: Mapping[str, Any], ranked: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
+    smallest = comparison.get("smallest_detectable_difference")
+    places = max(decimals_for([one["mean"] for one in ranked]), 3 if is_number(smallest) and abs(smallest) < 1 else 0)
+    sizes = ""
+    if is_number(design.get("n_train")) and is_number(design.get("n_test")):
+        sizes = (
+            f"Each model learns from {words.rows(design['n_train'])} and is scored on {words.compact(design['n_test'])}"
+        )
+        sizes += " that it has not seen."
+    return {
+        "name": clean(design.get("name"), 30),
+        "description": words.sentence(design.get("description"), capital=True),
+        "sizes": sizes,
+        "stratified": bool(design.get("stratified")),
+        "procedure": clean(comparison.get("procedure"), 200),
+        "correction": clean(comparison.get("correction"), 100),
+        "alpha": words.compact(comparison.get("alpha")),
+        "smallest": show(smallest, places) if is_number(smallest) else None,
+        "groups": len({one.get("group") for one in ranked if one.get("group")}),
+    }
+
+
+def _scores(
+    ranked: Sequence[Mapping[str, Any]], recommended: Any, metric: Mapping[str, Any], level: str
+) -> dict[str, Markup] | None:
+    if not ranked:
+        return None
+    chosen = None if recommended is None else str(recommended)
+    return {
+        "wide": _svg(score_plot(ranked, metric, recommended=chosen, level=level)),
+        "narrow": _svg(score_plot(ranked, metric, recommended=chosen, level=level, width=380)),
+    }
+
+
+def _table(
+    learners: Sequence[Mapping[str, Any]],
+    failed: Sequence[Mapping[str, Any]],
+    metric: Mapping[str, Any],
+    comparison: Mapping[str, Any],
+    timings: Mapping[str, Any],
+    recommended: Any,
+) -> dict[str, Any]:
+    names: list[str] = []
+    for one in learners:
+        names += [name for name in one.get("metrics") or {} if name not in names and name != metric.get("name")]
+    places = decimals_for([one.get("mean") for one in learners])
+    metric_places = {name: decimals_for([(one.get("metrics") or {}).get(name) for one in learners]) for name in names}
+    timed = {key: value for key, value in timings.items() if isinstance(value, Mapping)}
+    left_out = {one.get("id"): one.get("reason") for one in comparison.get("left_out") or []}
+    lines = []
+    for one in learners:
+        time = timed.get(str(one.get("id")), {})
+        lines.append(
+            {
+                "name": _name(one),
+                "note": clean(left_out.get(one.get("id")), 200),
+                "mean": show(one.get("mean"), places),
+                "sd": show(one.get("sd"), places),
+                "interval": _interval(one, places),
+                "metrics": [show((one.get("metrics") or {}).get(name), metric_places[name]) for name in names],
+                "group": clean(one.get("group") or "", 6),
+                "token": group_index(one.get("group")),
+                "simplicity": words.compact(one.get("simplicity")),
+                "fit": words.seconds(time.get("fit_seconds")),
+                "predict": words.seconds(time.get("predict_seconds")),
+                "recommended": one.get("id") == recommended,
+            }
+        )
+    return {
+        "metrics": [_METRIC_TITLES.get(name, clean(name, 30).replace("_", " ")) for name in names],
+        "lines": lines,
+        "timed": bool(timed),
+        "failed": [{"name": _name(one), "error": words.sentence(one.get("error"))} for one in failed],
+        "width": 6 + len(names) + (2 if timed else 0),
+    }
+
+
+def _pairs(ranked: Sequence[Mapping[str, Any]], comparison: Mapping[str, Any], greater: bool) -> dict[str, Any] | None:
+    """The tests as a triangle, better learner in the row; a pair given the other way round changes its sign."""
+    tests = {(one.get("a"), one.get("b")): one for one in comparison.get("pairs") or []}
+    if not tests or len(ranked) < 2:
+        return None
+    places = max(3, decimals_for([one.get("difference") for one in tests.values()]))
+    if any(is_number(one.get("difference")) and abs(one["difference"]) >= 10 for one in tests.values()):
+        places = decimals_for([one.get("difference") for one in tests.values()])
+    lines = []
+    for i, first in enumerate(ranked[:-1]):
+        cells: list[dict[str, Any] | None] = [None] * i
+        for second in ranked[i + 1 :]:
+            test, sign = tests.get((first.get("id"), second.get("id"))), 1
+            if test is None:
+                test, sign = tests.get((second.get("id"), first.get("id"))), -1
+            cells.append(_pair(test, sign, places) if test is not None else None)
+        lines.append({"name": _name(first, 32), "cells": cells})
+    sentences = [words.sentence(one.get("sentence")) for one in tests.values() if one.get("sentence")]
+    return {"columns": [_name(one, 32) for one in ranked[1:]], "lines": lines, "sentences": sentences[:200]}
+
+
+def _pair(test: Mapping[str, Any], sign: int, places: int) -> dict[str, Any]:
+    ends = test.get("interval") or []
+    known = len(ends) == 2 and all(is_number(end) for end in ends)
+    turned = [sign * end for end in (ends if sign > 0 else reversed(ends))] if known else []
+    difference = test.get("difference")
+    adjusted = test.get("p_adjusted") if is_number(test.get("p_adjusted")) else test.get("p_value")
+    return {
+        "difference": show(sign * difference if is_number(difference) else None, places, True),
+        "interval": [show(end, places, True) for end in turned],
+        "p": words.p_value(adjusted),
+        "reject": bool(test.get("reject")),
+        "tip": words.sentence(test.get("sentence")),
+    }
+
+
+def _confusions(
+    ranked: Sequence[Mapping[str, Any]], chosen: Mapping[str, Any] | None, classes: Any
+) -> list[dict[str, Any]]:
+    made = []
+    for one in _chosen_first(ranked, chosen):
+        counts = one.get("confusion")
+        if not counts:
+            continue
+        names = list(classes or range(len(counts)))
+        title = f"Confusion matrix of {_name(one).short}"
+        if len(names) <= _GRID_CLASSES:
+            grid, pairs = _svg(confusion_figure(counts, names, title=title)), []
+        else:
+            grid, pairs = None, _confused(counts, names)
+        shown = {"grid": grid, "pairs": pairs, "classes": len(names)}
+        made.append({"name": _name(one), "recommended": one is chosen, **shown})
+    return made
+
+
+def _confused(counts: Sequence[Sequence[float]], names: Sequence[Any], limit: int = 15) -> list[dict[str, Any]]:
+    """The most frequent confusions, for tables with too many classes to draw."""
+    wrong = [(hits, i, j) for i, line in enumerate(counts) for j, hits in enumerate(line) if i != j and hits]
+    wrong.sort(key=lambda one: (-one[0], one[1], one[2]))
+    return [
+        {
+            "actual": label(names[i], 40),
+            "predicted": label(names[j], 40),
+            "rows": words.compact(hits),
+            "share": words.percent(hits / sum(counts[i])),
+        }
+        for hits, i, j in wrong[:limit]
+    ]
+
+
+def _view(one: Mapping[str, Any]) -> dict[str, Any] | None:
+    view = one.get("view")
+    if not isinstance(view, Mapping):
+        return None
+    made: dict[str, Any] = {"name": _name(one), "kind": view.get("kind"), "note": "", "outline": [], "outline_more": 0}
+    if view.get("kind") == "tree":
+        made["figure"] = _svg(tree_figure(view, title=f"The tree of {_name(one).short}"))
+        made["outline"], made["outline_more"] = tree_outline(view)
+        shows = "bar shows the class shares" if view.get("classes") else "dot shows the mean"
+        made["note"] = f"Read from left to right: the condition above a box leads to it, the {shows} of its rows,"
+        made["note"] += " thicker branches carry more rows."
+    elif view.get("kind") == "rules":
+        made["figure"] = _svg(rules_figure(view))
+        made["note"] = words.sentence(view.get("title"))
+    elif view.get("kind") == "coefficients":
+        made["figure"] = _svg(coefficients_figure(view))
+        made["note"] = _coefficient_note(view)
+    elif view.get("kind") == "shares":
+        made["figure"] = _svg(shares_figure(view.get("classes") or [], view.get("shares") or []))
+        made["note"] = "The class shares it has seen"
+        made["note"] += "; it says the most frequent class for every row." if is_baseline(one) else "."
+    else:
+        return None
+    return made
+
+
+def _coefficient_note(view: Mapping[str, Any]) -> str:
+    names, values = view.get("names") or [], view.get("values") or []
+    classes = view.get("classes") or []
+    parts = []
+    if len(names) > 20:
+        parts.append(f"The 20 largest of {len(names):,} coefficients by absolute value.")
+    if len(values) == 1 and len(classes) == 2:
+        parts.append(f"Positive values speak for {clean(classes[1], 40)}, negative ones for {clean(classes[0], 40)}.")
+    elif len(values) > 1:
+        parts.append("Positive values speak for the class of the column, negative ones against it.")
+    else:
+        parts.append("Positive values raise the prediction, negative ones lower it.")
+    intercept = [number(one) for one in (view.get("intercept") or [])[:20]]
+    if intercept:
+        parts.append(f"Intercept {listing(intercept)}.")
+    return " ".join(parts)
+
+
+def _decision(
+    results: Mapping[str, Any], data: Mapping[str, Any], design: Mapping[str, Any], recommendation: Mapping[str, Any]
+) -> dict[str, Any]:
+    versions = results.get("versions") or {}
+    return {
+        "title": label(recommendation.get("title") or recommendation.get("id"), 60),
+        "reason": words.sentence(recommendation.get("reason")),
+        "command": clean(results.get("command"), 2000),
+        "seed": clean(design.get("seed"), 40),
+        "fingerprint": clean(data.get("fingerprint"), 128),
+        "versions": [(clean(name, 30), clean(version, 40)) for name, version in versions.items()],
+        "schema": clean(results.get("schema"), 40),
+    }

@@ -1,0 +1,54 @@
+"""The distributions against scipy.stats, in the body and far out in the tails."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from assay.evaluate import distributions as d
+
+
+@pytest.mark.parametrize("df", [1, 5, 9, 29, 99.5])
+@pytest.mark.parametrize("t", [-3.2, 0.0, 1.93, 8.0, 40.0])
+def test_t_p_values(df, t):
+    assert d.t_p_value(t, df) == pytest.approx(2 * stats.t.sf(abs(t), df), rel=1e-9)
+    assert d.t_p_value(t, df, "greater") == pytest.approx(stats.t.sf(t, df), rel=1e-9)
+    assert d.t_p_value(t, df, "less") == pytest.approx(stats.t.cdf(t, df), rel=1e-9)
+
+
+def test_infinite_statistics_have_the_limit_of_the_p_value():
+    assert d.t_p_value(np.inf, 5) == d.t_p_value(-np.inf, 5) == d.f_p_value(np.inf, 10, 5) == 0.0
+    assert (d.t_p_value(np.inf, 5, "greater"), d.t_p_value(np.inf, 5, "less")) == (0.0, 1.0)
+    assert (d.t_p_value(-np.inf, 5, "greater"), d.t_p_value(-np.inf, 5, "less")) == (1.0, 0.0)
+
+
+@pytest.mark.parametrize("p", [0.5, 0.9, 0.975, 0.9999])
+def test_quantiles(p):
+    assert d.t_quantile(p, 7) == pytest.approx(stats.t.ppf(p, 7))
+    assert d.f_quantile(p, 10, 5) == pytest.approx(stats.f.ppf(p, 10, 5))
+    assert d.chi2_quantile(p, 3) == pytest.approx(stats.chi2.ppf(p, 3))
+    assert d.normal_quantile(p) == pytest.approx(stats.norm.ppf(p))
+
+
+@pytest.mark.parametrize("alternative", d.ALTERNATIVES)
+@pytest.mark.parametrize(
+    ("k", "n", "rate"), [(0, 5, 0.5), (3, 10, 0.5), (15, 100, 0.1), (100, 100, 0.3), (7, 900, 0.02)]
+)
+def test_binomial_p_values_and_intervals(k, n, rate, alternative):
+    expected = stats.binomtest(k, n, rate, alternative)
+    assert d.binomial_p_value(k, n, rate, alternative) == pytest.approx(expected.pvalue, rel=1e-9)
+    assert d.binomial_interval(k, n, 0.05, alternative) == pytest.approx(tuple(expected.proportion_ci(0.95)))
+
+
+@pytest.mark.parametrize(("df", "alpha"), [(9, 0.05), (99, 0.001), (5, 0.0007), (1, 0.05)])
+def test_the_detectable_difference_is_found_with_the_power_asked_for(df, alpha):
+    shift = d.detectable_t(df, alpha, 0.8)
+    assert stats.nct.sf(stats.t.ppf(1 - alpha / 2, df), df, shift) == pytest.approx(0.8, abs=1e-6)
+
+
+def test_noncentrality_interval_puts_the_statistic_into_both_tails():
+    low, high = d.noncentrality_interval(13.0, 2, 6, 0.1)
+    assert stats.ncf.sf(13.0, 2, 6, low) == pytest.approx(0.05, abs=1e-6)
+    assert stats.ncf.cdf(13.0, 2, 6, high) == pytest.approx(0.05, abs=1e-6)
+    assert d.noncentrality_interval(0.01, 2, 6, 0.1)[0] == 0.0

@@ -1,0 +1,87 @@
+"""Sign and signed rank tests against SciPy and by enumeration."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from assay.base import ParameterError
+from assay.evaluate import sign_test, wilcoxon
+from assay.evaluate.rank_tests import midranks
+
+RNG = np.random.default_rng(0)
+
+
+@pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
+@pytest.mark.parametrize("n", [5, 20, 50])
+def test_exact_wilcoxon_equals_scipy(n, alternative):
+    a, b = RNG.normal(0.3, 1, n), RNG.normal(0, 1, n)
+    ours, theirs = (
+        wilcoxon(a, b, alternative=alternative),
+        stats.wilcoxon(a, b, alternative=alternative, method="exact"),
+    )
+    assert ours.p_value == pytest.approx(theirs.pvalue) and ours.details["exact"]
+
+
+@pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
+def test_wilcoxon_with_ties_and_zeros_equals_scipys_normal_form(alternative):
+    a, b = RNG.integers(0, 6, 40).astype(float), RNG.integers(0, 5, 40).astype(float)
+    ours = wilcoxon(a, b, alternative=alternative)
+    theirs = stats.wilcoxon(a, b, alternative=alternative, method="approx", correction=False)
+    assert ours.p_value == pytest.approx(theirs.pvalue) and not ours.details["exact"]
+    assert ours.details["zero_differences"] == (a == b).sum()
+
+
+def test_the_exact_distribution_is_that_of_all_signs():
+    differences = np.array([0.1, -0.2, 0.4, 0.3, 0.7])
+    ranks = midranks(np.abs(differences))
+    sums = [sum(r for r, s in zip(ranks, signs) if s) for signs in product([0, 1], repeat=5)]
+    seen = ranks[differences > 0].sum()
+    assert wilcoxon(differences, np.zeros(5), alternative="greater").p_value == np.mean([s >= seen for s in sums])
+
+
+def test_wilcoxon_interval_excludes_zero_exactly_when_the_test_rejects():
+    a, b = RNG.normal(0, 1, 15), RNG.normal(0, 1, 15)
+    for shift in np.linspace(-2, 2, 101):
+        result = wilcoxon(a + shift, b)
+        assert result.reject == (not result.interval[0] <= 0 <= result.interval[1])
+        assert result.interval[0] <= result.effect <= result.interval[1]
+
+
+def test_too_few_pairs_have_an_interval_without_ends():
+    assert wilcoxon([1.0, 2.0], [0.5, 0.1]).interval == (-np.inf, np.inf)
+    nothing = wilcoxon([1.0, 2.0], [1.0, 2.0])
+    assert (nothing.p_value, nothing.effect, nothing.reject) == (1.0, 0.0, False)
+
+
+@pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
+def test_sign_test_is_the_binomial_test_of_wins(alternative):
+    a, b = RNG.normal(0.4, 1, 25), RNG.normal(0, 1, 25)
+    expected = stats.binomtest(int((a > b).sum()), 25, 0.5, alternative)
+    result = sign_test(a, b, alternative=alternative)
+    assert result.p_value == pytest.approx(expected.pvalue)
+    assert result.interval == pytest.approx(tuple(expected.proportion_ci()))
+
+
+def test_ties_are_split_evenly_or_dropped():
+    a, b = np.array([2, 2, 2, 1, 1, 1, 1, 0.0]), np.ones(8)
+    split, dropped = sign_test(a, b), sign_test(a, b, ties="drop")
+    assert (split.statistic, split.details["trials"]) == (5, 8) and (dropped.statistic, dropped.details["trials"]) == (
+        3,
+        4,
+    )
+    odd = sign_test(np.append(a, 1.0), np.ones(9))
+    assert odd.details == {"wins": 3, "losses": 1, "ties": 5, "trials": 8}
+    assert sign_test(b, b, ties="drop").p_value == 1.0
+    with pytest.raises(ParameterError, match="ties"):
+        sign_test(a, b, ties="half")
+
+
+def test_midranks_equal_scipys():
+    values = RNG.integers(0, 10, 50).astype(float)
+    assert midranks(values) == pytest.approx(stats.rankdata(values))
+    assert midranks(np.array([])).shape == (0,)
+    assert midranks(np.array([0.3, 0.1 + 0.2]), tolerance=1e-12).tolist() == [1.5, 1.5]

@@ -1,0 +1,194 @@
+"""Claims about plans: what is refused, what follows from the defaults, what makes two plans equal."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.cluster import KMeans
+from sklearn.dummy import DummyClassifier, DummyRegressor
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import SGDClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from assay import catalogue
+from assay.base.errors import AssayError, DataError, ParameterError, UsageError
+from assay.data import load_dataset, read_table
+from assay.experiment import Plan, default_learners
+from assay.experiment.plan import describe_value
+from assay.models.baselines import ZeroRClassifier, ZeroRRegressor
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory):
+    path = tmp_path_factory.mktemp("plan") / "shop.csv"
+    generator = np.random.default_rng(0)
+    rows = [
+        f"{generator.normal():.3f},{generator.choice(['red', 'blue'])},{generator.choice(['yes', 'no'])},"
+        f"{generator.normal():.4f}"
+        for _ in range(60)
+    ]
+    path.write_text("size,colour,bought,price\n" + "\n".join(rows))
+    return read_table(path)
+
+
+def test_defaults_are_every_loadable_method_of_the_task(table):
+    plan = Plan(table, "bought")
+    assert [learner.id for learner in plan.learners] == [entry.id for entry in default_learners("classify")]
+    assert {"zero-r"} <= {learner.id for learner in plan.learners}
+    assert all(catalogue.get(learner.id).task == "classify" for learner in plan.learners)
+    assert plan.metrics[0] == "accuracy" and plan.design.name == "5x2"
+    assert [learner.id for learner in Plan(table, "price").learners] == [e.id for e in default_learners("regress")]
+
+
+def test_learners_are_ids_pairs_or_estimators(table):
+    plan = Plan(
+        table,
+        "price",
+        learners=["zero-r-regressor", ("zero-r-regressor", {"strategy": "median"}), DummyRegressor()],
+    )
+    assert [learner.id for learner in plan.learners] == ["zero-r-regressor", "zero-r-regressor-2", "dummy-regressor"]
+    assert [learner.title for learner in plan.learners] == [
+        "ZeroR for regression",
+        "ZeroR for regression (strategy=median)",
+        "DummyRegressor",
+    ]
+    assert plan.learners[1].parameters["strategy"] == "median"
+    own = Plan(table, "price", learners=[ZeroRRegressor(strategy="median")]).learners[0]
+    assert own.identity == plan.learners[1].identity and own.title == plan.learners[1].title
+
+
+def test_a_single_learner_needs_no_list(table):
+    assert len(Plan(table, "bought", learners="zero-r").learners) == 1
+    assert len(Plan(table, "bought", learners=DummyClassifier()).learners) == 1
+
+
+def test_the_estimator_of_the_user_is_left_alone(table):
+    model = RandomForestClassifier(n_estimators=5)
+    plan = Plan(table, "bought", learners=[model], seed=3)
+    assert model.random_state is None
+    assert plan.learners[0].estimator.get_params()["random_state"] == 3
+    nested = make_pipeline(StandardScaler(), SGDClassifier())
+    assert Plan(table, "bought", learners=[nested], seed=3).learners[0].estimator[-1].random_state == 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"learners": []}, "at least one learner"),
+        ({"learners": ["zero-r", "zero-r"]}, "listed twice"),
+        ({"learners": ["zero"]}, "not in the catalogue"),
+        ({"learners": ["zero-r-regressor"]}, "method to regress"),
+        ({"learners": [42]}, "must hold catalogue ids"),
+        ({"learners": [ZeroRClassifier]}, "must hold catalogue ids"),
+        ({"learners": 42}, "must be a list"),
+        ({"learners": [KMeans()]}, "is not a classifier"),
+        ({"learners": [DummyRegressor()]}, "is not a classifier"),
+        ({"learners": [("zero-r", {"depth": 3})]}, "has no parameter 'depth'"),
+        ({"learners": [SGDClassifier(random_state=np.random.RandomState(0))]}, "must be an integer or None"),
+        ({"metrics": []}, "at least one metric"),
+        ({"metrics": ["acuracy"]}, "is not known"),
+        ({"metrics": ["rmse"]}, "does not measure"),
+        ({"design": "12"}, "is not known"),
+        ({"design": "holdout"}, "no test is valid"),
+        ({"design": "leave-one-out"}, "no test"),
+        ({"seed": -1}, "'seed' must be an integer"),
+        ({"seed": True}, "'seed' must be an integer"),
+        ({"seed": 1.5}, "'seed' must be an integer"),
+        ({"alpha": 0}, "'alpha' must be a number"),
+        ({"alpha": 0.6}, "'alpha' must be a number"),
+        ({"alpha": "small"}, "'alpha' must be a number"),
+        ({"task": "cluster"}, "'task' must be"),
+    ],
+)
+def test_a_bad_choice_is_refused_in_one_sentence(table, arguments, words):
+    with pytest.raises(AssayError) as raised:
+        Plan(table, "bought", **arguments)
+    assert words in str(raised.value)
+    assert str(raised.value).count("\n") == 0 and str(raised.value).endswith((".", "?"))
+
+
+def test_a_bad_target_or_table_is_refused(table, tmp_path):
+    with pytest.raises(DataError, match="bougt"):
+        Plan(table, "bougt")
+    with pytest.raises(UsageError, match="must be a Table or the path"):
+        Plan([[1, 2]], "bought")
+    (tmp_path / "bare.csv").write_text("only,y\n1,a\n1,b\n1,a\n1,b\n")
+    with pytest.raises(DataError, match="no usable column"):
+        Plan(tmp_path / "bare.csv", "y")
+
+
+def test_a_metric_of_two_classes_is_refused_for_three_before_anything_runs():
+    with pytest.raises(DataError, match="needs two classes"):
+        Plan(load_dataset("iris"), "species", learners=["zero-r"], metrics=["f1"])
+
+
+def test_a_plan_cannot_be_changed(table):
+    with pytest.raises(AttributeError):
+        Plan(table, "bought").seed = 5
+
+
+def test_equal_plans_have_equal_fingerprints_and_every_choice_shows(table):
+    base = {"learners": ["zero-r"], "design": "5x2", "metrics": ["accuracy"], "seed": 0, "alpha": 0.05}
+    plan = Plan(table, "bought", **base)
+    assert plan == Plan(table, "bought", **base) and hash(plan) == hash(Plan(table, "bought", **base))
+    others = [
+        Plan(table, "colour", **base),
+        Plan(table, "bought", **{**base, "learners": [DummyClassifier()]}),
+        Plan(table, "bought", **{**base, "design": "10-fold"}),
+        Plan(table, "bought", **{**base, "metrics": ["f1_macro"]}),
+        Plan(table, "bought", **{**base, "seed": 1}),
+        Plan(table, "bought", **{**base, "alpha": 0.01}),
+        Plan(table.with_roles({"size": "nominal"}), "bought", **base),
+    ]
+    assert len({plan.fingerprint, *(other.fingerprint for other in others)}) == 8
+    assert plan != "plan"
+
+
+def test_the_key_of_a_unit_depends_on_what_its_numbers_depend_on_and_not_on_metrics_or_threads(table):
+    def key(target="bought", learner="zero-r", split=0, code="c", data=table, **arguments):
+        plan = Plan(data, target, learners=[learner], **arguments)
+        return plan.unit_key(plan.learners[0], split, code)
+
+    base = key()
+    assert base == key(metrics=["f1_macro"]) == key(alpha=0.01)
+    assert key(learner=RandomForestClassifier(n_jobs=1)) == key(learner=RandomForestClassifier(n_jobs=2))
+    different = [
+        base,
+        key(target="colour"),
+        key(learner=DummyClassifier()),
+        key(learner=DummyClassifier(strategy="stratified")),
+        key(split=1),
+        key(split=None),
+        key(code="d"),
+        key(seed=1),
+        key(design="10-fold"),
+        key(data=table.with_roles({"size": "nominal"})),
+    ]
+    assert len(set(different)) == len(different)
+
+
+def test_splits_are_stratified_for_classes_only(table):
+    plan = Plan(table, "bought", learners=["zero-r"])
+    assert plan.stratified and len(plan.splits) == 10
+    shares = [np.bincount(plan.y[split.test], minlength=2) for split in plan.splits]
+    assert max(np.ptp([share[0] for share in shares]), np.ptp([share[1] for share in shares])) <= 1
+    assert not Plan(table, "price", learners=["zero-r-regressor"]).stratified
+
+
+def test_class_codes_follow_the_sorted_labels(table):
+    plan = Plan(table, "bought", learners=["zero-r"])
+    assert plan.classes.tolist() == ["no", "yes"]
+    assert (plan.classes[plan.y] == plan.labels.astype(str)).all()
+
+
+def test_parameters_are_described_alike_in_every_process():
+    assert describe_value(float("nan")) is None
+    assert describe_value(np.array([1.0, 2.0])) == [1.0, 2.0]
+    assert describe_value(np.float32(0.5)) == 0.5
+    assert describe_value(len) == "builtins.len"
+    assert describe_value(lambda x: x + 1) != describe_value(lambda x: x + 2)
+    assert describe_value(DummyClassifier())["strategy"] == "prior"
+    assert "0x" not in describe_value(object())
+    with pytest.raises(ParameterError):
+        Plan(load_dataset("iris"), "species", metrics=["rmse"])

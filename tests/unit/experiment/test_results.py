@@ -1,0 +1,76 @@
+"""Claims about results: the JSON is plain, complete and the same every time."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from sklearn.dummy import DummyClassifier
+
+from assay.data import load_dataset
+from assay.experiment import Plan, run
+from assay.experiment.version import code_version
+
+
+@pytest.fixture(scope="module")
+def results():
+    return run(Plan(load_dataset("iris"), "species", seed=4))
+
+
+DATA = """name source rows columns fingerprint target task classes rows_without_target roles set_aside findings"""
+LEARNER = """id title summary simplicity parameters preparation scores mean sd interval group metrics confusion view
+warnings error"""
+
+
+def names(text):
+    return set(text.split())
+
+
+def test_the_json_has_the_fields_of_its_schema(results):
+    record = results.to_dict()
+    assert record["schema"] == "assay.compare/1"
+    assert set(record) == names("""schema data design metric learners comparison recommendation command versions""")
+    assert set(record["data"]) == names(DATA)
+    assert set(record["design"]) == names("""name kind repetitions folds stratified seed description n_train n_test""")
+    for learner in record["learners"]:
+        assert set(learner) == names(LEARNER)
+        assert len(learner["scores"]) == 5 and len(learner["scores"][0]) == 2
+        assert sum(map(sum, learner["confusion"])) == 5 * 150
+        assert set(learner["metrics"]) == set(results.plan.metrics)
+        assert "n_jobs" not in learner["parameters"]
+    assert record["recommendation"]["id"] in {learner["id"] for learner in record["learners"]}
+    assert record["recommendation"]["title"] and record["recommendation"]["reason"]
+    assert set(record["versions"]) == {"assay", "python", "numpy", "scipy", "scikit-learn"}
+
+
+def test_the_json_is_plain_and_holds_no_time(results):
+    text = json.dumps(results.to_dict(), allow_nan=False)
+    assert json.loads(text) == results.to_dict()
+    assert "seconds" not in text
+    assert all({"fit_seconds", "predict_seconds"} == set(times) for times in results.timings.values())
+
+
+def test_learners_that_can_be_drawn_have_a_view(results):
+    views = {r.id: r.view for r in results.learners}
+    assert views["zero-r"]["kind"] == "shares" and views["zero-r"]["classes"] == results.plan.classes.tolist()
+
+
+def test_the_command_makes_the_same_plan_again(results):
+    words = results.command.split()
+    assert words[:2] == ["assay", "compare"]
+    assert "--target" in words and "--seed" in words and "--jobs" not in words and "--out" not in words
+    assert words[words.index("--seed") + 1] == "4"
+
+
+def test_a_plan_that_only_python_can_say_has_no_command_line():
+    results = run(Plan(load_dataset("iris"), "species", learners=[DummyClassifier()]))
+    assert results.command.startswith("Plan('iris', 'species', learners=[dummy-classifier]")
+
+
+def test_the_html_is_short_and_escaped(results):
+    page = results._repr_html_()
+    assert page.startswith("<table>") and page.count("<tr>") == 1 + len(results.learners)
+
+
+def test_the_code_version_is_stable_within_an_installation():
+    assert code_version() == code_version() and len(code_version()) == 64

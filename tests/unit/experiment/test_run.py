@@ -1,0 +1,242 @@
+"""Claims about runs: the same numbers on every road, one failing learner stops nobody, nothing leaks."""
+
+from __future__ import annotations
+
+import threading
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.dummy import DummyClassifier
+from sklearn.linear_model import LinearRegression, SGDClassifier
+from sklearn.metrics import accuracy_score, confusion_matrix
+from sklearn.tree import DecisionTreeClassifier
+
+from assay.base.errors import AssayWarning, DataError, ParameterError
+from assay.data import load_dataset, read_table
+from assay.experiment import Plan, Store, run
+from assay.experiment.inputs import Inputs
+
+
+class Fragile(ClassifierMixin, BaseEstimator):
+    """Fails in every fit."""
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        raise ValueError("too fragile\nfor this")
+
+    def predict(self, X):
+        return np.zeros(len(X), dtype=int)
+
+
+class Interrupted(Fragile):
+    """Stands for a user who presses Ctrl-C while this learner is at work."""
+
+    def fit(self, X, y):
+        raise KeyboardInterrupt
+
+
+class Warns(DummyClassifier):
+    """Warns twice in every fit."""
+
+    def fit(self, X, y):
+        warnings.warn(AssayWarning("W999", "Warns: look out."), stacklevel=2)
+        warnings.warn(AssayWarning("W999", "Warns: look out."), stacklevel=2)
+        warnings.warn("an ordinary warning", RuntimeWarning, stacklevel=2)
+        warnings.warn("for developers", DeprecationWarning, stacklevel=2)
+        return super().fit(X, y)
+
+
+@pytest.fixture(scope="module")
+def iris():
+    return load_dataset("iris")
+
+
+@pytest.fixture(scope="module")
+def mixed(tmp_path_factory):
+    path = tmp_path_factory.mktemp("run") / "mixed.csv"
+    generator = np.random.default_rng(1)
+    lines = ["size,colour,flag,price,kind"]
+    for i in range(120):
+        size = "" if i % 11 == 0 else f"{generator.normal() + i % 3:.3f}"
+        colour = "" if i % 13 == 0 else ["red", "green", "blue"][(i + int(generator.integers(2))) % 3]
+        lines.append(f"{size},{colour},{i % 2},{generator.normal():.4f},{['a', 'b', 'c'][i % 3]}")
+    path.write_text("\n".join(lines))
+    return read_table(path)
+
+
+def numbers(results):
+    return {r.id: {name: scores.tobytes() for name, scores in r.scores.items()} for r in results.learners}
+
+
+@pytest.mark.parametrize("target", ["kind", "price"])
+def test_jobs_do_not_change_a_single_bit(mixed, target):
+    plan = Plan(mixed, target)
+    one, two, five = (run(plan, jobs=jobs) for jobs in (1, 2, 5))
+    assert one.to_dict() == two.to_dict() == five.to_dict()
+    assert numbers(one) == numbers(two)
+    assert not one.failed
+
+
+@pytest.mark.parametrize("design", ["5x2", "3-fold", "2x3"])
+def test_scores_have_the_shape_of_the_design(iris, design):
+    results = run(Plan(iris, "species", learners=["zero-r"], design=design))
+    shape = results.learners[0].scores["accuracy"].shape
+    assert shape == {"5x2": (5, 2), "3-fold": (1, 3), "2x3": (2, 3)}[design]
+
+
+def test_scores_and_confusion_equal_a_plain_loop_over_the_folds(iris):
+    plan = Plan(iris, "species", learners=[DecisionTreeClassifier(random_state=0)], metrics=["accuracy"])
+    result = run(plan).learners[0]
+    X = np.ascontiguousarray(plan.features.frame.to_numpy(), dtype=float)
+    confusion = np.zeros((3, 3), dtype=int)
+    for split in plan.splits:
+        scale, shift = X[split.train].std(axis=0), X[split.train].mean(axis=0)
+        model = DecisionTreeClassifier(random_state=0).fit((X[split.train] - shift) / scale, plan.labels[split.train])
+        predicted = model.predict((X[split.test] - shift) / scale)
+        expected = accuracy_score(plan.labels[split.test], predicted)
+        assert result.scores["accuracy"][split.repetition, split.fold] == pytest.approx(expected, abs=0.021)
+        confusion += confusion_matrix(plan.labels[split.test], predicted, labels=plan.classes)
+    assert result.confusion.sum() == confusion.sum() == 5 * 150
+    assert np.abs(result.confusion - confusion).max() <= 10
+
+
+def test_a_test_row_cannot_change_what_was_learned_from_the_training_rows(mixed):
+    plan = Plan(mixed, "price", learners=[LinearRegression()])
+    inputs = Inputs(plan)
+    train, _ = inputs.fold(plan.learners[0], 0)
+    split = plan.splits[0]
+    changed = plan.features.frame.clone()
+    row, column = int(split.test[0]), changed.columns.index("size")
+    changed[row, column] = 1e9
+    leaky = Inputs(plan)
+    leaky.frame = changed
+    again, test = leaky.fold(plan.learners[0], 0)
+    assert np.array_equal(train, again, equal_nan=True)
+    assert np.nanmax(np.abs(test)) > 1e6
+
+
+def test_a_shared_matrix_gives_what_the_frame_itself_would(mixed):
+    from assay.experiment import default_learners
+
+    for entry in default_learners("classify"):
+        plan = Plan(mixed, "kind", learners=[entry.id])
+        learner, inputs = plan.learners[0], Inputs(plan)
+        shared = inputs.shared(learner)
+        if shared is None:
+            continue
+        matrix, params = shared
+        split = plan.splits[0]
+        ours = learner.prototype().set_params(**params).fit(matrix[split.train], plan.y[split.train])
+        frame = inputs.whole(learner)[0]
+        theirs = learner.prototype().fit(frame[split.train], plan.y[split.train])
+        assert np.array_equal(ours.predict_proba(matrix[split.test]), theirs.predict_proba(frame[split.test])), entry.id
+
+
+def test_one_failing_learner_never_stops_the_rest(iris):
+    results = run(Plan(iris, "species", learners=["zero-r", Fragile(), DummyClassifier()]), jobs=2)
+    assert [r.error is None for r in results.learners] == [True, False, True]
+    assert results.failed[0].error == "Fragile: ValueError: too fragile for this."
+    record = results.to_dict()
+    assert record["learners"][1]["scores"] is None and record["learners"][1]["error"]
+    assert set(record["comparison"]["summary"]) == {"zero-r", "dummy-classifier"}
+
+
+def test_all_learners_failing_is_still_a_result(iris):
+    record = run(Plan(iris, "species", learners=[Fragile()])).to_dict()
+    assert record["comparison"] is None and record["recommendation"] is None
+
+
+def test_a_learner_without_probabilities_has_no_score_in_metrics_that_need_them(iris):
+    plan = Plan(iris, "species", learners=[SGDClassifier()], metrics=["accuracy", "log_loss"])
+    result = run(plan).learners[0]
+    assert np.isfinite(result.scores["accuracy"]).all() and np.isnan(result.scores["log_loss"]).all()
+
+
+def test_a_second_run_finds_everything_in_the_store(iris, tmp_path):
+    plan = Plan(iris, "species", learners=["zero-r", DummyClassifier()])
+    first = run(plan, tmp_path / "s")
+    second = run(plan, tmp_path / "s", jobs=2)
+    assert first.reused == 0 and second.reused == 22
+    assert first.to_dict() == second.to_dict() and first.timings == second.timings
+
+
+def test_new_metrics_learners_and_seeds_run_only_what_is_missing(iris, tmp_path):
+    path = tmp_path / "s"
+    run(Plan(iris, "species", learners=["zero-r"], metrics=["accuracy"]), path)
+    more = run(Plan(iris, "species", learners=["zero-r", DummyClassifier()], metrics=["accuracy"]), path)
+    assert more.reused == 11
+    assert run(Plan(iris, "species", learners=["zero-r"], metrics=["mcc"]), path).reused == 1
+    assert run(Plan(iris, "species", learners=["zero-r"], metrics=["accuracy"], seed=1), path).reused == 0
+
+
+def test_an_interrupt_saves_what_was_finished_and_the_next_run_goes_on(iris, tmp_path):
+    path, seen = tmp_path / "s", []
+
+    def stop_after_three(progress):
+        seen.append(progress.done)
+        if progress.done >= 3:
+            raise KeyboardInterrupt
+
+    plan = Plan(iris, "species", learners=["zero-r", DecisionTreeClassifier(), DummyClassifier()])
+    with pytest.raises(KeyboardInterrupt):
+        run(plan, path, progress=stop_after_three)
+    with Store(path) as store:
+        kept = len(store)
+    assert kept >= 3
+    resumed = run(plan, path)
+    assert resumed.reused == kept
+    assert resumed.to_dict() == run(plan).to_dict()
+
+
+def test_an_interrupt_inside_a_learner_reaches_the_caller(iris):
+    with pytest.raises(KeyboardInterrupt):
+        run(Plan(iris, "species", learners=["zero-r", Interrupted()]), jobs=2)
+
+
+def test_a_store_that_fails_stops_the_run_with_its_sentence(iris, tmp_path):
+    store = Store(tmp_path / "s")
+    plan = Plan(iris, "species", learners=["zero-r"])
+
+    def close(_progress):
+        store.close()
+
+    with pytest.raises(DataError, match="is closed"):
+        run(Plan(iris, "species", learners=["zero-r", DecisionTreeClassifier()]), store, progress=close)
+    assert run(plan, tmp_path / "s").reused >= 1
+
+
+def test_progress_counts_to_the_total_in_the_calling_thread(iris):
+    seen = []
+    run(
+        Plan(iris, "species", learners=["zero-r", DummyClassifier()]),
+        jobs=2,
+        progress=lambda p: seen.append((p.done, p.total, p.eta, threading.current_thread())),
+    )
+    assert [done for done, *_ in seen] == sorted(done for done, *_ in seen)
+    assert seen[-1][:2] == (22, 22) and seen[-1][2] == pytest.approx(0.0, abs=1e-6)
+    assert {thread for *_, thread in seen} == {threading.main_thread()}
+
+
+def test_warnings_stay_with_their_learner_and_are_not_printed(iris, recwarn):
+    results = run(Plan(iris, "species", learners=[Warns(), DummyClassifier(), "zero-r"]), jobs=2)
+    assert results.learners[0].warnings == ["[W999] Warns: look out.", "[RuntimeWarning] an ordinary warning"]
+    assert results.learners[1].warnings == [] and results.learners[2].warnings == []
+    assert not [w for w in recwarn if "look out" in str(w.message)]
+
+
+def test_a_class_missing_from_a_training_part_does_not_break_the_scores(tmp_path):
+    rows = [f"{i * 37 % 41 / 7:.3f},{'rare' if i == 7 else 'ab'[i % 2]}" for i in range(41)]
+    (tmp_path / "rare.csv").write_text("x,y\n" + "\n".join(rows))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", AssayWarning)
+        results = run(Plan(tmp_path / "rare.csv", "y", task="classify"))
+    assert not results.failed
+    assert results.learners[0].confusion.shape == (3, 3)
+
+
+@pytest.mark.parametrize("jobs", [0, -1, 1.5, True, "2"])
+def test_jobs_must_be_a_positive_integer(iris, jobs):
+    with pytest.raises(ParameterError, match="'jobs'"):
+        run(Plan(iris, "species", learners=["zero-r"]), jobs=jobs)

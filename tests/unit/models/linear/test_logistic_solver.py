@@ -1,0 +1,60 @@
+"""The Newton iteration by itself: bad starts, and standardisation that leaves the objective alone."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from assay.base import Trace
+from assay.models.linear import logistic_solver
+from assay.models.linear.logistic_solver import Task, solve
+
+
+def make_task(classes, **changes):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3)) * [1.0, 100.0, 0.01] + [0.0, 50.0, -1.0]
+    codes = rng.integers(0, classes, size=200).astype(np.int32)
+    settings = {"rows": None, "weights": None, "C": 1.0, "fit_intercept": True, "reference": None, "threads": 1}
+    return Task(X=X, codes=codes, n_classes=classes, **{**settings, **changes})
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_bad_start_is_repaired_by_halving_steps(monkeypatch, classes):
+    task = make_task(classes)
+    evaluated = []
+    at = logistic_solver._Objective.at
+    monkeypatch.setattr(
+        logistic_solver._Objective, "at", lambda self, b: evaluated.append(at(self, b)) or evaluated[-1]
+    )
+    outputs = 1 if classes == 2 else classes
+    far = np.linspace(4.0, 8.0, 3 * outputs).reshape(outputs, 3) / task.X.std(axis=0)
+    trace = Trace(on=True)
+    from_far = solve(task, 1e-8, 100, trace, (far - far.mean(axis=0) * (outputs > 1), np.zeros(outputs)))
+    assert len(evaluated) > from_far.n_iter, "no step was halved: the start is too good for this test"
+    values = [record["values"]["objective"] for record in trace.records]
+    assert all(after <= before for before, after in pairwise(values))
+    from_zero = solve(task, 1e-8, 100, Trace(on=False))
+    assert from_far.status == from_zero.status == "converged"
+    np.testing.assert_allclose(from_far.coef, from_zero.coef, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_objective_is_that_of_the_raw_columns(fit_intercept):
+    task = make_task(2, fit_intercept=fit_intercept, C=0.3)
+    objective = logistic_solver._Objective(task)
+    coef, intercept = np.array([[0.5, -0.02, 30.0]]), np.array([0.7 if fit_intercept else 0.0])
+    eta = task.X @ coef[0] + intercept[0]
+    expected = np.sum(np.logaddexp(0, eta) - task.codes * eta) + (coef**2).sum() / (2 * 0.3)
+    standard = objective.standard(coef, intercept)
+    assert objective.at(standard).value == pytest.approx(expected, rel=1e-12)
+    for back, given in zip(objective.raw(standard), (coef, intercept)):
+        np.testing.assert_allclose(back, given, rtol=1e-12, atol=1e-12)
+
+
+def test_rows_by_index_equal_a_copy_of_those_rows():
+    task = make_task(3)
+    rows = np.arange(199, 20, -2)
+    by_index = solve(make_task(3, rows=rows), 1e-8, 100, Trace(on=False))
+    copied = Task(**{**vars(task), "X": task.X[rows], "codes": task.codes[rows]})
+    by_copy = solve(copied, 1e-8, 100, Trace(on=False))
+    assert by_index.coef.tobytes() == by_copy.coef.tobytes()

@@ -1,0 +1,343 @@
+"""KNNClassifier and KNNRegressor: votes, ties, metrics, searches, folds."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.metrics import pairwise_distances
+from sklearn.model_selection import KFold, RepeatedKFold
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+
+from assay import _kernels
+from assay.base import DataError, ParameterError
+from assay.models.neighbours import KNNClassifier, KNNRegressor
+from assay.models.neighbours.distances import METRICS
+
+
+@pytest.fixture
+def table():
+    rng = np.random.default_rng(7)
+    X = rng.normal(size=(240, 4))
+    return X, (X[:, 0] + 0.5 * rng.normal(size=240) > 0).astype(int)
+
+
+@pytest.mark.parametrize("k", [1, 7, 240])
+@pytest.mark.parametrize("weights", ["uniform", "distance"])
+@pytest.mark.parametrize("algorithm", ["brute", "kd_tree"])
+def test_agrees_with_scikit_learn(table, k, weights, algorithm):
+    """Reference: scikit-learn's KNeighborsClassifier and KNeighborsRegressor (continuous data, so no ties)."""
+    X, y = table
+    queries = np.random.default_rng(1).normal(size=(50, 4))
+    ours = KNNClassifier(n_neighbors=k, weights=weights, algorithm=algorithm).fit(X, y)
+    theirs = KNeighborsClassifier(n_neighbors=k, weights=weights, algorithm="brute").fit(X, y)
+    np.testing.assert_array_equal(ours.kneighbors(queries)[1], theirs.kneighbors(queries)[1])
+    np.testing.assert_allclose(ours.predict_proba(queries), theirs.predict_proba(queries), atol=1e-8)
+    target = np.column_stack([X[:, 0], X[:, 1] ** 2])
+    for wanted in (target, target[:, 0]):
+        ours = KNNRegressor(n_neighbors=k, weights=weights, algorithm=algorithm).fit(X, wanted)
+        theirs = KNeighborsRegressor(n_neighbors=k, weights=weights, algorithm="brute").fit(X, wanted)
+        np.testing.assert_allclose(ours.predict(queries), theirs.predict(queries), atol=1e-8)
+
+
+def test_neighbours_without_x_leave_the_row_itself_out(table):
+    X, y = table
+    X[5] = X[3]
+    model = KNNClassifier(n_neighbors=3).fit(X, y)
+    distances, rows = model.kneighbors()
+    assert not (rows == np.arange(240)[:, None]).any()
+    assert rows[5, 0] == 3 and rows[3, 0] == 5 and distances[5, 0] == 0.0
+    full = pairwise_distances(X)
+    np.fill_diagonal(full, np.inf)
+    np.testing.assert_allclose(distances, np.sort(full, axis=1)[:, :3], atol=1e-7)
+    np.testing.assert_array_equal(model.kneighbors(return_distance=False), rows)
+
+
+def test_many_copies_of_a_row_still_leave_out_the_row_itself():
+    model = KNNClassifier(n_neighbors=2).fit(np.zeros((6, 2)), [0, 1, 0, 1, 0, 1])
+    np.testing.assert_array_equal(
+        model.kneighbors(return_distance=False), [[1, 2], [0, 2], [0, 1], [0, 1], [0, 1], [0, 1]]
+    )
+
+
+@pytest.mark.parametrize("algorithm", ["brute", "kd_tree"])
+@pytest.mark.parametrize("metric", ["euclidean", "manhattan", "chebyshev"])
+def test_of_equal_distances_the_earlier_row_is_nearer(algorithm, metric):
+    X = np.random.default_rng(0).integers(0, 4, size=(400, 3)).astype(float)
+    model = KNNClassifier(n_neighbors=9, algorithm=algorithm, metric=metric).fit(X, np.arange(400) % 3)
+    queries = X[:60] + 0.5
+    full = pairwise_distances(queries, X, metric="sqeuclidean" if metric == "euclidean" else metric)
+    expected = np.argsort(full, axis=1, kind="stable")[:, :9]
+    np.testing.assert_array_equal(model.kneighbors(queries, return_distance=False), expected)
+
+
+def test_of_equal_votes_the_first_class_wins():
+    model = KNNClassifier(n_neighbors=2).fit([[0.0], [2.0]], ["b", "a"])
+    assert model.predict([[0.9]])[0] == "a"
+
+
+@pytest.mark.parametrize(
+    ("weights", "expected"),
+    [
+        ("uniform", [1 / 3, 2 / 3]),
+        ("distance", [0.5, 0.5]),
+        ("rank", [2 / 3, 1 / 3]),
+        ("gaussian", None),
+    ],
+)
+def test_vote_rules_give_neighbours_their_say(weights, expected):
+    """Distances 1, 2, 3 and classes a, b, b... by hand: 1/d gives 1 against 1/2+1/3; rank gives 1, 1/2, 0."""
+    distances, classes = np.array([1.0, 2.0, 2.0] if weights == "distance" else [1.0, 2.0, 3.0]), ["a", "b", "b"]
+    p = KNNClassifier(n_neighbors=3, weights=weights).fit(distances[:, None], classes).predict_proba([[0.0]])[0]
+    if expected is None:
+        say = np.exp(-0.5 * (distances / 3.0) ** 2)
+        expected = [say[0] / say.sum(), say[1:].sum() / say.sum()]
+    np.testing.assert_allclose(p, expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("weights", ["uniform", "distance", "rank", "gaussian"])
+def test_vote_rules_are_equal_say_where_all_distances_are_zero(weights):
+    model = KNNClassifier(n_neighbors=4, weights=weights).fit(np.ones((4, 2)), ["a", "b", "b", "b"])
+    np.testing.assert_allclose(model.predict_proba([[1.0, 1.0]]), [[0.25, 0.75]])
+
+
+@pytest.mark.parametrize("metric", sorted(METRICS))
+def test_each_metric_has_its_own_distances_and_p_matters(metric):
+    X = np.random.default_rng(3).normal(size=(60, 3)) * [1.0, 5.0, 0.1]
+    y = np.arange(60) % 2
+    reference = KNNClassifier(metric="euclidean").fit(X, y).kneighbors(X[:9] + 0.1)[0]
+    found = KNNClassifier(metric=metric, p=3.0).fit(X, y).kneighbors(X[:9] + 0.1)[0]
+    assert np.isfinite(found).all() and (np.diff(found, axis=1) >= 0).all()
+    assert metric == "euclidean" or not np.allclose(found, reference)
+
+
+def test_auto_metric_follows_the_columns():
+    y = [0, 1, 0, 1, 0, 1]
+    numbers = np.arange(12.0).reshape(6, 2)
+    assert KNNClassifier().fit(numbers, y).metric_ == "euclidean"
+    numbers[2, 1] = np.nan
+    assert KNNClassifier().fit(numbers, y).metric_ == "mixed"
+    frame = pd.DataFrame({"size": np.arange(6.0), "colour": list("rgbrgb")})
+    assert KNNClassifier().fit(frame, y).metric_ == "mixed"
+    assert KNNClassifier(categorical_features=[0]).fit(np.arange(12.0).reshape(6, 2), y).metric_ == "mixed"
+
+
+def test_missing_cells_of_a_query_are_left_out_of_the_distance(table):
+    X, y = table
+    model = KNNClassifier(n_neighbors=4).fit(X, y)
+    queries = X[:8].copy()
+    queries[::2, 1] = np.nan
+    distances, rows = model.kneighbors(queries)
+    known = X[:, [0, 2, 3]]
+    expected = np.sqrt(4 / 3) * pairwise_distances(queries[::2][:, [0, 2, 3]], known)
+    np.testing.assert_allclose(distances[::2], np.sort(expected, axis=1)[:, :4], atol=1e-7)
+    np.testing.assert_array_equal(rows[1::2], model.kneighbors(X[1:8:2], return_distance=False))
+
+
+def test_mixed_distance_by_hand():
+    """The range of size is 4: red 1 against red 3 is (0 + .5)/2, against blue 1 it is (1 + 0)/2."""
+    frame = pl.DataFrame({"colour": ["red", "blue", "red", "red"], "size": [3.0, 1.0, None, 5.0]})
+    model = KNNClassifier(n_neighbors=4).fit(frame, [0, 1, 0, 1])
+    distances, rows = model.kneighbors(pl.DataFrame({"colour": ["red", "green"], "size": [1.0, None]}))
+    np.testing.assert_array_equal(rows[0], [2, 0, 1, 3])
+    np.testing.assert_allclose(distances[0], [0.0, 0.25, 0.5, 0.5])
+    np.testing.assert_allclose(distances[1], 1.0)
+
+
+def test_flags_count_as_numbers_for_metrics_that_compare_numbers():
+    frame = pd.DataFrame({"a": [True, True, False, False], "b": [True, False, True, False]})
+    model = KNNClassifier(n_neighbors=2, metric="jaccard").fit(frame, [0, 1, 0, 1])
+    distances, rows = model.kneighbors(frame.iloc[:1])
+    np.testing.assert_allclose(distances, [[0.0, 0.5]])
+    np.testing.assert_array_equal(rows, [[0, 1]])
+
+
+@pytest.mark.parametrize("algorithm", ["brute", "kd_tree"])
+@pytest.mark.parametrize("metric", ["euclidean", "minkowski", "cosine", "mixed"])
+def test_radius_count_agrees_with_the_distances(table, algorithm, metric):
+    X, y = table
+    if algorithm == "kd_tree" and metric in ("cosine", "mixed"):
+        return
+    model = KNNClassifier(n_neighbors=240, metric=metric, p=3.0, algorithm=algorithm).fit(X, y)
+    distances, _ = model.kneighbors(X[:20])
+    for radius in (0.0, float(distances[3, 11]), float(distances[:, 80].mean()), 1e9):
+        np.testing.assert_array_equal(model.radius_count(X[:20], radius), (distances <= radius).sum(axis=1))
+
+
+def test_radius_count_of_queries_far_away(table):
+    X, y = table
+    model = KNNClassifier().fit(X, y)
+    np.testing.assert_array_equal(model.radius_count(np.full((2, 4), 1e9), 1.0), [0, 0])
+    np.testing.assert_array_equal(model.radius_count(np.full((2, 4), 1e9), 1e12), [240, 240])
+
+
+@pytest.mark.parametrize(
+    "kind", ["duplicates", "offset", "grid", "one column", "outlier", "huge", "tiny", "two clusters"]
+)
+@pytest.mark.parametrize("algorithm", ["brute", "kd_tree"])
+def test_neighbours_are_exact_on_nasty_data(kind, algorithm):
+    rng = np.random.default_rng(11)
+    X = rng.normal(size=(700, 1 if kind == "one column" else 3))
+    if kind == "duplicates":
+        X = X[rng.integers(0, 12, size=700)]
+    elif kind == "offset":
+        X = 1e8 + 1e-4 * X
+    elif kind == "grid":
+        X = np.round(X)
+    elif kind == "outlier":
+        X[13] *= 1e9
+    elif kind == "huge":
+        X *= 1e150
+    elif kind == "tiny":
+        X *= 1e-150
+    elif kind == "two clusters":
+        X = 1e-3 * X + 1e8 * rng.integers(0, 2, size=(700, 1))
+    model = KNNClassifier(n_neighbors=15, algorithm=algorithm).fit(X, np.arange(700) % 2)
+    queries = np.vstack([X[:40], X[40:80] + X[80:120] * 1e-3])
+    distances, rows = model.kneighbors(queries)
+    full = ((queries[:, None, :] - X[None]) ** 2).sum(axis=2)
+    np.testing.assert_allclose(distances, np.sqrt(np.sort(full, axis=1)[:, :15]), rtol=1e-12)
+    np.testing.assert_allclose(np.sqrt(np.take_along_axis(full, rows, axis=1)), distances, rtol=1e-12)
+    if kind in ("duplicates", "grid"):  # squared distances of these queries have no rounding error, so ties are exact
+        equal = np.diff(distances[:40], axis=1) == 0
+        assert equal.any() and (np.diff(rows[:40], axis=1)[equal] > 0).all()
+
+
+def test_threads_and_instruction_sets_change_nothing():
+    rng = np.random.default_rng(5)
+    X, queries = rng.integers(0, 9, size=(900, 6)).astype(float), rng.integers(0, 9, size=(130, 6)).astype(float)
+    best, answers = _kernels.simd_level(), []
+    for metric in ("euclidean", "manhattan", "mixed"):
+        model = KNNClassifier(metric=metric).fit(X, np.arange(900) % 2)
+        try:
+            for level in ("baseline", "avx2", "avx512"):
+                _kernels.set_simd_level(level)
+                for n_jobs in (1, 2, 3):
+                    answers.append(model.set_params(n_jobs=n_jobs).kneighbors(queries))
+        finally:
+            _kernels.set_simd_level(best)
+        for distances, rows in answers[1:]:
+            np.testing.assert_array_equal(rows, answers[0][1])
+            np.testing.assert_allclose(distances, answers[0][0], rtol=1e-14)
+        answers.clear()
+
+
+def test_float32_input_gives_the_neighbours_of_its_values(table):
+    X, y = table
+    single = X.astype(np.float32)
+    double = single.astype(np.float64)
+    from_single = KNNClassifier().fit(single, y).kneighbors(single)
+    from_double = KNNClassifier().fit(double, y).kneighbors(double)
+    np.testing.assert_array_equal(from_single[0], from_double[0])
+    np.testing.assert_array_equal(from_single[1], from_double[1])
+
+
+def test_the_model_keeps_its_own_rows(table):
+    X, y = table
+    model = KNNClassifier().fit(X, y)
+    before = model.kneighbors(X[:5])
+    queries = X[:5].copy()
+    X[:] = 0.0
+    np.testing.assert_array_equal(model.kneighbors(queries)[1], before[1])
+
+
+@pytest.mark.parametrize("algorithm", ["brute", "kd_tree"])
+def test_a_pickled_model_finds_the_same(table, algorithm):
+    X, y = table
+    model = KNNRegressor(algorithm=algorithm).fit(X, y)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict(X), model.predict(X))
+
+
+# -- folds ----------------------------------------------------------------------------------------------------
+DESIGNS = {
+    "5x2": RepeatedKFold(n_splits=2, n_repeats=5, random_state=1),
+    "10-fold": KFold(10),
+}
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+@pytest.mark.parametrize("metric", ["auto", "manhattan", "hamming", "cosine", "mahalanobis", "mixed"])
+def test_folds_give_exactly_the_separate_fits(design, metric):
+    rng = np.random.default_rng(2)
+    X = np.round(rng.normal(size=(150, 3)), 1)
+    y = rng.integers(0, 3, size=150)
+    folds = list(DESIGNS[design].split(X))
+    model = KNNClassifier(n_neighbors=4, weights="distance", metric=metric)
+    for (train, test), shared in zip(folds, model.fit_folds(X, y, iter(folds)), strict=True):
+        alone = KNNClassifier(n_neighbors=4, weights="distance", metric=metric).fit(X[train], y[train])
+        sharing = design == "5x2" and metric not in ("mahalanobis", "mixed")
+        assert (shared._held_out is not None) == sharing
+        np.testing.assert_array_equal(shared.predict_proba(X[test]), alone.predict_proba(X[test]))
+        np.testing.assert_array_equal(shared.predict_proba(X[train]), alone.predict_proba(X[train]))
+        np.testing.assert_array_equal(shared.kneighbors(X[test], 7)[1], alone.kneighbors(X[test], 7)[1])
+
+
+def test_folds_in_shuffled_order_and_lists_that_run_out():
+    """Sorted rows and folds by halves: the neighbours of a held-out row lie in its own half, so its list runs out."""
+    X = np.arange(80.0)[:, None]
+    y = X[:, 0] ** 2
+    halves = [(np.arange(40), np.arange(40, 80)), (np.arange(40, 80), np.arange(40))]
+    shuffled = [(train[::-1], test) for train, test in halves]
+    model = KNNRegressor(n_neighbors=3)
+    for folds in (halves * 3, shuffled * 3):
+        for (train, test), shared in zip(folds, model.fit_folds(X, y, folds), strict=True):
+            alone = KNNRegressor(n_neighbors=3).fit(X[train], y[train])
+            np.testing.assert_array_equal(shared.predict(X[test]), alone.predict(X[test]))
+
+
+def test_folds_given_as_masks_are_fitted_separately(table):
+    X, y = table
+    half = np.arange(240) % 2 == 0
+    folds = [(half, ~half), (~half, half)] * 3
+    for (train, test), shared in zip(folds, KNNClassifier().fit_folds(X, y, folds), strict=True):
+        np.testing.assert_array_equal(shared.predict(X[test]), KNNClassifier().fit(X[train], y[train]).predict(X[test]))
+
+
+# -- errors ----------------------------------------------------------------------------------------------------
+def test_too_few_rows_are_refused_with_a_way_out():
+    with pytest.raises(
+        DataError, match=r"n_neighbors=5 needs at least that many training rows; got n_samples=3; choose"
+    ):
+        KNNClassifier().fit(np.eye(3), [0, 1, 0])
+    model = KNNClassifier(n_neighbors=2).fit(np.eye(3), [0, 1, 0])
+    with pytest.raises(DataError, match="n_samples_fit=2"):
+        model.kneighbors(n_neighbors=3)
+    with pytest.raises(ParameterError, match="n_neighbors must be an integer >= 1"):
+        model.kneighbors(np.eye(3), n_neighbors=0)
+    with pytest.raises(ParameterError, match="radius must be a number >= 0"):
+        model.radius_count(np.eye(3), -1.0)
+
+
+def test_cells_that_the_metric_cannot_compare_are_named():
+    frame = pd.DataFrame({"size": [1.0, 2.0, np.nan], "colour": ["r", "g", "b"]})
+    with pytest.raises(DataError, match="column 'colour' is nominal and metric 'euclidean' compares numbers"):
+        KNNClassifier(n_neighbors=1, metric="euclidean").fit(frame, [0, 1, 0])
+    with pytest.raises(DataError, match="column 'size' must be complete for metric 'manhattan'"):
+        KNNClassifier(n_neighbors=1, metric="manhattan").fit(frame[["size"]], [0, 1, 0])
+    with pytest.raises(ParameterError, match="cannot be 'kd_tree' with metric 'cosine'"):
+        KNNClassifier(n_neighbors=1, metric="cosine", algorithm="kd_tree").fit(np.eye(3), [0, 1, 0])
+    with pytest.raises(DataError, match="is not used by nearest neighbours"):
+        next(KNNClassifier().fit_folds(np.eye(3), [0, 1, 0], [], sample_weight=[1, 1, 1]))
+
+
+def test_kernels_refuse_arrays_that_do_not_fit():
+    rows = np.zeros((5, 2))
+    screen = _kernels.euclidean_screen(rows, 1)
+    with pytest.raises(ValueError, match="queries must have the columns of rows"):
+        _kernels.euclidean_nearest(rows, *screen, np.zeros((1, 3)), 1, 1)
+    with pytest.raises(ValueError, match="k must be between 1 and the number of rows"):
+        _kernels.euclidean_nearest(rows, *screen, rows, 6, 1)
+    with pytest.raises(ValueError, match="unknown metric"):
+        _kernels.metric_nearest(77, 2.0, np.zeros(0, np.uint8), _kernels.metric_panels(rows, 1), 5, rows, 1, 1)
+    tree = _kernels.kd_tree(np.arange(200.0).reshape(100, 2), 1)
+    with pytest.raises(ValueError, match="the links of the tree must lead to its nodes"):
+        _kernels.kd_tree_nearest(tree[0], tree[1], tree[2] + 500, *tree[3:], 0, 2.0, rows, 1, 1)
+    with pytest.raises(ValueError, match="half_norms must be infinite after the last row"):
+        _kernels.euclidean_nearest(rows, screen[0], np.zeros_like(screen[1]), *screen[2:], rows, 1, 1)
+    spoilt = np.full_like(screen[1], np.inf)
+    np.testing.assert_array_equal(_kernels.euclidean_nearest(rows, screen[0], spoilt, *screen[2:], rows, 1, 1)[0], 0)
+    with pytest.raises(ValueError, match="metric has no tree"):
+        _kernels.kd_tree_nearest(*_kernels.kd_tree(rows, 1), 7, 2.0, rows, 1, 1)
