@@ -1,7 +1,101 @@
+#include <nanobind/stl/optional.h>
+
+#include <optional>
+
+#include "assay/trees/cart.hpp"
 #include "bindings.hpp"
 
 namespace assay::bindings {
+namespace {
 
-void bind_trees(nb::module_& m) { (void)m; }
+using trees::CartOptions;
+using trees::CartTarget;
+using trees::CodedColumns;
+
+template <class T>
+const T* data_or_null(const std::optional<Array1<const T>>& array) {
+    return array ? array->data() : nullptr;
+}
+
+nb::dict to_dict(trees::Tree&& tree, std::size_t n_columns, bool trace) {
+    const std::size_t n = tree.feature.size(), width = static_cast<std::size_t>(tree.width);
+    nb::dict result;
+    result["feature"] = own(std::move(tree.feature));
+    result["left"] = own(std::move(tree.left));
+    result["right"] = own(std::move(tree.right));
+    result["threshold"] = own(std::move(tree.threshold));
+    result["categories"] = own(std::move(tree.categories));
+    result["words"] = own(std::move(tree.words));
+    result["missing_left"] = own(std::move(tree.missing_left));
+    result["impurity"] = own(std::move(tree.impurity));
+    result["rows"] = own(std::move(tree.rows));
+    result["weight"] = own(std::move(tree.weight));
+    result["value"] = own(std::move(tree.value), n, width);
+    if (trace) result["gains"] = own(std::move(tree.gains), n, n_columns);
+    return result;
+}
+
+}  // namespace
+
+void bind_trees(nb::module_& m) {
+    m.def(
+        "grow_cart",
+        [](Array2<const std::uint32_t> codes, Array1<const std::int64_t> offsets, Array1<const double> values,
+           Array1<const std::int32_t> n_categories, Array1<const std::int32_t> rows,
+           std::optional<Array1<const std::int32_t>> labels, int n_classes, std::optional<Array2<const double>> y,
+           std::optional<Array1<const double>> weights, std::optional<Array1<const double>> repeats, int criterion,
+           index_t max_depth, double min_split, double min_leaf, double min_weight_leaf, index_t max_leaf_nodes,
+           double min_decrease, index_t max_features, std::uint64_t key, bool trace, int threads) {
+            const std::size_t n = rows.shape(0), d = codes.shape(0);
+            require(n_categories.shape(0) == d && offsets.shape(0) == d + 1, "grow_cart", "one entry per column");
+            require(labels.has_value() != y.has_value(), "grow_cart", "give labels or y");
+            require((labels ? labels->shape(0) : y->shape(0)) == n, "grow_cart", "one target per row");
+            require(!weights || weights->shape(0) == n, "grow_cart", "one weight per row");
+            require(!repeats || repeats->shape(0) == n, "grow_cart", "one repeat per row");
+            require(criterion >= 0 && criterion < 6 && (criterion < 3) == labels.has_value(), "grow_cart",
+                    "criterion must fit the target");
+            require(n > 0 && d > 0, "grow_cart", "needs rows and columns");
+            const CodedColumns columns{codes.data(), static_cast<index_t>(codes.shape(1)), static_cast<index_t>(d),
+                                       offsets.data(), values.data(), n_categories.data()};
+            const CartTarget target{data_or_null(labels), n_classes, y ? y->data() : nullptr,
+                                    y ? static_cast<index_t>(y->shape(1)) : 1, data_or_null(weights),
+                                    data_or_null(repeats)};
+            const CartOptions options{static_cast<trees::Criterion>(criterion), max_depth, min_split, min_leaf,
+                                      min_weight_leaf, max_leaf_nodes, min_decrease, max_features, key, trace, threads};
+            auto tree = without_gil([&] { return trees::grow_cart(columns, view(rows), target, options); });
+            return to_dict(std::move(tree), d, trace);
+        },
+        "codes"_a.noconvert(), "offsets"_a, "values"_a, "n_categories"_a, "rows"_a, "labels"_a.none(), "n_classes"_a,
+        "y"_a.none(), "weights"_a.none(), "repeats"_a.none(), "criterion"_a, "max_depth"_a, "min_split"_a, "min_leaf"_a,
+        "min_weight_leaf"_a, "max_leaf_nodes"_a, "min_decrease"_a, "max_features"_a, "key"_a, "trace"_a, "threads"_a,
+        "Grow a classification or regression tree on rank codes; returns its arrays in preorder.");
+    m.def(
+        "apply_tree",
+        [](Array1<const std::int32_t> feature, Array1<const std::int32_t> left, Array1<const std::int32_t> right,
+           Array1<const double> threshold, Array1<const std::int64_t> categories, Array1<const std::uint64_t> words,
+           Array1<const std::uint8_t> missing_left, Array1<const std::int32_t> n_categories, Array2<const double> cells,
+           int threads) {
+            require(cells.shape(1) == n_categories.shape(0), "apply_tree", "one column per n_categories");
+            std::vector<std::int32_t> leaf(cells.shape(0));
+            const trees::TreeView tree{view(feature), view(left), view(right), threshold.data(), categories.data(),
+                                       view(words), missing_left.data(), n_categories.data()};
+            without_gil([&] {
+                trees::apply_tree(tree, view(cells), {leaf.data(), static_cast<index_t>(leaf.size()), 1}, threads);
+            });
+            return own(std::move(leaf));
+        },
+        "feature"_a, "left"_a, "right"_a, "threshold"_a, "categories"_a, "words"_a, "missing_left"_a, "n_categories"_a,
+        "cells"_a.noconvert(), "threads"_a, "The leaf that each row reaches.");
+    m.def(
+        "prune_path",
+        [](Array1<const std::int32_t> left, Array1<const std::int32_t> right, Array1<const double> risk, double alpha) {
+            require(left.shape(0) == right.shape(0) && left.shape(0) == risk.shape(0), "prune_path", "one value per node");
+            auto path = without_gil([&] { return trees::prune_path(view(left), view(right), risk.data(), alpha); });
+            return nb::make_tuple(own(std::move(path.alphas)), own(std::move(path.impurities)),
+                                  own(std::move(path.is_leaf)));
+        },
+        "left"_a, "right"_a, "risk"_a, "alpha"_a,
+        "Weakest-link pruning: effective alphas, total risks, and which nodes are leaves in the end.");
+}
 
 }  // namespace assay::bindings

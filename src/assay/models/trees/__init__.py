@@ -1,1 +1,5 @@
-"""The trees family of learners."""
+"""Decision trees."""
+
+from .cart import CartClassifier, CartRegressor
+
+__all__ = ["CartClassifier", "CartRegressor"]

@@ -1,0 +1,378 @@
+// The best boundary of one sorted segment, for any criterion. One scanner per thread; it owns the buffers.
+#pragma once
+
+#include <cstring>
+#include <limits>
+#include <vector>
+
+#include "assay/common/simd.hpp"
+#include "criteria.hpp"
+#include "entries.hpp"
+
+namespace assay::trees {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+// A candidate: the first `position` present entries go left. `cost` orders candidates, `tie` settles equal costs.
+struct Candidate {
+    double cost = infinity, tie = infinity;
+    index_t position = -1;
+    bool missing_left = false;
+
+    bool better_than(const Candidate& other) const {
+        return cost < other.cost || (cost == other.cost && tie < other.tie);
+    }
+};
+
+// Eight boundaries at a time. Vector types say what automatic vectorisation does not find here; each lane does the same
+// operations as the scalar tail, so every instruction set gives the same bits.
+constexpr index_t lanes = 8;
+using Doubles = double __attribute__((vector_size(64)));
+using Longs = std::int64_t __attribute__((vector_size(64)));
+using Ints = std::int32_t __attribute__((vector_size(32)));
+
+template <class V, class T>
+ASSAY_INLINE void load(V& vector, const T* from) {
+    static_assert(sizeof(V) == lanes * sizeof(T));
+    std::memcpy(&vector, from, sizeof(V));
+}
+// Whether the value changes between entries i and i + 1, for eight i.
+ASSAY_INLINE void boundaries(Longs& changes, const Wide* e) {
+    Longs here, next;
+    load(here, e);
+    load(next, e + 1);
+    changes = ((here ^ next) & static_cast<std::int64_t>(~missing_rank<Wide>)) != 0;
+}
+ASSAY_INLINE void boundaries(Longs& changes, const Narrow* e) {
+    Ints here, next;
+    load(here, e);
+    load(next, e + 1);
+    changes = __builtin_convertvector(((here ^ next) & static_cast<std::int32_t>(~missing_rank<Narrow>)) != 0, Longs);
+}
+// Stores the scores of eight boundaries, minus infinity where the value does not change, and keeps the largest.
+template <class Entry>
+ASSAY_INLINE void keep(const Doubles& score, const Entry* e, double* scores, Doubles& best) {
+    Longs changes;
+    boundaries(changes, e);
+    const Doubles none = Doubles{} - infinity;
+    const Doubles kept = changes ? score : none;
+    std::memcpy(scores, &kept, sizeof(kept));
+    best = kept > best ? kept : best;
+}
+ASSAY_INLINE double largest(const Doubles& best, double rest) {
+    for (index_t j = 0; j < lanes; ++j) rest = best[j] > rest ? best[j] : rest;
+    return rest;
+}
+ASSAY_INLINE void positions_from(index_t i, Doubles& position) {
+    const Doubles steps{1, 2, 3, 4, 5, 6, 7, 8};
+    position = steps + static_cast<double>(i);
+}
+
+// The scores of the boundaries lo..hi-1 (boundary i lies after entry i); returns the largest. The ratio criteria score
+// A/w_L + B/w_R over one denominator: whole weights make every term but the quotient exact.
+template <class Entry>
+ASSAY_INLINE double ratio_scores_body(const double* a, const double* b, const double* w, double w0, double total,
+                                      const Entry* e, index_t lo, index_t hi, double* scores) {
+    Doubles best = Doubles{} - infinity;
+    index_t i = lo;
+    for (; i + lanes <= hi; i += lanes) {
+        Doubles left, right, wl;
+        load(left, a + i);
+        load(right, b + i);
+        if (w != nullptr) {
+            load(wl, w + i);
+        } else {
+            positions_from(i, wl);
+            wl += w0;
+        }
+        const Doubles wr = total - wl;
+        keep((left * wr + right * wl) / (wl * wr), e + i, scores + i, best);
+    }
+    double rest = -infinity;
+    for (; i < hi; ++i) {
+        const double wl = w != nullptr ? w[i] : w0 + static_cast<double>(i + 1), wr = total - wl;
+        const double score = (a[i] * wr + b[i] * wl) / (wl * wr);
+        scores[i] = rank_of(e[i]) != rank_of(e[i + 1]) ? score : -infinity;
+        rest = scores[i] > rest ? scores[i] : rest;
+    }
+    return largest(best, rest);
+}
+// The same for gini with two classes and unit weights, from the running count of the second class.
+template <class Entry>
+ASSAY_INLINE double pair_scores_body(const std::int32_t* ones, double w0, double ones0, double total, double all_ones,
+                                     const Entry* e, index_t lo, index_t hi, double* scores) {
+    Doubles best = Doubles{} - infinity;
+    index_t i = lo;
+    for (; i + lanes <= hi; i += lanes) {
+        Ints counted;
+        load(counted, ones + i);
+        Doubles wl;
+        positions_from(i, wl);
+        wl += w0;
+        const Doubles wr = total - wl, l1 = __builtin_convertvector(counted, Doubles) + ones0, l0 = wl - l1;
+        const Doubles r1 = all_ones - l1, r0 = wr - r1;
+        keep(((l1 * l1 + l0 * l0) * wr + (r1 * r1 + r0 * r0) * wl) / (wl * wr), e + i, scores + i, best);
+    }
+    double rest = -infinity;
+    for (; i < hi; ++i) {
+        const double wl = w0 + static_cast<double>(i + 1), wr = total - wl;
+        const double l1 = ones0 + static_cast<double>(ones[i]), l0 = wl - l1;
+        const double r1 = all_ones - l1, r0 = wr - r1;
+        const double score = ((l1 * l1 + l0 * l0) * wr + (r1 * r1 + r0 * r0) * wl) / (wl * wr);
+        scores[i] = rank_of(e[i]) != rank_of(e[i + 1]) ? score : -infinity;
+        rest = scores[i] > rest ? scores[i] : rest;
+    }
+    return largest(best, rest);
+}
+
+ASSAY_DISPATCH(double, ratio_scores, ratio_scores_body,
+               (const double* a, const double* b, const double* w, double w0, double total, const Wide* e, index_t lo,
+                index_t hi, double* scores),
+               (a, b, w, w0, total, e, lo, hi, scores))
+ASSAY_DISPATCH(double, ratio_scores, ratio_scores_body,
+               (const double* a, const double* b, const double* w, double w0, double total, const Narrow* e, index_t lo,
+                index_t hi, double* scores),
+               (a, b, w, w0, total, e, lo, hi, scores))
+ASSAY_DISPATCH(double, pair_scores, pair_scores_body,
+               (const std::int32_t* ones, double w0, double ones0, double total, double all_ones, const Wide* e,
+                index_t lo, index_t hi, double* scores),
+               (ones, w0, ones0, total, all_ones, e, lo, hi, scores))
+ASSAY_DISPATCH(double, pair_scores, pair_scores_body,
+               (const std::int32_t* ones, double w0, double ones0, double total, double all_ones, const Narrow* e,
+                index_t lo, index_t hi, double* scores),
+               (ones, w0, ones0, total, all_ones, e, lo, hi, scores))
+
+// What every scan of one node shares.
+struct NodeTotals {
+    const double* value = nullptr;  // class weights or sums of the node, as `summarise` leaves them
+    double weight = 0, repeats = 0;
+    double min_leaf = 1, min_weight_leaf = 0;
+};
+
+template <class Policy>
+class Scanner {
+public:
+    void reserve(index_t n, const Samples& data) {
+        const auto size = static_cast<std::size_t>(n) + lanes;
+        if (scores_.size() >= size) return;
+        scores_.resize(size);
+        if constexpr (Policy::is_ratio) {
+            a_.resize(size);
+            b_.resize(size);
+            ones_.resize(size);
+            if (data.weight != nullptr) w_.resize(size);
+        }
+    }
+
+    // The best boundary of `segment` (n entries in order, the missing ones last); `bar` need not be beaten in cost, but
+    // a position is only looked up for a candidate that is better than it.
+    template <class Entry>
+    Candidate scan(const Samples& data, const NodeTotals& node, const Entry* segment, index_t n, const Candidate& bar) {
+        const index_t missing = count_missing(segment, n), present = n - missing;
+        Candidate best;
+        run(data, node, segment, missing > 0 ? present : n - 1, n, static_cast<const Entry*>(nullptr), 0, bar,
+            best);
+        if (missing > 0) run(data, node, segment, present - 1, present, segment + present, missing, bar, best);
+        return best;
+    }
+
+private:
+    // Boundaries 0..last-1 of the first `n` entries, with `extra` rows on the left from the start.
+    template <class Entry>
+    void run(const Samples& data, const NodeTotals& node, const Entry* e, index_t last, index_t n, const Entry* extra,
+             index_t n_extra, const Candidate& bar, Candidate& best) {
+        index_t lo = 0, hi = last;
+        narrow(data, node, e, extra, n_extra, lo, hi);
+        if (lo >= hi) return;
+        reserve(n, data);
+        if constexpr (Policy::is_ratio) {
+            run_ratio(data, node, e, lo, hi, extra, n_extra, bar, best);
+        } else {
+            run_accumulated(data, e, lo, hi, n, extra, n_extra, best);
+        }
+    }
+
+    // Keeps the boundaries that leave enough rows and weight on both sides; the left side only grows with i.
+    template <class Entry>
+    static void narrow(const Samples& data, const NodeTotals& node, const Entry* e, const Entry* extra, index_t n_extra,
+                       index_t& lo, index_t& hi) {
+        if (node.min_leaf <= 1 && node.min_weight_leaf <= 0) return;
+        double repeats = 0, weight = 0;
+        for (index_t i = 0; i < n_extra; ++i) {
+            repeats += data.repeat_of(row_of(extra[i]));
+            weight += data.weight_of(row_of(extra[i]));
+        }
+        const index_t end = hi;
+        lo = hi = end;
+        for (index_t i = 0; i < end; ++i) {
+            repeats += data.repeat_of(row_of(e[i]));
+            weight += data.weight_of(row_of(e[i]));
+            if (lo == end && repeats >= node.min_leaf && weight >= node.min_weight_leaf) lo = i;
+            if (node.repeats - repeats < node.min_leaf || node.weight - weight < node.min_weight_leaf) {
+                hi = i;
+                break;
+            }
+        }
+    }
+
+    template <class Entry>
+    void run_ratio(const Samples& data, const NodeTotals& node, const Entry* e, index_t lo, index_t hi,
+                   const Entry* extra, index_t n_extra, const Candidate& bar, Candidate& best) {
+        double top;
+        if constexpr (Policy::classifies) {
+            if (data.n_classes == 2 && data.weight == nullptr) {
+                top = score_pair(data, node, e, lo, hi, extra, n_extra);
+            } else {
+                prefix_classes(data, node, e, hi, extra, n_extra);
+                top = ratio_scores(a_.data(), b_.data(), data.weight != nullptr ? w_.data() : nullptr,
+                                   static_cast<double>(n_extra), node.weight, e, lo, hi, scores_.data());
+            }
+        } else {
+            prefix_sums(data, node, e, hi, extra, n_extra);
+            top = ratio_scores(a_.data(), b_.data(), data.weight != nullptr ? w_.data() : nullptr,
+                               static_cast<double>(n_extra), node.weight, e, lo, hi, scores_.data());
+        }
+        if (!(top > -infinity) || !(-top < best.cost)) return;
+        best.cost = -top;
+        best.tie = 0;
+        best.missing_left = n_extra > 0;
+        best.position = -1;
+        if (!(best.cost < bar.cost)) return;
+        index_t i = lo;
+        while (scores_[static_cast<std::size_t>(i)] != top) ++i;
+        best.position = i + 1;
+    }
+
+    template <class Entry>
+    double score_pair(const Samples& data, const NodeTotals& node, const Entry* e, index_t lo, index_t hi,
+                      const Entry* extra, index_t n_extra) {
+        std::int32_t ones = 0, before = 0;
+        for (index_t i = 0; i < n_extra; ++i) before += data.label[row_of(extra[i])];
+        for (index_t i = 0; i < hi; ++i) {
+            ones += data.label[row_of(e[i])];
+            ones_[static_cast<std::size_t>(i)] = ones;
+        }
+        return pair_scores(ones_.data(), static_cast<double>(n_extra), static_cast<double>(before), node.weight,
+                           node.value[1], e, lo, hi, scores_.data());
+    }
+
+    template <class Entry>
+    void prefix_classes(const Samples& data, const NodeTotals& node, const Entry* e, index_t hi, const Entry* extra,
+                        index_t n_extra) {
+        const auto k = static_cast<std::size_t>(data.n_classes);
+        left_.assign(k, 0.0);
+        right_.assign(node.value, node.value + data.n_classes);
+        double sq_left = 0, sq_right = 0, weight = 0;
+        for (std::size_t c = 0; c < k; ++c) sq_right += right_[c] * right_[c];
+        const auto move = [&](index_t row) {
+            const auto c = static_cast<std::size_t>(data.label[row]);
+            const double w = data.weight_of(row);
+            sq_left += w * (2 * left_[c] + w);
+            left_[c] += w;
+            sq_right -= w * (2 * right_[c] - w);
+            right_[c] -= w;
+            weight += w;
+        };
+        for (index_t i = 0; i < n_extra; ++i) move(row_of(extra[i]));
+        for (index_t i = 0; i < hi; ++i) {
+            move(row_of(e[i]));
+            a_[static_cast<std::size_t>(i)] = sq_left;
+            b_[static_cast<std::size_t>(i)] = sq_right;
+            if (data.weight != nullptr) w_[static_cast<std::size_t>(i)] = weight;
+        }
+    }
+
+    template <class Entry>
+    void prefix_sums(const Samples& data, const NodeTotals& node, const Entry* e, index_t hi, const Entry* extra,
+                     index_t n_extra) {
+        const index_t outputs = data.outputs;
+        if (outputs == 1 && data.weight == nullptr) {
+            double sum = 0;
+            const double all = node.value[0];
+            for (index_t i = 0; i < n_extra; ++i) sum += data.search[row_of(extra[i])];
+            for (index_t i = 0; i < hi; ++i) {
+                sum += data.search[row_of(e[i])];
+                a_[static_cast<std::size_t>(i)] = sum * sum;
+                b_[static_cast<std::size_t>(i)] = (all - sum) * (all - sum);
+            }
+            return;
+        }
+        left_.assign(static_cast<std::size_t>(outputs), 0.0);
+        double weight = 0;
+        const auto move = [&](index_t row) {
+            const double w = data.weight_of(row);
+            weight += w;
+            for (index_t o = 0; o < outputs; ++o) left_[static_cast<std::size_t>(o)] += w * data.search[row * outputs + o];
+        };
+        for (index_t i = 0; i < n_extra; ++i) move(row_of(extra[i]));
+        for (index_t i = 0; i < hi; ++i) {
+            move(row_of(e[i]));
+            double a = 0, b = 0;
+            for (index_t o = 0; o < outputs; ++o) {
+                const double sum = left_[static_cast<std::size_t>(o)];
+                a += sum * sum;
+                b += (node.value[o] - sum) * (node.value[o] - sum);
+            }
+            a_[static_cast<std::size_t>(i)] = a;
+            b_[static_cast<std::size_t>(i)] = b;
+            if (data.weight != nullptr) w_[static_cast<std::size_t>(i)] = weight;
+        }
+    }
+
+    template <class Entry>
+    void run_accumulated(const Samples& data, const Entry* e, index_t lo, index_t hi, index_t n, const Entry* extra,
+                         index_t n_extra, Candidate& best) {
+        if constexpr (!Policy::is_ratio) {
+            typename Policy::Accumulator& part = accumulator_;
+            part.clear(data);
+            for (index_t i = 0; i < n_extra; ++i) part.add(data, row_of(extra[i]));
+            for (index_t i = 0; i < hi; ++i) {
+                part.add(data, row_of(e[i]));
+                scores_[static_cast<std::size_t>(i)] = part.cost(data);
+            }
+            Candidate found;
+            part.clear(data);
+            for (index_t i = n - 2; i >= lo; --i) {
+                part.add(data, row_of(e[i + 1]));
+                if (i >= hi || rank_of(e[i]) == rank_of(e[i + 1])) continue;
+                const double left = scores_[static_cast<std::size_t>(i)], right = part.cost(data);
+                Candidate here = join<Policy>(left, right);
+                here.position = i + 1;
+                here.missing_left = n_extra > 0;
+                if (!found.better_than(here)) found = here;
+            }
+            if (found.better_than(best)) best = found;
+        }
+    }
+
+public:
+    // The cost of a split from the costs of its parts.
+    template <class P>
+    static Candidate join(double left, double right) {
+        Candidate c;
+        if constexpr (std::is_same_v<P, WorstCase>) {
+            c.cost = std::max(left, right);
+            c.tie = left + right;
+        } else {
+            c.cost = left + right;
+            c.tie = 0;
+        }
+        return c;
+    }
+
+private:
+    struct Nothing {};
+    template <class P, bool ratio>
+    struct AccumulatorOf {
+        using type = Nothing;
+    };
+    template <class P>
+    struct AccumulatorOf<P, false> {
+        using type = typename P::Accumulator;
+    };
+    typename AccumulatorOf<Policy, Policy::is_ratio>::type accumulator_;
+    std::vector<double> scores_, a_, b_, w_, left_, right_;
+    std::vector<std::int32_t> ones_;
+};
+
+}  // namespace assay::trees

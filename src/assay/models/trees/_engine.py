@@ -1,0 +1,275 @@
+"""What tree learners share: the coded table, the arrays of a tree, pruning, and the words for its tests."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+
+from ... import _kernels
+from ...base.errors import plain
+from ...data.columns import ColumnSchema
+
+CRITERIA = {
+    "gini": 0,
+    "entropy": 1,
+    "log_loss": 1,
+    "misclassification": 2,
+    "squared_error": 3,
+    "absolute_error": 4,
+    "worst_case": 5,
+}
+"""Split criteria by name, and the number under which the kernel knows them."""
+
+_LISTED = 6
+
+
+@dataclass(frozen=True)
+class CodedTable:
+    """Columns as rank codes (see the kernel `rank_codes`); folds and trees take subsets of its rows."""
+
+    codes: np.ndarray
+    offsets: np.ndarray
+    values: np.ndarray
+    n_categories: np.ndarray
+
+    @classmethod
+    def of(cls, cells: np.ndarray, schema: ColumnSchema, threads: int) -> CodedTable:
+        """Code a table that `MixedInput` has read."""
+        n_categories = schema.n_categories
+        codes, offsets, values = _kernels.rank_codes(cells, n_categories, threads)
+        return cls(codes, offsets, values, n_categories)
+
+    def missing_seen(self, rows: np.ndarray) -> np.ndarray:
+        """Which columns have a missing cell in these rows."""
+        absent = np.diff(self.offsets)
+        return np.array([bool((self.codes[j, rows] == absent[j]).any()) for j in range(self.codes.shape[0])])
+
+    def restricted(self, rows: np.ndarray, schema: ColumnSchema) -> tuple[CodedTable, ColumnSchema]:
+        """The table and schema as if only these rows had been read: nominal columns lose categories unseen in them."""
+        if not (self.n_categories > 0).any():
+            return self, schema
+        codes, n_categories = self.codes.copy(), self.n_categories.copy()
+        categories = list(schema.categories)
+        for j in np.flatnonzero(self.n_categories > 0):
+            count = int(self.n_categories[j])
+            seen = np.bincount(self.codes[j, rows], minlength=count + 1)[:count] > 0
+            kept = int(seen.sum())
+            renamed = np.append(np.where(seen, np.cumsum(seen) - 1, kept), kept).astype(np.uint32)
+            codes[j] = renamed[self.codes[j]]
+            n_categories[j] = kept
+            old = categories[j]
+            assert old is not None
+            categories[j] = old[seen]
+        widths = np.where(self.n_categories > 0, n_categories, np.diff(self.offsets))
+        values = [
+            np.arange(widths[j], dtype=np.float64)
+            if self.n_categories[j] > 0
+            else self.values[self.offsets[j] : self.offsets[j + 1]]
+            for j in range(codes.shape[0])
+        ]
+        offsets = np.concatenate([[0], np.cumsum(widths)]).astype(np.int64)
+        table = CodedTable(codes, offsets, np.concatenate(values), n_categories)
+        return table, ColumnSchema(schema.names, schema.nominal, tuple(categories))
+
+
+@dataclass(frozen=True)
+class Tree:
+    """A binary tree as arrays over its nodes in preorder: the left child of an inner node follows it.
+
+    `feature` is -1 at leaves. A numeric test sends cells <= `threshold` to the left; a nominal test sends the
+    categories whose bit is set in the words of `category_words` that start at `category_offset`.
+    """
+
+    feature: np.ndarray
+    threshold: np.ndarray
+    children_left: np.ndarray
+    children_right: np.ndarray
+    missing_go_to_left: np.ndarray
+    category_offset: np.ndarray
+    category_words: np.ndarray
+    value: np.ndarray
+    impurity: np.ndarray
+    n_node_samples: np.ndarray
+    weighted_n_node_samples: np.ndarray
+    n_categories: np.ndarray
+
+    @classmethod
+    def of(cls, grown: dict[str, np.ndarray], n_categories: np.ndarray) -> Tree:
+        """From the arrays of the kernel `grow_cart`."""
+        return cls(
+            feature=grown["feature"],
+            threshold=grown["threshold"],
+            children_left=grown["left"],
+            children_right=grown["right"],
+            missing_go_to_left=grown["missing_left"],
+            category_offset=grown["categories"],
+            category_words=grown["words"],
+            value=grown["value"],
+            impurity=grown["impurity"],
+            n_node_samples=grown["rows"].astype(np.int64),
+            weighted_n_node_samples=grown["weight"],
+            n_categories=n_categories,
+        )
+
+    @property
+    def node_count(self) -> int:
+        """Nodes, leaves included."""
+        return int(self.feature.shape[0])
+
+    @property
+    def n_leaves(self) -> int:
+        """Leaves."""
+        return int((self.feature < 0).sum())
+
+    def parents(self) -> np.ndarray:
+        """The parent of each node, -1 for the root."""
+        parent = np.full(self.node_count, -1)
+        inner = np.flatnonzero(self.feature >= 0)
+        parent[self.children_left[inner]] = inner
+        parent[self.children_right[inner]] = inner
+        return parent
+
+    def depths(self) -> np.ndarray:
+        """The depth of each node; the root has depth 0."""
+        depth = np.zeros(self.node_count, dtype=np.int64)
+        level = np.array([0])
+        while True:
+            level = level[self.feature[level] >= 0]
+            if level.size == 0:
+                return depth
+            below = depth[level] + 1
+            depth[self.children_left[level]] = below
+            depth[self.children_right[level]] = below
+            level = np.concatenate([self.children_left[level], self.children_right[level]])
+
+    def apply(self, cells: np.ndarray, threads: int) -> np.ndarray:
+        """The leaf that each row reaches."""
+        return _kernels.apply_tree(
+            self.feature,
+            self.children_left,
+            self.children_right,
+            self.threshold,
+            self.category_offset,
+            self.category_words,
+            self.missing_go_to_left,
+            self.n_categories,
+            np.ascontiguousarray(cells),
+            threads,
+        )
+
+    def importances(self) -> np.ndarray:
+        """Total decrease of weighted impurity by the tests on each column, normalised to sum 1."""
+        inner = self.feature >= 0
+        mass = self.weighted_n_node_samples * self.impurity
+        decrease = mass[inner] - mass[self.children_left[inner]] - mass[self.children_right[inner]]
+        total = np.bincount(self.feature[inner], weights=decrease, minlength=self.n_categories.shape[0])
+        return total / total.sum() if total.sum() > 0 else total
+
+    def risks(self) -> np.ndarray:
+        """Share of the weight times impurity, for each node."""
+        return self.weighted_n_node_samples / self.weighted_n_node_samples[0] * self.impurity
+
+    def pruning_path(self) -> tuple[np.ndarray, np.ndarray]:
+        """Effective alphas and total impurities of the leaves, from the whole tree to its root."""
+        alphas, impurities, _ = _kernels.prune_path(self.children_left, self.children_right, self.risks(), np.inf)
+        return alphas, impurities
+
+    def pruned(self, alpha: float) -> Tree:
+        """The smallest subtree that minimises risk + alpha * leaves."""
+        _, _, leaf = _kernels.prune_path(self.children_left, self.children_right, self.risks(), alpha)
+        keep, stack = [], [0]
+        while stack:
+            node = stack.pop()
+            keep.append(node)
+            if not leaf[node]:
+                stack += [int(self.children_right[node]), int(self.children_left[node])]
+        kept = np.array(keep)
+        number = np.full(self.node_count + 1, -1, dtype=np.int32)
+        number[kept] = np.arange(kept.shape[0], dtype=np.int32)
+        cut = leaf[kept].astype(bool)
+        whole = {"category_words", "n_categories"}
+        arrays = {f.name: getattr(self, f.name)[kept] for f in fields(self) if f.name not in whole}
+        arrays["feature"] = np.where(cut, -1, arrays["feature"]).astype(np.int32)
+        arrays["category_offset"] = np.where(cut, -1, arrays["category_offset"])
+        arrays["threshold"] = np.where(cut, 0.0, arrays["threshold"])
+        arrays["missing_go_to_left"] = np.where(cut, 0, arrays["missing_go_to_left"]).astype(np.uint8)
+        for side in ("children_left", "children_right"):
+            arrays[side] = np.where(cut, -1, number[arrays[side]]).astype(np.int32)
+        return replace(self, **arrays)
+
+    def left_categories(self, node: int) -> np.ndarray:
+        """For a nominal test, which categories go to the left."""
+        count = int(self.n_categories[self.feature[node]])
+        first = int(self.category_offset[node])
+        words = self.category_words[first : first + (count + 63) // 64]
+        codes = np.arange(count)
+        return (words[codes // 64] >> (codes % 64).astype(np.uint64) & np.uint64(1)).astype(bool)
+
+
+def condition_words(tree: Tree, node: int, schema: ColumnSchema, missing_seen: np.ndarray) -> tuple[str, str]:
+    """The test of an inner node in words: what sends a row to the left, what to the right."""
+    column = int(tree.feature[node])
+    name = plain(schema.names[column])
+    if tree.category_offset[node] >= 0:
+        left = tree.left_categories(node)
+        categories = schema.categories[column]
+        assert categories is not None
+        both = [_one_of(name, categories[left]), _one_of(name, categories[~left])]
+    else:
+        threshold = float(tree.threshold[node])
+        if threshold == np.finfo(np.float64).max:
+            return f"{name} is present", f"{name} is missing"
+        both = [f"{name} <= {threshold:.6g}", f"{name} > {threshold:.6g}"]
+    if missing_seen[column]:
+        side = 0 if tree.missing_go_to_left[node] else 1
+        both[side] = f"{both[side]} or missing" if both[side] else f"{name} is missing"
+    return both[0], both[1]
+
+
+def _one_of(name: str, categories: np.ndarray) -> str:
+    listed = [plain(c, 40) for c in categories[:_LISTED].tolist()]
+    if not listed:
+        return ""
+    if categories.shape[0] == 1:
+        return f"{name} = {listed[0]}"
+    rest = categories.shape[0] - len(listed)
+    return f"{name} in {{{', '.join(listed)}{f', and {rest} more' if rest else ''}}}"
+
+
+def tree_view(
+    tree: Tree,
+    words: dict[int, tuple[str, str]],
+    labels: list[str],
+    classes: list[Any] | None,
+    deepest: int = 5,
+) -> dict[str, Any]:
+    """The tree as plain data for drawing, down to depth `deepest`."""
+    nodes: list[dict[str, Any]] = []
+    stack = [(0, -1, 0, "")]
+    while stack:
+        node, parent, depth, condition = stack.pop()
+        number = len(nodes)
+        if parent >= 0:
+            nodes[parent]["children"].append(number)
+        inner = tree.feature[node] >= 0
+        record: dict[str, Any] = {
+            "id": number,
+            "parent": parent,
+            "depth": depth,
+            "condition": condition,
+            "test": words[node][0] if inner else None,
+            "rows": float(tree.weighted_n_node_samples[node]),
+            "impurity": float(tree.impurity[node]),
+            "value": tree.value[node].tolist(),
+            "prediction": labels[node],
+            "children": [],
+        }
+        nodes.append(record)
+        if inner and depth == deepest:
+            record["cut"] = True
+        elif inner:
+            stack.append((int(tree.children_right[node]), number, depth + 1, words[node][1]))
+            stack.append((int(tree.children_left[node]), number, depth + 1, words[node][0]))
+    return {"kind": "tree", "classes": classes, "nodes": nodes}

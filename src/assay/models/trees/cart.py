@@ -1,0 +1,418 @@
+"""CART: binary classification and regression trees."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils import Bunch
+from sklearn.utils.validation import check_is_fitted
+
+from ... import _kernels
+from ...base import (
+    Choice,
+    Classifier,
+    Cost,
+    Estimator,
+    Fold,
+    Integer,
+    Mapping,
+    Nothing,
+    ParameterError,
+    Real,
+    Regressor,
+    categorical_features_param,
+    check_weights,
+    n_jobs_param,
+    param,
+    plain,
+    random_state_param,
+    thread_count,
+    trace_param,
+)
+from ...data.columns import ColumnSchema, MixedInput
+from ._engine import CRITERIA, CodedTable, Tree, condition_words, tree_view
+
+
+class _Cart(MixedInput, Estimator):
+    """Growing, pruning, fold sharing and views, for classes and numbers alike."""
+
+    _way_out = "take a sample of the rows or set max_depth"
+
+    max_depth: int | None = param(None, Integer(1) | Nothing(), "Deepest level of a leaf; None for no limit.")
+    min_samples_split: int | float = param(
+        2,
+        Integer(2) | Real(0, 1, "right"),
+        "Rows that a node must hold to be split, or a share of all rows. A row of whole-number weight w counts as w "
+        "rows; if some weight is not whole, every row counts as one.",
+    )
+    min_samples_leaf: int | float = param(
+        1, Integer(1) | Real(0, 1, "neither"), "Rows that a leaf must hold, or a share of all rows; counted as above."
+    )
+    min_weight_fraction_leaf: float = param(0.0, Real(0, 0.5), "Share of the total weight that a leaf must hold.")
+    max_features: int | float | str | None = param(
+        None,
+        Integer(1) | Real(0, 1, "right") | Choice("sqrt", "log2") | Nothing(),
+        "Columns drawn at random as candidates at each node: a number, a share, 'sqrt', 'log2', or None for all.",
+    )
+    max_leaf_nodes: int | None = param(
+        None, Integer(2) | Nothing(), "Leaves at most, the split with the largest decrease first; None for no limit."
+    )
+    min_impurity_decrease: float = param(
+        0.0, Real(0), "Weighted decrease of impurity that a split must bring to be made."
+    )
+    ccp_alpha: float = param(0.0, Real(0), "Cost-complexity pruning: price of a leaf; 0 for no pruning.")
+    categorical_features: Any = categorical_features_param()
+    random_state: Any = random_state_param()
+    n_jobs: int | None = n_jobs_param()
+    trace: bool = trace_param()
+
+    criterion: str
+    tree_: Tree
+    missing_seen_: np.ndarray
+
+    # -- growing -------------------------------------------------------------------------------------------------
+    def _target_arguments(self, target: np.ndarray, weights: np.ndarray | None) -> dict[str, Any]:
+        raise NotImplementedError  # pragma: no cover
+
+    def _grow(self, table: CodedTable, rows: np.ndarray, target: np.ndarray, weights: np.ndarray | None) -> None:
+        """Grow, prune and keep the tree of these rows of the table."""
+        whole = weights is not None and bool((weights == np.floor(weights)).all())
+        n_rows = float(weights.sum()) if whole and weights is not None else float(rows.shape[0])
+        arguments = self._target_arguments(target, weights)
+        total = float(rows.shape[0]) if arguments["weights"] is None else float(arguments["weights"].sum())
+        grown = _kernels.grow_cart(
+            table.codes,
+            table.offsets,
+            table.values,
+            table.n_categories,
+            rows.astype(np.int32),
+            repeats=weights if whole else None,
+            criterion=CRITERIA[self.criterion],
+            max_depth=-1 if self.max_depth is None else self.max_depth,
+            min_split=max(2, _row_count(self.min_samples_split, n_rows)),
+            min_leaf=_row_count(self.min_samples_leaf, n_rows),
+            min_weight_leaf=self.min_weight_fraction_leaf * total,
+            max_leaf_nodes=self.max_leaf_nodes or 0,
+            min_decrease=self.min_impurity_decrease,
+            max_features=self._columns_to_try(table.codes.shape[0]),
+            key=0 if self.max_features is None else self._stream().key,
+            trace=self.trace,
+            threads=thread_count(self.n_jobs),
+            **arguments,
+        )
+        self.tree_ = Tree.of(grown, table.n_categories)
+        self.missing_seen_ = table.missing_seen(rows)
+        self._record(grown.get("gains"))
+        if self.ccp_alpha > 0:
+            self.tree_ = self.tree_.pruned(self.ccp_alpha)
+
+    def _columns_to_try(self, n_columns: int) -> int:
+        wanted = self.max_features
+        if wanted is None:
+            return 0
+        if wanted == "sqrt":
+            return max(1, int(math.sqrt(n_columns)))
+        if wanted == "log2":
+            return max(1, int(math.log2(n_columns)))
+        if isinstance(wanted, numbers.Integral):
+            return min(int(wanted), n_columns)
+        return max(1, int(float(wanted) * n_columns))
+
+    def _record(self, gains: np.ndarray | None) -> None:
+        """The trace: for each node the best decrease of impurity that every column offered, before pruning."""
+        trace = self._new_trace()
+        if gains is not None:
+            depths, words, names = self.tree_.depths(), self._words(), self.schema_.names
+            for node in range(self.tree_.node_count):
+                inner = self.tree_.feature[node] >= 0
+                trace.record(
+                    "split" if inner else "leaf",
+                    node=node,
+                    depth=int(depths[node]),
+                    rows=float(self.tree_.weighted_n_node_samples[node]),
+                    impurity=float(self.tree_.impurity[node]),
+                    test=words[node][0] if inner else None,
+                    gains={names[j]: float(g) for j, g in enumerate(gains[node]) if not math.isnan(g)},
+                )
+        self._keep_trace(trace)
+
+    def _fit_fold(
+        self, table: CodedTable, schema: ColumnSchema, train: np.ndarray, target: np.ndarray, weights: np.ndarray | None
+    ) -> None:
+        """Fit on rows `train` of a shared table as if nothing else had been seen."""
+        table, self.schema_ = table.restricted(train, schema)
+        part = None if weights is None else check_weights(type(self).__name__, weights[train], train.shape[0])
+        if part is not None and not part.all():
+            train, part = train[part > 0], part[part > 0]
+        self._grow(table, train, target[train], part)
+
+    def fit_folds(self, X: Any, y: Any, folds: Iterable[Fold], sample_weight: Any = None) -> Iterator[Any]:
+        """Yield one fitted clone per fold; the columns are coded once for all folds."""
+        whole: Any = clone(self)
+        cells, target, _ = whole._begin(X, y)
+        weights = check_weights(type(self).__name__, sample_weight, cells.shape[0])
+        table = CodedTable.of(cells, whole.schema_, thread_count(self.n_jobs))
+        for train, _ in folds:
+            model: Any = clone(self)
+            for name in ("n_features_in_", "feature_names_in_", "classes_"):
+                if hasattr(whole, name):
+                    setattr(model, name, getattr(whole, name))
+            rows = np.arange(cells.shape[0])[np.asarray(train)]
+            model._fit_fold(table, whole.schema_, rows, target, weights)
+            yield model
+
+    # -- using -----------------------------------------------------------------------------------------------------
+    def apply(self, X: Any) -> np.ndarray:
+        """The number of the leaf that each row reaches."""
+        check_is_fitted(self)
+        return self.tree_.apply(self._read(X, reset=False), thread_count(self.n_jobs))
+
+    def get_depth(self) -> int:
+        """The depth of the deepest leaf."""
+        check_is_fitted(self)
+        return int(self.tree_.depths().max())
+
+    def get_n_leaves(self) -> int:
+        """The number of leaves."""
+        check_is_fitted(self)
+        return self.tree_.n_leaves
+
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """For each column, the weighted decrease of impurity that its tests brought; sums to 1."""
+        check_is_fitted(self)
+        return self.tree_.importances()
+
+    def cost_complexity_pruning_path(self, X: Any, y: Any, sample_weight: Any = None) -> Bunch:
+        """`ccp_alphas` at which pruning cuts the next link, and the total `impurities` of the leaves after each cut."""
+        model: Any = clone(self).set_params(ccp_alpha=0.0)
+        alphas, impurities = model.fit(X, y, sample_weight=sample_weight).tree_.pruning_path()
+        return Bunch(ccp_alphas=alphas, impurities=impurities)
+
+    def estimate_cost(self, n_rows: int, n_features: int, n_outputs: int = 1) -> Cost:
+        """A pass over every cell per level; the depth grows with log n."""
+        cells = float(n_rows) * n_features
+        levels = math.log2(max(2, n_rows)) if self.max_depth is None else min(self.max_depth, 2 * math.log2(n_rows + 2))
+        per_cell = {"absolute_error": 1.2e-7, "entropy": 1.5e-8, "log_loss": 1.5e-8}.get(self.criterion, 8e-9)
+        return Cost(seconds=(per_cell * levels + 6e-8) * cells * n_outputs, bytes=24.0 * cells + 200.0 * n_rows)
+
+    # -- showing -----------------------------------------------------------------------------------------------------
+    def _labels(self) -> list[str]:
+        """What each node would predict, as text."""
+        raise NotImplementedError  # pragma: no cover
+
+    def _leaf_words(self, node: int) -> str:
+        raise NotImplementedError  # pragma: no cover
+
+    def _words(self) -> dict[int, tuple[str, str]]:
+        inner = np.flatnonzero(self.tree_.feature >= 0).tolist()
+        return {node: condition_words(self.tree_, node, self.schema_, self.missing_seen_) for node in inner}
+
+    def to_text(self) -> str:
+        """The tree as indented text, one test or leaf per line."""
+        check_is_fitted(self)
+        words, labels, lines = self._words(), self._labels(), []
+        stack = [(0, 0, "")]
+        while stack:
+            node, depth, condition = stack.pop()
+            inner = node in words
+            if condition:
+                tail = "" if inner else f": {labels[node]} ({self._leaf_words(node)})"
+                lines.append(f"{'|   ' * (depth - 1)}{condition}{tail}")
+            elif not inner:
+                lines.append(f"{labels[node]} ({self._leaf_words(node)})")
+            if inner:
+                stack.append((int(self.tree_.children_right[node]), depth + 1, words[node][1]))
+                stack.append((int(self.tree_.children_left[node]), depth + 1, words[node][0]))
+        return "\n".join(lines)
+
+    def to_rules(self) -> list[str]:
+        """One IF-THEN rule per leaf, from left to right, with its rows and share."""
+        check_is_fitted(self)
+        words, labels, rules = self._words(), self._labels(), []
+        stack: list[tuple[int, tuple[str, ...]]] = [(0, ())]
+        while stack:
+            node, conditions = stack.pop()
+            if node in words:
+                stack.append((int(self.tree_.children_right[node]), (*conditions, words[node][1])))
+                stack.append((int(self.tree_.children_left[node]), (*conditions, words[node][0])))
+            else:
+                premise = " AND ".join(conditions) or "TRUE"
+                rules.append(f"IF {premise} THEN {labels[node]} ({self._leaf_words(node)})")
+        return rules
+
+    def view(self) -> dict[str, Any]:
+        """The tree down to depth 5, ready to draw."""
+        check_is_fitted(self)
+        classes = getattr(self, "classes_", None)
+        return tree_view(self.tree_, self._words(), self._labels(), None if classes is None else classes.tolist())
+
+
+class CartClassifier(_Cart, Classifier):
+    """A binary classification tree, grown by exact search for the split that decreases impurity most.
+
+    Numeric columns are cut midway between neighbouring values, nominal columns into two sets of categories, and
+    missing cells are tried on both sides. A tree grown to the end fits the training rows exactly where they allow it;
+    stop it early or prune it to predict well.
+
+    {parameters}
+
+    Attributes
+    ----------
+    classes_ : array of the class labels
+    tree_ : the nodes as arrays, in preorder
+    feature_importances_ : weighted decrease of impurity by each column, summing to 1
+    schema_ : names, nominal columns and categories
+    missing_seen_ : for each column, whether training rows had missing cells
+
+    Examples
+    --------
+    >>> from assay.models.trees import CartClassifier
+    >>> X = [["sunny", 30], ["sunny", 20], ["rain", 18], ["rain", 25]]
+    >>> model = CartClassifier().fit(X, ["no", "no", "yes", "yes"])
+    >>> print(model.to_text())
+    x0 = sunny: no (2 rows, 100%)
+    x0 = rain: yes (2 rows, 100%)
+    >>> model.predict([["rain", None]])
+    array(['yes'], dtype='<U3')
+    """
+
+    criterion: str = param(
+        "gini",
+        Choice("gini", "entropy", "log_loss", "misclassification"),
+        "Impurity to decrease; 'entropy' and 'log_loss' are the same, in bits.",
+    )
+    class_weight: Any = param(
+        None,
+        Choice("balanced") | Mapping() | Nothing(),
+        "Weights of the classes: None, 'balanced' (every class weighs the same in all), or {label: weight}.",
+    )
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> CartClassifier:
+        """Grow the tree, then prune it if `ccp_alpha` > 0."""
+        cells, codes, weights = self._begin(X, y, sample_weight)
+        table = CodedTable.of(cells, self.schema_, thread_count(self.n_jobs))
+        self._grow(table, np.arange(cells.shape[0]), codes, weights)
+        return self
+
+    def _fit_fold(
+        self, table: CodedTable, schema: ColumnSchema, train: np.ndarray, target: np.ndarray, weights: np.ndarray | None
+    ) -> None:
+        counted = train if weights is None else train[weights[train] > 0]
+        present = np.bincount(target[counted], minlength=self.classes_.shape[0]) > 0
+        self.classes_ = self.classes_[present]
+        super()._fit_fold(table, schema, train, (np.cumsum(present) - 1).astype(np.int32)[target], weights)
+
+    def _target_arguments(self, target: np.ndarray, weights: np.ndarray | None) -> dict[str, Any]:
+        factors = self._class_factors(target, weights)
+        if factors is not None:
+            weights = factors[target] if weights is None else weights * factors[target]
+        return {"labels": target, "n_classes": self.classes_.shape[0], "y": None, "weights": weights}
+
+    def _class_factors(self, target: np.ndarray, weights: np.ndarray | None) -> np.ndarray | None:
+        if self.class_weight is None:
+            return None
+        n_classes = self.classes_.shape[0]
+        if isinstance(self.class_weight, str):
+            counts = np.bincount(target, weights=weights, minlength=n_classes)
+            return counts.sum() / (n_classes * counts)
+        factors = np.ones(n_classes)
+        for label, weight in self.class_weight.items():
+            if not isinstance(weight, numbers.Real) or not 0 < float(weight) < math.inf:
+                raise ParameterError(
+                    type(self).__name__,
+                    f"parameter 'class_weight', label {plain(repr(label))},",
+                    "must have a weight > 0",
+                    f"got {plain(repr(weight))}",
+                )
+            factors[self.classes_ == label] = float(weight)
+        return factors
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """The class shares of the leaf that each row reaches."""
+        leaves = self.apply(X)
+        return self.tree_.value[leaves]
+
+    def _labels(self) -> list[str]:
+        return [plain(c) for c in self.classes_[self.tree_.value.argmax(axis=1)].tolist()]
+
+    def _leaf_words(self, node: int) -> str:
+        return f"{self.tree_.n_node_samples[node]} rows, {self.tree_.value[node].max():.0%}"
+
+
+class CartRegressor(_Cart, Regressor):
+    """A binary regression tree, grown by exact search for the split that decreases impurity most.
+
+    Numeric columns are cut midway between neighbouring values, nominal columns into two sets of categories, and
+    missing cells are tried on both sides. A leaf predicts the mean, the median or the midrange of its rows, whichever
+    belongs to the criterion. The target may have several columns with squared error.
+
+    {parameters}
+
+    Attributes
+    ----------
+    tree_ : the nodes as arrays, in preorder
+    feature_importances_ : weighted decrease of impurity by each column, summing to 1
+    schema_ : names, nominal columns and categories
+    missing_seen_ : for each column, whether training rows had missing cells
+    n_outputs_ : columns of the target
+
+    Examples
+    --------
+    >>> from assay.models.trees import CartRegressor
+    >>> model = CartRegressor(max_depth=1).fit([[1], [2], [3], [4]], [1.0, 1.0, 5.0, 7.0])
+    >>> print(model.to_text())
+    x0 <= 2.5: 1 (2 rows, 50% of all)
+    x0 > 2.5: 6 (2 rows, 50% of all)
+    """
+
+    _multi_output = True
+
+    criterion: str = param(
+        "squared_error",
+        Choice("squared_error", "absolute_error", "worst_case"),
+        "Impurity to decrease: variance, mean deviation from the median, or largest deviation from the midrange.",
+    )
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> CartRegressor:
+        """Grow the tree, then prune it if `ccp_alpha` > 0."""
+        cells, target, weights = self._begin(X, y, sample_weight)
+        table = CodedTable.of(cells, self.schema_, thread_count(self.n_jobs))
+        self._grow(table, np.arange(cells.shape[0]), target, weights)
+        return self
+
+    def _target_arguments(self, target: np.ndarray, weights: np.ndarray | None) -> dict[str, Any]:
+        columns = np.ascontiguousarray(target.reshape(target.shape[0], -1))
+        self.n_outputs_ = columns.shape[1]
+        if self.n_outputs_ > 1 and self.criterion != "squared_error":
+            raise ParameterError(
+                type(self).__name__,
+                "parameter 'criterion'",
+                "must be 'squared_error' for a target of several columns",
+                f"got {self.criterion!r}",
+                "fit one model per column",
+            )
+        return {"labels": None, "n_classes": 0, "y": columns, "weights": weights}
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The value of the leaf that each row reaches."""
+        leaves = self.apply(X)
+        values = self.tree_.value[leaves]
+        return values[:, 0] if self.n_outputs_ == 1 else values
+
+    def _labels(self) -> list[str]:
+        return [", ".join(f"{v:.6g}" for v in value) for value in self.tree_.value]
+
+    def _leaf_words(self, node: int) -> str:
+        share = self.tree_.weighted_n_node_samples[node] / self.tree_.weighted_n_node_samples[0]
+        return f"{self.tree_.n_node_samples[node]} rows, {share:.0%} of all"
+
+
+def _row_count(wanted: int | float, n_rows: float) -> float:
+    """A number of rows from a number or a share of all rows."""
+    return float(wanted) if isinstance(wanted, numbers.Integral) else float(math.ceil(float(wanted) * n_rows))
