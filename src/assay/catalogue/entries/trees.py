@@ -9,7 +9,7 @@ _CART = "Breiman, Friedman, Olshen & Stone, Classification and Regression Trees,
 ENTRIES: tuple[Entry, ...] = (
     Entry(
         id="cart-classifier",
-        title="CART for classification",
+        title="Decision tree (CART)",
         class_path="assay.models.trees.CartClassifier",
         task="classify",
         native=("numeric", "nominal", "missing"),
@@ -26,7 +26,7 @@ ENTRIES: tuple[Entry, ...] = (
     ),
     Entry(
         id="cart-regressor",
-        title="CART for regression",
+        title="Regression tree (CART)",
         class_path="assay.models.trees.CartRegressor",
         task="regress",
         native=("numeric", "nominal", "missing"),
