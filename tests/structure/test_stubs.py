@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 from assay import _kernels
@@ -17,17 +18,24 @@ def test_stub_names_equal_module_names():
     assert stubbed == compiled, "run `make stubs`"
 
 
+def _argument_names(signature: str) -> list[str]:
+    """Names before a colon at the top level of the parentheses; array types in nanobind's text are not Python."""
+    inside, depth, names = signature[signature.index("(") + 1 :], 0, []
+    for position, letter in enumerate(inside):
+        if letter == ":" and depth == 0:
+            names.append(re.findall(r"\w+$", inside[:position])[0])
+        depth += (letter in "([") - (letter in ")]")
+        if depth < 0:
+            break
+    return names
+
+
 def test_stub_arguments_equal_the_signatures_of_the_module():
     for node in ast.parse(STUB.read_text()).body:
-        if not isinstance(node, ast.FunctionDef) or any(
-            isinstance(d, ast.Name) and d.id == "overload" for d in node.decorator_list
-        ):
-            continue
-        signature = getattr(_kernels, node.name).__nb_signature__[0][0]
-        documented = ast.parse(f"{signature.replace(chr(92), 'NB')}: ...").body[0] if "\\" not in signature else None
-        if isinstance(documented, ast.FunctionDef):
-            assert [a.arg for a in documented.args.args] == [a.arg for a in node.args.args], node.name
-        assert f"def {node.name}(" in signature
+        if isinstance(node, ast.FunctionDef) and not node.decorator_list:
+            signature = getattr(_kernels, node.name).__nb_signature__[0][0]
+            assert signature.startswith(f"def {node.name}(")
+            assert _argument_names(signature) == [argument.arg for argument in node.args.args], "run `make stubs`"
 
 
 def test_every_kernel_has_a_docstring():

@@ -62,7 +62,7 @@ def read_table(
     file = Path(path)
     kind, zipped = _format_of(file)
     _check_file(file)
-    shown = f"file '{plain(file)}'"
+    shown = f"file '{plain(file, 300)}'"
     notes: dict[str, dict[str, Any]] = {}
     detail = ""
     if kind in ("CSV", "TSV"):
@@ -98,16 +98,16 @@ def _format_of(file: Path) -> tuple[str, bool]:
     known = ", ".join([*TEXT_FORMATS, *BINARY_FORMATS])
     raise DataError(
         _WHO,
-        f"file '{plain(file)}'",
+        f"file '{plain(file, 300)}'",
         f"has the unknown ending '{plain(''.join(file.suffixes[-2:]) if zipped else file.suffix)}'",
         way_out=f"use one of {known} (text kinds may end in .gz)",
     )
 
 
 def _check_file(file: Path) -> None:
-    shown = f"file '{plain(file)}'"
+    shown = f"file '{plain(file, 300)}'"
     if file.is_dir():
-        raise DataError(_WHO, f"'{plain(file)}'", "is a directory", way_out="name a file in it")
+        raise DataError(_WHO, f"'{plain(file, 300)}'", "is a directory", way_out="name a file in it")
     if not file.exists():
         near = _similar_files(file)
         hint = f"did you mean {' or '.join(near)}?" if near else "check the path"
