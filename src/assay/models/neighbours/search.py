@@ -36,10 +36,14 @@ def build_index(distance: Distance, rows: np.ndarray, algorithm: str, threads: i
     if algorithm == "kd_tree":
         return {"kind": "tree", **dict(zip(_TREE, _kernels.kd_tree(rows, threads), strict=True))}
     if isinstance(distance, Euclidean):
-        screen = _kernels.euclidean_screen(rows, threads)
+        screen: Any = _kernels.euclidean_screen(rows, threads)
         if screen is not None:
             return {"kind": "screen", **dict(zip(_SCREEN, screen, strict=True))}
     return {"kind": "panels", "panels": _kernels.metric_panels(rows, threads)}
+
+
+def _parts(index: Index, names: tuple[str, ...]) -> dict[str, Any]:
+    return {name: index[name] for name in names}
 
 
 def nearest(
@@ -53,10 +57,13 @@ def nearest(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Row numbers and distances of the k nearest rows of each placed query, nearest first."""
     if index["kind"] == "screen":
-        found, reduced = _kernels.euclidean_nearest(rows, *(index[a] for a in _SCREEN), queries, k, threads)
+        found, reduced = _kernels.euclidean_nearest(
+            rows, queries=queries, k=k, threads=threads, **_parts(index, _SCREEN)
+        )
     elif index["kind"] == "tree":
-        tree = (index[a] for a in _TREE)
-        found, reduced = _kernels.kd_tree_nearest(*tree, distance.code, distance.power, queries, k, threads)
+        found, reduced = _kernels.kd_tree_nearest(
+            metric=distance.code, p=distance.power, queries=queries, k=k, threads=threads, **_parts(index, _TREE)
+        )
     else:
         found, reduced = _kernels.metric_nearest(
             distance.code, distance.power, _flags(nominal), index["panels"], rows.shape[0], queries, k, threads
@@ -85,10 +92,18 @@ def count_within(
     """How many rows have a distance <= radius from each placed query."""
     reach = distance.reduce_radius(radius)
     if index["kind"] == "screen":
-        return _kernels.euclidean_count(rows, *(index[a] for a in _SCREEN), queries, reach, threads)
+        return _kernels.euclidean_count(
+            rows, queries=queries, squared_radius=reach, threads=threads, **_parts(index, _SCREEN)
+        )
     if index["kind"] == "tree":
-        tree = (index[a] for a in _TREE)
-        return _kernels.kd_tree_count(*tree, distance.code, distance.power, queries, reach, threads)
+        return _kernels.kd_tree_count(
+            metric=distance.code,
+            p=distance.power,
+            queries=queries,
+            radius=reach,
+            threads=threads,
+            **_parts(index, _TREE),
+        )
     return _kernels.metric_count(
         distance.code, distance.power, _flags(nominal), index["panels"], rows.shape[0], queries, reach, threads
     )
