@@ -143,6 +143,7 @@ class Results:
             "target": target.name,
             "task": target.task,
             "classes": None if self.plan.classes is None else self.plan.classes,
+            **self._target(),
             "rows_without_target": int(np.count_nonzero(~np.asarray(target.kept))),
             "roles": [
                 {"column": name, "role": role.role, "confidence": role.confidence, "reason": role.reason}
@@ -151,6 +152,13 @@ class Results:
             "set_aside": features.set_aside,
             "findings": self._findings,
         }
+
+    def _target(self) -> dict[str, Any]:
+        """How often each class occurs, or where a numeric target lies."""
+        if self.plan.classes is not None:
+            return {"class_counts": np.bincount(self.plan.y, minlength=self.plan.classes.shape[0])}
+        places = {"min": np.min, "median": np.median, "mean": np.mean, "max": np.max}
+        return {"target_summary": {name: float(place(self.plan.y)) for name, place in places.items()}}
 
     def _design(self) -> dict[str, Any]:
         design, splits = self.plan.design, self.plan.splits
