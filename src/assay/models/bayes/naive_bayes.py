@@ -30,6 +30,7 @@ from ...base import (
     plain,
     thread_count,
 )
+from ...base.folds import are_complementary
 from ...data.columns import ColumnSchema, MixedInput, fit_columns, read_columns
 from .class_statistics import ClassStatistics, central_values, holds_zero_one
 
@@ -435,7 +436,7 @@ class NaiveBayes(MixedInput, Classifier):
             present = np.bincount(codes[rows], minlength=classes.shape[0]) > 0
             left_out = template._sum_up(values, codes, weights, schema, classes.shape[0], shift, test)
             rest = whole.minus(left_out).of_classes(present)
-            split = _splits_rows(train, test, values.shape[0])
+            split = are_complementary(train, test, values.shape[0])
             if split and rest.holds_digits_of(whole.of_classes(present), ~schema.nominal & ~zero_one):
                 kept = _present_categories(values, schema, rows)
                 narrow = rest.of_categories(kept)
@@ -492,13 +493,3 @@ def _narrowed(schema: ColumnSchema, present: list[np.ndarray]) -> ColumnSchema:
     masks = iter(present)
     categories = tuple(None if c is None else c[next(masks)] for c in schema.categories)
     return ColumnSchema(schema.names, schema.nominal, categories)
-
-
-def _splits_rows(train: np.ndarray, test: np.ndarray, n_rows: int) -> bool:
-    """Whether the two lists hold every row once between them."""
-    if train.shape[0] + test.shape[0] != n_rows:
-        return False
-    seen = np.zeros(n_rows, dtype=bool)
-    seen[train] = True
-    seen[test] = True
-    return bool(seen.all())

@@ -117,16 +117,6 @@ def complement(whole: GramStatistics, part: GramStatistics) -> GramStatistics | 
     return rest if bool((left >= LEAST_SHARE * total).all()) else None
 
 
-def are_complementary(train: np.ndarray, test: np.ndarray, n_rows: int) -> bool:
-    """Whether the two row lists split all rows between them, each row once."""
-    if train.shape[0] + test.shape[0] != n_rows:
-        return False
-    seen = np.zeros(n_rows, dtype=bool)
-    seen[train] = True
-    seen[test] = True
-    return bool(seen.all())
-
-
 def _central_values(rows: np.ndarray, targets: np.ndarray, fit_intercept: bool) -> np.ndarray:
     """A value near the mean of each column from about a thousand rows; exactly the value of a constant column."""
     width = rows.shape[1] + targets.shape[1]

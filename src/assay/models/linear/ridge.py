@@ -26,7 +26,8 @@ from ...base import (
     take_rows,
     thread_count,
 )
-from .gram import Centred, FiniteByGram, GramStatistics, are_complementary, complement
+from ...base.folds import are_complementary
+from .gram import Centred, FiniteByGram, GramStatistics, complement
 from .solve import cholesky, exact_solve, reduce_rows
 
 # Below this reciprocal condition number of the scaled normal equations, the rows themselves are reduced by QR.
