@@ -157,8 +157,9 @@ class Results:
         """How often each class occurs, or where a numeric target lies."""
         if self.plan.classes is not None:
             return {"class_counts": np.bincount(self.plan.y, minlength=self.plan.classes.shape[0])}
-        places = {"min": np.min, "median": np.median, "mean": np.mean, "max": np.max}
-        return {"target_summary": {name: float(place(self.plan.y)) for name, place in places.items()}}
+        y = self.plan.y
+        places = {"min": y.min(), "median": np.median(y), "mean": y.mean(), "max": y.max()}
+        return {"target_summary": {name: float(value) for name, value in places.items()}}
 
     def _design(self) -> dict[str, Any]:
         design, splits = self.plan.design, self.plan.splits

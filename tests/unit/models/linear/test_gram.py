@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from assay import _kernels
-from assay.models.linear.gram import GramStatistics, are_complementary, complement
+from assay.base.folds import are_complementary
+from assay.models.linear.gram import GramStatistics, complement
 
 
 def table(n=500, p=4, q=2, offset=0.0):
