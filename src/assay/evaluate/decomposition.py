@@ -6,8 +6,8 @@ Squared loss. With the mean prediction m = E f and noise variance s^2 of t aroun
 E (t - f)^2 = (E t - m)^2 + E (f - m)^2 + s^2: squared bias + variance + noise.
 
 0-1 loss (Domingos, ICML 2000). The main prediction m is the most frequent label, y* the best possible label at the row;
-bias B = 1 if m differs from y* (the row is biased), variance V = P(f != m), noise N = P(t != y*). The terms do not simply
-add: P(f != t) = c1 N + B + c2 V, where
+bias B = 1 if m differs from y* (the row is biased), variance V = P(f != m), noise N = P(t != y*). The terms do not
+simply add: P(f != t) = c1 N + B + c2 V, where
 
 - c2 = 1 at unbiased rows: variance hurts;
 - c2 = -P(f = y* | f != m) at biased rows: variance helps, since deviating from a wrong main prediction may hit the
@@ -175,7 +175,9 @@ def decompose_predictions(
         )
     if given.size == 0:
         raise DataError(who, "predictions", "must hold at least one training set and one test row")
-    parts = _squared(given, truth, noise, noisy_test) if loss == "squared" else _zero_one(given, truth, noise, noisy_test)
+    parts = (
+        _squared(given, truth, noise, noisy_test) if loss == "squared" else _zero_one(given, truth, noise, noisy_test)
+    )
     means = {name: float(parts[name].mean()) for name in _PARTS}
     _assert_identity(parts)
     return BiasVariance(
@@ -315,9 +317,7 @@ def _noise_rates(noise: Any, n_rows: int, most: float) -> np.ndarray:
         rates = np.asarray(noise, dtype=np.float64)
         rates = np.broadcast_to(rates, (n_rows,)).copy()
     except (TypeError, ValueError):
-        raise DataError(
-            "bias_variance", "noise", f"must be a number or one for each of {n_rows} test rows"
-        ) from None
+        raise DataError("bias_variance", "noise", f"must be a number or one for each of {n_rows} test rows") from None
     if not np.isfinite(rates).all() or (rates < 0).any() or (rates > most).any():
         bounds = "not negative" if np.isinf(most) else "between 0 and 1"
         raise DataError("bias_variance", "noise", f"must be finite and {bounds}")

@@ -84,7 +84,9 @@ def score_model(model: Any, metric: Metric, X: Any, y: np.ndarray) -> float:
 def run_all(work: Callable[..., Any], calls: Iterable[tuple[Any, ...]], n_jobs: int | None) -> list[Any]:
     """The results in order, in threads where `n_jobs` asks for more than one."""
     if n_jobs == 0 or (n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, (int, np.integer)))):
-        raise ParameterError("run_all", "parameter 'n_jobs'", "must be None or an integer other than 0", f"got {n_jobs}")
+        raise ParameterError(
+            "run_all", "parameter 'n_jobs'", "must be None or an integer other than 0", f"got {n_jobs}"
+        )
     if n_jobs in (None, 1):
         return [work(*call) for call in calls]
     from joblib import Parallel, delayed

@@ -153,7 +153,9 @@ def _rows_needed(laws: np.ndarray, score: float, greater_is_better: bool) -> np.
     room = a - sign * score
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         rows = np.exp(np.log(b / room) / c)
-    return np.where(room < 0, np.inf, np.where(b <= 0, np.where(room >= 0, 0.0, np.inf), np.where(room == 0, np.inf, rows)))
+    return np.where(
+        room < 0, np.inf, np.where(b <= 0, np.where(room >= 0, 0.0, np.inf), np.where(room == 0, np.inf, rows))
+    )
 
 
 # -- the learning curve -------------------------------------------------------------------------------------------
@@ -415,7 +417,8 @@ def _curve_words(
     low, high = np.quantile(laws[:, 0] - laws[:, 1] * (2 * sizes[-1]) ** -laws[:, 2], [alpha / 2, 1 - alpha / 2])
     return (
         f"{lead}; twice as many rows would give about {number(float(law.predict(2 * sizes[-1])))} "
-        f"({percent(1 - alpha)} interval {interval_words((float(low), float(high)))}), and endless rows {number(law.a)}."
+        f"({percent(1 - alpha)} interval {interval_words((float(low), float(high)))}), and endless "
+        f"rows {number(law.a)}."
     )
 
 
@@ -448,7 +451,10 @@ def _sizes(sizes: Any, most: int, target: np.ndarray, classifier: bool) -> np.nd
         counts = np.unique((given * most if (given <= 1).all() else given).round().astype(np.int64))
     if counts[-1] > most:
         raise ParameterError(
-            who, "parameter 'sizes'", f"must not exceed the {most} rows of the smallest training part", f"got {counts[-1]}"
+            who,
+            "parameter 'sizes'",
+            f"must not exceed the {most} rows of the smallest training part",
+            f"got {counts[-1]}",
         )
     if counts.size < 3 or counts[0] < 2:
         raise ParameterError(

@@ -114,7 +114,7 @@ def largest_shattered(points: Any, hypotheses: str | Realises, *, n_intervals: i
         return all(realises(part, labels) for labels in _labellings(len(chosen)))
 
     best: tuple[int, ...] = ()
-    level = [(i,) for i in range(n) if is_shattered((i,))]
+    level: list[tuple[int, ...]] = [(i,) for i in range(n) if is_shattered((i,))]
     while level:
         best = level[0]
         known = set(level)
@@ -282,7 +282,7 @@ class Box:
         """Which rows lie inside."""
         rows = np.asarray(X, dtype=np.float64)
         inside = (rows > self.low) & (rows < self.high) if self.open else (rows >= self.low) & (rows <= self.high)
-        return inside.all(axis=1)
+        return np.asarray(inside.all(axis=1))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data; an endless side is None."""
@@ -378,7 +378,9 @@ class RectangleVersionSpace:
         self._require()
         rows = _read_points("RectangleVersionSpace", X)
         if rows.shape[1] != self.n_features:
-            raise DataError("RectangleVersionSpace", "X", f"must have {self.n_features} columns", f"got {rows.shape[1]}")
+            raise DataError(
+                "RectangleVersionSpace", "X", f"must have {self.n_features} columns", f"got {rows.shape[1]}"
+            )
         answer = np.full(rows.shape[0], -1)
         reach = np.zeros(rows.shape[0], dtype=bool)
         for box in self.general:

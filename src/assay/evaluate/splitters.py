@@ -84,7 +84,10 @@ class _Splitter:
         value = getattr(self, name)
         if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
             raise ParameterError(
-                type(self).__name__, f"parameter '{name}'", f"must be an integer >= {least}", f"got {plain(repr(value))}"
+                type(self).__name__,
+                f"parameter '{name}'",
+                f"must be an integer >= {least}",
+                f"got {plain(repr(value))}",
             )
         return int(value)
 
@@ -211,8 +214,8 @@ class LeavePOutSplitter(_Splitter):
 
         count = self._count(n_units)
         if count == math.comb(n_units, self.p):
-            for chosen in combinations(range(n_units), self.p):
-                yield np.array(chosen)
+            for every in combinations(range(n_units), self.p):
+                yield np.array(every)
             return
         root = Stream.of(self.random_state)
         seen: set[bytes] = set()
@@ -253,9 +256,7 @@ class LeavePOutSplitter(_Splitter):
             samples,
             1,
             words=f"{samples} random sets of {p} rows, each tested by a model of all others",
-            refusal=(
-                "gives scores of single rows, for which no test of mean scores is valid" if p == 1 else ""
-            ),
+            refusal=("gives scores of single rows, for which no test of mean scores is valid" if p == 1 else ""),
             splitter=self,
         )
 
@@ -460,7 +461,9 @@ def _times(times: Any, n_rows: int) -> np.ndarray:
     """The rank of each row's time among the different times."""
     values = np.asarray(times)
     if values.shape != (n_rows,):
-        raise DataError("TimeSplitter", "groups", f"must hold one time for each of {n_rows} rows", f"got {values.shape}")
+        raise DataError(
+            "TimeSplitter", "groups", f"must hold one time for each of {n_rows} rows", f"got {values.shape}"
+        )
     if values.dtype.kind in "fmM" and (values != values).any():
         raise DataError("TimeSplitter", "groups", "must not hold missing times")
     try:

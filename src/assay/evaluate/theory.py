@@ -433,7 +433,12 @@ def _known(who: str, name: str, table: dict[str, Any]) -> str:
 
 
 def _at_least(who: str, parameter: str, value: Any, least: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)) or not value >= least or value != value // 1:
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, (int, float, np.integer, np.floating))
+        or not value >= least
+        or value != value // 1
+    ):
         raise ParameterError(who, f"parameter '{parameter}'", f"must be an integer >= {least}", f"got {value!r}")
 
 
