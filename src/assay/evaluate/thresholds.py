@@ -180,8 +180,8 @@ def best_threshold(
     """The threshold with the best value of a metric (F1 if nothing is said) or the least cost.
 
     `costs` gives the cost of each outcome, "fp", "fn", "tp" and "tn" (0 where not given; gains are negative). Of
-    equally good thresholds the highest is taken. A threshold lies midway between the scores it separates. It is chosen on
-    these rows, where it looks better than it will on others: choose it on validation rows, judge it on test rows.
+    equally good thresholds the highest is taken. A threshold lies midway between the scores it separates. It is chosen
+    on these rows, where it looks better than on others: choose it on validation rows, judge it on test rows.
 
     >>> best = best_threshold([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8], metric="f1")
     >>> round(best.threshold, 3), round(best.value, 3)
