@@ -6,7 +6,7 @@ by Huber's robust criterion: for each c the best a and b are those of a weighted
 alone remains (variable projection).
 
 Intervals come from the bootstrap over splits. Splits share rows and so agree more than independent ones would; each
-draw therefore holds only as many splits as they are worth by Nadeau and Bengio, 1 / (1/J + n_test/n_train).
+draw therefore holds only as many splits as they are worth by Nadeau and Bengio, about 1 / (1/J + n_test/n_train).
 """
 
 from __future__ import annotations
@@ -127,16 +127,18 @@ def _lines(
     sign = 1.0 if metric.greater_is_better else -1.0
     least, most = metric.bounds
     for _ in range(_STEPS if robust else 1):
-        total = pull.sum(axis=-1)
-        mean_x, mean_y = (pull * x).sum(axis=-1) / total, (pull * y).sum(axis=-1) / total
-        dx = x - mean_x[..., None]
-        b = -(pull * dx * y).sum(axis=-1) / np.maximum((pull * dx * dx).sum(axis=-1), 1e-300)
+        # The normal equations of a line, by sums; x is near 1, so that little is lost in the differences.
+        pulled = pull * x
+        total, sum_x, sum_y = pull.sum(axis=-1), pulled.sum(axis=-1), pull @ y
+        sum_xy, sum_xx = pulled @ y, np.einsum("dcs,dcs->dc", pulled, x)
+        spread_x = sum_xx - sum_x**2 / total
+        b = (sum_x * sum_y / total - sum_xy) / np.maximum(spread_x, 1e-300)
         b = np.where(sign * b > 0, b, 0.0)
-        a = mean_y + b * mean_x
+        a = (sum_y + b * sum_x) / total
         outside = (a < least) | (a > most)
         if outside.any():
             a = np.clip(a, least, most)
-            tied = (pull * x * (a[..., None] - y)).sum(axis=-1) / (pull * x * x).sum(axis=-1)
+            tied = (a * sum_x - sum_xy) / sum_xx
             b = np.where(outside, np.where(sign * tied > 0, tied, 0.0), b)
         residual = np.abs(y - a[..., None] + b[..., None] * x) / scale
         pull = base * np.minimum(1.0, _HUBER / np.maximum(residual, 1e-300))
@@ -379,7 +381,8 @@ def learning_curve_from_scores(
     x, test = _read_scores(who, sizes, test_scores)
     train = np.asarray(train_scores, dtype=np.float64).reshape(test.shape)
     splits = test.shape[1]
-    worth = max(2, round(1 / (1 / splits + test_train_ratio))) if splits > 1 else 1
+    # Drawing J of J splits would understate the variance of their mean by (J - 1) / J.
+    worth = max(2, round((splits - 1) / splits / (1 / splits + test_train_ratio))) if splits > 1 else 1
     root = Stream.of(random_state)
     draws = np.array(
         [

@@ -95,7 +95,7 @@ def test_known_noise_leaves_the_squared_bias():
 
     X_test = rng.uniform(-1, 1, (4000, 1))
     y_test = 2 * X_test[:, 0] + rng.normal(size=4000)
-    given = dict(method="simulate", generator=draw, n_replicates=40, random_state=0)
+    given = {"method": "simulate", "generator": draw, "n_replicates": 40, "random_state": 0}
     blind = bias_variance(LinearRegression(), None, None, X_test, y_test, **given)
     known = bias_variance(LinearRegression(), None, None, X_test, y_test, noise=1.0, **given)
     truth = bias_variance(

@@ -214,4 +214,7 @@ def test_bad_input_gets_one_sentence(call, error, words):
 
 def test_parameters_show():
     assert repr(TimeSplitter(3, gap=1)).startswith("TimeSplitter(n_splits=3, scheme='forward'")
-    assert repr(BootstrapSplitter(7, random_state=1)) == "BootstrapSplitter(n_replicates=7, stratified=False, random_state=1)"
+    assert (
+        repr(BootstrapSplitter(7, random_state=1))
+        == "BootstrapSplitter(n_replicates=7, stratified=False, random_state=1)"
+    )
