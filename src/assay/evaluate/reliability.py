@@ -171,13 +171,16 @@ def _calibration(
     used = mass > 0
     predicted = np.bincount(bins, weights=w * p, minlength=size)[used] / mass[used]
     observed = np.bincount(bins, weights=w * outcome, minlength=size)[used] / mass[used]
-    ece = _ece(bins, w * (outcome - p), w, size)
+    gaps, total = w * (outcome - p), float(w.sum())
+    ece = _ece(bins, gaps, total, size)
     drawn, by_chance = np.empty(n_replicates), np.empty(n_replicates)
     for b in range(n_replicates):
         rng = stream.child(b).generator()
         rows_b = rng.integers(0, p.size, p.size)
-        drawn[b] = _ece(bins[rows_b], (w * (outcome - p))[rows_b], w[rows_b], size)
-        by_chance[b] = _ece(bins, w * ((rng.random(p.size) < p) - p), w, size)
+        weight = total if weights is None else float(w[rows_b].sum())
+        drawn[b] = _ece(bins[rows_b], gaps[rows_b], weight, size)
+        happened_b = (rng.random(p.size) < p) - p
+        by_chance[b] = _ece(bins, happened_b if weights is None else w * happened_b, total, size)
     # Rounding must not tell equal errors apart.
     p_value = (1 + int(np.count_nonzero(by_chance >= ece * (1 - 1e-12)))) / (n_replicates + 1)
     upper, lower = 2 * ece - np.quantile(drawn, [alpha / 2, 1 - alpha / 2])
@@ -206,8 +209,8 @@ def _calibration(
     )
 
 
-def _ece(bins: np.ndarray, gaps: np.ndarray, weights: np.ndarray, size: int) -> float:
-    return float(np.abs(np.bincount(bins, weights=gaps, minlength=size)).sum() / weights.sum())
+def _ece(bins: np.ndarray, gaps: np.ndarray, total: float, size: int) -> float:
+    return float(np.abs(np.bincount(bins, weights=gaps, minlength=size)).sum() / total)
 
 
 def _wilson(rates: np.ndarray, counts: np.ndarray, alpha: float) -> tuple[np.ndarray, np.ndarray]:

@@ -76,6 +76,36 @@ def test_the_bootstrap_design_is_tested_by_the_corrected_t():
     assert splitter.design.splits(np.zeros(40), random_state=9)[0].rows[0].tolist() != splits[0].rows[0].tolist()
 
 
+def levels(repetitions: int) -> tuple[float, float]:
+    """Rejections under a true null: nearest-mean classifiers of two columns with the same distribution."""
+    rng = np.random.default_rng(0)
+    y = np.arange(200) % 2
+    rejected = np.zeros(2)
+    for r in range(repetitions):
+        X = rng.normal(size=(200, 2)) + y[:, None]
+        tried = (
+            (BootstrapSplitter(30, random_state=r), 1 - np.exp(-1), np.exp(-1)),
+            (LeavePOutSplitter(40, n_samples=30, random_state=r), 160, 40),
+        )
+        for k, (splitter, n_train, n_test) in enumerate(tried):
+            scores = np.empty((30, 2))
+            for i, (train, test) in enumerate(splitter.split(y)):
+                means = [X[train][y[train] == label].mean(axis=0) for label in (0, 1)]
+                called = (X[test] > (means[0] + means[1]) / 2) == (means[1] > means[0])
+                scores[i] = (called == (y[test] == 1)[:, None]).mean(axis=0)
+            rejected[k] += corrected_resampled_t(*scores.T, n_train=n_train, n_test=n_test).reject
+    return tuple(rejected / repetitions)
+
+
+def test_bootstrap_and_leave_p_out_scores_keep_the_level_of_the_corrected_t():
+    assert max(levels(60)) <= 0.15
+
+
+@pytest.mark.slow
+def test_bootstrap_and_leave_p_out_scores_keep_the_level_over_many_data_sets():
+    assert max(levels(2000)) <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 2000)
+
+
 # -- leave-p-out ----------------------------------------------------------------------------------------------------
 def test_few_sets_are_all_taken_as_scikit_learn_takes_them():
     ours = list(LeavePOutSplitter(2, n_samples=1000).split(range(6)))
