@@ -22,6 +22,7 @@ from sklearn.base import is_classifier
 from ..base.errors import DataError, ParameterError, plain
 from ..base.estimator import take_rows
 from ..base.randomness import Stream
+from .distributions import normal_quantile, t_quantile
 from .fits import choose_metric, fit_rows, read_target, run_all, score_model
 from .intervals import check_alpha, corrected_interval
 from .metrics import Metric, get_metric
@@ -381,8 +382,7 @@ def learning_curve_from_scores(
     x, test = _read_scores(who, sizes, test_scores)
     train = np.asarray(train_scores, dtype=np.float64).reshape(test.shape)
     splits = test.shape[1]
-    # Drawing J of J splits would understate the variance of their mean by (J - 1) / J.
-    worth = max(2, round((splits - 1) / splits / (1 / splits + test_train_ratio))) if splits > 1 else 1
+    worth = _worth(splits, test_train_ratio, alpha)
     root = Stream.of(random_state)
     draws = np.array(
         [
@@ -405,6 +405,17 @@ def learning_curve_from_scores(
         alpha=alpha,
         sentence=_curve_words(x, test, law, laws, chosen, alpha),
     )
+
+
+def _worth(splits: int, test_train_ratio: float, alpha: float) -> int:
+    """How many splits a bootstrap draw holds, so that its spread is that of the mean over new rows.
+
+    Drawing J of J splits understates the variance of their mean by (J - 1) / J, and percentiles lack the width of t.
+    """
+    if splits == 1:
+        return 1
+    narrow = normal_quantile(1 - alpha / 2) / t_quantile(1 - alpha / 2, splits - 1)
+    return max(2, round(narrow**2 * (splits - 1) / splits / (1 / splits + test_train_ratio)))
 
 
 def _curve_words(
