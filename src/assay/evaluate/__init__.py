@@ -14,6 +14,21 @@ from .._lazy import lazy
 if TYPE_CHECKING:
     from .comparison import Comparison as Comparison
     from .comparison import compare as compare
+    from .curves import ClassCurves as ClassCurves
+    from .curves import GainCurve as GainCurve
+    from .curves import PrecisionRecallCurve as PrecisionRecallCurve
+    from .curves import RejectionCurve as RejectionCurve
+    from .curves import RocCurve as RocCurve
+    from .curves import gain_curve as gain_curve
+    from .curves import precision_recall_curve as precision_recall_curve
+    from .curves import rejection_curve as rejection_curve
+    from .curves import roc_curve as roc_curve
+    from .decomposition import BiasVariance as BiasVariance
+    from .decomposition import bias_variance as bias_variance
+    from .decomposition import decompose_predictions as decompose_predictions
+    from .error_estimates import BootstrapError as BootstrapError
+    from .error_estimates import bootstrap_error as bootstrap_error
+    from .error_estimates import no_information_error as no_information_error
     from .group_tests import anova as anova
     from .group_tests import cochran_q as cochran_q
     from .group_tests import friedman as friedman
@@ -28,6 +43,16 @@ if TYPE_CHECKING:
     from .hypothesis_tests import paired_t as paired_t
     from .hypothesis_tests import resampled_t as resampled_t
     from .intervals import corrected_interval as corrected_interval
+    from .learning import LearningCurve as LearningCurve
+    from .learning import OverfittingGap as OverfittingGap
+    from .learning import PowerLaw as PowerLaw
+    from .learning import RowsNeeded as RowsNeeded
+    from .learning import ValidationCurve as ValidationCurve
+    from .learning import fit_power_law as fit_power_law
+    from .learning import learning_curve as learning_curve
+    from .learning import learning_curve_from_scores as learning_curve_from_scores
+    from .learning import overfitting_gap as overfitting_gap
+    from .learning import validation_curve as validation_curve
     from .metrics import METRICS as METRICS
     from .metrics import Evidence as Evidence
     from .metrics import Metric as Metric
@@ -39,28 +64,73 @@ if TYPE_CHECKING:
     from .multiplicity import holm as holm
     from .rank_tests import sign_test as sign_test
     from .rank_tests import wilcoxon as wilcoxon
+    from .reliability import CalibrationCurve as CalibrationCurve
+    from .reliability import calibration_curve as calibration_curve
     from .resampling import Design as Design
     from .resampling import DesignSplitter as DesignSplitter
     from .resampling import Split as Split
     from .resampling import make_design as make_design
     from .result import TestResult as TestResult
+    from .shattering import Box as Box
+    from .shattering import RectangleVersionSpace as RectangleVersionSpace
+    from .shattering import Shattering as Shattering
+    from .shattering import largest_shattered as largest_shattered
+    from .shattering import shatters as shatters
+    from .splitters import BootstrapSplitter as BootstrapSplitter
+    from .splitters import LeavePOutSplitter as LeavePOutSplitter
+    from .splitters import NestedSplitter as NestedSplitter
+    from .splitters import SplitterDesign as SplitterDesign
+    from .splitters import TimeSplitter as TimeSplitter
+    from .theory import growth_bound as growth_bound
+    from .theory import hoeffding_bound as hoeffding_bound
+    from .theory import hoeffding_epsilon as hoeffding_epsilon
+    from .theory import hoeffding_sample_size as hoeffding_sample_size
+    from .theory import pac_delta as pac_delta
+    from .theory import pac_epsilon as pac_epsilon
+    from .theory import pac_sample_size as pac_sample_size
+    from .theory import support_vector_bound as support_vector_bound
+    from .theory import vc_dimension as vc_dimension
+    from .thresholds import BestThreshold as BestThreshold
+    from .thresholds import ThresholdCurve as ThresholdCurve
+    from .thresholds import best_threshold as best_threshold
+    from .thresholds import threshold_curve as threshold_curve
 
 # No module may share its name with a function of it: importing the module would hide the function.
 __getattr__, __dir__ = lazy(
     __name__,
     {
         "comparison": "Comparison compare",
+        "curves": (
+            "ClassCurves GainCurve PrecisionRecallCurve RejectionCurve RocCurve gain_curve "
+            "precision_recall_curve rejection_curve roc_curve"
+        ),
+        "decomposition": "BiasVariance bias_variance decompose_predictions",
         "distributions": "",
+        "error_estimates": "BootstrapError bootstrap_error no_information_error",
+        "fits": "",
         "group_tests": "anova cochran_q friedman kruskal_wallis nemenyi",
         "hypothesis_tests": (
-            "binomial_test corrected_resampled_t five_by_two_f five_by_two_t mcnemar mcnemar_from_counts paired_t "
-            "resampled_t"
+            "binomial_test corrected_resampled_t five_by_two_f five_by_two_t mcnemar mcnemar_from_counts "
+            "paired_t resampled_t"
         ),
         "intervals": "corrected_interval",
+        "learning": (
+            "LearningCurve OverfittingGap PowerLaw RowsNeeded ValidationCurve fit_power_law learning_curve "
+            "learning_curve_from_scores overfitting_gap validation_curve"
+        ),
         "metrics": "METRICS Evidence Metric confusion_matrix default_metrics get_metric score_many",
         "multiplicity": "bonferroni holm",
         "rank_tests": "sign_test wilcoxon",
+        "records": "",
+        "reliability": "CalibrationCurve calibration_curve",
         "resampling": "Design DesignSplitter Split make_design",
         "result": "TestResult",
+        "shattering": "Box RectangleVersionSpace Shattering largest_shattered shatters",
+        "splitters": "BootstrapSplitter LeavePOutSplitter NestedSplitter SplitterDesign TimeSplitter",
+        "theory": (
+            "growth_bound hoeffding_bound hoeffding_epsilon hoeffding_sample_size pac_delta pac_epsilon "
+            "pac_sample_size support_vector_bound vc_dimension"
+        ),
+        "thresholds": "BestThreshold ThresholdCurve best_threshold threshold_curve",
     },
 )

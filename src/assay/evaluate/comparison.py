@@ -174,6 +174,8 @@ def _check_design(design: str | Design) -> Design:
             "gives scores of single rows, for which no test of mean scores is valid",
             way_out="pass the true and the predicted labels to mcnemar or cochran_q, or choose the design 5x2",
         )
+    if refusal := getattr(plan, "refusal", ""):
+        raise DesignError("compare", f"the design '{plan.name}'", refusal, way_out="choose the design 5x2")
     return plan
 
 
@@ -214,7 +216,12 @@ def _split_ratio(plan: Design, n_train: Any, n_test: Any) -> float:
         raise UsageError("compare", "n_train and n_test", "must be given together")
     if n_train is None:
         assert plan.folds is not None
-        return 1.0 / (plan.folds - 1)
+        if plan.folds > 1:
+            return 1.0 / (plan.folds - 1)
+        # Splits without folds, such as bootstrap samples, carry the ratio or leave it to the caller.
+        if (ratio := getattr(plan, "test_train_ratio", None)) is None:
+            raise UsageError("compare", "n_train and n_test", f"are needed for the design '{plan.name}'")
+        return float(ratio)
     return size_ratio("compare", n_train, n_test)
 
 

@@ -1,0 +1,138 @@
+"""Out-of-bag, .632 and .632+ errors against their definitions and against fresh data."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LinearRegression, Ridge
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.tree import DecisionTreeClassifier
+
+from assay.base import DataError, ParameterError, Stream, UsageError
+from assay.evaluate import BootstrapSplitter, bootstrap_error, no_information_error
+
+RNG = np.random.default_rng(0)
+
+
+def two_classes(n: int, shift: float, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    y = np.arange(n) % 2
+    return rng.normal(size=(n, 2)) + shift * y[:, None], y
+
+
+def test_estimates_follow_their_definitions():
+    """The same splits by hand: losses of each row by the models whose samples left it out."""
+    X, y = two_classes(40, 1.0, RNG)
+    result = bootstrap_error(GaussianNB(), X, y, n_replicates=30, random_state=7)
+    losses = [[] for _ in y]
+    for train, test in BootstrapSplitter(30, random_state=Stream.of(7).child(0)).split(y):
+        model = GaussianNB().fit(X[train], y[train])
+        for row, wrong in zip(test, model.predict(X[test]) != y[test]):
+            losses[row].append(wrong)
+    oob = np.mean([np.mean(row) for row in losses])
+    fitted = GaussianNB().fit(X, y).predict(X)
+    training = np.mean(fitted != y)
+    gamma = np.mean(y[:, None] != fitted[None, :])
+    overfitting = (oob - training) / (gamma - training)
+    weight = 0.632 / (1 - 0.368 * overfitting)
+    assert result.oob == pytest.approx(oob) and result.training == pytest.approx(training)
+    assert result.e632 == pytest.approx(0.368 * training + 0.632 * oob)
+    assert result.no_information == pytest.approx(gamma)
+    assert result.relative_overfitting == pytest.approx(overfitting) and result.weight == pytest.approx(weight)
+    assert result.estimate == result.e632_plus == pytest.approx((1 - weight) * training + weight * oob)
+
+
+def test_the_example_that_breaks_632_and_not_632_plus():
+    """Efron and Tibshirani (1997): 1-NN on labels without information has true error 1/2, .632 says .316."""
+    X, y = RNG.normal(size=(60, 5)), np.arange(60) % 2
+    result = bootstrap_error(KNeighborsClassifier(1), X, y, n_replicates=100, random_state=0)
+    assert result.training == 0 and result.e632 == pytest.approx(0.316, abs=0.06)
+    assert result.e632_plus == pytest.approx(0.5, abs=0.08) and result.relative_overfitting > 0.8
+
+
+@pytest.mark.parametrize("loss", ["zero_one", "squared", "absolute"])
+def test_the_no_information_error_is_the_mean_over_all_pairs(loss):
+    y, f = RNG.integers(0, 4, 50).astype(float), RNG.integers(0, 5, 50).astype(float)
+    pairs = y[:, None] - f[None, :]
+    want = {"zero_one": pairs != 0, "squared": pairs**2, "absolute": np.abs(pairs)}[loss].mean()
+    assert no_information_error(y, f, loss) == pytest.approx(want)
+
+
+def test_regression_with_both_losses():
+    X = RNG.normal(size=(50, 3))
+    y = X @ [1.0, 2.0, 0.0] + RNG.normal(size=50)
+    squared = bootstrap_error(LinearRegression(), X, y, n_replicates=60, random_state=0)
+    absolute = bootstrap_error(LinearRegression(), X, y, loss="absolute", n_replicates=60, random_state=0)
+    assert squared.loss == "squared" and squared.training < squared.e632_plus < squared.oob
+    assert absolute.e632_plus == pytest.approx(np.sqrt(squared.e632_plus * 2 / np.pi), rel=0.2)
+
+
+def test_a_learner_worse_on_its_training_rows_is_not_called_overfitting():
+    class Contrary(KNeighborsClassifier):
+        def predict(self, X):
+            seen = (X[:, None, :] == self._fit_X[None, :, :]).all(axis=2).any(axis=1)
+            right = super().predict(X)
+            return np.where(seen, 1 - right, right)
+
+    X, y = two_classes(40, 4.0, RNG)
+    result = bootstrap_error(Contrary(1), X, y, n_replicates=20, random_state=0)
+    assert result.training > result.oob and result.relative_overfitting == 0
+    assert result.e632_plus == pytest.approx(result.e632)
+
+
+def test_the_same_seed_gives_the_same_error_for_any_number_of_jobs():
+    X, y = two_classes(40, 1.0, RNG)
+    learner = DecisionTreeClassifier(max_features=1)
+    runs = [bootstrap_error(learner, X, y, n_replicates=20, random_state=1, n_jobs=j).to_dict() for j in (None, 1, 2)]
+    assert runs[0] == runs[1] == runs[2]
+    assert bootstrap_error(learner, X, y, n_replicates=20, random_state=2).oob != runs[0]["oob"]
+    json.dumps(runs[0], allow_nan=False)
+
+
+def test_groups_are_left_out_whole():
+    """Rows come in near copies: only leaving out the whole group shows the error."""
+    centres, labels = RNG.normal(size=(20, 3)), np.arange(20) % 2
+    groups = np.repeat(np.arange(20), 5)
+    X, y = centres[groups] + 0.01 * RNG.normal(size=(100, 3)), labels[groups]
+    alone = bootstrap_error(KNeighborsClassifier(1), X, y, n_replicates=40, random_state=0)
+    whole = bootstrap_error(KNeighborsClassifier(1), X, y, n_replicates=40, groups=groups, random_state=0)
+    assert alone.oob < 0.1 < 0.3 < whole.oob
+
+
+def test_the_estimate_is_near_the_error_on_fresh_rows_and_its_standard_error_near_its_spread():
+    rng = np.random.default_rng(5)
+    estimates, errors, truth = [], [], []
+    for r in range(40):
+        X, y = two_classes(40, 1.0, rng)
+        result = bootstrap_error(GaussianNB(), X, y, n_replicates=50, random_state=r)
+        fresh, labels = two_classes(4000, 1.0, rng)
+        truth.append(np.mean(GaussianNB().fit(X, y).predict(fresh) != labels))
+        estimates.append(result.e632_plus)
+        errors.append(result.standard_error)
+    assert np.mean(estimates) == pytest.approx(np.mean(truth), abs=0.04)
+    assert 0.6 < np.sqrt(np.mean(np.square(errors))) / np.std(estimates) < 1.8
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda X, y: bootstrap_error(object(), X, y), UsageError, "fit method"),
+        (lambda X, y: bootstrap_error(GaussianNB(), X, y[1:]), DataError, "same number of rows"),
+        (lambda X, y: bootstrap_error(GaussianNB(), X, y, loss="log"), ParameterError, "one of"),
+        (lambda X, y: bootstrap_error(GaussianNB(), X, np.zeros(20)), DataError, "at least 2 classes"),
+        (lambda X, y: bootstrap_error(GaussianNB(), X[:2], y[:2], random_state=0), DataError, "enough rows"),
+        (lambda X, y: bootstrap_error(Ridge(), X, np.r_[np.nan, y[1:]]), DataError, "row 0"),
+        (lambda X, y: bootstrap_error(Ridge(), X, y.astype(str)), DataError, "numeric"),
+        (lambda X, y: bootstrap_error(Ridge(), X, np.column_stack([y, y])), DataError, "one-dimensional"),
+        (lambda X, y: bootstrap_error(GaussianNB(), X, y, alpha=0), ParameterError, "between 0 and 1"),
+        (lambda X, y: bootstrap_error(GaussianNB(), X, y, n_jobs=0), ParameterError, "n_jobs"),
+        (lambda X, y: no_information_error([1], [1, 2]), DataError, "same number"),
+        (lambda X, y: no_information_error([1], [1], "log"), ParameterError, "one of"),
+    ],
+)
+def test_bad_input_gets_one_sentence(call, error, words):
+    X, y = two_classes(20, 1.0, RNG)
+    with pytest.raises(error, match=words):
+        call(X, y)
