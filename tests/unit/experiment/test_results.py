@@ -17,7 +17,8 @@ def results():
     return run(Plan(load_dataset("iris"), "species", seed=4))
 
 
-DATA = """name source rows columns fingerprint target task classes class_counts rows_without_target roles set_aside findings"""
+DATA = """name source rows columns fingerprint target task classes class_counts rows_without_target
+roles set_aside findings"""
 LEARNER = """id title summary simplicity parameters preparation scores mean sd interval group metrics confusion view
 warnings error"""
 
