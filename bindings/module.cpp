@@ -8,6 +8,7 @@ void bind_statistics(nb::module_& m);
 void bind_neighbours(nb::module_& m);
 void bind_trees(nb::module_& m);
 void bind_linear(nb::module_& m);
+void bind_evaluate(nb::module_& m);
 }  // namespace assay::bindings
 
 NB_MODULE(_kernels, m) {
@@ -18,4 +19,5 @@ NB_MODULE(_kernels, m) {
     assay::bindings::bind_neighbours(m);
     assay::bindings::bind_trees(m);
     assay::bindings::bind_linear(m);
+    assay::bindings::bind_evaluate(m);
 }
