@@ -62,12 +62,13 @@ ASSAY_INLINE void distance_sums_body(const Matrix<const double>& columns, index_
             }
         }
         for (index_t r = 0; r < kBlock; ++r) {
+            for (index_t j = 0; j < width; ++j) squared[r][j] = std::sqrt(squared[r][j]);
             double lanes[8] = {};
             index_t j = 0;
             for (; j + 8 <= width; j += 8)
-                for (index_t l = 0; l < 8; ++l) lanes[l] += std::sqrt(squared[r][j + l]);
+                for (index_t l = 0; l < 8; ++l) lanes[l] += squared[r][j + l];
             double total = 0;
-            for (; j < width; ++j) total += std::sqrt(squared[r][j]);
+            for (; j < width; ++j) total += squared[r][j];
             for (double lane : lanes) total += lane;
             sums[r] += total;
         }

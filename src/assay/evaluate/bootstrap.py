@@ -416,8 +416,9 @@ def bca_levels(
     bias = normal_quantile(min(max((below + 1 - above) / 2, half), 1 - half))
     defined = left_out[np.isfinite(left_out)]
     influence = defined.mean() - defined if defined.size else np.zeros(1)
-    scale = float((influence**2).sum()) ** 1.5
-    acceleration = float((influence**3).sum()) / (6 * scale) if scale > 0 else 0.0
+    squares = influence * influence
+    scale = float(squares.sum()) ** 1.5
+    acceleration = float(squares @ influence) / (6 * scale) if scale > 0 else 0.0
     levels = []
     for level in (tail, 1 - tail):
         shifted = bias + normal_quantile(level)
