@@ -1,8 +1,8 @@
 """Intervals from counts against loops over resampled rows, and clustering metrics against scikit-learn's.
 
-A loop of 1,000 replicates takes the peers from ten seconds to minutes, so they run `LOOPS` of them, and we run 1,000: the
-true ratio is the printed one times `SCALE`, and the aims are divided by `SCALE`. The quality is an end of the interval,
-with a gate of the Monte Carlo error that so few peer replicates leave.
+A loop of 1,000 replicates takes the peers from ten seconds to minutes, so they run `LOOPS` of them while we run 1,000:
+the true ratio is the printed one times `SCALE`, and the aims are divided by `SCALE`. The quality is an end of the
+interval, with a gate of the Monte Carlo error that so few peer replicates leave.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def _area_loop(data: Data) -> tuple[float, float]:
 
 
 def _normal_ends(replicates: np.ndarray, estimate: float) -> tuple[float, float]:
-    """With 50 replicates the normal interval has the least Monte Carlo error; at these sizes it is the same interval."""
+    """With 50 replicates the normal interval has the least Monte Carlo error; at these sizes all are the same."""
     half = 1.959963985 * replicates.std(ddof=1)
     return estimate - half, estimate + half
 

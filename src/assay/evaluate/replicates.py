@@ -23,6 +23,8 @@ POSITIVE, LAST = 1, 2
 _BLOCK = 4_000_000
 # Beyond this many rows, a metric without a closed form is jackknifed by leaving out random groups of rows.
 _JACKKNIFE_GROUPS = 400
+# Beyond this many classes, stacks of confusion matrices cost more than taking rows.
+_MOST_CLASSES = 200
 
 
 # -- what is gathered ---------------------------------------------------------------------------------------
@@ -259,7 +261,8 @@ def route_for(metric: Metric, evidence: Evidence, side: int = 0) -> Route:
     """The fastest route for a metric; metrics that are not of the table, or have no fast form, take rows."""
     if METRICS.get(metric.name, metric) is metric and evidence.weights is None:
         if metric.needs == "labels" and (batch := table_metric(metric.name)) is not None:
-            return TableRoute(metric, batch, evidence, side)
+            if evidence.confusion_classes.shape[0] <= _MOST_CLASSES:
+                return TableRoute(metric, batch, evidence, side)
         if metric.name in ("roc_auc", "average_precision"):
             return RankRoute(metric, evidence, side)
         if metric.name in SUM_METRICS:
