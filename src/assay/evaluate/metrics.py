@@ -74,9 +74,8 @@ class Evidence:
         """Whether the predictions that a metric needs were given."""
         if needs == "labels":
             return self.labels is not None or self._probabilities is not None
-        return {"probabilities": self._probabilities, "values": self.values, "clusters": self.clusters}[
-            needs
-        ] is not None
+        given = {"probabilities": self._probabilities, "values": self.values, "clusters": self.clusters}
+        return given[needs] is not None
 
     # -- labels ---------------------------------------------------------------------------------------------
     @cached_property
@@ -262,7 +261,8 @@ def score_many(
     0.667
     """
     if labels is None and probabilities is None and values is None and clusters is None:
-        raise UsageError("score_many", "predictions", "are missing", way_out="pass labels=, probabilities= or values=")
+        way_out = "pass labels=, probabilities=, values= or clusters="
+        raise UsageError("score_many", "predictions", "are missing", way_out=way_out)
     evidence = Evidence(
         y,
         labels=labels,

@@ -260,9 +260,9 @@ Route = TableRoute | RankRoute | SumRoute | CalibrationRoute | RowRoute
 def route_for(metric: Metric, evidence: Evidence, side: int = 0) -> Route:
     """The fastest route for a metric; metrics that are not of the table, or have no fast form, take rows."""
     if METRICS.get(metric.name, metric) is metric and evidence.weights is None:
-        if metric.needs == "labels" and (batch := table_metric(metric.name)) is not None:
-            if evidence.confusion_classes.shape[0] <= _MOST_CLASSES:
-                return TableRoute(metric, batch, evidence, side)
+        batch = table_metric(metric.name) if metric.needs == "labels" else None
+        if batch is not None and evidence.confusion_classes.shape[0] <= _MOST_CLASSES:
+            return TableRoute(metric, batch, evidence, side)
         if metric.name in ("roc_auc", "average_precision"):
             return RankRoute(metric, evidence, side)
         if metric.name in SUM_METRICS:
