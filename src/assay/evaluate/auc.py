@@ -79,7 +79,8 @@ def delong(
         ends: Interval = (0.0, 1.0)
         statistic = (effect - 0.5) / error if error > 0 else math.copysign(math.inf, effect - 0.5)
         words = f"The area under ROC is {number(effect)}"
-        against = "different from 0.5"
+        relation = {"two-sided": "different from", "greater": "above", "less": "below"}[alternative]
+        against = f"significantly {relation} 0.5"
     else:
         error = math.sqrt(max(0.0, covariance[0, 0] + covariance[1, 1] - 2 * covariance[0, 1]))
         effect, effect_name = float(areas[0] - areas[1]), "difference of areas under ROC"
@@ -103,7 +104,7 @@ def delong(
     if alternative != "two-sided":
         end = f"at least {number(interval[0])}" if alternative == "greater" else f"at most {number(interval[1])}"
         shown = f"{end} with {percent(1 - alpha)} confidence"
-    decided = decision_words(reject, alpha) + (f" ({against})" if against else "")
+    decided = f"{'' if reject else 'not '}{against} at {number(alpha)}" if against else decision_words(reject, alpha)
     return TestResult(
         name="DeLong's interval" if scores_b is None else "DeLong's test",
         statistic=float(statistic),

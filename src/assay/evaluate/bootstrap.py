@@ -344,11 +344,11 @@ def _result(
             settings.who, f"metric '{name}'", "has no value for the drawn rows", "got fewer than 2 replicates"
         )
     if undefined > _UNDEFINED_SHARE * every.size:
-        _warn("E301", f"{title}: {undefined:,} of {every.size:,} draws had no value and were left out.")
+        _warn("W301", f"{title}: {undefined:,} of {every.size:,} draws had no value and were left out.")
     tolerance = _TOLERANCE * max(1.0, max(abs(e) for e in estimates))
     if np.ptp(replicates) <= tolerance:
         _warn(
-            "E302",
+            "W302",
             f"{title}: all replicates are the same, so the interval has no width; "
             "for a rate use wilson_interval, for an area under ROC delong.",
         )

@@ -110,7 +110,7 @@ def test_a_pair_sees_the_same_draws():
     assert both.paired and not alone.paired and alone.reject is None
     assert both.estimate == pytest.approx(alone.estimate - both.estimates[1])
     assert both.standard_error < np.hypot(alone.standard_error, alone.standard_error) * 1.5
-    with pytest.warns(AssayWarning, match="E302"):
+    with pytest.warns(AssayWarning, match="W302"):
         itself = bootstrap_interval(Y, LABELS, "f1", second=LABELS.copy(), n_replicates=20, random_state=0)
     assert itself.interval == (0.0, 0.0) and itself.reject is False
 
@@ -170,7 +170,7 @@ def test_parameters_matter():
 
 
 def test_a_perfect_score_warns_that_the_interval_has_no_width():
-    with pytest.warns(AssayWarning, match="E302"):
+    with pytest.warns(AssayWarning, match="W302"):
         result = bootstrap_interval(Y, Y.astype(float), random_state=0)
     assert result.interval == (1.0, 1.0)
 
@@ -178,13 +178,13 @@ def test_a_perfect_score_warns_that_the_interval_has_no_width():
 def test_draws_without_positives_are_left_out_and_told():
     y = np.zeros(30, dtype=int)
     y[:2] = 1
-    with pytest.warns(AssayWarning, match="E301"):
+    with pytest.warns(AssayWarning, match="W301"):
         result = bootstrap_interval(y, RNG.normal(size=30) + y, random_state=0)
     assert 50 < result.undefined < 250 and np.isfinite(result.replicates).all()
 
 
 def test_ties_everywhere_give_a_defined_answer():
-    with pytest.warns(AssayWarning, match="E302"):
+    with pytest.warns(AssayWarning, match="W302"):
         assert bootstrap_interval(Y, np.ones(N), random_state=0).interval == (0.5, 0.5)
 
 
