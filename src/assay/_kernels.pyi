@@ -119,3 +119,27 @@ def exact_least_squares(design: Annotated[NDArray[numpy.float64], dict(shape=(No
     """
     Least squares by Gram-Schmidt in double-double arithmetic; dependent columns are left out.
     """
+
+def replicate_rows(n: int, orders: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu', writable=False)], flags: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], want_precision: bool, groups: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], sizes: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], terms: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], deviations: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], key: int, first: int, replicates: int, threads: int) -> tuple:
+    """
+    Bootstrap replicates from row counts: areas, average precisions, group sums, term sums, deviations.
+    """
+
+def resample_rows(n: int, key: int, first: int, replicates: int, threads: int) -> Annotated[NDArray[numpy.uint8], dict(shape=(None, None))]:
+    """How often each row is drawn in each replicate."""
+
+def replicate_cells(counts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], key: int, first: int, replicates: int, threads: int) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]:
+    """Multinomial counts of cells per replicate."""
+
+def placements(order: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], flags: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
+    """
+    Per row: negatives below a positive, positives above a negative, ties half.
+    """
+
+def expected_mutual_information(a: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], a_times: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], b: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], b_times: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], n: int, threads: int) -> float:
+    """
+    Expected mutual information of random partitions with these class sizes, in nats.
+    """
+
+def silhouette(columns: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], start: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], threads: int) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
+    """Silhouette of each point; points sorted by cluster, features as rows."""

@@ -12,6 +12,24 @@ from typing import TYPE_CHECKING
 from .._lazy import lazy
 
 if TYPE_CHECKING:
+    from .auc import delong as delong
+    from .bootstrap import BootstrapInterval as BootstrapInterval
+    from .bootstrap import bootstrap_interval as bootstrap_interval
+    from .bootstrap import bootstrap_many as bootstrap_many
+    from .clustering_metrics import ClusterCount as ClusterCount
+    from .clustering_metrics import adjusted_mutual_information as adjusted_mutual_information
+    from .clustering_metrics import adjusted_rand as adjusted_rand
+    from .clustering_metrics import elbow as elbow
+    from .clustering_metrics import gap_statistic as gap_statistic
+    from .clustering_metrics import inertia as inertia
+    from .clustering_metrics import mutual_information as mutual_information
+    from .clustering_metrics import pair_f1 as pair_f1
+    from .clustering_metrics import pair_precision as pair_precision
+    from .clustering_metrics import pair_recall as pair_recall
+    from .clustering_metrics import purity as purity
+    from .clustering_metrics import rand_index as rand_index
+    from .clustering_metrics import silhouette as silhouette
+    from .clustering_metrics import silhouette_samples as silhouette_samples
     from .comparison import Comparison as Comparison
     from .comparison import compare as compare
     from .curves import ClassCurves as ClassCurves
@@ -62,8 +80,17 @@ if TYPE_CHECKING:
     from .metrics import score_many as score_many
     from .multiplicity import bonferroni as bonferroni
     from .multiplicity import holm as holm
+    from .percentage_error import mape as mape
     from .rank_tests import sign_test as sign_test
     from .rank_tests import wilcoxon as wilcoxon
+    from .ranking_metrics import held_out_log_likelihood as held_out_log_likelihood
+    from .ranking_metrics import mean_average_precision as mean_average_precision
+    from .ranking_metrics import ndcg as ndcg
+    from .ranking_metrics import pair_accuracy as pair_accuracy
+    from .rates import normal_interval as normal_interval
+    from .rates import sample_size_for_width as sample_size_for_width
+    from .rates import t_interval as t_interval
+    from .rates import wilson_interval as wilson_interval
     from .reliability import CalibrationCurve as CalibrationCurve
     from .reliability import calibration_curve as calibration_curve
     from .resampling import Design as Design
@@ -99,6 +126,13 @@ if TYPE_CHECKING:
 __getattr__, __dir__ = lazy(
     __name__,
     {
+        "auc": "delong",
+        "batch_metrics": "",
+        "bootstrap": "BootstrapInterval bootstrap_interval bootstrap_many",
+        "clustering_metrics": (
+            "ClusterCount adjusted_mutual_information adjusted_rand elbow gap_statistic inertia mutual_information "
+            "pair_f1 pair_precision pair_recall purity rand_index silhouette silhouette_samples"
+        ),
         "comparison": "Comparison compare",
         "curves": (
             "ClassCurves GainCurve PrecisionRecallCurve RejectionCurve RocCurve gain_curve "
@@ -120,9 +154,13 @@ __getattr__, __dir__ = lazy(
         ),
         "metrics": "METRICS Evidence Metric confusion_matrix default_metrics get_metric score_many",
         "multiplicity": "bonferroni holm",
+        "percentage_error": "mape",
         "rank_tests": "sign_test wilcoxon",
         "records": "",
         "reliability": "CalibrationCurve calibration_curve",
+        "ranking_metrics": "held_out_log_likelihood mean_average_precision ndcg pair_accuracy",
+        "rates": "normal_interval sample_size_for_width t_interval wilson_interval",
+        "replicates": "",
         "resampling": "Design DesignSplitter Split make_design",
         "result": "TestResult",
         "shattering": "Box RectangleVersionSpace Shattering largest_shattered shatters",

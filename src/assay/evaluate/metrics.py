@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from ..base.errors import DataError, ParameterError, UsageError, plain
+from .clustering_metrics import PARTITION_METRICS
 
 AVERAGES = ("macro", "micro", "weighted")
 CALIBRATION_BINS = 15
@@ -32,8 +33,9 @@ class Evidence:
     """True values and one learner's predictions for the same rows; shared quantities are computed once.
 
     `labels` are predicted classes, `probabilities` an array (rows, classes) in the order of `classes` (for two
-    classes also the probabilities of the second), `values` predicted numbers. If only probabilities are given, the
-    labels are the likeliest classes. Codes 0..K-1 with `classes=np.arange(K)` are the fastest input.
+    classes also the probabilities of the second), `values` predicted numbers, `clusters` a partition of the rows. If
+    only probabilities are given, the labels are the likeliest classes. Codes 0..K-1 with
+    `classes=np.arange(K)` are the fastest input.
     """
 
     def __init__(
@@ -43,19 +45,26 @@ class Evidence:
         labels: Any = None,
         probabilities: Any = None,
         values: Any = None,
+        clusters: Any = None,
         classes: Any = None,
         sample_weight: Any = None,
     ):
         self.y = _array(y)
         self.labels = None if labels is None else _array(labels)
         self.values = None if values is None else np.asarray(values, dtype=np.float64)
+        self.clusters = None if clusters is None else _array(clusters)
         self.classes = None if classes is None else _array(classes)
         self.weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
         self._probabilities = None if probabilities is None else np.asarray(probabilities, dtype=np.float64)
         n_rows = self.y.shape[0]
         if n_rows == 0:
             raise DataError("metrics", "y", "must hold at least one row")
-        for name, given in (("labels", self.labels), ("probabilities", self._probabilities), ("values", self.values)):
+        for name, given in (
+            ("labels", self.labels),
+            ("probabilities", self._probabilities),
+            ("values", self.values),
+            ("clusters", self.clusters),
+        ):
             if given is not None and given.shape[0] != n_rows:
                 raise DataError("metrics", name, f"must have one row for each of {n_rows}", f"got {given.shape[0]}")
         if self.weights is not None and self.weights.shape != (n_rows,):
@@ -65,7 +74,8 @@ class Evidence:
         """Whether the predictions that a metric needs were given."""
         if needs == "labels":
             return self.labels is not None or self._probabilities is not None
-        return (self._probabilities if needs == "probabilities" else self.values) is not None
+        given = {"probabilities": self._probabilities, "values": self.values, "clusters": self.clusters}
+        return given[needs] is not None
 
     # -- labels ---------------------------------------------------------------------------------------------
     @cached_property
@@ -207,7 +217,7 @@ class Evidence:
 class Metric:
     """A metric: what it is called, which way is better, what it needs, and how it is computed.
 
-    `needs` is "labels", "probabilities" or "values"; `bounds` are the least and greatest possible values.
+    `needs` is "labels", "probabilities", "values" or "clusters"; `bounds` are the least and greatest possible values.
     """
 
     name: str
@@ -219,8 +229,8 @@ class Metric:
 
     @property
     def task(self) -> str:
-        """The task the metric is for: "classify" or "regress"."""
-        return "regress" if self.needs == "values" else "classify"
+        """The task the metric is for: "classify", "regress" or "cluster"."""
+        return {"values": "regress", "clusters": "cluster"}.get(self.needs, "classify")
 
     def score(self, y_true: Any, prediction: Any, classes: Any = None, sample_weight: Any = None) -> float:
         """The value of the metric for these predictions (labels, probabilities or values, as `needs` says)."""
@@ -239,6 +249,7 @@ def score_many(
     labels: Any = None,
     probabilities: Any = None,
     values: Any = None,
+    clusters: Any = None,
     classes: Any = None,
     sample_weight: Any = None,
 ) -> dict[str, float]:
@@ -249,10 +260,17 @@ def score_many(
     >>> score_many(["accuracy", "f1_macro"], [0, 1, 1], labels=[0, 1, 0])["accuracy"].__round__(3)
     0.667
     """
-    if labels is None and probabilities is None and values is None:
-        raise UsageError("score_many", "predictions", "are missing", way_out="pass labels=, probabilities= or values=")
+    if labels is None and probabilities is None and values is None and clusters is None:
+        way_out = "pass labels=, probabilities=, values= or clusters="
+        raise UsageError("score_many", "predictions", "are missing", way_out=way_out)
     evidence = Evidence(
-        y, labels=labels, probabilities=probabilities, values=values, classes=classes, sample_weight=sample_weight
+        y,
+        labels=labels,
+        probabilities=probabilities,
+        values=values,
+        clusters=clusters,
+        classes=classes,
+        sample_weight=sample_weight,
     )
     metrics = [get_metric(name) for name in names]
     return {metric.name: metric.of(evidence) for metric in metrics}
@@ -475,6 +493,16 @@ def _mape(evidence: Evidence) -> float:
     return float(np.mean(evidence.mean_of(np.abs(evidence.errors) / size)))
 
 
+def _mape_percent(evidence: Evidence) -> float:
+    """In percent of the true value, over the rows where that is not 0; `mape` has other ways with 0."""
+    counted = evidence.truth != 0
+    relative = np.divide(
+        np.abs(evidence.errors), np.abs(evidence.truth), out=np.zeros_like(evidence.truth), where=counted
+    )
+    share = evidence.mean_of(counted.astype(np.float64))
+    return float(100 * np.mean(evidence.mean_of(relative) / share)) if (share > 0).all() else float("nan")
+
+
 def _median_absolute(evidence: Evidence) -> float:
     if evidence.weights is not None:
         from sklearn.metrics import median_absolute_error
@@ -526,6 +554,7 @@ def _table() -> dict[str, Metric]:
         Metric("median_absolute_error", "median absolute error", False, "values", _median_absolute, _POSITIVE),
         Metric("max_error", "largest error", False, "values", lambda e: np.abs(e.errors).max(), _POSITIVE),
         Metric("mape", "mean absolute percentage error", False, "values", _mape, _POSITIVE),
+        Metric("mape_percent", "mean absolute error in percent", False, "values", _mape_percent, _POSITIVE),
         Metric("msle", "mean squared log error", False, "values", lambda e: np.mean(_mean_squared_log(e)), _POSITIVE),
         Metric(
             "rmsle",
@@ -544,7 +573,20 @@ def _table() -> dict[str, Metric]:
         for average in AVERAGES:
             full_name = f"{name}_{average}"
             metrics.append(Metric(full_name, f"{title} ({average})", True, "labels", _averaged(average, score), _UNIT))
+    for name, title, agreement, bounds in PARTITION_METRICS:
+        metrics.append(Metric(name, title, True, "clusters", _of_partitions(agreement), bounds))
     return {metric.name: metric for metric in metrics}
+
+
+def _of_partitions(agreement: Callable[[Any, Any], float]) -> Callable[[Evidence], float]:
+    def compute(evidence: Evidence) -> float:
+        if evidence.weights is not None:
+            raise DataError(
+                "metrics", "sample_weight", "does not go with a metric of clusterings", way_out="leave it out"
+            )
+        return agreement(evidence.y, evidence.clusters)
+
+    return compute
 
 
 METRICS: dict[str, Metric] = _table()

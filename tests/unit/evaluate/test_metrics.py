@@ -231,7 +231,7 @@ def test_mistakes_get_one_sentence(call, error):
 def test_perfect_predictions_reach_the_good_bound(name):
     metric = METRICS[name]
     y = RNG.integers(0, 2, 30)
-    prediction = {"labels": y, "probabilities": y.astype(float), "values": y.astype(float)}[metric.needs]
+    prediction = {"labels": y, "probabilities": y.astype(float), "values": y.astype(float), "clusters": y}[metric.needs]
     best = metric.bounds[1] if metric.greater_is_better else metric.bounds[0]
     assert metric.score(y.astype(float) if metric.needs == "values" else y, prediction) == pytest.approx(
         best, abs=1e-12

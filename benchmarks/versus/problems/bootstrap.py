@@ -1,0 +1,198 @@
+"""Intervals from counts against loops over resampled rows, and clustering metrics against scikit-learn's.
+
+A loop of 1,000 replicates takes the peers from ten seconds to minutes, so they run `LOOPS` of them while we run 1,000:
+the true ratio is the printed one times `SCALE`, and the aims are divided by `SCALE`. The quality is an end of the
+interval, with a gate of the Monte Carlo error that so few peer replicates leave.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from benchmarks.versus.harness import Contender, Problem
+
+REPLICATES, LOOPS = 1000, 50
+SCALE = REPLICATES // LOOPS
+NOTE = f"ours {REPLICATES:,} replicates, the loop {LOOPS}: multiply the ratio by {SCALE}"
+TEN = (
+    "accuracy",
+    "balanced_accuracy",
+    "precision",
+    "recall",
+    "f1",
+    "mcc",
+    "roc_auc",
+    "average_precision",
+    "log_loss",
+    "brier",
+)
+Data = dict[str, np.ndarray]
+
+
+def _scores(n_rows: int) -> Data:
+    rng = np.random.default_rng(0)
+    y = (rng.random(n_rows) < 0.3).astype(np.int64)
+    return {"y": y, "p": 1 / (1 + np.exp(-(rng.normal(size=n_rows) + 1.5 * y - 1)))}
+
+
+def _area_interval(data: Data) -> tuple[float, float]:
+    from assay.evaluate import bootstrap_interval
+
+    return bootstrap_interval(data["y"], data["p"], "roc_auc", n_replicates=REPLICATES, random_state=0).interval
+
+
+def _area_loop(data: Data) -> tuple[float, float]:
+    from sklearn.metrics import roc_auc_score
+
+    rng = np.random.default_rng(1)
+    y, p = data["y"], data["p"]
+    areas = []
+    for _ in range(LOOPS):
+        rows = rng.integers(0, y.size, y.size)
+        areas.append(roc_auc_score(y[rows], p[rows]))
+    return _normal_ends(np.array(areas), roc_auc_score(y, p))
+
+
+def _normal_ends(replicates: np.ndarray, estimate: float) -> tuple[float, float]:
+    """With 50 replicates the normal interval has the least Monte Carlo error; at these sizes all are the same."""
+    half = 1.959963985 * replicates.std(ddof=1)
+    return estimate - half, estimate + half
+
+
+def _ten_intervals(data: Data) -> dict[str, tuple[float, float]]:
+    from assay.evaluate import bootstrap_many
+
+    results = bootstrap_many(TEN, data["y"], probabilities=data["p"], n_replicates=REPLICATES, random_state=0)
+    return {name: result.interval for name, result in results.items()}
+
+
+def _ten_loops(data: Data) -> dict[str, tuple[float, float]]:
+    from sklearn import metrics
+
+    def all_ten(y: np.ndarray, p: np.ndarray, guess: np.ndarray) -> list[float]:
+        return [
+            metrics.accuracy_score(y, guess),
+            metrics.balanced_accuracy_score(y, guess),
+            metrics.precision_score(y, guess),
+            metrics.recall_score(y, guess),
+            metrics.f1_score(y, guess),
+            metrics.matthews_corrcoef(y, guess),
+            metrics.roc_auc_score(y, p),
+            metrics.average_precision_score(y, p),
+            metrics.log_loss(y, p),
+            metrics.brier_score_loss(y, p),
+        ]
+
+    rng = np.random.default_rng(1)
+    y, p = data["y"], data["p"]
+    guess = (p > 0.5).astype(np.int64)
+    values = []
+    for _ in range(LOOPS):
+        rows = rng.integers(0, y.size, y.size)
+        values.append(all_ten(y[rows], p[rows], guess[rows]))
+    replicates, estimates = np.array(values), all_ten(y, p, guess)
+    return {name: _normal_ends(replicates[:, j], estimates[j]) for j, name in enumerate(TEN)}
+
+
+def _lower_end(data: Data, interval: tuple[float, float]) -> float:
+    return interval[0]
+
+
+def _lower_ends(data: Data, intervals: dict[str, tuple[float, float]]) -> float:
+    return float(np.mean([low for low, _ in intervals.values()]))
+
+
+def _partitions() -> Data:
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 100, 50_000)
+    found = np.where(rng.random(50_000) < 0.6, truth, rng.integers(0, 120, 50_000))
+    return {"truth": truth, "found": found}
+
+
+def _blobs(n_rows: int) -> Data:
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 8, n_rows)
+    return {"X": rng.normal(size=(n_rows, 10)) + 3 * rng.normal(size=(8, 10))[labels], "labels": labels}
+
+
+def _our_information(data: Data) -> float:
+    from assay.evaluate import adjusted_mutual_information
+
+    return adjusted_mutual_information(data["truth"], data["found"])
+
+
+def _their_information(data: Data) -> float:
+    from sklearn.metrics import adjusted_mutual_info_score
+
+    return adjusted_mutual_info_score(data["truth"], data["found"])
+
+
+def _our_silhouette(data: Data) -> float:
+    from assay.evaluate import silhouette
+
+    return silhouette(data["X"], data["labels"])
+
+
+def _their_silhouette(data: Data) -> float:
+    from sklearn.metrics import silhouette_score
+
+    return silhouette_score(data["X"], data["labels"])
+
+
+def _value(data: Any, value: float) -> float:
+    return value
+
+
+PROBLEMS: tuple[Problem, ...] = (
+    Problem(
+        id="bootstrap-auc",
+        title=f"BCa interval of the area under ROC ({NOTE})",
+        size="20,000 rows",
+        make=lambda: _scores(20_000),
+        ours=Contender("bootstrap_interval", "assay", _area_interval),
+        peers=(Contender("loop of roc_auc_score", "scikit-learn", _area_loop, aim=100 / SCALE),),
+        quality=_lower_end,
+        gate=0.002,
+        quality_name="lower end",
+        limit="one pass over n counts per replicate",
+    ),
+    Problem(
+        id="bootstrap-ten-metrics",
+        title=f"ten metrics with intervals from the same draws ({NOTE})",
+        size="100,000 rows",
+        make=lambda: _scores(100_000),
+        ours=Contender("bootstrap_many", "assay", _ten_intervals),
+        peers=(Contender("loop of ten metrics", "scikit-learn", _ten_loops, aim=50 / SCALE),),
+        quality=_lower_ends,
+        gate=0.002,
+        quality_name="mean lower end",
+        repeats=2,
+        limit="one pass over n counts per replicate and metric",
+    ),
+    Problem(
+        id="adjusted-mutual-information",
+        title="adjusted mutual information of two partitions",
+        size="50,000 points, 100 and 120 clusters",
+        make=_partitions,
+        ours=Contender("adjusted_mutual_information", "assay", _our_information),
+        peers=(Contender("adjusted_mutual_info_score", "scikit-learn", _their_information, aim=1),),
+        quality=_value,
+        gate=1e-8,
+        quality_name="AMI",
+        limit="hypergeometric terms that count",
+    ),
+    Problem(
+        id="silhouette",
+        title="silhouette, Euclidean",
+        size="20,000 x 10, 8 clusters",
+        make=lambda: _blobs(20_000),
+        ours=Contender("silhouette", "assay", _our_silhouette),
+        peers=(Contender("silhouette_score", "scikit-learn", _their_silhouette, aim=1),),
+        quality=_value,
+        gate=1e-8,
+        quality_name="silhouette",
+        limit="n^2 d flops and n^2 square roots",
+    ),
+)
