@@ -210,8 +210,12 @@ def _result(
             **details,
         },
         sentence=(
-            f"{lead}; the probability is {number(right)} that {names[0]} is better by more than {number(rope)}, "
-            f"{number(inside)} that they differ by no more, and {number(left)} that {names[1]} is better "
+            f"{lead}; the probability is {_chance(right)} that {names[0]} is better by more than {number(rope)}, "
+            f"{_chance(inside)} that they differ by no more, and {_chance(left)} that {names[1]} is better "
             f"({percent(1 - alpha)} credible interval of the {effect_name} {interval_words(interval)}): {verdict}."
         ),
     )
+
+
+def _chance(probability: float) -> str:
+    return "below 0.001" if probability < 0.001 else "above 0.999" if probability > 0.999 else number(probability)

@@ -650,8 +650,7 @@ def _sentence(
     if several:
         parts.append(f"Recommended: {names[recommendation['id']]}.")
     if detectable is not None:
-        unit = " in average rank" if procedure.critical_difference is not None else ""
-        parts.append(f"A true difference below {number(detectable)}{unit} would probably not have been seen.")
+        parts.append(f"A true difference below {number(detectable)}{procedure.unit} would probably not have been seen.")
     parts += [f"Forced, and not valid: {doubt}." for doubt in procedure.doubts]
     if procedure.left_out:
         parts.append(

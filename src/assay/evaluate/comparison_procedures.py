@@ -62,6 +62,7 @@ class Procedure:
     testable = True
     corrected = False  # whether p-values of all pairs are corrected by the test itself
     critical_difference: float | None = None
+    unit = ""  # of a difference, where it is not that of the metric
     order: list[str]  # learners, best first
     left_out: LeftOut
     doubts: tuple[str, ...] = ()  # why the tests are not valid, where they were forced
@@ -305,6 +306,7 @@ class DataSets(Procedure):
         self.by_rank = self.chosen == "friedman"
         value = 1.0 if greater_is_better else -1.0
         self.sign = -1.0 if self.by_rank else value
+        self.unit = " in average rank" if self.by_rank else ""
         self.order = sorted(names, key=lambda name: (self.ranks[name], -value * float(self.kept[name].mean())))
         self.corrected = self.by_rank and comparisons == "all"
         self.name = "no test" if not self.testable else _DATA_SET_TESTS[self.chosen]

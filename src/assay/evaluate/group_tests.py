@@ -280,6 +280,8 @@ def cochran_q(y_true: Any, predictions: Mapping[str, Any], *, alpha: float = 0.0
             raise DataError(
                 "cochran_q", f"predictions of '{name}'", f"must have shape {truth.shape}", f"got {np.shape(labels)}"
             )
+    if truth.size == 0:
+        raise DataError("cochran_q", "y_true", "must hold at least one row", "got none")
     right = np.column_stack([np.asarray(labels) == truth for labels in predictions.values()]).astype(float)
     k = len(names)
     per_row, per_column = right.sum(axis=1), right.sum(axis=0)

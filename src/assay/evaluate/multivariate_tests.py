@@ -240,8 +240,9 @@ def _folds(who: str, name: str, given: Any) -> np.ndarray:
 def _named_groups(groups: tuple[Any, ...]) -> dict[str, np.ndarray]:
     given = groups[0] if len(groups) == 1 else groups
     if not isinstance(given, Mapping):
-        if not hasattr(given, "__iter__") or isinstance(given, str):
-            raise DataError("manova", "entries", "must be of at least 2 learners", f"got {plain(given)}")
+        alone = isinstance(given, np.ndarray) and given.ndim < 3
+        if alone or not hasattr(given, "__iter__") or isinstance(given, str):
+            raise DataError("manova", "entries", "must be of at least 2 learners", "got one argument")
         given = {f"learner {j + 1}": values for j, values in enumerate(given)}
     named = {str(name): _folds("manova", name, values) for name, values in given.items()}
     if len(named) < 2:

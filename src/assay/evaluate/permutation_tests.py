@@ -214,8 +214,8 @@ def _labels(
         },
         sentence=(
             f"The {title} is {number(observed)} on {truth.size} rows and {number(chance)} on average by chance; that "
-            f"it is {direction} chance is {decision_words(reject, alpha)} ({'all' if exact else 'random'} {counted:,} orders "
-            f"of the labels, {p_words(p_value)})."
+            f"it is {direction} chance is {decision_words(reject, alpha)} ({'all' if exact else 'random'} "
+            f"{counted:,} orders of the labels, {p_words(p_value)})."
         ),
     )
 
