@@ -9,8 +9,8 @@ and `compare` refuses; so it does if `test=` asks for one that takes overlapping
 Wilcoxon, sign). `force=True` lets it be done; the result then has `valid` False and says why.
 
 **Level.** The tests of folds are approximate. If half of the rows teach the learners too little (five weak columns of
-100 to 1000 rows in the calibration) the combined F test rejected a true null in 7 to 19 % of cases at 0.05 instead of
-in 3 to 6 %, the corrected t test in up to 7 %: see docs/design/calibration.md.
+100 to 1000 rows) the combined F test rejected a true null in 7 to 19 % of cases at 0.05 when first tried and in 6 to
+16 % in the table of docs/design/calibration.md, instead of in about 3 %; the corrected t test in up to 7 %.
 
 **Which pairs.** `pairs="all"`: every pair, corrected by Holm over all of them (Nemenyi's test corrects by itself); no
 pair of equal learners is told apart with probability 1 - alpha. With many learners that asks for much: 10 learners
@@ -19,7 +19,7 @@ the one with the best score, corrected by Bonferroni for the k - 1 learners that
 holds:** a learner that truly is the best is left out of `not_worse` with probability at most alpha (it is left out only
 if its test against some other rejects, and there are k - 1 others; Hsu's comparison with the best). **What it does not
 hold:** as the winner is picked after the fact, of many equal learners *some* one is left out more often than in
-alpha of cases (16 % for 10 equal learners in the calibration). `pairs="baseline"`: each learner against
+alpha of cases (10 % for 10 equal learners in the calibration). `pairs="baseline"`: each learner against
 `baseline`, which must be named before the scores are seen; Holm over k - 1. The default, "auto", is "all", but "best"
 for more than five learners on the splits of one data set.
 

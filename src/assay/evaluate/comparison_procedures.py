@@ -122,8 +122,9 @@ class Folds(Procedure):
             "five_by_two_f": "combined 5x2cv F test",
             "five_by_two_t": "5x2cv paired t test",
             "corrected_resampled_t": "corrected resampled t test",
+            "resampled_t": "resampled t test",
             "none": "no test",
-        }.get(self.chosen, self.chosen.replace("_", " "))
+        }.get(self.chosen) or _DATA_SET_TESTS[self.chosen]
         self.order = sorted(self.kept, key=lambda name: -self.sign * float(self.kept[name].mean()))
 
     def _choose(self, plan: Design, test: str | None, force: bool) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from decimal import Decimal, getcontext
 from fractions import Fraction
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -56,7 +57,7 @@ def exact(values) -> dict[str, Decimal]:
     middle = sum(numbers) / len(numbers)
     deviations = [number - middle for number in numbers]
     squares = sum(d * d for d in deviations)
-    lagged = sum(a * b for a, b in zip(deviations, deviations[1:])) / squares
+    lagged = sum(a * b for a, b in pairwise(deviations)) / squares
     variance = squares / (len(numbers) - 1)
     return {
         "mean": Decimal(middle.numerator) / middle.denominator,
