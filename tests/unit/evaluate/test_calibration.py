@@ -62,17 +62,17 @@ def rejections(repetitions: int, seed: int, shift_b: float = SHIFT) -> dict[str,
     return {name: count / repetitions for name, count in counts.items()}
 
 
-def check_level(repetitions: int, seed: int) -> None:
+def check_level(repetitions: int, seed: int, naive: float) -> None:
     shares = rejections(repetitions, seed)
     noise = 3 * np.sqrt(ALPHA * (1 - ALPHA) / repetitions)
     assert shares["5x2 F"] <= ALPHA + noise
     assert shares["5x2 t"] <= ALPHA + noise
     assert shares["corrected"] <= ALPHA + noise
-    assert shares["naive"] > 0.3
+    assert shares["naive"] > naive
 
 
 def test_valid_tests_keep_their_level_and_the_naive_one_does_not():
-    check_level(600, seed=1)
+    check_level(600, seed=1, naive=0.45)
 
 
 def test_the_simulated_scores_are_those_of_separate_fits():
@@ -183,7 +183,7 @@ def test_picking_the_winner_costs_what_the_docs_say():
 
 @pytest.mark.slow
 def test_levels_over_ten_thousand_data_sets():
-    check_level(10_000, seed=11)
+    check_level(10_000, seed=11, naive=0.5)
 
 
 @pytest.mark.slow
