@@ -13,6 +13,8 @@ from .._lazy import lazy
 
 if TYPE_CHECKING:
     from .auc import delong as delong
+    from .bayesian_tests import bayes_correlated_t as bayes_correlated_t
+    from .bayesian_tests import bayes_signed_rank as bayes_signed_rank
     from .bootstrap import BootstrapInterval as BootstrapInterval
     from .bootstrap import bootstrap_interval as bootstrap_interval
     from .bootstrap import bootstrap_many as bootstrap_many
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from .clustering_metrics import silhouette_samples as silhouette_samples
     from .comparison import Comparison as Comparison
     from .comparison import compare as compare
+    from .comparison import compare_predictions as compare_predictions
     from .curves import ClassCurves as ClassCurves
     from .curves import GainCurve as GainCurve
     from .curves import PrecisionRecallCurve as PrecisionRecallCurve
@@ -52,12 +55,14 @@ if TYPE_CHECKING:
     from .group_tests import friedman as friedman
     from .group_tests import kruskal_wallis as kruskal_wallis
     from .group_tests import nemenyi as nemenyi
+    from .hypothesis_tests import approximate_normal_test as approximate_normal_test
     from .hypothesis_tests import binomial_test as binomial_test
     from .hypothesis_tests import corrected_resampled_t as corrected_resampled_t
     from .hypothesis_tests import five_by_two_f as five_by_two_f
     from .hypothesis_tests import five_by_two_t as five_by_two_t
     from .hypothesis_tests import mcnemar as mcnemar
     from .hypothesis_tests import mcnemar_from_counts as mcnemar_from_counts
+    from .hypothesis_tests import one_sample_t as one_sample_t
     from .hypothesis_tests import paired_t as paired_t
     from .hypothesis_tests import resampled_t as resampled_t
     from .intervals import corrected_interval as corrected_interval
@@ -80,7 +85,13 @@ if TYPE_CHECKING:
     from .metrics import score_many as score_many
     from .multiplicity import bonferroni as bonferroni
     from .multiplicity import holm as holm
+    from .multivariate_tests import hotelling_t2 as hotelling_t2
+    from .multivariate_tests import manova as manova
+    from .numerics import autocorrelation as autocorrelation
+    from .numerics import mean as mean
+    from .numerics import standard_deviation as standard_deviation
     from .percentage_error import mape as mape
+    from .permutation_tests import permutation_test as permutation_test
     from .rank_tests import sign_test as sign_test
     from .rank_tests import wilcoxon as wilcoxon
     from .ranking_metrics import held_out_log_likelihood as held_out_log_likelihood
@@ -133,19 +144,21 @@ __getattr__, __dir__ = lazy(
             "ClusterCount adjusted_mutual_information adjusted_rand elbow gap_statistic inertia mutual_information "
             "pair_f1 pair_precision pair_recall purity rand_index silhouette silhouette_samples"
         ),
-        "comparison": "Comparison compare",
         "curves": (
             "ClassCurves GainCurve PrecisionRecallCurve RejectionCurve RocCurve gain_curve "
             "precision_recall_curve rejection_curve roc_curve"
         ),
         "decomposition": "BiasVariance bias_variance decompose_predictions",
+        "bayesian_tests": "bayes_correlated_t bayes_signed_rank",
+        "comparison": "Comparison compare compare_predictions",
+        "comparison_procedures": "",
         "distributions": "",
         "error_estimates": "BootstrapError bootstrap_error no_information_error",
         "fits": "",
         "group_tests": "anova cochran_q friedman kruskal_wallis nemenyi",
         "hypothesis_tests": (
-            "binomial_test corrected_resampled_t five_by_two_f five_by_two_t mcnemar mcnemar_from_counts "
-            "paired_t resampled_t"
+            "approximate_normal_test binomial_test corrected_resampled_t five_by_two_f five_by_two_t mcnemar "
+            "mcnemar_from_counts one_sample_t paired_t resampled_t"
         ),
         "intervals": "corrected_interval",
         "learning": (
@@ -155,6 +168,9 @@ __getattr__, __dir__ = lazy(
         "metrics": "METRICS Evidence Metric confusion_matrix default_metrics get_metric score_many",
         "multiplicity": "bonferroni holm",
         "percentage_error": "mape",
+        "multivariate_tests": "hotelling_t2 manova",
+        "numerics": "autocorrelation mean standard_deviation",
+        "permutation_tests": "permutation_test",
         "rank_tests": "sign_test wilcoxon",
         "records": "",
         "reliability": "CalibrationCurve calibration_curve",

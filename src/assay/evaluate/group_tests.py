@@ -1,7 +1,7 @@
 """Tests of several learners at once: analysis of variance, Kruskal-Wallis, Friedman with Nemenyi, Cochran's Q.
 
-Scores come as a mapping from name to values, or as an array with one column per learner. Every function returns a
-`TestResult`; comparisons of pairs are in its `details`.
+Scores come as a mapping from name to values, as an array with one column per learner, or (`anova`, `kruskal_wallis`) as
+one argument per learner. Every function returns a `TestResult`; comparisons of pairs are in its `details`.
 """
 
 from __future__ import annotations
@@ -12,17 +12,18 @@ from typing import Any
 
 import numpy as np
 
-from ..base.errors import DataError
+from ..base.errors import DataError, plain
 from .distributions import chi2_p_value, f_p_value, noncentrality_interval, t_p_value, t_quantile
-from .intervals import ROUNDING, check_alpha
+from .intervals import check_alpha
 from .multiplicity import bonferroni, holm
+from .numerics import mean, one_way_squares
 from .rank_tests import midranks
 from .result import TestResult, decision_words, interval_words, number, p_words, percent
 
 _SAME_BLOCKS = ("the rows (data sets) are independent of each other", None)
 
 
-def anova(scores: Any, *, alpha: float = 0.05) -> TestResult:
+def anova(*scores: Any, alpha: float = 0.05) -> TestResult:
     """One-way analysis of variance of L learners with K scores each: F with L - 1 and N - L degrees of freedom.
 
     Effect is eta squared, the share of the variance that lies between learners; its interval comes from the
@@ -30,22 +31,24 @@ def anova(scores: Any, *, alpha: float = 0.05) -> TestResult:
     difference test of every pair, to be read only if the F test rejects, with p-values adjusted by Holm and by
     Bonferroni as well.
 
-    >>> result = anova({"a": [1.0, 2.0, 3.0], "b": [2.0, 3.0, 4.0], "c": [5.0, 6.0, 7.0]})
+    Sums of squares are taken around a common value and added exactly, so F keeps all the digits that the scores have.
+
+    >>> result = anova([1.0, 2.0, 3.0], [2.0, 3.0, 4.0], [5.0, 6.0, 7.0])
     >>> round(result.statistic, 6), result.df
     (13.0, (2, 6))
     """
     check_alpha("anova", alpha)
-    groups = _groups("anova", scores)
+    groups = _groups("anova", scores[0] if len(scores) == 1 else scores)
     sizes = np.array([g.size for g in groups.values()])
-    means = np.array([g.mean() for g in groups.values()])
+    means = np.array([mean(g) for g in groups.values()])
     n, count = int(sizes.sum()), len(groups)
     if n <= count:
         raise DataError("anova", "scores", "must hold more values than learners", f"got {n} for {count}")
-    pooled = np.concatenate(list(groups.values()))
-    between = float(sizes @ (means - pooled.mean()) ** 2)
-    within = float(sum(((g - g.mean()) ** 2).sum() for g in groups.values()))
+    between, within = one_way_squares(list(groups.values()))
     df = (count - 1, n - count)
-    floor = (ROUNDING * float(np.abs(pooled).max())) ** 2 * n
+    # Squares of this size are the last bit of the scores and no variation.
+    largest = max(float(np.abs(g).max()) for g in groups.values())
+    floor = (4 * float(np.finfo(float).eps) * largest) ** 2 * n
     if within > floor:
         statistic = (between / df[0]) / (within / df[1])
     else:
@@ -108,7 +111,7 @@ def _least_significant(
     return pairs
 
 
-def kruskal_wallis(scores: Any, *, alpha: float = 0.05) -> TestResult:
+def kruskal_wallis(*scores: Any, alpha: float = 0.05) -> TestResult:
     """Kruskal and Wallis' rank analysis of variance, with the correction for ties; chi-square with L - 1 df.
 
     Effect is epsilon squared, H / (N - 1): 0 if the ranks say nothing about the learner, 1 if everything.
@@ -117,7 +120,7 @@ def kruskal_wallis(scores: Any, *, alpha: float = 0.05) -> TestResult:
     3.857
     """
     check_alpha("kruskal_wallis", alpha)
-    groups = _groups("kruskal_wallis", scores)
+    groups = _groups("kruskal_wallis", scores[0] if len(scores) == 1 else scores)
     pooled = np.concatenate(list(groups.values()))
     n, count = pooled.size, len(groups)
     ranks = midranks(pooled)
@@ -277,6 +280,8 @@ def cochran_q(y_true: Any, predictions: Mapping[str, Any], *, alpha: float = 0.0
             raise DataError(
                 "cochran_q", f"predictions of '{name}'", f"must have shape {truth.shape}", f"got {np.shape(labels)}"
             )
+    if truth.size == 0:
+        raise DataError("cochran_q", "y_true", "must hold at least one row", "got none")
     right = np.column_stack([np.asarray(labels) == truth for labels in predictions.values()]).astype(float)
     k = len(names)
     per_row, per_column = right.sum(axis=1), right.sum(axis=0)
@@ -316,9 +321,11 @@ def _groups(who: str, scores: Any) -> dict[str, np.ndarray]:
         named = {str(name): values for name, values in scores.items()}
     elif isinstance(scores, np.ndarray) and scores.ndim == 2:
         named = {f"learner {j + 1}": scores[:, j] for j in range(scores.shape[1])}
+    elif not hasattr(scores, "__iter__") or isinstance(scores, str):
+        raise DataError(who, "scores", "must be of at least 2 learners", "got one number")
     else:
         named = {f"learner {j + 1}": values for j, values in enumerate(scores)}
-    groups = {name: np.asarray(values, dtype=np.float64).ravel() for name, values in named.items()}
+    groups = {name: _numbers(who, name, values) for name, values in named.items()}
     if len(groups) < 2:
         raise DataError(who, "scores", "must be of at least 2 learners", f"got {len(groups)}")
     for name, values in groups.items():
@@ -326,6 +333,13 @@ def _groups(who: str, scores: Any) -> dict[str, np.ndarray]:
             came = "got none" if values.size == 0 else "got NaN or infinity"
             raise DataError(who, f"scores of '{name}'", "must be finite numbers", came)
     return groups
+
+
+def _numbers(who: str, name: str, values: Any) -> np.ndarray:
+    try:
+        return np.asarray(values, dtype=np.float64).ravel()
+    except (TypeError, ValueError):
+        raise DataError(who, f"scores of '{plain(name)}'", "must be numbers", f"got {plain(values)}") from None
 
 
 def _blocks(who: str, scores: Any) -> tuple[list[str], np.ndarray]:

@@ -80,6 +80,37 @@ def paired_t(
     )
 
 
+def one_sample_t(
+    scores: Any,
+    value: float,
+    *,
+    alternative: str = "two-sided",
+    alpha: float = 0.05,
+    names: Names = ("The learner", "the claim"),
+) -> TestResult:
+    """The one-sample t test: is the mean of independent scores a given value? K - 1 degrees of freedom.
+
+    For scores of one learner on different data sets, or error rates on K test sets, against a claimed mean.
+
+    >>> result = one_sample_t([0.12, 0.14, 0.11, 0.15], 0.1, alternative="greater")
+    >>> round(result.statistic, 3), result.reject
+    (3.286, True)
+    """
+    if np.ndim(value) != 0 or not np.isfinite(float(value)):
+        raise ParameterError("one_sample_t", "parameter 'value'", "must be one finite number", f"got {value!r}")
+    a, b = paired_scores("one_sample_t", scores, float(value))
+    return _t_test(
+        "one-sample t test",
+        a,
+        b,
+        1 / a.size,
+        (("the scores are independent of each other", None), ("the scores are roughly normal", None)),
+        alternative,
+        alpha,
+        names,
+    )
+
+
 def resampled_t(
     scores_a: Any,
     scores_b: Any,
@@ -458,6 +489,17 @@ def binomial_test(
     )
 
 
+def approximate_normal_test(
+    n_errors: int, n_rows: int, error_rate: float, *, alternative: str = "greater", alpha: float = 0.05
+) -> TestResult:
+    """The approximate normal test of an error rate: `binomial_test` with method "normal".
+
+    >>> round(approximate_normal_test(15, 100, 0.1).statistic, 4)
+    1.6667
+    """
+    return binomial_test(n_errors, n_rows, error_rate, method="normal", alternative=alternative, alpha=alpha)
+
+
 # -- shared steps -------------------------------------------------------------------------------------------
 def _t_test(
     name: str,
@@ -503,8 +545,10 @@ def _t_test(
 
 def paired_scores(who: str, scores_a: Any, scores_b: Any, least: int = 2) -> tuple[np.ndarray, np.ndarray]:
     """Two flat arrays of paired, finite scores."""
-    a = np.asarray(scores_a, dtype=np.float64)
-    b = np.asarray(scores_b, dtype=np.float64)
+    try:
+        a, b = np.asarray(scores_a, dtype=np.float64), np.asarray(scores_b, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise DataError(who, "scores", "must be arrays of numbers") from None
     if b.ndim == 0:
         b = np.full(a.shape, float(b))
     if a.shape != b.shape:

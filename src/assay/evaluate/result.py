@@ -19,7 +19,8 @@ class TestResult:
 
     `effect` is named by `effect_name` and `interval` is its confidence interval at level 1 - `alpha` (None where
     none is defined). `assumptions` are pairs of a text and whether it holds: True or False where the numbers or
-    the design settle it, None where the reader has to judge. `details` holds what only this test has.
+    the design settle it, None where the reader has to judge. `details` holds what only this test has. Bayesian tests
+    have no p-value: there `p_value` is NaN, None in `to_dict`.
 
     >>> from assay.evaluate import corrected_resampled_t
     >>> result = corrected_resampled_t([0.80, 0.82, 0.81], [0.78, 0.79, 0.80], n_train=20, n_test=10)
@@ -110,7 +111,9 @@ def percent(share: float) -> str:
 
 
 def p_words(p: float) -> str:
-    """A p-value for a sentence: `p = 0.063`, `p < 0.001`."""
+    """A p-value for a sentence: `p = 0.063`, `p < 0.001`; Bayesian tests have none."""
+    if math.isnan(p):
+        return "none"
     return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
 
 

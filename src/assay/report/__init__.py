@@ -6,7 +6,15 @@ from .._lazy import lazy
 
 if TYPE_CHECKING:
     from . import figures as figures
+    from .critical_difference import critical_difference_figure as critical_difference_figure
     from .page import render_report as render_report
     from .page import write_report as write_report
 
-__getattr__, __dir__ = lazy(__name__, {"page": "render_report write_report", "figures": ""})
+__getattr__, __dir__ = lazy(
+    __name__,
+    {
+        "critical_difference": "critical_difference_figure",
+        "figures": "",
+        "page": "render_report write_report",
+    },
+)

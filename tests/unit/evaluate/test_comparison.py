@@ -79,7 +79,7 @@ def test_the_recommendation_is_the_simplest_that_is_not_worse():
         comparison = compare(scores, design, simplicity=RANKS)
         assert comparison.best == "forest" and comparison.not_worse == ["forest", "tree"]
         assert comparison.recommendation["id"] == "tree"
-        assert "simplest of 2 learners" in comparison.recommendation["reason"]
+        assert "simplest learner that cannot be told apart" in comparison.recommendation["reason"]
         assert comparison.groups == [["forest", "tree"], ["bayes"], ["zero-r"]]
         assert [row["group"] for row in comparison.summary.values()] == ["a", "a", "b", "c"]
 
@@ -246,3 +246,15 @@ def test_letters_are_the_maximal_cliques():
         assert "A" in groups[0] and "a" in letters["A"]
         for pair, differs in apart.items():
             assert bool(set(letters[pair[0]]) & set(letters[pair[1]])) is not differs
+
+
+def test_a_learner_that_escapes_the_test_by_varying_much_is_not_recommended():
+    rng = np.random.default_rng(0)
+    scores = {
+        "steady": 0.80 + 0.005 * rng.normal(size=(5, 2)),
+        "erratic": 0.72 + 0.08 * rng.normal(size=(5, 2)),
+    }
+    comparison = compare(scores, "5x2", simplicity={"steady": 9, "erratic": 1})
+    assert comparison.not_worse == ["steady", "erratic"]
+    assert comparison.recommendation["id"] == "steady"
+    assert "none simpler near it" in comparison.recommendation["reason"]

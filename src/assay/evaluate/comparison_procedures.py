@@ -1,0 +1,516 @@
+"""What `compare` does in each design: which learners have full scores, how a pair is tested, what could be seen.
+
+A procedure knows the scores of one design. `compare` asks it for the learners best first, a summary of each, the test
+of a pair, the omnibus test and the smallest detectable difference, and does the rest (correction, groups, words).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from ..base.errors import DataError, DesignError, ParameterError, UsageError, plain
+from .distributions import binomial_interval, detectable_t, normal_p_value, normal_quantile
+from .group_tests import cochran_q, friedman, nemenyi
+from .hypothesis_tests import (
+    POWER,
+    corrected_resampled_t,
+    five_by_two_detectable,
+    five_by_two_f,
+    five_by_two_t,
+    mcnemar_from_counts,
+    paired_t,
+    resampled_t,
+    size_ratio,
+)
+from .intervals import corrected_interval
+from .metrics import get_metric
+from .multivariate_tests import hotelling_t2
+from .permutation_tests import permutation_test
+from .rank_tests import sign_test, wilcoxon
+from .resampling import Design
+from .result import Interval, TestResult, decision_words, interval_words, number, p_words, percent
+
+Names = tuple[str, str]
+LeftOut = list[dict[str, str]]
+
+_OVERLAP = (
+    "takes the scores for independent, but the splits share rows, so that a true null is rejected in far more than "
+    "alpha of cases (about half for many splits)"
+)
+_ROWS_OF_ONE_SPLIT = "gives one score per learner, for which no test is valid"
+_WAYS_OUT = {
+    "holdout": "pass the true and the predicted labels of the test rows to mcnemar (two learners) or cochran_q "
+    "(more), or here as y= and in place of the scores, or choose the design 5x2",
+    "leave-one-out": "pass the true and the predicted labels to mcnemar or cochran_q, or here as y= and in place of "
+    "the scores, or choose the design 5x2",
+}
+_SINGLE_ROWS = "gives scores of single rows, for which no test of mean scores is valid"
+# Efficiency of the signed rank test against the t test for normal differences.
+_SIGNED_RANK_EFFICIENCY = 3 / np.pi
+
+
+class Procedure:
+    """Base of the procedures: scores by learner, and the words that belong to their difference."""
+
+    name: str
+    design: str
+    metric: str
+    sign: float  # +1 where a greater difference is better for the first of a pair
+    testable = True
+    corrected = False  # whether p-values of all pairs are corrected by the test itself
+    critical_difference: float | None = None
+    unit = ""  # of a difference, where it is not that of the metric
+    order: list[str]  # learners, best first
+    left_out: LeftOut
+    doubts: tuple[str, ...] = ()  # why the tests are not valid, where they were forced
+
+    def summary(self, name: str, alpha: float) -> dict[str, Any]:
+        """Mean, deviation and interval of one learner."""
+        raise NotImplementedError
+
+    def test(self, a: str, b: str, alpha: float, names: Names) -> TestResult:
+        """The test of one pair."""
+        raise NotImplementedError
+
+    def detectable(self, tests: list[TestResult], level: float) -> float | None:
+        """The difference that a typical pair would have shown with 80 % power at this level."""
+        variances = [test.details["standard_error"] ** 2 for test in tests]
+        if not variances or not np.mean(variances) > 0:
+            return None
+        df = tests[0].df
+        assert isinstance(df, (int, float))
+        return detectable_t(df, level, POWER) * float(np.sqrt(np.mean(variances)))
+
+    def omnibus(self, alpha: float) -> TestResult | None:
+        """One test of all learners at once, where the design has one."""
+        return None
+
+    def lead(self, a: str, b: str, difference: float) -> str:
+        """Who is better, and by how much."""
+        if self.sign * difference > 0:
+            return f"{a} is better than {b} by {number(abs(difference))}"
+        if difference == 0:
+            return f"{a} and {b} score the same"
+        return f"{a} is worse than {b} by {number(abs(difference))}"
+
+
+# -- splits of one data set ---------------------------------------------------------------------------------
+class Folds(Procedure):
+    """Scores of the splits of one data set."""
+
+    def __init__(
+        self,
+        scores: Any,
+        plan: Design,
+        n_train: Any,
+        n_test: Any,
+        test: str | None,
+        force: bool,
+        metric: str,
+        greater_is_better: bool,
+    ):
+        self.plan, self.design, self.metric = plan, plan.name, metric
+        self.sign = 1.0 if greater_is_better else -1.0
+        self.chosen = self._choose(plan, test, force)
+        self.testable = plan.kind != "holdout"
+        self.kept, self.left_out = read_scores(scores, _wanted_shape(plan, scores))
+        self.ratio = self._split_ratio(plan, n_train, n_test)
+        self.name = {
+            "five_by_two_f": "combined 5x2cv F test",
+            "five_by_two_t": "5x2cv paired t test",
+            "corrected_resampled_t": "corrected resampled t test",
+            "resampled_t": "resampled t test",
+            "none": "no test",
+        }.get(self.chosen) or _DATA_SET_TESTS[self.chosen]
+        self.order = sorted(self.kept, key=lambda name: -self.sign * float(self.kept[name].mean()))
+
+    def _choose(self, plan: Design, test: str | None, force: bool) -> str:
+        """The name of the test; refuses where none or not this one is valid, unless forced."""
+        rule, usual, valid = self._rules(plan)
+        subject = f"the design '{plan.name}'"
+        if test is not None and test not in _FOLD_TESTS:
+            raise ParameterError(
+                "compare", "parameter 'test'", f"must be one of {', '.join(sorted(_FOLD_TESTS))} here", f"got {test!r}"
+            )
+        if test is not None and test not in valid and not rule:
+            if test.startswith("five_by_two"):
+                raise DesignError("compare", f"the test '{test}'", "is for the design 5x2", f"got {plan.name}")
+            subject, rule = f"the test '{test}'", _OVERLAP
+        if not rule:
+            return test or usual
+        if not force:
+            way_out = _WAYS_OUT.get(plan.kind, f"leave the choice to compare ({usual}), or say force=True")
+            raise DesignError("compare", subject, rule, way_out=way_out)
+        self.doubts = (f"{subject} {rule}",)
+        return "none" if plan.kind == "holdout" else test or usual
+
+    @staticmethod
+    def _rules(plan: Design) -> tuple[str, str, tuple[str, ...]]:
+        """Why no test is valid (or nothing), the usual test, and all valid ones."""
+        if plan.kind == "holdout":
+            return _ROWS_OF_ONE_SPLIT, "none", ()
+        if plan.kind == "leave-one-out":
+            return _SINGLE_ROWS, "paired_t", ()
+        if plan.kind == "5x2":
+            return "", "five_by_two_f", ("five_by_two_f", "five_by_two_t", "corrected_resampled_t")
+        return getattr(plan, "refusal", ""), "corrected_resampled_t", ("corrected_resampled_t",)
+
+    @staticmethod
+    def _split_ratio(plan: Design, n_train: Any, n_test: Any) -> float:
+        """n_test / n_train: as given, or 1 / (folds - 1) as the design has it."""
+        if (n_train is None) != (n_test is None):
+            raise UsageError("compare", "n_train and n_test", "must be given together")
+        if n_train is not None:
+            return size_ratio("compare", n_train, n_test)
+        if plan.kind == "holdout":
+            share = plan.test_share or 0.25
+            return share / (1 - share)
+        if plan.kind == "leave-one-out":
+            return 0.0
+        assert plan.folds is not None
+        if plan.folds > 1:
+            return 1.0 / (plan.folds - 1)
+        # Splits without folds, such as bootstrap samples, carry the ratio or leave it to the caller.
+        if (ratio := getattr(plan, "test_train_ratio", None)) is None:
+            raise UsageError("compare", "n_train and n_test", f"are needed for the design '{plan.name}'")
+        return float(ratio)
+
+    def summary(self, name: str, alpha: float) -> dict[str, Any]:
+        """The mean with Nadeau and Bengio's interval; one score has none."""
+        values = self.kept[name]
+        if values.size == 1:
+            return {"mean": float(values.mean()), "sd": None, "interval": (-np.inf, np.inf)}
+        interval = corrected_interval(values, n_train=1.0, n_test=self.ratio, alpha=alpha, bounds=_bounds(self.metric))
+        return {"mean": float(values.mean()), "sd": float(values.std(ddof=1)), "interval": interval}
+
+    def test(self, a: str, b: str, alpha: float, names: Names) -> TestResult:
+        """The chosen test on the scores of two learners."""
+        first, second = self.kept[a], self.kept[b]
+        if self.chosen == "corrected_resampled_t":
+            return corrected_resampled_t(first, second, n_train=1.0, n_test=self.ratio, alpha=alpha, names=names)
+        return _FOLD_TESTS[self.chosen](first, second, alpha=alpha, names=names)
+
+    def detectable(self, tests: list[TestResult], level: float) -> float | None:
+        """As for t tests; the combined F test and tests without a standard error have their own."""
+        if self.chosen == "five_by_two_f":
+            variance = float(np.mean([test.details["variance"] for test in tests])) if tests else 0.0
+            return five_by_two_detectable(variance, level) if variance > 0 else None
+        if self.chosen in ("none", "wilcoxon", "sign_test", "permutation_test"):
+            return None
+        return super().detectable(tests, level)
+
+
+_FOLD_TESTS: dict[str, Callable[..., TestResult]] = {
+    "corrected_resampled_t": corrected_resampled_t,
+    "five_by_two_f": five_by_two_f,
+    "five_by_two_t": five_by_two_t,
+    "paired_t": paired_t,
+    "permutation_test": permutation_test,
+    "resampled_t": resampled_t,
+    "sign_test": sign_test,
+    "wilcoxon": wilcoxon,
+}
+
+
+def _wanted_shape(plan: Design, scores: Any) -> tuple[int, int]:
+    """(repetitions, folds); leave-one-out has as many as the first learner."""
+    if plan.folds is not None:
+        return plan.repetitions, plan.folds
+    first = next(iter(scores.values()), ()) if isinstance(scores, Mapping) else ()
+    return 1, max(2, int(np.size(first)))
+
+
+def read_scores(scores: Any, wanted: tuple[int, int]) -> tuple[dict[str, np.ndarray], LeftOut]:
+    """Learners with a full set of finite scores, and the others with the reason."""
+    if not isinstance(scores, Mapping):
+        raise UsageError(
+            "compare", "scores", "must be a mapping from learner to scores", f"got a {type(scores).__name__}"
+        )
+    kept: dict[str, np.ndarray] = {}
+    left_out: LeftOut = []
+    for name, given in scores.items():
+        try:
+            values = np.asarray(given, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise DataError("compare", f"scores of '{plain(name)}'", "must be an array of numbers") from None
+        if values.ndim == 1 and 1 in wanted:
+            values = values.reshape(-1, 1) if wanted[1] == 1 and wanted[0] != 1 else values[None, :]
+        if values.ndim == 0 and wanted == (1, 1):
+            values = values.reshape(1, 1)
+        if values.shape != wanted:
+            raise DataError(
+                "compare",
+                f"scores of '{plain(name)}'",
+                f"must have shape {wanted} (repetitions, folds) for this design",
+                f"got {np.shape(given)}",
+            )
+        missing = int((~np.isfinite(values)).sum())
+        if missing:
+            left_out.append({"id": str(name), "reason": f"{missing} of {values.size} scores are missing"})
+        else:
+            kept[str(name)] = values
+    _some_left(kept, left_out)
+    return kept, left_out
+
+
+def _some_left(kept: Mapping[str, Any], left_out: LeftOut) -> None:
+    if not kept:
+        came = f"all {len(left_out)} learners have missing scores" if left_out else "got none"
+        raise DataError("compare", "scores", "must hold at least one learner with every score", came)
+
+
+def _bounds(metric: str) -> Interval | None:
+    try:
+        return get_metric(metric).bounds
+    except UsageError:
+        return None
+
+
+# -- several data sets --------------------------------------------------------------------------------------
+class DataSets(Procedure):
+    """One score of every learner on each of several data sets: Friedman and Nemenyi, or tests of pairs."""
+
+    design = "datasets"
+
+    def __init__(
+        self, scores: Any, test: str | None, force: bool, metric: str, greater_is_better: bool, comparisons: str
+    ):
+        self.metric, self.greater_is_better, self.comparisons = metric, greater_is_better, comparisons
+        self.kept, self.left_out = read_scores(*_data_set_scores(scores))
+        self.kept = {name: values.ravel() for name, values in self.kept.items()}
+        self.n = next(iter(self.kept.values())).size
+        if self.n == 1 and len(self.kept) > 1:
+            refusal = "has one data set, and one score per learner allows no test"
+            if not force:
+                raise DesignError(
+                    "compare", "the design 'datasets'", refusal, way_out="bring more data sets, or compare by folds"
+                )
+            self.doubts, self.testable = (f"the design 'datasets' {refusal}",), False
+        self.chosen = test or ("friedman" if len(self.kept) > 2 else "wilcoxon")
+        if self.chosen not in _DATA_SET_TESTS:
+            raise ParameterError(
+                "compare",
+                "parameter 'test'",
+                f"must be one of {', '.join(sorted(_DATA_SET_TESTS))} for the design 'datasets'",
+                f"got {test!r}",
+            )
+        names, matrix = list(self.kept), np.column_stack(list(self.kept.values()))
+        self.ranks = dict.fromkeys(names, 1.0)
+        self.rank_error = 0.0
+        if len(names) > 1 and self.testable:
+            overall = friedman(dict(zip(names, matrix.T)), greater_is_better=greater_is_better)
+            self.ranks = overall.details["average_ranks"]
+            self.rank_error = float(np.sqrt(len(names) * (len(names) + 1) / (6 * self.n)))
+        self.by_rank = self.chosen == "friedman"
+        value = 1.0 if greater_is_better else -1.0
+        self.sign = -1.0 if self.by_rank else value
+        self.unit = " in average rank" if self.by_rank else ""
+        self.order = sorted(names, key=lambda name: (self.ranks[name], -value * float(self.kept[name].mean())))
+        self.corrected = self.by_rank and comparisons == "all"
+        self.name = "no test" if not self.testable else _DATA_SET_TESTS[self.chosen]
+        self._post_hoc: dict[float, TestResult] = {}
+        if len(names) == 2 and self.testable and not self.by_rank:
+            # Of two, the better is the one that the test itself favours.
+            result = self.test(self.order[0], self.order[1], 0.05, ("", ""))
+            if value * (result.effect - 0.5 * (self.chosen == "sign_test")) < 0:
+                self.order.reverse()
+
+    def summary(self, name: str, alpha: float) -> dict[str, Any]:
+        """Mean over data sets with its t interval, and the average rank."""
+        values = self.kept[name]
+        record: dict[str, Any] = {"mean": float(values.mean()), "sd": None, "interval": (-np.inf, np.inf)}
+        if self.n > 1:
+            interval = corrected_interval(values, n_train=1.0, n_test=0.0, alpha=alpha, bounds=_bounds(self.metric))
+            record |= {"sd": float(values.std(ddof=1)), "interval": interval}
+        return record | {"average_rank": self.ranks[name]}
+
+    def test(self, a: str, b: str, alpha: float, names: Names) -> TestResult:
+        """The test of the scores of a pair, or of its average ranks."""
+        if not self.by_rank:
+            tests: dict[str, Callable[..., TestResult]] = {
+                "wilcoxon": wilcoxon,
+                "sign_test": sign_test,
+                "paired_t": paired_t,
+                "permutation_test": permutation_test,
+            }
+            return tests[self.chosen](self.kept[a], self.kept[b], alpha=alpha, names=names)
+        gap = self.ranks[a] - self.ranks[b]
+        z = gap / self.rank_error
+        if self.comparisons == "all":
+            critical, p_value = self._nemenyi(alpha, a, b)
+            self.critical_difference = critical
+        else:
+            critical, p_value = normal_quantile(1 - alpha / 2) * self.rank_error, normal_p_value(z)
+        interval, reject = (gap - critical, gap + critical), p_value < alpha
+        return TestResult(
+            name="Nemenyi test" if self.comparisons == "all" else "test of average ranks",
+            statistic=z,
+            df=None,
+            p_value=p_value,
+            effect=gap,
+            effect_name="difference in average rank",
+            interval=interval,
+            alpha=alpha,
+            reject=reject,
+            assumptions=(("the data sets are independent of each other", None),),
+            details={"smallest_detectable_difference": critical + normal_quantile(POWER) * self.rank_error},
+            sentence=(
+                f"The average ranks of {names[0]} and {names[1]} differ by {number(gap)} ({percent(1 - alpha)} "
+                f"interval {interval_words(interval)}), {decision_words(reject, alpha)} ({p_words(p_value)})."
+            ),
+        )
+
+    def _nemenyi(self, alpha: float, a: str, b: str) -> tuple[float, float]:
+        # The studentised range is slow to integrate; all pairs of one level share one call.
+        if alpha not in self._post_hoc:
+            self._post_hoc[alpha] = nemenyi(self.kept, greater_is_better=self.greater_is_better, alpha=alpha)
+        details = self._post_hoc[alpha].details
+        p_value = next(pair["p_value"] for pair in details["pairs"] if {pair["a"], pair["b"]} == {a, b})
+        return details["critical_difference"], p_value
+
+    def detectable(self, tests: list[TestResult], level: float) -> float | None:
+        """In average ranks where those are tested, else in scores."""
+        if not tests:
+            return None
+        if self.by_rank:
+            return tests[0].details["smallest_detectable_difference"]
+        if self.chosen in ("sign_test", "permutation_test"):
+            return None
+        names = list(self.kept)
+        spreads = [np.var(self.kept[a] - self.kept[b], ddof=1) for i, a in enumerate(names) for b in names[:i]]
+        efficiency = _SIGNED_RANK_EFFICIENCY if self.chosen == "wilcoxon" else 1.0
+        error = float(np.sqrt(np.mean(spreads) / self.n / efficiency))
+        return detectable_t(self.n - 1, level, POWER) * error if error > 0 else None
+
+    def omnibus(self, alpha: float) -> TestResult | None:
+        """Friedman's test, for more than two learners."""
+        if len(self.kept) < 3 or not self.testable:
+            return None
+        return friedman(self.kept, greater_is_better=self.greater_is_better, alpha=alpha)
+
+    def lead(self, a: str, b: str, difference: float) -> str:
+        """Ranks are said to be ranks."""
+        if not self.by_rank:
+            return super().lead(a, b, difference)
+        if difference == 0:
+            return f"{a} and {b} have the same average rank"
+        return f"{a} has a {'better' if difference < 0 else 'worse'} average rank than {b} by {number(abs(difference))}"
+
+
+_DATA_SET_TESTS = {
+    "friedman": "Friedman test with Nemenyi test",
+    "wilcoxon": "Wilcoxon signed rank test",
+    "sign_test": "sign test",
+    "paired_t": "paired t test",
+    "permutation_test": "paired permutation test",
+}
+
+
+def _data_set_scores(scores: Any) -> tuple[Any, tuple[int, int]]:
+    """Scores by learner and their shape, from a mapping or an array (data sets, learners)."""
+    if isinstance(scores, Mapping):
+        sizes = {np.size(values) for values in scores.values()}
+        if len(sizes) > 1:
+            raise DataError("compare", "scores", "must be as many for every learner", f"got {sorted(sizes)}")
+        return scores, (1, sizes.pop() if sizes else 0)
+    matrix = np.asarray(scores, dtype=np.float64)
+    if matrix.ndim != 2 or matrix.size == 0:
+        raise DataError("compare", "scores", "must be an array (data sets, learners)", f"got shape {matrix.shape}")
+    return {f"learner {j + 1}": column for j, column in enumerate(matrix.T)}, (1, matrix.shape[0])
+
+
+# -- one test set -------------------------------------------------------------------------------------------
+class Labels(Procedure):
+    """Predicted labels for one test set: McNemar for pairs, Cochran's Q for all."""
+
+    name, metric, sign = "McNemar test", "accuracy", 1.0
+
+    def __init__(self, y_true: np.ndarray, predictions: Mapping[str, np.ndarray], design: str):
+        self.design = design
+        self.y_true, self.predictions = y_true, predictions
+        self.right = {name: labels == y_true for name, labels in predictions.items()}
+        self.left_out = []
+        self.order = sorted(self.right, key=lambda name: -int(self.right[name].sum()))
+
+    def summary(self, name: str, alpha: float) -> dict[str, Any]:
+        """Accuracy with Clopper and Pearson's interval."""
+        hits, n = int(self.right[name].sum()), self.y_true.size
+        share = hits / n
+        interval = binomial_interval(hits, n, alpha)
+        return {"mean": share, "sd": float(np.sqrt(share * (1 - share))), "interval": interval}
+
+    def test(self, a: str, b: str, alpha: float, names: Names) -> TestResult:
+        """McNemar's test."""
+        first, second = self.right[a], self.right[b]
+        only_a_wrong, only_b_wrong = int((second & ~first).sum()), int((first & ~second).sum())
+        result = mcnemar_from_counts(only_a_wrong, only_b_wrong, self.y_true.size, alpha=alpha, names=names)
+        result.details["smallest_detectable_difference"] = self._visible(only_a_wrong + only_b_wrong, alpha)
+        return result
+
+    def _visible(self, discordant: float, alpha: float) -> float | None:
+        """The d with n d^2 = (z_alpha sqrt(s) + z_power sqrt(s - d^2))^2, s the share of discordant rows."""
+        n, share = self.y_true.size, discordant / self.y_true.size
+        if share == 0:
+            return None
+        at_level, at_power = normal_quantile(1 - alpha / 2), normal_quantile(POWER)
+        difference = 0.0
+        for _ in range(100):
+            left = np.sqrt(max(0.0, share - difference**2))
+            difference = float(at_level * np.sqrt(share) + at_power * left) / float(np.sqrt(n))
+        return min(difference, share)
+
+    def detectable(self, tests: list[TestResult], level: float) -> float | None:
+        """For a pair with the mean number of rows that only one gets right."""
+        discordant = [test.details["only_a_wrong"] + test.details["only_b_wrong"] for test in tests]
+        return self._visible(float(np.mean(discordant)), level) if discordant else None
+
+    def omnibus(self, alpha: float) -> TestResult | None:
+        """Cochran's Q, for more than two classifiers."""
+        return cochran_q(self.y_true, self.predictions, alpha=alpha) if len(self.right) > 2 else None
+
+
+class Losses(Procedure):
+    """Losses of predicted values, row by row, on one test set: the paired t test, Hotelling's T2 for all."""
+
+    name, sign = "paired t test of the rows' losses", -1.0
+
+    def __init__(self, losses: Mapping[str, np.ndarray], metric: str, design: str):
+        self.design, self.metric = design, metric
+        self.kept: dict[str, np.ndarray] = {}
+        self.left_out = []
+        for name, values in losses.items():
+            missing = int((~np.isfinite(values)).sum())
+            if missing:
+                self.left_out.append({"id": name, "reason": f"{missing} of {values.size} predictions are missing"})
+            else:
+                self.kept[name] = values
+        _some_left(self.kept, self.left_out)
+        self.order = sorted(self.kept, key=lambda name: float(self.kept[name].mean()))
+
+    def summary(self, name: str, alpha: float) -> dict[str, Any]:
+        """The mean loss with its t interval."""
+        values = self.kept[name]
+        interval = corrected_interval(values, n_train=1.0, n_test=0.0, alpha=alpha, bounds=(0.0, np.inf))
+        return {"mean": float(values.mean()), "sd": float(values.std(ddof=1)), "interval": interval}
+
+    def test(self, a: str, b: str, alpha: float, names: Names) -> TestResult:
+        """The paired t test over rows."""
+        return paired_t(self.kept[a], self.kept[b], alpha=alpha, names=names)
+
+    def omnibus(self, alpha: float) -> TestResult | None:
+        """Hotelling's T2 on the differences from the first, for more than two learners."""
+        if len(self.kept) < 3:
+            return None
+        first, *others = self.kept.values()
+        if first.size <= len(others) + 1:
+            return None
+        return hotelling_t2(
+            np.column_stack(others),
+            np.repeat(first[:, None], len(others), axis=1),
+            alpha=alpha,
+            names=("the other learners", next(iter(self.kept))),
+            entries=list(self.kept)[1:],
+        )

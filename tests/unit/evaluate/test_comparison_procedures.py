@@ -1,0 +1,294 @@
+"""`compare` in every design: the right test, refusals, the price of picking the winner, the baseline."""
+
+from __future__ import annotations
+
+import json
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from assay.base import DataError, DesignError, ParameterError, UsageError
+from assay.evaluate import (
+    bonferroni,
+    cochran_q,
+    compare,
+    compare_predictions,
+    five_by_two_t,
+    friedman,
+    hotelling_t2,
+    mcnemar,
+    mcnemar_from_counts,
+    nemenyi,
+    paired_t,
+    sign_test,
+    wilcoxon,
+)
+from assay.evaluate.comparison_procedures import Folds
+
+RNG = np.random.default_rng(0)
+Y = RNG.integers(0, 3, 240)
+SHARES = {"forest": 0.9, "tree": 0.88, "bayes": 0.75, "zero-r": 0.4}
+GUESSES = {name: np.where(RNG.random(240) < share, Y, (Y + 1) % 3) for name, share in SHARES.items()}
+VALUES = RNG.normal(size=150)
+REGRESSED = {name: VALUES + RNG.normal(0, s, 150) for name, s in (("a", 0.5), ("b", 0.55), ("c", 1.2))}
+EFFECT = RNG.normal(0, 0.05, (16, 1))
+SETS = {
+    n: (0.8 + EFFECT[:, 0] + RNG.normal(g, 0.02, 16)) for n, g in (("w", 0), ("x", 0.005), ("y", 0.06), ("z", 0.08))
+}
+HALVES = {f"m{j}": 0.7 + 0.03 * min(j, 5) + RNG.normal(0, 0.01, (5, 2)) for j in range(8)}
+
+
+# -- one test set -------------------------------------------------------------------------------------------
+def test_labels_are_compared_by_mcnemar_with_cochrans_q_over_all():
+    found = compare_predictions(Y, GUESSES)
+    assert found.procedure == "McNemar test" and found.metric == "accuracy" and len(found.pairs) == 6
+    for pair in found.pairs:
+        test = mcnemar(Y, GUESSES[pair["a"]], GUESSES[pair["b"]])
+        assert (pair["p_value"], pair["difference"], pair["interval"]) == (test.p_value, test.effect, test.interval)
+    q = cochran_q(Y, GUESSES)
+    assert found.omnibus["p_value"] == q.p_value and "Cochran Q" in found.sentence
+    assert [set(group) for group in found.groups] == [{"forest", "tree"}, {"bayes"}, {"zero-r"}]
+    assert found.summary["forest"]["mean"] == np.mean(GUESSES["forest"] == Y)
+    low, high = found.summary["forest"]["interval"]
+    exact = stats.binomtest(int((GUESSES["forest"] == Y).sum()), 240).proportion_ci()
+    assert (low, high) == pytest.approx((exact.low, exact.high))
+
+
+def test_compare_with_true_labels_is_the_same():
+    assert compare(GUESSES, "holdout", y=Y).to_dict() == compare_predictions(Y, GUESSES).to_dict()
+    assert compare(GUESSES, "predictions", y=Y).pairs == compare_predictions(Y, GUESSES).pairs
+    assert compare(GUESSES, "leave-one-out", y=Y).design == "leave-one-out"
+
+
+def test_two_classifiers_need_no_omnibus_test():
+    two = compare_predictions(Y, {k: GUESSES[k] for k in ("forest", "bayes")})
+    assert two.omnibus is None and two.correction == "Holm, over 1 pair" and two.groups == [["forest"], ["bayes"]]
+
+
+def test_the_detectable_difference_of_mcnemar_is_found_four_times_in_five():
+    rng = np.random.default_rng(1)
+    n, differ = 400, 0.2
+    a = np.zeros(n, dtype=int)
+    b = np.where(np.arange(n) < differ * n / 2, 1, 0)
+    c = np.where((np.arange(n) >= 100) & (np.arange(n) < 100 + differ * n / 2), 1, 0)
+    size = compare_predictions(a, {"b": b, "c": c}).smallest_detectable_difference
+    won, lost = (differ + size) / 2, (differ - size) / 2
+    counts = rng.multinomial(n, [won, lost, 1 - won - lost], 1500)
+    assert np.mean([mcnemar_from_counts(int(x), int(y), n).reject for x, y, _ in counts]) == pytest.approx(
+        0.8, abs=0.06
+    )
+
+
+def test_values_are_compared_by_their_losses():
+    found = compare_predictions(VALUES, REGRESSED)
+    assert (found.metric, found.greater_is_better, found.best) == ("mse", False, "a")
+    losses = {name: (VALUES - guess) ** 2 for name, guess in REGRESSED.items()}
+    for pair in found.pairs:
+        assert pair["p_value"] == paired_t(losses[pair["a"]], losses[pair["b"]]).p_value and pair["difference"] <= 0
+    others = np.column_stack([losses["b"], losses["c"]])
+    assert found.omnibus["p_value"] == pytest.approx(hotelling_t2(others, np.column_stack([losses["a"]] * 2)).p_value)
+    absolute = compare_predictions(VALUES, REGRESSED, loss="absolute")
+    assert absolute.metric == "mae" and absolute.summary["a"]["mean"] == pytest.approx(
+        np.abs(VALUES - REGRESSED["a"]).mean()
+    )
+    assert compare(REGRESSED, "holdout", y=VALUES, metric="mae").pairs == absolute.pairs
+
+
+def test_any_loss_will_do_and_whole_numbers_are_labels_unless_said_otherwise():
+    def pinball(y, p):
+        return np.maximum(0.9 * (y - p), 0.1 * (p - y))
+
+    assert compare_predictions(VALUES, REGRESSED, loss=pinball).metric == "pinball"
+    counts = {"a": Y, "b": Y + (Y == 2)}
+    assert compare_predictions(Y, counts).metric == "accuracy"
+    assert compare_predictions(Y, counts, task="regress").metric == "mse"
+
+
+def test_models_with_missing_predictions_are_left_out_and_named():
+    broken = REGRESSED["b"].copy()
+    broken[:3] = np.nan
+    found = compare_predictions(VALUES, {**REGRESSED, "b": broken})
+    assert found.left_out == [{"id": "b", "reason": "3 of 150 predictions are missing"}] and "b" not in found.summary
+
+
+# -- several data sets --------------------------------------------------------------------------------------
+def test_data_sets_are_compared_by_friedman_and_nemenyi():
+    found = compare(SETS, "datasets")
+    assert found.procedure == "Friedman test with Nemenyi test" and found.correction == "Nemenyi's, over 6 pairs"
+    theirs = nemenyi(SETS)
+    assert found.critical_difference == theirs.details["critical_difference"]
+    assert found.omnibus["p_value"] == friedman(SETS).p_value
+    for name, rank in theirs.details["average_ranks"].items():
+        assert found.summary[name]["average_rank"] == rank
+    expected = {frozenset((p["a"], p["b"])): p["p_value"] for p in theirs.details["pairs"]}
+    for pair in found.pairs:
+        assert pair["p_adjusted"] == expected[frozenset((pair["a"], pair["b"]))]
+        assert pair["reject"] == (abs(pair["difference"]) > found.critical_difference)
+        assert pair["interval"] == pair["simultaneous_interval"]
+    assert found.best == "z" and found.groups == [["z", "y"], ["x", "w"]]
+    assert "average rank" in found.sentence and "average rank" in found._repr_html_()
+
+
+def test_an_array_of_data_sets_and_learners_will_do():
+    matrix = np.column_stack(list(SETS.values()))
+    assert [p["p_value"] for p in compare(matrix, "datasets").pairs] == [
+        p["p_value"] for p in compare(SETS, "datasets").pairs
+    ]
+    assert compare(-matrix, "datasets", greater_is_better=False, metric="rmse").best == "learner 4"
+
+
+def test_two_learners_over_data_sets_are_compared_by_wilcoxon():
+    two = {k: SETS[k] for k in ("w", "y")}
+    found = compare(two, "datasets")
+    assert found.procedure == "Wilcoxon signed rank test" and found.best == "y" and found.omnibus is None
+    assert found.pairs[0]["p_value"] == wilcoxon(two["y"], two["w"]).p_value
+
+
+@pytest.mark.parametrize("test", ["wilcoxon", "sign_test", "paired_t", "permutation_test"])
+def test_pairs_of_data_sets_may_be_tested_by_their_scores(test):
+    found = compare(SETS, "datasets", test=test)
+    assert found.correction.startswith("Holm") and found.valid and len(found.pairs) == 6
+    assert found.best == "z" and {"w", "x"} & set(found.not_worse) == set()
+    if test == "sign_test":
+        assert found.pairs[0]["p_value"] == sign_test(SETS[found.pairs[0]["a"]], SETS[found.pairs[0]["b"]]).p_value
+
+
+def test_control_comparisons_of_ranks_use_the_normal_distribution():
+    """Demsar (2006), section 3.2.2: z = (R_i - R_j) / sqrt(k (k + 1) / (6 N)), here with Holm."""
+    found = compare(SETS, "datasets", baseline="w")
+    ranks = friedman(SETS).details["average_ranks"]
+    for pair in found.pairs:
+        z = (ranks[pair["a"]] - ranks[pair["b"]]) / np.sqrt(4 * 5 / (6 * 16))
+        assert pair["p_value"] == pytest.approx(2 * stats.norm.sf(abs(z))) and "w" in (pair["a"], pair["b"])
+    assert len(found.pairs) == 3 and found.critical_difference is None
+
+
+# -- which pairs --------------------------------------------------------------------------------------------
+def test_beyond_five_learners_folds_are_compared_with_the_best_alone():
+    many = compare(HALVES, "5x2")
+    assert many.comparisons == "best" and len(many.pairs) == 7 and all(p["a"] == many.best for p in many.pairs)
+    assert many.correction == "Bonferroni, over 7 comparisons with the best"
+    p = [pair["p_value"] for pair in many.pairs]
+    assert [pair["p_adjusted"] for pair in many.pairs] == pytest.approx(bonferroni(p))
+    assert many.groups[0] == many.not_worse and sum(map(len, many.groups)) == 8
+    five = {k: HALVES[k] for k in list(HALVES)[:5]}
+    assert compare(five, "5x2").comparisons == "all" and len(compare(five, "5x2").pairs) == 10
+
+
+def test_fewer_comparisons_see_more():
+    best, every = compare(HALVES, "5x2"), compare(HALVES, "5x2", pairs="all")
+    assert best.smallest_detectable_difference < every.smallest_detectable_difference
+    assert set(best.not_worse) <= set(every.not_worse) and best.best == every.best
+    assert len(every.pairs) == 28 and every.correction == "Holm, over 28 pairs"
+
+
+def test_the_baseline_is_compared_with_each_and_recommended_unless_beaten():
+    found = compare(HALVES, "5x2", baseline="m0")
+    assert found.comparisons == "baseline" and found.baseline == "m0"
+    assert len(found.pairs) == 7 and all("m0" in (p["a"], p["b"]) for p in found.pairs)
+    assert "significantly better than m0" in found.sentence and found.recommendation["id"] != "m0"
+    beaten = {p["a"] for p in found.pairs if p["reject"]}
+    assert found.groups == [[n for n in found.summary if n in beaten], [n for n in found.summary if n not in beaten]]
+    same = compare(
+        {"base": HALVES["m0"], "twin": HALVES["m0"] + 1e-4 * RNG.normal(size=(5, 2))}, "5x2", baseline="base"
+    )
+    assert same.recommendation["id"] == "base" and same.groups in ([["base", "twin"]], [["twin", "base"]])
+
+
+def test_learners_worse_than_the_baseline_are_worse_than_the_best():
+    scores = {"base": HALVES["m3"], "good": HALVES["m3"] + 0.001, "bad": HALVES["m3"] - 0.2 + 0.001 * HALVES["m1"]}
+    found = compare(scores, "5x2", baseline="base")
+    assert "bad" not in found.not_worse and found.groups[-1] == ["bad"]
+
+
+# -- other tests and force ----------------------------------------------------------------------------------
+@pytest.mark.parametrize("test", ["paired_t", "resampled_t", "wilcoxon", "sign_test", "permutation_test"])
+@pytest.mark.parametrize("design", ["5x2", "10-fold", "10x10"])
+def test_tests_that_take_folds_for_independent_are_refused_unless_forced(design, test):
+    shape = {"5x2": (5, 2), "10-fold": (1, 10), "10x10": (10, 10)}[design]
+    scores = {"a": RNG.normal(0.8, 0.01, shape), "b": RNG.normal(0.8, 0.01, shape)}
+    with pytest.raises(DesignError, match="takes the scores for independent.*force=True"):
+        compare(scores, design, test=test)
+    forced = compare(scores, design, test=test, force=True)
+    assert not forced.valid and forced.warnings and "not valid" in forced.sentence
+    assert not forced.pairs[0]["valid"] and json.dumps(forced.to_dict(), allow_nan=False)
+
+
+@pytest.mark.parametrize("repetitions", [1, 2, 3, 5, 10])
+@pytest.mark.parametrize("folds", [2, 3, 5, 10])
+def test_the_naive_test_is_never_chosen(repetitions, folds):
+    scores = {name: RNG.normal(0.8, 0.01, (repetitions, folds)) for name in "abc"}
+    found = compare(scores, f"{repetitions}x{folds}" if repetitions > 1 else f"{folds}-fold")
+    assert found.procedure == (
+        "combined 5x2cv F test" if (repetitions, folds) == (5, 2) else "corrected resampled t test"
+    )
+    assert found.valid and not found.warnings
+
+
+def test_valid_alternatives_may_be_asked_for():
+    two = {k: HALVES[k] for k in ("m0", "m1")}
+    found = compare(two, "5x2", test="five_by_two_t")
+    assert found.procedure == "5x2cv paired t test" and found.valid
+    assert found.pairs[0]["p_value"] == five_by_two_t(two["m1"], two["m0"]).p_value
+    assert compare(two, "5x2", test="corrected_resampled_t").procedure == "corrected resampled t test"
+
+
+def test_one_score_each_can_be_ranked_by_force_but_not_tested():
+    scores = {"a": 0.9, "b": [0.8]}
+    with pytest.raises(DesignError, match="one score per learner"):
+        compare(scores, "holdout")
+    forced = compare(scores, "holdout", force=True)
+    assert forced.pairs == [] and forced.groups == [["a", "b"]] and forced.procedure == "no test"
+    assert "no test was possible" in forced.sentence and not forced.valid
+    rows = {"a": RNG.integers(0, 2, 30).astype(float), "b": RNG.integers(0, 2, 30).astype(float)}
+    assert compare(rows, "leave-one-out", force=True).procedure == "paired t test"
+    assert compare({"a": [0.9], "b": [0.8]}, "datasets", force=True).groups == [["a", "b"]]
+
+
+def test_other_splitters_bring_their_ratio_or_their_refusal():
+    """Designs of other splitters carry `test_train_ratio`, and `refusal` where no test is valid."""
+    scores = {"a": RNG.normal(0.8, 0.01, 30), "b": RNG.normal(0.8, 0.01, 30)}
+    parts = {"name": "bootstrap", "kind": "bootstrap", "repetitions": 30, "folds": 1, "test_share": None}
+
+    def run(**more):
+        return Folds(scores, SimpleNamespace(**parts, **more), None, None, None, False, "accuracy", True)
+
+    assert run(test_train_ratio=0.5).ratio == 0.5 and run(test_train_ratio=0.5).chosen == "corrected_resampled_t"
+    with pytest.raises(UsageError, match="are needed"):
+        run()
+    with pytest.raises(DesignError, match="rows overlap"):
+        run(refusal="is not valid because rows overlap")
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda: compare(HALVES, "5x2", pairs="some"), ParameterError, "auto, all, best or baseline"),
+        (lambda: compare(HALVES, "5x2", pairs="baseline"), UsageError, "say baseline="),
+        (lambda: compare(HALVES, "5x2", baseline="m0", pairs="best"), UsageError, "no part"),
+        (lambda: compare(HALVES, "5x2", baseline="nobody"), UsageError, "nobody"),
+        (lambda: compare(HALVES, "5x2", test="anova"), ParameterError, "'anova'"),
+        (lambda: compare(SETS, "datasets", test="corrected_resampled_t"), ParameterError, "for the design 'datasets'"),
+        (lambda: compare(HALVES, "5x2", y=Y), UsageError, "one test set"),
+        (lambda: compare(GUESSES, "holdout", y=Y, test="wilcoxon"), UsageError, "own tests"),
+        (lambda: compare(GUESSES, "holdout", y=Y, metric="f1"), ParameterError, "accuracy, mse or mae"),
+        (lambda: compare({"a": [1, 2], "b": [1, 2, 3]}, "datasets"), DataError, "as many for every learner"),
+        (lambda: compare({"a": [0.9], "b": [0.8]}, "datasets"), DesignError, "one data set"),
+        (lambda: compare([1.0, 2.0], "datasets"), DataError, "data sets, learners"),
+        (lambda: compare({"a": np.zeros((1, 4))}, "4-fold", test="five_by_two_t"), DesignError, "for the design 5x2"),
+        (lambda: compare_predictions(Y, {"a": Y[:5]}), DataError, "'a' must have shape"),
+        (lambda: compare_predictions(Y, {}), DataError, "got none"),
+        (lambda: compare_predictions(Y, [Y]), UsageError, "mapping"),
+        (lambda: compare_predictions([1], {"a": [1]}), DataError, "at least 2 rows"),
+        (lambda: compare_predictions(Y, GUESSES, task="rank"), ParameterError, "auto, classify or regress"),
+        (lambda: compare_predictions(VALUES, REGRESSED, loss="hinge"), ParameterError, "squared, absolute"),
+        (lambda: compare_predictions(["a", "b"], {"m": ["a", "b"]}, task="regress"), DataError, "numbers"),
+        (lambda: compare_predictions(VALUES, REGRESSED, loss=lambda y, p: 1.0), DataError, "one number per row"),
+    ],
+)
+def test_mistakes_get_one_sentence(call, error, words):
+    with pytest.raises(error, match=words) as caught:
+        call()
+    assert str(caught.value).startswith("compare: ") and "\n" not in str(caught.value)
