@@ -366,8 +366,20 @@ def _design(
         "correction": clean(comparison.get("correction"), 100),
         "alpha": words.compact(comparison.get("alpha")),
         "smallest": show(smallest, places) if is_number(smallest) else None,
-        "groups": len({one.get("group") for one in ranked if one.get("group")}),
+        "groups": _groups_in_words(comparison) if any(one.get("group") for one in ranked) else "",
     }
+
+
+def _groups_in_words(comparison: Mapping[str, Any]) -> str:
+    """What the letters mean: they depend on which pairs were tested."""
+    if comparison.get("comparisons") == "best":
+        return (
+            "Group a holds the best learner and those that the tests cannot tell apart from it; the next group is worse. "
+            "Within a group nothing was tested. Colour and shape follow the letter."
+        )
+    if comparison.get("comparisons") == "baseline":
+        return "The groups are better than, like, and worse than the baseline. Colour and shape follow the letter."
+    return "Learners that share a letter cannot be told apart by the tests; colour and shape follow the first letter."
 
 
 def _scores(
