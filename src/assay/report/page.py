@@ -374,7 +374,7 @@ def _groups_in_words(comparison: Mapping[str, Any]) -> str:
     """What the letters mean: they depend on which pairs were tested."""
     if comparison.get("comparisons") == "best":
         return (
-            "Group a holds the best learner and those that the tests cannot tell apart from it; the next group is worse. "
+            "Group a holds the best learner and those that the tests cannot tell apart from it; the next is worse. "
             "Within a group nothing was tested. Colour and shape follow the letter."
         )
     if comparison.get("comparisons") == "baseline":
