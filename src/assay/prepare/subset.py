@@ -302,7 +302,7 @@ class _StepwiseSelector(_SubsetSelector):
         """Walk from subset to subset and keep the one that the criterion names."""
         rows, target, kept, weights = self._begin(X, y, sample_weight)
         always = self._always(getattr(self, "feature_names_in_", None))
-        least, most, decides = self._sizes(int(always.sum()))
+        least, most, _ = self._sizes(int(always.sum()))
         folds = self._folds(rows, target, kept) if self.criterion == "cv" else None
         trace = self._new_trace()
         usable = np.ones(rows.shape[1], dtype=bool)
@@ -329,7 +329,7 @@ class _StepwiseSelector(_SubsetSelector):
         path = self._walk(scores, rules, trace)
         available = [size for size in path.loss if size <= most] or [min(path.loss)]
         path = path.among(available)
-        size = path.best_size(least) if decides else min(max(available), most)
+        size = path.best_size(least) if self.n_features_to_select == "best" else path.end
         if size < least:
             self._warn_fewer(least, size)
         self._keep(path, size)
@@ -368,8 +368,8 @@ class ForwardSelector(_StepwiseSelector):
 
     Every candidate of a step is scored from one sweep over Gram matrices, in all folds at once: the result is that of
     refitting least squares for each candidate and fold. A column that depends on the chosen ones is never taken; one
-    that depends on them in the training rows of a fold only has coefficient zero there. Of columns that tie the first is
-    taken. With `floating`, earlier columns are taken out again while that beats the best subset known of the smaller
+    that depends on them in the training rows of a fold only has coefficient zero there. Of columns that tie, the first
+    is taken. With `floating`, earlier columns are taken out again while that beats the best subset known of the smaller
     size (Pudil, Novovičová & Kittler, 1994).
 
     The criterion 'cv' is the mean over folds of the mean squared error on held-out rows. Since it chose the columns, it

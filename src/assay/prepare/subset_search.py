@@ -32,6 +32,8 @@ class Path:
     columns: dict[int, list[int]] = field(default_factory=dict)
     loss: dict[int, float] = field(default_factory=dict)
     rows: dict[int, dict[str, float]] = field(default_factory=dict)
+    end: int = 0
+    """The size at which the walk stopped."""
 
     def note(self, scores: Scores, loss: float) -> None:
         """Keep the present subset if it is the best of its size so far."""
@@ -42,7 +44,10 @@ class Path:
     def among(self, sizes: list[int]) -> Path:
         """The part of the path with these sizes."""
         return Path(
-            {m: self.columns[m] for m in sizes}, {m: self.loss[m] for m in sizes}, {m: self.rows[m] for m in sizes}
+            {m: self.columns[m] for m in sizes},
+            {m: self.loss[m] for m in sizes},
+            {m: self.rows[m] for m in sizes},
+            self.end,
         )
 
     def best_size(self, least: int) -> int:
@@ -100,6 +105,7 @@ def forward(scores: Scores, rules: Rules, trace: Trace) -> Path:
             if weakest is None or not losses[weakest] < path.loss[len(scores.chosen) - 1] - scores.slack:
                 break
             loss = _take(scores, path, trace, "remove", weakest, losses)
+    path.end = len(scores.chosen)
     return path
 
 
@@ -138,6 +144,7 @@ def backward(scores: Scores, rules: Rules, trace: Trace) -> tuple[Path, list[int
                 break
             loss = _take(scores, path, trace, "add", missed, losses)
             left.remove(missed)
+    path.end = len(scores.chosen)
     return path, left
 
 
