@@ -12,6 +12,8 @@ namespace {
 
 // Sum of variance inflations of removed columns after which a part is built anew.
 constexpr double drift_limit = 1e5;
+// Cells below which waking threads costs more than the work of a step.
+constexpr index_t least_shared = 100000;
 constexpr double not_possible = std::numeric_limits<double>::quiet_NaN();
 
 ASSAY_INLINE void add_multiple_body(index_t n, double factor, const double* x, double* y) {
@@ -107,6 +109,7 @@ public:
     }
 
     const std::vector<index_t>& dependent() const { return dependent_; }
+    index_t cells() const { return width_ * (1 + static_cast<index_t>(active_.size())); }
 
 private:
     const double* train_row(index_t j) const { return data_.train + j * width_; }
@@ -281,13 +284,15 @@ SubsetSweep::~SubsetSweep() = default;
 
 index_t SubsetSweep::parts() const { return static_cast<index_t>(parts_.size()); }
 
+int SubsetSweep::team() const { return parts() * parts_[0]->cells() < least_shared ? 1 : threads_; }
+
 void SubsetSweep::add(index_t column) {
-    parallel_chunks(parts(), 1, threads_, [&](index_t c, index_t, index_t) { parts_[at(c)]->add(column); });
+    parallel_chunks(parts(), 1, team(), [&](index_t c, index_t, index_t) { parts_[at(c)]->add(column); });
     chosen_[at(column)] = 1;
 }
 
 void SubsetSweep::remove(index_t column) {
-    parallel_chunks(parts(), 1, threads_, [&](index_t c, index_t, index_t) { parts_[at(c)]->remove(column); });
+    parallel_chunks(parts(), 1, team(), [&](index_t c, index_t, index_t) { parts_[at(c)]->remove(column); });
     chosen_[at(column)] = 0;
 }
 
@@ -304,7 +309,7 @@ void SubsetSweep::additions(Matrix<double> out) const {
 }
 
 void SubsetSweep::removals(Matrix<double> out) const {
-    parallel_chunks(parts(), 1, threads_, [&](index_t c, index_t, index_t) {
+    parallel_chunks(parts(), 1, team(), [&](index_t c, index_t, index_t) {
         for (index_t j = 0; j < columns_; ++j)
             out(c, j) = holds(j) ? parts_[at(c)]->after_removing(j) : not_possible;
     });

@@ -354,7 +354,7 @@ class _StepwiseSelector(_SubsetSelector):
         width = n_features + 2.0
         swept = self._swept(size, width) * (2 * folds + 1.0)
         return Cost(
-            seconds=1e-3 + n_rows * width * (3e-9 + 3e-11 * width) + 4e-9 * folds * width**2 + 5e-10 * swept,
+            seconds=3e-3 + n_rows * width * (5e-9 + 5e-11 * width) + 2e-8 * folds * width**2 + 5e-10 * swept,
             bytes=8.0 * n_rows * width + 8.0 * width**2 * (3.0 * folds + 3.0) + 8.0 * (folds + 1.0) * size * width,
         )
 

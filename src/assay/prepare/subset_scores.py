@@ -187,7 +187,10 @@ class _Reader:
 
     def sums(self, shift: np.ndarray, chosen: np.ndarray | None) -> np.ndarray:
         indices = None if chosen is None else np.ascontiguousarray(chosen, dtype=np.int64)
-        return _kernels.weighted_gram(self.rows, self.targets, shift, self.weights, indices, self.threads)
+        count, width = self.rows.shape[0] if indices is None else indices.shape[0], self.rows.shape[1]
+        # Below a few milliseconds of work, waking threads costs more than it saves; the sums are the same bits.
+        threads = self.threads if count * width**2 > 2e7 else 1
+        return _kernels.weighted_gram(self.rows, self.targets, shift, self.weights, indices, threads)
 
     def centre(self, sums: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Squares and products around the mean, and the mean less the shift."""

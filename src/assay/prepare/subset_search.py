@@ -94,7 +94,9 @@ def forward(scores: Scores, rules: Rules, trace: Trace) -> Path:
             break
         gain = loss - losses[column]
         if rules.stops and len(scores.chosen) >= rules.least and not gain > rules.worth(loss) + scores.slack:
-            trace.record("stop", reason="no column improves the criterion", loss=_number(loss), **_listed(losses))
+            trace.record(
+                "stop", reason="no column improves the criterion", loss=_number(loss), **_listed(trace, losses)
+            )
             break
         loss = _take(scores, path, trace, "add", column, losses)
         while rules.floating and len(scores.chosen) > max(int(rules.always.sum()) + 1, 1):
@@ -130,7 +132,7 @@ def backward(scores: Scores, rules: Rules, trace: Trace) -> tuple[Path, list[int
         cost = losses[column] - loss
         within = len(scores.chosen) <= rules.most
         if rules.stops and within and not cost <= rules.worth(loss) + scores.slack:
-            trace.record("stop", reason="every column is worth having", loss=_number(loss), **_listed(losses))
+            trace.record("stop", reason="every column is worth having", loss=_number(loss), **_listed(trace, losses))
             break
         loss = _take(scores, path, trace, "remove", column, losses)
         left.append(column)
@@ -152,7 +154,7 @@ def _take(scores: Scores, path: Path, trace: Trace, what: str, column: int, loss
     (scores.add if what == "add" else scores.remove)(column)
     loss = float(losses[column])
     path.note(scores, loss)
-    trace.record(what, column=column, loss=_number(loss), **_listed(losses))
+    trace.record(what, column=column, loss=_number(loss), **_listed(trace, losses))
     return loss
 
 
@@ -164,8 +166,10 @@ def _smallest(losses: np.ndarray, slack: float) -> int | None:
     return int(np.argmax(losses <= least + slack)) if np.isfinite(least) else int(np.nanargmin(losses))
 
 
-def _listed(losses: np.ndarray) -> dict[str, Any]:
-    """The candidates of a step with their losses."""
+def _listed(trace: Trace, losses: np.ndarray) -> dict[str, Any]:
+    """The candidates of a step with their losses, if anybody asked."""
+    if not trace.on:
+        return {}
     candidates = np.flatnonzero(~np.isnan(losses))
     return {"candidates": candidates.tolist(), "losses": [_number(v) for v in losses[candidates]]}
 

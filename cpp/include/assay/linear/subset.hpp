@@ -60,6 +60,7 @@ public:
 
 private:
     class Part;
+    int team() const;  // threads for one step
     index_t columns_;
     int threads_;
     std::vector<std::uint8_t> chosen_;
