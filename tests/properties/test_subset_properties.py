@@ -80,3 +80,19 @@ def test_order_of_entry_does_not_change_the_error(data, random):
     second, other = subset_errors(parts.whole, None, None, columns)
     np.testing.assert_allclose(first, second, atol=1e-8)
     assert rank == other
+
+
+def test_twelve_columns_against_all_4095_subsets():
+    for seed, correlation in ((0, 0.0), (1, 0.9), (2, 3.0)):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(40, 12)) + correlation * rng.normal(size=(40, 1))
+        y = X[:, :6] @ rng.normal(size=6) + 2 * rng.normal(size=40)
+        X, y = X - X.mean(axis=0), y - y.mean()
+        gram, cross = X.T @ X, X.T @ y
+        least = np.full(13, np.inf)
+        for size in range(1, 13):
+            for c in map(list, itertools.combinations(range(12), size)):
+                least[size] = min(least[size], y @ y - cross[c] @ np.linalg.solve(gram[np.ix_(c, c)], cross[c]))
+        model = ExhaustiveSelector().fit(X, y)
+        np.testing.assert_allclose(model.scores_["rss"], least[1:], rtol=1e-9)
+        np.testing.assert_allclose([rss(X, y, c) for c in model.path_["subsets"]], least[1:], rtol=1e-9)

@@ -604,7 +604,7 @@ class ExhaustiveSelector(_SubsetSelector):
         """One Gram matrix, then a search that doubles with every second column where nothing stands out."""
         folds = (self.cv if isinstance(self.cv, int) else 5) if self.criterion == "cv" else 0
         width = n_features + 2.0
-        search = 1e-5 * 2.0 ** min(n_features / 2.0, 60.0) * (folds + 1.0)
+        search = 3e-6 * 2.0 ** min(n_features / 2.0, 60.0) * (folds + 1.0)
         return Cost(
             seconds=1e-3 + n_rows * width * (3e-9 + 3e-11 * width) + search,
             bytes=8.0 * n_rows * width + 8.0 * width**2 * (3.0 * folds + 3.0) + 8.0 * width**3,
