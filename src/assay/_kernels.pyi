@@ -143,3 +143,29 @@ def expected_mutual_information(a: Annotated[NDArray[numpy.int64], dict(shape=(N
 
 def silhouette(columns: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], start: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], threads: int) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
     """Silhouette of each point; points sorted by cluster, features as rows."""
+
+class SubsetSweep:
+    """A growing and shrinking subset of columns, its errors in every fold."""
+
+    def __init__(self, whole: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], train: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu', writable=False)] | None, test: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu', writable=False)] | None, tolerance: float, removals: bool, threads: int) -> None: ...
+
+    def add(self, column: int) -> None:
+        """Take a column into the subset."""
+
+    def remove(self, column: int) -> None:
+        """Take a column out of the subset."""
+
+    def errors(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
+        """Squared error of all rows, then of the test rows of each fold."""
+
+    def additions(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]:
+        """The errors (parts x columns) after adding each column."""
+
+    def removals(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]:
+        """The errors (parts x columns) after removing each column."""
+
+    def redundant(self) -> Annotated[NDArray[numpy.int64], dict(shape=(None,))]:
+        """Columns of the subset that depend on the others."""
+
+def best_subsets(gram: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], fixed: int, smallest: int, largest: int, keep: int) -> dict:
+    """Subsets of least squared error for each size, by leaps and bounds."""

@@ -8,6 +8,9 @@ if TYPE_CHECKING:
     from .auto import Preparation as Preparation
     from .auto import auto_prepare as auto_prepare
     from .dates import DateParts as DateParts
+    from .subset import BackwardSelector as BackwardSelector
+    from .subset import ExhaustiveSelector as ExhaustiveSelector
+    from .subset import ForwardSelector as ForwardSelector
 
 __getattr__, __dir__ = lazy(
     __name__,
@@ -16,5 +19,6 @@ __getattr__, __dir__ = lazy(
         "dates": "DateParts",
         "encode": "",
         "impute": "",
+        "subset": "BackwardSelector ExhaustiveSelector ForwardSelector",
     },
 )
