@@ -26,4 +26,23 @@ ENTRIES: tuple[Entry, ...] = (
         summary="Counts, amounts, rates and shares: a linear predictor behind a link, with the family's own deviance.",
         shares_folds=True,
     ),
+    Entry(
+        id="logistic-cv",
+        title="Logistic regression, penalty by cross-validation",
+        class_path="assay.models.linear.LogisticCV",
+        task="classify",
+        native=("numeric",),
+        weights=True,
+        probabilities=True,
+        simplicity=3,
+        fit_cost="folds times penalties times that of logistic, less the warm starts",
+        predict_cost="d K",
+        explains="coefficients",
+        section="000 4.2-4.3; 002",
+        references=(
+            "Friedman, Hastie & Tibshirani, Regularization paths by coordinate descent, J. Stat. Software 33, 2010",
+        ),
+        summary="Logistic regression that tries a path of penalties on folds and keeps the best.",
+        scales=True,
+    ),
 )

@@ -55,8 +55,8 @@ class GLM(MixedInput, Regressor):
     """Generalised linear model: link(mean) = intercept + X coef + offset, fitted by maximum likelihood with a penalty.
 
     Minimises half the mean unit deviance plus alpha * [(1 - l1_ratio) / 2 ||coef||^2 + l1_ratio ||coef||_1], the
-    objective of scikit-learn's PoissonRegressor, GammaRegressor and TweedieRegressor. Nominal columns are used as codes,
-    never expanded: one coefficient per level, the first level being the reference (0) when there is no penalty.
+    objective of scikit-learn's PoissonRegressor, GammaRegressor and TweedieRegressor. Nominal columns are used as
+    codes, never expanded: one coefficient per level, the first level being the reference (0) when there is no penalty.
     Without a penalty there are standard errors and tests (`summary()`), columns that are combinations of others get
     coefficient 0 (warning W203), and a likelihood that has no maximum is reported (warning W202). Weights count as
     repetition. The classes of a nominal target are fitted by LogisticRegression.
@@ -278,8 +278,8 @@ class GLM(MixedInput, Regressor):
             theta = best_theta(y, self._means(task, solution), weights)
             if not np.isfinite(theta):
                 text = (
-                    f"{type(self).__name__}: y is not more dispersed than a Poisson target, so that theta has no finite "
-                    "estimate and was set to 1e8; use family='poisson'."
+                    f"{type(self).__name__}: y is not more dispersed than a Poisson target, so that theta has no "
+                    "finite estimate and was set to 1e8; use family='poisson'."
                 )
                 warnings.warn(AssayWarning("W204", text), stacklevel=5)
                 theta = 1e8
@@ -462,7 +462,7 @@ class GLM(MixedInput, Regressor):
         return True
 
     def confidence_intervals(self, level: float = 0.95) -> np.ndarray:
-        """Wald intervals of the coefficients, one row each (low, high): the intercept first if fitted, then the terms."""
+        """Wald intervals of the coefficients, one row each (low, high): intercept first if fitted, then the terms."""
         check_is_fitted(self)
         self._require_inference()
         if not 0 < level < 1:

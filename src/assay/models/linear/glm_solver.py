@@ -1,8 +1,8 @@
 """Newton's method for generalised linear models, on standardised columns with the penalty of the original scale.
 
-Minimises  f(b) = sum_i w_i d(y_i, mu_i) / 2 + W alpha [(1 - l1_ratio) ||b||^2 / 2 + l1_ratio ||b||_1]  with W the sum of
-the weights and the intercept free: W times the objective of scikit-learn's generalised linear models. Each step is the
-minimum of the quadratic model (by Cholesky, or by coordinate descent where there is an L1 part), halved until the
+Minimises  f(b) = sum_i w_i d(y_i, mu_i) / 2 + W alpha [(1 - l1_ratio) ||b||^2 / 2 + l1_ratio ||b||_1]  with W the sum
+of the weights and the intercept free: W times the objective of scikit-learn's generalised linear models. Each step
+is the minimum of the quadratic model (by Cholesky, or by coordinate descent where there is an L1 part), halved until the
 objective falls by its share; a step that leaves the range of the family has an infinite objective and is halved too.
 Where halving does not help, the matrix is damped by a multiple of its diagonal.
 
