@@ -76,11 +76,11 @@ struct GlmHandle {
         check_problem(problem);
     }
 
-    // (loss, Pearson sum, largest |y - mu|, rows without Newton curvature, gradient, matrix or empty); curvature 0: none, 1: Newton, 2: Fisher
+    // (loss, Pearson sum, largest |y - mu|, rows without Newton curvature, gradient, matrix or empty); curvature 0: none, 1: Newton, 2: Fisher, 3: observed
     nb::tuple sums(const Column& coefficients, int curvature, int threads) const {
         require(static_cast<index_t>(coefficients.shape(0)) == problem.unknowns(), "GlmPasses",
                 "coefficients must have one value per column, intercept and level");
-        require(curvature >= 0 && curvature <= 2, "GlmPasses", "curvature must be 0, 1 or 2");
+        require(curvature >= 0 && curvature <= 3, "GlmPasses", "curvature must be 0, 1, 2 or 3");
         const auto count = static_cast<std::size_t>(problem.unknowns()), side = curvature == 0 ? 0 : count;
         std::vector<double> gradient(count), hessian(side * side);
         const GlmSums found = without_gil([&] {

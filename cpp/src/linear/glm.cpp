@@ -136,7 +136,8 @@ ASSAY_INLINE void link_tile(Tile& tile) {
 }
 
 template <class Family>
-ASSAY_INLINE void family_tile(Tile& tile, double parameter, bool newton) {
+ASSAY_INLINE void family_tile(Tile& tile, double parameter, GlmCurvature kind) {
+    const bool newton = kind == GlmCurvature::newton, always = kind == GlmCurvature::observed;
     for (index_t t = 0; t < tile_rows; ++t) {
         const glm::Mean mean{tile.mu[t], tile.rest[t], tile.first[t], tile.second[t]};
         const glm::Terms terms = Family::at(tile.y[t], mean, parameter);
@@ -146,7 +147,7 @@ ASSAY_INLINE void family_tile(Tile& tile, double parameter, bool newton) {
         const double observed = fisher - terms.residual * bend;
         tile.loss[t] = weight * terms.half_deviance;
         tile.gradient[t] = -weight * terms.residual * ratio;
-        tile.curvature[t] = weight * (newton && observed > 0.0 ? observed : fisher);
+        tile.curvature[t] = weight * (always || (newton && observed > 0.0) ? observed : fisher);
         tile.pearson[t] = weight * terms.residual * terms.residual * inverse;
         tile.miss[t] = weight > 0.0 ? std::abs(terms.residual) : 0.0;
         tile.replaced[t] = newton && weight > 0.0 && !(observed > 0.0) ? 1.0 : 0.0;
@@ -154,7 +155,7 @@ ASSAY_INLINE void family_tile(Tile& tile, double parameter, bool newton) {
     }
 }
 
-ASSAY_INLINE void apply_policies(const GlmProblem& problem, Tile& tile, bool newton) {
+ASSAY_INLINE void apply_policies(const GlmProblem& problem, Tile& tile, GlmCurvature kind) {
     switch (problem.link) {
         case GlmLink::identity: link_tile<glm::Identity>(tile); break;
         case GlmLink::log: link_tile<glm::Log>(tile); break;
@@ -168,13 +169,13 @@ ASSAY_INLINE void apply_policies(const GlmProblem& problem, Tile& tile, bool new
     }
     const double parameter = problem.parameter;
     switch (problem.family) {
-        case GlmFamily::gaussian: family_tile<glm::Gaussian>(tile, parameter, newton); break;
-        case GlmFamily::bernoulli: family_tile<glm::Bernoulli>(tile, parameter, newton); break;
-        case GlmFamily::poisson: family_tile<glm::Poisson>(tile, parameter, newton); break;
-        case GlmFamily::gamma: family_tile<glm::Gamma>(tile, parameter, newton); break;
-        case GlmFamily::inverse_gaussian: family_tile<glm::InverseGaussian>(tile, parameter, newton); break;
-        case GlmFamily::tweedie: family_tile<glm::Tweedie>(tile, parameter, newton); break;
-        case GlmFamily::negative_binomial: family_tile<glm::NegativeBinomial>(tile, parameter, newton); break;
+        case GlmFamily::gaussian: family_tile<glm::Gaussian>(tile, parameter, kind); break;
+        case GlmFamily::bernoulli: family_tile<glm::Bernoulli>(tile, parameter, kind); break;
+        case GlmFamily::poisson: family_tile<glm::Poisson>(tile, parameter, kind); break;
+        case GlmFamily::gamma: family_tile<glm::Gamma>(tile, parameter, kind); break;
+        case GlmFamily::inverse_gaussian: family_tile<glm::InverseGaussian>(tile, parameter, kind); break;
+        case GlmFamily::tweedie: family_tile<glm::Tweedie>(tile, parameter, kind); break;
+        case GlmFamily::negative_binomial: family_tile<glm::NegativeBinomial>(tile, parameter, kind); break;
         case GlmFamily::count: break;
     }
 }
@@ -211,7 +212,7 @@ ASSAY_INLINE void pass_chunk_body(const PassArguments& with, index_t begin, inde
         const index_t last = std::min(end, first + tile_rows);
         pack(with.problem, first, last, tile);
         predictor<W>(with, first, last, tile);
-        apply_policies(with.problem, tile, with.curvature == GlmCurvature::newton);
+        apply_policies(with.problem, tile, with.curvature);
         sums.loss += sum_tile(tile.loss);
         sums.pearson += sum_tile(tile.pearson);
         sums.outside += sum_tile(tile.outside);

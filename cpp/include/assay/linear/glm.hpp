@@ -8,7 +8,7 @@
 //   gradient  = sum_i w_i r_i x_i,       r = -(y - mu) mu' / V
 //   Fisher    = sum_i w_i f_i x_i x_i^T, f = mu'^2 / V
 //   Newton    = the same with h = f - (y - mu) (mu'' / V - mu'^2 V' / V^2) in place of f wherever h > 0
-// so both matrices are positive semidefinite and Newton is the true Hessian for the usual links (log, logit, probit).
+// so both matrices are positive semidefinite, and Newton is the true Hessian for the usual links (log, logit, probit).
 // A row whose mean is outside the family's range makes the loss infinite; a line search then stays inside.
 //
 // For a nominal column the products are sums by code: gradient and diagonal block are histograms, its block with the
@@ -68,7 +68,7 @@ struct GlmSums {
     double replaced = 0.0;  // rows whose h was not positive, so that f stands in the Newton matrix
 };
 
-enum class GlmCurvature : int { none, newton, fisher };
+enum class GlmCurvature : int { none, newton, fisher, observed };  // observed: h in every row, definite or not
 
 // coefficients IN [dense, levels]; gradient OUT the same; hessian OUT unknowns x unknowns (read unless `none`).
 GlmSums glm_pass(const GlmProblem& problem, const double* coefficients, GlmCurvature curvature, double* gradient,

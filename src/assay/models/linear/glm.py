@@ -82,7 +82,7 @@ class GLM(MixedInput, Regressor):
     >>> model = GLM(family="poisson").fit([[0.0], [0.0], [1.0], [1.0]], [1.0, 3.0, 4.0, 12.0])
     >>> model.predict([[0.0], [1.0]]).round(6)
     array([2., 8.])
-    >>> float(model.coef_se_[0].round(6)), float(model.deviance_.round(4))
+    >>> round(float(model.coef_se_[0]), 6), round(model.deviance_, 4)
     (0.559017, 5.2232)
     """
 
@@ -279,10 +279,10 @@ class GLM(MixedInput, Regressor):
             if not np.isfinite(theta):
                 text = (
                     f"{type(self).__name__}: y is not more dispersed than a Poisson target, so that theta has no "
-                    "finite estimate and was set to 1e8; use family='poisson'."
+                    "finite estimate and was set to 1e6; use family='poisson'."
                 )
                 warnings.warn(AssayWarning("W204", text), stacklevel=5)
-                theta = 1e8
+                theta = 1e6
             settled = abs(theta - task.parameter) <= 1e-9 * theta
             task = replace(task, parameter=theta)
             if settled:

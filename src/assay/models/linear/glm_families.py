@@ -95,8 +95,10 @@ def _tweedie(y: np.ndarray, weights: np.ndarray, dispersion: float, power: float
     alpha = (2.0 - power) / (1.0 - power)
     some = y > 0
     positive, weight = y[some], weights[some]
-    argument = (power - 1.0) ** alpha / (2.0 - power) / positive**alpha / dispersion ** (1.0 - alpha)
-    logarithm = _log_wright_bessel(-alpha, argument) - np.log(positive)
+    size = alpha * np.log((power - 1.0) / positive) - np.log(2.0 - power) - (1.0 - alpha) * np.log(dispersion)
+    if size.size and size.max() > 700.0:
+        return np.nan  # close to power 1 the series leaves the range of double precision
+    logarithm = _log_wright_bessel(-alpha, np.exp(size)) - np.log(positive)
     best = positive ** (2.0 - power) * (1.0 / (1.0 - power) - 1.0 / (2.0 - power)) / dispersion
     return float(weight @ (logarithm + best))
 
@@ -156,7 +158,7 @@ def best_theta(y: np.ndarray, mean: np.ndarray, weights: np.ndarray) -> float:
         terms = special.digamma(y + theta) - special.digamma(theta) + np.log(theta / (mean + theta))
         return float(weights @ (terms + 1.0 - (y + theta) / (mean + theta)))
 
-    low, high = -20.0, 20.0
+    low, high = -20.0, 13.8  # beyond 1e6 the score is lost in rounding
     if score(np.exp(high)) >= 0.0:
         return np.inf
     if score(np.exp(low)) <= 0.0:

@@ -1,10 +1,11 @@
 """Newton's method for generalised linear models, on standardised columns with the penalty of the original scale.
 
-Minimises  f(b) = sum_i w_i d(y_i, mu_i) / 2 + W alpha [(1 - l1_ratio) ||b||^2 / 2 + l1_ratio ||b||_1]  with W the sum
-of the weights and the intercept free: W times the objective of scikit-learn's generalised linear models. Each step
-is the minimum of the quadratic model (by Cholesky, or by coordinate descent where there is an L1 part), halved until the
+Minimises f(b) = sum_i w_i d(y_i, mu_i) / 2 + W alpha [(1 - l1_ratio) ||b||^2 / 2 + l1_ratio ||b||_1] with W the sum
+of the weights and the intercept free: W times the objective of scikit-learn's generalised linear models. Each step is
+the minimum of the quadratic model (by Cholesky, or by coordinate descent where there is an L1 part), halved until the
 objective falls by its share; a step that leaves the range of the family has an infinite objective and is halved too.
-Where halving does not help, the matrix is damped by a multiple of its diagonal.
+Where halving does not help, the matrix is damped by a multiple of its diagonal. The matrix is the Hessian with
+Fisher's term for rows of negative curvature; after a few steps the Hessian itself wherever it is definite.
 
 Progress is measured by numbers without a unit: the cosine between the residuals and each column (the gradient divided
 by the root of its Fisher information times the Pearson sum), and the same for the step's decrement. The iteration
@@ -27,13 +28,14 @@ from .proximal import proximal_step, violations
 _EPSILON = np.finfo(np.float64).eps
 _HALVINGS = 30
 _IDLE_LIMIT = 5
+_PATIENCE = 3
 _LEAST_DAMPING = 1e-8
 _DEPENDENT = 1e-11
 _NO_ROWS = np.empty(0, dtype=np.int64)
 _NONE = np.empty(0)
 # Levels from which the diagonal block of a nominal column is eliminated before the rest is factored.
 _ELIMINATE = 32
-NEWTON, FISHER, NO_MATRIX = 1, 2, 0
+NO_MATRIX, NEWTON, FISHER, OBSERVED = 0, 1, 2, 3
 
 
 @dataclass(frozen=True)
@@ -189,6 +191,19 @@ class _Objective:
             else:
                 step[chosen] = -solve_definite(hessian, gradient, self._largest_block(chosen))
         return step
+
+    def sharpen(self, point: _Point) -> None:
+        """Put the true Hessian in place of the positive one where it is definite: quadratic convergence at the end."""
+        chosen = np.flatnonzero(self.active)
+        observed = self.passes.sums(point.coefficients, OBSERVED, self.task.threads)[-1]
+        matrix = observed[np.ix_(chosen, chosen)]
+        diagonal = np.einsum("ii->i", matrix)
+        diagonal += self.ridge[chosen]
+        if not (diagonal > 0.0).all():
+            return
+        size = 1.0 / np.sqrt(diagonal)
+        if lapack.dpotrf(matrix * size[:, None] * size, lower=1)[1] == 0:
+            point.hessian, point.exact = observed, True
 
     def _largest_block(self, chosen: np.ndarray) -> slice | None:
         """Where the active levels of the largest nominal column lie among the chosen unknowns."""
@@ -380,6 +395,8 @@ def solve(
     free = LINKS[task.link].free
     status, idle, n_iter, damping, before, last = "max_iter", 0, 0, 0.0, np.inf, None
     while n_iter < max_iter:
+        if n_iter >= _PATIENCE and not point.exact:
+            objective.sharpen(point)
         cosines, pearson = objective.cosines(point, floor)
         steepest = float(cosines.max(initial=0.0))
         step = objective.step(point, damping, 1e-3 * tol * steepest * np.sqrt(objective.total * pearson))
