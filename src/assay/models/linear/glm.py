@@ -83,7 +83,7 @@ class GLM(MixedInput, Regressor):
     >>> model.predict([[0.0], [1.0]]).round(6)
     array([2., 8.])
     >>> round(float(model.coef_se_[0]), 6), round(model.deviance_, 4)
-    (0.559017, 5.2232)
+    (0.559017, 5.2325)
     """
 
     _allow_nan = False

@@ -62,7 +62,7 @@ def test_scores_and_choice_are_those_of_scikit_learn_on_the_same_folds(classes, 
     scores = theirs.scores_
     scores = next(iter(scores.values())) if isinstance(scores, dict) else scores
     np.testing.assert_allclose(ours.scores_[:, 0], np.reshape(scores, (4, -1)), atol=1e-6)
-    assert ours.C_ == float(np.ravel(theirs.C_)[0])
+    assert float(np.ravel(theirs.C_)[0]) == ours.C_
     np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=1e-4)
 
 
