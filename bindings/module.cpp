@@ -12,6 +12,7 @@ void bind_baselines(nb::module_& m);
 void bind_least_squares(nb::module_& m);
 void bind_evaluate(nb::module_& m);
 void bind_subset(nb::module_& m);
+void bind_glm(nb::module_& m);
 }  // namespace assay::bindings
 
 NB_MODULE(_kernels, m) {
@@ -26,4 +27,5 @@ NB_MODULE(_kernels, m) {
     assay::bindings::bind_least_squares(m);
     assay::bindings::bind_evaluate(m);
     assay::bindings::bind_subset(m);
+    assay::bindings::bind_glm(m);
 }

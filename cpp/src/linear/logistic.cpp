@@ -8,61 +8,10 @@
 #include "assay/common/elementary.hpp"
 #include "assay/common/simd.hpp"
 #include "assay/common/threads.hpp"
+#include "tiles.hpp"
 
 namespace assay {
 namespace {
-
-constexpr index_t tile_rows = 64;  // rows packed at a time: 32 columns of them and their weighted copy fit in L1
-constexpr index_t lane = 8;        // all packed widths are multiples of the widest vector
-
-index_t padded(index_t n) { return (n + lane - 1) / lane * lane; }
-
-template <int W>
-struct Lanes {
-    typedef double type __attribute__((vector_size(W * 8), aligned(8), may_alias));
-};
-
-// C[i][j] += sum_s a[s * a_step + i * a_row] * b[s * b_step + j] for MR rows i and NV vectors of W columns j.
-template <int W, int MR, int NV>
-ASSAY_INLINE void multiply_block(const double* a, index_t a_step, index_t a_row, const double* b, index_t b_step,
-                                 double* c, index_t c_row, index_t steps) {
-    using vec = typename Lanes<W>::type;
-    vec sum[MR][NV];
-#pragma GCC unroll 8
-    for (int i = 0; i < MR; ++i)
-#pragma GCC unroll 4
-        for (int v = 0; v < NV; ++v) sum[i][v] = *reinterpret_cast<const vec*>(c + i * c_row + v * W);
-    for (index_t s = 0; s < steps; ++s) {
-        vec right[NV];
-#pragma GCC unroll 4
-        for (int v = 0; v < NV; ++v) right[v] = *reinterpret_cast<const vec*>(b + s * b_step + v * W);
-#pragma GCC unroll 8
-        for (int i = 0; i < MR; ++i) {
-            const double left = a[s * a_step + i * a_row];
-#pragma GCC unroll 4
-            for (int v = 0; v < NV; ++v) sum[i][v] += left * right[v];
-        }
-    }
-#pragma GCC unroll 8
-    for (int i = 0; i < MR; ++i)
-#pragma GCC unroll 4
-        for (int v = 0; v < NV; ++v) *reinterpret_cast<vec*>(c + i * c_row + v * W) = sum[i][v];
-}
-
-// The same for any number of rows and columns that are multiples of 8 (rows also 1); with `lower`, blocks that lie
-// wholly above the diagonal are left out.
-template <int W, int MR, int NV>
-ASSAY_INLINE void multiply(const double* a, index_t a_step, index_t a_row, const double* b, index_t b_step, double* c,
-                           index_t c_row, index_t n_rows, index_t n_cols, index_t steps, bool lower) {
-    for (index_t i = 0; i < n_rows; i += MR) {
-        const index_t stop = lower ? std::min(n_cols, padded(i + MR)) : n_cols;
-        index_t j = 0;
-        for (; j + NV * W <= stop; j += NV * W)
-            multiply_block<W, MR, NV>(a + i * a_row, a_step, a_row, b + j, b_step, c + i * c_row + j, c_row, steps);
-        for (; j < stop; j += W)
-            multiply_block<W, MR, 1>(a + i * a_row, a_step, a_row, b + j, b_step, c + i * c_row + j, c_row, steps);
-    }
-}
 
 // What a chunk works on: packed copies of one tile, and the places where its sums go.
 struct Scratch {
@@ -102,28 +51,6 @@ ASSAY_INLINE void pack(const LogisticProblem& problem, index_t begin, index_t en
     for (index_t t = end - begin; t < tile_rows; ++t) {
         std::fill_n(s.z.data() + t * width, width, 0.0);
         s.weight[static_cast<std::size_t>(t)] = 0.0;
-    }
-}
-
-ASSAY_INLINE double sum_tile(const double* values) {
-    double part[lane] = {};
-    for (index_t t = 0; t < tile_rows; t += lane)
-        for (index_t v = 0; v < lane; ++v) part[v] += values[t + v];
-    return ((part[0] + part[4]) + (part[1] + part[5])) + ((part[2] + part[6]) + (part[3] + part[7]));
-}
-
-// out[t] = z_t . coefficients
-template <int W>
-ASSAY_INLINE void dot_tile(const Scratch& s, const double* coefficients, double* out) {
-    using vec = typename Lanes<W>::type;
-    for (index_t t = 0; t < tile_rows; ++t) {
-        const double* const z = s.z.data() + t * s.width;
-        vec sum = {};
-        for (index_t j = 0; j < s.width; j += W)
-            sum += *reinterpret_cast<const vec*>(z + j) * *reinterpret_cast<const vec*>(coefficients + j);
-        double total = 0.0;
-        for (int v = 0; v < W; ++v) total += sum[v];
-        out[t] = total;
     }
 }
 
@@ -195,19 +122,6 @@ ASSAY_INLINE void softmax_tile(const LogisticProblem& problem, index_t begin, in
     std::fill(s.residual.begin() + cells, s.residual.end(), 0.0);
 }
 
-// blocks += z^T diag(curvature) z, lower part
-template <int W, int MR, int NV>
-ASSAY_INLINE void add_sandwich(Scratch& s, double* block) {
-    const index_t width = s.width;
-    for (index_t t = 0; t < tile_rows; ++t) {
-        const double curvature = s.curvature[static_cast<std::size_t>(t)];
-        const double* const z = s.z.data() + t * width;
-        double* const weighted = s.weighted.data() + t * width;
-        for (index_t j = 0; j < width; ++j) weighted[j] = curvature * z[j];
-    }
-    multiply<W, MR, NV>(s.weighted.data(), width, 1, s.z.data(), width, block, width, width, width, tile_rows, true);
-}
-
 struct PassArguments {
     const LogisticProblem& problem;
     const double* coefficients;  // two classes: width values; softmax: width x outputs_padded (transposed)
@@ -226,7 +140,7 @@ ASSAY_INLINE void pass_chunk_body(const PassArguments& with, index_t begin, inde
             for (index_t t = 0; t < tile_rows; ++t)
                 s.sign[static_cast<std::size_t>(t)] =
                     first + t < last && problem.codes[problem.row(first + t)] == 0 ? -1.0 : 1.0;
-            dot_tile<W>(s, with.coefficients, s.eta.data());
+            dot_tile<W>(s.z.data(), width, with.coefficients, s.eta.data());
             binary_tile(s, sums);
             if (with.probabilities.data != nullptr)
                 for (index_t i = first; i < last; ++i) {
@@ -235,7 +149,8 @@ ASSAY_INLINE void pass_chunk_body(const PassArguments& with, index_t begin, inde
                 }
             multiply<W, 1, 4>(s.residual.data(), 1, 1, s.z.data(), width, sums.gradient.data(), width, 1, width,
                               tile_rows, false);
-            if (with.with_hessian) add_sandwich<W, MR, NV>(s, sums.blocks.data());
+            if (with.with_hessian)
+                add_sandwich<W, MR, NV>(s.z.data(), width, s.curvature.data(), s.weighted.data(), sums.blocks.data());
             continue;
         }
         std::fill(s.eta.begin(), s.eta.end(), 0.0);
@@ -255,7 +170,7 @@ ASSAY_INLINE void pass_chunk_body(const PassArguments& with, index_t begin, inde
                     s.curvature[static_cast<std::size_t>(t)] = -s.weight[static_cast<std::size_t>(t)] *
                                                                s.eta[static_cast<std::size_t>(t * stride + k)] *
                                                                s.eta[static_cast<std::size_t>(t * stride + l)];
-                add_sandwich<W, MR, NV>(s, block);
+                add_sandwich<W, MR, NV>(s.z.data(), width, s.curvature.data(), s.weighted.data(), block);
             }
     }
 }
@@ -271,7 +186,7 @@ ASSAY_INLINE void product_chunk_body(const PassArguments& with, index_t begin, i
         pack(problem, first, last, s);
         std::fill(s.residual.begin(), s.residual.end(), 0.0);
         if (outputs == 1) {
-            dot_tile<W>(s, with.coefficients, s.eta.data());
+            dot_tile<W>(s.z.data(), width, with.coefficients, s.eta.data());
             for (index_t i = first; i < last; ++i) {
                 const index_t t = i - first;
                 const double p = with.probabilities(i, 0);
@@ -301,43 +216,12 @@ ASSAY_INLINE void product_chunk_body(const PassArguments& with, index_t begin, i
 
 using ChunkFunction = void (*)(const PassArguments&, index_t, index_t, Scratch&, ChunkSums&);
 
-// Register blocks differ by instruction set (32 wide registers, or 16), so these are spelled out beside ASSAY_DISPATCH.
-#if defined(__x86_64__) && defined(__GNUC__)
-#define ASSAY_DISPATCH_BLOCKED(name, body)                                                                              \
-    __attribute__((target("arch=x86-64-v4"))) static void name##_avx512(                                              \
-        const PassArguments& with, index_t begin, index_t end, Scratch& s, ChunkSums& sums) {                         \
-        body<8, 8, 2>(with, begin, end, s, sums);                                                                     \
-    }                                                                                                                 \
-    __attribute__((target("arch=x86-64-v3"))) static void name##_avx2(const PassArguments& with, index_t begin,       \
-                                                                      index_t end, Scratch& s, ChunkSums& sums) {     \
-        body<4, 4, 2>(with, begin, end, s, sums);                                                                     \
-    }                                                                                                                 \
-    static void name##_baseline(const PassArguments& with, index_t begin, index_t end, Scratch& s, ChunkSums& sums) { \
-        body<2, 4, 2>(with, begin, end, s, sums);                                                                     \
-    }                                                                                                                 \
-    static ChunkFunction name() {                                                                                     \
-        switch (simd_level()) {                                                                                       \
-            case Simd::avx512: return name##_avx512;                                                                  \
-            case Simd::avx2: return name##_avx2;                                                                      \
-            default: return name##_baseline;                                                                          \
-        }                                                                                                             \
-    }
-#else
-#define ASSAY_DISPATCH_BLOCKED(name, body)                                                                              \
-    static void name##_baseline(const PassArguments& with, index_t begin, index_t end, Scratch& s, ChunkSums& sums) { \
-        body<2, 4, 2>(with, begin, end, s, sums);                                                                     \
-    }                                                                                                                 \
-    static ChunkFunction name() { return name##_baseline; }
-#endif
-ASSAY_DISPATCH_BLOCKED(pass_chunk, pass_chunk_body)
-ASSAY_DISPATCH_BLOCKED(product_chunk, product_chunk_body)
-
-// Rows per chunk: few enough chunks that their sums (`cells` doubles each) stay within 64 MB, at most 64, at least 8.
-index_t chunk_grain(index_t n, index_t cells) {
-    const index_t most = std::clamp<index_t>((index_t{8} << 20) / std::max<index_t>(1, cells), 8, 64);
-    const index_t grain = std::max<index_t>((n + most - 1) / most, 512);
-    return (grain + tile_rows - 1) / tile_rows * tile_rows;
-}
+ASSAY_DISPATCH_BLOCKED(pass_chunk, pass_chunk_body,
+                       (const PassArguments& with, index_t begin, index_t end, Scratch& s, ChunkSums& sums),
+                       (with, begin, end, s, sums))
+ASSAY_DISPATCH_BLOCKED(product_chunk, product_chunk_body,
+                       (const PassArguments& with, index_t begin, index_t end, Scratch& s, ChunkSums& sums),
+                       (with, begin, end, s, sums))
 
 // Coefficients in the layout of the tile products: padded, and transposed for softmax.
 std::vector<double> padded_coefficients(const LogisticProblem& problem, Matrix<const double> coefficients,
@@ -443,7 +327,7 @@ LogisticSums logistic_pass(const LogisticProblem& problem, Matrix<const double> 
     const index_t pairs = outputs == 1 ? 1 : outputs * (outputs - 1) / 2;
     const std::vector<double> packed = padded_coefficients(problem, coefficients, Scratch(m, outputs));
     const PassArguments with{problem, packed.data(), with_hessian, probabilities};
-    const ChunkSums sums = run_chunks(with, pass_chunk(), with_hessian ? pairs : 0, threads);
+    const ChunkSums sums = run_chunks(with, pass_chunk, with_hessian ? pairs : 0, threads);
     for (index_t k = 0; k < outputs; ++k) std::copy_n(sums.gradient.data() + k * padded(m), m, gradient.row(k));
     if (with_hessian) assemble_hessian(problem, sums.blocks, hessian);
     return {sums.loss, sums.not_right};
@@ -456,7 +340,7 @@ void logistic_hessian_product(const LogisticProblem& problem, Matrix<const doubl
     const Matrix<double> stored{const_cast<double*>(probabilities.data), probabilities.rows, probabilities.cols,
                                 probabilities.row_stride, probabilities.col_stride};
     const PassArguments with{problem, packed.data(), false, stored};
-    const ChunkSums sums = run_chunks(with, product_chunk(), 0, threads);
+    const ChunkSums sums = run_chunks(with, product_chunk, 0, threads);
     for (index_t k = 0; k < outputs; ++k) std::copy_n(sums.gradient.data() + k * padded(m), m, product.row(k));
 }
 

@@ -38,6 +38,8 @@ class Entry:
     shares_folds: bool = False
     scales: bool = False
     """True if the method depends on the scale of its columns, so that preparation must standardise them."""
+    compared: bool = False
+    """True if `assay compare` runs the method when no learners are named."""
 
     def __post_init__(self) -> None:
         assert self.task in TASKS, self.task

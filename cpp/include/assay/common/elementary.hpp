@@ -1,10 +1,12 @@
-// exp and log1p as straight-line arithmetic, so that a loop over them becomes vector code for every instruction set.
+// exp, log and log1p as straight-line arithmetic, so that a loop over them becomes vector code for every instruction set.
 //
 // exp:   x = n ln2 + r with |r| <= ln2/2 (n by adding and subtracting 1.5 * 2^52, ln2 in two parts), Taylor series of
 //        exp(r) to degree 13 (remainder below 5e-18), and 2^n applied as two factors so that results below the normal
 //        range and above the largest double come out right. Error below 1.5 ulp; exp(-inf) = 0, exp(inf) = inf.
 // log1p: for u in [0, 1]: u or (u - 1) / 2 is brought below sqrt(2) - 1, then log1p(v) = 2 atanh(v / (2 + v)) by the odd
 //        series to s^21 (s <= .172, remainder below 1e-17). Error below 2 ulp.
+// log:   x = m 2^e with m in [sqrt(1/2), sqrt(2)), log(m) = 2 atanh((m - 1) / (m + 1)) by the same series. Error below
+//        2 ulp (relative to max(|log x|, |log m|)).
 // Reference: Muller, Elementary Functions, 3rd ed., 2016, ch. 3 and 11.
 #pragma once
 
@@ -65,6 +67,31 @@ ASSAY_INLINE double log1p_unit(double u) {
     series = series * q + 2.0 / 3.0;
     const double rest = series * q * s + 2.0 * s;
     return upper ? ln2_high + (rest + ln2_low) : rest;
+}
+
+// log(x) for positive normal x.
+ASSAY_INLINE double fast_log(double x) {
+    constexpr double ln2_high = 6.93147180369123816490e-01, ln2_low = 1.90821492927058770002e-10;
+    const auto bits = std::bit_cast<std::uint64_t>(x);
+    // The exponent field as a double, by the bits of 2^52 + field.
+    double exponent = std::bit_cast<double>((bits >> 52) | 0x4330000000000000ULL) - (4503599627370496.0 + 1023.0);
+    double m = std::bit_cast<double>((bits & 0x000FFFFFFFFFFFFFULL) | 0x3FF0000000000000ULL);
+    const bool upper = m > 1.4142135623730951;
+    m = upper ? 0.5 * m : m;
+    exponent = upper ? exponent + 1.0 : exponent;
+    const double s = (m - 1.0) / (m + 1.0);
+    const double q = s * s;
+    double series = 2.0 / 21.0;
+    series = series * q + 2.0 / 19.0;
+    series = series * q + 2.0 / 17.0;
+    series = series * q + 2.0 / 15.0;
+    series = series * q + 2.0 / 13.0;
+    series = series * q + 2.0 / 11.0;
+    series = series * q + 2.0 / 9.0;
+    series = series * q + 2.0 / 7.0;
+    series = series * q + 2.0 / 5.0;
+    series = series * q + 2.0 / 3.0;
+    return exponent * ln2_high + ((series * q * s + 2.0 * s) + exponent * ln2_low);
 }
 
 }  // namespace assay

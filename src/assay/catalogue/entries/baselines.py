@@ -20,6 +20,7 @@ ENTRIES: tuple[Entry, ...] = (
         section="001 ch. 8",
         references=("Witten, Frank & Hall, Data Mining, 3rd ed., 2011, ch. 11",),
         summary="Predicts the most frequent class, whatever the row: the score any model must beat.",
+        compared=True,
     ),
     Entry(
         id="zero-r-regressor",
@@ -36,6 +37,7 @@ ENTRIES: tuple[Entry, ...] = (
         section="001 ch. 8",
         references=("Witten, Frank & Hall, Data Mining, 3rd ed., 2011, ch. 11",),
         summary="Predicts the mean (or median) of the target, whatever the row: the score any model must beat.",
+        compared=True,
     ),
     Entry(
         id="one-r",
@@ -55,5 +57,6 @@ ENTRIES: tuple[Entry, ...] = (
             "Machine Learning 11, 1993",
         ),
         summary="The best rule that looks at one column; numeric columns are cut into intervals inside.",
+        compared=True,
     ),
 )

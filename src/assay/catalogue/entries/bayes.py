@@ -25,5 +25,6 @@ ENTRIES: tuple[Entry, ...] = (
         summary="Bayes' rule with columns independent given the class, each with the distribution of its role.",
         incremental=True,
         shares_folds=True,
+        compared=True,
     ),
 )

@@ -24,6 +24,7 @@ ENTRIES: tuple[Entry, ...] = (
         ),
         summary="Linear regression with standard errors, tests and intervals, to the last digit the data hold.",
         shares_folds=True,
+        compared=True,
     ),
     Entry(
         id="ridge",
@@ -43,6 +44,7 @@ ENTRIES: tuple[Entry, ...] = (
         multi_output=True,
         shares_folds=True,
         scales=True,
+        compared=True,
     ),
     Entry(
         id="logistic",
@@ -64,5 +66,6 @@ ENTRIES: tuple[Entry, ...] = (
         summary="Linear log odds for two classes, softmax for more; maximum likelihood with an L2 penalty or none.",
         shares_folds=True,
         scales=True,
+        compared=True,
     ),
 )

@@ -27,6 +27,7 @@ ENTRIES: tuple[Entry, ...] = (
         summary="Lets the k most similar training rows vote; exact neighbours, ten distances, four vote rules.",
         shares_folds=True,
         scales=True,
+        compared=True,
     ),
     Entry(
         id="knn-regressor",
@@ -46,5 +47,6 @@ ENTRIES: tuple[Entry, ...] = (
         multi_output=True,
         shares_folds=True,
         scales=True,
+        compared=True,
     ),
 )

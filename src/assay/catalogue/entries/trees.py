@@ -23,6 +23,7 @@ ENTRIES: tuple[Entry, ...] = (
         references=(_CART, "Coppersmith, Hong & Hosking, Data Mining and Knowledge Discovery 3, 1999"),
         summary="A binary tree of tests on one column each, by exact search for the largest decrease of impurity.",
         shares_folds=True,
+        compared=True,
     ),
     Entry(
         id="cart-regressor",
@@ -41,5 +42,6 @@ ENTRIES: tuple[Entry, ...] = (
         summary="A binary tree of tests on one column each, predicting the mean, median or midrange of its leaf.",
         multi_output=True,
         shares_folds=True,
+        compared=True,
     ),
 )

@@ -1,4 +1,4 @@
-"""Logistic regression: linear log odds for two classes, softmax for more, with an L2 penalty or none."""
+"""Logistic regression: linear log odds for two classes, softmax for more, with an L2, L1 or mixed penalty or none."""
 
 from __future__ import annotations
 
@@ -31,13 +31,15 @@ from ...base import (
     thread_count,
     trace_param,
 )
+from .logistic_inference import LogisticInference
 from .logistic_solver import DENSE_LIMIT, Solution, Task, log_probabilities_of, probabilities_of, solve
 
 
-class LogisticRegression(Classifier):
+class LogisticRegression(LogisticInference, Classifier):
     """Linear log odds: binary logistic regression, and softmax regression for three or more classes.
 
-    Minimises the weighted sum of log losses plus ||coef||^2 / (2 C), intercepts free: the objective of scikit-learn.
+    Minimises the weighted sum of log losses plus ||coef||^2 / (2 C), intercepts free: the objective of scikit-learn;
+    with "l1" the penalty is ||coef||_1 / C, with "elasticnet" l1_ratio of that and 1 - l1_ratio of the squared one.
     The iteration runs on standardised columns inside, so that units do not matter for its progress; the penalty
     stays that of the columns as given, so standardise them if they should be penalised alike. Without a penalty,
     columns that are linear combinations of others get coefficient 0 (warning W203), and classes that a hyperplane
@@ -51,6 +53,8 @@ class LogisticRegression(Classifier):
     coef_ : array, (1, n_features) for two classes (log odds of `classes_[1]`), else (n_classes, n_features)
     intercept_ : array, (1,) or (n_classes,)
     n_iter_ : int, Newton steps taken
+    coef_se_, intercept_se_, p_values_, intercept_p_values_ : as coef_ and intercept_, without penalty or class weights
+    log_likelihood_, deviance_, null_deviance_, aic_, bic_ : the same
     trace_ : with `trace`, the objective, largest gradient component and Newton step at each iteration
 
     Examples
@@ -63,7 +67,12 @@ class LogisticRegression(Classifier):
     array([[0.5, 0.5]])
     """
 
-    penalty: str | None = param("l2", Choice("l2", None), "Penalty on the coefficients: squared, or none.")
+    penalty: str | None = param(
+        "l2",
+        Choice("l2", "l1", "elasticnet", None),
+        "Penalty on the coefficients: squared, absolute (many become 0), both, or none.",
+    )
+    l1_ratio: float = param(0.5, Real(0, 1), "With penalty='elasticnet': share of the absolute part.")
     C: float = param(1.0, Real(0, closed="neither", infinite=True), "Inverse strength of the penalty; inf is none.")
     fit_intercept: bool = param(True, Boolean(), "Whether the log odds have a constant.")
     class_weight: Any = param(
@@ -111,12 +120,17 @@ class LogisticRegression(Classifier):
             fit_intercept=bool(self.fit_intercept),
             reference=self._reference_code(),
             threads=thread_count(self.n_jobs),
+            l1_ratio=self._absolute_share(),
         )
         solution = solve(task, float(self.tol), int(self.max_iter), trace, start)
         self.coef_, self.intercept_, self.n_iter_ = solution.coef, solution.intercept, solution.n_iter
         self._keep_trace(trace)
+        self._infer(solution, task)
         self._warn_about(solution)
         return self
+
+    def _absolute_share(self) -> float:
+        return {"l1": 1.0, "elasticnet": float(self.l1_ratio)}.get(self.penalty or "", 0.0)
 
     def fit_folds(self, X: Any, y: Any, folds: Iterable[Fold], sample_weight: Any = None) -> Iterator[Any]:
         """Yield one fitted clone per fold: the table is read once, rows are used in place, and with a penalty each
@@ -212,10 +226,6 @@ class LogisticRegression(Classifier):
         if solution.status in ("max_iter", "stalled"):
             text = f"{who}: not converged after {solution.n_iter} iterations; raise max_iter or tol."
             warnings.warn(AssayWarning("W201", text), stacklevel=4)
-
-    def _column_name(self, j: int) -> str:
-        names = getattr(self, "feature_names_in_", None)
-        return f"x{j}" if names is None else str(names[j])
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Log odds of `classes_[1]` (two classes), or one value per class whose softmax is the probability."""

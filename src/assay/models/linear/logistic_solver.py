@@ -6,6 +6,10 @@ linear systems stay well conditioned whatever the units. Each step comes from a 
 conjugate gradients when the Hessian is too large to form, and is halved until the objective does not rise. Where the
 Hessian says nothing (far from the data's boundary all curvature vanishes) it is damped by a multiple of the identity.
 
+An absolute penalty l1_ratio |b_j| / C (with (1 - l1_ratio) of the squared one) makes the step the minimum of the
+quadratic model plus that penalty, by coordinate descent; where the Hessian would be too large, a working set of columns
+is solved to the end and grows by those that violate their optimality condition.
+
 Stops when the largest gradient component per unit of weight is at most `tol` and the Newton step at most sqrt(tol), or
 when a step from the factored Hessian is at most sqrt(tol) / 10. That last step is still taken: the gradient it leaves
 is of the order of its square, so below `tol` in either case.
@@ -14,7 +18,7 @@ is of the order of its square, so below `tol` in either case.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,6 +26,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve, lapack
 
 from ... import _kernels
 from ...base import DataError, Trace
+from .proximal import proximal_step, violations
 
 _EPSILON = np.finfo(np.float64).eps
 _NO_ROWS = np.empty(0, dtype=np.int64)
@@ -51,6 +56,7 @@ class Task:
     fit_intercept: bool
     reference: int | None
     threads: int
+    l1_ratio: float = 0.0
 
 
 @dataclass
@@ -63,6 +69,21 @@ class Solution:
     status: str
     completely_separated: bool
     dependent: np.ndarray
+    likelihood: Likelihood | None = None
+
+
+@dataclass(frozen=True)
+class Likelihood:
+    """Of a fit without penalty: the log likelihood, and the covariance of [intercept, coefficients] of each class.
+
+    The covariance is over the rows of `coef` one after the other; it is zero for coefficients that are held at 0.
+    """
+
+    log_likelihood: float
+    n_parameters: int
+    total: float
+    covariance: np.ndarray
+    kept: np.ndarray
 
 
 @dataclass
@@ -88,12 +109,16 @@ class _Objective:
         self.columns = task.X.shape[1] + int(task.fit_intercept)
         self.free = [k for k in range(self.outputs) if self.outputs == 1 or k != task.reference]
         self.symmetric = len(self.free) == self.outputs and self.outputs > 1
-        self.dense = self.outputs * self.columns <= DENSE_LIMIT
+        self.absolute = task.l1_ratio > 0.0 and bool(np.isfinite(task.C))
+        self.dense = self.absolute or self.outputs * self.columns <= DENSE_LIMIT
         self.gram: np.ndarray | None = None
         self.centre, self.scale, self.active, self.total = _standardise(task, self.rows, self.weights)
         with np.errstate(over="ignore", divide="ignore"):
-            penalty = (1.0 / self.scale) ** 2 / task.C
-        self.active &= penalty < 1e200  # beyond that the coefficient is 0 to double precision
+            penalty = (1.0 / self.scale) ** 2 * ((1.0 - task.l1_ratio) / task.C)
+            l1 = task.l1_ratio / task.C / self.scale
+        self.active &= (penalty < 1e200) & (l1 < 1e200)  # beyond that the coefficient is 0 to double precision
+        l1 = np.where(self.active, l1, 0.0)
+        self.l1 = np.append(l1, 0.0) if task.fit_intercept else l1
         self._lay_out(penalty)
 
     def _lay_out(self, penalty: np.ndarray) -> None:
@@ -117,6 +142,8 @@ class _Objective:
             np.ascontiguousarray(coefficients), self.dense, not self.dense, self.task.threads
         )
         value = loss + 0.5 * float((self.penalty * coefficients**2).sum())
+        if self.absolute:
+            value += float((self.l1 * np.abs(coefficients)).sum())
         gradient += self.penalty * coefficients
         return _Point(coefficients, value, gradient, hessian, probabilities, not_right == 0.0)
 
@@ -152,12 +179,58 @@ class _Objective:
             step -= step.mean(axis=0)
         return step
 
-    def _solve_dense(self, hessian: np.ndarray, gradient: np.ndarray, ridge: np.ndarray) -> np.ndarray:
-        classes, count = gradient.shape
+    def _free_blocks(self, hessian: np.ndarray, count: int) -> np.ndarray:
+        """A copy of the Hessian over the classes that are not the reference."""
+        classes = len(self.free)
         if classes < self.outputs:
             blocks = hessian.reshape(self.outputs, count, self.outputs, count)
             hessian = blocks[np.ix_(self.free, range(count), self.free, range(count))]
-        hessian = np.array(hessian).reshape(classes * count, classes * count)
+        return np.array(hessian).reshape(classes * count, classes * count)
+
+    def absolute_step(self, point: _Point, damping: float, tol: float) -> np.ndarray:
+        """The step to the minimum of the quadratic model with the absolute penalty."""
+        step = np.zeros_like(point.gradient)
+        start = point.coefficients[self.free]
+        hessian = self._free_blocks(point.hessian, self.columns)
+        diagonal = np.einsum("ii->i", hessian)
+        diagonal += np.tile(self.penalty, len(self.free)) + damping * diagonal
+        found = proximal_step(
+            hessian, point.gradient[self.free].ravel(), start.ravel(), np.tile(self.l1, len(self.free)), tol
+        )
+        step[self.free] = found.reshape(start.shape)
+        return step
+
+    def covariance(self, hessian: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Inverse information over [intercept, coefficients] of each class in the units of the columns, and what is
+        fitted. Classes are compared with one of them (the reference, else the first); the symmetric form follows."""
+        columns, used = self.task.X.shape[1], np.append(self.active, True)[: self.columns]
+        kept = np.flatnonzero(used)
+        base = self.task.reference if self.task.reference is not None else 0
+        others = [0] if self.outputs == 1 else [k for k in range(self.outputs) if k != base]
+        index = (np.array(others)[:, None] * self.columns + kept).ravel()
+        scaled = hessian[np.ix_(index, index)]
+        size = 1.0 / np.sqrt(np.maximum(np.diag(scaled), np.finfo(float).tiny))
+        try:
+            factor = cho_factor(scaled * size[:, None] * size, lower=True, check_finite=False)
+            inverse = cho_solve(factor, np.diag(size), check_finite=False) * size[:, None]
+        except LinAlgError:  # separated classes: no curvature is left
+            inverse = np.full_like(scaled, np.inf)
+        change = np.zeros((1 + columns, self.columns))
+        change[1 + np.arange(columns), np.arange(columns)] = 1.0 / self.scale
+        if self.task.fit_intercept:
+            change[0, -1] = 1.0
+            change[0, :-1] = -self.centre / self.scale
+        one = change[:, kept]
+        between = np.eye(1) if self.outputs == 1 else np.eye(self.outputs)[:, others]
+        if self.symmetric:
+            between = between - between.mean(axis=0)
+        full = np.kron(between, one)
+        with np.errstate(invalid="ignore"):
+            return np.nan_to_num(full @ inverse @ full.T, nan=np.inf, posinf=np.inf), used
+
+    def _solve_dense(self, hessian: np.ndarray, gradient: np.ndarray, ridge: np.ndarray) -> np.ndarray:
+        classes, count = gradient.shape
+        hessian = self._free_blocks(hessian, count)
         diagonal = np.einsum("ii->i", hessian)
         diagonal += np.tile(ridge, classes)
         if self.symmetric:
@@ -269,6 +342,10 @@ def solve(
     task: Task, tol: float, max_iter: int, trace: Trace, start: tuple[np.ndarray, np.ndarray] | None = None
 ) -> Solution:
     """Run Newton's method from 0, or from the coefficients and intercepts of `start`."""
+    if task.l1_ratio > 0.0 and np.isfinite(task.C):
+        outputs = 1 if task.n_classes == 2 else task.n_classes
+        small = outputs * (task.X.shape[1] + 1) <= DENSE_LIMIT
+        return (_solve_absolute if small else _solve_working_sets)(task, tol, max_iter, trace, start)
     objective = _Objective(task)
     penalised = bool(np.isfinite(task.C))
     coefficients = np.zeros((objective.outputs, objective.columns))
@@ -310,7 +387,88 @@ def solve(
             damping = max(_LEAST_DAMPING, 100.0 * damping)
     final = point.coefficients if last_step is None else point.coefficients + last_step
     coef, intercept = objective.raw(final)
-    return Solution(coef, intercept, n_iter, status, point.separated, dependent)
+    likelihood = None
+    if not penalised and objective.dense:
+        last_point = objective.at(final)
+        covariance, kept = objective.covariance(last_point.hessian)
+        comparisons = 1 if task.n_classes == 2 else task.n_classes - 1
+        kept_columns = kept[: task.X.shape[1]]
+        likelihood = Likelihood(
+            -last_point.value, comparisons * int(kept.sum()), objective.total, covariance, kept_columns
+        )
+    return Solution(coef, intercept, n_iter, status, point.separated, dependent, likelihood)
+
+
+def _solve_absolute(
+    task: Task, tol: float, max_iter: int, trace: Trace, start: tuple[np.ndarray, np.ndarray] | None
+) -> Solution:
+    """Proximal Newton: steps of the quadratic model with the absolute penalty, halved until the objective falls."""
+    objective = _Objective(task)
+    coefficients = np.zeros((objective.outputs, objective.columns))
+    if start is not None:
+        coefficients = objective.standard(*start)
+    point = objective.at(coefficients)
+    status, n_iter, damping = "max_iter", 0, 0.0
+    while n_iter < max_iter:
+        wrong = violations(point.gradient[objective.free], point.coefficients[objective.free], objective.l1)
+        steepest = float(wrong.max()) / objective.total
+        if steepest <= tol:
+            trace.record("newton", objective=point.value, gradient=steepest, newton_step=0.0, damping=damping)
+            status = "converged"
+            break
+        step = objective.absolute_step(point, damping, 1e-2 * tol * objective.total)
+        n_iter += 1
+        gain = float((objective.l1 * (np.abs(point.coefficients + step) - np.abs(point.coefficients))).sum())
+        slope = float((point.gradient * step).sum()) + gain
+        longest = float(np.abs(step).max())
+        trace.record("newton", objective=point.value, gradient=steepest, newton_step=longest, damping=damping)
+        reached = _line_search(objective, point, step, slope)
+        if reached is not None:
+            point, damping = reached, 0.01 * damping if damping > _LEAST_DAMPING else 0.0
+        elif -slope <= 1e-12 * abs(point.value) or damping > objective.columns:
+            status = "converged" if steepest <= np.sqrt(tol) else "stalled"
+            break
+        else:
+            damping = max(_LEAST_DAMPING, 100.0 * damping)
+    coef, intercept = objective.raw(point.coefficients)
+    if objective.symmetric:  # the likelihood leaves the common level of the intercepts open
+        intercept = intercept - intercept.mean()
+    return Solution(coef, intercept, n_iter, status, point.separated, np.empty(0, dtype=np.int64))
+
+
+def _solve_working_sets(
+    task: Task, tol: float, max_iter: int, trace: Trace, start: tuple[np.ndarray, np.ndarray] | None
+) -> Solution:
+    """Solve on the columns that matter, then add the worst violators of the others, until there are none."""
+    objective = _Objective(task)
+    objective.dense = False
+    coefficients = np.zeros((objective.outputs, objective.columns))
+    if start is not None:
+        coefficients = objective.standard(*start)
+    p = task.X.shape[1]
+    chosen = np.zeros(p, dtype=bool)
+    status, n_iter = "max_iter", 0
+    while True:
+        gradient = objective.at(coefficients).gradient[objective.free]
+        wrong = violations(gradient, coefficients[objective.free], objective.l1)
+        by_column = np.where(objective.active, wrong[:, :p].max(axis=0), 0.0)
+        chosen |= (coefficients[:, :p] != 0.0).any(axis=0)
+        fresh = np.flatnonzero((by_column > tol * objective.total) & ~chosen)
+        if n_iter > 0 and (not fresh.size or status != "converged"):
+            break
+        room = max(20, int(chosen.sum()))
+        chosen[fresh[np.argsort(-by_column[fresh], kind="stable")[:room]]] = True
+        columns = np.flatnonzero(chosen)
+        part = replace(task, X=np.ascontiguousarray(task.X[:, columns]))
+        coef, intercept = objective.raw(coefficients)
+        found = _solve_absolute(part, tol, max_iter, trace, (coef[:, columns], intercept))
+        n_iter += max(found.n_iter, 1)
+        status = found.status
+        coef = np.zeros_like(coef)
+        coef[:, columns] = found.coef
+        coefficients = objective.standard(coef, found.intercept)
+    coef, intercept = objective.raw(coefficients)
+    return Solution(coef, intercept, n_iter, status, False, np.empty(0, dtype=np.int64))
 
 
 def _line_search(objective: _Objective, point: _Point, step: np.ndarray, slope: float) -> _Point | None:

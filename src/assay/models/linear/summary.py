@@ -22,28 +22,30 @@ class CoefficientRow:
     high: float
 
 
-@dataclass(frozen=True)
-class RegressionSummary:
-    """What `LeastSquares.summary()` returns: print it, show it in a notebook, or take `to_dict()`."""
+class CoefficientTable:
+    """How a table of coefficients is printed and shown; what it says of the whole fit are its `_facts`."""
 
     rows: tuple[CoefficientRow, ...]
     level: float
-    sigma: float
-    df_residual: float
-    r2: float
-    adjusted_r2: float
-    f_statistic: float
-    f_p_value: float
-    n_observations: float
-    condition_number: float
+
+    def _facts(self) -> list[str]:
+        raise NotImplementedError  # pragma: no cover
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data; `coefficients` holds the rows."""
-        fields = asdict(self)
+        fields = asdict(self)  # type: ignore[call-overload]
         return {"coefficients": list(fields.pop("rows")), **fields}
 
     def _heads(self) -> list[str]:
-        return ["", "estimate", "std. error", "t", "p", f"{self.level:.0%} low", f"{self.level:.0%} high"]
+        return [
+            "",
+            "estimate",
+            "std. error",
+            getattr(self, "statistic", "t"),
+            "p",
+            f"{self.level:.0%} low",
+            f"{self.level:.0%} high",
+        ]
 
     def _cells(self) -> list[list[str]]:
         return [
@@ -55,13 +57,6 @@ class RegressionSummary:
                 *(f"{v:.6g}" for v in (row.low, row.high)),
             ]
             for row in self.rows
-        ]
-
-    def _facts(self) -> list[str]:
-        return [
-            f"n = {self.n_observations:g}, degrees of freedom = {self.df_residual:g}, sigma = {self.sigma:.6g}",
-            f"R2 = {self.r2:.6f}, adjusted R2 = {self.adjusted_r2:.6f}, "
-            f"F = {self.f_statistic:.4g} (p = {self.f_p_value:.3g}), condition number = {self.condition_number:.3g}",
         ]
 
     def __str__(self) -> str:
@@ -80,3 +75,52 @@ class RegressionSummary:
         )
         facts = "".join(f"<p>{html.escape(text)}</p>" for text in self._facts())
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{facts}"
+
+
+@dataclass(frozen=True)
+class RegressionSummary(CoefficientTable):
+    """What `LeastSquares.summary()` returns: print it, show it in a notebook, or take `to_dict()`."""
+
+    rows: tuple[CoefficientRow, ...]
+    level: float
+    sigma: float
+    df_residual: float
+    r2: float
+    adjusted_r2: float
+    f_statistic: float
+    f_p_value: float
+    n_observations: float
+    condition_number: float
+
+    def _facts(self) -> list[str]:
+        return [
+            f"n = {self.n_observations:g}, degrees of freedom = {self.df_residual:g}, sigma = {self.sigma:.6g}",
+            f"R2 = {self.r2:.6f}, adjusted R2 = {self.adjusted_r2:.6f}, "
+            f"F = {self.f_statistic:.4g} (p = {self.f_p_value:.3g}), condition number = {self.condition_number:.3g}",
+        ]
+
+
+@dataclass(frozen=True)
+class GlmSummary(CoefficientTable):
+    """What `summary()` of a generalised linear model or of logistic regression returns; t_value holds z where known."""
+
+    rows: tuple[CoefficientRow, ...]
+    level: float
+    statistic: str
+    title: str
+    n_observations: float
+    df_residual: float
+    dispersion: float
+    deviance: float
+    null_deviance: float
+    log_likelihood: float
+    aic: float
+    bic: float
+
+    def _facts(self) -> list[str]:
+        return [
+            f"{self.title}, n = {self.n_observations:g}, degrees of freedom = {self.df_residual:g}, "
+            f"dispersion = {self.dispersion:.6g}",
+            f"deviance = {self.deviance:.6g} (null {self.null_deviance:.6g}), "
+            f"log likelihood = {self.log_likelihood:.6g}, AIC = {self.aic:.6g}, BIC = {self.bic:.6g}",
+        ]

@@ -319,7 +319,7 @@ def test_probabilities_are_stable_far_from_the_boundary():
         ({"class_weight": {7: 1.0}}, "'class_weight' must name labels of y"),
         ({"class_weight": {0: -1.0}}, "finite weights >= 0"),
         ({"C": 0.0}, "'C' must be"),
-        ({"penalty": "l1"}, "'penalty' must be"),
+        ({"penalty": "l3"}, "'penalty' must be"),
     ],
 )
 def test_bad_parameters_get_one_sentence(options, match):

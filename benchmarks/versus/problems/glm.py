@@ -1,0 +1,160 @@
+"""Poisson regression, dense and with a nominal column of a thousand levels, and L1 logistic regression.
+
+Peers: scikit-learn's newton-cholesky (dense, or one-hot for the nominal column), saga and liblinear, and glum.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from benchmarks.versus.harness import Contender, Problem
+
+ALPHA = 1e-3
+C = 0.01
+
+
+def _dense(n_rows: int = 500_000) -> dict[str, Any]:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n_rows, 50))
+    y = rng.poisson(np.exp(0.3 + X @ rng.normal(scale=0.1, size=50))).astype(float)
+    return {"X": X, "y": y}
+
+
+def _nominal(n_rows: int = 500_000, levels: int = 1000) -> dict[str, Any]:
+    import pandas as pd
+
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(n_rows, 20))
+    codes = rng.integers(0, levels, size=n_rows)
+    effects = rng.normal(scale=0.3, size=levels)
+    y = rng.poisson(np.exp(0.3 + X @ rng.normal(scale=0.1, size=20) + effects[codes])).astype(float)
+    frame = pd.DataFrame(X, columns=[f"x{j}" for j in range(20)])
+    frame["region"] = pd.Categorical.from_codes(codes, [f"region {k:04d}" for k in range(levels)])
+    return {"X": frame, "y": y}
+
+
+def _ours(data: dict[str, Any]) -> Any:
+    from assay.models.linear import GLM
+
+    return GLM(family="poisson", alpha=ALPHA).fit(data["X"], data["y"])
+
+
+def _sklearn(data: dict[str, Any]) -> Any:
+    from sklearn.linear_model import PoissonRegressor
+
+    return PoissonRegressor(alpha=ALPHA, solver="newton-cholesky", max_iter=1000).fit(data["X"], data["y"])
+
+
+def _sklearn_one_hot(data: dict[str, Any]) -> Any:
+    from sklearn.compose import make_column_transformer
+    from sklearn.linear_model import PoissonRegressor
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import OneHotEncoder
+
+    expand = make_column_transformer((OneHotEncoder(), ["region"]), remainder="passthrough", sparse_threshold=1.0)
+    return make_pipeline(expand, PoissonRegressor(alpha=ALPHA, max_iter=1000)).fit(data["X"], data["y"])
+
+
+def _glum(data: dict[str, Any]) -> Any:
+    from glum import GeneralizedLinearRegressor
+
+    return GeneralizedLinearRegressor(family="poisson", alpha=ALPHA, l1_ratio=0).fit(data["X"], data["y"])
+
+
+def _deviance(data: dict[str, Any], model: Any) -> float:
+    from sklearn.metrics import mean_poisson_deviance
+
+    return float(mean_poisson_deviance(data["y"], np.asarray(model.predict(data["X"]))))
+
+
+def _classes() -> dict[str, Any]:
+    from sklearn.datasets import make_classification
+
+    X, y = make_classification(50_000, 100, n_informative=15, n_redundant=0, flip_y=0.02, random_state=0)
+    return {"X": X, "y": y}
+
+
+def _ours_l1(data: dict[str, Any]) -> Any:
+    from assay.models.linear import LogisticRegression
+
+    return LogisticRegression(penalty="l1", C=C).fit(data["X"], data["y"])
+
+
+def _sklearn_l1(data: dict[str, Any], solver: str) -> Any:
+    from sklearn.linear_model import LogisticRegression
+
+    options = {"intercept_scaling": 100.0} if solver == "liblinear" else {}
+    return LogisticRegression(l1_ratio=1.0, C=C, solver=solver, tol=1e-6, max_iter=5000, **options).fit(
+        data["X"], data["y"]
+    )
+
+
+def _glum_l1(data: dict[str, Any]) -> Any:
+    from glum import GeneralizedLinearRegressor
+
+    alpha = 1.0 / (C * data["y"].shape[0])
+    return GeneralizedLinearRegressor(family="binomial", alpha=alpha, l1_ratio=1.0, gradient_tol=1e-6).fit(
+        data["X"], data["y"]
+    )
+
+
+def _l1_objective(data: dict[str, Any], model: Any) -> float:
+    coef, intercept = np.ravel(model.coef_), float(np.ravel(model.intercept_)[0])
+    margin = (2.0 * data["y"] - 1.0) * (data["X"] @ coef + intercept)
+    return float(np.logaddexp(0.0, -margin).sum() * C + np.abs(coef).sum()) / data["y"].shape[0]
+
+
+PROBLEMS: tuple[Problem, ...] = (
+    Problem(
+        id="glm-poisson",
+        title="Poisson regression, L2",
+        size="500k x 50",
+        make=_dense,
+        ours=Contender("GLM", "assay", _ours),
+        peers=(
+            Contender("newton-cholesky", "scikit-learn", _sklearn, aim=2.0),
+            Contender("glum", "glum", _glum, aim=2.0),
+        ),
+        quality=_deviance,
+        gate=1e-5,
+        quality_name="mean deviance",
+        lower_is_better=True,
+        limit="5-6 Newton passes, each one read of X (200 MB) and n d^2 / 2 multiply-adds",
+    ),
+    Problem(
+        id="glm-poisson-nominal",
+        title="Poisson regression with a nominal column, L2",
+        size="500k x 20 + 1,000 levels",
+        make=_nominal,
+        ours=Contender("GLM", "assay", _ours),
+        peers=(
+            Contender("glum", "glum", _glum, aim=2.0),
+            Contender("one-hot, lbfgs", "scikit-learn", _sklearn_one_hot),
+        ),
+        quality=_deviance,
+        gate=1e-5,
+        quality_name="mean deviance",
+        lower_is_better=True,
+        limit="5-6 passes of one read of X (80 MB), n d^2 / 2 + n d multiply-adds; then a d x d system",
+    ),
+    Problem(
+        id="logistic-l1",
+        title="Logistic regression, L1",
+        size="50k x 100",
+        make=_classes,
+        ours=Contender("LogisticRegression", "assay", _ours_l1),
+        peers=(
+            Contender("liblinear", "scikit-learn", partial(_sklearn_l1, solver="liblinear"), aim=2.0),
+            Contender("saga", "scikit-learn", partial(_sklearn_l1, solver="saga"), aim=2.0),
+            Contender("glum", "glum", _glum_l1, aim=2.0),
+        ),
+        quality=_l1_objective,
+        gate=1e-6,
+        quality_name="objective",
+        lower_is_better=True,
+        limit="5-7 Newton passes, each one read of X (40 MB) and n d^2 / 2 multiply-adds",
+    ),
+)

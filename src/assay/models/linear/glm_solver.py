@@ -1,0 +1,481 @@
+"""Newton's method for generalised linear models, on standardised columns with the penalty of the original scale.
+
+Minimises f(b) = sum_i w_i d(y_i, mu_i) / 2 + W alpha [(1 - l1_ratio) ||b||^2 / 2 + l1_ratio ||b||_1] with W the sum
+of the weights and the intercept free: W times the objective of scikit-learn's generalised linear models. Each step is
+the minimum of the quadratic model (by Cholesky, or by coordinate descent where there is an L1 part), halved until the
+objective falls by its share; a step that leaves the range of the family has an infinite objective and is halved too.
+Where halving does not help, the matrix is damped by a multiple of its diagonal. The matrix is the Hessian with
+Fisher's term for rows of negative curvature; after a few steps the Hessian itself wherever it is definite.
+
+Progress is measured by numbers without a unit: the cosine between the residuals and each column (the gradient divided
+by the root of its Fisher information times the Pearson sum), and the same for the step's decrement. The iteration
+stops when every cosine is at most `tol` and the step is small, or when the quadratic convergence seen so far says
+that the step about to be taken leaves them below `tol`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, lapack
+
+from ... import _kernels
+from ...base import Trace
+from .glm_families import FAMILIES, LINKS
+from .proximal import proximal_step, violations
+
+_EPSILON = np.finfo(np.float64).eps
+_HALVINGS = 30
+_IDLE_LIMIT = 5
+_PATIENCE = 3
+_LEAST_DAMPING = 1e-8
+_DEPENDENT = 1e-11
+_NO_ROWS = np.empty(0, dtype=np.int64)
+_NONE = np.empty(0)
+# Levels from which the diagonal block of a nominal column is eliminated before the rest is factored.
+_ELIMINATE = 32
+NO_MATRIX, NEWTON, FISHER, OBSERVED = 0, 1, 2, 3
+
+
+@dataclass(frozen=True)
+class Task:
+    """What to fit. Codes number the levels of all nominal columns in a row; `starts[c]` is the first of column c."""
+
+    X: np.ndarray
+    codes: np.ndarray
+    starts: np.ndarray
+    rows: np.ndarray | None
+    y: np.ndarray
+    weights: np.ndarray | None
+    offset: np.ndarray | None
+    family: str
+    link: str
+    parameter: float
+    alpha: float
+    l1_ratio: float
+    fit_intercept: bool
+    threads: int
+
+    @property
+    def used(self) -> np.ndarray | slice:
+        """Which rows of the arrays take part."""
+        return slice(None) if self.rows is None else self.rows
+
+    def total(self) -> float:
+        """Sum of the weights of the rows that take part."""
+        if self.weights is None:
+            return float(self.y.shape[0] if self.rows is None else self.rows.shape[0])
+        return float(self.weights[self.used].sum())
+
+
+@dataclass
+class Solution:
+    """Coefficients in the units of the columns, how the iteration ended, and the sums at the solution."""
+
+    coef: np.ndarray
+    intercept: float
+    n_iter: int
+    status: str
+    dependent: np.ndarray
+    half_deviance: float
+    pearson: float
+    rank: int
+    covariance: np.ndarray | None = None
+    """Inverse Fisher information over [intercept, coefficients]; zero for coefficients held at 0."""
+    kept: np.ndarray = field(default_factory=lambda: _NONE)
+
+
+@dataclass
+class _Point:
+    coefficients: np.ndarray
+    loss: float
+    value: float
+    gradient: np.ndarray
+    hessian: np.ndarray
+    pearson: float
+    worst: float
+    exact: bool
+
+
+class OutOfRange(ValueError):
+    """No starting coefficients keep every mean within the range of the family."""
+
+
+class _Objective:
+    """The objective over [standardised columns, intercept, levels]."""
+
+    def __init__(self, task: Task) -> None:
+        self.task = task
+        self.n_columns = task.X.shape[1]
+        self.n_levels = int(task.starts[-1])
+        self.dense = self.n_columns + int(task.fit_intercept)
+        self.size = self.dense + self.n_levels
+        self.centre, self.scale, varies, self.total = _standardise(task)
+        self.active = np.ones(self.size, dtype=bool)
+        self.active[: self.n_columns] = varies
+        with np.errstate(over="ignore", divide="ignore"):
+            units = np.concatenate([1.0 / self.scale, np.zeros(int(task.fit_intercept)), np.ones(self.n_levels)])
+            self.ridge = self.total * task.alpha * (1.0 - task.l1_ratio) * units**2
+            self.l1 = self.total * task.alpha * task.l1_ratio * units
+        self._choose_levels()
+        self.active &= (self.ridge < 1e200) & (self.l1 < 1e200)  # beyond that the coefficient is 0 in double precision
+        self.ridge[~self.active] = 0.0
+        self.l1[~self.active] = 0.0
+        self.passes = _kernels.GlmPasses(
+            task.X,
+            task.codes,
+            task.starts,
+            _NO_ROWS if task.rows is None else task.rows,
+            task.y,
+            _NONE if task.weights is None else task.weights,
+            _NONE if task.offset is None else task.offset,
+            self.centre,
+            np.where(varies, 1.0 / self.scale, 0.0),
+            task.fit_intercept,
+            FAMILIES[task.family].code,
+            LINKS[task.link].code,
+            task.parameter,
+        )
+
+    def _choose_levels(self) -> None:
+        """Levels without rows have coefficient 0; without a penalty so has the first level of each column."""
+        if self.n_levels == 0:
+            return
+        present = np.zeros(self.n_levels + 1, dtype=bool)
+        present[self.task.codes[self.task.used].ravel()] = True
+        self.active[self.dense :] = present[:-1]
+        if self.task.alpha > 0.0:
+            return
+        for c, (low, high) in enumerate(zip(self.task.starts[:-1], self.task.starts[1:])):
+            if (self.task.fit_intercept or c > 0) and present[low:high].any():
+                self.active[self.dense + low + int(np.argmax(present[low:high]))] = False
+
+    def at(self, coefficients: np.ndarray, curvature: int = NEWTON) -> _Point:
+        loss, pearson, worst, replaced, gradient, hessian = self.passes.sums(coefficients, curvature, self.task.threads)
+        value = loss + 0.5 * float(self.ridge @ coefficients**2) + float(self.l1 @ np.abs(coefficients))
+        gradient = np.where(self.active, gradient + self.ridge * coefficients, 0.0)
+        return _Point(coefficients, loss, value, gradient, hessian, pearson, worst, replaced == 0.0)
+
+    def drop_dependent(self, hessian: np.ndarray) -> np.ndarray:
+        """Hold columns that are linear combinations of others at 0; the earlier column stays."""
+        order = np.flatnonzero(self.active)
+        if self.task.fit_intercept:  # the intercept stays whatever happens
+            order = np.concatenate([[self.n_columns], order[order != self.n_columns]])
+        scaled = hessian[np.ix_(order, order)]
+        size = np.sqrt(np.diag(scaled))
+        empty = ~(size > 0.0)
+        size[empty] = 1.0
+        scaled = scaled / size[:, None] / size
+        rank = 0
+        if not empty.any():
+            rank = lapack.dpstrf(scaled, lower=1, tol=_DEPENDENT)[2]
+        if rank < order.shape[0]:
+            dependent = order[_sequential_dependence(scaled)]
+            self.active[dependent] = False
+            return dependent
+        return np.empty(0, dtype=np.int64)
+
+    def step(self, point: _Point, damping: float, tol: float) -> np.ndarray:
+        """The step to the minimum of the quadratic model, over the active coefficients."""
+        chosen = np.flatnonzero(self.active)
+        step = np.zeros(self.size)
+        whole = chosen.shape[0] == self.size
+        hessian = point.hessian.copy() if whole else point.hessian[np.ix_(chosen, chosen)]
+        diagonal = np.einsum("ii->i", hessian)
+        diagonal += damping * diagonal + self.ridge[chosen]
+        gradient = point.gradient[chosen]
+        with np.errstate(over="ignore", invalid="ignore"):
+            if self.task.l1_ratio > 0.0 and self.task.alpha > 0.0:
+                step[chosen] = proximal_step(hessian, gradient, point.coefficients[chosen], self.l1[chosen], tol)
+            else:
+                step[chosen] = -solve_definite(hessian, gradient, self._largest_block(chosen))
+        return step
+
+    def sharpen(self, point: _Point) -> None:
+        """Put the true Hessian in place of the positive one where it is definite: quadratic convergence at the end."""
+        chosen = np.flatnonzero(self.active)
+        observed = self.passes.sums(point.coefficients, OBSERVED, self.task.threads)[-1]
+        matrix = observed[np.ix_(chosen, chosen)]
+        diagonal = np.einsum("ii->i", matrix)
+        diagonal += self.ridge[chosen]
+        if not (diagonal > 0.0).all():
+            return
+        size = 1.0 / np.sqrt(diagonal)
+        if lapack.dpotrf(matrix * size[:, None] * size, lower=1)[1] == 0:
+            point.hessian, point.exact = observed, True
+
+    def _largest_block(self, chosen: np.ndarray) -> slice | None:
+        """Where the active levels of the largest nominal column lie among the chosen unknowns."""
+        if self.n_levels < _ELIMINATE:
+            return None
+        bounds = np.searchsorted(chosen, self.dense + self.task.starts)
+        widest = int(np.argmax(np.diff(bounds)))
+        block = slice(int(bounds[widest]), int(bounds[widest + 1]))
+        return block if block.stop - block.start >= _ELIMINATE else None
+
+    def cosines(self, point: _Point, floor: float) -> tuple[np.ndarray, float]:
+        """The gradient (or violation of optimality) without a unit, and the Pearson sum that it was divided by."""
+        information = np.einsum("ii->i", point.hessian) + self.ridge
+        pearson = point.pearson + floor
+        wrong = violations(point.gradient, point.coefficients, self.l1)
+        size = np.sqrt(np.maximum(information * pearson, np.finfo(float).tiny))
+        return np.where(self.active & (information > 0.0), wrong / size, 0.0), pearson
+
+    def start(self, given: tuple[np.ndarray, float] | None) -> _Point:
+        """The constant model, or the coefficients given; if a mean is out of range, a least-squares fit to the link."""
+        if given is not None:
+            point = self.at(self.standard(*given))
+            if np.isfinite(point.value):
+                return point
+        task, link = self.task, LINKS[self.task.link]
+        y = task.y[task.used]
+        mean = float(np.average(y, weights=None if task.weights is None else task.weights[task.used]))
+        coefficients = np.zeros(self.size)
+        if task.fit_intercept:
+            coefficients[self.n_columns] = float(link.forward(np.array(mean)))
+            if task.offset is not None:
+                coefficients[self.n_columns] -= float(np.mean(task.offset[task.used]))
+        point = self.at(coefficients)
+        if np.isfinite(point.value):
+            return point
+        point = self.at(self._nearest_to_targets(y, mean))
+        if not np.isfinite(point.value):
+            raise OutOfRange
+        return point
+
+    def _nearest_to_targets(self, y: np.ndarray, mean: float) -> np.ndarray:
+        """Gaussian fit of the linear predictor to the link of targets drawn half-way to their mean."""
+        predictor = LINKS[self.task.link].forward(0.5 * (y + mean))
+        full = np.zeros(self.task.y.shape[0])
+        full[self.task.used] = predictor
+        if self.task.offset is not None:
+            full -= self.task.offset
+        near = _Objective(
+            replace(
+                self.task,
+                y=full,
+                offset=None,
+                family="gaussian",
+                link="identity",
+                alpha=1e-8 / self.total,
+                l1_ratio=0.0,
+            )
+        )
+        zero = near.at(np.zeros(self.size))
+        return near.step(zero, 0.0, 0.0)
+
+    def standard(self, coef: np.ndarray, intercept: float) -> np.ndarray:
+        """Coefficients of the raw columns in standardised coordinates."""
+        p = self.n_columns
+        out = np.zeros(self.size)
+        out[:p] = coef[:p] * self.scale
+        out[self.dense :] = coef[p:]
+        out[~self.active] = 0.0
+        if self.task.fit_intercept:
+            out[p] = intercept + float(coef[:p] @ self.centre)
+        return out
+
+    def raw(self, coefficients: np.ndarray) -> tuple[np.ndarray, float]:
+        """Coefficients of columns and levels in their own units, and the intercept."""
+        p = self.n_columns
+        slopes = np.where(self.active[:p], coefficients[:p] / self.scale, 0.0)
+        intercept = float(coefficients[p] - slopes @ self.centre) if self.task.fit_intercept else 0.0
+        return np.concatenate([slopes, coefficients[self.dense :]]), intercept
+
+    def covariance(self, hessian: np.ndarray) -> np.ndarray:
+        """Inverse information over [intercept, columns, levels] in the units of the columns."""
+        chosen = np.flatnonzero(self.active)
+        full = np.zeros((self.size + 1, self.size + 1))
+        inverse = solve_definite(hessian[np.ix_(chosen, chosen)], np.eye(chosen.shape[0]), None)
+        # Raw coefficients are a linear map of the standardised ones: row 0 is the intercept.
+        change = np.zeros((1 + self.n_columns + self.n_levels, self.size))
+        p = self.n_columns
+        change[1 + np.arange(p), np.arange(p)] = 1.0 / self.scale
+        change[1 + p + np.arange(self.n_levels), self.dense + np.arange(self.n_levels)] = 1.0
+        if self.task.fit_intercept:
+            change[0, p] = 1.0
+            change[0, :p] = -self.centre / self.scale
+        change = change[:, chosen]
+        full = change @ inverse @ change.T
+        return 0.5 * (full + full.T)
+
+    def kept(self) -> np.ndarray:
+        """Which coefficients of columns and levels were fitted."""
+        return np.concatenate([self.active[: self.n_columns], self.active[self.dense :]])
+
+
+def _standardise(task: Task) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
+    """Centre, scale, which columns vary, and the total weight. Any scale is right; a good one is near the spread."""
+    weights = _NONE if task.weights is None else task.weights
+    mean, variance, total = _kernels.column_moments(
+        task.X, _NO_ROWS if task.rows is None else task.rows, weights, task.threads
+    )
+    if task.fit_intercept:
+        centre, spread = mean, np.sqrt(variance)
+    else:
+        centre, spread = np.zeros_like(mean), np.hypot(mean, np.sqrt(variance))
+    for j in np.flatnonzero(~np.isfinite(spread) | (spread == 0.0)).tolist():
+        column = task.X[task.used, j]
+        centre[j] = column[0] if task.fit_intercept else 0.0
+        spread[j] = np.abs(column - centre[j]).max()
+    varies = (spread > 1e-290) & np.isfinite(spread)
+    return centre, np.where(varies, spread, 1.0), varies, total
+
+
+def _sequential_dependence(matrix: np.ndarray) -> np.ndarray:
+    """Columns of a Gram matrix with unit diagonal that are combinations of the columns before them, or zero."""
+    rest = matrix.copy()
+    dependent = np.zeros(matrix.shape[0], dtype=bool)
+    for j in range(matrix.shape[0]):
+        if not rest[j, j] > _DEPENDENT * matrix.shape[0]:
+            dependent[j] = True
+            continue
+        row = rest[j, j + 1 :].copy()
+        rest[j + 1 :, j + 1 :] -= np.outer(row, row / rest[j, j])
+    return dependent
+
+
+def solve_definite(matrix: np.ndarray, right: np.ndarray, diagonal_block: slice | None) -> np.ndarray:
+    """The solution of a positive (semi)definite system, scaled to unit diagonal; lifted slightly where it is singular.
+
+    A block known to be diagonal is eliminated first: what is left to factor has the size of the others.
+    """
+    if diagonal_block is not None:
+        inside = np.zeros(matrix.shape[0], dtype=bool)
+        inside[diagonal_block] = True
+        pivots = np.diag(matrix)[inside]
+        if (pivots > 0.0).all():
+            coupling = matrix[np.ix_(~inside, inside)]
+            share = coupling / pivots
+            solution = np.empty_like(right)
+            solution[~inside] = solve_definite(
+                matrix[np.ix_(~inside, ~inside)] - share @ coupling.T, right[~inside] - share @ right[inside], None
+            )
+            solution[inside] = (right[inside] - coupling.T @ solution[~inside]) / pivots
+            return solution
+    scaled = np.array(matrix)
+    diagonal = np.einsum("ii->i", scaled)
+    size = 1.0 / np.sqrt(np.maximum(diagonal, np.finfo(float).tiny))
+    scaled *= size[:, None] * size
+    columns = size[:, None] if right.ndim == 2 else size
+    repair = 0.0
+    while True:
+        try:
+            factor = cho_factor(scaled, lower=True, check_finite=False)
+            return columns * cho_solve(factor, columns * right, check_finite=False)
+        except LinAlgError:
+            grown = 1e-14 if repair == 0.0 else 100.0 * repair
+            diagonal += grown - repair
+            repair = grown
+            if not repair < 1e6:
+                return np.zeros_like(right)
+
+
+def solve(
+    task: Task,
+    tol: float,
+    max_iter: int,
+    trace: Trace,
+    start: tuple[np.ndarray, float] | None = None,
+    *,
+    inference: bool = False,
+) -> Solution:
+    """Run Newton's method from the constant model, or from the coefficients and intercept of `start`."""
+    objective = _Objective(task)
+    penalised = task.alpha > 0.0
+    point = objective.start(start)
+    dependent = np.empty(0, dtype=np.int64)
+    if not penalised:
+        dependent = objective.drop_dependent(point.hessian)
+        if dependent.size and point.coefficients[dependent].any():
+            point = objective.at(np.where(objective.active, point.coefficients, 0.0))
+        point.gradient[~objective.active] = 0.0
+    floor, first = 1e-12 * point.pearson, point.value
+    free = LINKS[task.link].free
+    status, idle, n_iter, damping, before, last = "max_iter", 0, 0, 0.0, np.inf, None
+    while n_iter < max_iter:
+        if n_iter >= _PATIENCE and not point.exact:
+            objective.sharpen(point)
+        cosines, pearson = objective.cosines(point, floor)
+        steepest = float(cosines.max(initial=0.0))
+        step = objective.step(point, damping, 1e-3 * tol * steepest * np.sqrt(objective.total * pearson))
+        n_iter += 1
+        change = float(objective.l1 @ (np.abs(point.coefficients + step) - np.abs(point.coefficients)))
+        slope = float(point.gradient @ step) + change
+        longest = float(np.abs(step).max(initial=0.0))
+        trace.record("newton", objective=point.value / objective.total, gradient=steepest, newton_step=longest)
+        small = np.sqrt(tol) * max(float(free), float(np.abs(point.coefficients).max(initial=0.0)))
+        decrement = float(np.sqrt(max(-slope, 0.0) / pearson)) if pearson > 0 else 0.0
+        if damping == 0.0:
+            hopeless = -slope <= 8 * _EPSILON * max(abs(point.value), 1e-14 * first)
+            quadratic = point.exact and decrement < 1e-3 and decrement**3 <= 0.1 * tol * before**2
+            if (steepest <= tol and longest <= small) or hopeless or (quadratic and longest <= 10.0 * small):
+                status, last = "converged", step
+                break
+            if not penalised and free and _is_separated(task, point, first):
+                status = "separated"
+                break
+            if steepest <= tol and not penalised:
+                idle += 1
+                if idle >= _IDLE_LIMIT:
+                    status = "separated" if free else "converged"
+                    break
+        reached, length = _line_search(objective, point, step, slope)
+        if reached is not None:
+            before = decrement if length == 1.0 and damping == 0.0 else np.inf
+            point, damping = reached, 0.01 * damping if damping > _LEAST_DAMPING else 0.0
+        elif -slope <= 1e-9 * abs(point.value) or damping > 1e8:
+            status = "converged" if steepest <= np.sqrt(tol) else "stalled"
+            break
+        else:
+            damping = max(_LEAST_DAMPING, 100.0 * damping)
+    return _finish(objective, point, last, status, n_iter, dependent, inference)
+
+
+def _is_separated(task: Task, point: _Point, first: float) -> bool:
+    """Whether every row of a yes/no target is fitted almost exactly, as happens on the way to infinity."""
+    return task.family == "bernoulli" and point.worst < 1e-6 and point.value < 1e-5 * first
+
+
+def _finish(
+    objective: _Objective,
+    point: _Point,
+    last: np.ndarray | None,
+    status: str,
+    n_iter: int,
+    dependent: np.ndarray,
+    inference: bool,
+) -> Solution:
+    final = objective.at(
+        point.coefficients if last is None else point.coefficients + last, FISHER if inference else NO_MATRIX
+    )
+    if last is not None and not final.value <= point.value * (1.0 + 1e-12) + 1e-300:
+        # The last step, too small to matter, was not downhill in double precision.
+        final = objective.at(point.coefficients, FISHER if inference else NO_MATRIX)
+    coef, intercept = objective.raw(final.coefficients)
+    dropped = np.where(dependent >= objective.dense, dependent - int(objective.task.fit_intercept), dependent)
+    return Solution(
+        coef,
+        intercept,
+        n_iter,
+        status,
+        dropped,
+        final.loss,
+        final.pearson,
+        int(objective.active.sum()),
+        objective.covariance(final.hessian) if inference else None,
+        objective.kept(),
+    )
+
+
+def _line_search(objective: _Objective, point: _Point, step: np.ndarray, slope: float) -> tuple[_Point | None, float]:
+    """The first of step, step/2, step/4, ... whose objective gains its share of the slope."""
+    length = 1.0
+    if np.isfinite(slope):
+        for _ in range(_HALVINGS):
+            reached = objective.at(point.coefficients + length * step)
+            if reached.value <= point.value + 1e-4 * length * slope:
+                return reached, length
+            length *= 0.5
+    return None, 0.0

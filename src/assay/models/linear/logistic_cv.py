@@ -1,0 +1,319 @@
+"""Logistic regression along a path of penalties, and the choice of the penalty by cross-validation."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.metrics import get_scorer
+from sklearn.model_selection import check_cv
+
+from ...base import (
+    ArrayLike,
+    AssayWarning,
+    Boolean,
+    Choice,
+    Classifier,
+    Cost,
+    DataError,
+    Fold,
+    Function,
+    Instance,
+    Integer,
+    Nothing,
+    ParameterError,
+    check_weights,
+    param,
+)
+from .logistic import LogisticRegression
+from .logistic_solver import log_probabilities_of
+
+_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
+
+
+@dataclass(frozen=True)
+class LogisticPath:
+    """Coefficients for every C, smallest first: arrays over (C, class, column)."""
+
+    Cs: np.ndarray
+    classes: np.ndarray
+    coefs: np.ndarray
+    intercepts: np.ndarray
+    n_iter: np.ndarray
+
+
+def logistic_path(
+    X: Any,
+    y: Any,
+    Cs: Any = 10,
+    *,
+    penalty: str = "l2",
+    l1_ratio: float = 0.5,
+    sample_weight: Any = None,
+    **parameters: Any,
+) -> LogisticPath:
+    """Fit for every C, each fit starting from the one before; an integer is that many C from 1e-4 to 1e4.
+
+    >>> path = logistic_path([[0.0], [1.0], [2.0], [3.0]], [0, 1, 0, 1], Cs=[0.1, 10.0])
+    >>> path.coefs.shape, bool(path.coefs[0, 0, 0] < path.coefs[1, 0, 0])
+    ((2, 1, 1), True)
+    """
+    model = LogisticRegression(penalty=penalty, l1_ratio=l1_ratio, **parameters)
+    values, codes, weights = model._begin(X, y, sample_weight)
+    grid = _grid("logistic_path", Cs)
+    models = list(_fit_path(model, values, None, codes, weights, grid))
+    return LogisticPath(
+        grid,
+        model.classes_,
+        np.array([m.coef_ for m in models]),
+        np.array([m.intercept_ for m in models]),
+        np.array([m.n_iter_ for m in models]),
+    )
+
+
+def _grid(who: str, Cs: Any) -> np.ndarray:
+    if isinstance(Cs, (int, np.integer)):
+        return np.logspace(-4, 4, int(Cs))
+    grid = np.unique(np.asarray(Cs, dtype=np.float64))
+    if grid.ndim != 1 or not grid.size or not (np.isfinite(grid).all() and (grid > 0).all()):
+        raise ParameterError(who, "parameter 'Cs'", "must be an integer >= 1 or hold positive finite numbers")
+    return grid
+
+
+def _fit_path(
+    template: LogisticRegression,
+    values: np.ndarray,
+    rows: np.ndarray | None,
+    codes: np.ndarray,
+    weights: np.ndarray | None,
+    grid: np.ndarray,
+) -> Iterator[LogisticRegression]:
+    """One model per C, in order of the grid (rising), each started from the one before."""
+    start: tuple[np.ndarray, np.ndarray] | None = None
+    for C in grid:
+        model = clone(template).set_params(C=float(C))
+        model.classes_, model.n_features_in_ = template.classes_, template.n_features_in_
+        if hasattr(template, "feature_names_in_"):
+            model.feature_names_in_ = template.feature_names_in_
+        model._fit_rows(values, rows, codes, weights, start)
+        start = model.coef_, model.intercept_
+        yield model
+
+
+class LogisticCV(LogisticRegression):
+    """Logistic regression whose penalty is chosen by cross-validation.
+
+    Every fold runs the whole path of C with warm starts on the rows in place; the C (and l1_ratio) with the best mean
+    score is fitted to all rows. An integer `cv` makes folds, balanced over the classes, from the contents of the rows:
+    equal rows share a fold, so that nothing leaks between folds by repetition, and neither the order of the rows nor
+    repeating instead of weighting them changes the choice.
+
+    {parameters}
+
+    Attributes
+    ----------
+    C_, l1_ratio_ : the values chosen
+    Cs_ : array of the values tried, rising
+    l1_ratios_ : array of the shares tried (elasticnet)
+    scores_ : array (folds, l1_ratios, Cs) of scores, higher is better
+    classes_, coef_, intercept_, n_iter_ : as in LogisticRegression; without `refit` the mean over the folds
+
+    Examples
+    --------
+    >>> from assay.models.linear import LogisticCV
+    >>> X = [[float(i)] for i in range(20)]
+    >>> model = LogisticCV(cv=2, Cs=[0.01, 1.0]).fit(X, [0] * 10 + [1] * 10)
+    >>> model.C_, model.scores_.shape
+    (1.0, (2, 1, 2))
+    """
+
+    Cs: Any = param(10, Integer(1) | ArrayLike(), "How many C from 1e-4 to 1e4 to try, or the values.")
+    cv: Any = param(
+        5,
+        Integer(2) | Nothing() | ArrayLike() | Instance(object),
+        "Folds: how many, a splitter, or a list of (training rows, test rows); None is 5.",
+    )
+    scoring: Any = param(
+        "neg_log_loss",
+        Choice("neg_log_loss", "accuracy", "balanced_accuracy", "roc_auc_ovr", "f1_macro", "neg_brier_score")
+        | Function(),
+        "What to maximise: a name, or a function of (model, X, y) with sample_weight.",
+    )
+    l1_ratios: Any = param(
+        None,
+        ArrayLike() | Nothing(),
+        "With penalty='elasticnet': shares of the absolute part to try; None is l1_ratio.",
+    )
+    refit: bool = param(True, Boolean(), "Whether to fit the best C to all rows; else the folds' fits are averaged.")
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LogisticCV:
+        """Score the paths of all folds, choose, and fit again."""
+        values, codes, weights = self._begin(X, y, sample_weight)
+        self._require_classes()
+        self.Cs_ = _grid(type(self).__name__, self.Cs)
+        self.l1_ratios_ = self._shares()
+        folds = self._folds(values, codes, sample_weight)
+        template = LogisticRegression(
+            **{name: value for name, value in self.get_params(deep=False).items() if name in _SHARED}
+        )
+        scores, fitted = [], []
+        for train, test in folds:
+            found = [
+                self._score_path(template, values, codes, weights, train, test, share) for share in self.l1_ratios_
+            ]
+            scores.append([fold_scores for fold_scores, _ in found])
+            fitted.append([models for _, models in found])
+        self.scores_ = np.array(scores)
+        share, best = np.unravel_index(int(np.argmax(self.scores_.mean(axis=0))), self.scores_.shape[1:])
+        self.C_, self.l1_ratio_ = float(self.Cs_[best]), float(self.l1_ratios_[share])
+        self._keep_best(template, values, codes, weights, [models[share][best] for models in fitted])
+        return self
+
+    def _keep_best(
+        self,
+        template: LogisticRegression,
+        values: np.ndarray,
+        codes: np.ndarray,
+        weights: np.ndarray | None,
+        of_folds: list[LogisticRegression],
+    ) -> None:
+        if self.refit:
+            model = clone(template).set_params(C=self.C_, l1_ratio=self.l1_ratio_, trace=self.trace)
+            model.classes_, model.n_features_in_ = self.classes_, self.n_features_in_
+            model._fit_rows(values, None, codes, weights, None)
+            self.coef_, self.intercept_, self.n_iter_ = model.coef_, model.intercept_, model.n_iter_
+            if self.trace:
+                self.trace_ = model.trace_
+            elif hasattr(self, "trace_"):
+                del self.trace_
+            return
+        whole = [m for m in of_folds if m.classes_.shape == self.classes_.shape]
+        self.coef_ = np.mean([m.coef_ for m in whole], axis=0)
+        self.intercept_ = np.mean([m.intercept_ for m in whole], axis=0)
+        self.n_iter_ = max(m.n_iter_ for m in whole)
+        if self.trace:
+            self.trace_ = [{"step": 0, "what": "chosen", "values": {"C": self.C_, "l1_ratio": self.l1_ratio_}}]
+
+    def _shares(self) -> np.ndarray:
+        if self.penalty != "elasticnet":
+            return np.array([self._absolute_share()])
+        if self.l1_ratios is None:
+            return np.array([float(self.l1_ratio)])
+        shares = np.unique(np.asarray(self.l1_ratios, dtype=np.float64))
+        if not (shares.size and (shares >= 0).all() and (shares <= 1).all()):
+            raise ParameterError(type(self).__name__, "parameter 'l1_ratios'", "must hold numbers from 0 to 1")
+        return shares
+
+    def _folds(self, values: np.ndarray, codes: np.ndarray, sample_weight: Any) -> list[Fold]:
+        """Training and test rows of every fold, as positions among the rows of positive weight."""
+        cv = 5 if self.cv is None else self.cv
+        if isinstance(cv, (int, np.integer)):
+            return _content_folds(type(self).__name__, values, codes, int(cv))
+        n_rows = values.shape[0] if np.ndim(sample_weight) == 0 else len(sample_weight)
+        weights = check_weights(type(self).__name__, sample_weight, n_rows)
+        kept = np.ones(n_rows, dtype=bool) if weights is None else weights > 0
+        place = np.cumsum(kept) - 1
+        labels = np.zeros(n_rows, dtype=codes.dtype)
+        labels[kept] = codes
+        try:
+            splits = list(check_cv(cv, labels, classifier=True).split(np.zeros((n_rows, 1)), labels))
+        except (TypeError, ValueError, AttributeError) as error:
+            raise ParameterError(
+                type(self).__name__, "parameter 'cv'", "must make folds of the rows", str(error)
+            ) from None
+        everything = np.arange(n_rows)
+        folds = [(everything[train], everything[test]) for train, test in splits]
+        folds = [(place[train[kept[train]]], place[test[kept[test]]]) for train, test in folds]
+        folds = [(train.astype(np.int64), test) for train, test in folds if train.size and test.size]
+        if not folds:
+            raise DataError(type(self).__name__, "parameter 'cv'", "leaves no fold with rows to train and to test on")
+        return folds
+
+    def _score_path(
+        self,
+        template: LogisticRegression,
+        values: np.ndarray,
+        codes: np.ndarray,
+        weights: np.ndarray | None,
+        train: np.ndarray,
+        test: np.ndarray,
+        share: float,
+    ) -> tuple[list[float], list[LogisticRegression]]:
+        part = clone(template).set_params(l1_ratio=float(share))
+        present = np.bincount(codes[train], minlength=self.classes_.shape[0]) > 0
+        part.classes_, part.n_features_in_ = self.classes_[present], self.n_features_in_
+        if present.sum() < 2:
+            raise DataError(
+                type(self).__name__, "y", "has one class only in the training rows of a fold", way_out="use fewer folds"
+            )
+        of_part = np.maximum(np.cumsum(present) - 1, 0).astype(np.int32)[codes]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", AssayWarning)
+            models = list(_fit_path(part, values, train, of_part, weights, self.Cs_))
+        weight = None if weights is None else weights[test]
+        position = np.where(present, np.cumsum(present) - 1, -1)[codes[test]]
+        scores = []
+        for model in models:
+            if self.scoring in ("neg_log_loss", "accuracy"):
+                decision = values[test] @ model.coef_.T + model.intercept_
+                logs = log_probabilities_of(decision[:, 0] if decision.shape[1] == 1 else decision)
+                each = _score_rows(self.scoring, logs, position)
+                scores.append(float(np.average(each, weights=weight)))
+            else:
+                scorer = self.scoring if callable(self.scoring) else get_scorer(self.scoring)
+                extra = {} if weight is None else {"sample_weight": weight}
+                scores.append(float(scorer(model, values[test], self.classes_[codes[test]], **extra)))
+        return scores, models
+
+    # Each fold chooses its own C on its training rows alone: there is no fit to all rows to start from.
+    fit_folds = Classifier.fit_folds
+
+    def estimate_cost(self, n_rows: int, n_features: int, n_outputs: int = 1) -> Cost:
+        """The paths of all folds and one fit more."""
+        one = super().estimate_cost(n_rows, n_features, n_outputs)
+        points = self.Cs if isinstance(self.Cs, int) else len(self.Cs)
+        folds = self.cv if isinstance(self.cv, int) else 5
+        return Cost(seconds=one.seconds * (1 + points * folds), bytes=one.bytes)
+
+
+_SHARED = frozenset(LogisticRegression.__parameters__) - {"trace", "C"}
+
+
+def _score_rows(scoring: str, logs: np.ndarray, position: np.ndarray) -> np.ndarray:
+    """Log probability of the row's own class (that of 1e-15 where the training rows had none), or right or wrong."""
+    if scoring == "accuracy":
+        return (logs.argmax(axis=1) == position).astype(float)
+    own = logs[np.arange(position.shape[0]), np.maximum(position, 0)]
+    return np.where(position >= 0, np.maximum(own, np.log(1e-15)), np.log(1e-15))
+
+
+def _content_folds(who: str, values: np.ndarray, codes: np.ndarray, count: int) -> list[Fold]:
+    """Folds by the contents of the rows: distinct rows of each class, in the order of a hash, are dealt out in turn.
+
+    Fewer folds are made where there are fewer distinct rows, and a class of one distinct row stays in training.
+    """
+    bits = np.ascontiguousarray(values + 0.0).view(np.uint64)  # + 0.0 turns -0.0 into 0.0
+    mixed = codes.astype(np.uint64)
+    with np.errstate(over="ignore"):
+        for j in range(bits.shape[1]):
+            mixed = (mixed ^ bits[:, j]) * _MULTIPLIER
+            mixed ^= mixed >> np.uint64(29)
+    fold = np.full(codes.shape[0], -1, dtype=np.int64)  # -1: always in training
+    ranks = []
+    for k in range(int(codes.max()) + 1):
+        rows = np.flatnonzero(codes == k)
+        distinct, place = np.unique(mixed[rows], return_inverse=True)
+        if distinct.shape[0] > 1:  # else the class would be missing from the training rows of a fold
+            ranks.append((rows, place, distinct.shape[0]))
+    count = min(count, sum(size for *_, size in ranks))
+    if count < 2:
+        raise DataError(who, "X", "must hold at least 2 distinct rows of some class to make folds")
+    offset = 0
+    for rows, place, size in ranks:
+        fold[rows] = (place + offset) % count
+        offset += size
+    return [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(count)]
