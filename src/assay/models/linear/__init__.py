@@ -1,7 +1,24 @@
-"""Linear models: least squares with inference, ridge, logistic regression."""
+"""Linear models: least squares with inference, ridge, lasso, elastic net, logistic regression."""
 
+from .elastic_net import ElasticNet, Lasso, RegularisationPath, enet_path, lasso_path
+from .elastic_net_cv import ElasticNetCV, LassoCV
 from .least_squares import LeastSquares
 from .logistic import LogisticRegression
 from .ridge import Ridge, loo_path, ridge_path
+from .ridge_cv import RidgeCV
 
-__all__ = ["LeastSquares", "LogisticRegression", "Ridge", "loo_path", "ridge_path"]
+__all__ = [
+    "ElasticNet",
+    "ElasticNetCV",
+    "Lasso",
+    "LassoCV",
+    "LeastSquares",
+    "LogisticRegression",
+    "RegularisationPath",
+    "Ridge",
+    "RidgeCV",
+    "enet_path",
+    "lasso_path",
+    "loo_path",
+    "ridge_path",
+]
