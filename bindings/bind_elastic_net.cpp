@@ -35,6 +35,7 @@ nb::dict give(ElasticNetSolution&& solution, std::size_t problems, std::size_t a
     out["sweeps"] = own(std::move(solution.sweeps), problems, alphas);
     out["objective"] = own(std::move(solution.objective));
     out["traced"] = own(std::move(solution.traced));
+    out["finite"] = solution.finite;
     return out;
 }
 

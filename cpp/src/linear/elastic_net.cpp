@@ -256,7 +256,7 @@ public:
             history.keep(b, g_);
             if (++waited >= std::max<index_t>(5, active() / 4)) {
                 waited = 0;
-                exact_step(penalty);
+                for (int steps = 0; steps < 10 && !exact_step(penalty); ++steps) {}
                 history.clear();
             } else if (history.full()) {
                 extrapolate(penalty, history, sums.objective(penalty));
@@ -270,7 +270,7 @@ public:
 
     // Alternates exact steps and sweeps until no coefficient changes between zero and non-zero.
     void refine(const Penalty& penalty, bool trace) {
-        for (int round = 0; round < 20 && active() <= exact_limit && !interrupted(); ++round) {
+        for (int round = 0; round < 100 && active() <= exact_limit && !interrupted(); ++round) {
             const bool whole = exact_step(penalty);
             if (trace) objective.push_back(measure(penalty).objective(penalty));
             bool optimal = true;
@@ -405,13 +405,22 @@ private:
         const auto m = static_cast<index_t>(support.size());
         if (m == 0) return true;
         std::vector<double> matrix(at(m * m)), step(at(m));
-        for (index_t i = 0; i < m; ++i) {
-            const index_t k = support[at(i)];
-            for (index_t j = 0; j <= i; ++j) matrix[at(i * m + j)] = q_[at(k * capacity_ + support[at(j)])];
-            matrix[at(i * m + i)] += penalty.l2 * v_[at(k)];
-            step[at(i)] = g_[at(k)] - v_[at(k)] * (penalty.l2 * b[at(k)] + std::copysign(penalty.l1, b[at(k)]));
+        // Dependent columns: a trace of ridge keeps the step downhill, and it then ends where one of them leaves.
+        bool dependent = false;
+        for (double ridge : {0.0, 1e-9}) {
+            dependent = ridge > 0;
+            for (index_t i = 0; i < m; ++i) {
+                const double* row = q_.data() + support[at(i)] * capacity_;
+                for (index_t j = 0; j <= i; ++j) matrix[at(i * m + j)] = row[support[at(j)]];
+                matrix[at(i * m + i)] += ridge * row[support[at(i)]] + penalty.l2 * v_[at(support[at(i)])];
+            }
+            if (factorise(matrix, m)) break;
+            if (dependent) return false;
         }
-        if (!factorise(matrix, m)) return false;
+        for (index_t i = 0; i < m; ++i) {
+            const std::size_t k = at(support[at(i)]);
+            step[at(i)] = g_[k] - v_[k] * (penalty.l2 * b[k] + std::copysign(penalty.l1, b[k]));
+        }
         solve_factored(matrix, m, step);
         double share = 1;
         index_t crossing = -1;
@@ -427,7 +436,7 @@ private:
             value = i == crossing ? 0.0 : value + share * step[at(i)];
         }
         rebuild_gradient();
-        return crossing < 0;
+        return crossing < 0 && !dependent;
     }
 
     // From the moments afresh: sweeps only ever add to g, and rounding adds up.
@@ -538,6 +547,15 @@ ElasticNetSolution elastic_net_from_columns(const ColumnTable& table, const doub
                                             bool intercept, const double* start, const ElasticNetTask& task,
                                             double* x_mean, double* y_mean, int threads) {
     elastic_net::ColumnDesign design(table, weights, problems, intercept, x_mean, y_mean, threads);
+    if (!design.finite()) {
+        ElasticNetSolution nothing;
+        nothing.finite = false;
+        const std::size_t points = static_cast<std::size_t>(problems * task.n_alphas);
+        nothing.coefficients.assign(points * static_cast<std::size_t>(table.p), 0.0);
+        nothing.gaps.assign(points, 0.0);
+        nothing.sweeps.assign(points, 0);
+        return nothing;
+    }
     return elastic_net::follow_path(design, start, task, threads);
 }
 

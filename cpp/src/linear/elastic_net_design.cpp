@@ -202,6 +202,10 @@ ColumnDesign::ColumnDesign(const ColumnTable& table, const double* weights, inde
     });
 }
 
+bool ColumnDesign::finite() const {
+    return std::all_of(norms_.begin(), norms_.end(), [](double norm) { return std::isfinite(norm); });
+}
+
 void ColumnDesign::block(index_t problem, const std::vector<index_t>& columns, index_t first, double* block,
                          index_t stride) const {
     const Part& part = parts_[at(problem)];

@@ -66,6 +66,7 @@ public:
     void block(index_t problem, const std::vector<index_t>& columns, index_t first, double* block,
                index_t stride) const override;
     void refresh(std::vector<Request>& requests, const double* penalty_weights, int threads) override;
+    bool finite() const;  // whether the squares of all columns are
 
 private:
     struct Part {

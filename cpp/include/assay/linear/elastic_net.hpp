@@ -54,6 +54,7 @@ struct ElasticNetSolution {
     std::vector<std::int32_t> sweeps;   // problems x alphas
     std::vector<double> objective;      // trace: value after each sweep
     std::vector<std::int32_t> traced;   // trace: number of the penalty of each value
+    bool finite = true;                 // false, and nothing solved, if the square of a column overflows
 };
 
 // Moments of one problem divided by its weight, around the mean: gram p x p, cross p, y_squares.

@@ -275,9 +275,9 @@ def make_folds(who: str, cv: Any, rows: np.ndarray, target: np.ndarray, sample_w
     """Pairs of row lists into the rows of positive weight."""
     kept = np.arange(rows.shape[0])
     n_given = rows.shape[0]
-    if sample_weight is not None and np.ndim(sample_weight) == 1:
-        n_given = len(sample_weight)
-        kept = np.flatnonzero(np.asarray(sample_weight, dtype=np.float64) > 0)
+    given = np.asarray(1.0 if sample_weight is None else sample_weight, dtype=np.float64)
+    if given.ndim == 1:
+        n_given, kept = given.shape[0], np.flatnonzero(given > 0)
     if cv is None or isinstance(cv, (int, np.integer)):
         return _blocks(who, 5 if cv is None else int(cv), rows, target)
     try:

@@ -171,6 +171,8 @@ class ColumnSource:
             penalties.for_kernel(),
             self.threads,
         )
+        if not found["finite"]:
+            raise _too_large()
         x_mean = self.shift[:-1] + found["x_mean"]
         return _paths(found, x_mean, self.shift[-1] + found["y_mean"], squares, penalties.tol, self.fit_intercept)
 
