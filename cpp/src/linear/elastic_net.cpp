@@ -539,8 +539,25 @@ ElasticNetSolution follow_path(Design& design, const double* start, const Elasti
 
 ElasticNetSolution elastic_net_from_moments(const std::vector<ElasticNetMoments>& problems, index_t p,
                                             const double* start, const ElasticNetTask& task, int threads) {
-    elastic_net::MomentDesign design(problems, p);
-    return elastic_net::follow_path(design, start, task, threads);
+    // Nothing is shared between problems here, so each goes its way alone.
+    const auto count = static_cast<index_t>(problems.size());
+    std::vector<ElasticNetSolution> found(problems.size());
+    parallel_chunks(count, 1, threads, [&](index_t f, index_t, index_t) {
+        const std::vector<ElasticNetMoments> one{problems[static_cast<std::size_t>(f)]};
+        elastic_net::MomentDesign design(one, p);
+        ElasticNetTask own = task;
+        own.trace = task.trace && f == 0;
+        found[static_cast<std::size_t>(f)] =
+            elastic_net::follow_path(design, start == nullptr ? nullptr : start + f * p, own, 1);
+    });
+    ElasticNetSolution all = std::move(found[0]);
+    for (std::size_t f = 1; f < found.size(); ++f) {
+        const ElasticNetSolution& next = found[f];
+        all.coefficients.insert(all.coefficients.end(), next.coefficients.begin(), next.coefficients.end());
+        all.gaps.insert(all.gaps.end(), next.gaps.begin(), next.gaps.end());
+        all.sweeps.insert(all.sweeps.end(), next.sweeps.begin(), next.sweeps.end());
+    }
+    return all;
 }
 
 ElasticNetSolution elastic_net_from_columns(const ColumnTable& table, const double* weights, index_t problems,

@@ -20,8 +20,8 @@
 //
 // Two sources of Q: a Gram matrix for each problem (many rows), or the columns themselves (many columns), where blocks of Q
 // are computed when a column enters and the gradients of all problems come from one read of the table.
-// Many problems (training parts of folds) advance together, one penalty at a time; each is the same bit for bit alone or
-// in company, and for any number of threads.
+// From columns, many problems (training parts of folds) advance together, one penalty at a time. Either way each is the
+// same bit for bit alone or in company, and for any number of threads.
 //
 // Cost for m working columns: m^2 multiply-adds a sweep; from columns n m for each column that enters and n p a check
 // for all problems together (memory 8 n p for the columns, 8 m^2 for each problem).

@@ -136,6 +136,7 @@ def test_eps_alphas_and_intercept_matter():
         LassoCV(tol=1e-13, max_iter=1).fit(X, y)
 
 
+@pytest.mark.filterwarnings("ignore::assay.base.AssayWarning")
 def test_a_perfect_fit_keeps_its_digits():
     X, _ = table(100, 4)
     y = 1e6 + X @ [1.0, 2.0, 0.0, -1.0]
