@@ -16,7 +16,7 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr index_t exact_limit = 1000;    // active columns up to which the final step is exact
 constexpr double optimal_within = 1e-9;  // relative excess of |g_j| over l1 v_j that `refine` still removes
 constexpr double expected_margin = 0.97; // of l1 v_j, above which a column is expected to become active
-constexpr double inner_share = 0.3;      // of the tolerance, for the columns of the working set alone
+constexpr double inner_share = 0.7;      // of the tolerance, for the columns of the working set alone
 
 std::size_t at(index_t i) { return static_cast<std::size_t>(i); }
 
