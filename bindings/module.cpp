@@ -13,6 +13,7 @@ void bind_least_squares(nb::module_& m);
 void bind_evaluate(nb::module_& m);
 void bind_subset(nb::module_& m);
 void bind_glm(nb::module_& m);
+void bind_elastic_net(nb::module_& m);
 }  // namespace assay::bindings
 
 NB_MODULE(_kernels, m) {
@@ -28,4 +29,5 @@ NB_MODULE(_kernels, m) {
     assay::bindings::bind_evaluate(m);
     assay::bindings::bind_subset(m);
     assay::bindings::bind_glm(m);
+    assay::bindings::bind_elastic_net(m);
 }

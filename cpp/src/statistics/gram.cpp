@@ -13,7 +13,7 @@ namespace {
 
 constexpr index_t panel = 16;       // columns of a panel
 constexpr index_t row_block = 128;  // rows packed at a time: a panel of them is 16 KiB, half of a level-1 cache
-constexpr index_t narrow_limit = 256;
+constexpr index_t narrow_limit = 768;
 
 using Vector8 = double __attribute__((vector_size(64), may_alias));
 using Vector4 = double __attribute__((vector_size(32), may_alias));

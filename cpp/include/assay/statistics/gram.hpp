@@ -7,7 +7,7 @@
 // (G_ab - G_a1 G_b1 / G_11), free of cancellation: s should be near the column means; any fixed value is exact algebra.
 //
 // Method: rows are packed into panels of 16 columns and multiplied by a register-blocked kernel (8 x 16 accumulators
-// on AVX-512, 4 x 8 otherwise), upper panels only. Narrow tables (d <= 256) are split into fixed row chunks whose
+// on AVX-512, 4 x 8 otherwise), upper panels only. Narrow tables (d <= 768) are split into fixed row chunks whose
 // partial matrices are added in chunk order; wide ones are split over tiles of G, each summed over the rows in order.
 // Either way the result is the same for any number of threads.
 //

@@ -1,0 +1,101 @@
+"""Penalties chosen by validation: the lasso path on wide and tall tables, ridge by leave-one-out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from benchmarks.versus.harness import Contender, Problem
+
+
+def _sparse_truth(n: int, p: int, active: int, noise: float, seed: int) -> Callable[[], Any]:
+    """Gaussian columns of which `active` matter; as many rows again to test on, at most 20,000."""
+
+    def make() -> Any:
+        rng = np.random.default_rng(seed)
+        coefficients = np.zeros(p)
+        coefficients[rng.choice(p, active, replace=False)] = rng.normal(size=active)
+        X, X_new = rng.normal(size=(n, p)), rng.normal(size=(min(n, 20_000), p))
+        y, y_new = (Z @ coefficients + noise * rng.normal(size=Z.shape[0]) for Z in (X, X_new))
+        return X, y, X_new, y_new
+
+    return make
+
+
+def _lasso(data: Any) -> Any:
+    from assay.models.linear import LassoCV
+
+    return LassoCV(cv=5, n_jobs=-1).fit(*data[:2])
+
+
+def _scikit_learn_lasso(data: Any) -> Any:
+    from sklearn.linear_model import LassoCV
+
+    return LassoCV(cv=5, n_jobs=-1).fit(*data[:2])
+
+
+_ALPHAS = np.geomspace(1e-2, 1e6, 50)
+
+
+def _ridge(data: Any) -> Any:
+    from assay.models.linear import RidgeCV
+
+    return RidgeCV(alphas=_ALPHAS, n_jobs=-1).fit(*data[:2])
+
+
+def _scikit_learn_ridge(data: Any) -> Any:
+    from sklearn.linear_model import RidgeCV
+
+    return RidgeCV(alphas=_ALPHAS).fit(*data[:2])
+
+
+def _test_error(data: Any, model: Any) -> float:
+    X_new, y_new = data[2:]
+    return float(np.mean((y_new - X_new @ model.coef_ - model.intercept_) ** 2))
+
+
+PROBLEMS: tuple[Problem, ...] = (
+    Problem(
+        id="lasso-cv-wide",
+        title="LassoCV, 5 folds, 100 penalties, wide table",
+        size="2,000 x 10,000",
+        make=_sparse_truth(2_000, 10_000, 50, 2.0, 0),
+        ours=Contender("assay LassoCV", "assay", _lasso),
+        peers=(Contender("scikit-learn LassoCV", "scikit-learn", _scikit_learn_lasso, aim=10),),
+        quality=_test_error,
+        gate=0.02,
+        quality_name="test MSE",
+        lower_is_better=True,
+        repeats=1,
+        limit="one read of X (160 MB) for each penalty and the sweeps of each fold near saturation",
+    ),
+    Problem(
+        id="lasso-cv-tall",
+        title="LassoCV, 5 folds, 100 penalties, tall table",
+        size="100,000 x 500",
+        make=_sparse_truth(100_000, 500, 50, 2.0, 1),
+        ours=Contender("assay LassoCV", "assay", _lasso),
+        peers=(Contender("scikit-learn LassoCV", "scikit-learn", _scikit_learn_lasso, aim=20),),
+        quality=_test_error,
+        gate=1e-3,
+        quality_name="test MSE",
+        lower_is_better=True,
+        repeats=2,
+        limit="one read of X (400 MB) and n d^2 / 2 multiply-adds",
+    ),
+    Problem(
+        id="ridge-cv",
+        title="RidgeCV, leave-one-out over 50 penalties",
+        size="50,000 x 200",
+        make=_sparse_truth(50_000, 200, 200, 5.0, 2),
+        ours=Contender("assay RidgeCV", "assay", _ridge),
+        peers=(Contender("scikit-learn RidgeCV", "scikit-learn", _scikit_learn_ridge, aim=5),),
+        quality=_test_error,
+        gate=1e-6,
+        quality_name="test MSE",
+        lower_is_better=True,
+        limit="n d^2 / 2 multiply-adds for the Gram matrix and 2 n d per penalty",
+    ),
+)

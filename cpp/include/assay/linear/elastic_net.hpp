@@ -1,0 +1,88 @@
+// Lasso and elastic net by coordinate descent on working sets, for many penalties and many weightings of one table.
+//
+//   minimise  1/(2 W) sum_i w_i (y_i - b0 - x_i b)^2 + alpha l1_ratio sum_j v_j |b_j| + alpha (1 - l1_ratio)/2 sum_j v_j b_j^2
+//
+// with W = sum w; optionally b >= 0; v_j > 0 is the penalty weight of column j (infinity leaves the column out). The
+// intercept is the means' business: everything here is around the weighted mean of its problem. With
+//   Q = X'WX / W,  c = X'Wy / W,  g = c - Q b  (minus the gradient of the smooth loss),  l1 = alpha l1_ratio,
+//   l2 = alpha (1 - l1_ratio):   b_j <- soft(g_j + Q_jj b_j, l1 v_j) / (Q_jj + l2 v_j),   g <- g - Q_j (change of b_j).
+//
+// Working set: coordinate descent sees only the columns of a growing set, whose block of Q is kept; a step along the path
+// starts from the last solution and admits the columns that the sequential strong rule keeps, |g_j| >= v_j (2 l1 - l1'),
+// then those that break the optimality conditions. Every so often (and at the end, with `refine`) the step to the
+// minimum of the quadratic on the current signs is taken, cut at the first sign change: it never raises the objective
+// and makes the solution exact to rounding.
+//
+// Stopping: duality gap <= tolerance y'Wy / W over ALL columns. Two feasible dual points are tried: the residual of the
+// problem augmented by sqrt(l2 v) rows, scaled into the feasible set, and (l2 > 0) the residual itself with the conjugate of
+// the elastic net. A column whose gradient was g_j when the residual had moved by a path length D_j has now at most
+// |g_j| + |x_j| (D - D_j): while that stays below l1 v_j the column is inactive for certain and is not read again.
+//
+// Two sources of Q: a Gram matrix for each problem (many rows), or the columns themselves (many columns), where blocks of Q
+// are computed when a column enters and the gradients of all problems come from one read of the table.
+// From columns, many problems (training parts of folds) advance together, one penalty at a time. Either way each is the
+// same bit for bit alone or in company, and for any number of threads.
+//
+// Cost for m working columns: m^2 multiply-adds a sweep; from columns n m for each column that enters and n p a check
+// for all problems together (memory 8 n p for the columns, 8 m^2 for each problem).
+// References: Friedman, Hastie & Tibshirani, J. Statistical Software 33(1), 2010; Tibshirani et al., JRSS B 74, 2012 (strong
+// rules); Fercoq, Gramfort & Salmon, ICML 2015 (gap-safe rules); Massias, Gramfort & Salmon, ICML 2018 (working sets).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "assay/common/views.hpp"
+
+namespace assay {
+
+struct ElasticNetTask {
+    const double* alphas;           // penalties in the order in which they are solved, best descending
+    index_t n_alphas;
+    double l1_ratio;
+    const double* penalty_weights;  // one per column, > 0
+    bool positive;
+    double tolerance;
+    index_t max_sweeps;             // for each penalty
+    bool refine;                    // finish each penalty with exact steps
+    bool trace;                     // keep the objective after every sweep of the first problem
+};
+
+struct ElasticNetSolution {
+    std::vector<double> coefficients;   // problems x alphas x p
+    std::vector<double> gaps;           // problems x alphas
+    std::vector<std::int32_t> sweeps;   // problems x alphas
+    std::vector<double> objective;      // trace: value after each sweep
+    std::vector<std::int32_t> traced;   // trace: number of the penalty of each value
+    bool finite = true;                 // false, and nothing solved, if the square of a column overflows
+};
+
+// Moments of one problem divided by its weight, around the mean: gram p x p, cross p, y_squares.
+struct ElasticNetMoments {
+    const double* gram;
+    const double* cross;
+    double y_squares;
+};
+
+// start: problems x p, or null for zero.
+ElasticNetSolution elastic_net_from_moments(const std::vector<ElasticNetMoments>& problems, index_t p,
+                                            const double* start, const ElasticNetTask& task, int threads);
+
+// A table by column: column j is columns + j * stride, the last stride - n cells zero; likewise the target.
+struct ColumnTable {
+    const double* columns;
+    const double* target;
+    index_t p;
+    index_t stride;  // a multiple of 8
+};
+
+// weights: problems x stride (zero past the rows and for rows left out); x_mean (OUT): problems x p and y_mean (OUT):
+// problems, zero without intercept.
+ElasticNetSolution elastic_net_from_columns(const ColumnTable& table, const double* weights, index_t problems,
+                                            bool intercept, const double* start, const ElasticNetTask& task,
+                                            double* x_mean, double* y_mean, int threads);
+
+// out[j * stride + i] = x_ij - shift_j, zero for n <= i < stride.
+void shifted_columns(Matrix<const double> x, const double* shift, double* out, index_t stride, int threads);
+
+}  // namespace assay

@@ -1,0 +1,91 @@
+// Where the gradient and the blocks of Q come from: Gram matrices, or the columns of the table.
+#pragma once
+
+#include <vector>
+
+#include "assay/linear/elastic_net.hpp"
+
+namespace assay::elastic_net {
+
+// What is known of one problem at its current coefficients.
+struct Gradient {
+    std::vector<double> value;     // g_j when it was last computed
+    std::vector<double> slack;     // |x_j| times the way the residual has gone since: |g_j| <= |value| + slack
+    double residual_squares = 0;   // r'Wr / W
+};
+
+// Columns whose coefficient may be non-zero.
+struct Support {
+    const std::vector<index_t>& columns;
+    const std::vector<double>& values;  // by position in `columns`
+};
+
+struct Request {
+    index_t problem;
+    Support support;
+    Gradient& gradient;
+    const std::vector<index_t>& place;  // by column: its place in the working set, or -1
+    double l1;
+};
+
+class Design {
+public:
+    virtual ~Design() = default;
+    index_t p = 0, problems = 0;
+
+    virtual double y_squares(index_t problem) const = 0;
+    virtual const double* cross(index_t problem) const = 0;
+    // block[a * stride + b] = Q between columns a and b of the list, for every pair with b >= first; symmetric part too.
+    virtual void block(index_t problem, const std::vector<index_t>& columns, index_t first, double* block,
+                       index_t stride) const = 0;
+    // Gradients at the given coefficients; entries that are certain to stay below l1 v_j may be left with slack.
+    virtual void refresh(std::vector<Request>& requests, const double* penalty_weights, int threads) = 0;
+};
+
+class MomentDesign final : public Design {
+public:
+    MomentDesign(const std::vector<ElasticNetMoments>& moments, index_t columns);
+    double y_squares(index_t problem) const override;
+    const double* cross(index_t problem) const override;
+    void block(index_t problem, const std::vector<index_t>& columns, index_t first, double* block,
+               index_t stride) const override;
+    void refresh(std::vector<Request>& requests, const double* penalty_weights, int threads) override;
+
+private:
+    const std::vector<ElasticNetMoments>& moments_;
+};
+
+class ColumnDesign final : public Design {
+public:
+    ColumnDesign(const ColumnTable& table, const double* weights, index_t n_problems, bool intercept, double* x_mean,
+                 double* y_mean, int threads);
+    double y_squares(index_t problem) const override { return parts_[static_cast<std::size_t>(problem)].y_squares; }
+    const double* cross(index_t problem) const override {
+        return parts_[static_cast<std::size_t>(problem)].cross.data();
+    }
+    void block(index_t problem, const std::vector<index_t>& columns, index_t first, double* block,
+               index_t stride) const override;
+    void refresh(std::vector<Request>& requests, const double* penalty_weights, int threads) override;
+    bool finite() const;  // whether the squares of all columns are
+
+private:
+    struct Part {
+        const double* weights;
+        double weight = 0, y_mean = 0, y_squares = 0, norm_factor = 0;
+        std::vector<double> cross;
+        std::vector<double> residual;           // of the training rows, zero elsewhere
+        std::vector<double> weighted_residual;  // w r / W
+    };
+    void residual(const Support& support, Part& part, double intercept_shift) const;
+
+    const ColumnTable table_;
+    const double* x_mean_;
+    std::vector<double> norms_;  // |x_j| over all rows
+    std::vector<Part> parts_;
+};
+
+// Inner product and y += a x over `count` elements.
+double dot(const double* x, const double* y, index_t count);
+void add_multiple(double a, const double* x, double* y, index_t count);
+
+}  // namespace assay::elastic_net

@@ -1,0 +1,102 @@
+"""Catalogue entries of linear models with an absolute penalty, and of penalties chosen by cross-validation."""
+
+from __future__ import annotations
+
+from ..entry import Entry
+
+_LASSO = "Tibshirani, Regression shrinkage and selection via the lasso, JRSS B 58, 1996"
+_NET = "Zou & Hastie, Regularization and variable selection via the elastic net, JRSS B 67, 2005"
+_PATHS = "Friedman, Hastie & Tibshirani, Regularization paths for generalized linear models, J. Stat. Software 33, 2010"
+
+ENTRIES: tuple[Entry, ...] = (
+    Entry(
+        id="lasso",
+        title="Lasso",
+        class_path="assay.models.linear.Lasso",
+        task="regress",
+        native=("numeric",),
+        weights=True,
+        probabilities=False,
+        simplicity=2,
+        fit_cost="n d^2, or n d for each check of the working set when columns are many",
+        predict_cost="n d",
+        explains="coefficients, most of them zero",
+        section="000 ch. 3; 002; 004",
+        references=(_LASSO, _PATHS, "Zou, The adaptive lasso and its oracle properties, JASA 101, 2006"),
+        summary="Linear regression that sets coefficients to zero; also with signs or weights of columns given.",
+        shares_folds=True,
+        scales=True,
+    ),
+    Entry(
+        id="elastic-net",
+        title="Elastic net",
+        class_path="assay.models.linear.ElasticNet",
+        task="regress",
+        native=("numeric",),
+        weights=True,
+        probabilities=False,
+        simplicity=2,
+        fit_cost="n d^2, or n d for each check of the working set when columns are many",
+        predict_cost="n d",
+        explains="coefficients, many of them zero",
+        section="000 ch. 3; 002",
+        references=(_NET, _PATHS),
+        summary="Between lasso and ridge: sets coefficients to zero and lets correlated columns share an effect.",
+        shares_folds=True,
+        scales=True,
+    ),
+    Entry(
+        id="lasso-cv",
+        title="Lasso with cross-validated penalty",
+        class_path="assay.models.linear.LassoCV",
+        task="regress",
+        native=("numeric",),
+        weights=True,
+        probabilities=False,
+        simplicity=3,
+        fit_cost="n d^2 + folds x penalties x d^2, or penalties x n d when columns are many",
+        predict_cost="n d",
+        explains="coefficients, most of them zero",
+        section="000 ch. 3; 002",
+        references=(_LASSO, _PATHS),
+        summary="Lasso along its whole path on every fold, with the penalty of smallest error (or sparsest within it).",
+        scales=True,
+    ),
+    Entry(
+        id="elastic-net-cv",
+        title="Elastic net with cross-validated penalty",
+        class_path="assay.models.linear.ElasticNetCV",
+        task="regress",
+        native=("numeric",),
+        weights=True,
+        probabilities=False,
+        simplicity=3,
+        fit_cost="n d^2 + folds x penalties x d^2, or penalties x n d when columns are many",
+        predict_cost="n d",
+        explains="coefficients, many of them zero",
+        section="000 ch. 3; 002",
+        references=(_NET, _PATHS),
+        summary="Elastic net along its whole path on every fold, with penalty and mixture chosen by their error.",
+        scales=True,
+    ),
+    Entry(
+        id="ridge-cv",
+        title="Ridge regression with cross-validated penalty",
+        class_path="assay.models.linear.RidgeCV",
+        task="regress",
+        native=("numeric",),
+        weights=True,
+        probabilities=False,
+        simplicity=3,
+        fit_cost="n d^2 + d^3 + penalties x n d",
+        predict_cost="n d",
+        explains="coefficients",
+        section="000 ch. 3; 002",
+        references=(
+            "Golub, Heath & Wahba, Generalized cross-validation as a method for choosing a good ridge parameter, "
+            "Technometrics 21, 1979",
+        ),
+        summary="Ridge regression with the penalty of smallest leave-one-out, generalised or fold error.",
+        scales=True,
+    ),
+)

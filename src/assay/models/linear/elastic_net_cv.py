@@ -1,0 +1,333 @@
+"""Lasso and elastic net with the penalty chosen by cross-validation, all folds and penalties in one go."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.model_selection import BaseCrossValidator, BaseShuffleSplit, KFold
+
+from ...base import (
+    ArrayLike,
+    AssayWarning,
+    Boolean,
+    Cost,
+    DataError,
+    Fold,
+    Instance,
+    Integer,
+    Nothing,
+    ParameterError,
+    Real,
+    param,
+    plain,
+    thread_count,
+)
+from .elastic_net import SparseLinear, alpha_grid
+from .elastic_net_solver import ColumnSource, FoldStatistics, MomentSource, Paths, Source, prefers_moments
+
+
+def cv_param(none_means: str) -> Any:
+    """Declare `cv` with the wording used by every learner that validates inside."""
+    return param(
+        None,
+        Integer(2) | Instance(BaseCrossValidator, BaseShuffleSplit) | ArrayLike() | Nothing(),
+        "Folds: how many blocks of rows in order, equal rows kept together; a splitter; or a list of pairs (training "
+        f"rows, test rows); None is {none_means}.",
+    )
+
+
+class _ChosenPenalty(SparseLinear):
+    """The penalty of smallest mean squared error over the folds."""
+
+    eps: float = param(1e-3, Real(0, 1, closed="neither"), "Smallest alpha of the grid over its largest.")
+    alphas: Any = param(100, Integer(1) | ArrayLike(), "Penalties to try, or how many, from the largest that matters.")
+    cv: Any = cv_param("5 blocks")
+    one_standard_error: bool = param(
+        False,
+        Boolean(),
+        "Choose the largest alpha whose error is within one standard error of the smallest, not the smallest itself.",
+    )
+
+    def _l1_ratios(self) -> np.ndarray:
+        return np.ones(1)
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Follow the path on every training part, choose the penalty, and fit it to all rows."""
+        rows, target, weights = self._begin(X, y, sample_weight)
+        folds = make_folds(type(self).__name__, self.cv, rows, target, sample_weight)
+        if not prefers_moments(*rows.shape):
+            self._require_finite(rows)
+        parts = _Parts(rows, target, weights, folds, self.fit_intercept, thread_count(self.n_jobs))
+        if parts.statistics is not None and not np.isfinite(parts.statistics.whole.sums).all():
+            self._require_finite(rows)
+        factors = self._penalty_weights(parts.whole, 0, rows.shape[1])
+        ratios = self._l1_ratios()
+        grids = [
+            alpha_grid(
+                type(self).__name__, self.alphas, self.eps, parts.whole.cross(0), factors, float(ratio), self.positive
+            )
+            for ratio in ratios
+        ]
+        errors, found = [], []
+        for ratio, grid in zip(ratios, grids, strict=True):
+            paths = [self._follow(parts, group, grid, float(ratio), factors) for group in self._groups(len(folds))]
+            found.append(np.concatenate([p.coef for p in paths]))
+            intercepts = np.concatenate([p.intercept for p in paths])
+            errors.append(np.stack([parts.errors(k, found[-1][k], intercepts[k]) for k in range(len(folds))], axis=1))
+        which, point = self._choose(np.array(errors), parts.test_weights)
+        self._describe(ratios, grids, np.array(errors), which, point)
+        start = None if isinstance(self.penalty_weights, str) else found[which][:, point].mean(axis=0)[None]
+        return self._fit_chosen(parts.whole, factors, float(ratios[which]), float(grids[which][point]), start)
+
+    def _groups(self, n_folds: int) -> list[Any]:
+        """Folds solved together: all of them, or one by one where each has penalty weights of its own."""
+        return [[k] for k in range(n_folds)] if isinstance(self.penalty_weights, str) else [list(range(n_folds))]
+
+    def _follow(self, parts: _Parts, group: list[int], grid: np.ndarray, l1_ratio: float, factors: np.ndarray) -> Paths:
+        source = parts.training(group)
+        if isinstance(self.penalty_weights, str):
+            factors = self._penalty_weights(source, 0, factors.shape[0])
+        paths = source.solve(self._penalties(grid, factors, l1_ratio))
+        self._warn_if_open(paths, grid)
+        return paths
+
+    def _choose(self, errors: np.ndarray, weights: np.ndarray) -> tuple[int, int]:
+        """The place (l1_ratio, alpha) of the chosen penalty in `errors` (n_l1_ratios, n_alphas, n_folds)."""
+        mean = np.average(errors, axis=2, weights=weights)
+        which, point = np.unravel_index(int(np.argmin(mean)), mean.shape)
+        if self.one_standard_error:
+            spread = np.std(errors[which, point], ddof=1) / np.sqrt(errors.shape[2])
+            point = np.flatnonzero(mean[which] <= mean[which, point] + spread)[0]
+        return int(which), int(point)
+
+    def _describe(
+        self, ratios: np.ndarray, grids: list[np.ndarray], errors: np.ndarray, which: int, point: int
+    ) -> None:
+        self.alpha_ = float(grids[which][point])
+        self.alphas_, self.mse_path_ = grids[0], errors[0]
+
+    def _fit_chosen(
+        self, whole: Source, factors: np.ndarray, l1_ratio: float, alpha: float, start: np.ndarray | None
+    ) -> Any:
+        paths = whole.solve(self._penalties([alpha], factors, l1_ratio, refine=True), start)
+        self._warn_if_open(paths, np.array([alpha]))
+        self.coef_ = paths.coef[0, 0].copy()
+        self.intercept_ = float(paths.intercept[0, 0])
+        self.dual_gap_ = float(paths.gaps[0, 0])
+        self.n_iter_ = int(paths.sweeps[0, 0])
+        if self.penalty_weights is not None:
+            self.penalty_weights_ = factors
+        return self
+
+    def estimate_cost(self, n_rows: int, n_features: int, n_outputs: int = 1) -> Cost:
+        """Two Gram matrices and sweeps over each fold's, or reads of the columns and each fold's working block."""
+        width = n_features + 2.0
+        folds = self.cv if isinstance(self.cv, (int, np.integer)) else 5
+        points = float(self.alphas) if isinstance(self.alphas, (int, np.integer)) else float(np.size(self.alphas))
+        points *= len(self._l1_ratios())
+        if prefers_moments(n_rows, n_features):
+            return Cost(
+                seconds=1e-3 + n_rows * width * (1e-9 + 3e-11 * width) + 1e-9 * folds * points * width**2,
+                bytes=8.0 * n_rows * width + (16.0 * width**2 + 8 * points * width) * (folds + 1),
+            )
+        active = float(min(n_rows, n_features))
+        return Cost(
+            seconds=1e-3 + points * (1e-9 * n_rows * width + folds * 1e-8 * active**2),
+            bytes=16.0 * n_rows * width + folds * (16.0 * active**2 + 8 * points * width),
+        )
+
+
+class LassoCV(_ChosenPenalty):
+    """Lasso whose penalty is chosen by cross-validation along the whole path.
+
+    The Gram matrix of each training part is that of all rows less that of the test part; wide tables are kept by column
+    and read once for all folds at each penalty. The error of a penalty is the mean over all left-out rows. Equal rows
+    stay in one fold, so that weights mean what repetition means; with distinct rows the folds are scikit-learn's.
+
+    {parameters}
+
+    Attributes
+    ----------
+    alpha_ : float, the chosen penalty
+    alphas_ : array (n_alphas,), the grid, descending
+    mse_path_ : array (n_alphas, n_folds), mean squared error on each test part
+    coef_, intercept_ : the fit of the chosen penalty to all rows
+    dual_gap_, n_iter_ : its duality gap and sweeps
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from assay.models.linear import LassoCV
+    >>> X = np.random.default_rng(0).normal(size=(60, 5))
+    >>> model = LassoCV(cv=3).fit(X, 2 * X[:, 1] + 1)
+    >>> model.coef_.round(1) + 0.0, round(model.intercept_, 1), model.mse_path_.shape
+    (array([0., 2., 0., 0., 0.]), 1.0, (100, 3))
+    """
+
+
+class ElasticNetCV(_ChosenPenalty):
+    """Elastic net whose penalty and share of the absolute penalty are chosen by cross-validation.
+
+    Works as `LassoCV`, for each `l1_ratio` given.
+
+    {parameters}
+
+    Attributes
+    ----------
+    alpha_, l1_ratio_ : the chosen penalty and share
+    alphas_ : array (n_alphas,) or (n_l1_ratios, n_alphas), the grid, descending
+    mse_path_ : array (n_alphas, n_folds) or (n_l1_ratios, n_alphas, n_folds), mean squared error on each test part
+    coef_, intercept_ : the fit of the chosen penalty to all rows
+    dual_gap_, n_iter_ : its duality gap and sweeps
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from assay.models.linear import ElasticNetCV
+    >>> X = np.random.default_rng(0).normal(size=(60, 5))
+    >>> model = ElasticNetCV(l1_ratio=[0.5, 0.9], cv=3).fit(X, 2 * X[:, 1] + 1)
+    >>> model.l1_ratio_, model.mse_path_.shape
+    (0.9, (2, 100, 3))
+    """
+
+    l1_ratio: Any = param(
+        0.5,
+        Real(0, 1, closed="right") | ArrayLike(),
+        "Share of the absolute penalty, or a list of them to choose from.",
+    )
+
+    def _l1_ratios(self) -> np.ndarray:
+        try:
+            ratios = np.atleast_1d(np.asarray(self.l1_ratio, dtype=np.float64))
+        except (TypeError, ValueError):
+            ratios = np.array([np.nan])
+        if ratios.ndim != 1 or ratios.shape[0] == 0 or not ((ratios > 0) & (ratios <= 1)).all():
+            raise ParameterError(
+                type(self).__name__,
+                "parameter 'l1_ratio'",
+                "must be a number > 0 and <= 1 or a list of them",
+                f"got {plain(repr(self.l1_ratio))}",
+            )
+        return ratios
+
+    def _describe(
+        self, ratios: np.ndarray, grids: list[np.ndarray], errors: np.ndarray, which: int, point: int
+    ) -> None:
+        several = np.ndim(self.l1_ratio) > 0
+        self.alpha_, self.l1_ratio_ = float(grids[which][point]), float(ratios[which])
+        self.alphas_ = np.array(grids) if several else grids[0]
+        self.mse_path_ = errors if several else errors[0]
+
+
+class _Parts:
+    """One table and its folds: the source of all rows, those of the training parts, and errors on the test parts."""
+
+    def __init__(
+        self,
+        rows: np.ndarray,
+        target: np.ndarray,
+        weights: np.ndarray | None,
+        folds: Sequence[Fold],
+        fit_intercept: bool,
+        threads: int,
+    ):
+        self.rows, self.target, self.folds = rows, target, folds
+        self.weights = np.ones(rows.shape[0]) if weights is None else weights
+        self.test_weights = np.array([self.weights[test].sum() for _, test in folds])
+        self.statistics: FoldStatistics | None = None
+        self.whole: Source
+        if prefers_moments(*rows.shape):
+            self.statistics = FoldStatistics.of(
+                rows, target, weights, folds, fit_intercept=fit_intercept, threads=threads
+            )
+            self.whole = MomentSource([self.statistics.whole.centred()], fit_intercept, threads)
+        else:
+            counted = [np.bincount(t, weights=self.weights[t], minlength=rows.shape[0]) for t, _ in folds]
+            self._columns = ColumnSource.of(rows, target, np.array(counted), fit_intercept, threads)
+            self.whole = self._columns.only(0, self.weights)
+
+    def training(self, group: list[int]) -> Source:
+        """The source of the training parts of some folds."""
+        if self.statistics is not None:
+            whole = self.whole
+            assert isinstance(whole, MomentSource)
+            moments = [self.statistics.train[k].centred() for k in group]
+            return MomentSource(moments, whole.fit_intercept, whole.threads)
+        c = self._columns
+        return ColumnSource(c.columns, c.target, c.weights[group], c.shift, c.fit_intercept, c.threads)
+
+    def errors(self, fold: int, coef: np.ndarray, intercept: np.ndarray) -> np.ndarray:
+        """Mean squared error on the test rows for each solution of the path."""
+        if self.statistics is not None:
+            errors = self.statistics.test_errors(fold, coef, intercept)
+            if self.statistics.errors_hold(fold, errors):
+                return errors
+        test = self.folds[fold][1]
+        used = np.flatnonzero((coef != 0).any(axis=0))
+        residual = self.target[test, None] - self.rows[test][:, used] @ coef[:, used].T - intercept
+        return np.average(residual**2, axis=0, weights=self.weights[test])
+
+
+def make_folds(who: str, cv: Any, rows: np.ndarray, target: np.ndarray, sample_weight: Any) -> list[Fold]:
+    """Pairs of row lists into the rows of positive weight."""
+    kept = np.arange(rows.shape[0])
+    n_given = rows.shape[0]
+    given = np.asarray(1.0 if sample_weight is None else sample_weight, dtype=np.float64)
+    if given.ndim == 1:
+        n_given, kept = given.shape[0], np.flatnonzero(given > 0)
+    if cv is None or isinstance(cv, (int, np.integer)):
+        return _blocks(who, 5 if cv is None else int(cv), rows, target)
+    try:
+        pairs = list(cv.split(np.zeros((n_given, 1)))) if hasattr(cv, "split") else [(a, b) for a, b in cv]
+        pairs = [(np.asarray(train, dtype=np.int64), np.asarray(test, dtype=np.int64)) for train, test in pairs]
+    except (TypeError, ValueError) as error:
+        raise ParameterError(
+            who, "parameter 'cv'", "must be a number of folds, a splitter or a list of pairs of row lists", plain(error)
+        ) from None
+    new = np.full(n_given, -1)
+    new[kept] = np.arange(kept.shape[0])
+    try:
+        folds = [(new[train], new[test]) for train, test in pairs]
+    except IndexError as error:
+        raise ParameterError(who, "parameter 'cv'", "must name rows of X", plain(error)) from None
+    folds = [(train[train >= 0], test[test >= 0]) for train, test in folds]
+    if not folds or any(train.size == 0 or test.size == 0 for train, test in folds):
+        raise ParameterError(
+            who, "parameter 'cv'", "must leave rows of positive weight in both parts of every fold", "got an empty part"
+        )
+    return folds
+
+
+def _blocks(who: str, n_folds: int, rows: np.ndarray, target: np.ndarray) -> list[Fold]:
+    """Consecutive blocks of distinct rows; copies go with the first of their kind."""
+    group = _first_copies(rows, target)
+    firsts = np.flatnonzero(group == np.arange(rows.shape[0]))
+    if firsts.shape[0] < 2:
+        raise DataError(
+            who,
+            "X and y",
+            "must hold at least 2 distinct rows for cross-validation",
+            f"got n_samples={rows.shape[0]} with {firsts.shape[0]} distinct",
+        )
+    if firsts.shape[0] < n_folds:
+        text = f"{who}: {n_folds} folds asked for and {firsts.shape[0]} distinct rows there; each of these is a fold."
+        warnings.warn(AssayWarning("W122", text), stacklevel=4)
+        n_folds = firsts.shape[0]
+    block = np.empty(rows.shape[0], dtype=np.int64)
+    for number, (_, part) in enumerate(KFold(n_folds).split(firsts)):
+        block[firsts[part]] = number
+    block = block[group]
+    return [(np.flatnonzero(block != k), np.flatnonzero(block == k)) for k in range(n_folds)]
+
+
+def _first_copies(rows: np.ndarray, target: np.ndarray) -> np.ndarray:
+    """For each row the number of the first row equal to it in all columns and target."""
+    group = np.arange(rows.shape[0])
+    _, inverse, counts = np.unique(target, return_inverse=True, return_counts=True)
+    seen: dict[tuple[int, bytes], int] = {}
+    for row in np.flatnonzero(counts[inverse] > 1):
+        group[row] = seen.setdefault((int(inverse[row]), rows[row].tobytes()), int(row))
+    return group

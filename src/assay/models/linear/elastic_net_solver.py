@@ -1,0 +1,277 @@
+"""The problems behind lasso and elastic net: moments where rows are many, columns where columns are many.
+
+A source of problems holds one or more weightings of one table (all rows, or the training part of each fold) and solves
+a path of penalties for all of them at once with the kernel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ... import _kernels
+from ...base import DataError
+from .gram import Centred, GramStatistics, _central_values, complement
+
+# Tables up to this many columns are reduced to a Gram matrix whatever the number of rows; wider ones if rows are many.
+ALWAYS_MOMENTS = 1000
+MOST_MOMENTS = 8000
+ROWS_PER_COLUMN = 5
+
+
+@dataclass(frozen=True)
+class Penalties:
+    """A path of penalties and how to solve for it; `weights` multiply the penalty of each column (inf: leave out)."""
+
+    alphas: np.ndarray
+    l1_ratio: float
+    weights: np.ndarray
+    positive: bool
+    tol: float
+    max_iter: int
+    refine: bool = False
+    trace: bool = False
+
+    def for_kernel(self) -> _kernels.ElasticNetPath:
+        """The same for the kernel."""
+        return _kernels.ElasticNetPath(
+            np.ascontiguousarray(self.alphas),
+            self.l1_ratio,
+            np.ascontiguousarray(self.weights),
+            self.positive,
+            self.tol,
+            self.max_iter,
+            self.refine,
+            self.trace,
+        )
+
+
+@dataclass(frozen=True)
+class Paths:
+    """Solutions: `coef` (n_problems, n_alphas, n_features), the other arrays (n_problems, n_alphas)."""
+
+    coef: np.ndarray
+    intercept: np.ndarray
+    gaps: np.ndarray
+    sweeps: np.ndarray
+    converged: np.ndarray
+    objective: np.ndarray
+    traced: np.ndarray
+
+
+@dataclass(frozen=True)
+class MomentSource:
+    """Problems given by their moments around the mean."""
+
+    problems: Sequence[Centred]
+    fit_intercept: bool
+    threads: int
+
+    def cross(self, problem: int) -> np.ndarray:
+        """Minus the gradient at zero, per unit of weight."""
+        moments = self.problems[problem]
+        return moments.cross[:, 0] / moments.weight
+
+    def ridge(self, problem: int) -> np.ndarray:
+        """Ridge coefficients with a penalty of (mean variance) x columns / weight: least squares when rows are many."""
+        moments = self.problems[problem]
+        gram = moments.gram / moments.weight
+        penalty = _start_penalty(np.diag(gram), moments.weight)
+        return np.linalg.solve(gram + penalty * np.eye(gram.shape[0]), self.cross(problem))
+
+    def solve(self, penalties: Penalties, start: np.ndarray | None = None) -> Paths:
+        """The paths of all problems."""
+        grams = [np.ascontiguousarray(m.gram / m.weight) for m in self.problems]
+        cross = np.array([self.cross(k) for k in range(len(self.problems))])
+        squares = np.array([float(m.y_squares[0]) / m.weight for m in self.problems])
+        if not (all(np.isfinite(g).all() for g in grams) and np.isfinite(cross).all() and np.isfinite(squares).all()):
+            raise _too_large()
+        found = _kernels.elastic_net_from_moments(grams, cross, squares, start, penalties.for_kernel(), self.threads)
+        x_mean = np.array([m.x_mean for m in self.problems])
+        y_mean = np.array([m.y_mean[0] for m in self.problems])
+        return _paths(found, x_mean, y_mean, squares, penalties.tol, self.fit_intercept)
+
+
+@dataclass(frozen=True)
+class ColumnSource:
+    """Problems given by the columns of one table and the weights (n_problems, n_padded) of its rows in each."""
+
+    columns: np.ndarray
+    target: np.ndarray
+    weights: np.ndarray
+    shift: np.ndarray
+    fit_intercept: bool
+    threads: int
+
+    @classmethod
+    def of(
+        cls, rows: np.ndarray, target: np.ndarray, weights: np.ndarray, fit_intercept: bool, threads: int
+    ) -> ColumnSource:
+        """Rows and target less a central value of each column; `weights` (n_problems, n_rows)."""
+        shift = _central_values(rows, target[:, None], fit_intercept)
+        columns = _kernels.shifted_columns(rows, shift[:-1], threads)
+        padding = columns.shape[1] - rows.shape[0]
+        return cls(
+            columns,
+            np.pad(target - shift[-1], (0, padding)),
+            np.pad(weights, ((0, 0), (0, padding))),
+            shift,
+            fit_intercept,
+            threads,
+        )
+
+    def only(self, problem: int, weights: np.ndarray | None = None) -> ColumnSource:
+        """The source of one of the problems, or of the table under other row weights."""
+        chosen = self.weights[[problem]] if weights is None else np.pad(weights, (0, self._padding(weights)))[None]
+        return ColumnSource(self.columns, self.target, chosen, self.shift, self.fit_intercept, self.threads)
+
+    def _padding(self, weights: np.ndarray) -> int:
+        return self.columns.shape[1] - weights.shape[0]
+
+    def _centred_target(self, problem: int) -> tuple[np.ndarray, float]:
+        weights = self.weights[problem]
+        mean = np.average(self.target, weights=weights) if self.fit_intercept else 0.0
+        return (self.target - mean) * (weights > 0), float(weights.sum())
+
+    def cross(self, problem: int) -> np.ndarray:
+        """Minus the gradient at zero, per unit of weight."""
+        target, total = self._centred_target(problem)
+        return self.columns @ (self.weights[problem] * target) / total
+
+    def ridge(self, problem: int) -> np.ndarray:
+        """As for moments, solved in the dual."""
+        target, total = self._centred_target(problem)
+        kept = self.weights[problem] > 0
+        root = np.sqrt(self.weights[problem][kept] / total)
+        block = self.columns[:, kept].T
+        if self.fit_intercept:
+            block = block - np.average(block, axis=0, weights=self.weights[problem][kept])
+        block = block * root[:, None]
+        penalty = _start_penalty((block**2).sum(axis=0), total)
+        kernel = block @ block.T
+        return block.T @ np.linalg.solve(kernel + penalty * np.eye(kernel.shape[0]), root * target[kept])
+
+    def solve(self, penalties: Penalties, start: np.ndarray | None = None) -> Paths:
+        """The paths of all problems."""
+        squares = np.empty(self.weights.shape[0])
+        for k in range(squares.shape[0]):
+            target, total = self._centred_target(k)
+            squares[k] = self.weights[k] @ target**2 / total
+            if not (np.isfinite(squares[k]) and np.isfinite(self.cross(k)).all()):
+                raise _too_large()
+        found = _kernels.elastic_net_from_columns(
+            self.columns,
+            self.target,
+            np.ascontiguousarray(self.weights),
+            self.fit_intercept,
+            start,
+            penalties.for_kernel(),
+            self.threads,
+        )
+        if not found["finite"]:
+            raise _too_large()
+        x_mean = self.shift[:-1] + found["x_mean"]
+        return _paths(found, x_mean, self.shift[-1] + found["y_mean"], squares, penalties.tol, self.fit_intercept)
+
+
+Source = MomentSource | ColumnSource
+
+
+def prefers_moments(n_rows: int, n_columns: int) -> bool:
+    """Whether a Gram matrix is the cheaper way in."""
+    return n_columns <= ALWAYS_MOMENTS or (n_columns <= MOST_MOMENTS and n_rows >= ROWS_PER_COLUMN * n_columns)
+
+
+def whole_source(
+    rows: np.ndarray, target: np.ndarray, weights: np.ndarray | None, fit_intercept: bool, threads: int
+) -> Source:
+    """The source of one problem: all rows."""
+    if prefers_moments(*rows.shape):
+        statistics = GramStatistics.of(rows, target[:, None], weights, fit_intercept=fit_intercept, threads=threads)
+        return MomentSource([statistics.centred()], fit_intercept, threads)
+    row_weights = np.ones(rows.shape[0]) if weights is None else weights
+    return ColumnSource.of(rows, target, row_weights[None], fit_intercept, threads)
+
+
+@dataclass(frozen=True)
+class FoldStatistics:
+    """Gram statistics of all rows, and of the training and test part of each fold."""
+
+    whole: GramStatistics
+    train: list[GramStatistics]
+    test: list[GramStatistics]
+
+    @classmethod
+    def of(
+        cls,
+        rows: np.ndarray,
+        target: np.ndarray,
+        weights: np.ndarray | None,
+        folds: Sequence[tuple[np.ndarray, np.ndarray]],
+        *,
+        fit_intercept: bool,
+        threads: int,
+    ) -> FoldStatistics:
+        """One read where the test parts cover the table once; training parts by subtraction where that is safe."""
+        targets = target[:, None]
+
+        def part(subset: np.ndarray | None, shift: np.ndarray) -> GramStatistics:
+            return GramStatistics.of(
+                rows, targets, weights, fit_intercept=fit_intercept, threads=threads, shift=shift, subset=subset
+            )
+
+        shift = _central_values(rows, targets, fit_intercept)
+        covered = np.sort(np.concatenate([test for _, test in folds]))
+        once = covered.shape[0] == rows.shape[0] and bool((covered == np.arange(rows.shape[0])).all())
+        for _ in range(2):
+            test = [part(rows_out, shift) for _, rows_out in folds]
+            sums = np.sum([s.sums for s in test], axis=0) if once else part(None, shift).sums
+            whole = GramStatistics(sums, shift, 1, fit_intercept)
+            if not (fit_intercept and np.isfinite(sums[-1]).all() and whole._shift_is_far()):
+                break
+            shift = shift + sums[-1, :-1] / sums[-1, -1]
+        train = []
+        for (rows_in, rows_out), left_out in zip(folds, test, strict=True):
+            rest = complement(whole, left_out) if are_complementary(rows_in, rows_out, rows.shape[0]) else None
+            train.append(part(rows_in, shift) if rest is None else rest)
+        return cls(whole, train, test)
+
+    def test_errors(self, fold: int, coef: np.ndarray, intercept: np.ndarray) -> np.ndarray:
+        """Mean squared error on the test rows of a fold for each row of `coef`."""
+        part = self.test[fold]
+        offset = intercept - part.shift[-1] + coef @ part.shift[:-1]
+        combination = np.column_stack([-coef, np.ones(coef.shape[0]), -offset])
+        squares = ((combination @ part.sums) * combination).sum(axis=1)
+        return np.maximum(squares, 0.0) / part.sums[-1, -1]
+
+    def errors_hold(self, fold: int, errors: np.ndarray) -> bool:
+        """Whether errors from the moments keep enough digits: they are small differences where the fit is perfect."""
+        part = self.test[fold]
+        return bool(errors.min() > 1e-9 * part.sums[-2, -2] / part.sums[-1, -1])
+
+
+def _start_penalty(variances: np.ndarray, weight: float) -> float:
+    level = float(variances.sum()) / weight
+    return level if level > 0 else 1.0
+
+
+def _too_large() -> DataError:
+    return DataError(
+        "ElasticNet", "X and y", "must be small enough for their products to be finite", way_out="scale the columns"
+    )
+
+
+def _paths(
+    found: Any, x_mean: np.ndarray, y_mean: np.ndarray, squares: np.ndarray, tol: float, fit_intercept: bool
+) -> Paths:
+    gaps = found["gaps"]
+    coef = found["coefficients"].reshape(*gaps.shape, x_mean.shape[1])
+    intercept = y_mean[:, None] - np.einsum("fap,fp->fa", coef, x_mean)
+    if not fit_intercept:
+        intercept = np.zeros_like(intercept)
+    # The gap itself is a difference of numbers as large as y'y: below a few units of rounding it says zero.
+    converged = gaps <= np.maximum(tol, 1e-14) * squares[:, None]
+    return Paths(coef, intercept, gaps, found["sweeps"], converged, found["objective"], found["traced"])

@@ -1,0 +1,231 @@
+"""Lasso and elastic net, single fits and paths.
+
+References: scikit-learn's `Lasso`, `ElasticNet` and `enet_path` (same objective, tight tolerance), the closed form
+for orthonormal columns (soft thresholding; Hastie, Tibshirani & Friedman, 2009, table 3.4) and SciPy's `nnls`.
+"""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from scipy.optimize import nnls
+from sklearn import linear_model as reference
+from sklearn.model_selection import KFold
+
+from assay.base import AssayWarning, DataError, ParameterError
+from assay.models.linear import ElasticNet, Lasso, LeastSquares, enet_path, lasso_path
+from assay.models.linear import elastic_net_solver as solver
+
+TIGHT = {"tol": 1e-14, "max_iter": 100_000}
+
+
+@pytest.fixture(params=["moments", "columns"])
+def route(request, monkeypatch):
+    """Small tables by their moments, and by their columns as wide ones are."""
+    if request.param == "columns":
+        monkeypatch.setattr(solver, "ALWAYS_MOMENTS", 0)
+        monkeypatch.setattr(solver, "MOST_MOMENTS", 0)
+    return request.param
+
+
+def table(n=60, p=20, seed=0, correlation=0.5):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, p)) + correlation * rng.normal(size=(n, 1)) + rng.normal(size=p)
+    return X, X[:, :3] @ [1.0, -2.0, 0.5] + 0.3 * rng.normal(size=n) + 4
+
+
+@pytest.mark.parametrize("shape", [(60, 20), (30, 80)])
+@pytest.mark.parametrize("positive", [False, True])
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_coefficients_are_those_of_scikit_learn(route, shape, positive, fit_intercept):
+    X, y = table(*shape)
+    for weights in (None, np.random.default_rng(1).uniform(0.1, 3, size=len(y))):
+        for alpha in (1.0, 0.05):
+            ours = Lasso(alpha=alpha, positive=positive, fit_intercept=fit_intercept).fit(X, y, weights)
+            theirs = reference.Lasso(alpha=alpha, positive=positive, fit_intercept=fit_intercept, **TIGHT)
+            theirs.fit(X, y, sample_weight=weights)
+            np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=2e-6)
+            np.testing.assert_allclose(ours.intercept_, theirs.intercept_, atol=1e-5)
+            assert (ours.intercept_ == 0) == (not fit_intercept)
+            ours = ElasticNet(alpha=alpha, l1_ratio=0.3, positive=positive, fit_intercept=fit_intercept)
+            ours.fit(X, y, weights)
+            theirs = reference.ElasticNet(
+                alpha=alpha, l1_ratio=0.3, positive=positive, fit_intercept=fit_intercept, **TIGHT
+            ).fit(X, y, sample_weight=weights)
+            np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=2e-6)
+
+
+def test_orthonormal_columns_give_soft_thresholding(route):
+    rng = np.random.default_rng(3)
+    X = np.linalg.qr(rng.normal(size=(40, 8)))[0] * np.sqrt(40)
+    y = X @ rng.normal(size=8) + rng.normal(size=40)
+    least = X.T @ y / 40
+    for alpha in (0.1, 0.5, 2.0):
+        expected = np.sign(least) * np.maximum(np.abs(least) - alpha, 0)
+        np.testing.assert_allclose(Lasso(alpha=alpha, fit_intercept=False).fit(X, y).coef_, expected, atol=1e-12)
+        net = ElasticNet(alpha=alpha, l1_ratio=0.5, fit_intercept=False).fit(X, y)
+        shrunk = np.sign(least) * np.maximum(np.abs(least) - alpha / 2, 0) / (1 + alpha / 2)
+        np.testing.assert_allclose(net.coef_, shrunk, atol=1e-12)
+
+
+def test_path_is_that_of_scikit_learn_and_gaps_are_closed(route):
+    X, y = table(40, 90)
+    path = enet_path(X, y, l1_ratio=0.7, alphas=30, tol=1e-10)
+    alphas, coef, _ = reference.enet_path(X - X.mean(0), y - y.mean(), l1_ratio=0.7, n_alphas=30, **TIGHT)
+    np.testing.assert_allclose(path.alphas, alphas, rtol=1e-10)
+    np.testing.assert_allclose(path.coef, coef.T, atol=3e-5)
+    np.testing.assert_allclose(path.intercept, y.mean() - path.coef @ X.mean(0), atol=1e-10)
+    assert path.coef[0].max() == 0 and (path.dual_gaps <= 1e-10 * y.var()).all() and (path.n_iter >= 1).all()
+
+
+def test_path_is_continuous_and_screening_drops_no_active_column(route):
+    X, y = table(50, 120, correlation=1.0)
+    path = lasso_path(X, y, alphas=200, tol=1e-10)
+    step = np.abs(np.diff(path.coef, axis=0)).max(axis=1)
+    assert step.max() < 0.2 * np.abs(path.coef).max()
+    for alpha, coef in zip(path.alphas[::20], path.coef[::20], strict=True):
+        alone = Lasso(alpha=alpha).fit(X, y)
+        np.testing.assert_allclose(coef, alone.coef_, atol=2e-4)
+        gradient = np.abs((X - X.mean(0)).T @ (y - y.mean() - (X - X.mean(0)) @ alone.coef_)) / len(y)
+        assert (gradient <= alpha * (1 + 1e-7)).all()
+
+
+def test_eps_and_alphas_set_the_grid():
+    X, y = table()
+    assert lasso_path(X, y, alphas=7, eps=0.1).alphas == pytest.approx(
+        np.geomspace(1, 0.1, 7) * lasso_path(X, y, alphas=1).alphas[0]
+    )
+    assert lasso_path(X, y, alphas=[0.1, 0.3]).alphas.tolist() == [0.3, 0.1]
+    with pytest.raises(ParameterError, match="alphas"):
+        lasso_path(X, y, alphas=[0.1, -1])
+    with pytest.raises(ParameterError, match="l1_ratio is 0"):
+        enet_path(X, y, l1_ratio=0.0)
+
+
+def test_no_penalty_is_least_squares_and_its_limit():
+    X, y = table()
+    exact = LeastSquares().fit(X, y)
+    np.testing.assert_allclose(Lasso(alpha=0).fit(X, y).coef_, exact.coef_, atol=1e-10)
+    np.testing.assert_allclose(Lasso(alpha=1e-11).fit(X, y).coef_, exact.coef_, atol=1e-8)
+    centred, right = X - X.mean(0), y - y.mean()
+    np.testing.assert_allclose(Lasso(alpha=0, positive=True).fit(X, y).coef_, nnls(centred, right)[0], atol=1e-9)
+
+
+def test_no_absolute_penalty_is_ridge(route):
+    X, y = table()
+    theirs = reference.Ridge(alpha=0.2 * len(y)).fit(X, y)
+    np.testing.assert_allclose(ElasticNet(alpha=0.2, l1_ratio=0).fit(X, y).coef_, theirs.coef_, atol=1e-9)
+    positive = ElasticNet(alpha=0.2, l1_ratio=0, positive=True).fit(X, y)
+    theirs = reference.Ridge(alpha=0.2 * len(y), positive=True, tol=1e-12, max_iter=100_000).fit(X, y)
+    np.testing.assert_allclose(positive.coef_, theirs.coef_, atol=1e-5)
+
+
+def test_penalty_weights_are_scales_of_columns(route):
+    X, y = table()
+    factors = np.random.default_rng(2).uniform(0.2, 5, size=X.shape[1])
+    weighted = Lasso(alpha=0.1, penalty_weights=factors).fit(X, y)
+    scaled = Lasso(alpha=0.1).fit(X / factors, y)
+    np.testing.assert_allclose(weighted.coef_, scaled.coef_ / factors, atol=1e-9)
+    net = ElasticNet(alpha=0.1, l1_ratio=0, penalty_weights=factors).fit(X, y)
+    centred = X - X.mean(0)
+    expected = np.linalg.solve(centred.T @ centred / 60 + 0.1 * np.diag(factors), centred.T @ (y - y.mean()) / 60)
+    np.testing.assert_allclose(net.coef_, expected, atol=1e-9)
+    factors[1] = np.inf
+    assert Lasso(alpha=0.1, penalty_weights=factors).fit(X, y).coef_[1] == 0
+    assert Lasso(alpha=0, penalty_weights=factors).fit(X, y).coef_[1] == 0
+    for bad in ([1.0], [0.0] * X.shape[1], ["a"] * X.shape[1]):
+        with pytest.raises(ParameterError, match="penalty_weights"):
+            Lasso(penalty_weights=bad).fit(X, y)
+
+
+def test_adaptive_weights_keep_the_true_columns_and_shrink_them_less(route):
+    X, y = table(400, 20, correlation=0.0)
+    adaptive = Lasso(alpha=0.005, penalty_weights="adaptive").fit(X, y)
+    plain = Lasso(alpha=0.005).fit(X, y)
+    assert np.flatnonzero(adaptive.coef_).tolist() == [0, 1, 2]
+    truth = np.r_[1.0, -2.0, 0.5, np.zeros(17)]
+    assert np.abs(adaptive.coef_ - truth).sum() < np.abs(plain.coef_ - truth).sum()
+    assert adaptive.penalty_weights_.shape == (20,) and not hasattr(plain, "penalty_weights_")
+
+
+def test_adaptive_weights_do_not_depend_on_the_route(monkeypatch):
+    X, y = table()
+    first = Lasso(alpha=0.05, penalty_weights="adaptive").fit(X, y)
+    monkeypatch.setattr(solver, "ALWAYS_MOMENTS", 0)
+    second = Lasso(alpha=0.05, penalty_weights="adaptive").fit(X, y)
+    np.testing.assert_allclose(first.coef_, second.coef_, atol=1e-9)
+
+
+def test_trace_holds_an_objective_that_never_rises(route):
+    X, y = table(30, 80)
+    model = ElasticNet(alpha=0.01, l1_ratio=0.9, trace=True).fit(X, y)
+    values = np.array([record["values"]["objective"] for record in model.trace_])
+    assert len(values) > 3 and (np.diff(values) <= 1e-12 * values[0]).all()
+    residual = y - model.predict(X)
+    size = 0.01 * (0.9 * np.abs(model.coef_).sum() + 0.05 * (model.coef_**2).sum())
+    assert values[-1] == pytest.approx(residual @ residual / 60 + size, rel=1e-9)
+    assert Lasso(alpha=0, trace=True).fit(X, y).trace_[0]["what"] == "closed form"
+
+
+def test_tolerance_and_max_iter_decide_when_to_stop(route):
+    X, y = table(80, 60, correlation=3.0)
+    assert Lasso(alpha=1e-3, tol=1e-10).fit(X, y).n_iter_ > Lasso(alpha=1e-3, tol=0.5).fit(X, y).n_iter_
+    with pytest.warns(AssayWarning, match="W121"):
+        model = Lasso(alpha=1e-3, tol=1e-13, max_iter=1).fit(X, y)
+    assert model.n_iter_ == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        Lasso(alpha=1e-3).fit(X, y)
+
+
+@pytest.mark.parametrize("model", [Lasso(alpha=0.05), ElasticNet(alpha=0.05), Lasso(alpha=0)])
+def test_folds_equal_separate_fits_and_depend_on_themselves_alone(route, model):
+    X, y = table(40, 30)
+    weights = np.random.default_rng(3).integers(0, 3, size=40).astype(float)
+    folds = list(KFold(4, shuffle=True, random_state=0).split(X))
+    for given in (None, weights):
+        together = list(model.fit_folds(X, y, folds, sample_weight=given))
+        for (train, _), fitted in zip(folds, together, strict=True):
+            alone = type(model)(**model.get_params()).fit(X[train], y[train], None if given is None else given[train])
+            np.testing.assert_allclose(fitted.coef_, alone.coef_, atol=1e-8)
+            np.testing.assert_allclose(fitted.intercept_, alone.intercept_, atol=1e-7)
+        last = next(iter(model.fit_folds(X, y, folds[2:], sample_weight=given)))
+        np.testing.assert_array_equal(last.coef_, together[2].coef_)
+
+
+def test_result_is_the_same_for_any_number_of_threads(route):
+    X, y = table(70, 130)
+    models = [Lasso(alpha=0.02, n_jobs=jobs).fit(X, y) for jobs in (1, 2, 5)]
+    for model in models[1:]:
+        np.testing.assert_array_equal(model.coef_, models[0].coef_)
+
+
+def test_hard_columns_give_finite_answers(route):
+    X, y = table()
+    hard = np.column_stack([X, X[:, 0], np.full(60, 7.0), 1e12 * X[:, 1], 1e-12 * X[:, 2], np.zeros(60)])
+    model = Lasso(alpha=0.01).fit(hard, y)
+    assert np.isfinite(model.coef_).all() and model.score(hard, y) > 0.98
+    assert model.coef_[[21, 24]].tolist() == [0, 0]
+    nothing = Lasso(alpha=0.01).fit(hard, np.zeros(60))
+    assert not nothing.coef_.any() and nothing.intercept_ == 0
+    with pytest.raises(DataError, match="scale the columns"):
+        Lasso().fit(1e200 * X, y)
+
+
+def test_identical_columns_share_in_the_elastic_net():
+    X, y = table()
+    model = ElasticNet(alpha=0.1).fit(np.column_stack([X[:, 1], X[:, 1]]), y)
+    assert model.coef_[0] == pytest.approx(model.coef_[1], rel=1e-10)
+
+
+def test_cost_knows_both_routes():
+    narrow, wide = Lasso().estimate_cost(10_000, 100), Lasso().estimate_cost(1000, 20_000)
+    assert 0 < narrow.seconds < 1 and wide.bytes >= 16 * 1000 * 20_000
+
+
+def test_view_holds_the_coefficients():
+    X, y = table()
+    model = Lasso(alpha=0.1).fit(X, y)
+    assert model.view()["values"] == [model.coef_.tolist()]
