@@ -10,6 +10,7 @@ void bind_trees(nb::module_& m);
 void bind_linear(nb::module_& m);
 void bind_baselines(nb::module_& m);
 void bind_least_squares(nb::module_& m);
+void bind_descent(nb::module_& m);
 }  // namespace assay::bindings
 
 NB_MODULE(_kernels, m) {
@@ -22,4 +23,5 @@ NB_MODULE(_kernels, m) {
     assay::bindings::bind_linear(m);
     assay::bindings::bind_baselines(m);
     assay::bindings::bind_least_squares(m);
+    assay::bindings::bind_descent(m);
 }
