@@ -144,6 +144,20 @@ void bind_descent(nb::module_& m) {
         "scores"_a, "levels"_a, "weights"_a, "group_begin"_a, "squared"_a, "threads"_a,
         "(loss, gradient in the scores) of all pairs within groups whose levels differ.");
     m.def(
+        "rank_curvature_product",
+        [](Column scores, Array1<const std::int32_t> levels, Column weights, Rows group_begin, Column direction,
+           int threads) {
+            const RankedRows rows = ranked_rows("rank_curvature_product", scores, levels, weights, group_begin);
+            require(direction.shape(0) == scores.shape(0), "rank_curvature_product", "direction must have one value per row");
+            std::vector<double> product(scores.shape(0));
+            without_gil([&] {
+                rank_curvature_product(rows, view(direction), {product.data(), static_cast<index_t>(product.size())}, threads);
+            });
+            return own(std::move(product));
+        },
+        "scores"_a, "levels"_a, "weights"_a, "group_begin"_a, "direction"_a, "threads"_a,
+        "The second derivative of half the squared hinge of all pairs at these scores, times a direction.");
+    m.def(
         "count_pairs",
         [](Column scores, Array1<const std::int32_t> levels, Column weights, Rows group_begin, int threads) {
             const RankedRows rows = ranked_rows("count_pairs", scores, levels, weights, group_begin);

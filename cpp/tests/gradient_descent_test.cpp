@@ -214,6 +214,15 @@ TEST("ranking losses, their gradients and pair counts equal those of the written
                 }
         CHECK_NEAR(rank_loss(rows, squared, {found.data(), n}, 2), loss, 1e-9 * loss);
         for (std::size_t i = 0; i < found.size(); ++i) CHECK_NEAR(found[i], expected[i], 1e-9);
+        if (squared) {
+            std::vector<double> product(found.size()), moved = scores, after(found.size());
+            for (std::size_t i = 0; i < moved.size(); ++i) moved[i] += 1e-9 * weights[i];
+            RankedRows there = rows;
+            there.scores = {moved.data(), n};
+            rank_loss(there, true, {after.data(), n}, 1);
+            rank_curvature_product(rows, {weights.data(), n}, {product.data(), n}, 2);
+            for (std::size_t i = 0; i < found.size(); ++i) CHECK_NEAR((after[i] - found[i]) / 1e-9, product[i], 1e-3);
+        }
         const PairCounts counts = count_pairs(rows, 2);
         CHECK_NEAR(counts.all, all, 1e-9);
         CHECK_NEAR(counts.ordered, ordered, 1e-9);

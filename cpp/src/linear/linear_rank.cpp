@@ -94,6 +94,35 @@ double group_loss(const RankedRows& rows, index_t begin, index_t end, bool squar
     return loss;
 }
 
+void group_product(const RankedRows& rows, index_t begin, index_t end, Vector<const double> direction,
+                   Vector<double> product) {
+    const Group group(rows, begin, end);
+    const auto count = static_cast<index_t>(group.order.size());
+    const double middle = rows.scores[group.order[static_cast<std::size_t>(count / 2)]];
+    const auto row_at = [&](index_t t) { return group.order[static_cast<std::size_t>(t)]; };
+    const auto score_of = [&](index_t i) { return rows.scores[i] - middle; };
+    const auto level_of = [&](index_t i) { return group.level[static_cast<std::size_t>(i - begin)]; };
+    LevelSums<2> worse(group.levels), better(group.levels);
+    for (index_t t = 0, next = 0; t < count; ++t) {
+        const index_t i = row_at(t);
+        for (; next < count && score_of(row_at(next)) > score_of(i) - 1.0; ++next) {
+            const double w = weight_of(rows, row_at(next));
+            worse.add(level_of(row_at(next)), {w, w * direction[row_at(next)]});
+        }
+        const auto [w, first] = worse.below(level_of(i));
+        product[i] = weight_of(rows, i) * (w * direction[i] - first);
+    }
+    for (index_t t = count - 1, next = count - 1; t >= 0; --t) {
+        const index_t j = row_at(t);
+        for (; next >= 0 && score_of(row_at(next)) - 1.0 < score_of(j); --next) {
+            const double w = weight_of(rows, row_at(next));
+            better.add(group.levels - 1 - level_of(row_at(next)), {w, w * direction[row_at(next)]});
+        }
+        const auto [w, first] = better.below(group.levels - 1 - level_of(j));
+        product[j] += weight_of(rows, j) * (w * direction[j] - first);
+    }
+}
+
 PairCounts group_counts(const RankedRows& rows, index_t begin, index_t end) {
     const Group group(rows, begin, end);
     const auto count = static_cast<index_t>(group.order.size());
@@ -133,6 +162,12 @@ double rank_loss(const RankedRows& rows, bool squared, Vector<double> gradient, 
             group_loss(rows, rows.group_begin[g], rows.group_begin[g + 1], squared, gradient);
     });
     return std::accumulate(losses.begin(), losses.end(), 0.0);
+}
+
+void rank_curvature_product(const RankedRows& rows, Vector<const double> direction, Vector<double> product, int threads) {
+    parallel_chunks(rows.group_begin.size - 1, 1, threads, [&](index_t g, index_t, index_t) {
+        group_product(rows, rows.group_begin[g], rows.group_begin[g + 1], direction, product);
+    });
 }
 
 PairCounts count_pairs(const RankedRows& rows, int threads) {

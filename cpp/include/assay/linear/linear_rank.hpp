@@ -27,6 +27,10 @@ struct RankedRows {
 
 double rank_loss(const RankedRows& rows, bool squared, Vector<double> gradient, int threads);
 
+// OUT product n: the second derivative of the squared hinge at these scores (pairs with a gap > 0) times a direction n,
+// sum over pairs of w_i w_j (d_i - d_j) at i and its negative at j. The same sweep, with d in the place of the scores.
+void rank_curvature_product(const RankedRows& rows, Vector<const double> direction, Vector<double> product, int threads);
+
 // Weight of the pairs whose scores are in order, equal, and of all pairs.
 struct PairCounts {
     double ordered = 0.0, tied = 0.0, all = 0.0;

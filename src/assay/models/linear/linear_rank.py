@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
+from scipy.sparse.linalg import LinearOperator, cg
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 from threadpoolctl import threadpool_limits
@@ -32,6 +33,8 @@ from .ridge import coefficient_view
 
 # Half the mean squared hinge (True) or the mean hinge (False) of all pairs, and its gradient in the scores.
 Risk = Callable[[np.ndarray, bool], tuple[float, np.ndarray]]
+# The second derivative of half the mean squared hinge at the first vector of scores, times the second.
+Curve = Callable[[np.ndarray, np.ndarray], np.ndarray]
 # Widths of the rounded corner of the hinge: each a quarter of the last, down to the smallest.
 FIRST_WIDTH, LEAST_WIDTH = 0.5, 1e-6
 
@@ -40,11 +43,11 @@ class LinearRank(Estimator):
     """A score w . x that puts rows in order: linear, without intercept, fitted to pairs.
 
     Minimises the mean over pairs (u before v) of the hinge max(0, 1 - w . (x_u - x_v)) or half its square (smooth, the
-    default) plus alpha |w|^2 / 2. Pairs are all rows of one group with different y, larger y first (`fit`), or are given
-    (`fit_pairs`); a pair of weighted rows counts the product of their weights. The pairs of a group are never written
-    down: a gradient costs n log n. The minimum is sought by L-BFGS on scaled columns; the corner of the hinge is rounded
-    over a width that shrinks until the bound `gap_` is below `tol`. `predict` gives the scores, higher is better; `score`
-    is the share of pairs in order.
+    default) plus alpha |w|^2 / 2. Pairs are all rows of one group with different y, larger y first (`fit`), or are
+    given (`fit_pairs`); a pair of weighted rows counts the product of their weights. The pairs of a group are never
+    written down: a gradient costs n log n. The minimum is sought by L-BFGS on scaled columns and, for the square, last
+    by Newton's steps; the corner of the hinge is rounded over a width that shrinks until the bound `gap_` is below
+    `tol`, so that with the hinge results hold to `tol`. `predict` gives the scores, higher is better; `score` is the share of pairs in order.
 
     {parameters}
 
@@ -73,7 +76,9 @@ class LinearRank(Estimator):
     )
     alpha: float = param(1e-3, Real(0, closed="neither"), "Strength of the squared penalty, beside the mean loss.")
     tol: float = param(
-        1e-4, Real(0, closed="neither"), "Stop when the bound on the gap is below this share of the objective."
+        1e-4,
+        Real(0, closed="neither"),
+        "Stop when `gap_` is below this share of the objective (its square, for the smooth loss).",
     )
     max_iter: int = param(1000, Integer(1), "Most iterations.")
     n_jobs: int | None = n_jobs_param()
@@ -104,7 +109,12 @@ class LinearRank(Estimator):
             )
         self.pair_weight_ = total
         weighted = table.weights if table.weights.size else None
-        return self._minimise(rows[table.order], lambda s, q: table.loss(s, q, total, threads), weighted)
+        return self._minimise(
+            rows[table.order],
+            lambda scores, squared: table.loss(scores, squared, total, threads),
+            lambda scores, direction: table.curve(scores, direction, total, threads),
+            weighted,
+        )
 
     def fit_pairs(self, X: Any, pairs: Any, sample_weight: Any = None) -> LinearRank:
         """Learn from pairs (row that comes first, row that comes after); weights are one per pair."""
@@ -129,7 +139,13 @@ class LinearRank(Estimator):
             gradient -= np.bincount(listed[:, 0], slope, minlength=scores.shape[0])
             return float(share @ (0.5 * gap**2 if squared else gap)), gradient
 
-        return self._minimise(rows, risk, None)
+        def curve(scores: np.ndarray, direction: np.ndarray) -> np.ndarray:
+            first, second = listed[:, 0], listed[:, 1]
+            bend = share * (scores[first] - scores[second] < 1.0) * (direction[first] - direction[second])
+            product = np.bincount(first, bend, minlength=scores.shape[0])
+            return product - np.bincount(second, bend, minlength=scores.shape[0])
+
+        return self._minimise(rows, risk, curve, None)
 
     def _grades(self, y: Any) -> np.ndarray:
         who = type(self).__name__
@@ -143,7 +159,7 @@ class LinearRank(Estimator):
             raise DataError(who, "y", "must be finite (Input y contains NaN or infinity)", way_out="drop those rows")
         return grades
 
-    def _minimise(self, rows: np.ndarray, risk: Risk, row_weights: np.ndarray | None) -> LinearRank:
+    def _minimise(self, rows: np.ndarray, risk: Risk, curve: Curve, row_weights: np.ndarray | None) -> LinearRank:
         """The squared hinge at once; the hinge by rounded corners of shrinking width, each from the last minimum."""
         trace = self._new_trace()
         spread = np.sqrt(np.average((rows - np.average(rows, 0, row_weights)) ** 2, 0, row_weights))
@@ -154,10 +170,12 @@ class LinearRank(Estimator):
             while True:
                 corner = None if self.loss == "squared_hinge" else width
                 weights, bound = self._descend(rows, risk, corner, weights, scale, trace)
+                if corner is None:
+                    weights, bound = self._newton(rows, risk, curve, weights, bound, scale)
                 value = risk(rows @ weights, self.loss == "squared_hinge")[0]
                 self.objective_ = value + 0.5 * self.alpha * float(weights @ weights)
                 self.gap_ = max(self.objective_ - bound, 0.0)
-                reached = self.gap_ <= self.tol * self.objective_
+                reached = self.gap_ <= self._least_gap() * self.objective_
                 if reached or corner is None or width <= LEAST_WIDTH or self.n_iter_ >= self.max_iter:
                     break
                 width /= 4.0
@@ -170,6 +188,10 @@ class LinearRank(Estimator):
             )
             warnings.warn(AssayWarning("W201", text), stacklevel=3)
         return self
+
+    def _least_gap(self) -> float:
+        """The gap of a smooth loss falls with the square of its gradient, so that it is cheap to make small."""
+        return float(self.tol) ** 2 if self.loss == "squared_hinge" else float(self.tol)
 
     def _descend(
         self, rows: np.ndarray, risk: Risk, width: float | None, start: np.ndarray, scale: np.ndarray, trace: Trace
@@ -191,7 +213,7 @@ class LinearRank(Estimator):
 
         def record(scaled: np.ndarray) -> None:
             trace.record("step", objective=last["objective"], width=0.0 if width is None else width)
-            if last["objective"] - last["bound"] <= 0.1 * self.tol * last["objective"]:
+            if last["objective"] - last["bound"] <= 0.1 * self._least_gap() * last["objective"]:
                 raise StopIteration
 
         last: dict[str, float] = {}
@@ -201,13 +223,40 @@ class LinearRank(Estimator):
             jac=True,
             method="L-BFGS-B",
             callback=record,
-            options={"maxiter": max(1, int(self.max_iter) - self.n_iter_), "gtol": 1e-14, "ftol": 1e-15, "maxcor": 20},
+            options={"maxiter": max(1, int(self.max_iter) - self.n_iter_), "gtol": 0.0, "ftol": 0.0, "maxcor": 20},
         )
         if trace.on and not trace.records:
             trace.record("step", objective=float(found.fun), width=0.0 if width is None else width)
         self.n_iter_ += int(found.nit)
         objective(found.x)
         return found.x * scale, last["bound"]
+
+    def _newton(
+        self, rows: np.ndarray, risk: Risk, curve: Curve, weights: np.ndarray, bound: float, scale: np.ndarray
+    ) -> tuple[np.ndarray, float]:
+        """Last steps of the smooth loss, a quadratic in pieces: within the right piece one step is exact."""
+        alpha, size = float(self.alpha), rows.shape[1]
+
+        def slope(at: np.ndarray) -> np.ndarray:
+            return rows.T @ risk(rows @ at, True)[1] + alpha * at
+
+        gradient = slope(weights)
+        for _ in range(20):
+            scores = rows @ weights
+            system = LinearOperator(
+                (size, size),
+                matvec=lambda v, scores=scores: (
+                    scale * (rows.T @ curve(scores, rows @ (scale * v)) + alpha * scale * v)
+                ),
+                dtype=np.float64,
+            )
+            step, _ = cg(system, -scale * gradient, rtol=1e-12, maxiter=2 * size)
+            following = slope(weights + scale * step)
+            if not scale * following @ (scale * following) < 0.25 * (scale * gradient @ (scale * gradient)):
+                break
+            weights, gradient = weights + scale * step, following
+        value = risk(rows @ weights, True)[0] + 0.5 * alpha * float(weights @ weights)
+        return weights, max(bound, value - float(gradient @ gradient) / (2.0 * alpha))
 
     def predict(self, X: Any) -> np.ndarray:
         """The score of each row; higher comes first."""
@@ -268,6 +317,10 @@ class _Groups:
     def loss(self, scores: np.ndarray, squared: bool, total: float, threads: int) -> tuple[float, np.ndarray]:
         value, gradient = _kernels.rank_loss(scores, self.levels, self.weights, self.begin, squared, threads)
         return value / total, gradient / total
+
+    def curve(self, scores: np.ndarray, direction: np.ndarray, total: float, threads: int) -> np.ndarray:
+        product = _kernels.rank_curvature_product(scores, self.levels, self.weights, self.begin, direction, threads)
+        return product / total
 
     def count(self, scores: np.ndarray, threads: int) -> tuple[float, float, float]:
         return _kernels.count_pairs(scores, self.levels, self.weights, self.begin, threads)
