@@ -355,7 +355,9 @@ private:
         const std::size_t room = gradient == nullptr ? 0 : size_;
         std::vector<double> losses(static_cast<std::size_t>(chunks)), parts(static_cast<std::size_t>(chunks) * room);
         std::vector<double> scores(static_cast<std::size_t>(chunks * data_.outputs));
-        parallel_chunks(count, grain, options_.threads, [&](index_t c, index_t from, index_t to) {
+        // Waking threads costs more than a small pass; the chunks, and so the bits, are the same.
+        const int threads = count * width_ * data_.outputs < 200'000 ? 1 : options_.threads;
+        parallel_chunks(count, grain, threads, [&](index_t c, index_t from, index_t to) {
             double* const part = gradient == nullptr ? nullptr : parts.data() + static_cast<std::size_t>(c) * room;
             losses[static_cast<std::size_t>(c)] = accumulate(
                 {data_, rows, begin + from, begin + to, theta, part, scores.data() + c * data_.outputs});

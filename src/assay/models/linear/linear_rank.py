@@ -47,7 +47,8 @@ class LinearRank(Estimator):
     given (`fit_pairs`); a pair of weighted rows counts the product of their weights. The pairs of a group are never
     written down: a gradient costs n log n. The minimum is sought by L-BFGS on scaled columns and, for the square, last
     by Newton's steps; the corner of the hinge is rounded over a width that shrinks until the bound `gap_` is below
-    `tol`, so that with the hinge results hold to `tol`. `predict` gives the scores, higher is better; `score` is the share of pairs in order.
+    `tol`, so that with the hinge results hold to `tol`. `predict` gives the scores, higher is better; `score` is the
+    share of pairs in order.
 
     {parameters}
 
