@@ -2,6 +2,7 @@
 Assay's compiled kernels. Private: use the classes and functions of the package.
 """
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import numpy
@@ -183,4 +184,50 @@ class GlmPasses:
 def penalised_quadratic(hessian: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], gradient: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], l1: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], start: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], tol: float, max_sweeps: int) -> tuple:
     """
     (minimiser, sweeps) of a quadratic around `start` plus a weighted L1 norm.
+    """
+
+class ElasticNetPath:
+    """The penalties of an elastic net path and how to solve for them."""
+
+    def __init__(self, alphas: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], l1_ratio: float, penalty_weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], positive: bool, tolerance: float, max_sweeps: int, refine: bool, trace: bool) -> None: ...
+
+def elastic_net_from_moments(grams: Sequence[Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)]], cross: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], y_squares: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], start: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None, path: ElasticNetPath, threads: int) -> dict:
+    """Elastic net paths of problems given by their moments."""
+
+def elastic_net_from_columns(columns: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], target: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], intercept: bool, start: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None, path: ElasticNetPath, threads: int) -> dict:
+    """Elastic net paths of one table under several row weightings."""
+
+def shifted_columns(x: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], shift: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], threads: int) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]:
+    """
+    The table by column, less the shift, each column padded with zeros to a multiple of 8 rows.
+    """
+
+def descend(x: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], target: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], validation: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], theta: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], velocity: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], updates: int, epochs: int, intercept: bool, loss: int, epsilon: float, max_epochs: int, batch_size: int, schedule: int, eta0: float, power: float, decay: float, momentum: float, nesterov: bool, l1: float, l2: float, tol: float, patience: int, by_gradient: bool, keep_best: bool, shuffle: bool, keep_path: bool, key: int, threads: int) -> dict:
+    """
+    Epochs of gradient descent on linear scores from a given state; the new state and the history.
+    """
+
+def score_curvature(x: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], intercept: bool, threads: int) -> tuple:
+    """
+    (largest eigenvalue of the weighted mean of z z', largest weighted |z|^2 of a row), with z = [x, 1].
+    """
+
+def perceptron_epochs(x: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], codes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], theta: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], drift: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], seen: int, epochs: int, intercept: bool, max_epochs: int, patience: int, shuffle: bool, key: int) -> tuple:
+    """
+    (theta, drift, rows seen, epochs done, mistakes of each epoch) after epochs of the perceptron.
+    """
+
+def rank_loss(scores: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], levels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], group_begin: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], squared: bool, threads: int) -> tuple:
+    """
+    (loss, gradient in the scores) of all pairs within groups whose levels differ.
+    """
+
+def rank_curvature_product(scores: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], levels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], group_begin: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], direction: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], threads: int) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
+    """
+    The second derivative of half the squared hinge of all pairs at these scores, times a direction.
+    """
+
+def count_pairs(scores: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], levels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], group_begin: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], threads: int) -> tuple:
+    """
+    Weight of the pairs within groups that are in order, tied, and of all pairs.
     """

@@ -50,8 +50,11 @@ def with_nominal(entry: Entry, missing: bool = False) -> tuple[dict[str, list[An
 
 
 def predictions(model: Any, X: Any) -> np.ndarray:
-    """What a fitted learner says, as numbers: probabilities where it has them."""
-    return model.predict_proba(X) if hasattr(model, "predict_proba") else np.asarray(model.predict(X), dtype=float)
+    """What a fitted learner says, as numbers: probabilities where it has them, else scores."""
+    for name in ("predict_proba", "decision_function"):
+        if hasattr(model, name):
+            return getattr(model, name)(X)
+    return np.asarray(model.predict(X), dtype=float)
 
 
 def quick(entry: Entry, **parameters: Any) -> Any:

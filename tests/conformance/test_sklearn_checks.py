@@ -7,7 +7,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from assay import catalogue
 
-INSTANCES = [entry.load()() for entry in catalogue.entries() if entry.task in ("classify", "regress", "transform")]
+TASKS = ("classify", "regress", "transform", "rank")
+INSTANCES = [entry.load()() for entry in catalogue.entries() if entry.task in TASKS]
 
 
 @pytest.mark.filterwarnings("ignore")

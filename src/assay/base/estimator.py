@@ -178,8 +178,8 @@ class Estimator(BaseEstimator):
             yield clone(self).fit(take_rows(X, train), target[train], **extra)
 
 
-class Classifier(ClassifierMixin, Estimator):
-    """Base of classifiers: any labels, two or more classes, `predict` from `predict_proba`."""
+class LabelClassifier(ClassifierMixin, Estimator):
+    """Base of classifiers that give labels and no probabilities: any labels, two or more classes."""
 
     def _encode_target(self, y: Any) -> np.ndarray:
         """Labels as codes 0..K-1 (int32); sets `classes_`."""
@@ -237,6 +237,10 @@ class Classifier(ClassifierMixin, Estimator):
                 f"got {self.classes_.shape[0]} class",
                 "check the target column",
             )
+
+
+class Classifier(LabelClassifier):
+    """Base of classifiers with probabilities: `predict` from `predict_proba`."""
 
     def predict_proba(self, X: Any) -> np.ndarray:
         raise NotImplementedError  # pragma: no cover

@@ -34,6 +34,9 @@ class Entry:
     summary: str
     multi_output: bool = False
     incremental: bool = False
+    online: bool = False
+    """True if `partial_fit` makes steps on the rows it is given, so that repeated passes come near `fit` rather than
+    one pass over all rows being equal to it."""
     deterministic: bool = True
     shares_folds: bool = False
     scales: bool = False

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from assay.models.linear import LeastSquares
+from assay.models.linear import LeastSquares, PolynomialRegression
 
 SETS = {
     name: given
@@ -68,3 +68,29 @@ def test_weights_as_repetition_keep_the_certified_digits(name):
     twice = LeastSquares(fit_intercept=intercept).fit(X, y, sample_weight=np.full(len(y), 2.0))
     assert digits(twice.coef_, once.coef_) >= 14
     assert digits(twice.sigma_**2 * twice.df_residual_, 2 * once.sigma_**2 * once.df_residual_) >= 13.5
+
+
+DEGREES = {
+    name: int(given["model"].split("degree ")[1].split()[0].strip(",.;"))
+    for name, given in SETS.items()
+    if "degree" in given["model"]
+}
+
+
+@pytest.mark.parametrize("name", DEGREES)
+def test_coefficients_of_raw_powers_reach_thirteen_digits_by_scaled_monomials(name):
+    x, y = numbers(SETS[name]["x"]), numbers(SETS[name]["y"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = PolynomialRegression(degree=DEGREES[name]).fit(x.reshape(-1, 1), y)
+    certified = {key: numbers(value) for key, value in SETS[name]["certified"].items()}
+    assert digits(np.append(model.intercept_, model.coef_), certified["beta"]) >= 13.0
+    assert digits(model.sigma_, certified["resid_sd"]) >= 13.0
+    assert digits(model.r2_, certified["r2"]) >= 13.0
+
+
+def test_filip_gains_six_digits_over_powers_rounded_to_float64():
+    x, y = numbers(SETS["filip"]["x"]), numbers(SETS["filip"]["y"])
+    model = PolynomialRegression(degree=10).fit(x.reshape(-1, 1), y)
+    found = digits(np.append(model.intercept_, model.coef_), numbers(SETS["filip"]["certified"]["beta"]))
+    assert found >= SETS["filip"]["float64_ceiling_LRE"] + 6

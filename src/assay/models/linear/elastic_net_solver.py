@@ -14,6 +14,7 @@ import numpy as np
 
 from ... import _kernels
 from ...base import DataError
+from ...base.folds import are_complementary
 from .gram import Centred, GramStatistics, _central_values, complement
 
 # Tables up to this many columns are reduced to a Gram matrix whatever the number of rows; wider ones if rows are many.

@@ -1,0 +1,56 @@
+"""Stochastic gradient descent: ten epochs of single-row steps, and squared-loss regression, against scikit-learn."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from benchmarks.versus.harness import Contender, Problem
+
+
+def _make() -> dict[str, Any]:
+    from sklearn.datasets import make_classification
+
+    X, y = make_classification(250_000, 50, n_informative=20, n_redundant=5, flip_y=0.02, random_state=0)
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    return {"X": X[:200_000].copy(), "y": y[:200_000].copy(), "X_test": X[200_000:], "y_test": y[200_000:]}
+
+
+_OPTIONS: dict[str, Any] = {"alpha": 1e-4, "eta0": 0.01, "learning_rate": "invscaling", "power_t": 0.25, "tol": None}
+
+
+def _ours(data: dict[str, Any]) -> Any:
+    from assay.models.linear import GradientDescentClassifier
+
+    model = GradientDescentClassifier(batch_size=1, max_iter=10, random_state=0, **_OPTIONS)
+    return model.fit(data["X"], data["y"])
+
+
+def _sklearn(data: dict[str, Any]) -> Any:
+    from sklearn.linear_model import SGDClassifier
+
+    return SGDClassifier(loss="log_loss", max_iter=10, random_state=0, **_OPTIONS).fit(data["X"], data["y"])
+
+
+def _test_log_loss(data: dict[str, Any], model: Any) -> float:
+    probabilities = np.asarray(model.predict_proba(data["X_test"]))
+    own = probabilities[np.arange(data["y_test"].shape[0]), data["y_test"]]
+    return float(-np.log(np.maximum(own, 1e-300)).mean())
+
+
+PROBLEMS: tuple[Problem, ...] = (
+    Problem(
+        id="gradient-descent",
+        title="Stochastic gradient descent, log loss, ten epochs",
+        size="200k x 50",
+        make=_make,
+        ours=Contender("GradientDescentClassifier", "assay", _ours),
+        peers=(Contender("SGDClassifier", "scikit-learn", _sklearn, aim=1.5),),
+        quality=_test_log_loss,
+        gate=5e-3,
+        quality_name="test log loss",
+        lower_is_better=True,
+        limit="each step needs the last: 2 n d multiply-adds an epoch on one core, rows in random order",
+    ),
+)

@@ -1,0 +1,58 @@
+"""Linear ranking with the squared hinge on one large group, against a linear SVM on written-down pairs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from benchmarks.versus.harness import Contender, Problem
+
+ALPHA = 0.01
+
+
+def _make() -> dict[str, Any]:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2000, 10))
+    y = np.digitize(X @ rng.normal(size=10) + 2.0 * rng.normal(size=2000), [-3, -1, 1, 3])
+    return {"X": X, "y": y}
+
+
+def _ours(data: dict[str, Any]) -> np.ndarray:
+    from assay.models.linear import LinearRank
+
+    return LinearRank(alpha=ALPHA).fit(data["X"], data["y"]).coef_
+
+
+def _sklearn(data: dict[str, Any]) -> np.ndarray:
+    from sklearn.svm import LinearSVC
+
+    better, worse = np.nonzero(data["y"][:, None] > data["y"][None, :])
+    sign = np.where(np.arange(better.shape[0]) % 2, 1, -1)
+    differences = (data["X"][better] - data["X"][worse]) * sign[:, None]
+    model = LinearSVC(C=0.5 / (ALPHA * better.shape[0]), fit_intercept=False, dual=False, tol=1e-6)
+    return model.fit(differences, sign).coef_[0]
+
+
+def _objective(data: dict[str, Any], weights: np.ndarray) -> float:
+    scores = data["X"] @ weights
+    better, worse = np.nonzero(data["y"][:, None] > data["y"][None, :])
+    gap = np.maximum(1.0 - scores[better] + scores[worse], 0.0)
+    return float(0.5 * (gap**2).mean() + 0.5 * ALPHA * (weights @ weights))
+
+
+PROBLEMS: tuple[Problem, ...] = (
+    Problem(
+        id="linear-rank",
+        title="Linear ranking, pairwise squared hinge",
+        size="2000 x 10, 1.5 million pairs",
+        make=_make,
+        ours=Contender("LinearRank", "assay", _ours),
+        peers=(Contender("LinearSVC on differences", "scikit-learn", _sklearn, aim=20.0),),
+        quality=_objective,
+        gate=1e-5,
+        quality_name="objective",
+        lower_is_better=True,
+        limit="n log n for each gradient instead of a pass over the pairs",
+    ),
+)

@@ -1,0 +1,107 @@
+#include "assay/linear/perceptron.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "assay/common/interrupt.hpp"
+#include "assay/common/random.hpp"
+#include "assay/common/simd.hpp"
+
+namespace assay {
+namespace {
+
+struct Pass {
+    Matrix<const double> x;
+    const std::int32_t* codes;
+    const std::int64_t* order;
+    index_t outputs;
+    bool intercept;
+    double* theta;
+    double* drift;
+    double* scores;
+    double seen;
+};
+
+typedef double lanes __attribute__((vector_size(64), aligned(8), may_alias));
+
+ASSAY_INLINE double score(const double* theta, const double* x, index_t p) {
+    lanes sum = {};
+    index_t j = 0;
+    for (; j + 8 <= p; j += 8) sum += *reinterpret_cast<const lanes*>(theta + j) * *reinterpret_cast<const lanes*>(x + j);
+    double total = ((sum[0] + sum[4]) + (sum[1] + sum[5])) + ((sum[2] + sum[6]) + (sum[3] + sum[7]));
+    for (; j < p; ++j) total += theta[j] * x[j];
+    return total + theta[p];
+}
+
+ASSAY_INLINE void move(const Pass& s, index_t output, const double* x, double sign, double seen) {
+    const index_t p = s.x.cols;
+    double* const theta = s.theta + output * (p + 1);
+    double* const drift = s.drift + output * (p + 1);
+    for (index_t j = 0; j < p; ++j) {
+        theta[j] += sign * x[j];
+        drift[j] += seen * (sign * x[j]);
+    }
+    if (s.intercept) {
+        theta[p] += sign;
+        drift[p] += seen * sign;
+    }
+}
+
+ASSAY_INLINE std::int64_t epoch_body(const Pass& s) {
+    const index_t p = s.x.cols;
+    std::int64_t mistakes = 0;
+    for (index_t i = 0; i < s.x.rows; ++i) {
+        const index_t row = s.order[i], own = s.codes[row];
+        const double* const x = s.x.row(row);
+        const double seen = s.seen + static_cast<double>(i);
+        if (s.outputs == 1) {
+            const double sign = own > 0 ? 1.0 : -1.0;
+            if (sign * score(s.theta, x, p) > 0.0) continue;
+            ++mistakes;
+            move(s, 0, x, sign, seen);
+            continue;
+        }
+        index_t rival = own == 0 ? 1 : 0;
+        for (index_t k = 0; k < s.outputs; ++k) {
+            s.scores[k] = score(s.theta + k * (p + 1), x, p);
+            if (k != own && s.scores[k] > s.scores[rival]) rival = k;
+        }
+        if (s.scores[own] > s.scores[rival]) continue;
+        ++mistakes;
+        move(s, own, x, 1.0, seen);
+        move(s, rival, x, -1.0, seen);
+    }
+    return mistakes;
+}
+ASSAY_DISPATCH(std::int64_t, one_epoch, epoch_body, (const Pass& pass), (pass))
+
+}  // namespace
+
+std::vector<std::int64_t> perceptron_epochs(Matrix<const double> x, Vector<const std::int32_t> codes, index_t outputs,
+                                            bool intercept, index_t max_epochs, index_t patience, bool shuffle,
+                                            std::uint64_t key, PerceptronState& state) {
+    std::vector<std::int64_t> mistakes, order(static_cast<std::size_t>(x.rows));
+    std::vector<double> scores(static_cast<std::size_t>(outputs));
+    std::int64_t best = std::numeric_limits<std::int64_t>::max();
+    index_t waited = 0;
+    std::iota(order.begin(), order.end(), 0);
+    for (index_t epoch = 0; epoch < max_epochs && !interrupted(); ++epoch) {
+        if (shuffle) {
+            std::iota(order.begin(), order.end(), 0);
+            Random random(key, static_cast<std::uint64_t>(state.epochs));
+            for (std::size_t i = order.size() - 1; i > 0 && i < order.size(); --i)
+                std::swap(order[i], order[random.below(static_cast<std::uint32_t>(i + 1))]);
+        }
+        mistakes.push_back(one_epoch({x, codes.data, order.data(), outputs, intercept, state.theta.data(),
+                                      state.drift.data(), scores.data(), static_cast<double>(state.seen)}));
+        state.seen += x.rows;
+        ++state.epochs;
+        waited = mistakes.back() < best ? 0 : waited + 1;
+        best = std::min(best, mistakes.back());
+        if (mistakes.back() == 0 || (patience > 0 && waited >= patience)) break;
+    }
+    return mistakes;
+}
+
+}  // namespace assay

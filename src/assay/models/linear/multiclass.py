@@ -1,0 +1,360 @@
+"""Many classes from two: one against the rest, one against one, with doubt where no class or several claim a row."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone, is_classifier
+from sklearn.utils import Tags, get_tags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
+
+from ...base import (
+    Cost,
+    DataError,
+    Instance,
+    LabelClassifier,
+    Nothing,
+    ParameterError,
+    check_weights,
+    n_jobs_param,
+    param,
+    plain,
+    take_rows,
+    thread_count,
+)
+from .logistic import LogisticRegression
+
+# Rows whose couplings are solved together.
+CHUNK = 4096
+
+
+def _inner_has(method: str) -> Callable[[Any], bool]:
+    def check(model: Any) -> bool:
+        if not hasattr(model._template(), method):
+            raise AttributeError(f"{type(model._template()).__name__} has no {method}")
+        return True
+
+    return check
+
+
+class _Reduction(LabelClassifier):
+    """A classifier made of binary ones."""
+
+    estimator: Any = param(
+        None, Instance(BaseEstimator) | Nothing(), "Binary classifier to repeat; None is LogisticRegression()."
+    )
+    n_jobs: int | None = n_jobs_param()
+
+    _way_out = "take a sample of the rows or a quicker estimator"
+
+    def _template(self) -> Any:
+        return LogisticRegression() if self.estimator is None else self.estimator
+
+    def _begin_any(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, np.ndarray, np.ndarray | None]:
+        """As `_begin`, but X stays as it came: which columns are fit to use is for the binary learner to say."""
+        self._check_parameters()
+        who = type(self).__name__
+        if not is_classifier(self._template()):
+            raise ParameterError(
+                who, "parameter 'estimator'", "must be a classifier", f"got {plain(type(self.estimator).__name__)}"
+            )
+        codes = self._encode_target(y)
+        X = self._table(X, reset=True)
+        if _num_samples(X) != codes.shape[0]:
+            raise DataError(
+                who,
+                "X and y",
+                "must have the same number of rows",
+                f"Found input variables with inconsistent numbers of samples: [{_num_samples(X)}, {codes.shape[0]}]",
+            )
+        weights = check_weights(who, sample_weight, codes.shape[0])
+        if weights is not None:
+            if "sample_weight" not in inspect.signature(self._template().fit).parameters:
+                raise ParameterError(
+                    who,
+                    "sample_weight",
+                    "must be taken by the binary learner",
+                    f"{type(self._template()).__name__} does not",
+                    "leave it out",
+                )
+            if not weights.all():
+                kept = np.flatnonzero(weights > 0)
+                X, codes, weights = take_rows(X, kept), codes[kept], weights[kept]
+        present = np.bincount(codes, minlength=self.classes_.shape[0]) > 0
+        if not present.all():
+            self.classes_ = self.classes_[present]
+            codes = (np.cumsum(present) - 1).astype(np.int32)[codes]
+        self._require_classes()
+        self._check_cost(_num_samples(X), self.n_features_in_, int(self.classes_.shape[0]))
+        return X, codes, weights
+
+    def _fit_parts(self, X: Any, tasks: list[tuple[np.ndarray | None, np.ndarray]], weights: np.ndarray | None) -> list:
+        """One fitted binary learner per task (rows or None for all, 0/1 target), on as many threads as allowed."""
+        workers = min(thread_count(self.n_jobs), len(tasks))
+
+        def fit_one(task: tuple[np.ndarray | None, np.ndarray]) -> Any:
+            rows, target = task
+            learner = clone(self._template())
+            if workers > 1 and "n_jobs" in learner.get_params(deep=False) and learner.n_jobs is None:
+                learner.set_params(n_jobs=1)
+            part = X if rows is None else take_rows(X, rows)
+            extra = {}
+            if weights is not None:
+                extra["sample_weight"] = weights if rows is None else weights[rows]
+            return learner.fit(part, target, **extra)
+
+        if workers <= 1:
+            return [fit_one(task) for task in tasks]
+        with ThreadPoolExecutor(workers) as pool:
+            return list(pool.map(fit_one, tasks))
+
+    def _table(self, X: Any, *, reset: bool) -> Any:
+        """Frames as they came, anything else as an array the binary learner can use."""
+        if hasattr(X, "columns"):
+            validate_data(self, X, reset=reset, skip_check_array=True)
+            return X
+        takes = get_tags(self._template()).input_tags
+        return validate_data(
+            self,
+            X,
+            reset=reset,
+            dtype=None if takes.string else "numeric",
+            accept_sparse=("csr", "csc") if takes.sparse else False,
+            ensure_all_finite="allow-nan" if takes.allow_nan else True,
+        )
+
+    def _check_rows(self, X: Any) -> Any:
+        check_is_fitted(self)
+        return self._table(X, reset=False)
+
+    def _best(self, decision: np.ndarray) -> np.ndarray:
+        codes = (decision > 0).astype(np.intp) if decision.ndim == 1 else decision.argmax(axis=1)
+        return self.classes_[codes]
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self._template()).input_tags
+        tags.input_tags.allow_nan, tags.input_tags.sparse = inner.allow_nan, inner.sparse
+        tags.input_tags.string, tags.input_tags.categorical = inner.string, inner.categorical
+        return tags
+
+    def _inner_cost(self, n_rows: int, n_features: int, fits: float) -> Cost:
+        inner = self._template()
+        estimate = getattr(inner, "estimate_cost", None)
+        one = Cost(2e-8 * n_rows * n_features, 16.0 * n_rows * n_features)
+        one = one if estimate is None else estimate(n_rows, n_features)
+        return Cost(seconds=fits * one.seconds, bytes=one.bytes + 16.0 * n_rows * fits)
+
+
+class OneVsRest(_Reduction):
+    """One binary learner per class, each against all the others; the class of highest score wins.
+
+    A class fires where its learner says yes. `predict` always answers; `predict_with_reject` marks the rows on which no
+    class or more than one fires. Probabilities, where the binary learner has them, are its probabilities divided by
+    their sum. Two classes need one learner. Columns and cells are taken as the binary learner takes them.
+
+    {parameters}
+
+    Attributes
+    ----------
+    classes_ : array of the class labels
+    estimators_ : list of fitted binary learners, one per class (two classes: one, for `classes_[1]`)
+
+    Examples
+    --------
+    >>> from assay.models.linear import OneVsRest
+    >>> X, y = [[0.0], [1.0], [5.0], [6.0], [10.0], [11.0]], ["a", "a", "b", "b", "c", "c"]
+    >>> model = OneVsRest().fit(X, y)
+    >>> labels, rejected = model.predict_with_reject([[0.0], [5.5]])
+    >>> labels[0], rejected
+    (np.str_('a'), array([False,  True]))
+    """
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> OneVsRest:
+        """Fit one learner per class."""
+        X, codes, weights = self._begin_any(X, y, sample_weight)
+        n_classes = self.classes_.shape[0]
+        asked = [1] if n_classes == 2 else range(n_classes)
+        self.estimators_ = self._fit_parts(X, [(None, (codes == k).astype(np.int64)) for k in asked], weights)
+        return self
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Score of each class (two classes: of `classes_[1]`): the learners' decision values, else log odds."""
+        rows = self._check_rows(X)
+        scores = np.column_stack([_score(learner, rows) for learner in self.estimators_])
+        return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The class of highest score of each row; the first in `classes_` wins a tie."""
+        return self._best(self.decision_function(X))
+
+    def predict_with_reject(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+        """(labels as `predict`, mask of the rows that no class or more than one class claims)."""
+        rows = self._check_rows(X)
+        labels = self.predict(rows)
+        if len(self.estimators_) == 1:
+            return labels, np.zeros(labels.shape[0], dtype=bool)
+        fires = np.column_stack([learner.predict(rows) == 1 for learner in self.estimators_])
+        return labels, fires.sum(axis=1) != 1
+
+    @available_if(_inner_has("predict_proba"))
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Probability of each class: that of its learner, divided by the sum over classes."""
+        rows = self._check_rows(X)
+        shares = np.column_stack([learner.predict_proba(rows)[:, 1] for learner in self.estimators_])
+        if shares.shape[1] == 1:
+            return np.column_stack([1.0 - shares, shares])
+        total = shares.sum(axis=1, keepdims=True)
+        return np.divide(shares, total, out=np.full_like(shares, 1.0 / shares.shape[1]), where=total > 0)
+
+    def estimate_cost(self, n_rows: int, n_features: int, n_outputs: int = 1) -> Cost:
+        """One binary fit on all rows for each of n_outputs classes."""
+        return self._inner_cost(n_rows, n_features, float(n_outputs if n_outputs > 2 else 1))
+
+    def view(self) -> dict[str, Any] | None:
+        """The coefficients by class if the binary learner is linear, else nothing."""
+        check_is_fitted(self)
+        return _linear_view(self, self.estimators_)
+
+
+class OneVsOne(_Reduction):
+    """One binary learner per pair of classes, fitted on the rows of the two; the class that wins most duels wins.
+
+    Ties in duels won are settled by the sum of decision values, squeezed so that it never outweighs a duel. A class
+    fires where it wins all its duels; `predict_with_reject` marks the rows on which none does. Probabilities, where the
+    binary learner has them, come by pairwise coupling (Wu, Lin & Weng's second method). Columns and cells are taken as
+    the binary learner takes them.
+
+    {parameters}
+
+    Attributes
+    ----------
+    classes_ : array of the class labels
+    estimators_ : list of fitted binary learners, for (0, 1), (0, 2), ..., (1, 2), ...; 1 stands for the second
+
+    Examples
+    --------
+    >>> from assay.models.linear import OneVsOne
+    >>> X, y = [[0.0], [1.0], [5.0], [6.0], [10.0], [11.0]], ["a", "a", "b", "b", "c", "c"]
+    >>> model = OneVsOne().fit(X, y)
+    >>> labels, rejected = model.predict_with_reject([[0.0], [5.5]])
+    >>> labels.tolist(), rejected
+    (['a', 'b'], array([False, False]))
+    """
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> OneVsOne:
+        """Fit one learner per pair of classes."""
+        X, codes, weights = self._begin_any(X, y, sample_weight)
+        tasks: list[tuple[np.ndarray | None, np.ndarray]] = []
+        for first, second in self._pairs():
+            rows = np.flatnonzero((codes == first) | (codes == second))
+            tasks.append((rows, (codes[rows] == second).astype(np.int64)))
+        self.estimators_ = self._fit_parts(X, tasks, weights)
+        return self
+
+    def _pairs(self) -> list[tuple[int, int]]:
+        n_classes = int(self.classes_.shape[0])
+        return [(i, j) for i in range(n_classes) for j in range(i + 1, n_classes)]
+
+    def votes(self, X: Any) -> np.ndarray:
+        """Duels won by each class, (n_rows, n_classes)."""
+        rows = self._check_rows(X)
+        return self._count(np.column_stack([learner.predict(rows) == 1 for learner in self.estimators_]))
+
+    def _count(self, wins: np.ndarray) -> np.ndarray:
+        votes = np.zeros((wins.shape[0], self.classes_.shape[0]))
+        for (first, second), won in zip(self._pairs(), wins.T, strict=True):
+            votes[:, second] += won
+            votes[:, first] += ~won
+        return votes
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Duels won plus squeezed decision values of each class; two classes: the decision value of the one duel."""
+        rows = self._check_rows(X)
+        scores = np.column_stack([_score(learner, rows) for learner in self.estimators_])
+        if scores.shape[1] == 1:
+            return scores[:, 0]
+        total = np.zeros((scores.shape[0], self.classes_.shape[0]))
+        for (first, second), score in zip(self._pairs(), scores.T, strict=True):
+            total[:, second] += score
+            total[:, first] -= score
+        return self._count(scores > 0) + total / (3.0 * (np.abs(total) + 1.0))
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The class that wins most duels of each row."""
+        return self._best(self.decision_function(X))
+
+    def predict_with_reject(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+        """(labels as `predict`, mask of the rows on which no class wins all its duels)."""
+        rows = self._check_rows(X)
+        return self.predict(rows), self.votes(rows).max(axis=1) < self.classes_.shape[0] - 1
+
+    @available_if(_inner_has("predict_proba"))
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Probability of each class by pairwise coupling."""
+        rows = self._check_rows(X)
+        second = np.column_stack([learner.predict_proba(rows)[:, 1] for learner in self.estimators_])
+        return couple(second, int(self.classes_.shape[0]))
+
+    def estimate_cost(self, n_rows: int, n_features: int, n_outputs: int = 1) -> Cost:
+        """A binary fit for each pair of n_outputs classes, each on its share of the rows."""
+        n_classes = max(n_outputs, 2)
+        pairs = n_classes * (n_classes - 1) / 2
+        return self._inner_cost(max(1, round(2 * n_rows / n_classes)), n_features, pairs)
+
+
+def couple(second: np.ndarray, n_classes: int) -> np.ndarray:
+    """Class probabilities from those of pairs: column (i, j), i < j, holds the probability of j against i.
+
+    Minimises sum over i < j of (r_ji p_i - r_ij p_j)^2 with sum p = 1 (Wu, Lin & Weng, Journal of Machine Learning
+    Research 5, 2004, second method), one small linear system per row.
+
+    >>> couple(np.array([[0.5, 0.8, 0.8]]), 3).round(3)
+    array([[0.167, 0.167, 0.667]])
+    """
+    if n_classes == 2:
+        return np.column_stack([1.0 - second, second])
+    found = np.empty((second.shape[0], n_classes))
+    pairs = [(i, j) for i in range(n_classes) for j in range(i + 1, n_classes)]
+    for begin in range(0, second.shape[0], CHUNK):
+        part = second[begin : begin + CHUNK]
+        system = np.zeros((part.shape[0], n_classes + 1, n_classes + 1))
+        for (i, j), share in zip(pairs, part.T, strict=True):
+            system[:, i, i] += share**2
+            system[:, j, j] += (1.0 - share) ** 2
+            system[:, i, j] = system[:, j, i] = -share * (1.0 - share)
+        # A trace of ridge: certain and contradicting duels (0 and 1) leave the system without a unique answer.
+        system[:, range(n_classes), range(n_classes)] += 1e-12
+        system[:, n_classes, :n_classes] = system[:, :n_classes, n_classes] = 1.0
+        right = np.zeros((part.shape[0], n_classes + 1, 1))
+        right[:, n_classes] = 1.0
+        found[begin : begin + CHUNK] = np.linalg.solve(system, right)[:, :n_classes, 0]
+    found = np.clip(found, 0.0, 1.0)
+    return found / found.sum(axis=1, keepdims=True)
+
+
+def _score(learner: Any, X: Any) -> np.ndarray:
+    if hasattr(learner, "decision_function"):
+        return np.asarray(learner.decision_function(X), dtype=np.float64).reshape(-1)
+    if hasattr(learner, "predict_proba"):
+        share = np.clip(learner.predict_proba(X)[:, 1], 1e-300, 1.0)
+        return np.log(share) - np.log(np.clip(1.0 - share, 1e-300, 1.0))
+    return np.where(learner.predict(X) == 1, 1.0, -1.0)
+
+
+def _linear_view(model: Any, learners: list[Any]) -> dict[str, Any] | None:
+    if not all(np.shape(getattr(learner, "coef_", 0.0)) == (1, model.n_features_in_) for learner in learners):
+        return None
+    names = getattr(model, "feature_names_in_", None)
+    return {
+        "kind": "coefficients",
+        "classes": model.classes_.tolist(),
+        "names": [f"x{j}" for j in range(model.n_features_in_)] if names is None else [str(name) for name in names],
+        "values": [learner.coef_[0].tolist() for learner in learners],
+        "intercept": [float(np.ravel(learner.intercept_)[0]) for learner in learners],
+    }

@@ -1,0 +1,151 @@
+"""The perceptron: online updates on mistakes."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from ... import _kernels
+from ...base import (
+    AssayWarning,
+    Boolean,
+    Cost,
+    Integer,
+    LabelClassifier,
+    Nothing,
+    param,
+    random_state_param,
+    trace_param,
+)
+from .gradient_descent import codes_in, known_classes
+from .ridge import coefficient_view
+
+
+class Perceptron(LabelClassifier):
+    """Looks at rows one by one and moves its hyperplane only when it is wrong.
+
+    Two classes: a row on the wrong side of (or on) the hyperplane is added to the coefficients with the sign of its
+    class. Three or more: the row is added to the coefficients of its class and taken from those of the class that beat
+    it. Stops after an epoch without a mistake; on rows that can be separated with margin g, all [x, 1] no longer than
+    R, at most (R / g)^2 mistakes are made. Rows that cannot be separated keep it moving: warning W201, and `average`
+    gives a steadier answer. Scores are not probabilities, so there is no `predict_proba`. `partial_fit` makes one pass.
+
+    {parameters}
+
+    Attributes
+    ----------
+    classes_ : array of the class labels
+    coef_ : array, (1, n_features) for two classes (positive for `classes_[1]`), else (n_classes, n_features)
+    intercept_ : array, (1,) or (n_classes,)
+    n_iter_ : int, epochs run
+    n_mistakes_ : int, mistakes made in all epochs
+    trace_ : with `trace`, the mistakes of each epoch
+
+    Examples
+    --------
+    >>> from assay.models.linear import Perceptron
+    >>> model = Perceptron(shuffle=False).fit([[0, 0], [0, 1], [1, 0], [1, 1]], ["no", "no", "no", "yes"])
+    >>> model.predict([[1, 1], [0, 1]])
+    array(['yes', 'no'], dtype='<U3')
+    >>> model.n_mistakes_ > 0
+    True
+    """
+
+    fit_intercept: bool = param(True, Boolean(), "Whether the hyperplane may miss the origin.")
+    average: bool = param(False, Boolean(), "Whether to keep the mean of the coefficients over all rows seen.")
+    max_iter: int = param(1000, Integer(1), "Most epochs (passes over the rows).")
+    n_iter_no_change: int | None = param(
+        None, Integer(1) | Nothing(), "Stop after this many epochs without fewer mistakes than the best; None: never."
+    )
+    shuffle: bool = param(True, Boolean(), "Whether each epoch draws a new order of the rows.")
+    random_state: Any = random_state_param()
+    trace: bool = trace_param()
+
+    _way_out = "take a sample of the rows or fewer epochs"
+
+    def fit(self, X: Any, y: Any) -> Perceptron:
+        """Make epochs until one has no mistake."""
+        rows, codes, _ = self._begin(X, y)
+        self._require_classes()
+        self._start(rows.shape[1])
+        mistakes = self._epochs_on(rows, codes, int(self.max_iter))
+        self.n_iter_ = len(mistakes)
+        if mistakes[-1] > 0:
+            text = (
+                f"{type(self).__name__}: still {mistakes[-1]} mistakes in the last of {self.n_iter_} epochs; the "
+                "classes may not be separable: use average=True, or LogisticRegression."
+            )
+            warnings.warn(AssayWarning("W201", text), stacklevel=2)
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Perceptron:
+        """One pass over these rows, from where the last call ended; the first call names all `classes`."""
+        new = not hasattr(self, "_theta")
+        labels = known_classes(self, None if new else self.classes_, classes)
+        if not new:
+            self._read(X, reset=False)
+        rows, codes, _ = self._begin(X, y)
+        codes = codes_in(self, labels, self.classes_, codes)
+        self.classes_ = labels
+        if new:
+            self._start(rows.shape[1])
+        self._epochs_on(rows, codes, 1)
+        self.n_iter_ = self._epochs
+        return self
+
+    def _start(self, n_features: int) -> None:
+        outputs = 1 if self.classes_.shape[0] == 2 else self.classes_.shape[0]
+        self._theta = np.zeros((outputs, n_features + 1))
+        self._drift = np.zeros_like(self._theta)
+        self._seen = self._epochs = self.n_mistakes_ = 0
+        self._stream_key = self._stream().key
+
+    def _epochs_on(self, rows: np.ndarray, codes: np.ndarray, max_epochs: int) -> list[int]:
+        self._theta, self._drift, self._seen, self._epochs, counts = _kernels.perceptron_epochs(
+            x=rows,
+            codes=codes,
+            theta=self._theta,
+            drift=self._drift,
+            seen=self._seen,
+            epochs=self._epochs,
+            intercept=bool(self.fit_intercept),
+            max_epochs=max_epochs,
+            patience=0 if self.n_iter_no_change is None else int(self.n_iter_no_change),
+            shuffle=bool(self.shuffle),
+            key=self._stream_key,
+        )
+        mistakes = [int(count) for count in counts]
+        self.n_mistakes_ += sum(mistakes)
+        theta = self._theta - self._drift / self._seen if self.average else self._theta
+        self.coef_, self.intercept_ = theta[:, :-1].copy(), theta[:, -1].copy()
+        trace = self._new_trace()
+        for count in mistakes:
+            trace.record("epoch", mistakes=count)
+        self._keep_trace(trace)
+        return mistakes
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Score of `classes_[1]` (two classes), or one score per class; not a probability."""
+        check_is_fitted(self)
+        decision = self._read(X, reset=False) @ self.coef_.T + self.intercept_
+        return decision[:, 0] if decision.shape[1] == 1 else decision
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The class of highest score of each row; the first in `classes_` wins a tie."""
+        decision = self.decision_function(X)
+        codes = (decision > 0).astype(np.intp) if decision.ndim == 1 else decision.argmax(axis=1)
+        return self.classes_[codes]
+
+    def estimate_cost(self, n_rows: int, n_features: int, n_outputs: int = 1) -> Cost:
+        """All epochs, a multiply-add a cell for each output."""
+        cells = float(n_rows) * (n_features + 1.0)
+        seconds = int(self.max_iter) * (4e-10 * cells * n_outputs + 1e-8 * n_rows)
+        return Cost(seconds=1e-4 + seconds, bytes=8.0 * cells + 16.0 * n_rows)
+
+    def view(self) -> dict[str, Any]:
+        """The coefficients by class, ready to draw."""
+        check_is_fitted(self)
+        return {**coefficient_view(self, self.coef_, self.intercept_), "classes": self.classes_.tolist()}

@@ -1,0 +1,283 @@
+"""Polynomial regression: least squares on monomials of centred and scaled columns, reported in the original ones."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import warnings
+from collections.abc import Iterable, Iterator
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from ...base import (
+    AssayWarning,
+    Boolean,
+    Choice,
+    Cost,
+    Fold,
+    Integer,
+    Nothing,
+    Regressor,
+    check_weights,
+    n_jobs_param,
+    param,
+    plain,
+    random_state_param,
+)
+from .least_squares import LeastSquares
+from .ridge import copy_columns
+
+VALIDATION_FOLDS = 5
+
+
+class PolynomialRegression(Regressor):
+    """Least squares on all products of columns up to a degree.
+
+    Columns are centred and scaled before they are multiplied, which keeps the monomials apart where their raw powers
+    would be nearly parallel; the coefficients are then carried over to the monomials of the columns as given, in exact
+    rational arithmetic. Predictions are made in the scaled monomials. `criterion` chooses the degree: the smallest
+    AIC or BIC, or the smallest error of five-fold validation, over degrees 1 to `degree`.
+
+    {parameters}
+
+    Attributes
+    ----------
+    coef_ : array (n_monomials,), of the monomials of the columns as given
+    intercept_ : float
+    powers_ : array (n_monomials, n_features), the exponents of each monomial
+    degree_ : int, the degree used
+    criterion_values_ : with `criterion`, its value for each degree from 1
+    sigma_, r2_, adjusted_r2_, df_residual_ : as in LeastSquares
+    scaled_coef_, scaled_intercept_, centre_, scale_ : the same polynomial in (x - centre_) / scale_
+
+    Examples
+    --------
+    >>> from assay.models.linear import PolynomialRegression
+    >>> model = PolynomialRegression(degree=2).fit([[0.0], [1.0], [2.0], [3.0]], [1.0, 2.0, 5.0, 10.0])
+    >>> model.coef_, model.intercept_
+    (array([0., 1.]), 1.0)
+    >>> model.get_monomial_names()
+    ['x0', 'x0^2']
+    """
+
+    degree: int = param(2, Integer(1), "Largest total degree of a monomial.")
+    interaction_only: bool = param(False, Boolean(), "Whether to leave out powers of one column.")
+    fit_intercept: bool = param(True, Boolean(), "Whether to fit a constant; without it, columns are not centred.")
+    criterion: str | None = param(
+        None, Choice("aic", "bic", "validation") | Nothing(), "How to choose the degree; None uses `degree` itself."
+    )
+    random_state: Any = random_state_param()
+    n_jobs: int | None = n_jobs_param()
+
+    _way_out = "lower the degree, select columns or take a sample of the rows"
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> PolynomialRegression:
+        """Choose the degree if asked to, and solve the least-squares problem."""
+        rows, target, weights = self._begin(X, y, sample_weight)
+        self._place(rows)
+        if self.criterion is None:
+            return self._keep(int(self.degree), self._solve(rows, target, weights, int(self.degree)))
+        self.criterion_values_ = np.empty(int(self.degree))
+        best: LeastSquares | None = None
+        for degree in range(1, int(self.degree) + 1):
+            solved = self._solve(rows, target, weights, degree)
+            self.criterion_values_[degree - 1] = self._judge(solved, rows, target, weights, degree)
+            if degree == 1 or self.criterion_values_[degree - 1] < self.criterion_values_[: degree - 1].min():
+                best, self.degree_ = solved, degree
+        assert best is not None
+        return self._keep(self.degree_, best)
+
+    def _place(self, rows: np.ndarray) -> None:
+        """Middle and half-range of each column, rounded to short numbers so that shifting loses no digits."""
+        low, high = rows.min(axis=0), rows.max(axis=0)
+        half = 0.5 * high - 0.5 * low if self.fit_intercept else np.maximum(np.abs(low), np.abs(high))
+        self.scale_ = np.where(half > 0, np.exp2(np.frexp(np.where(half > 0, half, 1.0))[1]), 1.0)
+        middle = 0.5 * low + 0.5 * high if self.fit_intercept else np.zeros(rows.shape[1])
+        short = np.round(middle / self.scale_ * 8.0) / 8.0 * self.scale_
+        self.centre_ = np.where(np.isfinite(short), short, middle)
+
+    def _solve(self, rows: np.ndarray, target: np.ndarray, weights: np.ndarray | None, degree: int) -> LeastSquares:
+        powers = monomials(rows.shape[1], degree, bool(self.interaction_only))
+        with warnings.catch_warnings():
+            # Named here by monomial instead.
+            warnings.simplefilter("ignore", AssayWarning)
+            return self._inner().fit(self._expand(rows, powers), target, sample_weight=weights)
+
+    def _inner(self) -> LeastSquares:
+        return LeastSquares(fit_intercept=bool(self.fit_intercept), n_jobs=self.n_jobs)
+
+    def _expand(self, rows: np.ndarray, powers: np.ndarray) -> np.ndarray:
+        scaled = (rows - self.centre_) / self.scale_
+        table = np.empty((rows.shape[0], powers.shape[0]))
+        # Each monomial is one of lower degree times a column.
+        places: dict[tuple[int, ...], int] = {}
+        for m, power in enumerate(powers.tolist()):
+            last = next(j for j in range(len(power) - 1, -1, -1) if power[j])
+            places[tuple(power)] = m
+            lower = power.copy()
+            lower[last] -= 1
+            column = scaled[:, last]
+            table[:, m] = column * table[:, places[tuple(lower)]] if any(lower) else column
+        return table
+
+    def _judge(
+        self, solved: LeastSquares, rows: np.ndarray, target: np.ndarray, weights: np.ndarray | None, degree: int
+    ) -> float:
+        """The criterion of a fitted degree; smaller is better."""
+        if self.criterion == "validation":
+            order = self._stream().child(0).generator().permutation(rows.shape[0])
+            table = self._expand(rows, monomials(rows.shape[1], degree, bool(self.interaction_only)))
+            parts = np.array_split(order, min(VALIDATION_FOLDS, rows.shape[0]))
+            folds = [(np.sort(np.setdiff1d(order, part)), np.sort(part)) for part in parts if part.size]
+            total = 0.0
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", AssayWarning)
+                for (_, test), model in zip(
+                    folds, self._inner().fit_folds(table, target, folds, sample_weight=weights), strict=True
+                ):
+                    error = (target[test] - model.predict(table[test])) ** 2
+                    total += float(error.sum() if weights is None else weights[test] @ error)
+            return total
+        squares = solved.sigma_**2 * solved.df_residual_ if solved.df_residual_ > 0 else 0.0
+        count = solved.n_observations_
+        price = 2.0 if self.criterion == "aic" else math.log(count)
+        return count * math.log(max(squares / count, np.finfo(float).tiny)) + price * (solved.rank_ + 1)
+
+    def _keep(self, degree: int, solved: LeastSquares) -> PolynomialRegression:
+        self.degree_ = degree
+        self.powers_ = monomials(self.n_features_in_, degree, bool(self.interaction_only))
+        self.scaled_coef_, self.scaled_intercept_ = solved.coef_.copy(), float(solved.intercept_)
+        self.sigma_, self.r2_, self.adjusted_r2_ = solved.sigma_, solved.r2_, solved.adjusted_r2_
+        self.df_residual_, self.rank_, self.dropped_ = solved.df_residual_, solved.rank_, solved.dropped_
+        self.coef_, self.intercept_ = self._original()
+        if self.dropped_.shape[0]:
+            names = self.get_monomial_names()
+            listed = ", ".join(f"'{plain(names[m])}'" for m in self.dropped_[:5])
+            more = f" and {self.dropped_.shape[0] - 5} more" if self.dropped_.shape[0] > 5 else ""
+            text = (
+                f"{type(self).__name__}: on these rows {listed}{more} cannot be told from combinations of the "
+                "monomials before and got no coefficient of their own; lower the degree."
+            )
+            warnings.warn(AssayWarning("W101", text), stacklevel=3)
+        return self
+
+    def _original(self) -> tuple[np.ndarray, float]:
+        """Coefficients of x^a from those of ((x - c) / s)^b, exactly: every product expanded, every sum rational."""
+        sums: dict[tuple[int, ...], Fraction] = {}
+        centre = [Fraction(float(c)) for c in self.centre_]
+        scale = [Fraction(float(s)) for s in self.scale_]
+        for power, value in zip(self.powers_.tolist(), self.scaled_coef_.tolist(), strict=True):
+            if value == 0.0:
+                continue
+            used = [j for j, exponent in enumerate(power) if exponent]
+            ranges = [range(power[j] + 1) if centre[j] else (power[j],) for j in used]
+            for lower in itertools.product(*ranges):
+                term, key = Fraction(value), [0] * len(power)
+                for j, exponent in zip(used, lower, strict=True):
+                    term *= math.comb(power[j], exponent) * (-centre[j]) ** (power[j] - exponent) / scale[j] ** power[j]
+                    key[j] = exponent
+                sums[tuple(key)] = sums.get(tuple(key), Fraction(0)) + term
+        constant = tuple([0] * self.powers_.shape[1])
+        coef = np.array([_to_float(sums.get(tuple(power), Fraction(0))) for power in self.powers_.tolist()])
+        return coef, _to_float(sums.get(constant, Fraction(0)) + Fraction(self.scaled_intercept_))
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The value of the polynomial for each row."""
+        check_is_fitted(self)
+        rows = self._read(X, reset=False)
+        return self._expand(rows, self.powers_) @ self.scaled_coef_ + self.scaled_intercept_
+
+    def get_monomial_names(self) -> list[str]:
+        """Names of the monomials, e.g. 'age^2 height'."""
+        check_is_fitted(self, "powers_")
+        names = getattr(self, "feature_names_in_", None)
+        columns = [f"x{j}" for j in range(self.n_features_in_)] if names is None else [str(name) for name in names]
+        return [
+            " ".join(columns[j] if e == 1 else f"{columns[j]}^{e}" for j, e in enumerate(power) if e)
+            for power in self.powers_.tolist()
+        ]
+
+    def fit_folds(
+        self, X: Any, y: Any, folds: Iterable[Fold], sample_weight: Any = None
+    ) -> Iterator[PolynomialRegression]:
+        """One fitted clone per fold: monomials are computed once, and least squares shares its Gram matrix."""
+        if self.criterion is not None:
+            yield from super().fit_folds(X, y, folds, sample_weight)
+            return
+        whole = clone(self)
+        rows, target, _ = whole._begin(X, y)
+        weights = check_weights(type(self).__name__, sample_weight, rows.shape[0])
+        whole._place(rows)
+        degree = int(self.degree)
+        table = whole._expand(rows, monomials(rows.shape[1], degree, bool(self.interaction_only)))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", AssayWarning)
+            solved = list(self._inner().fit_folds(table, target, folds, sample_weight=weights))
+        for part in solved:
+            model = clone(self)
+            copy_columns(whole, model)
+            model.centre_, model.scale_ = whole.centre_, whole.scale_
+            yield model._keep(degree, part)
+
+    def estimate_cost(self, n_rows: int, n_features: int, n_outputs: int = 1) -> Cost:
+        """Least squares on the number of monomials, for each degree that is tried."""
+        total = Cost(0.0, 0.0)
+        top = int(self.degree)
+        for degree in range(1 if self.criterion is not None else top, top + 1):
+            count = count_monomials(n_features, degree, bool(self.interaction_only))
+            if count > 1e7:
+                return Cost(seconds=1e30, bytes=1e30)
+            one = LeastSquares().estimate_cost(n_rows, int(count))
+            total = Cost(total.seconds + one.seconds, max(total.bytes, one.bytes + 8.0 * n_rows * count))
+        return total
+
+    def view(self) -> dict[str, Any]:
+        """The coefficients by monomial, ready to draw."""
+        check_is_fitted(self)
+        return {
+            "kind": "coefficients",
+            "classes": None,
+            "names": self.get_monomial_names(),
+            "values": [self.coef_.tolist()],
+            "intercept": [self.intercept_],
+        }
+
+
+def monomials(n_features: int, degree: int, interaction_only: bool = False) -> np.ndarray:
+    """Exponents of all monomials of degree 1 to `degree`, by degree, in scikit-learn's order.
+
+    >>> monomials(2, 2).tolist()
+    [[1, 0], [0, 1], [2, 0], [1, 1], [0, 2]]
+    """
+    choose = itertools.combinations if interaction_only else itertools.combinations_with_replacement
+    listed = [chosen for total in range(1, degree + 1) for chosen in choose(range(n_features), total)]
+    powers = np.zeros((len(listed), n_features), dtype=np.int64)
+    for m, chosen in enumerate(listed):
+        for j in chosen:
+            powers[m, j] += 1
+    return powers
+
+
+def count_monomials(n_features: int, degree: int, interaction_only: bool = False) -> float:
+    """How many monomials there are, without making them.
+
+    >>> count_monomials(2, 2)
+    5.0
+    """
+    if interaction_only:
+        return float(sum(math.comb(n_features, total) for total in range(1, min(degree, n_features) + 1)))
+    try:
+        return float(math.comb(n_features + degree, degree) - 1)
+    except OverflowError:
+        return math.inf
+
+
+def _to_float(value: Fraction) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return math.copysign(np.finfo(float).max, value)

@@ -1,0 +1,190 @@
+"""Ranking: groups equal written-down pairs, agreement with SVMs on differences, scores."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.metrics import ndcg_score, roc_auc_score
+from sklearn.svm import LinearSVC
+
+from assay.base import AssayWarning, DataError, ParameterError
+from assay.models.linear import LinearRank, ndcg, pair_accuracy
+
+
+@pytest.fixture
+def queries():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 4))
+    groups = rng.integers(0, 8, 120)
+    grades = np.digitize(X @ [1.0, -1.0, 0.5, 0.0] + 0.7 * rng.normal(size=120) + groups, [2, 4, 6])
+    return X, grades, groups
+
+
+def pairs_of(y, groups):
+    return np.array(
+        [(i, j) for i in range(len(y)) for j in range(len(y)) if groups[i] == groups[j] and y[i] > y[j]], dtype=int
+    )
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_groups_equal_their_written_down_pairs(queries, loss):
+    X, y, groups = queries
+    pairs = pairs_of(y, groups)
+    grouped = LinearRank(loss=loss, alpha=0.05, tol=1e-5).fit(X, y, groups=groups)
+    listed = LinearRank(loss=loss, alpha=0.05, tol=1e-5).fit_pairs(X, pairs)
+    assert grouped.pair_weight_ == len(pairs) == listed.pair_weight_
+    assert grouped.objective_ == pytest.approx(listed.objective_, rel=1e-5)
+    np.testing.assert_allclose(grouped.coef_, listed.coef_, atol=1e-3 if loss == "hinge" else 1e-8)
+
+
+@pytest.mark.parametrize(("loss", "factor"), [("hinge", 1.0), ("squared_hinge", 0.5)])
+def test_solution_is_that_of_a_linear_svm_on_differences(queries, loss, factor):
+    """liblinear without intercept minimises C sum loss + |w|^2 / 2 over differences x_u - x_v, half of them turned."""
+    X, y, groups = queries
+    pairs, alpha = pairs_of(y, groups), 0.05
+    sign = np.where(np.arange(len(pairs)) % 2, 1, -1)
+    peer = LinearSVC(
+        loss=loss, C=factor / (alpha * len(pairs)), fit_intercept=False, dual=True, tol=1e-9, max_iter=2_000_000
+    ).fit((X[pairs[:, 0]] - X[pairs[:, 1]]) * sign[:, None], sign)
+    model = LinearRank(loss=loss, alpha=alpha, tol=1e-7).fit(X, y, groups=groups)
+    np.testing.assert_allclose(model.coef_, peer.coef_[0], atol=3e-4)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_no_small_move_improves_the_objective(queries, loss):
+    X, y, groups = queries
+    pairs, alpha = pairs_of(y, groups), 0.02
+    model = LinearRank(loss=loss, alpha=alpha, tol=1e-6).fit(X, y, groups=groups)
+
+    def objective(w):
+        gap = np.maximum(1 - (X[pairs[:, 0]] - X[pairs[:, 1]]) @ w, 0)
+        return (gap if loss == "hinge" else 0.5 * gap**2).mean() + 0.5 * alpha * (w @ w)
+
+    best = objective(model.coef_)
+    assert best == pytest.approx(model.objective_, rel=1e-6)
+    rng = np.random.default_rng(1)
+    assert all(objective(model.coef_ + 1e-2 * rng.normal(size=4)) >= best * (1 - 1e-5) for _ in range(200))
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_the_gap_is_certified(queries, loss):
+    X, y, groups = queries
+    rough = LinearRank(loss=loss, alpha=0.01, tol=0.2).fit(X, y, groups=groups)
+    fine = LinearRank(loss=loss, alpha=0.01, tol=1e-5).fit(X, y, groups=groups)
+    assert rough.n_iter_ < fine.n_iter_ or loss == "squared_hinge"
+    assert rough.objective_ - rough.gap_ - 1e-12 <= fine.objective_ <= rough.objective_ + 1e-12
+    assert fine.gap_ <= 1e-5 * fine.objective_
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_weights_equal_repetition(queries, loss):
+    X, y, groups = queries
+    weights = np.random.default_rng(2).integers(0, 3, len(y))
+    weighted = LinearRank(loss=loss, tol=1e-5, alpha=0.05).fit(X, y, groups=groups, sample_weight=weights)
+    again = np.repeat(np.arange(len(y)), weights)
+    repeated = LinearRank(loss=loss, tol=1e-5, alpha=0.05).fit(X[again], y[again], groups=groups[again])
+    tolerance = 1e-3 if loss == "hinge" else 1e-7
+    np.testing.assert_allclose(weighted.coef_, repeated.coef_, rtol=tolerance, atol=tolerance)
+    assert weighted.pair_weight_ == pytest.approx(repeated.pair_weight_)
+    assert weighted.score(X, y, groups=groups, sample_weight=weights) == pytest.approx(
+        repeated.score(X[again], y[again], groups=groups[again])
+    )
+
+
+def test_groups_matter_and_there_is_no_intercept(queries):
+    X, y, groups = queries
+    with_groups = LinearRank(alpha=0.05).fit(X, y, groups=groups)
+    without = LinearRank(alpha=0.05).fit(X, y)
+    assert np.abs(with_groups.coef_ - without.coef_).max() > 0.01
+    np.testing.assert_array_equal(with_groups.predict(np.zeros((2, 4))), 0.0)
+    shifted = LinearRank(alpha=0.05, tol=1e-7).fit(X + 5.0, y, groups=groups)
+    np.testing.assert_allclose(
+        shifted.coef_, LinearRank(alpha=0.05, tol=1e-7).fit(X, y, groups=groups).coef_, atol=1e-3
+    )
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_threads_and_row_order_change_nothing_that_matters(queries, loss):
+    X, y, groups = queries
+    one, many = (LinearRank(loss=loss, alpha=0.05, n_jobs=n).fit(X, y, groups=groups) for n in (1, 4))
+    np.testing.assert_array_equal(one.coef_, many.coef_)
+    order = np.random.default_rng(3).permutation(len(y))
+    turned = LinearRank(loss=loss, alpha=0.05, tol=1e-5).fit(X[order], y[order], groups=groups[order])
+    straight = LinearRank(loss=loss, alpha=0.05, tol=1e-5).fit(X, y, groups=groups)
+    np.testing.assert_allclose(turned.coef_, straight.coef_, atol=1e-3)
+
+
+def test_pair_weights_max_iter_alpha_and_trace_matter(queries):
+    X, y, groups = queries
+    pairs = pairs_of(y, groups)
+    weights = np.random.default_rng(4).integers(0, 3, len(pairs))
+    weighted = LinearRank(loss="squared_hinge", tol=1e-9).fit_pairs(X, pairs, sample_weight=weights)
+    repeated = LinearRank(loss="squared_hinge", tol=1e-9).fit_pairs(X, np.repeat(pairs, weights, axis=0))
+    np.testing.assert_allclose(weighted.coef_, repeated.coef_, rtol=1e-5)
+    strong, weak = (LinearRank(alpha=a).fit(X, y, groups=groups).coef_ for a in (10.0, 0.01))
+    assert np.linalg.norm(strong) < np.linalg.norm(weak)
+    with pytest.warns(AssayWarning, match="W201"):
+        short = LinearRank(loss="hinge", max_iter=2, trace=True).fit(X, y, groups=groups)
+    assert short.n_iter_ == 2 and len(short.trace_) == 2
+    assert not hasattr(LinearRank().fit(X, y, groups=groups), "trace_")
+
+
+def test_pair_accuracy_is_the_area_under_the_curve_for_two_grades():
+    rng = np.random.default_rng(5)
+    y, scores = rng.integers(0, 2, 200), rng.integers(0, 20, 200) / 4
+    assert pair_accuracy(y, scores) == pytest.approx(roc_auc_score(y, scores), abs=1e-12)
+    assert pair_accuracy([1, 2, 3], [1, 2, 3]) == 1.0 and pair_accuracy([1, 2], [5, 5]) == 0.5
+
+
+@pytest.mark.parametrize("k", [None, 3])
+def test_ndcg_equals_scikit_learn_with_ties(k):
+    rng = np.random.default_rng(6)
+    y, scores = rng.integers(0, 4, (7, 12)), rng.integers(0, 6, (7, 12))
+    groups = np.repeat(np.arange(7), 12)
+    assert ndcg(y.ravel(), scores.ravel(), groups=groups, k=k) == pytest.approx(ndcg_score(y, scores, k=k), abs=1e-12)
+
+
+def test_exponential_gain_and_perfect_orders():
+    y = [3, 2, 1, 0]
+    assert ndcg(y, [4, 3, 2, 1]) == ndcg(y, [4, 3, 2, 1], gain="exponential") == 1.0
+    assert ndcg(y, [1, 2, 3, 4], gain="exponential") < ndcg(y, [1, 2, 3, 4])
+
+
+def test_refusals_are_one_sentence(queries):
+    X, y, groups = queries
+    for call, error, match in [
+        (lambda: LinearRank().fit(X, np.ones(len(y))), DataError, "must differ"),
+        (lambda: LinearRank().fit(X, groups, groups=groups), DataError, "must differ"),
+        (lambda: LinearRank().fit(X, y, groups=groups[:5]), DataError, "groups"),
+        (lambda: LinearRank().fit_pairs(X, [[0, 500]]), DataError, "row numbers"),
+        (lambda: LinearRank().fit_pairs(X, [0, 1]), DataError, "n_pairs, 2"),
+        (lambda: LinearRank(alpha=0.0).fit(X, y), ParameterError, "alpha"),
+        (lambda: ndcg([-1, 2], [0, 1]), DataError, "negative"),
+        (lambda: ndcg([0, 0], [0, 1]), DataError, "above 0"),
+        (lambda: ndcg([0, 1], [0, 1], gain="log"), DataError, "linear"),
+        (lambda: pair_accuracy([1, 1], [0, 1]), DataError, "differ"),
+    ]:
+        with pytest.raises(error, match=match) as caught:
+            call()
+        assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+@pytest.mark.parametrize("case", ["collinear", "constant", "huge", "tiny", "wide"])
+def test_hard_tables_give_finite_coefficients(queries, loss, case):
+    X, y, groups = queries
+    X = {
+        "collinear": np.column_stack([X, X[:, 0]]),
+        "constant": np.column_stack([X, np.full(len(y), 3.0)]),
+        "huge": X * 1e12,
+        "tiny": X * 1e-12,
+        "wide": np.tile(X, 40),
+    }[case]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", AssayWarning)
+        model = LinearRank(loss=loss, max_iter=200).fit(X, y, groups=groups)
+    assert np.isfinite(model.coef_).all() and np.isfinite(model.predict(X)).all()
+    if case != "tiny":
+        assert model.score(X, y, groups=groups) > 0.6
