@@ -50,16 +50,17 @@ struct Measure {
             default: return (p - (p + n) * base_ratio) / (P + N);
         }
     }
-    // False if the quality is not above `best` for sure; spares most logarithms (log x <= x - 1).
+    // False if the quality is not above `best` for sure; spares most logarithms and divisions (log x <= x - 1).
     bool may_beat(double p, double n, double best) const {
         if (kind != Quality::foil) return true;
-        const double ratio = p / (p + n);
-        return ratio > base_ratio && p * (ratio / base_ratio - 1) * 1.4426950408889636 * (1 + 1e-9) >= best;
+        const double expected = P * (p + n), excess = p * (P + N) - expected;
+        return excess > 0 && p * excess * (1.4426950408889636 * (1 + 1e-9)) >= best * expected;
     }
 };
 
 class Table {
 public:
+    // A row and its code; in lists kept for a search the code is doubled, plus one for a row of the class.
     struct Entry {
         std::uint32_t row, code;
     };
@@ -122,7 +123,8 @@ public:
         found.assign(static_cast<std::size_t>(columns_.d), {});
         const int threads = held * columns_.d < 100000 ? 1 : threads_;
         parallel_chunks(columns_.d, 1, threads, [&](index_t j, index_t, index_t) {
-            std::vector<Group> groups;
+            std::vector<Group>& groups = group_space();
+            groups.clear();
             const auto column = static_cast<std::size_t>(j);
             if (!planes_[column].empty() && weights == nullptr) {
                 group_by_planes(j, covered_positive, negative, groups);
@@ -131,9 +133,14 @@ public:
                 const std::vector<Entry>& source = whole ? order_[column] : kept_[column];
                 const std::size_t size = whole ? source.size() : kept_size_[column];
                 if (remember && kept_[column].size() < order_[column].size()) kept_[column].resize(order_[column].size());
-                const std::size_t left = filter(source.data(), size, cover, scratch(column, remember));
+                Entry* list = scratch(column, remember);
+                const std::size_t left = whole ? filter_first(source.data(), size, cover, positive, list)
+                                               : filter(source.data(), size, cover, list);
                 if (remember) kept_size_[column] = left;
-                group_by_order(j, scratch(column, remember), left, positive, weights, groups);
+                if (weights == nullptr)
+                    group_by_order(j, list, left, [](std::uint32_t) { return 1.0; }, groups);
+                else
+                    group_by_order(j, list, left, [=](std::uint32_t row) { return weights[row]; }, groups);
             }
             evaluate(j, groups, P, N, measure, min_positive, found[column]);
         });
@@ -148,6 +155,12 @@ private:
 
     std::uint32_t missing_code(index_t j) const {
         return static_cast<std::uint32_t>(columns_.offsets[j + 1] - columns_.offsets[j]);
+    }
+
+    // One list per thread, so that a search allocates nothing.
+    static std::vector<Group>& group_space() {
+        thread_local std::vector<Group> own;
+        return own;
     }
 
     void arrange(index_t j) {
@@ -182,6 +195,16 @@ private:
         return left;
     }
 
+    static std::size_t filter_first(const Entry* in, std::size_t size, const Bits& cover, const Bits& positive, Entry* out) {
+        std::size_t left = 0;
+        for (std::size_t i = 0; i < size; ++i) {
+            const Entry entry = in[i];
+            out[left] = {entry.row, entry.code * 2 + (holds(positive, entry.row) ? 1U : 0U)};
+            left += holds(cover, entry.row) ? 1 : 0;
+        }
+        return left;
+    }
+
     static void add(std::vector<Group>& groups, const Group& group, bool numeric) {
         if (numeric && !groups.empty()) {
             Group& last = groups.back();
@@ -195,19 +218,19 @@ private:
         groups.push_back(group);
     }
 
-    void group_by_order(index_t j, const Entry* entries, std::size_t size, const Bits& positive, const double* weights,
+    template <class Weight>
+    void group_by_order(index_t j, const Entry* entries, std::size_t size, Weight&& weight,
                         std::vector<Group>& groups) const {
         const bool numeric = columns_.n_categories[j] == 0;
         const std::uint32_t absent = missing_code(j);
         std::size_t i = 0;
         while (i < size) {
-            const std::uint32_t code = entries[i].code;
+            const std::uint32_t code = entries[i].code >> 1;
             Group group{code, code, 0, 0};
-            for (; i < size && entries[i].code == code; ++i) {
-                const double w = weights == nullptr ? 1.0 : weights[entries[i].row];
-                const bool in = holds(positive, entries[i].row);
-                group.p += in ? w : 0.0;
-                group.n += in ? 0.0 : w;
+            for (; i < size && entries[i].code >> 1 == code; ++i) {
+                const double w = weight(entries[i].row), in = entries[i].code & 1U;
+                group.p += w * in;
+                group.n += w * (1.0 - in);
             }
             add(groups, group, numeric && code != absent);
         }

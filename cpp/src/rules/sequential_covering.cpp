@@ -28,33 +28,45 @@ public:
         const double N = weight_of(sample.rows, without(sample.rows, positive), sample.weight());
         State best;
         if (!(P > 0) || !(N > 0)) return best;
-        const Measure whole(options_.quality, P, N);
+        // Gain by FOIL's measure is over the rule so far: such a search ends where no test gains, and the ends compete.
+        const bool stepwise = options_.quality == Quality::foil;
+        const Measure whole(stepwise ? Quality::laplace : options_.quality, P, N);
         std::vector<State> beam(1);
         beam[0].cover = sample.rows;
         beam[0].p = P;
         beam[0].n = N;
-        best.score = options_.quality == Quality::foil ? 0.0 : whole.value(P, N);
+        best.score = whole.value(P, N);
+        const auto compete = [&](const State& state, double score) {
+            if (score <= best.score || likelihood_ratio(state.p, state.n, P, N) < options_.significance) return;
+            best.conditions = state.conditions;
+            best.score = score;
+            best.p = state.p;
+            best.n = state.n;
+        };
         std::vector<std::array<Candidate, 4>> found;
         for (int length = 1; !beam.empty() && (options_.max_conditions == 0 || length <= options_.max_conditions); ++length) {
             if (interrupted()) return best;
             std::vector<State> next;
             for (const State& state : beam) {
-                if (!(state.n > 0)) continue;
-                table_.search(state.cover, positive, sample.weight(), whole, options_.min_positive, length == 1,
-                              options_.beam_width == 1, found);
-                for (const auto& of_column : found)
-                    for (const auto& candidate : of_column)
-                        if (candidate.found) offer(next, state, candidate);
+                bool grew = false;
+                if (state.n > 0) {
+                    const Measure here = stepwise ? Measure(Quality::foil, state.p, state.n) : whole;
+                    table_.search(state.cover, positive, sample.weight(), here, options_.min_positive, length == 1,
+                                  options_.beam_width == 1, found);
+                    for (const auto& of_column : found)
+                        for (const auto& candidate : of_column)
+                            if (candidate.found) {
+                                grew = true;
+                                offer(next, state, candidate);
+                            }
+                }
+                if (stepwise && !grew && !state.conditions.empty()) compete(state, whole.value(state.p, state.n));
             }
+            const bool last = length == options_.max_conditions;
             for (State& state : next) {
                 state.cover = table_.passing(state.conditions.back(), state.cover);
-                if (state.score > best.score &&
-                    likelihood_ratio(state.p, state.n, P, N) >= options_.significance) {
-                    best.conditions = state.conditions;
-                    best.score = state.score;
-                    best.p = state.p;
-                    best.n = state.n;
-                }
+                if (!stepwise) compete(state, state.score);
+                if (stepwise && last) compete(state, whole.value(state.p, state.n));
             }
             beam = std::move(next);
         }

@@ -168,9 +168,15 @@ class Condition:
         allowed[-1] = self.missing
         return allowed[np.where(absent, len(known) + 1, cells + 1).astype(np.intp)]
 
-    def to_text(self, show_missing: bool = True) -> str:
-        """The condition in words; without `show_missing`, "or missing" is left out."""
+    def to_text(self, show_missing: bool = True, known: Iterable[Any] = ()) -> str:
+        """The condition in words; without `show_missing`, "or missing" is left out.
+
+        Where few of the `known` categories are not excluded, those are named; categories never seen pass as well.
+        """
         name = plain(self.column)
+        rest = [label for label in known if label not in (self.categories or ())] if self.excluded else []
+        if 0 < len(rest) < len(self.categories or ()):
+            return Condition.one_of(self.column, rest, self.missing).to_text(show_missing)
         if self.categories is None:
             if math.isinf(self.low):
                 words = f"{name} <= {self.high:.6g}"
@@ -187,8 +193,8 @@ class Condition:
             if len(self.categories) == 1:
                 words = f"{name} {'!=' if self.excluded else '='} {listed[0]}"
             else:
-                rest = len(self.categories) - len(listed)
-                more = f", and {rest} more" if rest else ""
+                unnamed = len(self.categories) - len(listed)
+                more = f", and {unnamed} more" if unnamed else ""
                 words = f"{name} {'not in' if self.excluded else 'in'} {{{', '.join(listed)}{more}}}"
         return f"{words} or missing" if self.missing and show_missing else words
 

@@ -38,11 +38,6 @@ class Rule:
         if self.counts:
             object.__setattr__(self, "rows", float(sum(self.counts)))
 
-    def premise(self, may_miss: Sequence[str] | None = None) -> str:
-        """The conditions in words; "or missing" is said of columns in `may_miss` only, unless that is None."""
-        words = [c.to_text(may_miss is None or c.column in may_miss) for c in self.conditions]
-        return " AND ".join(words) or "TRUE"
-
 
 def wilson_interval(correct: float, rows: float, alpha: float = 0.05) -> tuple[float, float]:
     """Wilson's score interval of a share.
@@ -289,7 +284,7 @@ class RuleSet:
         total = sum(self.total)
         found = []
         for rule in self.rules:
-            row: dict[str, Any] = {"if": rule.premise(self.missing_seen), "then": rule.conclusion, "rows": rule.rows}
+            row: dict[str, Any] = {"if": self.premise(rule), "then": rule.conclusion, "rows": rule.rows}
             row["coverage"] = rule.rows / total if total else math.nan
             if self.classes is not None:
                 correct = self.correct(rule)
@@ -417,6 +412,15 @@ class RuleSet:
         return len(self.rules)
 
     # -- showing ---------------------------------------------------------------------------------------------------
+    def premise(self, rule: Rule) -> str:
+        """The conditions of a rule in words; "or missing" is said of columns that had missing cells."""
+        words = []
+        for condition in rule.conditions:
+            known = self.schema.categories[self.schema.names.index(condition.column)]
+            show_missing = self.missing_seen is None or condition.column in self.missing_seen
+            words.append(condition.to_text(show_missing, () if known is None else known.tolist()))
+        return " AND ".join(words) or "TRUE"
+
     def _counted(self, counts: tuple[float, ...], conclusion: Any, rows: float) -> str:
         if not rows:
             return ""
@@ -428,7 +432,7 @@ class RuleSet:
     def to_text(self) -> str:
         """The rules in words, one per line, with how many of their rows they get right."""
         lines = [
-            f"IF {rule.premise(self.missing_seen)} THEN {_said(rule.conclusion)}"
+            f"IF {self.premise(rule)} THEN {_said(rule.conclusion)}"
             f"{self._counted(rule.counts, rule.conclusion, rule.rows)}"
             for rule in self.rules
         ]
@@ -456,7 +460,7 @@ class RuleSet:
         """The rules ready to draw; the first hundred of a long set."""
         shown = [
             {
-                "if": rule.premise(self.missing_seen),
+                "if": self.premise(rule),
                 "then": rule.conclusion,
                 "rows": rule.rows,
                 "correct": rule.rows if self.classes is None else self.correct(rule),

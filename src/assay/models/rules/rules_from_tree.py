@@ -134,7 +134,7 @@ class _Pruner:
         confidence: float,
     ):
         self.cells, self.codes, self.weights, self.schema = cells, codes, weights, leaves.schema
-        self.classes, self.confidence = classes, confidence
+        self.leaves, self.classes, self.confidence = leaves, classes, confidence
         self.n_rows = cells.shape[0]
         self.total = np.bincount(codes, weights, minlength=len(classes))
         self.everyone = np.packbits(np.ones(self.n_rows, dtype=bool))
@@ -169,7 +169,7 @@ class _Pruner:
             kept, rows = self.generalised(_single_ends(rule.conditions), label)
             trace.record(
                 "rule of a leaf",
-                rule=rule.premise(),
+                rule=self.leaves.premise(rule),
                 then=rule.conclusion,
                 kept=[str(condition) for condition in kept],
                 pessimistic_error=self.pessimistic_error(rows, label),

@@ -53,8 +53,8 @@ def condition_sql(condition: Condition) -> str:
     name = identifier(condition.column)
     if condition.on_presence:
         if condition.excluded:
-            return "TRUE" if condition.missing else f"{name} IS NOT NULL"
-        return f"{name} IS NULL" if condition.missing else "FALSE"
+            return f"({name} IS NOT NULL OR {name} IS NULL)" if condition.missing else f"{name} IS NOT NULL"
+        return f"{name} IS NULL" if condition.missing else f"({name} IS NULL AND {name} IS NOT NULL)"
     if condition.categories is None:
         tests = [f"{name} > {literal(condition.low)}"] if math.isfinite(condition.low) else []
         tests += [f"{name} <= {literal(condition.high)}"] if math.isfinite(condition.high) else []
