@@ -137,12 +137,18 @@ public:
                 const std::size_t left = whole ? filter_first(source.data(), size, cover, positive, list)
                                                : filter(source.data(), size, cover, list);
                 if (remember) kept_size_[column] = left;
-                if (weights == nullptr)
-                    group_by_order(j, list, left, [](std::uint32_t) { return 1.0; }, groups);
-                else
-                    group_by_order(j, list, left, [=](std::uint32_t row) { return weights[row]; }, groups);
+                const auto one = [](std::uint32_t) { return 1.0; };
+                const auto weighed = [=](std::uint32_t row) { return weights[row]; };
+                if (columns_.n_categories[j] == 0) {
+                    Offers offers{j, P, N, measure, min_positive, found[column]};
+                    weights == nullptr ? search_cuts(list, left, one, offers) : search_cuts(list, left, weighed, offers);
+                    return;
+                }
+                weights == nullptr ? group_by_order(list, left, one, groups)
+                                   : group_by_order(list, left, weighed, groups);
             }
-            evaluate(j, groups, P, N, measure, min_positive, found[column]);
+            Offers offers{j, P, N, measure, min_positive, found[column]};
+            search_groups(groups, offers);
         });
     }
 
@@ -219,10 +225,7 @@ private:
     }
 
     template <class Weight>
-    void group_by_order(index_t j, const Entry* entries, std::size_t size, Weight&& weight,
-                        std::vector<Group>& groups) const {
-        const bool numeric = columns_.n_categories[j] == 0;
-        const std::uint32_t absent = missing_code(j);
+    void group_by_order(const Entry* entries, std::size_t size, Weight&& weight, std::vector<Group>& groups) const {
         std::size_t i = 0;
         while (i < size) {
             const std::uint32_t code = entries[i].code >> 1;
@@ -232,7 +235,7 @@ private:
                 group.p += w * in;
                 group.n += w * (1.0 - in);
             }
-            add(groups, group, numeric && code != absent);
+            groups.push_back(group);
         }
     }
 
@@ -256,41 +259,94 @@ private:
         return std::max(low, static_cast<std::uint32_t>(above - values) - 1);
     }
 
-    void evaluate(index_t j, const std::vector<Group>& groups, double P, double N, const Measure& measure,
-                  double min_positive, std::array<Candidate, 4>& best) const {
-        const auto offer = [&](Test test, std::uint32_t code, std::uint32_t next, double p, double n) {
+    // Keeps the best test of each kind on one column.
+    struct Offers {
+        index_t column;
+        double P, N;
+        const Measure& measure;
+        double min_positive;
+        std::array<Candidate, 4>& best;
+
+        void make(Test test, std::uint32_t code, std::uint32_t next, double p, double n) {
             if (!(p > 0) || p < min_positive || !(p + n < P + N)) return;
             Candidate& held = best[static_cast<std::size_t>(test)];
-            const bool some = held.found;
-            if (some && !measure.may_beat(p, n, held.score)) return;
+            if (!measure.may_beat(p, n, held.found ? held.score : 0.0)) return;
             const double score = measure.value(p, n);
-            if (some ? score <= held.score : (measure.kind == Quality::foil && score <= 0)) return;
-            held = {score, {static_cast<std::int32_t>(j), test, code}, p, n, next, true};
-        };
+            if (held.found ? score <= held.score : (measure.kind == Quality::foil && score <= 0)) return;
+            held = {score, {static_cast<std::int32_t>(column), test, code}, p, n, next, true};
+        }
+    };
+
+    void place_cuts(Offers& offers) const {
+        for (const Test test : {Test::at_most, Test::above}) {
+            Candidate& held = offers.best[static_cast<std::size_t>(test)];
+            if (held.found) held.condition.code = cut_between(offers.column, held.condition.code, held.next);
+        }
+    }
+
+    void search_groups(const std::vector<Group>& groups, Offers& offers) const {
         std::size_t present = groups.size();
-        double p_present = P, n_present = N;
-        if (present > 0 && groups.back().last == missing_code(j)) {
+        double p_present = offers.P, n_present = offers.N;
+        if (present > 0 && groups.back().last == missing_code(offers.column)) {
             const Group& absent = groups[--present];
             p_present -= absent.p;
             n_present -= absent.n;
-            offer(Test::missing, 0, 0, absent.p, absent.n);
+            offers.make(Test::missing, 0, 0, absent.p, absent.n);
         }
-        if (columns_.n_categories[j] > 0) {
-            for (std::size_t g = 0; g < present; ++g)
-                offer(Test::equal, groups[g].first, 0, groups[g].p, groups[g].n);
+        if (columns_.n_categories[offers.column] > 0) {
+            for (std::size_t g = 0; g < present; ++g) offers.make(Test::equal, groups[g].first, 0, groups[g].p, groups[g].n);
             return;
         }
         double p = 0, n = 0;
         for (std::size_t g = 0; g + 1 < present; ++g) {
             p += groups[g].p;
             n += groups[g].n;
-            offer(Test::at_most, groups[g].last, groups[g + 1].first, p, n);
-            offer(Test::above, groups[g].last, groups[g + 1].first, p_present - p, n_present - n);
+            offers.make(Test::at_most, groups[g].last, groups[g + 1].first, p, n);
+            offers.make(Test::above, groups[g].last, groups[g + 1].first, p_present - p, n_present - n);
         }
-        for (const Test test : {Test::at_most, Test::above}) {
-            Candidate& held = best[static_cast<std::size_t>(test)];
-            if (held.found) held.condition.code = cut_between(j, held.condition.code, held.next);
+        place_cuts(offers);
+    }
+
+    // A numeric column from its sorted list. Cuts between two rows of one class whose values no other row shares are
+    // left out; the rest are gathered without branches, since classes come in an order that no processor can guess.
+    template <class Weight>
+    void search_cuts(const Entry* entries, std::size_t size, Weight&& weight, Offers& offers) const {
+        struct Cut {
+            std::size_t at;
+            double p, n;
+        };
+        thread_local std::vector<Cut> space;
+        if (space.size() < size + 1) space.resize(size + 1);
+        Cut* cuts = space.data();
+        const std::uint32_t absent = missing_code(offers.column);
+        const auto is_present = [=](const Entry& entry) { return entry.code >> 1 < absent; };
+        const auto present = static_cast<std::size_t>(std::partition_point(entries, entries + size, is_present) - entries);
+        double p = 0, n = 0;
+        std::size_t kept = 0;
+        std::uint32_t before = ~0U;
+        const auto count = [&](const Entry& entry) {
+            const double w = weight(entry.row), in = entry.code & 1U;
+            p += w * in;
+            n += w * (1.0 - in);
+        };
+        for (std::size_t i = 0; i + 1 < present; ++i) {
+            const std::uint32_t code = entries[i].code, next = entries[i + 1].code;
+            const std::uint32_t after = entries[i + 2 < present ? i + 2 : i + 1].code;
+            count(entries[i]);
+            const bool shared_value = (before >> 1 == code >> 1) | (after >> 1 == next >> 1);
+            cuts[kept] = {i, p, n};
+            kept += (code >> 1 != next >> 1) & ((((code ^ next) & 1U) != 0) | shared_value) ? 1 : 0;
+            before = code;
         }
+        if (present > 0) count(entries[present - 1]);
+        if (present < size) offers.make(Test::missing, 0, 0, offers.P - p, offers.N - n);
+        for (std::size_t k = 0; k < kept; ++k) {
+            const Cut& cut = cuts[k];
+            const std::uint32_t code = entries[cut.at].code >> 1, next = entries[cut.at + 1].code >> 1;
+            offers.make(Test::at_most, code, next, cut.p, cut.n);
+            offers.make(Test::above, code, next, p - cut.p, n - cut.n);
+        }
+        place_cuts(offers);
     }
 
     Columns columns_;
