@@ -1,9 +1,11 @@
 #include "assay/rules/rules.hpp"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 #include <set>
 
+#include "../src/rules/search.hpp"
 #include "assay/common/random.hpp"
 #include "check.hpp"
 
@@ -52,7 +54,7 @@ bool same(const rules::RuleList& a, const rules::RuleList& b) {
            a.code == b.code && a.event_value == b.event_value;
 }
 
-rules::RipperOptions ripper_options(int threads = 1) { return {3, 2.0, 2, 0, true, true, 7, threads}; }
+rules::RipperOptions ripper_options() { return {3, 2.0, 2, 0, true, true, 7, 1}; }
 
 }  // namespace
 
@@ -79,10 +81,41 @@ TEST("bit-vectors per code and sorted lists find the same rules: weights of one 
     }
 }
 
-TEST("rules do not depend on the number of threads") {
-    const Data data = coded_data(40000, 500, 3);
-    CHECK(same(rules::ripper(data.columns(), data.target(), ripper_options(1)),
-               rules::ripper(data.columns(), data.target(), ripper_options(3))));
+TEST("the best tests do not depend on the number of threads, and bins bring the same ones as trying every cut") {
+    const Data data = coded_data(3000, 700, 3);
+    rules::Bits cover(47, 0), positive(47, 0);
+    for (index_t i = 0; i < data.n; ++i) {
+        if (i % 3 != 0) rules::put(cover, i);
+        if (data.labels[static_cast<std::size_t>(i)] == 1) rules::put(positive, i);
+    }
+    const rules::Measure measure(rules::Quality::foil, rules::weight_of(cover, positive, nullptr),
+                                 rules::weight_of(cover, rules::without(cover, positive), nullptr));
+    std::vector<std::array<rules::Candidate, 4>> one, three, every;
+    rules::Table(data.columns(), 1).search(cover, positive, nullptr, measure, 1.0, false, one);
+    rules::Table(data.columns(), 3, 0).search(cover, positive, nullptr, measure, 1.0, false, three);
+    rules::Table(data.columns(), 1).search(cover, positive, nullptr, measure, 1.0, true, every);
+    double best = 0, best_of_one = 0;
+    for (std::size_t j = 0; j < 4; ++j) {
+        for (std::size_t t = 0; t < 4; ++t) {
+            CHECK(one[j][t].found == three[j][t].found && one[j][t].score == three[j][t].score);
+            CHECK(one[j][t].condition.code == three[j][t].condition.code);
+            best_of_one = std::max(best_of_one, every[j][t].found ? every[j][t].score : 0.0);
+        }
+        if (data.n_categories[j] > 0) continue;
+        std::vector<double> p(701, 0.0), n(701, 0.0);
+        for (index_t i = 0; i < data.n; ++i)
+            if (i % 3 != 0)
+                (data.labels[static_cast<std::size_t>(i)] == 1 ? p : n)[data.codes[j * 3000 + static_cast<std::size_t>(i)]] += 1;
+        double low_p = 0, low_n = 0, below = 0;
+        for (std::size_t c = 0; c + 1 < 700; ++c) {
+            low_p += p[c];
+            low_n += n[c];
+            if (low_p > 0) below = std::max(below, measure.value(low_p, low_n));
+        }
+        CHECK_NEAR(one[j][0].found ? one[j][0].score : 0.0, below, 1e-9);
+        best = std::max({best, below, one[j][1].found ? one[j][1].score : 0.0});
+    }
+    CHECK(best_of_one >= best - 1e-9);
 }
 
 TEST("canonical rows: groups hold equal rows, and a shuffle gives the same contents in the same order") {

@@ -64,13 +64,11 @@ void grow_rule(Table& table, Rule& rule, const Bits& universe, const Sample& sam
                double min_positive, int max_conditions) {
     std::vector<std::array<Candidate, 4>> found;
     Bits cover = rule.empty() ? sample.rows : both(sample.rows, rule.cover());
-    bool first = true;
     while ((max_conditions == 0 || rule.conditions.size() < static_cast<std::size_t>(max_conditions)) && !interrupted()) {
         const double P = weight_of(cover, positive, sample.weight());
         const double N = weight_of(cover, without(cover, positive), sample.weight());
         if (!(P > 0) || !(N > 0)) return;
-        table.search(cover, positive, sample.weight(), Measure(Quality::foil, P, N), min_positive, first, true, found);
-        first = false;
+        table.search(cover, positive, sample.weight(), Measure(Quality::foil, P, N), min_positive, true, found);
         const Candidate* best = nullptr;
         for (const auto& of_column : found)
             for (const auto& candidate : of_column)

@@ -60,18 +60,19 @@ struct Measure {
 
 class Table {
 public:
-    // A row and its code; in lists kept for a search the code is doubled, plus one for a row of the class.
     struct Entry {
         std::uint32_t row, code;
     };
 
-    Table(const Columns& columns, int threads)
+    // Below `parallel_cells` covered cells (a few milliseconds), waiting for threads costs more than they bring.
+    Table(const Columns& columns, int threads, index_t parallel_cells = 4000000)
         : columns_(columns),
           threads_(threads),
+          parallel_cells_(parallel_cells),
           words_(static_cast<std::size_t>((columns.n + 63) / 64)),
           order_(static_cast<std::size_t>(columns.d)),
-          kept_(static_cast<std::size_t>(columns.d)),
-          kept_size_(static_cast<std::size_t>(columns.d)),
+          bins_(static_cast<std::size_t>(columns.d)),
+          bin_start_(static_cast<std::size_t>(columns.d)),
           planes_(static_cast<std::size_t>(columns.d)) {
         parallel_chunks(columns.d, 1, threads, [&](index_t j, index_t, index_t) { arrange(j); });
         double tests = 0;
@@ -111,44 +112,49 @@ public:
         return result;
     }
 
-    // The best test of each kind on each column, for rows `cover` (d x 4; unfound where there is none). With `first`, a new
-    // rule starts; else the lists kept by the last call are narrowed. `remember` keeps the lists for the next call.
+    // The best test of each kind on each column, for rows `cover` (d x 4; unfound where there is none). With `one`, only
+    // tests that may be the best of all are sought.
     void search(const Bits& cover, const Bits& positive, const double* weights, const Measure& measure, double min_positive,
-                bool first, bool remember, std::vector<std::array<Candidate, 4>>& found) {
-        const double P = weight_of(cover, positive, weights);
+                bool one, std::vector<std::array<Candidate, 4>>& found) {
         const Bits negative = without(cover, positive), covered_positive = both(cover, positive);
-        const double N = weight_of(cover, negative, weights);
-        index_t held = 0;
-        for (const auto word : cover) held += std::popcount(word);
-        found.assign(static_cast<std::size_t>(columns_.d), {});
-        const int threads = held * columns_.d < 100000 ? 1 : threads_;
+        const double P = weight_of(cover, positive, weights), N = weight_of(cover, negative, weights);
+        rows_.clear();
+        for (std::size_t i = 0; i < words_; ++i)
+            for (std::uint64_t word = cover[i]; word != 0; word &= word - 1) {
+                const auto row = static_cast<std::uint32_t>(i * 64 + static_cast<std::size_t>(std::countr_zero(word)));
+                rows_.push_back(row * 2 + (holds(positive, row) ? 1U : 0U));
+            }
+        const auto d = static_cast<std::size_t>(columns_.d);
+        found.assign(d, {});
+        histograms_.resize(d);
+        floors_.assign(d, {});
+        const int threads = static_cast<index_t>(rows_.size()) * columns_.d < parallel_cells_ ? 1 : threads_;
         parallel_chunks(columns_.d, 1, threads, [&](index_t j, index_t, index_t) {
+            const auto column = static_cast<std::size_t>(j);
+            Offers offers{j, P, N, measure, min_positive, found[column]};
+            if (!bins_[column].empty()) {
+                count_bins(column, weights, offers);
+                return;
+            }
             std::vector<Group>& groups = group_space();
             groups.clear();
-            const auto column = static_cast<std::size_t>(j);
-            if (!planes_[column].empty() && weights == nullptr) {
+            if (!planes_[column].empty() && weights == nullptr)
                 group_by_planes(j, covered_positive, negative, groups);
-            } else {
-                const bool whole = first || !remember;
-                const std::vector<Entry>& source = whole ? order_[column] : kept_[column];
-                const std::size_t size = whole ? source.size() : kept_size_[column];
-                if (remember && kept_[column].size() < order_[column].size()) kept_[column].resize(order_[column].size());
-                Entry* list = scratch(column, remember);
-                const std::size_t left = whole ? filter_first(source.data(), size, cover, positive, list)
-                                               : filter(source.data(), size, cover, list);
-                if (remember) kept_size_[column] = left;
-                const auto one = [](std::uint32_t) { return 1.0; };
-                const auto weighed = [=](std::uint32_t row) { return weights[row]; };
-                if (columns_.n_categories[j] == 0) {
-                    Offers offers{j, P, N, measure, min_positive, found[column]};
-                    weights == nullptr ? search_cuts(list, left, one, offers) : search_cuts(list, left, weighed, offers);
-                    return;
-                }
-                weights == nullptr ? group_by_order(list, left, one, groups)
-                                   : group_by_order(list, left, weighed, groups);
-            }
-            Offers offers{j, P, N, measure, min_positive, found[column]};
+            else
+                group_by_code(j, weights, groups);
             search_groups(groups, offers);
+        });
+        double best = -1;
+        for (std::size_t j = 0; j < d; ++j) {
+            for (const auto& candidate : found[j])
+                if (candidate.found) best = std::max(best, candidate.score);
+            best = std::max({best, floors_[j][0], floors_[j][1]});
+        }
+        parallel_chunks(columns_.d, 1, threads, [&](index_t j, index_t, index_t) {
+            const auto column = static_cast<std::size_t>(j);
+            if (bins_[column].empty()) return;
+            Offers offers{j, P, N, measure, min_positive, found[column]};
+            search_bins(column, cover, positive, weights, one ? std::array{best, best} : floors_[column], offers);
         });
     }
 
@@ -177,38 +183,24 @@ private:
             planes_[column].assign(distinct + 1, Bits(words_, 0));
             for (std::size_t i = 0; i < n; ++i) put(planes_[column][codes[i]], static_cast<index_t>(i));
         }
+        if (distinct <= 32 || columns_.n_categories[j] > 0) return;
         std::vector<std::size_t> start(distinct + 2, 0);
         for (std::size_t i = 0; i < n; ++i) ++start[codes[i] + 1];
         for (std::size_t c = 1; c < start.size(); ++c) start[c] += start[c - 1];
         order_[column].resize(n);
         for (std::size_t i = 0; i < n; ++i) order_[column][start[codes[i]]++] = {static_cast<std::uint32_t>(i), codes[i]};
-    }
-
-    Entry* scratch(std::size_t column, bool remember) {
-        if (remember) return kept_[column].data();
-        thread_local std::vector<Entry> own;
-        if (own.size() < order_[column].size()) own.resize(order_[column].size());
-        return own.data();
-    }
-
-    static std::size_t filter(const Entry* in, std::size_t size, const Bits& cover, Entry* out) {
-        std::size_t left = 0;
-        for (std::size_t i = 0; i < size; ++i) {
-            const Entry entry = in[i];
-            out[left] = entry;
-            left += holds(cover, entry.row) ? 1 : 0;
+        bins_[column].resize(n);
+        auto& starts = bin_start_[column];
+        starts.push_back(0);
+        const std::size_t size = n / 250 + 1;
+        for (std::size_t i = 0; i < n; ++i) {
+            const Entry entry = order_[column][i];
+            // Rows of one value share a bin; missing rows have the last one to themselves.
+            const bool fresh = i > 0 && entry.code != order_[column][i - 1].code;
+            if (fresh && (entry.code == distinct || i - starts.back() >= size)) starts.push_back(i);
+            bins_[column][entry.row] = static_cast<std::uint8_t>(starts.size() - 1);
         }
-        return left;
-    }
-
-    static std::size_t filter_first(const Entry* in, std::size_t size, const Bits& cover, const Bits& positive, Entry* out) {
-        std::size_t left = 0;
-        for (std::size_t i = 0; i < size; ++i) {
-            const Entry entry = in[i];
-            out[left] = {entry.row, entry.code * 2 + (holds(positive, entry.row) ? 1U : 0U)};
-            left += holds(cover, entry.row) ? 1 : 0;
-        }
-        return left;
+        starts.push_back(n);
     }
 
     static void add(std::vector<Group>& groups, const Group& group, bool numeric) {
@@ -224,18 +216,16 @@ private:
         groups.push_back(group);
     }
 
-    template <class Weight>
-    void group_by_order(const Entry* entries, std::size_t size, Weight&& weight, std::vector<Group>& groups) const {
-        std::size_t i = 0;
-        while (i < size) {
-            const std::uint32_t code = entries[i].code >> 1;
-            Group group{code, code, 0, 0};
-            for (; i < size && entries[i].code >> 1 == code; ++i) {
-                const double w = weight(entries[i].row), in = entries[i].code & 1U;
-                group.p += w * in;
-                group.n += w * (1.0 - in);
-            }
-            groups.push_back(group);
+    void group_by_code(index_t j, const double* weights, std::vector<Group>& groups) const {
+        const std::uint32_t* codes = columns_.codes + j * columns_.n;
+        const bool numeric = columns_.n_categories[j] == 0;
+        const std::uint32_t absent = missing_code(j);
+        std::vector<double> counts(2 * (static_cast<std::size_t>(absent) + 1), 0.0);
+        for (const std::uint32_t row : rows_)
+            counts[2 * codes[row >> 1] + (row & 1U)] += weights == nullptr ? 1.0 : weights[row >> 1];
+        for (std::uint32_t code = 0; code <= absent; ++code) {
+            const double p = counts[2 * code + 1], n = counts[2 * code];
+            if (p + n > 0) add(groups, {code, code, p, n}, numeric && code != absent);
         }
     }
 
@@ -307,55 +297,107 @@ private:
         place_cuts(offers);
     }
 
-    // A numeric column from its sorted list. Cuts between two rows of one class whose values no other row shares are
-    // left out; the rest are gathered without branches, since classes come in an order that no processor can guess.
-    template <class Weight>
-    void search_cuts(const Entry* entries, std::size_t size, Weight&& weight, Offers& offers) const {
-        struct Cut {
-            std::size_t at;
-            double p, n;
-        };
-        thread_local std::vector<Cut> space;
-        if (space.size() < size + 1) space.resize(size + 1);
-        Cut* cuts = space.data();
-        const std::uint32_t absent = missing_code(offers.column);
-        const auto is_present = [=](const Entry& entry) { return entry.code >> 1 < absent; };
-        const auto present = static_cast<std::size_t>(std::partition_point(entries, entries + size, is_present) - entries);
-        double p = 0, n = 0;
-        std::size_t kept = 0;
-        std::uint32_t before = ~0U;
-        const auto count = [&](const Entry& entry) {
-            const double w = weight(entry.row), in = entry.code & 1U;
-            p += w * in;
-            n += w * (1.0 - in);
-        };
-        for (std::size_t i = 0; i + 1 < present; ++i) {
-            const std::uint32_t code = entries[i].code, next = entries[i + 1].code;
-            const std::uint32_t after = entries[i + 2 < present ? i + 2 : i + 1].code;
-            count(entries[i]);
-            const bool shared_value = (before >> 1 == code >> 1) | (after >> 1 == next >> 1);
-            cuts[kept] = {i, p, n};
-            kept += (code >> 1 != next >> 1) & ((((code ^ next) & 1U) != 0) | shared_value) ? 1 : 0;
-            before = code;
+    // First look at a numeric column: the weight of both classes up to each bin, and the best quality of a cut at the
+    // end of a bin, which the best cut of all reaches at least.
+    void count_bins(std::size_t column, const double* weights, Offers& offers) {
+        const std::uint8_t* bins = bins_[column].data();
+        std::array<double, 512> counts{};  // others and the class by turns
+        if (weights == nullptr) {
+            std::array<std::uint32_t, 512> whole{};
+            for (const std::uint32_t row : rows_) ++whole[2 * bins[row >> 1] + (row & 1U)];
+            std::copy(whole.begin(), whole.end(), counts.begin());
+        } else {
+            for (const std::uint32_t row : rows_) counts[2 * bins[row >> 1] + (row & 1U)] += weights[row >> 1];
         }
-        if (present > 0) count(entries[present - 1]);
-        if (present < size) offers.make(Test::missing, 0, 0, offers.P - p, offers.N - n);
-        for (std::size_t k = 0; k < kept; ++k) {
-            const Cut& cut = cuts[k];
-            const std::uint32_t code = entries[cut.at].code >> 1, next = entries[cut.at + 1].code >> 1;
-            offers.make(Test::at_most, code, next, cut.p, cut.n);
-            offers.make(Test::above, code, next, p - cut.p, n - cut.n);
+        const auto& starts = bin_start_[column];
+        std::size_t present = starts.size() - 1;
+        const bool some_missing = order_[column].back().code == missing_code(offers.column);
+        if (some_missing) {
+            --present;
+            offers.make(Test::missing, 0, 0, counts[2 * present + 1], counts[2 * present]);
+        }
+        Histogram& histogram = histograms_[column];
+        histogram.bins = present;
+        double p = 0, n = 0;
+        for (std::size_t b = 0; b < present; ++b) {
+            histogram.p[b] = p += counts[2 * b + 1];
+            histogram.n[b] = n += counts[2 * b];
+        }
+        floors_[column] = {-1, -1};
+        for (std::size_t b = 0; b < present && histogram.p[b] + histogram.n[b] < p + n; ++b) {
+            raise(floors_[column][0], histogram.p[b], histogram.n[b], offers);
+            raise(floors_[column][1], p - histogram.p[b], n - histogram.n[b], offers);
+        }
+    }
+
+    static void raise(double& floor, double p, double n, const Offers& offers) {
+        if (!(p > 0) || p < offers.min_positive || !(p + n < offers.P + offers.N)) return;
+        if (!offers.measure.may_beat(p, n, std::max(floor, 0.0))) return;
+        floor = std::max(floor, offers.measure.value(p, n));
+    }
+
+    // Second look: the rows of those bins whose cuts may reach the floors, in the order of their values. Inside a bin p and n lie
+    // between their values at its ends, and every quality rises with p and falls with n.
+    void search_bins(std::size_t column, const Bits& cover, const Bits& positive, const double* weights,
+                     std::array<double, 2> floors, Offers& offers) const {
+        const Histogram& histogram = histograms_[column];
+        if (histogram.bins == 0) return;
+        const double p_all = histogram.p[histogram.bins - 1], n_all = histogram.n[histogram.bins - 1];
+        const auto& starts = bin_start_[column];
+        const Entry* entries = order_[column].data();
+        const std::size_t end_present = starts[histogram.bins];
+        const auto hopeful = [&](double p, double n, double floor) {
+            if (!(p > 0) || !offers.measure.may_beat(p, n, std::max(floor, 0.0) * (1 - 1e-9))) return false;
+            return offers.measure.value(p, n) >= floor - 1e-9 * std::abs(floor);
+        };
+        double p = 0, n = 0;
+        for (std::size_t b = 0; b < histogram.bins; ++b) {
+            const double p_before = p, n_before = n;
+            p = histogram.p[b];
+            n = histogram.n[b];
+            if (p == p_before && n == n_before) continue;
+            if (!hopeful(p, n_before, floors[0]) && !hopeful(p_all - p_before, n_all - n, floors[1])) continue;
+            double p_here = p_before, n_here = n_before;
+            std::uint32_t code = 0;
+            bool begun = false;
+            // The first covered row after the bin ends its last cut.
+            for (std::size_t i = starts[b]; i < end_present; ++i) {
+                const Entry entry = entries[i];
+                if (!holds(cover, entry.row)) continue;
+                if (begun && entry.code != code) {
+                    offers.make(Test::at_most, code, entry.code, p_here, n_here);
+                    offers.make(Test::above, code, entry.code, p_all - p_here, n_all - n_here);
+                }
+                if (i >= starts[b + 1]) break;
+                const double w = weights == nullptr ? 1.0 : weights[entry.row];
+                const bool in = holds(positive, entry.row);
+                p_here += in ? w : 0.0;
+                n_here += in ? 0.0 : w;
+                code = entry.code;
+                begun = true;
+            }
         }
         place_cuts(offers);
     }
 
+    // Weight of the class and of others up to the end of each bin.
+    struct Histogram {
+        std::size_t bins = 0;
+        std::array<double, 256> p, n;
+    };
+
     Columns columns_;
     int threads_;
+    index_t parallel_cells_;
     std::size_t words_;
-    std::vector<std::vector<Entry>> order_, kept_;
-    std::vector<std::size_t> kept_size_;
+    std::vector<std::vector<Entry>> order_;
+    std::vector<std::vector<std::uint8_t>> bins_;
+    std::vector<std::vector<std::size_t>> bin_start_;
     std::vector<std::vector<Bits>> planes_;
     double possible_tests_ = 1;
+    std::vector<std::uint32_t> rows_;  // covered rows, doubled, plus one for a row of the class
+    std::vector<Histogram> histograms_;
+    std::vector<std::array<double, 2>> floors_;
 };
 
 // One unit in `folds` of the remaining weight goes to pruning, drawn block by block within each class.

@@ -51,7 +51,7 @@ public:
                 bool grew = false;
                 if (state.n > 0) {
                     const Measure here = stepwise ? Measure(Quality::foil, state.p, state.n) : whole;
-                    table_.search(state.cover, positive, sample.weight(), here, options_.min_positive, length == 1,
+                    table_.search(state.cover, positive, sample.weight(), here, options_.min_positive,
                                   options_.beam_width == 1, found);
                     for (const auto& of_column : found)
                         for (const auto& candidate : of_column)

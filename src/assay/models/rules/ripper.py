@@ -44,7 +44,7 @@ class Ripper(RuleLearner):
     Examples
     --------
     >>> from assay.models.rules import Ripper
-    >>> X = [[age, "yes" if age % 2 else "no"] for age in range(40)]
+    >>> X = [[age, age % 5] for age in range(40)]
     >>> model = Ripper(random_state=0).fit(X, ["old" if age >= 27 else "young" for age in range(40)])
     >>> print(model.to_text())
     IF x0 > 26 THEN old (13 of 13)

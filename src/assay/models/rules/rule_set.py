@@ -43,7 +43,7 @@ def wilson_interval(correct: float, rows: float, alpha: float = 0.05) -> tuple[f
     """Wilson's score interval of a share.
 
     >>> [round(end, 3) for end in wilson_interval(3, 3)]
-    [0.438, 1.0]
+    [0.439, 1.0]
     """
     if not rows > 0:
         return 0.0, 1.0

@@ -56,7 +56,8 @@ class RulesFromTree(RuleLearner):
     >>> model = RulesFromTree().fit(X, ["no", "no", "yes", "yes"])
     >>> print(model.to_text())
     IF x0 = sunny THEN no (2 of 2)
-    OTHERWISE yes (2 of 2)
+    IF x0 != sunny THEN yes (2 of 2)
+    OTHERWISE no (2 of 4)
     """
 
     estimator: Any = param(
