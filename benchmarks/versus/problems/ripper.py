@@ -1,7 +1,7 @@
 """RIPPER against wittgenstein.
 
-The peer needs about a minute for 20,000 rows and several for 50,000, so the smaller table is compared. Two rounds, since
-the first one of ours also loads the package.
+The peer needs about a minute for 20,000 rows and several for 50,000, so the smaller table is compared. Two rounds,
+since the first one of ours also loads the package.
 """
 
 from __future__ import annotations
