@@ -97,6 +97,19 @@ def prune_path(left: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='
     Weakest-link pruning: effective alphas, total risks, and which nodes are leaves in the end.
     """
 
+def canonical_rows(codes: Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple:
+    """
+    One row of each group of equal rows, in an order that depends on contents alone, and the group of each row.
+    """
+
+def ripper(codes: Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_categories: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], order: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, folds: int, min_positive: float, optimisations: int, max_conditions: int, prune: bool, check_error: bool, key: int, threads: int) -> dict:
+    """
+    RIPPER on rank codes; rules one after the other, and what happened on the way.
+    """
+
+def sequential_covering(codes: Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_categories: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], order: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, quality: int, beam_width: int, ordered: bool, prune: bool, folds: int, min_positive: float, max_conditions: int, max_rules: int, significance: float, key: int, threads: int) -> dict:
+    """Sequential covering with beam search on rank codes."""
+
 class LogisticPasses:
     """Logistic regression on fixed rows: sums for any coefficients."""
 

@@ -16,8 +16,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .svg import figure, fit, line, num, paint, text
-from .words import is_number, label, listing, number
+from ..base.svg import figure, fit, line, num, paint, text
+from ..base.words import is_number, label, listing, number
 
 _STEP = 24.0
 _BAR_STEP = 11.0

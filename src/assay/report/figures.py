@@ -11,7 +11,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .svg import (
+from ..base.svg import (
     class_token,
     escape,
     figure,
@@ -26,8 +26,7 @@ from .svg import (
     ticks,
     wrap,
 )
-from .tree_figure import tree_figure
-from .words import (
+from ..base.words import (
     NOTHING,
     compact,
     comparison_signs,
@@ -39,6 +38,7 @@ from .words import (
     percent,
     rows,
 )
+from ..models.trees.svg import tree_figure
 
 __all__ = [
     "coefficients_figure",

@@ -18,8 +18,11 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from ..base import words
 from ..base.errors import DataError
-from . import words
+from ..base.svg import CLASSES, GROUPS, NAMESPACE, PALETTE, group_index
+from ..base.words import Label, clean, decimals_for, is_number, label, listing, number, show
+from ..models.trees.svg import tree_outline
 from .figures import (
     by_mean,
     coefficients_figure,
@@ -30,9 +33,6 @@ from .figures import (
     shares_figure,
     tree_figure,
 )
-from .svg import CLASSES, GROUPS, NAMESPACE, PALETTE, group_index
-from .tree_figure import tree_outline
-from .words import Label, clean, decimals_for, is_number, label, listing, number, show
 
 SCHEMA = "assay.compare/1"
 _GRID_CLASSES = 12

@@ -8,6 +8,8 @@ import xml.etree.ElementTree as ET
 import fixture
 import pytest
 
+from assay.base.svg import fit, text_width, ticks, wrap
+from assay.models.trees.svg import tree_outline
 from assay.report.figures import (
     coefficients_figure,
     confusion_figure,
@@ -16,8 +18,6 @@ from assay.report.figures import (
     shares_figure,
     tree_figure,
 )
-from assay.report.svg import fit, text_width, ticks, wrap
-from assay.report.tree_figure import tree_outline
 
 SVG = "{http://www.w3.org/2000/svg}"
 METRIC = {"name": "accuracy", "title": "accuracy", "greater_is_better": True}

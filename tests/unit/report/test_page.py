@@ -14,8 +14,8 @@ import pytest
 from reading import Page
 
 from assay.base.errors import DataError
+from assay.base.svg import PALETTE
 from assay.report import render_report, write_report
-from assay.report.svg import PALETTE
 
 CASES = {
     "classification": fixture.classification,

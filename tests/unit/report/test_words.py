@@ -7,7 +7,8 @@ import math
 
 import pytest
 
-from assay.report import figures, svg, words
+from assay.base import svg, words
+from assay.report import figures
 
 
 @pytest.mark.parametrize("module", [words, svg, figures])

@@ -22,6 +22,8 @@ from ...base import (
     trace_param,
 )
 from ...data.columns import MixedInput
+from ..rules.conditions import Condition
+from ..rules.rule_set import Rule, RuleSet
 
 
 class OneRClassifier(MixedInput, Classifier):
@@ -145,6 +147,29 @@ class OneRClassifier(MixedInput, Classifier):
         lines.append(f"otherwise: {plain(self._default())}")
         right, rows = sum(r["correct"] for r in self.rules_), sum(r["rows"] for r in self.rules_)
         return "\n".join([*lines, f"{right:g} of {rows:g} right"])
+
+    def to_rules(self) -> RuleSet:
+        """The branches as a rule set that predicts what the model predicts."""
+        check_is_fitted(self)
+        name, categories = self.column_name_, self.schema_.categories[self.column_]
+        if categories is not None:
+            conditions = [Condition.one_of(name, [category]) for category in categories.tolist()]
+        else:
+            ends = [-np.inf, *self.cuts_.tolist(), np.inf]
+            conditions = [Condition.between(name, low, high) for low, high in pairwise(ends)]
+        conditions.append(Condition.is_missing(name))
+        labels = self.classes_.tolist()
+        rules = tuple(
+            Rule((condition,), labels[int(np.argmax(counts))], tuple(counts.tolist()))
+            for condition, counts in zip(conditions, self.counts_, strict=True)
+            if counts.any()
+        )
+        total = tuple(self.counts_.sum(axis=0).tolist())
+        return RuleSet(rules, self._default(), self.schema_, tuple(labels), total=total, smoothing=float(self.alpha))
+
+    def to_sql(self, table: str | None = None) -> str:
+        """The rule as SQL (see `RuleSet.to_sql`)."""
+        return self.to_rules().to_sql(table)
 
     def _default(self) -> Any:
         return self.classes_.tolist()[int(np.argmax(self.class_prior_))]

@@ -36,9 +36,10 @@ from ...base import (
 )
 from ...data.columns import ColumnSchema, MixedInput
 from ._engine import CRITERIA, CodedTable, Tree, condition_words, tree_view
+from .export import TreeExports
 
 
-class _Cart(MixedInput, Estimator):
+class _Cart(TreeExports, MixedInput, Estimator):
     """Growing, pruning, fold sharing and views, for classes and numbers alike."""
 
     _way_out = "take a sample of the rows or set max_depth"
@@ -72,8 +73,6 @@ class _Cart(MixedInput, Estimator):
     trace: bool = trace_param()
 
     criterion: str
-    tree_: Tree
-    missing_seen_: np.ndarray
 
     # -- growing -------------------------------------------------------------------------------------------------
     def _target_arguments(self, target: np.ndarray, weights: np.ndarray | None) -> dict[str, Any]:
@@ -230,21 +229,6 @@ class _Cart(MixedInput, Estimator):
                 stack.append((int(self.tree_.children_right[node]), depth + 1, words[node][1]))
                 stack.append((int(self.tree_.children_left[node]), depth + 1, words[node][0]))
         return "\n".join(lines)
-
-    def to_rules(self) -> list[str]:
-        """One IF-THEN rule per leaf, from left to right, with its rows and share."""
-        check_is_fitted(self)
-        words, labels, rules = self._words(), self._labels(), []
-        stack: list[tuple[int, tuple[str, ...]]] = [(0, ())]
-        while stack:
-            node, conditions = stack.pop()
-            if node in words:
-                stack.append((int(self.tree_.children_right[node]), (*conditions, words[node][1])))
-                stack.append((int(self.tree_.children_left[node]), (*conditions, words[node][0])))
-            else:
-                premise = " AND ".join(conditions) or "TRUE"
-                rules.append(f"IF {premise} THEN {labels[node]} ({self._leaf_words(node)})")
-        return rules
 
     def view(self) -> dict[str, Any]:
         """The tree down to depth 5, ready to draw."""

@@ -149,3 +149,23 @@ def test_bad_bucket_size_is_refused():
 
 def test_cost_grows_with_rows():
     assert OneRClassifier().estimate_cost(10**6, 5).seconds > OneRClassifier().estimate_cost(10**3, 5).seconds
+
+
+@pytest.mark.parametrize("kind", ["numeric", "nominal", "unseen missing"])
+def test_the_rule_set_predicts_what_the_model_predicts(kind):
+    rng = np.random.default_rng(0)
+    number = rng.normal(size=80)
+    y = np.where(np.abs(number) < 0.6, "in", "out")
+    if kind == "nominal":
+        X = pl.DataFrame({"c": [None if v > 1.5 else str(round(v)) for v in number]})
+        new = pl.DataFrame({"c": ["never seen", None, "0"]})
+    else:
+        cells = number.copy()
+        if kind == "numeric":
+            cells[::7] = np.nan
+        X, new = cells[:, None], np.array([[np.nan], [0.0], [9.0]])
+    model = OneRClassifier(min_bucket_size=3).fit(X, y)
+    rules = model.to_rules()
+    for table in (X, new):
+        np.testing.assert_array_equal(rules.predict(table), model.predict(table))
+    assert sum(rules.total) == 80 and model.to_sql("t").startswith("SELECT *, CASE")

@@ -449,11 +449,10 @@ def test_rules_describe_exactly_the_leaves(noise):
     rules = model.to_rules()
     leaves = np.flatnonzero(model.tree_.feature < 0)
     assert len(rules) == len(leaves) == len([line for line in model.to_text().splitlines() if "rows" in line])
-    for rule, leaf in zip(rules, leaves, strict=True):
-        premise, conclusion = rule.removeprefix("IF ").split(" THEN ")
-        rows = pd.DataFrame(X, columns=list("abcdef")).query(premise.replace(" AND ", " and "))
-        assert len(rows) == model.tree_.n_node_samples[leaf]
-        assert conclusion.startswith(f"{model.classes_[model.tree_.value[leaf].argmax()]} ({len(rows)} rows, ")
+    for rule, leaf in zip(rules.rules, leaves, strict=True):
+        rows = pd.DataFrame(X, columns=list("abcdef")).query(rules.premise(rule).replace(" AND ", " and "))
+        assert len(rows) == model.tree_.n_node_samples[leaf] == rule.rows
+        assert rule.conclusion == model.classes_[model.tree_.value[leaf].argmax()]
 
 
 def test_view_stops_at_depth_five_and_links_children(noise):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from .svg import CLASSES, class_token, figure, fit, line, num, paint, rect, text, text_width, wrap
-from .words import comparison_signs, count, decimals_for, is_number, label, number, percent, rows
+from ...base.svg import CLASSES, class_token, figure, fit, line, num, paint, rect, text, text_width, wrap
+from ...base.words import comparison_signs, count, decimals_for, is_number, label, number, percent, rows
 
 _LEAVES = 40
 _GAP = 30.0

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, TypeGuard
 
-from ..base.errors import plain
+from .errors import plain
 
 MINUS = "−"
 NOTHING = "–"

@@ -1,0 +1,63 @@
+"""RIPPER against wittgenstein.
+
+The peer needs about a minute for 20,000 rows and several for 50,000, so the smaller table is compared. Two rounds,
+since the first one of ours also loads the package.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from benchmarks.versus.harness import Contender, Problem
+
+
+def make() -> dict[str, Any]:
+    """20,000 rows to train and 10,000 to test, 40 columns, two classes."""
+    from sklearn.datasets import make_classification
+
+    X, y = make_classification(30_000, 40, n_informative=10, n_redundant=5, flip_y=0.02, random_state=0)
+    return {"X": X[:20_000], "y": y[:20_000], "X_test": X[20_000:], "y_test": y[20_000:]}
+
+
+def ours(data: dict[str, Any]) -> Any:
+    """Fit on all cores, exact cuts."""
+    from assay.models.rules import Ripper
+
+    model = Ripper(random_state=0).fit(data["X"], data["y"])
+    return model.predict(data["X_test"])
+
+
+def wittgenstein(data: dict[str, Any]) -> Any:
+    """The peer's defaults: numbers in ten bins, two optimisation passes."""
+    import pandas as pd
+    from wittgenstein import RIPPER
+
+    names = [f"c{j}" for j in range(data["X"].shape[1])]
+    frame = pd.DataFrame(data["X"], columns=names).assign(label=data["y"])
+    model = RIPPER(random_state=0)
+    model.fit(frame, class_feat="label", pos_class=1)
+    return [int(v) for v in model.predict(pd.DataFrame(data["X_test"], columns=names))]
+
+
+def accuracy(data: dict[str, Any], said: Any) -> float:
+    """Accuracy on the test rows."""
+    import numpy as np
+
+    return float(np.mean(np.asarray(said) == data["y_test"]))
+
+
+PROBLEMS: tuple[Problem, ...] = (
+    Problem(
+        id="ripper",
+        title="RIPPER, two classes",
+        size="20k x 40",
+        make=make,
+        ours=Contender("Ripper", "assay", ours),
+        peers=(Contender("RIPPER", "wittgenstein", wittgenstein, aim=100),),
+        quality=accuracy,
+        gate=0.005,
+        quality_name="accuracy",
+        repeats=2,
+        limit="one visit of every covered cell per test of a rule",
+    ),
+)

@@ -1,0 +1,182 @@
+"""A tree in other forms: rules, SQL, JSON, a plain Python function, a drawing."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from ...data.columns import ColumnSchema
+from ..rules.conditions import Condition, merge_conditions
+from ..rules.rule_set import Rule, RuleSet
+from ._engine import Tree
+from .svg import tree_figure
+
+_PRESENT = float(np.finfo(np.float64).max)
+
+
+def branch_conditions(tree: Tree, node: int, schema: ColumnSchema) -> tuple[Condition, Condition]:
+    """The test of an inner node as the conditions of its two branches; together they hold for every cell.
+
+    Missing cells, and categories that `fit` did not see, go to the side that the node has learned for them: it is
+    described by the categories that it does not take.
+    """
+    column = int(tree.feature[node])
+    name = schema.names[column]
+    missing_left = bool(tree.missing_go_to_left[node])
+    if tree.category_offset[node] < 0:
+        threshold = float(tree.threshold[node])
+        cut = math.inf if threshold == _PRESENT else threshold
+        return Condition.at_most(name, cut, missing_left), Condition.above(name, cut, not missing_left)
+    categories = schema.categories[column]
+    assert categories is not None
+    left = tree.left_categories(node)
+    if missing_left:
+        others = categories[~left]
+        return Condition.none_of(name, others, missing=True), Condition.one_of(name, others)
+    return Condition.one_of(name, categories[left]), Condition.none_of(name, categories[left], missing=True)
+
+
+def _literal(value: Any) -> str:
+    return repr(value)
+
+
+class TreeExports:
+    """Mixin for fitted trees with `tree_`, `schema_`, `missing_seen_` and, for classes, `classes_`."""
+
+    tree_: Tree
+    schema_: ColumnSchema
+    missing_seen_: np.ndarray
+
+    def _conclusion(self, node: int) -> Any:
+        """What a leaf predicts, as a plain value."""
+        value = self.tree_.value[node]
+        classes = getattr(self, "classes_", None)
+        if classes is not None:
+            return classes.tolist()[int(np.argmax(value))]
+        return float(value[0]) if value.shape[0] == 1 else tuple(value.tolist())
+
+    def _node_counts(self, node: int) -> tuple[float, ...]:
+        return tuple((self.tree_.value[node] * self.tree_.weighted_n_node_samples[node]).tolist())
+
+    def to_rules(self) -> RuleSet:
+        """One rule per leaf, from left to right, with its rows; the rules predict what the tree predicts."""
+        check_is_fitted(self)
+        tree, classes = self.tree_, getattr(self, "classes_", None)
+        rules: list[Rule] = []
+        stack: list[tuple[int, tuple[Condition, ...]]] = [(0, ())]
+        while stack:
+            node, conditions = stack.pop()
+            if tree.feature[node] >= 0:
+                left, right = branch_conditions(tree, node, self.schema_)
+                stack.append((int(tree.children_right[node]), merge_conditions((*conditions, right))))
+                stack.append((int(tree.children_left[node]), merge_conditions((*conditions, left))))
+                continue
+            counts = () if classes is None else self._node_counts(node)
+            rules.append(Rule(conditions, self._conclusion(node), counts, float(tree.weighted_n_node_samples[node])))
+        total = (float(tree.weighted_n_node_samples[0]),) if classes is None else self._node_counts(0)
+        may_miss = tuple(name for name, seen in zip(self.schema_.names, self.missing_seen_, strict=True) if seen)
+        labels = None if classes is None else tuple(classes.tolist())
+        return RuleSet(
+            tuple(rules), self._conclusion(0), self.schema_, labels, total=total, smoothing=0.0, missing_seen=may_miss
+        )
+
+    def to_sql(self, table: str | Sequence[str] | None = None, prediction: str = "prediction") -> str:
+        """The tree as SQL: a CASE with one line per leaf (see `RuleSet.to_sql`)."""
+        return self.to_rules().to_sql(table, prediction)
+
+    def to_json(self) -> str:
+        """The tree as JSON: columns, classes, and nodes with test, children, rows, impurity and value.
+
+        A numeric test sends cells <= `at_most` to `left`, a nominal test the categories listed in `in`; `missing` names
+        the side of missing cells and of categories never seen.
+        """
+        check_is_fitted(self)
+        tree, nodes = self.tree_, []
+        for node in range(tree.node_count):
+            record: dict[str, Any] = {
+                "id": node,
+                "rows": float(tree.weighted_n_node_samples[node]),
+                "impurity": float(tree.impurity[node]),
+                "value": tree.value[node].tolist(),
+                "prediction": self._conclusion(node),
+            }
+            column = int(tree.feature[node])
+            if column >= 0:
+                record["column"] = self.schema_.names[column]
+                categories = self.schema_.categories[column]
+                if tree.category_offset[node] >= 0 and categories is not None:
+                    record["in"] = categories[tree.left_categories(node)].tolist()
+                else:
+                    record["at_most"] = float(tree.threshold[node])
+                record["missing"] = "left" if tree.missing_go_to_left[node] else "right"
+                record["left"] = int(tree.children_left[node])
+                record["right"] = int(tree.children_right[node])
+            nodes.append(record)
+        columns = [
+            {"name": name} if found is None else {"name": name, "categories": found.tolist()}
+            for name, found in zip(self.schema_.names, self.schema_.categories, strict=True)
+        ]
+        classes = getattr(self, "classes_", None)
+        document = {"format": "assay-tree", "version": 1, "columns": columns, "nodes": nodes}
+        document["classes"] = None if classes is None else classes.tolist()
+        return json.dumps(document, allow_nan=False)
+
+    def to_python(self, name: str = "predict") -> str:
+        """Source text of a function of one row, a mapping from column names to cells; it needs nothing but Python.
+
+        A missing cell is None or NaN. The text is not executed here.
+        """
+        check_is_fitted(self)
+        if not name.isidentifier():
+            raise ValueError(f"to_python: name must be a Python identifier; got {name!r}.")
+        tree = self.tree_
+        lines = [f"def {name}(row):"]
+        used = sorted({int(j) for j in tree.feature if j >= 0})
+        for j in used:
+            lines.append(f"    x{j} = row[{_literal(self.schema_.names[j])}]")
+            lines.append(f"    absent{j} = x{j} is None or x{j} != x{j}")
+        # Only the branch with fewer leaves is nested, so that indentation grows with the logarithm of the leaves.
+        leaves = np.ones(tree.node_count, dtype=np.int64)
+        for node in range(tree.node_count - 1, -1, -1):
+            if tree.feature[node] >= 0:
+                leaves[node] = leaves[tree.children_left[node]] + leaves[tree.children_right[node]]
+        stack = [(0, 1, "")]
+        while stack:
+            node, depth, test = stack.pop()
+            if test:
+                lines.append(f"{'    ' * (depth - 1)}if {test}:")
+            if tree.feature[node] < 0:
+                lines.append(f"{'    ' * depth}return {_literal(self._conclusion(node))}")
+                continue
+            left, right = int(tree.children_left[node]), int(tree.children_right[node])
+            conditions = branch_conditions(tree, node, self.schema_)
+            nested, after = (left, right) if leaves[left] <= leaves[right] else (right, left)
+            stack.append((after, depth, ""))
+            stack.append(
+                (nested, depth + 1, _python_test(conditions[0 if nested == left else 1], int(tree.feature[node])))
+            )
+        return "\n".join(lines) + "\n"
+
+    def to_svg(self, max_depth: int = 4, title: str = "The tree") -> str:
+        """The tree drawn from left to right, as SVG text."""
+        return tree_figure(self.view(), max_depth=max_depth, title=title)
+
+    def view(self) -> dict[str, Any]:
+        raise NotImplementedError  # pragma: no cover
+
+
+def _python_test(condition: Condition, column: int) -> str:
+    cell, absent = f"x{column}", f"absent{column}"
+    if condition.on_presence:
+        return absent if condition.missing else f"not {absent}" if condition.excluded else "False"
+    if condition.categories is None:
+        test = f"{cell} <= {condition.high!r}" if math.isinf(condition.low) else f"{cell} > {condition.low!r}"
+    else:
+        listed = ", ".join(map(_literal, condition.categories))
+        test = f"{cell} {'not in' if condition.excluded else 'in'} ({listed},)"
+    return f"{absent} or {test}" if condition.missing else f"not {absent} and {test}"
