@@ -1,7 +1,7 @@
 """`python -m benchmarks.versus [problem ...]`: run the problems, print the table, keep the results.
 
-Results go to `benchmarks/versus/results/latest.json`; the table between the markers in README.md is renewed when every
-problem ran (`--readme`). Only ratios from one run count.
+Results go to `benchmarks/versus/results/latest.json`, which keeps the last run of each problem; `--readme` renews the table
+between the markers in README.md. Only ratios from one run count: contenders of a problem always run together.
 """
 
 from __future__ import annotations
@@ -129,6 +129,22 @@ def _number(value: float | None) -> str:
     return "" if value is None else f"{value:.4g}"
 
 
+def keep(rows: list[dict[str, Any]], where: dict[str, Any], order: list[str]) -> list[dict[str, Any]]:
+    """Put the measured rows into the kept results in place of older rows of the same problems; returns all of them.
+
+    A problem's rows always come from one run of that problem; rows from another machine are dropped.
+    """
+    out = HERE / "results" / "latest.json"
+    old = json.loads(out.read_text()) if out.exists() else {"machine": None, "rows": []}
+    here = {key: where[key] for key in ("cpu", "cores")}
+    same = old["machine"] is not None and {key: old["machine"][key] for key in here} == here
+    measured = {row["problem"] for row in rows}
+    both = [row for row in old["rows"] if same and row["problem"] in order and row["problem"] not in measured] + rows
+    both.sort(key=lambda row: order.index(row["problem"]))
+    out.write_text(json.dumps({"machine": where, "assay": version("assay"), "rows": both}, indent=1) + "\n")
+    return both
+
+
 def write_readme(text: str, where: dict[str, Any]) -> None:
     """Put the table between the markers of README.md."""
     readme = ROOT / "README.md"
@@ -165,11 +181,9 @@ def main() -> None:
     where = machine()
     text = table(rows)
     print(text)
-    if not options.problems:
-        out = HERE / "results" / "latest.json"
-        out.write_text(json.dumps({"machine": where, "assay": version("assay"), "rows": rows}, indent=1) + "\n")
-        if options.readme:
-            write_readme(text, where)
+    kept = keep(rows, where, list(known))
+    if options.readme:
+        write_readme(table(kept), where)
 
 
 if __name__ == "__main__":

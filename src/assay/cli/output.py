@@ -34,14 +34,19 @@ def console() -> Any:
 
 
 def table(title: str, columns: Sequence[tuple[str, str]], rows: Iterable[Sequence[Any]]) -> Any:
-    """A rich table; columns are (heading, "left" or "right"), cells any text."""
+    """A rich table; columns are (heading, "left" or "right"), cells any text. A column "id" is never folded."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
     made = Table(title=Text(plain(title, 200), style="bold"), box=box.SIMPLE, title_justify="left", pad_edge=False)
     for heading, side in columns:
-        made.add_column(Text(plain(heading)), justify="right" if side == "right" else "left", overflow="fold")
+        made.add_column(
+            Text(plain(heading)),
+            justify="right" if side == "right" else "left",
+            overflow="fold",
+            no_wrap=heading == "id",
+        )
     for row in rows:
         made.add_row(*(cell if isinstance(cell, Text) else Text(plain(cell, 300)) for cell in row))
     return made
