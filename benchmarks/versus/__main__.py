@@ -1,7 +1,7 @@
 """`python -m benchmarks.versus [problem ...]`: run the problems, print the table, keep the results.
 
-Results go to `benchmarks/versus/results/latest.json`, which keeps the last run of each problem; `--readme` renews the table
-between the markers in README.md. Only ratios from one run count: contenders of a problem always run together.
+Results go to `benchmarks/versus/results/latest.json`, which keeps the last run of each problem; `--readme` renews the
+table between the markers in README.md. Only ratios from one run count: contenders of a problem always run together.
 """
 
 from __future__ import annotations
