@@ -179,16 +179,26 @@ class Tree:
     def pruned(self, alpha: float) -> Tree:
         """The smallest subtree that minimises risk + alpha * leaves."""
         _, _, leaf = _kernels.prune_path(self.children_left, self.children_right, self.risks(), alpha)
+        return self.cut(leaf)
+
+    def children(self, node: int) -> list[int]:
+        """The children of a node in the order of its branches; none for a leaf."""
+        if self.feature[node] < 0:
+            return []
+        return [int(self.children_left[node]), int(self.children_right[node])]
+
+    def cut(self, leaf: np.ndarray) -> Tree:
+        """The tree whose nodes marked in `leaf` have become leaves; what was below them is gone."""
         keep, stack = [], [0]
         while stack:
             node = stack.pop()
             keep.append(node)
             if not leaf[node]:
-                stack += [int(self.children_right[node]), int(self.children_left[node])]
+                stack += self.children(node)[::-1]
         kept = np.array(keep)
         number = np.full(self.node_count + 1, -1, dtype=np.int32)
         number[kept] = np.arange(kept.shape[0], dtype=np.int32)
-        cut = leaf[kept].astype(bool)
+        cut = leaf[kept].astype(bool) | (self.feature[kept] < 0)
         whole = {"category_words", "n_categories"}
         arrays = {f.name: getattr(self, f.name)[kept] for f in fields(self) if f.name not in whole}
         arrays["feature"] = np.where(cut, -1, arrays["feature"]).astype(np.int32)
