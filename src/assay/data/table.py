@@ -313,7 +313,9 @@ def to_polars(frame: Any) -> pl.DataFrame:
     if len(set(names)) != len(names):
         raise _twice(names)
     try:
-        return wrapped.to_polars().rename(dict(zip(wrapped.columns, names)))
+        converted = wrapped.to_polars()
+        converted.columns = names
+        return converted
     except (ImportError, ModuleNotFoundError):
         # pandas without pyarrow: column by column, with None for missing.
         columns = []

@@ -8,6 +8,9 @@ if TYPE_CHECKING:
     from .auto import Preparation as Preparation
     from .auto import auto_prepare as auto_prepare
     from .dates import DateParts as DateParts
+    from .scale import Scale as Scale
+    from .step import RowStep as RowStep
+    from .step import TableStep as TableStep
     from .subset import BackwardSelector as BackwardSelector
     from .subset import ExhaustiveSelector as ExhaustiveSelector
     from .subset import ForwardSelector as ForwardSelector
@@ -19,6 +22,8 @@ __getattr__, __dir__ = lazy(
         "dates": "DateParts",
         "encode": "",
         "impute": "",
+        "scale": "Scale",
+        "step": "RowStep TableStep",
         "subset": "BackwardSelector ExhaustiveSelector ForwardSelector",
     },
 )
