@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import re
 from pathlib import Path
@@ -30,6 +31,9 @@ def default_jobs() -> int:
 @click.option("--metric", multiple=True, metavar="NAME[,NAME...]", help="What to measure; the first decides.")
 @click.option("--task", type=click.Choice(["classify", "regress"]), help="Taken from the target by default.")
 @click.option("--role", "roles", multiple=True, metavar="COL=ROLE", help="e.g. zip=nominal, size=ordinal:S<M<L.")
+@click.option(
+    "--prepare", "-p", multiple=True, metavar="ID[=JSON]", help='Step before learning, e.g. outliers={"action":"drop"}.'
+)
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(0, 2**32 - 1), help="Root of all chance.")
 @click.option("--jobs", "-j", type=click.IntRange(1), help="Learners run side by side; all cores by default.")
 @click.option("--alpha", default=0.05, show_default=True, type=float, help="Level of the tests.")
@@ -63,6 +67,7 @@ def compare_table(
     jobs: int | None = None,
     alpha: float = 0.05,
     fresh: bool = False,
+    prepare: tuple[str, ...] = (),
 ) -> int:
     """Run a comparison into a folder and show it; the exit code says whether every learner worked."""
     from ..experiment import Plan, Store, run
@@ -77,6 +82,7 @@ def compare_table(
         seed=seed,
         task=task,
         alpha=alpha,
+        prepare=[_step(text) for text in prepare],
     )
     _tell_plan(plan, tell)
     store_path = folder / "store.sqlite"
@@ -96,6 +102,22 @@ def compare_table(
     else:
         show_results(record, report)
     return SOME_FAILED if results.failed else OK
+
+
+def _step(text: str) -> tuple[str, dict[str, Any]]:
+    """A step as written on the command line: its id, or id={"parameter": value}."""
+    name, equals, written = text.partition("=")
+    if not equals:
+        return name, {}
+    try:
+        parameters = json.loads(written)
+    except ValueError as error:
+        raise UsageError(
+            "--prepare", f"step '{plain(name)}'", "must have its parameters as JSON", plain(error, 100)
+        ) from None
+    if not isinstance(parameters, dict):
+        raise UsageError("--prepare", f"step '{plain(name)}'", 'must have parameters like {"method": "robust"}')
+    return name, parameters
 
 
 def load(data: str, roles: tuple[str, ...] = ()) -> Any:

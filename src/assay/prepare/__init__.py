@@ -7,7 +7,9 @@ from .._lazy import lazy
 if TYPE_CHECKING:
     from .auto import Preparation as Preparation
     from .auto import auto_prepare as auto_prepare
+    from .chain import Chain as Chain
     from .dates import DateParts as DateParts
+    from .remedy import step_for as step_for
     from .scale import Scale as Scale
     from .step import RowStep as RowStep
     from .step import TableStep as TableStep
@@ -19,9 +21,11 @@ __getattr__, __dir__ = lazy(
     __name__,
     {
         "auto": "Preparation auto_prepare",
+        "chain": "Chain",
         "dates": "DateParts",
         "encode": "",
         "impute": "",
+        "remedy": "step_for",
         "scale": "Scale",
         "step": "RowStep TableStep",
         "subset": "BackwardSelector ExhaustiveSelector ForwardSelector",
