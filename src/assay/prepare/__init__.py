@@ -8,7 +8,10 @@ if TYPE_CHECKING:
     from .auto import Preparation as Preparation
     from .auto import auto_prepare as auto_prepare
     from .chain import Chain as Chain
+    from .construct import Formula as Formula
+    from .construct import Polynomial as Polynomial
     from .dates import DateParts as DateParts
+    from .discretise import Discretise as Discretise
     from .remedy import step_for as step_for
     from .scale import Scale as Scale
     from .step import RowStep as RowStep
@@ -22,8 +25,11 @@ __getattr__, __dir__ = lazy(
     {
         "auto": "Preparation auto_prepare",
         "chain": "Chain",
+        "construct": "Formula Polynomial",
         "dates": "DateParts",
+        "discretise": "Discretise",
         "encode": "",
+        "expression": "",
         "impute": "",
         "remedy": "step_for",
         "scale": "Scale",
