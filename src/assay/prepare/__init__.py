@@ -12,6 +12,12 @@ if TYPE_CHECKING:
     from .construct import Polynomial as Polynomial
     from .dates import DateParts as DateParts
     from .discretise import Discretise as Discretise
+    from .embedding import Embedding as Embedding
+    from .factor_analysis import FactorAnalysis as FactorAnalysis
+    from .lda_projection import LDAProjection as LDAProjection
+    from .pca import PCA as PCA
+    from .pca import Distances as Distances
+    from .pca import Scree as Scree
     from .remedy import step_for as step_for
     from .scale import Scale as Scale
     from .step import RowStep as RowStep
@@ -28,9 +34,14 @@ __getattr__, __dir__ = lazy(
         "construct": "Formula Polynomial",
         "dates": "DateParts",
         "discretise": "Discretise",
+        "embedding": "Embedding",
         "encode": "",
         "expression": "",
+        "factor_analysis": "FactorAnalysis",
         "impute": "",
+        "lda_projection": "LDAProjection",
+        "pca": "PCA Distances Scree",
+        "reduction": "",
         "remedy": "step_for",
         "scale": "Scale",
         "step": "RowStep TableStep",
