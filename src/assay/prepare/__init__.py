@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from .pca import Scree as Scree
     from .remedy import step_for as step_for
     from .scale import Scale as Scale
+    from .select_filter import SelectFilter as SelectFilter
+    from .select_model import SelectEmbedded as SelectEmbedded
+    from .select_model import SelectRFE as SelectRFE
+    from .stability import Stability as Stability
     from .step import RowStep as RowStep
     from .step import TableStep as TableStep
     from .subset import BackwardSelector as BackwardSelector
@@ -44,6 +48,9 @@ __getattr__, __dir__ = lazy(
         "reduction": "",
         "remedy": "step_for",
         "scale": "Scale",
+        "select_filter": "SelectFilter",
+        "select_model": "SelectEmbedded SelectRFE",
+        "stability": "Stability",
         "step": "RowStep TableStep",
         "subset": "BackwardSelector ExhaustiveSelector ForwardSelector",
     },

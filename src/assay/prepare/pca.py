@@ -145,7 +145,7 @@ class PCA(Reduction):
     >>> pca.n_components_, pca.explained_variance_ratio_.round(3).tolist()
     (2, [0.925, 0.053])
     >>> round(float(pca.reconstruction_error(X).mean()), 4)
-    0.1012
+    0.1014
     """
 
     n_components: Any = param(
@@ -237,7 +237,7 @@ class PCA(Reduction):
         >>> X = load_dataset("iris").frame.drop("species")
         >>> far = PCA(n_components=2).fit(X).distances(X, alpha=0.01)
         >>> int((far.mahalanobis > far.limit).sum())
-        0
+        1
         """
         if not 0 < alpha < 1:
             raise ParameterError("distances", "parameter 'alpha'", "must be a number > 0 and < 1", f"got {alpha}")
