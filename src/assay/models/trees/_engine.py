@@ -171,15 +171,13 @@ class Tree:
         """Share of the weight times impurity, for each node."""
         return self.weighted_n_node_samples / self.weighted_n_node_samples[0] * self.impurity
 
-    def pruning_path(self) -> tuple[np.ndarray, np.ndarray]:
-        """Effective alphas and total impurities of the leaves, from the whole tree to its root."""
-        alphas, impurities, _ = _kernels.prune_path(self.children_left, self.children_right, self.risks(), np.inf)
-        return alphas, impurities
+    def weakest_links(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Effective alphas, total impurities of the leaves, and the alpha from which each node is a leaf."""
+        return _kernels.weakest_links(self.parents().astype(np.int32), self.risks())
 
     def pruned(self, alpha: float) -> Tree:
         """The smallest subtree that minimises risk + alpha * leaves."""
-        _, _, leaf = _kernels.prune_path(self.children_left, self.children_right, self.risks(), alpha)
-        return self.cut(leaf)
+        return self.cut(self.weakest_links()[2] <= alpha)
 
     def children(self, node: int) -> list[int]:
         """The children of a node in the order of its branches; none for a leaf."""
