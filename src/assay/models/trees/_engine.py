@@ -46,6 +46,14 @@ class CodedTable:
         absent = np.diff(self.offsets)
         return np.array([bool((self.codes[j, rows] == absent[j]).any()) for j in range(self.codes.shape[0])])
 
+    def cells(self, rows: np.ndarray) -> np.ndarray:
+        """These rows as they were before coding."""
+        cells = np.empty((rows.shape[0], self.codes.shape[0]))
+        for j in range(self.codes.shape[0]):
+            values = np.append(self.values[self.offsets[j] : self.offsets[j + 1]], np.nan)
+            cells[:, j] = values[self.codes[j, rows]]
+        return cells
+
     def restricted(self, rows: np.ndarray, schema: ColumnSchema) -> tuple[CodedTable, ColumnSchema]:
         """The table and schema as if only these rows had been read: nominal columns lose categories unseen in them."""
         if not (self.n_categories > 0).any():

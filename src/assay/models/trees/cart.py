@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import numbers
 from collections.abc import Iterable, Iterator
@@ -9,22 +10,26 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.model_selection import BaseCrossValidator, BaseShuffleSplit
 from sklearn.utils import Bunch
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from ... import _kernels
 from ...base import (
     Choice,
     Classifier,
     Cost,
+    DataError,
     Estimator,
     Fold,
+    Instance,
     Integer,
     Mapping,
     Nothing,
     ParameterError,
     Real,
     Regressor,
+    Stream,
     categorical_features_param,
     check_weights,
     n_jobs_param,
@@ -37,6 +42,17 @@ from ...base import (
 from ...data.columns import ColumnSchema, MixedInput
 from ._engine import CRITERIA, CodedTable, Tree, condition_words, tree_view
 from .export import TreeExports
+from .importance import Importances, tree_importance
+from .pruning import (
+    Loss,
+    PruningCurve,
+    absolute_loss,
+    class_loss,
+    cross_validated_curve,
+    node_costs,
+    reduced_error_leaves,
+    squared_loss,
+)
 
 
 class _Cart(TreeExports, MixedInput, Estimator):
@@ -66,7 +82,18 @@ class _Cart(TreeExports, MixedInput, Estimator):
     min_impurity_decrease: float = param(
         0.0, Real(0), "Weighted decrease of impurity that a split must bring to be made."
     )
-    ccp_alpha: float = param(0.0, Real(0), "Cost-complexity pruning: price of a leaf; 0 for no pruning.")
+    ccp_alpha: float | str = param(
+        0.0,
+        Real(0) | Choice("cv", "cv_1se"),
+        "Cost-complexity pruning: price of a leaf; 0 for no pruning; 'cv' for the price of least error in "
+        "cross-validation, 'cv_1se' for the largest price within one standard error of that.",
+    )
+    cv: Any = param(
+        5,
+        Integer(2) | Instance(BaseCrossValidator, BaseShuffleSplit),
+        "Folds that choose `ccp_alpha`: how many, drawn by `random_state` (always the same if that is None), or a "
+        "splitter of scikit-learn.",
+    )
     categorical_features: Any = categorical_features_param()
     random_state: Any = random_state_param()
     n_jobs: int | None = n_jobs_param()
@@ -80,11 +107,26 @@ class _Cart(TreeExports, MixedInput, Estimator):
 
     def _grow(self, table: CodedTable, rows: np.ndarray, target: np.ndarray, weights: np.ndarray | None) -> None:
         """Grow, prune and keep the tree of these rows of the table."""
+        grown = self._grown(table, rows, target, weights, self.trace)
+        self.tree_ = Tree.of(grown, table.n_categories)
+        self.missing_seen_ = table.missing_seen(rows)
+        self._record(grown.get("gains"))
+        self.__dict__.pop("pruning_path_", None)
+        self.ccp_alpha_ = 0.0 if isinstance(self.ccp_alpha, str) else float(self.ccp_alpha)
+        if isinstance(self.ccp_alpha, str) and rows.shape[0] > 1:
+            curve = self._validate_path(table, rows, target, weights)
+            self.ccp_alpha_, self.pruning_path_ = curve.ccp_alpha, dict(vars(curve))
+        if self.ccp_alpha_ > 0:
+            self.tree_ = self.tree_.pruned(self.ccp_alpha_)
+
+    def _grown(
+        self, table: CodedTable, rows: np.ndarray, target: np.ndarray, weights: np.ndarray | None, trace: bool
+    ) -> dict[str, np.ndarray]:
         whole = weights is not None and bool((weights == np.floor(weights)).all())
         n_rows = float(weights.sum()) if whole and weights is not None else float(rows.shape[0])
         arguments = self._target_arguments(target, weights)
         total = float(rows.shape[0]) if arguments["weights"] is None else float(arguments["weights"].sum())
-        grown = _kernels.grow_cart(
+        return _kernels.grow_cart(
             table.codes,
             table.offsets,
             table.values,
@@ -100,15 +142,10 @@ class _Cart(TreeExports, MixedInput, Estimator):
             min_decrease=self.min_impurity_decrease,
             max_features=self._columns_to_try(table.codes.shape[0]),
             key=0 if self.max_features is None else self._stream().key,
-            trace=self.trace,
+            trace=trace,
             threads=thread_count(self.n_jobs),
             **arguments,
         )
-        self.tree_ = Tree.of(grown, table.n_categories)
-        self.missing_seen_ = table.missing_seen(rows)
-        self._record(grown.get("gains"))
-        if self.ccp_alpha > 0:
-            self.tree_ = self.tree_.pruned(self.ccp_alpha)
 
     def _columns_to_try(self, n_columns: int) -> int:
         wanted = self.max_features
@@ -121,6 +158,156 @@ class _Cart(TreeExports, MixedInput, Estimator):
         if isinstance(wanted, numbers.Integral):
             return min(int(wanted), n_columns)
         return max(1, int(float(wanted) * n_columns))
+
+    # -- pruning -------------------------------------------------------------------------------------------------
+    def _loss(self, tree: Tree, target: np.ndarray) -> Loss:
+        """What a row costs at a node, for targets as `_held_out_target` reads them."""
+        raise NotImplementedError  # pragma: no cover
+
+    def _held_out_target(self, y: Any) -> np.ndarray:
+        """The target of rows that the tree was not grown on."""
+        raise NotImplementedError  # pragma: no cover
+
+    def _loss_weights(self, target: np.ndarray, weights: np.ndarray | None) -> np.ndarray | None:
+        return weights
+
+    @property
+    def _loss_name(self) -> str:
+        return "error"
+
+    def _validate_path(
+        self, table: CodedTable, rows: np.ndarray, target: np.ndarray, weights: np.ndarray | None
+    ) -> PruningCurve:
+        """The error along the pruning path; `self.tree_` is the unpruned tree of all rows."""
+        cells, threads = table.cells(rows), thread_count(self.n_jobs)
+        counted = self._loss_weights(target, weights)
+
+        def part(train: np.ndarray) -> Tree:
+            chosen = None if weights is None else weights[train]
+            return Tree.of(self._grown(table, rows[train], target[train], chosen, False), table.n_categories)
+
+        def held_out(tree: Tree, test: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            leaves = tree.apply(cells[test], threads)
+            return node_costs(tree, leaves, self._loss(tree, target[test]), None if counted is None else counted[test])
+
+        def total(test: np.ndarray) -> float:
+            return float(test.shape[0]) if counted is None else float(counted[test].sum())
+
+        rule = "1se" if self.ccp_alpha == "cv_1se" else "min"
+        folds = self._inner_folds(target)
+        return cross_validated_curve(self.tree_, folds, part, held_out, total, rule, self._loss_name)
+
+    def _inner_folds(self, target: np.ndarray) -> list[Fold]:
+        n_rows = target.shape[0]
+        if not isinstance(self.cv, numbers.Integral):
+            labels = target if isinstance(self, Classifier) else None
+            folds = list(self.cv.split(np.zeros((n_rows, 1)), labels))
+            if not folds or any(len(train) == 0 or len(test) == 0 for train, test in folds):
+                raise ParameterError(type(self).__name__, "parameter 'cv'", "must make folds with rows in both parts")
+            return folds
+        stream = Stream.of(0) if self.random_state is None else self._stream()
+        order = stream.child(-5).generator().permutation(n_rows)
+        if isinstance(self, Classifier):
+            order = order[np.argsort(target[order], kind="stable")]
+        place = np.empty(n_rows, dtype=np.int64)
+        place[order] = np.arange(n_rows) % min(int(self.cv), n_rows)
+        return [(np.flatnonzero(place != k), np.flatnonzero(place == k)) for k in range(int(place.max()) + 1)]
+
+    @property
+    def pruning_curve_(self) -> PruningCurve:
+        """With `ccp_alpha` chosen in cross-validation: the error along the path, to print or to take as arrays."""
+        if not hasattr(self, "pruning_path_"):
+            raise AttributeError(
+                f"{type(self).__name__}: pruning_curve_ exists after a fit with ccp_alpha='cv' or 'cv_1se'."
+            )
+        return PruningCurve(**self.pruning_path_)
+
+    def cost_complexity_pruning_path(self, X: Any, y: Any, sample_weight: Any = None) -> Bunch:
+        """`ccp_alphas` at which pruning cuts the next link, and the total `impurities` of the leaves after each cut."""
+        model: Any = clone(self).set_params(ccp_alpha=0.0)
+        alphas, impurities, _ = model.fit(X, y, sample_weight=sample_weight).tree_.weakest_links()
+        return Bunch(ccp_alphas=alphas, impurities=impurities)
+
+    def pruning_path_cv(
+        self, X: Any, y: Any, sample_weight: Any = None, *, cv: Any = 5, rule: str = "min"
+    ) -> PruningCurve:
+        """The error of every pruned tree of the path in cross-validation, from one tree per fold.
+
+        `rule` is "min" (least error) or "1se" (the smallest tree within one standard error of it). The model itself is
+        not fitted; `set_params(ccp_alpha=curve.ccp_alpha)` takes the choice over (Breiman et al. 1984, ch. 3).
+        """
+        if rule not in ("min", "1se"):
+            raise ParameterError(type(self).__name__, "parameter 'rule'", "must be 'min' or '1se'", f"got {rule!r}")
+        model: Any = clone(self).set_params(ccp_alpha="cv_1se" if rule == "1se" else "cv", cv=cv)
+        return model.fit(X, y, sample_weight=sample_weight).pruning_curve_
+
+    def prune_reduced_error(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """A pruned copy of this fitted model: the smallest subtree whose error on these rows is least.
+
+        The rows should not be those of `fit`. From the leaves upwards, a node whose rows cost no more without the tree
+        below it becomes a leaf; the error on these rows never rises. A row costs 1 if its class is missed (times
+        `class_weight`), the squared error with `criterion="squared_error"`, and the absolute error with the others.
+        """
+        cells, target, weights = self._held_out(X, y, sample_weight)
+        leaves = self.tree_.apply(cells, thread_count(self.n_jobs))
+        counted = self._loss_weights(target, weights)
+        costs, _ = node_costs(self.tree_, leaves, self._loss(self.tree_, target), counted)
+        return self._cut(reduced_error_leaves(self.tree_, costs))
+
+    def _cut(self, leaf: np.ndarray) -> Any:
+        """A copy of this model whose marked nodes are leaves."""
+        pruned = copy.copy(self)
+        pruned.tree_ = self.tree_.cut(leaf)
+        return pruned
+
+    def _held_out(self, X: Any, y: Any, sample_weight: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+        check_is_fitted(self)
+        cells, target = self._read(X, reset=False), self._held_out_target(y)
+        if cells.shape[0] != target.shape[0]:
+            raise DataError(
+                type(self).__name__,
+                "X and y",
+                "must have the same number of rows",
+                f"got {cells.shape[0]} and {target.shape[0]}",
+            )
+        return cells, target, check_weights(type(self).__name__, sample_weight, cells.shape[0])
+
+    def importance(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        scoring: Any = None,
+        n_repeats: int = 10,
+        sample_weight: Any = None,
+        random_state: Any = None,
+        level: float = 0.95,
+    ) -> Importances:
+        """Impurity importance beside permutation importance on these rows, which should not be those of `fit`.
+
+        `scoring` is None (accuracy or R2), a scorer of scikit-learn or its name, or a metric of `assay.evaluate`. Each
+        column is shuffled `n_repeats` times. A column that owes its impurity importance to the training rows alone is
+        marked, with a warning of code W161.
+        """
+        cells, target, weights = self._held_out(X, y, sample_weight)
+        if not isinstance(n_repeats, numbers.Integral) or n_repeats < 1:
+            raise ParameterError(
+                type(self).__name__, "parameter 'n_repeats'", "must be an integer >= 1", f"got {plain(repr(n_repeats))}"
+            )
+        if not 0 < level < 1:
+            raise ParameterError(type(self).__name__, "parameter 'level'", "must lie between 0 and 1", f"got {level!r}")
+        classify = isinstance(self, Classifier)
+        return tree_importance(
+            self,
+            cells,
+            np.asarray(y) if classify else target,
+            target if classify else None,
+            weights,
+            scoring=scoring,
+            n_repeats=int(n_repeats),
+            random_state=random_state,
+            level=level,
+        )
 
     def _record(self, gains: np.ndarray | None) -> None:
         """The trace: for each node the best decrease of impurity that every column offered, before pruning."""
@@ -187,18 +374,14 @@ class _Cart(TreeExports, MixedInput, Estimator):
         check_is_fitted(self)
         return self.tree_.importances()
 
-    def cost_complexity_pruning_path(self, X: Any, y: Any, sample_weight: Any = None) -> Bunch:
-        """`ccp_alphas` at which pruning cuts the next link, and the total `impurities` of the leaves after each cut."""
-        model: Any = clone(self).set_params(ccp_alpha=0.0)
-        alphas, impurities = model.fit(X, y, sample_weight=sample_weight).tree_.pruning_path()
-        return Bunch(ccp_alphas=alphas, impurities=impurities)
-
     def estimate_cost(self, n_rows: int, n_features: int, n_outputs: int = 1) -> Cost:
         """A pass over every cell per level; the depth grows with log n."""
         cells = float(n_rows) * n_features
         levels = math.log2(max(2, n_rows)) if self.max_depth is None else min(self.max_depth, 2 * math.log2(n_rows + 2))
         per_cell = {"absolute_error": 1.2e-7, "entropy": 1.5e-8, "log_loss": 1.5e-8}.get(self.criterion, 8e-9)
-        return Cost(seconds=(per_cell * levels + 6e-8) * cells * n_outputs, bytes=24.0 * cells + 200.0 * n_rows)
+        trees = 1 + (int(self.cv) if isinstance(self.cv, numbers.Integral) else 5) * isinstance(self.ccp_alpha, str)
+        seconds = (per_cell * levels * trees + 6e-8) * cells * n_outputs
+        return Cost(seconds=seconds, bytes=24.0 * cells + 200.0 * n_rows)
 
     # -- showing -----------------------------------------------------------------------------------------------------
     def _labels(self) -> list[str]:
@@ -253,6 +436,8 @@ class CartClassifier(_Cart, Classifier):
     feature_importances_ : weighted decrease of impurity by each column, summing to 1
     schema_ : names, nominal columns and categories
     missing_seen_ : for each column, whether training rows had missing cells
+    ccp_alpha_ : the price of a leaf that pruned the tree
+    pruning_curve_ : with `ccp_alpha` chosen in cross-validation, the error along the pruning path
 
     Examples
     --------
@@ -304,7 +489,7 @@ class CartClassifier(_Cart, Classifier):
         n_classes = self.classes_.shape[0]
         if isinstance(self.class_weight, str):
             counts = np.bincount(target, weights=weights, minlength=n_classes)
-            return counts.sum() / (n_classes * counts)
+            return np.divide(counts.sum(), n_classes * counts, out=np.ones(n_classes), where=counts > 0)
         factors = np.ones(n_classes)
         for label, weight in self.class_weight.items():
             if not isinstance(weight, numbers.Real) or not 0 < float(weight) < math.inf:
@@ -316,6 +501,27 @@ class CartClassifier(_Cart, Classifier):
                 )
             factors[self.classes_ == label] = float(weight)
         return factors
+
+    def _loss(self, tree: Tree, target: np.ndarray) -> Loss:
+        return class_loss(tree, target)
+
+    def _held_out_target(self, y: Any) -> np.ndarray:
+        """Codes of the classes, -1 for a class that `fit` did not see."""
+        labels = column_or_1d(y)
+        known = {label: code for code, label in enumerate(self.classes_.tolist())}
+        return np.array([known.get(label, -1) for label in labels.tolist()], dtype=np.int32)
+
+    def _loss_weights(self, target: np.ndarray, weights: np.ndarray | None) -> np.ndarray | None:
+        known = target >= 0
+        factors = self._class_factors(target[known], None if weights is None else weights[known])
+        if factors is None:
+            return weights
+        return np.where(known, factors[target], 1.0) * (1.0 if weights is None else weights)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The most probable class of the leaf that each row reaches; the first in `classes_` wins a tie."""
+        leaves = self.apply(X)
+        return self.classes_[self.tree_.value.argmax(axis=1)][leaves]
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """The class shares of the leaf that each row reaches."""
@@ -344,6 +550,8 @@ class CartRegressor(_Cart, Regressor):
     feature_importances_ : weighted decrease of impurity by each column, summing to 1
     schema_ : names, nominal columns and categories
     missing_seen_ : for each column, whether training rows had missing cells
+    ccp_alpha_ : the price of a leaf that pruned the tree
+    pruning_curve_ : with `ccp_alpha` chosen in cross-validation, the error along the pruning path
     n_outputs_ : columns of the target
 
     Examples
@@ -382,6 +590,24 @@ class CartRegressor(_Cart, Regressor):
                 "fit one model per column",
             )
         return {"labels": None, "n_classes": 0, "y": columns, "weights": weights}
+
+    @property
+    def _loss_name(self) -> str:
+        return "squared error" if self.criterion == "squared_error" else "absolute error"
+
+    def _loss(self, tree: Tree, target: np.ndarray) -> Loss:
+        return squared_loss(tree, target) if self.criterion == "squared_error" else absolute_loss(tree, target)
+
+    def _held_out_target(self, y: Any) -> np.ndarray:
+        target = np.asarray(y, dtype=np.float64)
+        if target.reshape(target.shape[0], -1).shape[1] != self.n_outputs_ or not np.isfinite(target).all():
+            raise DataError(
+                type(self).__name__,
+                "y",
+                f"must hold {self.n_outputs_} finite numbers per row",
+                f"got shape {target.shape}",
+            )
+        return target
 
     def predict(self, X: Any) -> np.ndarray:
         """The value of the leaf that each row reaches."""

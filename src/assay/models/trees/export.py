@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from ...data.columns import ColumnSchema
 from ..rules.conditions import Condition, merge_conditions
 from ..rules.rule_set import Rule, RuleSet
 from ._engine import Tree
+from .html import TreeText, one_row, row_path, tree_html
 from .svg import tree_figure
 
 _PRESENT = float(np.finfo(np.float64).max)
@@ -162,9 +164,43 @@ class TreeExports:
             )
         return "\n".join(lines) + "\n"
 
-    def to_svg(self, max_depth: int = 4, title: str = "The tree") -> str:
-        """The tree drawn from left to right, as SVG text."""
-        return tree_figure(self.view(), max_depth=max_depth, title=title)
+    def to_svg(self, max_depth: int = 4, title: str = "The tree", row: Any = None) -> str:
+        """The tree drawn from left to right, as SVG text; with `row` (see `to_html`) its path stands out."""
+        check_is_fitted(self)
+        branches: list[int] = []
+        if row is not None:
+            path = row_path(self.tree_, one_row(self, row, self.schema_))
+            branches = [self.tree_.children(node).index(child) for node, child in pairwise(path)]
+        return tree_figure(self.view(), max_depth=max_depth, title=title, branches=branches, marked=row is not None)
+
+    def to_html(self, row: Any = None, *, title: str = "The tree", max_nodes: int = 3000) -> str:
+        """The tree as one HTML page that needs nothing else: nodes fold and unfold and show their rows and class mix.
+
+        `row` (a mapping from column names to cells, a sequence of cells, or a table of one row) unfolds and marks the
+        path of that row. At most `max_nodes` nodes are shown, the deepest left out first.
+        """
+        check_is_fitted(self)
+        cells = None if row is None else one_row(self, row, self.schema_)
+        return tree_html(self._text(), cells, title, max_nodes)
+
+    def _repr_html_(self) -> str:
+        if not hasattr(self, "tree_"):
+            return str(super()._repr_html_())  # type: ignore[misc]
+        return tree_html(self._text(), title=type(self).__name__, max_nodes=300, page=False)
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        return {"text/plain": repr(self), "text/html": self._repr_html_()}
+
+    def _text(self) -> TreeText:
+        classes = getattr(self, "classes_", None)
+        labels = None if classes is None else classes.tolist()
+        return TreeText(self.tree_, self.schema_, self._words(), self._labels(), labels)
+
+    def _words(self) -> Any:
+        raise NotImplementedError  # pragma: no cover
+
+    def _labels(self) -> list[str]:
+        raise NotImplementedError  # pragma: no cover
 
     def view(self) -> dict[str, Any]:
         raise NotImplementedError  # pragma: no cover
