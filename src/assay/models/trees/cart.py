@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from ... import _kernels
 from ...base import (
+    ArrayLike,
     Choice,
     Classifier,
     Cost,
@@ -90,9 +91,9 @@ class _Cart(TreeExports, MixedInput, Estimator):
     )
     cv: Any = param(
         5,
-        Integer(2) | Instance(BaseCrossValidator, BaseShuffleSplit),
-        "Folds that choose `ccp_alpha`: how many, drawn by `random_state` (always the same if that is None), or a "
-        "splitter of scikit-learn.",
+        Integer(2) | Instance(BaseCrossValidator, BaseShuffleSplit) | ArrayLike(),
+        "Folds that choose `ccp_alpha`: how many, drawn by `random_state` (always the same if that is None); a splitter "
+        "of scikit-learn; or a list of pairs (training rows, test rows).",
     )
     categorical_features: Any = categorical_features_param()
     random_state: Any = random_state_param()
@@ -105,8 +106,15 @@ class _Cart(TreeExports, MixedInput, Estimator):
     def _target_arguments(self, target: np.ndarray, weights: np.ndarray | None) -> dict[str, Any]:
         raise NotImplementedError  # pragma: no cover
 
-    def _grow(self, table: CodedTable, rows: np.ndarray, target: np.ndarray, weights: np.ndarray | None) -> None:
-        """Grow, prune and keep the tree of these rows of the table."""
+    def _grow(
+        self,
+        table: CodedTable,
+        rows: np.ndarray,
+        target: np.ndarray,
+        weights: np.ndarray | None,
+        given: np.ndarray,
+    ) -> None:
+        """Grow, prune and keep the tree of these rows of the table; `given` are their numbers for the user."""
         grown = self._grown(table, rows, target, weights, self.trace)
         self.tree_ = Tree.of(grown, table.n_categories)
         self.missing_seen_ = table.missing_seen(rows)
@@ -114,7 +122,7 @@ class _Cart(TreeExports, MixedInput, Estimator):
         self.__dict__.pop("pruning_path_", None)
         self.ccp_alpha_ = 0.0 if isinstance(self.ccp_alpha, str) else float(self.ccp_alpha)
         if isinstance(self.ccp_alpha, str) and rows.shape[0] > 1:
-            curve = self._validate_path(table, rows, target, weights)
+            curve = self._validate_path(table, rows, target, weights, self._inner_folds(target, given))
             self.ccp_alpha_, self.pruning_path_ = curve.ccp_alpha, dict(vars(curve))
         if self.ccp_alpha_ > 0:
             self.tree_ = self.tree_.pruned(self.ccp_alpha_)
@@ -176,7 +184,12 @@ class _Cart(TreeExports, MixedInput, Estimator):
         return "error"
 
     def _validate_path(
-        self, table: CodedTable, rows: np.ndarray, target: np.ndarray, weights: np.ndarray | None
+        self,
+        table: CodedTable,
+        rows: np.ndarray,
+        target: np.ndarray,
+        weights: np.ndarray | None,
+        folds: list[Fold],
     ) -> PruningCurve:
         """The error along the pruning path; `self.tree_` is the unpruned tree of all rows."""
         cells, threads = table.cells(rows), thread_count(self.n_jobs)
@@ -194,14 +207,21 @@ class _Cart(TreeExports, MixedInput, Estimator):
             return float(test.shape[0]) if counted is None else float(counted[test].sum())
 
         rule = "1se" if self.ccp_alpha == "cv_1se" else "min"
-        folds = self._inner_folds(target)
         return cross_validated_curve(self.tree_, folds, part, held_out, total, rule, self._loss_name)
 
-    def _inner_folds(self, target: np.ndarray) -> list[Fold]:
+    def _inner_folds(self, target: np.ndarray, given: np.ndarray) -> list[Fold]:
         n_rows = target.shape[0]
         if not isinstance(self.cv, numbers.Integral):
             labels = target if isinstance(self, Classifier) else None
-            folds = list(self.cv.split(np.zeros((n_rows, 1)), labels))
+            try:
+                if hasattr(self.cv, "split"):
+                    folds = list(self.cv.split(np.zeros((n_rows, 1)), labels))
+                else:
+                    folds = [(_places(train, given), _places(test, given)) for train, test in self.cv]
+            except (TypeError, ValueError) as error:
+                raise ParameterError(
+                    type(self).__name__, "parameter 'cv'", "must make folds of the rows", plain(error, 200)
+                ) from None
             if not folds or any(len(train) == 0 or len(test) == 0 for train, test in folds):
                 raise ParameterError(type(self).__name__, "parameter 'cv'", "must make folds with rows in both parts")
             return folds
@@ -235,6 +255,14 @@ class _Cart(TreeExports, MixedInput, Estimator):
 
         `rule` is "min" (least error) or "1se" (the smallest tree within one standard error of it). The model itself is
         not fitted; `set_params(ccp_alpha=curve.ccp_alpha)` takes the choice over (Breiman et al. 1984, ch. 3).
+
+        >>> import numpy as np
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.normal(size=(300, 3))
+        >>> y = (X[:, 0] > 0) ^ (rng.random(300) < 0.2)
+        >>> curve = CartClassifier().pruning_path_cv(X, y, rule="1se")
+        >>> print(curve.summary().splitlines()[-1])
+        chosen by one standard error: ccp_alpha 0.0..., 2 leaves
         """
         if rule not in ("min", "1se"):
             raise ParameterError(type(self).__name__, "parameter 'rule'", "must be 'min' or '1se'", f"got {rule!r}")
@@ -247,6 +275,12 @@ class _Cart(TreeExports, MixedInput, Estimator):
         The rows should not be those of `fit`. From the leaves upwards, a node whose rows cost no more without the tree
         below it becomes a leaf; the error on these rows never rises. A row costs 1 if its class is missed (times
         `class_weight`), the squared error with `criterion="squared_error"`, and the absolute error with the others.
+
+        >>> X, y = [[1.0], [2.0], [3.0], [4.0], [5.0]], [0, 0, 1, 0, 1]
+        >>> model = CartClassifier().fit(X, y)
+        >>> pruned = model.prune_reduced_error([[1.5], [3.9], [6.0]], [0, 1, 1])
+        >>> model.get_n_leaves(), pruned.get_n_leaves()
+        (4, 2)
         """
         cells, target, weights = self._held_out(X, y, sample_weight)
         leaves = self.tree_.apply(cells, thread_count(self.n_jobs))
@@ -288,6 +322,16 @@ class _Cart(TreeExports, MixedInput, Estimator):
         `scoring` is None (accuracy or R2), a scorer of scikit-learn or its name, or a metric of `assay.evaluate`. Each
         column is shuffled `n_repeats` times. A column that owes its impurity importance to the training rows alone is
         marked, with a warning of code W161.
+
+        >>> import numpy as np
+        >>> X = np.random.default_rng(0).normal(size=(400, 2))
+        >>> y = X[:, 0] > 0
+        >>> model = CartClassifier().fit(X[:200], y[:200])
+        >>> print(model.importance(X[200:], y[200:], random_state=0))
+            impurity  permutation  95% low  95% high
+        x0     1.000       0.4800   0.4570    0.5030
+        x1     0.000       0.0000   0.0000    0.0000
+        accuracy 0.9950 before permuting
         """
         cells, target, weights = self._held_out(X, y, sample_weight)
         if not isinstance(n_repeats, numbers.Integral) or n_repeats < 1:
@@ -335,7 +379,7 @@ class _Cart(TreeExports, MixedInput, Estimator):
         part = None if weights is None else check_weights(type(self).__name__, weights[train], train.shape[0])
         if part is not None and not part.all():
             train, part = train[part > 0], part[part > 0]
-        self._grow(table, train, target[train], part)
+        self._grow(table, train, target[train], part, train)
 
     def fit_folds(self, X: Any, y: Any, folds: Iterable[Fold], sample_weight: Any = None) -> Iterator[Any]:
         """Yield one fitted clone per fold; the columns are coded once for all folds."""
@@ -466,7 +510,7 @@ class CartClassifier(_Cart, Classifier):
         """Grow the tree, then prune it if `ccp_alpha` > 0."""
         cells, codes, weights = self._begin(X, y, sample_weight)
         table = CodedTable.of(cells, self.schema_, thread_count(self.n_jobs))
-        self._grow(table, np.arange(cells.shape[0]), codes, weights)
+        self._grow(table, np.arange(cells.shape[0]), codes, weights, _numbers(cells.shape[0], sample_weight))
         return self
 
     def _fit_fold(
@@ -575,7 +619,7 @@ class CartRegressor(_Cart, Regressor):
         """Grow the tree, then prune it if `ccp_alpha` > 0."""
         cells, target, weights = self._begin(X, y, sample_weight)
         table = CodedTable.of(cells, self.schema_, thread_count(self.n_jobs))
-        self._grow(table, np.arange(cells.shape[0]), target, weights)
+        self._grow(table, np.arange(cells.shape[0]), target, weights, _numbers(cells.shape[0], sample_weight))
         return self
 
     def _target_arguments(self, target: np.ndarray, weights: np.ndarray | None) -> dict[str, Any]:
@@ -621,6 +665,22 @@ class CartRegressor(_Cart, Regressor):
     def _leaf_words(self, node: int) -> str:
         share = self.tree_.weighted_n_node_samples[node] / self.tree_.weighted_n_node_samples[0]
         return f"{self.tree_.n_node_samples[node]} rows, {share:.0%} of all"
+
+
+def _numbers(n_rows: int, sample_weight: Any) -> np.ndarray:
+    """The numbers of the rows of positive weight among those given to `fit`."""
+    weights = np.asarray(1.0 if sample_weight is None else sample_weight, dtype=np.float64)
+    return np.arange(n_rows) if weights.ndim == 0 else np.flatnonzero(weights > 0)
+
+
+def _places(rows: Any, given: np.ndarray) -> np.ndarray:
+    """The places of these row numbers among the numbers given, in rising order; what is not there is left out."""
+    wanted = np.asarray(rows)
+    if wanted.ndim != 1 or wanted.dtype.kind not in "iu":
+        raise ValueError("a part of a fold must be a list of row numbers")
+    found = np.searchsorted(given, wanted)
+    inside = found < given.shape[0]
+    return found[inside][given[found[inside]] == wanted[inside]]
 
 
 def _row_count(wanted: int | float, n_rows: float) -> float:

@@ -178,6 +178,11 @@ class TreeExports:
 
         `row` (a mapping from column names to cells, a sequence of cells, or a table of one row) unfolds and marks the
         path of that row. At most `max_nodes` nodes are shown, the deepest left out first.
+
+        >>> from assay.models.trees import CartClassifier
+        >>> model = CartClassifier().fit([[1.0], [2.0]], ["low", "high"])
+        >>> model.to_html(row=[1.2]).count("<details")
+        1
         """
         check_is_fitted(self)
         cells = None if row is None else one_row(self, row, self.schema_)

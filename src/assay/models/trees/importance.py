@@ -41,6 +41,12 @@ class Importances:
     groups of the rows are asked separately, and the spread of their answers gives it. `spearman` and `kendall` compare
     the two orders of the columns that the tree tests. `doubtful` marks columns with a large impurity importance that
     held-out rows do not confirm. `falls` are those of each column (row) in each repeat.
+
+    >>> from assay.models.trees import CartRegressor
+    >>> X = np.random.default_rng(0).normal(size=(200, 2))
+    >>> found = CartRegressor().fit(X[:100], X[:100, 1]).importance(X[100:], X[100:, 1], random_state=0)
+    >>> [found.names[j] for j in found.order], found.doubtful.tolist()
+    (['x1', 'x0'], [False, False])
     """
 
     names: tuple[str, ...]

@@ -113,6 +113,15 @@ class PruningCurve:
 
     `alphas` rise, `leaves` are those of the tree of all rows pruned there, `errors` the mean loss of held-out rows and
     `standard_errors` theirs. `chosen` is the place of the alpha that `rule` takes.
+
+    >>> numbers = {"leaves": np.array([9, 4, 1]), "errors": np.array([0.2, 0.1, 0.4])}
+    >>> numbers |= {"alphas": np.array([0.0, 0.1, 0.5]), "standard_errors": np.full(3, 0.02)}
+    >>> print(PruningCurve(**numbers, rule="min"))
+       leaves  ccp_alpha  error  std. error
+            9          0    0.2        0.02
+    *       4        0.1    0.1        0.02
+            1        0.5    0.4        0.02
+    chosen by least error: ccp_alpha 0.1, 4 leaves
     """
 
     alphas: np.ndarray

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from assay.models.baselines import OneR
+from assay.models.baselines import OneRClassifier
 from assay.models.rules import Ripper, RuleSet, RulesFromTree, SequentialCovering
 from assay.models.trees import CartClassifier, CartRegressor
 
@@ -144,7 +144,7 @@ def test_sql_of_trees_says_in_duckdb_what_the_tree_says(mixed, unseen, depth):
         Ripper(random_state=0),
         SequentialCovering(random_state=0),
         RulesFromTree(),
-        OneR(),
+        OneRClassifier(),
         CartClassifier(max_depth=3),
     ],
     ids=lambda learner: type(learner).__name__,

@@ -309,6 +309,23 @@ def test_a_rule_or_splitter_that_cannot_be_is_refused(parts):
         CartClassifier().pruning_path_cv(X, y, cv=1)
     with pytest.raises(ParameterError, match="both parts"):
         CartClassifier().pruning_path_cv(X, y, cv=Given([]))
+    for pairs in ([([0.5, 1.5], [2])], [1, 2, 3]):
+        with pytest.raises(ParameterError, match="folds of the rows"):
+            CartClassifier().pruning_path_cv(X, y, cv=pairs)
+
+
+def test_pairs_name_rows_as_they_were_given(parts):
+    """Rows of weight zero count in the numbers, and in folds of the whole the numbers stay."""
+    X, y, *_ = parts
+    group = np.arange(len(y)) % 3
+    weights = (np.arange(len(y)) % 5 > 0).astype(float)
+    kept = weights > 0
+    a = CartClassifier().pruning_path_cv(X, y, weights, cv=by_group(group))
+    b = CartClassifier().pruning_path_cv(X[kept], y[kept], cv=Given(by_group(group[kept])))
+    np.testing.assert_array_equal(a.errors, b.errors)
+    model = CartClassifier(ccp_alpha="cv", cv=by_group(group))
+    shared = next(model.fit_folds(X, y, [(np.flatnonzero(kept), np.flatnonzero(~kept))]))
+    np.testing.assert_array_equal(shared.pruning_curve_.errors, b.errors)
 
 
 def test_reduced_error_keeps_a_single_leaf():
