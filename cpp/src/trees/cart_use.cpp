@@ -129,6 +129,7 @@ void descend(const TreeView& tree, const PackedTree& packed, Matrix<const double
 }  // namespace
 
 void apply_tree(const TreeView& tree, Matrix<const double> cells, Vector<std::int32_t> leaf, int threads) {
+    if (cells.rows < 16384) threads = 1;  // a millisecond of work: waking other threads would not pay
     if (cells.rows < lanes || cells.rows < tree.feature.size / 8) {  // packing would cost more than it saves
         parallel_chunks(cells.rows, 4096, threads, [&](index_t, index_t begin, index_t end) {
             for (index_t i = begin; i < end; ++i) leaf[i] = leaf_of(tree, cells.row(i));

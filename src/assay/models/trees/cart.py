@@ -92,8 +92,8 @@ class _Cart(TreeExports, MixedInput, Estimator):
     cv: Any = param(
         5,
         Integer(2) | Instance(BaseCrossValidator, BaseShuffleSplit) | ArrayLike(),
-        "Folds that choose `ccp_alpha`: how many, drawn by `random_state` (always the same if that is None); a splitter "
-        "of scikit-learn; or a list of pairs (training rows, test rows).",
+        "Folds that choose `ccp_alpha`: how many, drawn by `random_state` (the same each time if that is None); a "
+        "splitter of scikit-learn; or a list of pairs (training rows, test rows).",
     )
     categorical_features: Any = categorical_features_param()
     random_state: Any = random_state_param()

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.tree import DecisionTreeClassifier
 
@@ -36,18 +32,6 @@ def parts():
     return X[:200], y[:200], z[:200], X[200:], y[200:], z[200:]
 
 
-def pruned_trees(tree):
-    """Every tree that cutting can make, as masks of leaves; exponential, for small trees."""
-
-    def below(node):
-        alone = [frozenset([node])]
-        parts = [below(child) for child in tree.children(node)]
-        return alone if not parts else alone + [frozenset().union(*some) for some in itertools.product(*parts)]
-
-    for leaves in below(0):
-        yield np.isin(np.arange(tree.node_count), list(leaves))
-
-
 class Given(KFold):
     """A splitter whose folds are given."""
 
@@ -64,30 +48,6 @@ def by_group(group):
 
 
 # -- reduced error ---
-@settings(max_examples=40, deadline=None)
-@given(st.integers(0, 10_000), st.sampled_from(["class", "squared_error", "absolute_error"]), st.booleans())
-def test_reduced_error_tree_is_the_smallest_of_the_best_of_all_pruned_trees(seed, kind, weighted):
-    X, y, z = noisy(60, seed)
-    weights = np.random.default_rng(seed).integers(1, 4, 30) if weighted else None
-    if kind == "class":
-        model, target = CartClassifier(max_leaf_nodes=8).fit(X[:30], y[:30]), y[30:]
-    else:
-        model, target = CartRegressor(max_leaf_nodes=8, criterion=kind).fit(X[:30], z[:30]), z[30:]
-    power = {"class": 0, "squared_error": 2, "absolute_error": 1}[kind]
-
-    def cost(one):
-        miss = np.abs(one.predict(X[30:]) - target)
-        miss = (miss > 0).astype(float) if power == 0 else miss**power
-        return float(np.dot(miss, np.ones(30) if weights is None else weights))
-
-    pruned = model.prune_reduced_error(X[30:], target, sample_weight=weights)
-    best = min(
-        (round(cost(model._cut(leaf)), 9), model._cut(leaf).get_n_leaves()) for leaf in pruned_trees(model.tree_)
-    )
-    assert (round(cost(pruned), 9), pruned.get_n_leaves()) == best
-    assert cost(pruned) <= cost(model) + 1e-9
-
-
 def test_pruning_returns_a_copy_and_leaves_the_model_alone(parts):
     X, y, _, V, v, _ = parts
     model = CartClassifier(trace=True).fit(X, y)
@@ -167,18 +127,6 @@ def test_classification_path_is_that_of_scikit_learn():
         ).cost_complexity_pruning_path(X, y, weights)
         np.testing.assert_allclose(ours.ccp_alphas, theirs.ccp_alphas, rtol=1e-7, atol=1e-12)
         np.testing.assert_allclose(ours.impurities, theirs.impurities, rtol=1e-8)
-
-
-@settings(max_examples=30, deadline=None)
-@given(st.integers(0, 10_000), st.floats(1e-4, 0.3))
-def test_pruned_tree_is_the_smallest_of_least_cost_of_all_pruned_trees(seed, alpha):
-    X, y, _ = noisy(40, seed)
-    model = CartClassifier(max_leaf_nodes=8).fit(X, y)
-    tree, risks = model.tree_, model.tree_.risks()
-    found = CartClassifier(max_leaf_nodes=8, ccp_alpha=alpha).fit(X, y)
-    every = [(round(float(risks[leaf].sum() + alpha * leaf.sum()), 10), int(leaf.sum())) for leaf in pruned_trees(tree)]
-    kept = found.tree_.risks()[found.tree_.feature < 0]
-    assert (round(float(kept.sum() + alpha * len(kept)), 10), len(kept)) == min(every)
 
 
 def test_totals_along_the_path_are_those_of_the_trees_cut_one_by_one(parts):
