@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import math
 import numbers
 from collections.abc import Iterable, Iterator
@@ -12,7 +11,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import BaseCrossValidator, BaseShuffleSplit
 from sklearn.utils import Bunch
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_is_fitted
 
 from ... import _kernels
 from ...base import (
@@ -43,20 +42,19 @@ from ...base import (
 from ...data.columns import ColumnSchema, MixedInput
 from ._engine import CRITERIA, CodedTable, Tree, condition_words, tree_view
 from .export import TreeExports
-from .importance import Importances, tree_importance
+from .importance import ImportanceOfColumns
 from .pruning import (
+    HeldOutClasses,
     Loss,
     PruningCurve,
     absolute_loss,
-    class_loss,
     cross_validated_curve,
     node_costs,
-    reduced_error_leaves,
     squared_loss,
 )
 
 
-class _Cart(TreeExports, MixedInput, Estimator):
+class _Cart(ImportanceOfColumns, TreeExports, MixedInput, Estimator):
     """Growing, pruning, fold sharing and views, for classes and numbers alike."""
 
     _way_out = "take a sample of the rows or set max_depth"
@@ -168,17 +166,6 @@ class _Cart(TreeExports, MixedInput, Estimator):
         return max(1, int(float(wanted) * n_columns))
 
     # -- pruning -------------------------------------------------------------------------------------------------
-    def _loss(self, tree: Tree, target: np.ndarray) -> Loss:
-        """What a row costs at a node, for targets as `_held_out_target` reads them."""
-        raise NotImplementedError  # pragma: no cover
-
-    def _held_out_target(self, y: Any) -> np.ndarray:
-        """The target of rows that the tree was not grown on."""
-        raise NotImplementedError  # pragma: no cover
-
-    def _loss_weights(self, target: np.ndarray, weights: np.ndarray | None) -> np.ndarray | None:
-        return weights
-
     @property
     def _loss_name(self) -> str:
         return "error"
@@ -268,90 +255,6 @@ class _Cart(TreeExports, MixedInput, Estimator):
             raise ParameterError(type(self).__name__, "parameter 'rule'", "must be 'min' or '1se'", f"got {rule!r}")
         model: Any = clone(self).set_params(ccp_alpha="cv_1se" if rule == "1se" else "cv", cv=cv)
         return model.fit(X, y, sample_weight=sample_weight).pruning_curve_
-
-    def prune_reduced_error(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
-        """A pruned copy of this fitted model: the smallest subtree whose error on these rows is least.
-
-        The rows should not be those of `fit`. From the leaves upwards, a node whose rows cost no more without the tree
-        below it becomes a leaf; the error on these rows never rises. A row costs 1 if its class is missed (times
-        `class_weight`), the squared error with `criterion="squared_error"`, and the absolute error with the others.
-
-        >>> X, y = [[1.0], [2.0], [3.0], [4.0], [5.0]], [0, 0, 1, 0, 1]
-        >>> model = CartClassifier().fit(X, y)
-        >>> pruned = model.prune_reduced_error([[1.5], [3.9], [6.0]], [0, 1, 1])
-        >>> model.get_n_leaves(), pruned.get_n_leaves()
-        (4, 2)
-        """
-        cells, target, weights = self._held_out(X, y, sample_weight)
-        leaves = self.tree_.apply(cells, thread_count(self.n_jobs))
-        counted = self._loss_weights(target, weights)
-        costs, _ = node_costs(self.tree_, leaves, self._loss(self.tree_, target), counted)
-        return self._cut(reduced_error_leaves(self.tree_, costs))
-
-    def _cut(self, leaf: np.ndarray) -> Any:
-        """A copy of this model whose marked nodes are leaves."""
-        pruned = copy.copy(self)
-        pruned.tree_ = self.tree_.cut(leaf)
-        return pruned
-
-    def _held_out(self, X: Any, y: Any, sample_weight: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-        check_is_fitted(self)
-        cells, target = self._read(X, reset=False), self._held_out_target(y)
-        if cells.shape[0] != target.shape[0]:
-            raise DataError(
-                type(self).__name__,
-                "X and y",
-                "must have the same number of rows",
-                f"got {cells.shape[0]} and {target.shape[0]}",
-            )
-        return cells, target, check_weights(type(self).__name__, sample_weight, cells.shape[0])
-
-    def importance(
-        self,
-        X: Any,
-        y: Any,
-        *,
-        scoring: Any = None,
-        n_repeats: int = 10,
-        sample_weight: Any = None,
-        random_state: Any = None,
-        level: float = 0.95,
-    ) -> Importances:
-        """Impurity importance beside permutation importance on these rows, which should not be those of `fit`.
-
-        `scoring` is None (accuracy or R2), a scorer of scikit-learn or its name, or a metric of `assay.evaluate`. Each
-        column is shuffled `n_repeats` times. A column that owes its impurity importance to the training rows alone is
-        marked, with a warning of code W161.
-
-        >>> import numpy as np
-        >>> X = np.random.default_rng(0).normal(size=(400, 2))
-        >>> y = X[:, 0] > 0
-        >>> model = CartClassifier().fit(X[:200], y[:200])
-        >>> print(model.importance(X[200:], y[200:], random_state=0))
-            impurity  permutation  95% low  95% high
-        x0     1.000       0.4800   0.4570    0.5030
-        x1     0.000       0.0000   0.0000    0.0000
-        accuracy 0.9950 before permuting
-        """
-        cells, target, weights = self._held_out(X, y, sample_weight)
-        if not isinstance(n_repeats, numbers.Integral) or n_repeats < 1:
-            raise ParameterError(
-                type(self).__name__, "parameter 'n_repeats'", "must be an integer >= 1", f"got {plain(repr(n_repeats))}"
-            )
-        if not 0 < level < 1:
-            raise ParameterError(type(self).__name__, "parameter 'level'", "must lie between 0 and 1", f"got {level!r}")
-        classify = isinstance(self, Classifier)
-        return tree_importance(
-            self,
-            cells,
-            np.asarray(y) if classify else target,
-            target if classify else None,
-            weights,
-            scoring=scoring,
-            n_repeats=int(n_repeats),
-            random_state=random_state,
-            level=level,
-        )
 
     def _record(self, gains: np.ndarray | None) -> None:
         """The trace: for each node the best decrease of impurity that every column offered, before pruning."""
@@ -464,7 +367,7 @@ class _Cart(TreeExports, MixedInput, Estimator):
         return tree_view(self.tree_, self._words(), self._labels(), None if classes is None else classes.tolist())
 
 
-class CartClassifier(_Cart, Classifier):
+class CartClassifier(HeldOutClasses, _Cart, Classifier):
     """A binary classification tree, grown by exact search for the split that decreases impurity most.
 
     Numeric columns are cut midway between neighbouring values, nominal columns into two sets of categories, and
@@ -545,22 +448,6 @@ class CartClassifier(_Cart, Classifier):
                 )
             factors[self.classes_ == label] = float(weight)
         return factors
-
-    def _loss(self, tree: Tree, target: np.ndarray) -> Loss:
-        return class_loss(tree, target)
-
-    def _held_out_target(self, y: Any) -> np.ndarray:
-        """Codes of the classes, -1 for a class that `fit` did not see."""
-        labels = column_or_1d(y)
-        known = {label: code for code, label in enumerate(self.classes_.tolist())}
-        return np.array([known.get(label, -1) for label in labels.tolist()], dtype=np.int32)
-
-    def _loss_weights(self, target: np.ndarray, weights: np.ndarray | None) -> np.ndarray | None:
-        known = target >= 0
-        factors = self._class_factors(target[known], None if weights is None else weights[known])
-        if factors is None:
-            return weights
-        return np.where(known, factors[target], 1.0) * (1.0 if weights is None else weights)
 
     def predict(self, X: Any) -> np.ndarray:
         """The most probable class of the leaf that each row reaches; the first in `classes_` wins a tie."""

@@ -6,13 +6,16 @@ A tree is walked by `children` and pruned by `cut` alone, so nodes may have any 
 
 from __future__ import annotations
 
+import copy
 import html
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted, column_or_1d
 
+from ...base import DataError, check_weights, thread_count
 from ._engine import Tree
 
 Loss = Callable[[np.ndarray, np.ndarray], np.ndarray]
@@ -221,3 +224,82 @@ def cross_validated_curve(
     errors = np.maximum(first / weight, 0.0)
     spread = np.sqrt(np.maximum(second / weight - errors**2, 0.0) / weight)
     return PruningCurve(alphas, leaves, errors, spread, rule, loss)
+
+
+class HeldOut:
+    """Mixin for fitted trees with `tree_`: what rows that did not grow the tree say of it."""
+
+    tree_: Tree
+    n_jobs: int | None
+
+    def _loss(self, tree: Tree, target: np.ndarray) -> Loss:
+        """What a row costs at a node, for targets as `_held_out_target` reads them."""
+        raise NotImplementedError  # pragma: no cover
+
+    def _held_out_target(self, y: Any) -> np.ndarray:
+        """The target of rows that the tree was not grown on."""
+        raise NotImplementedError  # pragma: no cover
+
+    def _loss_weights(self, target: np.ndarray, weights: np.ndarray | None) -> np.ndarray | None:
+        return weights
+
+    def prune_reduced_error(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """A pruned copy of this fitted model: the smallest subtree whose error on these rows is least.
+
+        The rows should not be those of `fit`. From the leaves upwards, a node whose rows cost no more without the tree
+        below it becomes a leaf; the error on these rows never rises. A row costs 1 if its class is missed (times
+        `class_weight`), the squared error with `criterion="squared_error"`, and the absolute error with the others.
+
+        >>> from assay.models.trees import CartClassifier
+        >>> X, y = [[1.0], [2.0], [3.0], [4.0], [5.0]], [0, 0, 1, 0, 1]
+        >>> model = CartClassifier().fit(X, y)
+        >>> pruned = model.prune_reduced_error([[1.5], [3.9], [6.0]], [0, 1, 1])
+        >>> model.get_n_leaves(), pruned.get_n_leaves()
+        (4, 2)
+        """
+        cells, target, weights = self._held_out(X, y, sample_weight)
+        leaves = self.tree_.apply(cells, thread_count(self.n_jobs))
+        counted = self._loss_weights(target, weights)
+        costs, _ = node_costs(self.tree_, leaves, self._loss(self.tree_, target), counted)
+        return self._cut(reduced_error_leaves(self.tree_, costs))
+
+    def _cut(self, leaf: np.ndarray) -> Any:
+        """A copy of this model whose marked nodes are leaves."""
+        pruned = copy.copy(self)
+        pruned.tree_ = self.tree_.cut(leaf)
+        return pruned
+
+    def _held_out(self, X: Any, y: Any, sample_weight: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+        check_is_fitted(self)
+        cells, target = self._read(X, reset=False), self._held_out_target(y)  # type: ignore[attr-defined]
+        if cells.shape[0] != target.shape[0]:
+            raise DataError(
+                type(self).__name__,
+                "X and y",
+                "must have the same number of rows",
+                f"got {cells.shape[0]} and {target.shape[0]}",
+            )
+        return cells, target, check_weights(type(self).__name__, sample_weight, cells.shape[0])
+
+
+class HeldOutClasses(HeldOut):
+    """The same for trees that classify, with `classes_` and `_class_factors`."""
+
+    classes_: np.ndarray
+
+    def _loss(self, tree: Tree, target: np.ndarray) -> Loss:
+        return class_loss(tree, target)
+
+    def _held_out_target(self, y: Any) -> np.ndarray:
+        """Codes of the classes, -1 for a class that `fit` did not see."""
+        labels = column_or_1d(y)
+        known = {label: code for code, label in enumerate(self.classes_.tolist())}
+        return np.array([known.get(label, -1) for label in labels.tolist()], dtype=np.int32)
+
+    def _loss_weights(self, target: np.ndarray, weights: np.ndarray | None) -> np.ndarray | None:
+        known = target >= 0
+        part = None if weights is None else weights[known]
+        factors = self._class_factors(target[known], part)  # type: ignore[attr-defined]
+        if factors is None:
+            return weights
+        return np.where(known, factors[target], 1.0) * (1.0 if weights is None else weights)
