@@ -110,9 +110,12 @@ class _Cart(ImportanceOfColumns, TreeExports, MixedInput, Estimator):
         rows: np.ndarray,
         target: np.ndarray,
         weights: np.ndarray | None,
-        given: np.ndarray,
+        given: np.ndarray | None = None,
     ) -> None:
-        """Grow, prune and keep the tree of these rows of the table; `given` are their numbers for the user."""
+        """Grow, prune and keep the tree of these rows of the table.
+
+        `given` are the numbers that the rows had for the user, if those are not `rows`.
+        """
         grown = self._grown(table, rows, target, weights, self.trace)
         self.tree_ = Tree.of(grown, table.n_categories)
         self.missing_seen_ = table.missing_seen(rows)
@@ -120,7 +123,9 @@ class _Cart(ImportanceOfColumns, TreeExports, MixedInput, Estimator):
         self.__dict__.pop("pruning_path_", None)
         self.ccp_alpha_ = 0.0 if isinstance(self.ccp_alpha, str) else float(self.ccp_alpha)
         if isinstance(self.ccp_alpha, str) and rows.shape[0] > 1:
-            curve = self._validate_path(table, rows, target, weights, self._inner_folds(target, given))
+            curve = self._validate_path(
+                table, rows, target, weights, self._inner_folds(target, rows if given is None else given)
+            )
             self.ccp_alpha_, self.pruning_path_ = curve.ccp_alpha, dict(vars(curve))
         if self.ccp_alpha_ > 0:
             self.tree_ = self.tree_.pruned(self.ccp_alpha_)
@@ -282,7 +287,7 @@ class _Cart(ImportanceOfColumns, TreeExports, MixedInput, Estimator):
         part = None if weights is None else check_weights(type(self).__name__, weights[train], train.shape[0])
         if part is not None and not part.all():
             train, part = train[part > 0], part[part > 0]
-        self._grow(table, train, target[train], part, train)
+        self._grow(table, train, target[train], part)
 
     def fit_folds(self, X: Any, y: Any, folds: Iterable[Fold], sample_weight: Any = None) -> Iterator[Any]:
         """Yield one fitted clone per fold; the columns are coded once for all folds."""
