@@ -21,7 +21,7 @@ ENTRIES: tuple[Entry, ...] = (
         explains="the tree, its rules, column importances",
         section="001 ch. 7",
         references=(_C45, "Quinlan, Journal of Artificial Intelligence Research 4, 1996"),
-        summary="A tree with a branch per category by gain ratio, fractional rows for missing cells, pessimistic pruning.",
+        summary="A tree with a branch per category by gain ratio, fractional rows where cells are missing, pruned.",
         shares_folds=True,
     ),
     Entry(

@@ -175,9 +175,11 @@ class Tree:
             level = np.concatenate([self.children_left[level], self.children_right[level]])
 
     def apply(self, cells: np.ndarray, threads: int) -> np.ndarray:
-        """The leaf that each row reaches; from a multiway test, cells that are missing or unknown go to the heaviest."""
+        """The leaf that each row reaches; from a multiway test, missing and unknown cells go to the heaviest child."""
         if self.has_multiway:
-            return _kernels.apply_multiway(*self._multiway_arrays(), np.ascontiguousarray(cells), threads)
+            return _kernels.apply_multiway(
+                **self._multiway_arrays(), cells=np.ascontiguousarray(cells), threads=threads
+            )
         return _kernels.apply_tree(
             self.feature,
             self.children_left,
@@ -191,29 +193,29 @@ class Tree:
             threads,
         )
 
-    def _multiway_arrays(self) -> tuple[np.ndarray, ...]:
-        return (
-            self.feature,
-            self.children_left,
-            self.children_right,
-            self.threshold,
-            self.branch_offset,
-            self.branches,
-            self.missing_go_to_left,
-            self.n_categories,
-        )
+    def _multiway_arrays(self) -> dict[str, Any]:
+        return {
+            "feature": self.feature,
+            "left": self.children_left,
+            "right": self.children_right,
+            "threshold": self.threshold,
+            "branch": self.branch_offset,
+            "branches": self.branches,
+            "missing_left": self.missing_go_to_left,
+            "n_categories": self.n_categories,
+        }
 
     def fractional_shares(self, cells: np.ndarray, threads: int) -> np.ndarray:
-        """Class shares of each row: of its leaf, or where a tested cell is missing or unknown the mean over the branches.
+        """Class shares of each row's leaf, or where a tested cell is missing or unknown the mean over the branches.
 
         The branches weigh as their training rows did. For trees of the kernel `grow_multiway`.
         """
         return _kernels.multiway_shares(
-            *self._multiway_arrays(),
-            self.weighted_n_node_samples,
-            np.ascontiguousarray(self.value),
-            np.ascontiguousarray(cells),
-            threads,
+            **self._multiway_arrays(),
+            weight=self.weighted_n_node_samples,
+            value=np.ascontiguousarray(self.value),
+            cells=np.ascontiguousarray(cells),
+            threads=threads,
         )
 
     def importances(self) -> np.ndarray:

@@ -246,7 +246,7 @@ class C45Classifier(_Multiway):
     criterion: str = param(
         "gain_ratio",
         Choice("gain_ratio", "entropy", "gini"),
-        "How tests are compared: gain ratio among gains at least average, information gain, or decrease of Gini impurity.",
+        "How tests are compared: gain ratio among gains at least average, information gain, or Gini decrease.",
     )
     min_samples_leaf: int | float = param(
         2,

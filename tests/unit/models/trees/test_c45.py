@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import sqlite3
@@ -75,7 +76,7 @@ class Plain:
         if self.options["large"]:
             least = max(least, min(25, 0.1 * sum(i[2] for i in known) / self.n_classes))
         tried = []
-        for low, high in zip(values, values[1:]):
+        for low, high in itertools.pairwise(values):
             groups = [[i for i in known if i[0][j] <= low], [i for i in known if i[0][j] > low]]
             if min(sum(i[2] for i in g) for g in groups) < least - 1e-9:
                 continue
@@ -194,7 +195,7 @@ OPTIONS = [
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("ours,theirs", OPTIONS)
+@pytest.mark.parametrize(("ours", "theirs"), OPTIONS)
 @pytest.mark.parametrize("seed", range(4))
 def test_tree_and_probabilities_equal_a_plain_c45(seed, ours, theirs, weighted):
     X, y = mixed_table(seed)
@@ -376,7 +377,7 @@ def test_max_depth_limits_the_depth():
 
 
 @pytest.mark.parametrize(
-    "small,large",
+    ("small", "large"),
     [
         ({"min_samples_split": 100}, {"min_samples_split": 4}),
         ({"min_samples_split": 0.5}, {"min_samples_split": 4}),
@@ -476,7 +477,7 @@ def test_pessimistic_pruning_takes_binary_trees_too():
 def test_kernel_refuses_what_does_not_fit():
     tree = C45Classifier().fit([["a"], ["a"], ["b"], ["b"]], [0, 0, 1, 1]).tree_
     with pytest.raises(ValueError, match="one column per n_categories"):
-        _kernels.apply_multiway(*tree._multiway_arrays(), np.zeros((1, 2)), 1)
+        _kernels.apply_multiway(**tree._multiway_arrays(), cells=np.zeros((1, 2)), threads=1)
 
 
 def test_cost_grows_with_the_table_and_shrinks_with_depth():
