@@ -1,16 +1,18 @@
 """C4.5 on a mixed table against chefboost.
 
-The peer is written in Python and needs minutes for more rows, so the table is small. It keeps its tree as a source
-file in the working directory, hence the temporary folder. It does not prune, so ours does not either; the gate is
-accuracy on held-out rows. Skipped where chefboost is not installed. forestfire-ml needs Python 3.12 or later, so it is
-left out.
+The peer is written in Python and needs minutes for more rows, so the table is small. It writes its tree as a module
+into the working directory and imports it, hence the temporary folder. It does not prune, so ours does not either; the
+gate is accuracy on held-out rows. Skipped where chefboost is not installed. forestfire-ml needs Python 3.12 or later,
+so it is left out.
 """
 
 from __future__ import annotations
 
 import contextlib
+import importlib
 import io
 import os
+import sys
 import tempfile
 from typing import Any
 
@@ -44,15 +46,22 @@ def chefboost(data: dict[str, Any]) -> Any:
     """The peer's C4.5, in a folder of its own."""
     from chefboost import Chefboost
 
+    # It knows nominal columns by the object dtype.
     table = data["X"].assign(Decision=data["y"])
+    table = table.astype({name: object for name in table.columns if not name.startswith("number")})
     before = os.getcwd()
     with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
         os.chdir(folder)
+        sys.path.insert(0, folder)
+        importlib.invalidate_caches()
         try:
             model = Chefboost.fit(table, config={"algorithm": "C4.5", "enableParallelism": False}, silent=True)
             return [Chefboost.predict(model, row) for row in data["X_test"].to_numpy().tolist()]
         finally:
             os.chdir(before)
+            sys.path.remove(folder)
+            for name in [name for name in sys.modules if name.split(".")[0] == "outputs"]:
+                del sys.modules[name]
 
 
 def accuracy(data: dict[str, Any], predicted: Any) -> float:
