@@ -1,4 +1,4 @@
-"""What fitted trees of every kind share: fold sharing, leaves, depth, importances, text and view."""
+"""What fitted trees share whatever their branches: fold sharing, leaves, depth, importances, text and view."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ class ClassTree(FittedTree):
         n_classes = self.classes_.shape[0]
         if isinstance(self.class_weight, str):
             counts = np.bincount(target, weights=weights, minlength=n_classes)
-            return counts.sum() / (n_classes * counts)
+            return np.divide(counts.sum(), n_classes * counts, out=np.ones(n_classes), where=counts > 0)
         factors = np.ones(n_classes)
         for label, weight in self.class_weight.items():
             if not isinstance(weight, numbers.Real) or not 0 < float(weight) < math.inf:

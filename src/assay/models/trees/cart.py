@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 import numbers
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils import Bunch
+from sklearn.utils.validation import check_is_fitted
 
 from ... import _kernels
 from ...base import (
@@ -16,25 +18,28 @@ from ...base import (
     Classifier,
     Cost,
     Estimator,
+    Fold,
     Integer,
+    Mapping,
     Nothing,
     ParameterError,
     Real,
     Regressor,
     categorical_features_param,
+    check_weights,
     n_jobs_param,
     param,
+    plain,
     random_state_param,
     thread_count,
     trace_param,
 )
-from ...data.columns import MixedInput
-from ._engine import CRITERIA, CodedTable, Tree
-from ._fitted import ClassTree, FittedTree, class_weight_param, row_count
+from ...data.columns import ColumnSchema, MixedInput
+from ._engine import CRITERIA, CodedTable, Tree, condition_words, tree_view
 from .export import TreeExports
 
 
-class _Cart(FittedTree, TreeExports, MixedInput, Estimator):
+class _Cart(TreeExports, MixedInput, Estimator):
     """Growing, pruning, fold sharing and views, for classes and numbers alike."""
 
     _way_out = "take a sample of the rows or set max_depth"
@@ -88,8 +93,8 @@ class _Cart(FittedTree, TreeExports, MixedInput, Estimator):
             repeats=weights if whole else None,
             criterion=CRITERIA[self.criterion],
             max_depth=-1 if self.max_depth is None else self.max_depth,
-            min_split=max(2, row_count(self.min_samples_split, n_rows)),
-            min_leaf=row_count(self.min_samples_leaf, n_rows),
+            min_split=max(2, _row_count(self.min_samples_split, n_rows)),
+            min_leaf=_row_count(self.min_samples_leaf, n_rows),
             min_weight_leaf=self.min_weight_fraction_leaf * total,
             max_leaf_nodes=self.max_leaf_nodes or 0,
             min_decrease=self.min_impurity_decrease,
@@ -135,7 +140,53 @@ class _Cart(FittedTree, TreeExports, MixedInput, Estimator):
                 )
         self._keep_trace(trace)
 
+    def _fit_fold(
+        self, table: CodedTable, schema: ColumnSchema, train: np.ndarray, target: np.ndarray, weights: np.ndarray | None
+    ) -> None:
+        """Fit on rows `train` of a shared table as if nothing else had been seen."""
+        table, self.schema_ = table.restricted(train, schema)
+        part = None if weights is None else check_weights(type(self).__name__, weights[train], train.shape[0])
+        if part is not None and not part.all():
+            train, part = train[part > 0], part[part > 0]
+        self._grow(table, train, target[train], part)
+
+    def fit_folds(self, X: Any, y: Any, folds: Iterable[Fold], sample_weight: Any = None) -> Iterator[Any]:
+        """Yield one fitted clone per fold; the columns are coded once for all folds."""
+        whole: Any = clone(self)
+        cells, target, _ = whole._begin(X, y)
+        weights = check_weights(type(self).__name__, sample_weight, cells.shape[0])
+        table = CodedTable.of(cells, whole.schema_, thread_count(self.n_jobs))
+        for train, _ in folds:
+            model: Any = clone(self)
+            for name in ("n_features_in_", "feature_names_in_", "classes_"):
+                if hasattr(whole, name):
+                    setattr(model, name, getattr(whole, name))
+            rows = np.arange(cells.shape[0])[np.asarray(train)]
+            model._fit_fold(table, whole.schema_, rows, target, weights)
+            yield model
+
     # -- using -----------------------------------------------------------------------------------------------------
+    def apply(self, X: Any) -> np.ndarray:
+        """The number of the leaf that each row reaches."""
+        check_is_fitted(self)
+        return self.tree_.apply(self._read(X, reset=False), thread_count(self.n_jobs))
+
+    def get_depth(self) -> int:
+        """The depth of the deepest leaf."""
+        check_is_fitted(self)
+        return int(self.tree_.depths().max())
+
+    def get_n_leaves(self) -> int:
+        """The number of leaves."""
+        check_is_fitted(self)
+        return self.tree_.n_leaves
+
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """For each column, the weighted decrease of impurity that its tests brought; sums to 1."""
+        check_is_fitted(self)
+        return self.tree_.importances()
+
     def cost_complexity_pruning_path(self, X: Any, y: Any, sample_weight: Any = None) -> Bunch:
         """`ccp_alphas` at which pruning cuts the next link, and the total `impurities` of the leaves after each cut."""
         model: Any = clone(self).set_params(ccp_alpha=0.0)
@@ -149,8 +200,44 @@ class _Cart(FittedTree, TreeExports, MixedInput, Estimator):
         per_cell = {"absolute_error": 1.2e-7, "entropy": 1.5e-8, "log_loss": 1.5e-8}.get(self.criterion, 8e-9)
         return Cost(seconds=(per_cell * levels + 6e-8) * cells * n_outputs, bytes=24.0 * cells + 200.0 * n_rows)
 
+    # -- showing -----------------------------------------------------------------------------------------------------
+    def _labels(self) -> list[str]:
+        """What each node would predict, as text."""
+        raise NotImplementedError  # pragma: no cover
 
-class CartClassifier(ClassTree, _Cart, Classifier):
+    def _leaf_words(self, node: int) -> str:
+        raise NotImplementedError  # pragma: no cover
+
+    def _words(self) -> dict[int, tuple[str, ...]]:
+        inner = np.flatnonzero(self.tree_.feature >= 0).tolist()
+        return {node: condition_words(self.tree_, node, self.schema_, self.missing_seen_) for node in inner}
+
+    def to_text(self) -> str:
+        """The tree as indented text, one test or leaf per line."""
+        check_is_fitted(self)
+        words, labels, lines = self._words(), self._labels(), []
+        stack = [(0, 0, "")]
+        while stack:
+            node, depth, condition = stack.pop()
+            inner = node in words
+            if condition:
+                tail = "" if inner else f": {labels[node]} ({self._leaf_words(node)})"
+                lines.append(f"{'|   ' * (depth - 1)}{condition}{tail}")
+            elif not inner:
+                lines.append(f"{labels[node]} ({self._leaf_words(node)})")
+            if inner:
+                stack.append((int(self.tree_.children_right[node]), depth + 1, words[node][1]))
+                stack.append((int(self.tree_.children_left[node]), depth + 1, words[node][0]))
+        return "\n".join(lines)
+
+    def view(self) -> dict[str, Any]:
+        """The tree down to depth 5, ready to draw."""
+        check_is_fitted(self)
+        classes = getattr(self, "classes_", None)
+        return tree_view(self.tree_, self._words(), self._labels(), None if classes is None else classes.tolist())
+
+
+class CartClassifier(_Cart, Classifier):
     """A binary classification tree, grown by exact search for the split that decreases impurity most.
 
     Numeric columns are cut midway between neighbouring values, nominal columns into two sets of categories, and
@@ -184,7 +271,11 @@ class CartClassifier(ClassTree, _Cart, Classifier):
         Choice("gini", "entropy", "log_loss", "misclassification"),
         "Impurity to decrease; 'entropy' and 'log_loss' are the same, in bits.",
     )
-    class_weight: Any = class_weight_param()
+    class_weight: Any = param(
+        None,
+        Choice("balanced") | Mapping() | Nothing(),
+        "Weights of the classes: None, 'balanced' (every class weighs the same in all), or {label: weight}.",
+    )
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> CartClassifier:
         """Grow the tree, then prune it if `ccp_alpha` > 0."""
@@ -193,16 +284,49 @@ class CartClassifier(ClassTree, _Cart, Classifier):
         self._grow(table, np.arange(cells.shape[0]), codes, weights)
         return self
 
+    def _fit_fold(
+        self, table: CodedTable, schema: ColumnSchema, train: np.ndarray, target: np.ndarray, weights: np.ndarray | None
+    ) -> None:
+        counted = train if weights is None else train[weights[train] > 0]
+        present = np.bincount(target[counted], minlength=self.classes_.shape[0]) > 0
+        self.classes_ = self.classes_[present]
+        super()._fit_fold(table, schema, train, (np.cumsum(present) - 1).astype(np.int32)[target], weights)
+
     def _target_arguments(self, target: np.ndarray, weights: np.ndarray | None) -> dict[str, Any]:
         factors = self._class_factors(target, weights)
         if factors is not None:
             weights = factors[target] if weights is None else weights * factors[target]
         return {"labels": target, "n_classes": self.classes_.shape[0], "y": None, "weights": weights}
 
+    def _class_factors(self, target: np.ndarray, weights: np.ndarray | None) -> np.ndarray | None:
+        if self.class_weight is None:
+            return None
+        n_classes = self.classes_.shape[0]
+        if isinstance(self.class_weight, str):
+            counts = np.bincount(target, weights=weights, minlength=n_classes)
+            return counts.sum() / (n_classes * counts)
+        factors = np.ones(n_classes)
+        for label, weight in self.class_weight.items():
+            if not isinstance(weight, numbers.Real) or not 0 < float(weight) < math.inf:
+                raise ParameterError(
+                    type(self).__name__,
+                    f"parameter 'class_weight', label {plain(repr(label))},",
+                    "must have a weight > 0",
+                    f"got {plain(repr(weight))}",
+                )
+            factors[self.classes_ == label] = float(weight)
+        return factors
+
     def predict_proba(self, X: Any) -> np.ndarray:
         """The class shares of the leaf that each row reaches."""
         leaves = self.apply(X)
         return self.tree_.value[leaves]
+
+    def _labels(self) -> list[str]:
+        return [plain(c) for c in self.classes_[self.tree_.value.argmax(axis=1)].tolist()]
+
+    def _leaf_words(self, node: int) -> str:
+        return f"{self.tree_.n_node_samples[node]} rows, {self.tree_.value[node].max():.0%}"
 
 
 class CartRegressor(_Cart, Regressor):
@@ -271,3 +395,8 @@ class CartRegressor(_Cart, Regressor):
     def _leaf_words(self, node: int) -> str:
         share = self.tree_.weighted_n_node_samples[node] / self.tree_.weighted_n_node_samples[0]
         return f"{self.tree_.n_node_samples[node]} rows, {share:.0%} of all"
+
+
+def _row_count(wanted: int | float, n_rows: float) -> float:
+    """A number of rows from a number or a share of all rows."""
+    return float(wanted) if isinstance(wanted, numbers.Integral) else float(math.ceil(float(wanted) * n_rows))
