@@ -343,7 +343,7 @@ class _Cart(ImportanceOfColumns, TreeExports, MixedInput, Estimator):
     def _leaf_words(self, node: int) -> str:
         raise NotImplementedError  # pragma: no cover
 
-    def _words(self) -> dict[int, tuple[str, str]]:
+    def _words(self) -> dict[int, tuple[str, ...]]:
         inner = np.flatnonzero(self.tree_.feature >= 0).tolist()
         return {node: condition_words(self.tree_, node, self.schema_, self.missing_seen_) for node in inner}
 

@@ -21,14 +21,23 @@ from .svg import tree_figure
 _PRESENT = float(np.finfo(np.float64).max)
 
 
-def branch_conditions(tree: Tree, node: int, schema: ColumnSchema) -> tuple[Condition, Condition]:
-    """The test of an inner node as the conditions of its two branches; together they hold for every cell.
+def branch_conditions(tree: Tree, node: int, schema: ColumnSchema) -> tuple[Condition, ...]:
+    """The test of an inner node as the conditions of its branches; together they hold for every cell.
 
-    Missing cells, and categories that `fit` did not see, go to the side that the node has learned for them: it is
-    described by the categories that it does not take.
+    Missing cells, and categories that `fit` did not see, go to the side that the node has learned for them, from a
+    multiway test to its heaviest branch: it is described by the categories that it does not take.
     """
     column = int(tree.feature[node])
     name = schema.names[column]
+    if tree.is_multiway(node):
+        child, labels = tree.branch_children(node), schema.categories[column]
+        assert labels is not None
+        return tuple(
+            Condition.none_of(name, labels[child[:-1] != one], missing=True)
+            if one == child[-1]
+            else Condition.one_of(name, labels[child[:-1] == one])
+            for one in tree.children(node)
+        )
     missing_left = bool(tree.missing_go_to_left[node])
     if tree.category_offset[node] < 0:
         threshold = float(tree.threshold[node])
@@ -74,9 +83,8 @@ class TreeExports:
         while stack:
             node, conditions = stack.pop()
             if tree.feature[node] >= 0:
-                left, right = branch_conditions(tree, node, self.schema_)
-                stack.append((int(tree.children_right[node]), merge_conditions((*conditions, right))))
-                stack.append((int(tree.children_left[node]), merge_conditions((*conditions, left))))
+                below = zip(tree.children(node), branch_conditions(tree, node, self.schema_), strict=True)
+                stack += [(child, merge_conditions((*conditions, one))) for child, one in below][::-1]
                 continue
             counts = () if classes is None else self._node_counts(node)
             rules.append(Rule(conditions, self._conclusion(node), counts, float(tree.weighted_n_node_samples[node])))
@@ -95,7 +103,8 @@ class TreeExports:
         """The tree as JSON: columns, classes, and nodes with test, children, rows, impurity and value.
 
         A numeric test sends cells <= `at_most` to `left`, a nominal test the categories listed in `in`; `missing` names
-        the side of missing cells and of categories never seen.
+        the side of missing cells and of categories never seen. A test with a branch per category has `branches`, each
+        with the child `to` and the categories in `in`; `missing` is its heaviest child.
         """
         check_is_fitted(self)
         tree, nodes = self.tree_, []
@@ -111,6 +120,14 @@ class TreeExports:
             if column >= 0:
                 record["column"] = self.schema_.names[column]
                 categories = self.schema_.categories[column]
+                if tree.is_multiway(node) and categories is not None:
+                    child = tree.branch_children(node)
+                    record["branches"] = [
+                        {"to": one, "in": categories[child[:-1] == one].tolist()} for one in tree.children(node)
+                    ]
+                    record["missing"] = int(child[-1])
+                    nodes.append(record)
+                    continue
                 if tree.category_offset[node] >= 0 and categories is not None:
                     record["in"] = categories[tree.left_categories(node)].tolist()
                 else:
@@ -142,11 +159,11 @@ class TreeExports:
         for j in used:
             lines.append(f"    x{j} = row[{_literal(self.schema_.names[j])}]")
             lines.append(f"    absent{j} = x{j} is None or x{j} != x{j}")
-        # Only the branch with fewer leaves is nested, so that indentation grows with the logarithm of the leaves.
+        # The branch with most leaves is not nested, so that indentation grows with the logarithm of the leaves.
         leaves = np.ones(tree.node_count, dtype=np.int64)
         for node in range(tree.node_count - 1, -1, -1):
             if tree.feature[node] >= 0:
-                leaves[node] = leaves[tree.children_left[node]] + leaves[tree.children_right[node]]
+                leaves[node] = leaves[tree.children(node)].sum()
         stack = [(0, 1, "")]
         while stack:
             node, depth, test = stack.pop()
@@ -155,13 +172,12 @@ class TreeExports:
             if tree.feature[node] < 0:
                 lines.append(f"{'    ' * depth}return {_literal(self._conclusion(node))}")
                 continue
-            left, right = int(tree.children_left[node]), int(tree.children_right[node])
-            conditions = branch_conditions(tree, node, self.schema_)
-            nested, after = (left, right) if leaves[left] <= leaves[right] else (right, left)
+            below = list(zip(tree.children(node), branch_conditions(tree, node, self.schema_), strict=True))
+            after = max(below, key=lambda branch: (leaves[branch[0]], branch[0]))[0]
             stack.append((after, depth, ""))
-            stack.append(
-                (nested, depth + 1, _python_test(conditions[0 if nested == left else 1], int(tree.feature[node])))
-            )
+            for child, condition in reversed(below):
+                if child != after:
+                    stack.append((child, depth + 1, _python_test(condition, int(tree.feature[node]))))
         return "\n".join(lines) + "\n"
 
     def to_svg(self, max_depth: int = 4, title: str = "The tree", row: Any = None) -> str:

@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from ...base import DataError, check_weights, thread_count
+from ...base import DataError, ParameterError, check_weights, thread_count
 from ._engine import Tree
+from .pessimistic import pessimistic_leaves
 
 Loss = Callable[[np.ndarray, np.ndarray], np.ndarray]
 """loss(rows, nodes): what each row costs if the node beside it is its leaf."""
@@ -303,3 +304,21 @@ class HeldOutClasses(HeldOut):
         if factors is None:
             return weights
         return np.where(known, factors[target], 1.0) * (1.0 if weights is None else weights)
+
+    def prune_pessimistic(self, confidence_factor: float = 0.25) -> Any:
+        """A pruned copy of this fitted model, from its training rows alone (see `pessimistic_leaves`).
+
+        >>> from assay.models.trees import CartClassifier
+        >>> model = CartClassifier().fit([[1.0], [2.0], [3.0], [4.0], [5.0]], [0, 0, 1, 0, 0])
+        >>> model.get_n_leaves(), model.prune_pessimistic().get_n_leaves()
+        (3, 1)
+        """
+        check_is_fitted(self)
+        if not 0 < confidence_factor <= 0.5:
+            raise ParameterError(
+                type(self).__name__,
+                "parameter 'confidence_factor'",
+                "must lie above 0 and be at most 0.5",
+                f"got {confidence_factor!r}",
+            )
+        return self._cut(pessimistic_leaves(self.tree_, confidence_factor))

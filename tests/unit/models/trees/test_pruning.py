@@ -115,6 +115,15 @@ def test_pruning_rows_must_fit_the_model(parts):
         CartRegressor().fit(X, z).prune_reduced_error(V, u, sample_weight=[1.0])
 
 
+def test_pessimistic_pruning_cuts_more_the_less_the_training_rows_are_trusted(parts):
+    X, y, *_ = parts
+    model = CartClassifier().fit(X, y)
+    leaves = [model.prune_pessimistic(trust).get_n_leaves() for trust in (0.5, 0.25, 0.001)]
+    assert model.get_n_leaves() >= leaves[0] >= leaves[1] > leaves[2]
+    with pytest.raises(ParameterError, match="confidence_factor"):
+        model.prune_pessimistic(0.0)
+
+
 # -- the path ---
 def test_classification_path_is_that_of_scikit_learn():
     """Effective alphas and impurities of DecisionTreeClassifier; random weights keep splits from tying."""
