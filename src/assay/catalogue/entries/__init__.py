@@ -3,6 +3,7 @@
 from . import (
     baselines,
     bayes,
+    c45,
     construct,
     descent,
     discretise,
@@ -26,6 +27,7 @@ FAMILIES = (
     bayes,
     neighbours,
     trees,
+    c45,
     rules,
     selection,
     scaling,
