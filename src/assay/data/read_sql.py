@@ -203,8 +203,8 @@ def _duckdb(database: Database, decided: list[Decision]) -> Iterator[Columns]:
                 "WHERE table_schema NOT IN ('information_schema', 'pg_catalog') ORDER BY 1, 2"
             ).fetchall()
             tables = {name if schema == "main" else f"{schema}.{name}": (schema, name) for schema, name in found}
-            result: Any = connection.execute(_statement(database, tables, decided))
-            reader = getattr(result, "to_arrow_reader", None) or result.fetch_record_batch
+            result: Any = connection.sql(_statement(database, tables, decided))
+            reader = getattr(result, "to_arrow_reader", None) or result.fetch_arrow_reader
             yield from _arrow(reader(_ROWS), database)
     except duckdb.Error as error:
         raise _failed(database, error) from None
@@ -240,24 +240,37 @@ def _arrow(reader: Any, database: Database) -> Iterator[Columns]:
     for batch in reader:
         if batch.num_rows:
             any_rows = True
-            yield names, [_arrow_column(n, a, database) for n, a in zip(names, batch.columns)]
+            yield names, [_arrow_column(f, a, database) for f, a in zip(reader.schema, batch.columns)]
     if not any_rows:
         yield names, [pl.Series(name, [], dtype=pl.String) for name in names]
 
 
-def _arrow_column(name: str, array: Any, database: Database) -> pl.Series:
+def _arrow_column(field: Any, array: Any, database: Database) -> pl.Series:
     import pyarrow as pa
 
+    name, kind = str(field.name), ""
+    for key, value in (field.metadata or {}).items():
+        if key.lower() in (b"postgresql:type", b"adbc:postgresql:typname"):
+            kind = value.decode("utf-8", "replace")
     if isinstance(array.type, pa.BaseExtensionType):
         array = array.storage
     try:
-        return pl.Series(name, pl.from_arrow(array))
+        if kind == "uuid" and pa.types.is_fixed_size_binary(array.type):
+            return pl.Series(name, [_uuid(cell) for cell in array.to_pylist()], dtype=pl.String)
+        series = pl.Series(name, pl.from_arrow(array))
+        return series.cast(pl.Float64) if kind == "numeric" else series
     except (TypeError, ValueError, pl.exceptions.PolarsError, pl.exceptions.PanicException):
         raise refuse(
             database.shown,
-            f"has a column '{plain(name)}' of the type {plain(array.type, 40)}, which is not read",
+            f"has a column '{plain(name)}' of the type {plain(kind or array.type, 40)}, which is not read",
             way_out="cast it to text or leave it out with query=",
         ) from None
+
+
+def _uuid(cell: bytes | None) -> str | None:
+    from uuid import UUID
+
+    return None if cell is None else str(UUID(bytes=cell))
 
 
 def _check_path(database: Database) -> None:
