@@ -70,7 +70,7 @@ def read_arff(file: SourceFile, options: Options) -> ArffTable:
     cells: list[list[Any]] = [[] for _ in attributes]
     convert = [_converter(attribute) for attribute in attributes]
     memory: list[dict[str, Any]] = [{} for _ in attributes]
-    for number, line in lines:
+    for rows, (number, line) in enumerate(lines):
         row = _row(line, attributes, stream.shown, number)
         for position, cell in enumerate(row):
             known = memory[position]
@@ -80,7 +80,7 @@ def read_arff(file: SourceFile, options: Options) -> ArffTable:
             try:
                 value = None if cell is None else convert[position](cell)
             except (ValueError, OverflowError):
-                raise _bad_cell(attributes[position], str(cell), stream.shown, number, len(cells[0])) from None
+                raise _bad_cell(attributes[position], str(cell), stream.shown, number, rows) from None
             if len(known) < 10_000 and cell is not None:
                 known[cell] = value
             cells[position].append(value)

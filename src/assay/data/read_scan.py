@@ -130,7 +130,8 @@ class Scan:
         frames: list[pl.DataFrame] = []
         rows = 0
         for piece in self._pieces(decided):
-            frames.append(piece.frame.head(sample_rows - rows))
+            part = piece.frame.head(sample_rows - rows)
+            frames.append(part if self._fill or not frames else part.select(frames[0].columns))
             rows += frames[-1].height
             if rows >= sample_rows:
                 break
@@ -217,8 +218,14 @@ class Scan:
     def _cast(self, series: pl.Series, wanted: pl.DataType, piece: Piece) -> pl.Series:
         if series.null_count() == series.len():
             return pl.Series(series.name, [None] * series.len(), dtype=wanted)
-        numbers = series.dtype.is_numeric() and wanted.is_numeric()
-        if numbers:
+        if series.dtype == pl.String and wanted.is_numeric():
+            # Numbers and words in one piece arrive as text; the words are what does not fit.
+            cast = series.cast(wanted, strict=False)
+            failed = cast.is_null() & series.is_not_null()
+            if not failed.any():
+                return cast
+            row = int(failed.arg_true()[0])
+        elif series.dtype.is_numeric() and wanted.is_numeric():
             cast = series.cast(wanted, strict=False)
             changed = (cast.cast(pl.Float64) != series.cast(pl.Float64)).fill_null(True) & series.is_not_null()
             if not changed.any():

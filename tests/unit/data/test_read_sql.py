@@ -203,11 +203,15 @@ def test_table_and_query_are_checked(shop, tmp_path):
 
 def test_a_result_over_the_memory_limit_is_refused_and_batches_are_named(shop):
     with config.use(max_bytes=20_000), pytest.raises(DataError, match="scan_table"):
-        read_table(shop, query="WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i<9999) SELECT * FROM n")
+        read_table(
+            shop, query="WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i<9999) SELECT * FROM n"
+        )
 
 
 def test_a_query_is_scanned_in_batches_of_one_schema(shop):
-    query = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i < 120000) SELECT i, i * 0.5 AS h FROM n"
+    query = (
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i < 120000) SELECT i, i * 0.5 AS h FROM n"
+    )
     batches = list(read_batches(shop, 50_000, query=query))
     assert [batch.n_rows for batch in batches] == [50_000, 50_000, 20_000]
     assert sum(batch.frame["h"].sum() for batch in batches) == 0.5 * 120000 * 120001 / 2
