@@ -6,6 +6,7 @@ many fields, an unclosed quote and a column name that stands twice are refused w
 
 from __future__ import annotations
 
+import bisect
 import contextlib
 import csv
 import io
@@ -268,14 +269,15 @@ def _is_number(text: str) -> bool:
 
 def _quoted(separator: str) -> re.Pattern[bytes]:
     """A quoted field from its opening quote to its closing one, or to the end of the text where it has none."""
+    # The quote comes before the look at what precedes it, so that the search leaps from quote to quote.
     start = re.escape(b"\n" + separator.encode())
-    return re.compile(rb"(?:^|(?<=[\r" + start + rb']))"[^"]*(?:""[^"]*)*("|\Z)')
+    return re.compile(rb'"(?<![^\r' + start + rb']")[^"]*(?:""[^"]*)*("|\Z)')
 
 
-def _first_record_end(data: bytes, separator: str) -> int:
-    """Where the record that starts the text ends, its line end included."""
-    end = data.find(b"\n") + 1 or len(data)
-    for match in _quoted(separator).finditer(data):
+def _first_record_end(data: bytes, separator: str, start: int) -> int:
+    """Where the record that begins at `start` ends, its line end included."""
+    end = data.find(b"\n", start) + 1 or len(data)
+    for match in _quoted(separator).finditer(data, start):
         if match.start() >= end:
             break
         if match.end() >= end:
@@ -288,27 +290,27 @@ def _last_record_end(data: bytes, separator: str) -> int:
     end = data.rfind(b"\n") + 1
     if b'"' not in data:
         return end
+    starts, stops = [], []
     for match in _quoted(separator).finditer(data):
-        if not match.group(1):
-            return data.rfind(b"\n", 0, match.start()) + 1
-        if match.start() < end <= match.end():
-            return data.rfind(b"\n", 0, match.start()) + 1
-    return end
+        starts.append(match.start())
+        stops.append(match.end() if match.group(1) else len(data) + 1)
+    # A line end inside quotes ends no record: go back to the nearest one outside.
+    while end:
+        last = bisect.bisect_left(starts, end) - 1
+        if last < 0 or stops[last] < end:
+            return end
+        end = data.rfind(b"\n", 0, starts[last]) + 1
+    return 0
 
 
 def _frame(data: bytes, shown: str, dialect: Dialect, *, header: bool, line: int = 1, row: int = 1) -> pl.DataFrame:
     """Delimited text as a frame of strings; a row with too few or too many fields is an error."""
     names, separator = dialect.names, dialect.separator
-    skipped = len(data) - len(data.lstrip(b"\r\n"))
-    body = data[skipped:]
-    line += data.count(b"\n", 0, skipped)
+    start = _blank_until(data, 0)
     if header:
-        end = _first_record_end(body, separator)
-        line += body.count(b"\n", 0, end)
-        body = body[end:]
-        inner = len(body) - len(body.lstrip(b"\r\n"))
-        line += body.count(b"\n", 0, inner)
-        body = body[inner:]
+        start = _blank_until(data, _first_record_end(data, separator, start))
+    line += data.count(b"\n", 0, start)
+    body = data[start:] if start else data
     if not body:
         return pl.DataFrame(schema=dict.fromkeys(names, pl.String))
     try:
@@ -326,6 +328,12 @@ def _frame(data: bytes, shown: str, dialect: Dialect, *, header: bool, line: int
         for _ in _checked_records(body, shown, dialect, line, row):
             pass
     return frame.filter(~blank) if blank.any() else frame
+
+
+def _blank_until(data: bytes, start: int) -> int:
+    while start < len(data) and data[start] in b"\r\n":
+        start += 1
+    return start
 
 
 def _even_widths(data: bytes, separator: str, width: int) -> bool:
