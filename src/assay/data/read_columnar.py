@@ -39,7 +39,17 @@ def columnar_pieces(file: SourceFile) -> Iterator[Piece]:
 
 
 def _lazy(file: SourceFile) -> pl.LazyFrame:
-    return pl.scan_parquet(file.path, glob=False) if file.kind == "Parquet" else pl.scan_ipc(file.path)
+    if file.kind == "Parquet":
+        return pl.scan_parquet(file.path, glob=False)
+    with open(file.path, "rb") as stream:
+        magic = stream.read(6)
+    if magic == b"ARROW1":
+        return pl.scan_ipc(file.path)
+    # The streaming form of Arrow has no table of contents and is read whole.
+    size = file.path.stat().st_size
+    if 2 * size > config.memory_limit():
+        raise too_large(file.shown, 2.0 * size)
+    return pl.read_ipc_stream(file.path).lazy()
 
 
 def _extent(file: SourceFile) -> tuple[int, int]:
@@ -54,8 +64,8 @@ def _extent(file: SourceFile) -> tuple[int, int]:
 
 
 def _unreadable(file: SourceFile, error: BaseException, place: str = "") -> DataError:
-    if not isinstance(error, (Exception, pl.exceptions.PanicException)):
-        raise error
+    if isinstance(error, DataError):
+        return error
     return refuse(
         file.shown, f"cannot be read as {file.kind}{place}", plain(error), "check that it was written completely"
     )

@@ -29,6 +29,7 @@ DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "pipe"}
 _SNIFF_RECORDS = 50
 _PIECE_BYTES = 1 << 23
 _SLOW_ROWS = 20_000
+_PREAMBLE = re.compile(rb'[\r\n]*"?sep=([,;|\t:])"?\r?\n')
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,8 @@ class Dialect:
     header: bool
     bytes_per_cell: float
     decisions: tuple[Decision, ...]
+    preamble: bool = False
+    """Whether a line such as `sep=;`, which spreadsheets write, stands before everything else."""
 
     @property
     def spoken(self) -> str:
@@ -52,6 +55,10 @@ def open_delimited(file: SourceFile, options: Options) -> tuple[TextStream, Dial
     stream = TextStream(file, options.encoding)
     given = options.delimiter if file.kind == "CSV" else options.delimiter or "\t"
     head = stream.head()
+    spoken = _PREAMBLE.match(head)
+    if spoken is not None:
+        head = head[spoken.end() :]
+        given = given or spoken.group(1).decode()
     if head.strip():
         chosen, decision = _choose_delimiter(head, given)
         if file.kind == "TSV" and options.delimiter is None:
@@ -61,10 +68,12 @@ def open_delimited(file: SourceFile, options: Options) -> tuple[TextStream, Dial
     else:
         chosen, decision, records, names = given or ",", Decision("delimiter", "comma", 0.0, "no text"), [], []
         header = Decision("header", "none", 0.0, "no text")
+    if spoken is not None and options.delimiter is None:
+        decision = Decision("delimiter", decision.value, 1.0, "line 1 of the file says so")
     cells = sum(len(record) for record in records)
     each = max(sum(len(cell) + 1 for record in records for cell in record) / max(cells, 1), 1.0)
     stream.name_column = lambda before: _column_after(before, chosen, names)
-    return stream, Dialect(chosen, names, header.value != "none", each, (decision, header))
+    return stream, Dialect(chosen, names, header.value != "none", each, (decision, header), spoken is not None)
 
 
 def read_delimited(file: SourceFile, options: Options) -> tuple[pl.DataFrame, list[Decision]]:
@@ -76,7 +85,7 @@ def read_delimited(file: SourceFile, options: Options) -> tuple[pl.DataFrame, li
     if not file.zipped and packed * factor > config.memory_limit():
         raise too_large(stream.shown, packed * factor)
     data = stream.all_bytes(factor)
-    frame = _frame(data, stream.shown, dialect, header=dialect.header)
+    frame = _frame(data, stream.shown, dialect, header=dialect.header, first=True)
     return frame, [dialect.decisions[0], stream.decision, dialect.decisions[1]]
 
 
@@ -84,7 +93,7 @@ def delimited_pieces(file: SourceFile, options: Options, decided: list[Decision]
     """A delimited file as frames of strings of some megabytes each; `decided` is filled with the decisions."""
     stream, dialect = open_delimited(file, options)
     pending: list[bytes] = []
-    size, header, line, row = 0, dialect.header, 1, 1
+    size, header, first, line, row = 0, dialect.header, True, 1, 1
     limit = max(config.get().max_line_bytes, _PIECE_BYTES)
     for block in itertools.chain(stream.blocks(), [b""]):
         decided[:] = [dialect.decisions[0], stream.decision, dialect.decisions[1]]
@@ -103,11 +112,11 @@ def delimited_pieces(file: SourceFile, options: Options, decided: list[Decision]
                 )
             continue
         if data[:end].strip(b"\r\n"):
-            frame = _frame(data[:end], stream.shown, dialect, header=header, line=line, row=row)
+            frame = _frame(data[:end], stream.shown, dialect, header=header, first=first, line=line, row=row)
             if frame.height:
                 yield Piece(stream.shown, row, frame)
             row += frame.height
-            header = False
+            header = first = False
         line += data.count(b"\n", 0, end)
         pending, size = [data[end:]], len(data) - end
 
@@ -303,10 +312,14 @@ def _last_record_end(data: bytes, separator: str) -> int:
     return 0
 
 
-def _frame(data: bytes, shown: str, dialect: Dialect, *, header: bool, line: int = 1, row: int = 1) -> pl.DataFrame:
+def _frame(
+    data: bytes, shown: str, dialect: Dialect, *, header: bool, first: bool, line: int = 1, row: int = 1
+) -> pl.DataFrame:
     """Delimited text as a frame of strings; a row with too few or too many fields is an error."""
     names, separator = dialect.names, dialect.separator
     start = _blank_until(data, 0)
+    if first and dialect.preamble and (spoken := _PREAMBLE.match(data)):
+        start = _blank_until(data, spoken.end())
     if header:
         start = _blank_until(data, _first_record_end(data, separator, start))
     line += data.count(b"\n", 0, start)

@@ -55,6 +55,10 @@ def _frame(data: bytes, shown: str, line: int) -> pl.DataFrame:
         raise _bad_line(data, shown, line, error) from None
 
 
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is no JSON")
+
+
 def _bad_line(data: bytes, shown: str, first: int, error: BaseException) -> DataError:
     way_out = "write one object per line"
     start, line = 0, first - 1
@@ -64,7 +68,7 @@ def _bad_line(data: bytes, shown: str, first: int, error: BaseException) -> Data
         if not text.strip():
             continue
         try:
-            value = json.loads(text)
+            value = json.loads(text, parse_constant=_no_constant)
         except (ValueError, RecursionError) as found:
             return refuse(shown, f"holds broken JSON on line {line}", plain(found), way_out)
         if not isinstance(value, dict):

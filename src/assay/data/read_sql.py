@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
@@ -36,11 +36,11 @@ class Database:
 
     kind: str
     path: Path | None
-    address: str
+    address: str = field(repr=False)
     table: str | None
     query: str | None
     source: str
-    secrets: tuple[str, ...]
+    secrets: tuple[str, ...] = field(repr=False)
 
     @property
     def shown(self) -> str:
@@ -88,7 +88,7 @@ def open_address(url: str, table: str | None = None, query: str | None = None) -
     else:
         if parts.netloc or not parts.path.strip("/"):
             raise refuse(
-                f"the address '{plain(url, 200)}'",
+                f"the address of a {kind} database",
                 "names no file",
                 way_out=f"write {kind.lower()}:///relative/path or {kind.lower()}:////absolute/path",
             )

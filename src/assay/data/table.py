@@ -355,7 +355,11 @@ def plain_types(frame: pl.DataFrame, notes: dict[str, dict[str, Any]]) -> pl.Dat
 def _plain_type(series: pl.Series, notes: dict[str, dict[str, Any]]) -> pl.Series:
     dtype = series.dtype
     if dtype.is_integer():
-        return series if dtype == pl.UInt64 else series.cast(pl.Int64)
+        if dtype == pl.UInt64:
+            return series
+        whole = series.cast(pl.Int64, strict=False)
+        # Whole numbers over 64 bits stay text, as in `parse`: as floats they would lose digits.
+        return whole if whole.null_count() == series.null_count() else series.cast(pl.String)
     if dtype.is_float() or dtype.is_decimal():
         series = series.cast(pl.Float64)
         if not bool(series.is_finite().fill_null(True).all()):

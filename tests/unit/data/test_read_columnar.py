@@ -66,6 +66,15 @@ def test_a_file_that_would_not_fit_is_refused_by_its_own_count(tmp_path, ending)
         assert sum(batch.n_rows for batch in scan_table(file)) == 100_000
 
 
+def test_the_streaming_form_of_arrow_is_read(tmp_path):
+    frame = pl.DataFrame({"a": [1, 2, 3]})
+    frame.write_ipc_stream(tmp_path / "t.arrow")
+    assert read_table(tmp_path / "t.arrow").frame.equals(frame)
+    assert [batch.n_rows for batch in scan_table(tmp_path / "t.arrow", batch_rows=2)] == [2, 1]
+    with config.use(max_bytes=10), pytest.raises(DataError, match="more memory than the limit"):
+        read_table(tmp_path / "t.arrow")
+
+
 @pytest.mark.parametrize("ending", ["parquet", "arrow"])
 @pytest.mark.parametrize("keep", [5, 40, -4])
 def test_a_file_that_is_cut_off_is_refused(tmp_path, ending, keep):

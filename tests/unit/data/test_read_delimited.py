@@ -79,6 +79,19 @@ def test_the_decimal_comma_is_stated(write):
     assert note(read_table(write("a,b\n1.5,x\n")), "decimal mark") is None
 
 
+@pytest.mark.parametrize("first", ["sep=;\n", '"sep=;"\r\n', "\nsep=;\n"])
+def test_a_first_line_that_names_the_separator_is_believed_and_left_out(write, first):
+    for header in (None, False):
+        file = write(first + "a;b,c\n1;2,5\n3;4,5\n")
+        table = read_table(file, header=header)
+        assert table.n_rows == (2 if header is None else 3) and len(table.columns) == 2
+        assert note(table, "delimiter").reason == "line 1 of the file says so"
+        assert sum(batch.n_rows for batch in scan_table(file, header=header)) == table.n_rows
+    file = write(first + "a;b\n1;2\n3\n")
+    with pytest.raises(DataError, match=f"on line {4 + first.startswith(chr(10))} "):
+        read_table(file)
+
+
 def test_duplicate_names_are_renamed_on_request(write):
     file = write("a,b,a,a_2,a\n1,2,3,4,5\n")
     table = read_table(file, duplicates="rename")

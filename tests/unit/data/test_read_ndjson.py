@@ -64,6 +64,7 @@ def test_batches_have_one_schema_although_keys_come_and_go(tmp_path, monkeypatch
     [
         (b'{"a":', "broken JSON on line 402"),
         (b"[1]", "no object on line 402"),
+        (b'{"a":NaN}', "line 402; NaN is no JSON"),
         (b'{"a":' + b"[" * 5000, "line 402"),
         (b'{"a":\xff}', "line 402"),
         (b'{"a":"\x00"}', "line 402"),
@@ -77,6 +78,12 @@ def test_a_broken_line_is_named_whole_and_in_pieces(tmp_path, monkeypatch, line,
     monkeypatch.setattr(read_ndjson, "_PIECE_BYTES", 200)
     with pytest.raises(DataError, match=expected):
         list(scan_table(file, sample_rows=5))
+
+
+def test_whole_numbers_over_64_bits_keep_their_digits(tmp_path):
+    file = tmp_path / "t.ndjson"
+    file.write_bytes(b'{"a":123456789012345678901234567890}\n{"a":1}\n')
+    assert read_table(file).frame["a"].to_list() == ["123456789012345678901234567890", "1"]
 
 
 def test_a_file_that_would_not_fit_is_refused(tmp_path):

@@ -295,7 +295,11 @@ def test_a_password_is_never_shown_nor_kept(postgres):
             read_table(bad)
         assert "tiger" not in str(caught.value) and "\n" not in str(caught.value)
         assert caught.value.__cause__ is None
-    assert "tiger" not in open_address(f"{wrong}&sslpassword=tiger").source
+    base = open_address(f"{wrong}&sslpassword=tiger")
+    assert "tiger" not in base.source + repr(base)
+    with pytest.raises(DataError) as caught:
+        read_table("sqlite://me:tiger@host/shop.db")
+    assert "tiger" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
