@@ -19,7 +19,10 @@ SCHEMA = "assay.audit/1"
 @click.option("--role", "roles", multiple=True, metavar="COL=ROLE", help="e.g. zip=nominal, size=ordinal:S<M<L.")
 @common_options
 def audit(data: str, target: str | None, roles: tuple[str, ...], quiet: bool, as_json: bool) -> int:
-    """Look for trouble in DATA (a file or the name of a bundled data set). Exit code 1 if a finding is severe."""
+    """Look for trouble in DATA (a file, a pattern of files, a database URL or a bundled data set).
+
+    Exit code 1 if a finding is severe.
+    """
     from ..data import audit as audit_table
     from .compare import load
 

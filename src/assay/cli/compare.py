@@ -41,7 +41,7 @@ def default_jobs() -> int:
 @click.option("--fresh", is_flag=True, help="Forget the folds that an earlier run finished.")
 @common_options
 def compare(data: str, target: str, out: Path | None, quiet: bool, as_json: bool, **options: Any) -> int:
-    """Compare learners on DATA (a file or the name of a bundled data set).
+    """Compare learners on DATA (a file, a pattern of files, a database URL or a bundled data set).
 
     Writes store.sqlite, results.json and report.html; the same command goes on where an earlier one stopped.
     """
@@ -121,11 +121,10 @@ def _step(text: str) -> tuple[str, dict[str, Any]]:
 
 
 def load(data: str, roles: tuple[str, ...] = ()) -> Any:
-    """The table behind a path or the name of a bundled data set, with the user's roles."""
+    """The table behind a path, a pattern, a database URL or the name of a bundled data set, with the user's roles."""
     from ..data import DATASETS, load_dataset, read_table
 
-    path = Path(data)
-    read = load_dataset(data) if data in DATASETS and not path.exists() else read_table(path)
+    read = load_dataset(data) if data in DATASETS and not Path(data).exists() else read_table(data)
     chosen = dict(_role(text) for text in roles)
     return read.with_roles(chosen) if chosen else read
 

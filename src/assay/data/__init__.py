@@ -31,7 +31,11 @@ if TYPE_CHECKING:
     from .generators import moons as moons
     from .generators import polynomial_curve as polynomial_curve
     from .generators import recoil_tracks as recoil_tracks
+    from .read import read_batches as read_batches
     from .read import read_table as read_table
+    from .read import scan_table as scan_table
+    from .read_notes import Decision as Decision
+    from .read_scan import Scan as Scan
     from .roles import ROLES as ROLES
     from .roles import Role as Role
     from .roles import guess_order as guess_order
@@ -49,7 +53,9 @@ __getattr__, __dir__ = lazy(
         "generators": "Baskets CommunityGraph GridWorld HmmSequences RecoilTracks baskets circles community_graph "
         "gaussian_classes grid_world hmm_sequences moons polynomial_curve recoil_tracks",
         "parse": "",
-        "read": "read_table",
+        "read": "read_batches read_table scan_table",
+        "read_notes": "Decision",
+        "read_scan": "Scan",
         "roles": "ROLES Role guess_order infer_roles",
         "table": "Features Table Target",
     },

@@ -11,7 +11,6 @@ import types
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -108,7 +107,7 @@ class Plan:
             object.__setattr__(self, name, value)
 
         if isinstance(self.table, (str, os.PathLike)):
-            settle("table", read_table(Path(self.table)))
+            settle("table", read_table(self.table))
         if not isinstance(self.table, Table):
             raise UsageError(
                 "Plan", "table", "must be a Table or the path of a file", f"got {type(self.table).__name__}"
