@@ -40,6 +40,7 @@ class TableStep(TransformerMixin, Estimator):
 
     _allow_nan = True
     _requires_y = False
+    names_in_: list[str]
     names_out_: list[str]
 
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -47,6 +48,7 @@ class TableStep(TransformerMixin, Estimator):
         self._check_parameters()
         frame = self._open(X, reset=True)
         self._check_cost(frame.height, frame.width)
+        self.names_in_ = list(frame.columns)
         self._learn(frame, self._target(y, frame.height))
         return self
 
@@ -143,7 +145,7 @@ class TableStep(TransformerMixin, Estimator):
                 )
         return list(dict.fromkeys(names))
 
-    def _column(self, frame: pl.DataFrame, item: Any) -> str:
+    def _column(self, frame: pl.DataFrame, item: Any, parameter: str = "columns") -> str:
         """The name of a column given by name or position."""
         if isinstance(item, str) and item in frame.columns:
             return item
@@ -151,19 +153,72 @@ class TableStep(TransformerMixin, Estimator):
             return frame.columns[int(item)]
         raise ParameterError(
             type(self).__name__,
-            "parameter 'columns'",
+            f"parameter '{parameter}'",
             "must name columns of X",
             f"got {plain(repr(item))}",
             nearest(item, frame.columns),
         )
 
+    def _by_column(self, frame: pl.DataFrame, given: dict[Any, Any] | None, parameter: str) -> dict[str, Any]:
+        """A parameter that holds something per column, with names for keys."""
+        return {self._column(frame, key, parameter): value for key, value in (given or {}).items()}
+
+    def _like_fit(self, frame: pl.DataFrame, kinds: dict[str, str]) -> pl.DataFrame:
+        """The frame with these columns of the kind they had in fit; one whose cells are all missing fits any kind."""
+        empty = []
+        for name, kind in kinds.items():
+            series = frame[name]
+            if kind_of(series) == kind or (kind == "number" and series.dtype == pl.Boolean):
+                continue
+            if series.null_count() < series.len():
+                raise DataError(
+                    type(self).__name__,
+                    f"column '{plain(name)}'",
+                    f"was {_WORDS[kind]} in fit",
+                    f"its type is {plain(series.dtype)}",
+                    "clean it or fit again",
+                )
+            empty.append(pl.lit(None, dtype=_TYPES[kind]).alias(name))
+        return frame.with_columns(empty) if empty else frame
+
+    def _matrix(self, frame: pl.DataFrame, names: list[str]) -> np.ndarray:
+        """Columns that were numeric in fit as a float64 matrix with NaN for missing."""
+        return matrix_of(self._like_fit(frame, dict.fromkeys(names, "number")).select(names))
+
+    def _open_prepared(self, X: Any) -> pl.DataFrame:
+        """A table as `transform` gives it, for the way back: the columns of `names_out_`."""
+        check_is_fitted(self)
+        if is_frame(X):
+            frame = plain_types(to_polars(X), {})
+            for name in self.names_out_:
+                if name not in frame.columns:
+                    raise DataError(
+                        type(self).__name__,
+                        f"column '{plain(name)}'",
+                        "is not in the prepared table",
+                        way_out=nearest(name, frame.columns),
+                    )
+            return frame.select(self.names_out_)
+        columns = split_columns(self, X)
+        if isinstance(columns, np.ndarray):
+            columns = list(np.ascontiguousarray(columns.T))
+        if len(columns) != len(self.names_out_):
+            raise DataError(
+                type(self).__name__,
+                "the prepared table",
+                f"must have {len(self.names_out_)} columns",
+                f"got {len(columns)}",
+            )
+        return pl.DataFrame(dict(zip(self.names_out_, columns)), nan_to_null=True)
+
 
 class RowStep(TableStep):
     """Base of steps that leave out or add training rows.
 
-    `fit_resample(X, y)` gives the changed rows (the protocol of imbalanced-learn, whose pipelines take them), and
-    experiments call it on training rows only. `transform` never changes the number of rows: every row that has to be
-    predicted gets its prediction. A subclass writes `_kept(frame, y)`: the numbers of the rows to keep, in order.
+    `fit_resample(X, y)` gives the changed rows and experiments call it on training rows only. `transform` never changes
+    the number of rows: every row that has to be predicted gets its prediction. Pipelines of imbalanced-learn refuse
+    steps that also transform; they take the step's `fit_resample` in a `FunctionSampler`. A subclass writes
+    `_kept(frame, y)`: the numbers of the rows to keep, in order.
     """
 
     _sampler_type = "clean-sampling"
@@ -198,6 +253,48 @@ def is_frame(X: Any) -> bool:
 def is_number(series: pl.Series) -> bool:
     """Whether a column of plain type holds numbers (or booleans, which count as 0 and 1)."""
     return series.dtype.is_numeric() or series.dtype == pl.Boolean
+
+
+_WORDS = {"number": "numeric", "text": "text", "boolean": "true or false", "date": "a date"}
+_TYPES: dict[str, Any] = {"number": pl.Float64, "text": pl.String, "boolean": pl.Boolean, "date": pl.Datetime("us")}
+
+
+def kind_of(series: pl.Series) -> str:
+    """What a column of plain type holds: "number", "text", "boolean" or "date"."""
+    if series.dtype.is_numeric():
+        return "number"
+    return {pl.String: "text", pl.Boolean: "boolean"}.get(series.dtype.base_type(), "date")
+
+
+def is_value(series: pl.Series) -> bool:
+    """Whether a column of plain type holds numbers, text or booleans (not dates)."""
+    return kind_of(series) != "date"
+
+
+def is_quantity(series: pl.Series) -> bool:
+    """Whether a column of plain type holds numbers proper."""
+    return series.dtype.is_numeric()
+
+
+def free_name(name: str, taken: list[str]) -> str:
+    """A column name that is not taken yet.
+
+    >>> free_name("outlier", ["age", "outlier"])
+    "outlier'"
+    """
+    while name in taken:
+        name += "'"
+    return name
+
+
+def listed(names: list[str]) -> str:
+    """Column names in a sentence, at most six of them.
+
+    >>> listed(["a", "b"])
+    'a, b'
+    """
+    shown = ", ".join(plain(name, 40) for name in names[:6])
+    return shown + (f" and {len(names) - 6} more" if len(names) > 6 else "")
 
 
 def is_label(series: pl.Series) -> bool:
