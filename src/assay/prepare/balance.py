@@ -97,8 +97,7 @@ class Balance(RowStep):
         self.__dict__.pop("sample_indices_", None)
         if hasattr(y, "iloc"):
             target = type(y)(target, name=y.name)
-        # New rows have no place in the index of a pandas frame, so the rows are numbered anew.
-        return self._close(table, X.iloc[:0] if hasattr(X, "iloc") else X), target
+        return self._close(table, X), target
 
     def _kept(self, frame: pl.DataFrame, y: np.ndarray | None) -> np.ndarray:
         if self.strategy == "weights":

@@ -17,9 +17,10 @@ class OneHot(TableStep):
     """Gives each category of a column a column of 0 and 1, such as 'region=north'; other columns pass through.
 
     Missing is a category of its own, 'region=(missing)', if the training rows hold it. Categories seen less often than
-    `min_frequency`, or beyond the `max_categories` most frequent, share one column, 'region=(rare)'. A
-    category the training rows do not hold (missing among them) is all zeros, an error, or counts as rare. Columns of text and booleans are coded; columns of numbers only if `columns` names them. Where `drop` leaves out a
-    column, its category and an unseen one are both all zeros.
+    `min_frequency`, or beyond the `max_categories` most frequent, share one column, 'region=(rare)'. A category the
+    training rows do not hold (missing among them) is all zeros, an error, or counts as rare. Columns of text and
+    booleans are coded; columns of numbers only if `columns` names them. Where `drop` leaves out a column, its
+    category and an unseen one are both all zeros.
 
     {parameters}
 

@@ -79,9 +79,9 @@ class Outliers(RowStep):
         self.judged_ = self._chosen(frame, is_quantity, "numbers")
         cells = matrix_of(frame.select(self.judged_))
         self.threshold_ = float(THRESHOLDS.get(self.method, 0.0) if self.threshold is None else self.threshold)
-        if self.method in ("mahalanobis", "dbscan"):
+        if self.judged_ and self.method in ("mahalanobis", "dbscan"):
             self._learn_space(cells)
-        else:
+        elif self.judged_:
             self._learn_bounds(cells)
         self.names_out_ = list(frame.columns)
         if self.action == "flag":
@@ -92,7 +92,7 @@ class Outliers(RowStep):
         raise ParameterError(type(self).__name__, f"parameter '{name}'", f"must be {rule}", f"got {came}")
 
     def _learn_bounds(self, cells: np.ndarray) -> None:
-        cells = np.where(np.isnan(cells).all(axis=0), 0.0, cells) if cells.size else cells
+        cells = np.where(np.isnan(cells).all(axis=0), 0.0, cells)
         if self.method == "percentile":
             self.low_, self.high_ = np.nanquantile(cells, [self.threshold_, 1 - self.threshold_], axis=0)
         elif self.method == "iqr":
@@ -106,12 +106,13 @@ class Outliers(RowStep):
             self.low_, self.high_ = mean - room, mean + room
 
     def _learn_space(self, cells: np.ndarray) -> None:
-        cells = np.where(np.isnan(cells).all(axis=0), 0.0, cells) if cells.size else cells
+        cells = np.where(np.isnan(cells).all(axis=0), 0.0, cells)
         self.center_, deviation = np.nanmean(cells, axis=0), np.nanstd(cells, axis=0)
         self.scale_ = np.where(deviation > 1e-14 * np.abs(self.center_), deviation, 1.0)
         rows = self._standardised(cells)
         if self.method == "dbscan":
-            return self._learn_core(rows)
+            self._learn_core(rows)
+            return
         variances, components = np.linalg.eigh(rows.T @ rows / max(rows.shape[0] - 1, 1))
         real = variances > 1e-10 * max(float(variances.max(initial=0.0)), 1e-300)
         self.components_, self.variances_ = components[:, real][:, ::-1].copy(), variances[real][::-1].copy()
@@ -122,7 +123,7 @@ class Outliers(RowStep):
         tree = cKDTree(rows)
         if self.threshold is None:
             nth = min(self.min_samples, rows.shape[0])
-            gaps = tree.query(rows, k=[nth])[0][:, 0] if rows.shape[1] else np.zeros(rows.shape[0])
+            gaps = tree.query(rows, k=[nth])[0][:, 0]
             self.threshold_ = float(3 * np.median(gaps)) or float(3 * gaps.mean()) or 1.0
         counts = tree.query_ball_point(rows, self.threshold_, return_length=True)
         self.core_ = rows[counts >= self.min_samples]
@@ -147,7 +148,7 @@ class Outliers(RowStep):
         return ((cells < self.low_) | (cells > self.high_)).any(axis=1)
 
     def _apply(self, frame: pl.DataFrame) -> pl.DataFrame:
-        if self.action == "drop":
+        if self.action == "drop" or (self.action == "winsorise" and not self.judged_):
             return self._like_fit(frame, dict.fromkeys(self.judged_, "number"))
         cells = self._matrix(frame, self.judged_)
         if self.action == "flag":

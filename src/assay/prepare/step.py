@@ -336,7 +336,7 @@ def table_like(frame: pl.DataFrame, like: Any) -> Any:
 
 
 def _to_pandas(frame: pl.DataFrame, index: Any, pandas: Any) -> Any:
-    """Column by column, so that pyarrow is not needed."""
+    """Column by column, so that pyarrow is not needed; a table with other rows than the index has is numbered anew."""
     columns = {}
     for series in frame.get_columns():
         if series.dtype.is_numeric():
@@ -347,4 +347,5 @@ def _to_pandas(frame: pl.DataFrame, index: Any, pandas: Any) -> Any:
             columns[series.name] = series.to_numpy()
         else:
             columns[series.name] = pandas.Series(series.to_list(), dtype=object).to_numpy()
+    index = index if index is not None and len(index) == frame.height else None
     return pandas.DataFrame(columns, index=index, columns=frame.columns)
