@@ -342,7 +342,7 @@ class ImputeKNN(TableStep):
         chosen = self._chosen(frame, is_value, "numbers or labels")
         self.kinds_ = {name: kind_of(frame[name]) for name in chosen}
         self.measured_ = [name for name, kind in self.kinds_.items() if kind == "number"]
-        self.rows_ = matrix_of(frame.select(self.measured_))
+        self.rows_ = matrix_of(frame.select(self.measured_), frame.height)
         self.labels_: dict[str, list[str]] = {}
         self.codes_: dict[str, np.ndarray] = {}
         for name in chosen:
@@ -355,7 +355,7 @@ class ImputeKNN(TableStep):
 
     def _apply(self, frame: pl.DataFrame) -> pl.DataFrame:
         frame = self._like_fit(frame, self.kinds_)
-        cells = matrix_of(frame.select(self.measured_))
+        cells = matrix_of(frame.select(self.measured_), frame.height)
         holed = np.flatnonzero(np.isnan(cells).any(axis=1))
         filled = [self._filled_labels(frame[name], cells) for name in self.labels_ if frame[name].null_count()]
         if holed.size:

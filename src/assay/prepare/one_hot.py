@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..base import Choice, Cost, DataError, Integer, Nothing, Real, param, plain
 from .encode import RARE_LABEL, Indicators, as_text, from_text
-from .step import TableStep, columns_param, free_name, is_label, is_value, kind_of
+from .step import TableStep, columns_param, free_name, is_label, is_value, kind_of, matrix_of
 
 
 class OneHot(TableStep):
@@ -161,7 +161,7 @@ class OneHot(TableStep):
             if name not in self.blocks_:
                 columns.append(frame[name])
                 continue
-            block = frame.select(self.blocks_[name]).cast(pl.Float64).fill_null(0.0).to_numpy()
+            block = np.nan_to_num(matrix_of(frame.select(self.blocks_[name]), frame.height))
             labels: list[str | None] = list(self.categories_[name])
             labels += [RARE_LABEL] if self.infrequent_[name] else []
             labels += [None] if self.missing_[name] else []

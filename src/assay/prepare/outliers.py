@@ -65,7 +65,8 @@ class Outliers(RowStep):
         None,
         Real(0, closed="neither") | Nothing(),
         "Share per tail (percentile, < 0.5), quartile distances, standard deviations, chi-square level (< 1) or radius;"
-        " None for 0.01, 1.5, 3, 0.999, or 3 times the median distance to the `min_samples`-th row.",
+        " None for 0.01, 1.5, 3, 0.999, or a radius from the distances to the `min_samples`-th row (upper quartile plus"
+        " twice the quartile distance of their logarithms).",
     )
     min_samples: int = param(5, Integer(1), 'Rows within the radius, itself included, of a core row ("dbscan").')
     columns: Any = columns_param()
@@ -77,7 +78,7 @@ class Outliers(RowStep):
         if self.method == "dbscan" and self.action == "winsorise":
             self._refuse("action", "'flag' or 'drop' for 'dbscan', which has no bound to draw to", "'winsorise'")
         self.judged_ = self._chosen(frame, is_quantity, "numbers")
-        cells = matrix_of(frame.select(self.judged_))
+        cells = matrix_of(frame.select(self.judged_), frame.height)
         self.threshold_ = float(THRESHOLDS.get(self.method, 0.0) if self.threshold is None else self.threshold)
         if self.judged_ and self.method in ("mahalanobis", "dbscan"):
             self._learn_space(cells)
@@ -122,9 +123,10 @@ class Outliers(RowStep):
         """Noise without lists of neighbours: core rows are found by counting, other rows by their nearest core row."""
         tree = cKDTree(rows)
         if self.threshold is None:
-            nth = min(self.min_samples, rows.shape[0])
-            gaps = tree.query(rows, k=[nth])[0][:, 0]
-            self.threshold_ = float(3 * np.median(gaps)) or float(3 * gaps.mean()) or 1.0
+            gaps = tree.query(rows, k=[min(self.min_samples, rows.shape[0])])[0][:, 0]
+            logs = np.log(gaps[gaps > 0])
+            first, third = np.quantile(logs, [0.25, 0.75]) if logs.size else (0.0, 0.0)
+            self.threshold_ = float(np.exp(third + 2 * (third - first)))
         counts = tree.query_ball_point(rows, self.threshold_, return_length=True)
         self.core_ = rows[counts >= self.min_samples]
 
@@ -190,5 +192,5 @@ class Outliers(RowStep):
     def estimate_cost(self, n_rows: int, n_features: int, n_outputs: int = 1) -> Cost:
         """Quantiles sort; Mahalanobis forms one product; DBSCAN counts the rows around each row."""
         cells = float(n_rows) * n_features
-        seconds = {"mahalanobis": 1e-9 * cells * n_features, "dbscan": 3e-7 * cells * np.log2(n_rows + 2.0)}
+        seconds = {"mahalanobis": cells * (2e-7 + 1e-9 * n_features), "dbscan": 8e-7 * cells * np.log2(n_rows + 2.0)}
         return Cost(seconds=seconds.get(self.method, 4e-8 * cells) + 1e-5, bytes=40.0 * cells)

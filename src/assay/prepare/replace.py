@@ -210,7 +210,7 @@ class DropDuplicates(RowStep):
     def estimate_cost(self, n_rows: int, n_features: int, n_outputs: int = 1) -> Cost:
         """One hash per row, and a table of them."""
         cells = float(n_rows) * n_features
-        return Cost(seconds=2e-8 * cells + 1e-5, bytes=24.0 * cells)
+        return Cost(seconds=1e-7 * cells + 1e-5, bytes=48.0 * cells)
 
 
 def _cells(series: pl.Series) -> pl.Series:

@@ -183,7 +183,7 @@ class TableStep(TransformerMixin, Estimator):
 
     def _matrix(self, frame: pl.DataFrame, names: list[str]) -> np.ndarray:
         """Columns that were numeric in fit as a float64 matrix with NaN for missing."""
-        return matrix_of(self._like_fit(frame, dict.fromkeys(names, "number")).select(names))
+        return matrix_of(self._like_fit(frame, dict.fromkeys(names, "number")).select(names), frame.height)
 
     def _open_prepared(self, X: Any) -> pl.DataFrame:
         """A table as `transform` gives it, for the way back: the columns of `names_out_`."""
@@ -302,11 +302,11 @@ def is_label(series: pl.Series) -> bool:
     return series.dtype in (pl.String, pl.Boolean)
 
 
-def matrix_of(frame: pl.DataFrame) -> np.ndarray:
-    """Columns of numbers as a C-ordered float64 matrix with NaN for missing."""
-    return (
-        np.ascontiguousarray(frame.cast(pl.Float64).to_numpy(order="c")) if frame.width else np.empty((frame.height, 0))
-    )
+def matrix_of(frame: pl.DataFrame, height: int | None = None) -> np.ndarray:
+    """Columns of numbers as a C-ordered float64 matrix with NaN for missing; `height` counts the rows of no columns."""
+    if not frame.width:
+        return np.empty((frame.height if height is None else height, 0))
+    return np.ascontiguousarray(frame.cast(pl.Float64).to_numpy(order="c"))
 
 
 def table_like(frame: pl.DataFrame, like: Any) -> Any:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import sys
+from importlib.util import find_spec
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from imblearn.over_sampling import SMOTE
 from sklearn.utils.class_weight import compute_class_weight, compute_sample_weight
 
 from assay.base import AssayError
 from assay.prepare import Balance, class_weights
+
+needs_imblearn = pytest.mark.skipif(find_spec("imblearn") is None, reason="imbalanced-learn is optional")
+SMOTE_TOO = pytest.param("smote", marks=needs_imblearn)
 
 Y = np.array(["a"] * 30 + ["b"] * 10 + ["c"] * 4)
 X = np.random.default_rng(0).normal(size=(44, 3)) + (Y == "b")[:, None]
@@ -33,7 +36,9 @@ def test_weights_agree_with_scikit_learn():
     np.testing.assert_array_equal(target, Y)
 
 
-@pytest.mark.parametrize(("strategy", "size"), [("down", 4), ("over", 30), ("smote", 30)])
+@pytest.mark.parametrize(
+    ("strategy", "size"), [("down", 4), ("over", 30), pytest.param("smote", 30, marks=needs_imblearn)]
+)
 def test_every_class_gets_the_same_size(strategy, size):
     step = Balance(strategy=strategy, random_state=0)
     rows, target = step.fit_resample(X, Y)
@@ -52,13 +57,14 @@ def test_down_and_over_only_take_rows_that_are_there():
     assert len(set(Balance(strategy="down", random_state=3).fit_resample(X, Y)[0][:, 0])) == 12, "without repetition"
 
 
-@pytest.mark.parametrize("strategy", ["down", "over", "smote"])
+@pytest.mark.parametrize("strategy", ["down", "over", SMOTE_TOO])
 def test_the_seed_decides(strategy):
     first, again, other = (Balance(strategy=strategy, random_state=s).fit_resample(X, Y)[0] for s in (1, 1, 2))
     np.testing.assert_array_equal(first, again)
     assert not np.array_equal(first, other)
 
 
+@needs_imblearn
 def test_new_rows_lie_between_rows_of_their_class():
     rows, target = Balance(strategy="smote", random_state=0).fit_resample(X, Y)
     new = rows[44:][target[44:] == "c"]
@@ -67,11 +73,14 @@ def test_new_rows_lie_between_rows_of_their_class():
         gaps = np.linalg.norm(old - row, axis=1)
         pairs = [gaps[i] + gaps[j] - np.linalg.norm(old[i] - old[j]) for i in range(4) for j in range(i)]
         assert min(pairs) < 1e-9
+    from imblearn.over_sampling import SMOTE
+
     step = Balance(strategy="smote", random_state=0)
     seed = int(step._stream().generator().integers(2**31 - 1))
     np.testing.assert_array_equal(rows, SMOTE(random_state=seed, k_neighbors=3).fit_resample(X, Y)[0])
 
 
+@needs_imblearn
 def test_smote_gives_labels_the_label_of_neighbours():
     frame = pl.DataFrame({"x": X[:, 0], "plan": np.where(Y == "c", "gold", "tin"), "ok": Y == "a"})
     rows, target = Balance(strategy="smote", random_state=0).fit_resample(frame, Y)
@@ -82,6 +91,7 @@ def test_smote_gives_labels_the_label_of_neighbours():
     assert list(pandas.index) == list(range(90)) and series.name == "y" and len(series) == 90
 
 
+@needs_imblearn
 @pytest.mark.parametrize(
     ("change", "words"),
     [

@@ -140,3 +140,10 @@ def test_constant_and_empty_columns_hold_no_outliers(method):
     frame = pl.DataFrame({"c": [0.1] * 20, "e": pl.Series([None] * 20, dtype=pl.Float64)})
     assert Outliers(method=method).fit(frame).flagged_ == 0
     assert Outliers(method=method).fit(pl.DataFrame({"t": ["a", "b"]})).explain() == []
+
+
+def test_a_table_without_numbers_is_flagged_nowhere():
+    table = pl.DataFrame({"t": ["a", "b"]})
+    assert Outliers().fit_transform(table)["outlier"].to_list() == [0.0, 0.0]
+    assert Outliers(action="winsorise").fit_transform(table).equals(table)
+    assert Outliers(action="drop").fit_resample(table)[0].equals(table)

@@ -98,12 +98,12 @@ def test_the_target_must_have_a_value_per_row():
 
 def test_pipelines_of_imbalanced_learn_take_the_rows_through_a_function_sampler():
     """They refuse a step that both transforms and resamples."""
-    from imblearn import FunctionSampler
+    imblearn = pytest.importorskip("imblearn")
     from imblearn.pipeline import make_pipeline
     from sklearn.dummy import DummyClassifier
 
     X, y = np.arange(10.0).reshape(-1, 1), np.array([0] * 8 + [1] * 2)
-    sampler = FunctionSampler(func=Balance(strategy="down", random_state=0).fit_resample, validate=False)
+    sampler = imblearn.FunctionSampler(func=Balance(strategy="down", random_state=0).fit_resample, validate=False)
     model = make_pipeline(sampler, DummyClassifier(strategy="prior")).fit(X, y)
     np.testing.assert_allclose(model.predict_proba(X[:1]), [[0.5, 0.5]])
     with pytest.raises(TypeError, match="implements both"):
