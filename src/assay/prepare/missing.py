@@ -19,6 +19,7 @@ from ..base import (
     Nothing,
     ParameterError,
     Real,
+    check_cost,
     param,
     plain,
 )
@@ -357,6 +358,9 @@ class ImputeKNN(TableStep):
         frame = self._like_fit(frame, self.kinds_)
         cells = matrix_of(frame.select(self.measured_), frame.height)
         holed = np.flatnonzero(np.isnan(cells).any(axis=1))
+        pairs = float(self.rows_.shape[0]) * (holed.size + sum(frame[name].null_count() for name in self.labels_))
+        cost = Cost(seconds=2e-7 * pairs * (1 + len(self.measured_) / 30), bytes=min(24.0 * pairs, 3e9))
+        check_cost(type(self).__name__, cost, self._way_out)
         filled = [self._filled_labels(frame[name], cells) for name in self.labels_ if frame[name].null_count()]
         if holed.size:
             from sklearn.impute import KNNImputer

@@ -69,7 +69,12 @@ class RangeRules(RowStep):
             if word == "allowed":
                 if not isinstance(value, (list, tuple, np.ndarray)) or len(value) == 0:
                     self._refuse(series.name, "a list of values under 'allowed'", value)
-                checked[word] = as_text(pl.Series(list(value), strict=False)).to_list()
+                dates = kind == "date"
+                checked[word] = (
+                    [self._moment(series.name, word, item) for item in value]
+                    if dates
+                    else as_text(pl.Series(list(value), strict=False)).to_list()
+                )
             elif kind == "number":
                 if isinstance(value, (bool, str)) or not np.isreal(value) or not np.isfinite(float(value)):
                     self._refuse(series.name, f"a number under '{word}'", value)
@@ -112,7 +117,9 @@ class RangeRules(RowStep):
         found = {}
         for word, value in self.rules_[series.name].items():
             if word == "allowed":
-                broken = ~as_text(series).is_in(value)
+                dates = kind_of(series) == "date"
+                allowed = [datetime.fromisoformat(item) for item in value] if dates else value
+                broken = ~(series if dates else as_text(series)).is_in(allowed)
             else:
                 bound = datetime.fromisoformat(value) if isinstance(value, str) else value
                 sign = BOUNDS[word][0]

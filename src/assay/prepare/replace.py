@@ -44,6 +44,8 @@ class ReplaceValues(TableStep):
         for name, changes in self._by_column(frame, self.mapping, "mapping").items():
             if not isinstance(changes, dict):
                 self._refuse(name, "a dict of old value to new value", changes)
+            if None in changes:
+                self._refuse(name, "a dict without None among the old values (impute missing cells instead)", changes)
             kind = kind_of(frame[name])
             if kind == "date":
                 raise DataError(

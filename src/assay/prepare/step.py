@@ -22,6 +22,7 @@ from ..base import ArrayLike, DataError, Estimator, Nothing, ParameterError, par
 from ..data.columns import split_columns
 from ..data.roles import nearest
 from ..data.table import plain_types, to_polars
+from .encode import as_text
 
 
 def columns_param(
@@ -89,7 +90,7 @@ class TableStep(TransformerMixin, Estimator):
             check_array(X, dtype=None, estimator=self)
         validate_data(self, X, reset=reset, skip_check_array=True)
         if is_frame(X):
-            frame = plain_types(to_polars(X), {})
+            frame = _with_categories(plain_types(to_polars(X), {}), X)
             if frame.height == 0 or frame.width == 0:
                 check_array(np.empty(frame.shape), estimator=self)
             return frame
@@ -233,7 +234,8 @@ class RowStep(TableStep):
             raise DataError(
                 type(self).__name__, "the table", "would lose every row", way_out="loosen the rule or check the table"
             )
-        out = self.transform(take_rows(X, kept))
+        arrow = type(X).__module__.startswith("pyarrow")
+        out = self.transform(X.take(kept) if arrow else take_rows(X, kept))
         return out, None if y is None else take_rows(y if hasattr(y, "iloc") else np.asarray(y), kept)
 
     def _kept(self, frame: pl.DataFrame, y: np.ndarray | None) -> np.ndarray:
@@ -248,6 +250,14 @@ def is_frame(X: Any) -> bool:
         raise DataError(
             "X", "the frame", "must not have two columns of one name", way_out="give every column its own name"
         ) from None
+
+
+def _with_categories(frame: pl.DataFrame, X: Any) -> pl.DataFrame:
+    """The frame with categorical columns of X as text, also where their categories are numbers."""
+    types = nw.from_native(X, eager_only=True).schema.values()
+    labels = [name for name, dtype in zip(frame.columns, types) if isinstance(dtype, (nw.Categorical, nw.Enum))]
+    numbers = [as_text(frame[name]) for name in labels if frame[name].dtype != pl.String]
+    return frame.with_columns(numbers) if numbers else frame
 
 
 def is_number(series: pl.Series) -> bool:

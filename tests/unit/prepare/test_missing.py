@@ -8,7 +8,8 @@ import polars as pl
 import pytest
 from sklearn.impute import KNNImputer, SimpleImputer
 
-from assay.base import AssayError
+from assay import config
+from assay.base import AssayError, CostError
 from assay.prepare import DropMissing, ImputeGroup, ImputeKNN, ImputeSimple
 
 TABLE = pl.DataFrame(
@@ -199,3 +200,9 @@ def test_labels_alone_take_the_most_frequent_and_columns_choose():
     assert ImputeKNN(columns=["t"]).fit_transform(frame)["t"].to_list()[3] == "b"
     assert ImputeKNN(columns=["x"]).fit_transform(frame)["t"].null_count() == 1
     assert ImputeKNN(columns=["t"]).fit(frame).explain() == ["t: a missing cell becomes the most frequent label."]
+
+
+def test_filling_that_would_take_too_long_is_refused_beforehand():
+    step = ImputeKNN().fit(holed(2000))
+    with config.use(max_seconds=0.01), pytest.raises(CostError, match="impute by group or column"):
+        step.transform(holed(2000))

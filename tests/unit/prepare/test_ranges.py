@@ -48,6 +48,12 @@ def test_bounds_may_be_dates():
     assert step.explain()[0] == "born: values below 1900-01-01 become missing (1 in training)."
 
 
+def test_allowed_values_may_be_dates():
+    frame = pl.DataFrame({"d": [date(2024, 1, 1), date(2024, 1, 2), None]})
+    out = RangeRules(rules={"d": {"allowed": [date(2024, 1, 1), "2024-03-01"]}}).fit_transform(frame)
+    assert out["d"].to_list() == [datetime(2024, 1, 1), None, None]
+
+
 def test_columns_may_be_given_by_position_and_values_may_be_numbers():
     X = np.array([[1.0, 5.0], [2.0, 6.0]])
     out = RangeRules(rules={0: {"allowed": [1, 3]}}).fit_transform(X)

@@ -53,6 +53,7 @@ def test_two_values_can_be_swapped_and_integers_stay_exact():
         ({"age": {1: "young"}}, "a dict of numbers"),
         ({"age": [1]}, "a dict of old value to new value"),
         ({"ok": {"maybe": True}}, "a dict of true and false"),
+        ({"region": {None: "north"}}, "impute missing cells instead"),
         ({"nope": {}}, "parameter 'mapping' must name columns"),
     ],
 )

@@ -67,6 +67,12 @@ def test_dates_pass_through():
     assert pandas["when"].isna().tolist() == [False, True]
 
 
+def test_categorical_columns_are_labels_also_if_their_categories_are_numbers():
+    frame = pd.DataFrame({"zip": pd.Categorical([10, 20, None]), "n": pd.array([1, None, 3], dtype="Int64")})
+    step = Scale().fit(frame)
+    assert step.scaled_ == ["n"] and step.transform(frame)["zip"].tolist()[:2] == ["10", "20"]
+
+
 def test_a_wrong_column_is_named_with_the_near_ones():
     with pytest.raises(AssayError, match="did you mean 'age'"):
         Scale(columns=["aeg"]).fit(pl.DataFrame(MIXED))
@@ -83,6 +89,8 @@ def test_row_steps_change_training_rows_only():
     assert step.sample_indices_.tolist() == [0, 2, 4] and step.transform(X).shape == X.shape
     frame, series = Halve().fit_resample(pd.DataFrame(X), pd.Series(y))
     assert list(frame.index) == [0, 2, 4] == list(series.index)
+    arrow = pl.DataFrame({"a": X[:, 0]}).to_arrow()
+    assert Halve().fit_resample(arrow)[0].equals(arrow.take([0, 2, 4]))
 
 
 def test_losing_every_row_is_refused():
