@@ -333,9 +333,9 @@ def _settle_step(item: Any, seed: int) -> Any:
     if isinstance(item, str):
         item = (item, {})
     if isinstance(item, Mapping) and "step" in item:
-        item = step_for(item)
+        item = step_for(dict(item))
     if isinstance(item, tuple) and len(item) == 2 and isinstance(item[0], str) and isinstance(item[1], Mapping):
-        item = step_for({"step": item[0], "parameters": item[1]})
+        item = step_for({"step": item[0], "parameters": dict(item[1])})
     if isinstance(item, type) or not hasattr(item, "fit") or not hasattr(item, "transform"):
         raise ParameterError(
             "Plan",

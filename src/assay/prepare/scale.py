@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 from sklearn.utils.validation import check_is_fitted
 
-from ..base import Choice, Cost, DataError, param, plain
+from ..base import Choice, Cost, param, plain
 from .step import TableStep, columns_param, is_number, matrix_of
 
 
@@ -64,25 +64,13 @@ class Scale(TableStep):
         self.center_, self.scale_ = center, np.where(spread > 0, spread, 1.0)
 
     def _apply(self, frame: pl.DataFrame) -> pl.DataFrame:
-        return self._with(frame, (self._numbers(frame) - self.center_) / self.scale_)
+        return self._with(frame, (self._matrix(frame, self.scaled_) - self.center_) / self.scale_)
 
     def inverse_transform(self, X: Any) -> Any:
         """The columns as they were before scaling."""
         check_is_fitted(self)
         frame = self._open(X, reset=False)
-        return self._close(self._with(frame, self._numbers(frame) * self.scale_ + self.center_), X)
-
-    def _numbers(self, frame: pl.DataFrame) -> np.ndarray:
-        for name in self.scaled_:
-            if not is_number(frame[name]):
-                raise DataError(
-                    type(self).__name__,
-                    f"column '{plain(name)}'",
-                    "was numeric in fit",
-                    f"its type is {plain(frame[name].dtype)}",
-                    "clean it or fit again",
-                )
-        return matrix_of(frame.select(self.scaled_))
+        return self._close(self._with(frame, self._matrix(frame, self.scaled_) * self.scale_ + self.center_), X)
 
     def _with(self, frame: pl.DataFrame, cells: np.ndarray) -> pl.DataFrame:
         scaled = [pl.Series(name, cells[:, j], nan_to_null=True) for j, name in enumerate(self.scaled_)]

@@ -22,6 +22,7 @@ from ..base import ArrayLike, DataError, Estimator, Nothing, ParameterError, par
 from ..data.columns import split_columns
 from ..data.roles import nearest
 from ..data.table import plain_types, to_polars
+from .encode import as_text
 
 
 def columns_param(
@@ -40,6 +41,7 @@ class TableStep(TransformerMixin, Estimator):
 
     _allow_nan = True
     _requires_y = False
+    names_in_: list[str]
     names_out_: list[str]
 
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -47,6 +49,7 @@ class TableStep(TransformerMixin, Estimator):
         self._check_parameters()
         frame = self._open(X, reset=True)
         self._check_cost(frame.height, frame.width)
+        self.names_in_ = list(frame.columns)
         self._learn(frame, self._target(y, frame.height))
         return self
 
@@ -87,7 +90,7 @@ class TableStep(TransformerMixin, Estimator):
             check_array(X, dtype=None, estimator=self)
         validate_data(self, X, reset=reset, skip_check_array=True)
         if is_frame(X):
-            frame = plain_types(to_polars(X), {})
+            frame = _with_categories(plain_types(to_polars(X), {}), X)
             if frame.height == 0 or frame.width == 0:
                 check_array(np.empty(frame.shape), estimator=self)
             return frame
@@ -143,7 +146,7 @@ class TableStep(TransformerMixin, Estimator):
                 )
         return list(dict.fromkeys(names))
 
-    def _column(self, frame: pl.DataFrame, item: Any) -> str:
+    def _column(self, frame: pl.DataFrame, item: Any, parameter: str = "columns") -> str:
         """The name of a column given by name or position."""
         if isinstance(item, str) and item in frame.columns:
             return item
@@ -151,19 +154,72 @@ class TableStep(TransformerMixin, Estimator):
             return frame.columns[int(item)]
         raise ParameterError(
             type(self).__name__,
-            "parameter 'columns'",
+            f"parameter '{parameter}'",
             "must name columns of X",
             f"got {plain(repr(item))}",
             nearest(item, frame.columns),
         )
 
+    def _by_column(self, frame: pl.DataFrame, given: dict[Any, Any] | None, parameter: str) -> dict[str, Any]:
+        """A parameter that holds something per column, with names for keys."""
+        return {self._column(frame, key, parameter): value for key, value in (given or {}).items()}
+
+    def _like_fit(self, frame: pl.DataFrame, kinds: dict[str, str]) -> pl.DataFrame:
+        """The frame with these columns of the kind they had in fit; one whose cells are all missing fits any kind."""
+        empty = []
+        for name, kind in kinds.items():
+            series = frame[name]
+            if kind_of(series) == kind or (kind == "number" and series.dtype == pl.Boolean):
+                continue
+            if series.null_count() < series.len():
+                raise DataError(
+                    type(self).__name__,
+                    f"column '{plain(name)}'",
+                    f"was {_WORDS[kind]} in fit",
+                    f"its type is {plain(series.dtype)}",
+                    "clean it or fit again",
+                )
+            empty.append(pl.lit(None, dtype=_TYPES[kind]).alias(name))
+        return frame.with_columns(empty) if empty else frame
+
+    def _matrix(self, frame: pl.DataFrame, names: list[str]) -> np.ndarray:
+        """Columns that were numeric in fit as a float64 matrix with NaN for missing."""
+        return matrix_of(self._like_fit(frame, dict.fromkeys(names, "number")).select(names), frame.height)
+
+    def _open_prepared(self, X: Any) -> pl.DataFrame:
+        """A table as `transform` gives it, for the way back: the columns of `names_out_`."""
+        check_is_fitted(self)
+        if is_frame(X):
+            frame = plain_types(to_polars(X), {})
+            for name in self.names_out_:
+                if name not in frame.columns:
+                    raise DataError(
+                        type(self).__name__,
+                        f"column '{plain(name)}'",
+                        "is not in the prepared table",
+                        way_out=nearest(name, frame.columns),
+                    )
+            return frame.select(self.names_out_)
+        columns = split_columns(self, X)
+        if isinstance(columns, np.ndarray):
+            columns = list(np.ascontiguousarray(columns.T))
+        if len(columns) != len(self.names_out_):
+            raise DataError(
+                type(self).__name__,
+                "the prepared table",
+                f"must have {len(self.names_out_)} columns",
+                f"got {len(columns)}",
+            )
+        return pl.DataFrame(dict(zip(self.names_out_, columns)), nan_to_null=True)
+
 
 class RowStep(TableStep):
     """Base of steps that leave out or add training rows.
 
-    `fit_resample(X, y)` gives the changed rows (the protocol of imbalanced-learn, whose pipelines take them), and
-    experiments call it on training rows only. `transform` never changes the number of rows: every row that has to be
-    predicted gets its prediction. A subclass writes `_kept(frame, y)`: the numbers of the rows to keep, in order.
+    `fit_resample(X, y)` gives the changed rows and experiments call it on training rows only. `transform` never changes
+    the number of rows: every row that has to be predicted gets its prediction. Pipelines of imbalanced-learn refuse
+    steps that also transform; they take the step's `fit_resample` in a `FunctionSampler`. A subclass writes
+    `_kept(frame, y)`: the numbers of the rows to keep, in order.
     """
 
     _sampler_type = "clean-sampling"
@@ -178,7 +234,8 @@ class RowStep(TableStep):
             raise DataError(
                 type(self).__name__, "the table", "would lose every row", way_out="loosen the rule or check the table"
             )
-        out = self.transform(take_rows(X, kept))
+        arrow = type(X).__module__.startswith("pyarrow")
+        out = self.transform(X.take(kept) if arrow else take_rows(X, kept))
         return out, None if y is None else take_rows(y if hasattr(y, "iloc") else np.asarray(y), kept)
 
     def _kept(self, frame: pl.DataFrame, y: np.ndarray | None) -> np.ndarray:
@@ -195,9 +252,59 @@ def is_frame(X: Any) -> bool:
         ) from None
 
 
+def _with_categories(frame: pl.DataFrame, X: Any) -> pl.DataFrame:
+    """The frame with categorical columns of X as text, also where their categories are numbers."""
+    types = nw.from_native(X, eager_only=True).schema.values()
+    labels = [name for name, dtype in zip(frame.columns, types) if isinstance(dtype, (nw.Categorical, nw.Enum))]
+    numbers = [as_text(frame[name]) for name in labels if frame[name].dtype != pl.String]
+    return frame.with_columns(numbers) if numbers else frame
+
+
 def is_number(series: pl.Series) -> bool:
     """Whether a column of plain type holds numbers (or booleans, which count as 0 and 1)."""
     return series.dtype.is_numeric() or series.dtype == pl.Boolean
+
+
+_WORDS = {"number": "numeric", "text": "text", "boolean": "true or false", "date": "a date"}
+_TYPES: dict[str, Any] = {"number": pl.Float64, "text": pl.String, "boolean": pl.Boolean, "date": pl.Datetime("us")}
+
+
+def kind_of(series: pl.Series) -> str:
+    """What a column of plain type holds: "number", "text", "boolean" or "date"."""
+    if series.dtype.is_numeric():
+        return "number"
+    return {pl.String: "text", pl.Boolean: "boolean"}.get(series.dtype.base_type(), "date")
+
+
+def is_value(series: pl.Series) -> bool:
+    """Whether a column of plain type holds numbers, text or booleans (not dates)."""
+    return kind_of(series) != "date"
+
+
+def is_quantity(series: pl.Series) -> bool:
+    """Whether a column of plain type holds numbers proper."""
+    return series.dtype.is_numeric()
+
+
+def free_name(name: str, taken: list[str]) -> str:
+    """A column name that is not taken yet.
+
+    >>> free_name("outlier", ["age", "outlier"])
+    "outlier'"
+    """
+    while name in taken:
+        name += "'"
+    return name
+
+
+def listed(names: list[str]) -> str:
+    """Column names in a sentence, at most six of them.
+
+    >>> listed(["a", "b"])
+    'a, b'
+    """
+    shown = ", ".join(plain(name, 40) for name in names[:6])
+    return shown + (f" and {len(names) - 6} more" if len(names) > 6 else "")
 
 
 def is_label(series: pl.Series) -> bool:
@@ -205,11 +312,11 @@ def is_label(series: pl.Series) -> bool:
     return series.dtype in (pl.String, pl.Boolean)
 
 
-def matrix_of(frame: pl.DataFrame) -> np.ndarray:
-    """Columns of numbers as a C-ordered float64 matrix with NaN for missing."""
-    return (
-        np.ascontiguousarray(frame.cast(pl.Float64).to_numpy(order="c")) if frame.width else np.empty((frame.height, 0))
-    )
+def matrix_of(frame: pl.DataFrame, height: int | None = None) -> np.ndarray:
+    """Columns of numbers as a C-ordered float64 matrix with NaN for missing; `height` counts the rows of no columns."""
+    if not frame.width:
+        return np.empty((frame.height if height is None else height, 0))
+    return np.ascontiguousarray(frame.cast(pl.Float64).to_numpy(order="c"))
 
 
 def table_like(frame: pl.DataFrame, like: Any) -> Any:
@@ -239,7 +346,7 @@ def table_like(frame: pl.DataFrame, like: Any) -> Any:
 
 
 def _to_pandas(frame: pl.DataFrame, index: Any, pandas: Any) -> Any:
-    """Column by column, so that pyarrow is not needed."""
+    """Column by column, so that pyarrow is not needed; a table with other rows than the index has is numbered anew."""
     columns = {}
     for series in frame.get_columns():
         if series.dtype.is_numeric():
@@ -250,4 +357,5 @@ def _to_pandas(frame: pl.DataFrame, index: Any, pandas: Any) -> Any:
             columns[series.name] = series.to_numpy()
         else:
             columns[series.name] = pandas.Series(series.to_list(), dtype=object).to_numpy()
+    index = index if index is not None and len(index) == frame.height else None
     return pandas.DataFrame(columns, index=index, columns=frame.columns)

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from assay.base import AssayError
-from assay.prepare import RowStep, Scale, TableStep
+from assay.prepare import Balance, RowStep, Scale, TableStep
 
 
 class Halve(RowStep):
@@ -67,6 +67,12 @@ def test_dates_pass_through():
     assert pandas["when"].isna().tolist() == [False, True]
 
 
+def test_categorical_columns_are_labels_also_if_their_categories_are_numbers():
+    frame = pd.DataFrame({"zip": pd.Categorical([10, 20, None]), "n": pd.array([1, None, 3], dtype="Int64")})
+    step = Scale().fit(frame)
+    assert step.scaled_ == ["n"] and step.transform(frame)["zip"].tolist()[:2] == ["10", "20"]
+
+
 def test_a_wrong_column_is_named_with_the_near_ones():
     with pytest.raises(AssayError, match="did you mean 'age'"):
         Scale(columns=["aeg"]).fit(pl.DataFrame(MIXED))
@@ -83,6 +89,8 @@ def test_row_steps_change_training_rows_only():
     assert step.sample_indices_.tolist() == [0, 2, 4] and step.transform(X).shape == X.shape
     frame, series = Halve().fit_resample(pd.DataFrame(X), pd.Series(y))
     assert list(frame.index) == [0, 2, 4] == list(series.index)
+    arrow = pl.DataFrame({"a": X[:, 0]}).to_arrow()
+    assert Halve().fit_resample(arrow)[0].equals(arrow.take([0, 2, 4]))
 
 
 def test_losing_every_row_is_refused():
@@ -94,3 +102,17 @@ def test_the_target_must_have_a_value_per_row():
     with pytest.raises(AssayError, match="inconsistent numbers"):
         Scale().fit(np.ones((3, 1)), [1, 2])
     assert issubclass(Scale, TableStep)
+
+
+def test_pipelines_of_imbalanced_learn_take_the_rows_through_a_function_sampler():
+    """They refuse a step that both transforms and resamples."""
+    imblearn = pytest.importorskip("imblearn")
+    from imblearn.pipeline import make_pipeline
+    from sklearn.dummy import DummyClassifier
+
+    X, y = np.arange(10.0).reshape(-1, 1), np.array([0] * 8 + [1] * 2)
+    sampler = imblearn.FunctionSampler(func=Balance(strategy="down", random_state=0).fit_resample, validate=False)
+    model = make_pipeline(sampler, DummyClassifier(strategy="prior")).fit(X, y)
+    np.testing.assert_allclose(model.predict_proba(X[:1]), [[0.5, 0.5]])
+    with pytest.raises(TypeError, match="implements both"):
+        make_pipeline(Balance(strategy="down"), DummyClassifier()).fit(X, y)

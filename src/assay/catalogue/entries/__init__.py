@@ -11,6 +11,7 @@ from . import (
     glm,
     linear,
     neighbours,
+    preparation,
     reduction,
     rules,
     scaling,
@@ -34,4 +35,5 @@ FAMILIES = (
     construct,
     discretise,
     reduction,
+    preparation,
 )
