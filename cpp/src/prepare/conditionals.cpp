@@ -172,7 +172,7 @@ struct Multinomial {
         for (index_t t = 0; t < p; ++t)
             if (t < own || t >= own + outputs) kept.push_back(t);
         kept.push_back(p);
-        probabilities.resize(rows.size() * outputs + 1);
+        probabilities.resize(rows.size() * (outputs + 1));
     }
     double precision(index_t t) const { return t == p ? intercept_precision : slope_precision; }
 
