@@ -311,7 +311,10 @@ class MultipleFit:
         return first.classes_[counts.argmax(axis=0)]
 
     def score(self, X: Any, y: Any, metric: Callable[[Any, Any], Any], **settings: Any) -> Pooled:
-        """Pool a metric on other rows: `metric(y, predictions)` gives a number, or a pair of it and its variance."""
+        """Pool a metric on other rows: `metric(y, predictions)` gives a number, or a pair of it and its variance.
+
+        Each model is scored on one completion of X, drawn cell by cell; `predict` averages over them and does better.
+        """
         found = [metric(y, m.predict(part)) for m, part in self._parts(X)]
         if all(isinstance(item, tuple) and len(item) == 2 for item in found):
             return pool([item[0] for item in found], [item[1] for item in found], **settings)
