@@ -246,8 +246,7 @@ class ImputeMultiple(TableStep):
     def fit_transform_all(self, X: Any, y: Any = None) -> list[Any]:
         """Learn from the training rows and return their completed tables, one from each chain."""
         self.fit(X, y)
-        frame = self._open(X, reset=False)
-        return [self._close(self._filled(frame, values, c), X) for c, values in enumerate(self.imputed_)]
+        return [self._close(table, X) for table in self._training_tables(self._open(X, reset=False))]
 
     def transform_all(self, X: Any) -> list[Any]:
         """Complete rows once for each chain, by draws from the models of the training rows; the same draws every time.
@@ -258,13 +257,14 @@ class ImputeMultiple(TableStep):
         """
         check_is_fitted(self)
         frame = self._open(X, reset=False)
-        values = self._values(frame, draw=self.sample_posterior)
-        return [self._close(self._filled(frame, row, c), X) for c, row in enumerate(values)]
+        cells = self._cells(frame)
+        values = self._values(cells, draw=self.sample_posterior)
+        return [self._close(self._filled(frame, np.isnan(cells), row, c), X) for c, row in enumerate(values)]
 
     def _apply(self, frame: pl.DataFrame) -> pl.DataFrame:
-        values = self._values(frame, draw=False)
         cells = self._cells(frame)
-        columns = np.nonzero(np.isnan(cells))[1]
+        values, missing = self._values(cells, draw=False), np.isnan(cells)
+        columns = np.nonzero(missing)[1]
         best = values.mean(axis=0)
         nominal = self.schema_.nominal[columns] if columns.size else np.zeros(0, dtype=bool)
         if nominal.any():
@@ -273,7 +273,7 @@ class ImputeMultiple(TableStep):
             for row in votes:
                 ballots[np.arange(row.size), row] += 1
             best[nominal] = ballots.argmax(axis=1)
-        return self._filled(frame, best, None)
+        return self._filled(frame, missing, best, None)
 
     def _cells(self, frame: pl.DataFrame) -> np.ndarray:
         """The columns as codes with NaN for missing cells and for labels that the training rows did not have."""
@@ -284,18 +284,20 @@ class ImputeMultiple(TableStep):
             return np.ascontiguousarray(cells)
         return np.where((cells == UNSEEN) & self.schema_.nominal, np.nan, cells)
 
-    def _values(self, frame: pl.DataFrame, *, draw: bool) -> np.ndarray:
+    def _training_tables(self, frame: pl.DataFrame) -> list[pl.DataFrame]:
+        missing = np.isnan(self._cells(frame))
+        return [self._filled(frame, missing, values, c) for c, values in enumerate(self.imputed_)]
+
+    def _values(self, cells: np.ndarray, *, draw: bool) -> np.ndarray:
         """What each chain puts into the missing cells: chains x cells."""
-        cells = self._cells(frame)
         if not self.columns_:
             return np.empty((self.keys_.size, 0))
         return _kernels.complete_rows(
             self.conditionals_, cells, self.keys_, self.max_iter, self.n_donors, draw, thread_count(self.n_jobs)
         )
 
-    def _filled(self, frame: pl.DataFrame, values: np.ndarray, chain: int | None) -> pl.DataFrame:
+    def _filled(self, frame: pl.DataFrame, missing: np.ndarray, values: np.ndarray, chain: int | None) -> pl.DataFrame:
         """The frame with `values` in its missing cells; labels that are not known stay as they came."""
-        missing = np.isnan(self._cells(frame))
         numbers = np.empty(missing.shape)
         numbers[missing] = values
         done = []
@@ -380,4 +382,4 @@ def completed_tables(imputer: ImputeMultiple, frame: pl.DataFrame) -> list[pl.Da
     if frame.width == 0:
         raise DataError(type(imputer).__name__, "the table", "must have columns")
     imputer.fit(frame)
-    return [imputer._filled(frame, values, c) for c, values in enumerate(imputer.imputed_)]
+    return imputer._training_tables(frame)
