@@ -366,7 +366,7 @@ class ImputeMultiple(TableStep):
         cells = float(n_rows) * n_features
         chains = self.n_imputations if self.sample_posterior else 1
         trees = self.method == "tree" or (isinstance(self.method, dict) and "tree" in self.method.values())
-        step = (6e-7 * n_features if trees else 6e-8) + 5e-12 * n_features**2
+        step = (1e-7 * n_features if trees else 8e-8) + 5e-12 * n_features**2
         running = min(chains, thread_count(self.n_jobs))
         return Cost(seconds=1e-4 + chains * self.max_iter * step * cells, bytes=(40.0 + 24.0 * running) * cells)
 
