@@ -17,6 +17,7 @@ void bind_subset(nb::module_& m);
 void bind_glm(nb::module_& m);
 void bind_elastic_net(nb::module_& m);
 void bind_descent(nb::module_& m);
+void bind_chained_equations(nb::module_& m);
 }  // namespace assay::bindings
 
 NB_MODULE(_kernels, m) {
@@ -36,4 +37,5 @@ NB_MODULE(_kernels, m) {
     assay::bindings::bind_glm(m);
     assay::bindings::bind_elastic_net(m);
     assay::bindings::bind_descent(m);
+    assay::bindings::bind_chained_equations(m);
 }

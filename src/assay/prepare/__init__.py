@@ -13,10 +13,13 @@ if TYPE_CHECKING:
     from .chain import Chain as Chain
     from .construct import Formula as Formula
     from .construct import Polynomial as Polynomial
+    from .convergence import Convergence as Convergence
+    from .convergence import gelman_rubin as gelman_rubin
     from .dates import DateParts as DateParts
     from .discretise import Discretise as Discretise
     from .embedding import Embedding as Embedding
     from .factor_analysis import FactorAnalysis as FactorAnalysis
+    from .impute_multiple import ImputeMultiple as ImputeMultiple
     from .lda_projection import LDAProjection as LDAProjection
     from .missing import DropMissing as DropMissing
     from .missing import ImputeGroup as ImputeGroup
@@ -29,6 +32,10 @@ if TYPE_CHECKING:
     from .pca import PCA as PCA
     from .pca import Distances as Distances
     from .pca import Scree as Scree
+    from .pooling import MultipleFit as MultipleFit
+    from .pooling import Pooled as Pooled
+    from .pooling import fit_multiple as fit_multiple
+    from .pooling import pool as pool
     from .ranges import RangeRules as RangeRules
     from .remedy import step_for as step_for
     from .replace import DropColumns as DropColumns
@@ -54,6 +61,7 @@ __getattr__, __dir__ = lazy(
         "balance": "Balance class_weights",
         "chain": "Chain",
         "construct": "Formula Polynomial",
+        "convergence": "Convergence gelman_rubin",
         "dates": "DateParts",
         "discretise": "Discretise",
         "embedding": "Embedding",
@@ -61,12 +69,14 @@ __getattr__, __dir__ = lazy(
         "expression": "",
         "factor_analysis": "FactorAnalysis",
         "impute": "",
+        "impute_multiple": "ImputeMultiple",
         "lda_projection": "LDAProjection",
         "missing": "DropMissing ImputeGroup ImputeKNN ImputeSimple",
         "one_hot": "OneHot",
         "ordinal": "LabelCode OrdinalCode",
         "outliers": "Outliers",
         "pca": "PCA Distances Scree",
+        "pooling": "MultipleFit Pooled fit_multiple pool",
         "ranges": "RangeRules",
         "reduction": "",
         "remedy": "step_for",

@@ -9,6 +9,7 @@ from . import (
     discretise,
     elastic_net,
     glm,
+    imputation,
     linear,
     neighbours,
     preparation,
@@ -36,4 +37,5 @@ FAMILIES = (
     discretise,
     reduction,
     preparation,
+    imputation,
 )
