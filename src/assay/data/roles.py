@@ -155,7 +155,7 @@ def _infer_float(series: pl.Series, present: pl.Series, first: bool) -> Role:
 
 
 def _infer_integer(series: pl.Series, present: pl.Series, first: bool) -> Role:
-    words = _words(series.name)
+    words = name_words(series.name)
     few = present.head(_SAMPLE).n_unique() <= _MOST_CODES
     distinct = present.n_unique() if few or words & _ID_WORDS or first else _MOST_CODES + 1
     if distinct == 2:
@@ -201,11 +201,11 @@ def _infer_text(present: pl.Series, name: str) -> Role:
         order = guess_order(labels)
         if order is not None:
             return Role("ordinal", 0.9, "labels of one scale: " + " < ".join(plain(v, 30) for v in order), order)
-    if share > 0.9 and _words(name) & _ID_WORDS and rows >= 5:
+    if share > 0.9 and name_words(name) & _ID_WORDS and rows >= 5:
         return Role("id", 0.95, "named like an identifier, and the values do not repeat")
     if share == 1.0 and rows >= 20:
         return Role("id", 0.8, "a different value in every row")
-    if _words(name) & _ID_WORDS and distinct > _MOST_CODES and share >= 0.05:
+    if name_words(name) & _ID_WORDS and distinct > _MOST_CODES and share >= 0.05:
         return Role("id", 0.7, "named like an identifier; its values repeat, so it names groups")
     return Role("nominal", 0.95 if share < 0.2 else 0.7, "one label" if distinct == 1 else f"{distinct} labels")
 
@@ -262,7 +262,12 @@ def _value(text: str) -> float:
     return float(text.replace(",", ""))
 
 
-def _words(name: str) -> set[str]:
+def name_words(name: str) -> set[str]:
+    """The words of a column's name, in lower case.
+
+    >>> sorted(name_words("birthDate_2"))
+    ['2', 'birth', 'date']
+    """
     spaced = re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", name)
     return {word for word in re.split(r"[^a-z0-9]+", spaced.lower()) if word}
 
