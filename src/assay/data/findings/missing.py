@@ -220,7 +220,13 @@ def _tokens(survey: Survey, column: Column) -> Iterator[Finding]:
     count = sum(tokens.values())
     if not count:
         return
-    at = column.series.is_null().arg_true().head(5).to_list() if count == column.missing else []
+    note = survey.table.notes[column.name]
+    # Which cells held a token is known where the other gaps are: cells that could not be read are listed in the note.
+    unread = [int(row) for row, _ in note.get("first", [])]
+    at: list[int] = []
+    if count + int(note.get("failed") or 0) == column.missing and len(unread) == int(note.get("failed") or 0):
+        gaps = column.series.is_null().arg_true().head(5 + len(unread)).to_list()
+        at = [row for row in gaps if row not in unread][:5]
     yield Finding(
         "A007", "disguised missing", [column.name], "low", {"count": count, "first": at},
         f"{count_of(count, 'cell')} with {quoted(tokens)}, read as missing",
