@@ -25,6 +25,8 @@ from ..base.errors import DataError, ParameterError
 from ..base.threads import thread_count
 from .table import to_polars
 
+_CHUNK = 65_536
+
 
 def correlations(X: Any, method: str = "pearson", n_jobs: int | None = None) -> np.ndarray:
     """The correlation matrix of numeric columns; NaN (null) cells are left out pair by pair.
@@ -90,19 +92,21 @@ def _from_complete(cells: np.ndarray, n_jobs: int | None) -> np.ndarray:
 
 def _from_gaps(cells: np.ndarray, gaps: np.ndarray, holes: np.ndarray, n_jobs: int | None) -> np.ndarray:
     columns, missing = cells.shape[1], int(holes.sum())
-    with np.errstate(invalid="ignore"):
-        present = (~gaps).sum(axis=0)
-        centre = np.where(gaps, 0.0, cells).sum(axis=0) / np.maximum(present, 1)
-        scale = np.sqrt(np.where(gaps, 0.0, np.square(cells - centre)).sum(axis=0) / np.maximum(present, 1))
+    present = np.maximum(cells.shape[0] - gaps.sum(axis=0), 1)
+    centre = np.where(gaps, 0.0, cells).sum(axis=0) / present
+    scale = np.sqrt(np.where(gaps, 0.0, np.square(cells - centre)).sum(axis=0) / present)
     scale[scale == 0] = 1.0
-    wide = np.empty((cells.shape[0], 2 * columns + missing))
-    centred = np.where(gaps, 0.0, (cells - centre) / scale)
-    wide[:, :columns] = centred
-    np.square(centred, out=wide[:, columns : 2 * columns])
-    wide[:, 2 * columns :] = ~gaps[:, holes]
-    gram = _gram(wide, np.zeros(wide.shape[1]), n_jobs)
+    width = 2 * columns + missing
+    gram = np.zeros((width + 1, width + 1))
+    for begin in range(0, cells.shape[0], _CHUNK):
+        part, gone = cells[begin : begin + _CHUNK], gaps[begin : begin + _CHUNK]
+        wide = np.empty((part.shape[0], width))
+        wide[:, :columns] = np.where(gone, 0.0, (part - centre) / scale)
+        np.square(wide[:, :columns], out=wide[:, columns : 2 * columns])
+        wide[:, 2 * columns :] = ~gone[:, holes]
+        gram += _gram(wide, np.zeros(width), n_jobs)
     # Columns without gaps are present everywhere: the Gram matrix's own column of ones stands for them.
-    marks = np.full(columns, gram.shape[0] - 1)
+    marks = np.full(columns, width)
     marks[holes] = 2 * columns + np.arange(missing)
     sums = gram[:columns][:, marks]
     squares = gram[columns : 2 * columns][:, marks]
@@ -182,7 +186,7 @@ def cramer_v(table: np.ndarray, corrected: bool = False) -> float:
     >>> round(cramer_v(np.array([[20, 30], [30, 20]])), 3)
     0.2
     >>> round(cramer_v(np.array([[20, 30], [30, 20]]), corrected=True), 3)
-    0.175
+    0.174
     """
     counts = np.asarray(table, dtype=np.float64)
     counts = counts[counts.sum(axis=1) > 0][:, counts.sum(axis=0) > 0]

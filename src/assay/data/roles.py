@@ -291,10 +291,10 @@ def _ordered(labels: Sequence[str]) -> tuple[tuple[str, ...], float, str] | None
     The confidence falls with how often such labels mean something else: ranges hardly ever, letters quite often.
     """
     grades = [label.strip().lower() for label in labels]
-    if len(labels) >= 3 and all(grade in _GRADES for grade in grades):
-        # Bare letters may be any groups; a plus, a minus or the failing grade makes them marks.
-        if any(len(grade) == 2 for grade in grades) or {"a", "b", "f"} <= set(grades):
-            return tuple(label for _, label in sorted(zip(map(_GRADES.index, grades), labels))), 0.8, "marks"
+    # Bare letters may be any groups; a plus, a minus or the failing grade makes them marks.
+    marked = any(len(grade) == 2 for grade in grades) or {"a", "b", "f"} <= set(grades)
+    if len(labels) >= 3 and marked and all(grade in _GRADES for grade in grades):
+        return tuple(label for _, label in sorted(zip(map(_GRADES.index, grades), labels))), 0.8, "marks"
     if len(labels) >= 3 and all(grade in _CREDIT for grade in grades) and any(len(grade) > 1 for grade in grades):
         return tuple(label for _, label in sorted(zip(map(_CREDIT.index, grades), labels))), 0.8, "credit ratings"
     normal = [_normal(label) for label in labels]

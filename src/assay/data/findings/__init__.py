@@ -97,7 +97,7 @@ def audit(
     chosen = table.target(target) if isinstance(target, str) else target
     name = chosen.name if chosen is not None else None
     survey = Survey.of(table)
-    given = check_rules(rules, table.columns)
+    given = check_rules(rules, table.frame)
     found = [
         *missing_findings(survey, name),
         *disguised_findings(survey),

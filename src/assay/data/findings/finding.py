@@ -147,7 +147,7 @@ class Audit:
 
         The page holds aggregates and at most the few examples that the findings name, never rows of the table.
         """
-        from .page import audit_page, write_page
+        from ..page import audit_page, write_page
 
         return write_page(audit_page(self), file)
 

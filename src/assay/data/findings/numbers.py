@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -52,13 +52,13 @@ NEAR_FACTORS = (10.0, 24.0, 12.0, 2.204623, 2.54, 3.28084, 1.609344)
 _SHARE_WORDS = {"share", "percent", "pct", "percentage", "proportion", "fraction", "discount", "probability"}
 
 
-def check_rules(rules: Mapping[str, Any] | None, columns: Sequence[str]) -> dict[str, Rule]:
+def check_rules(rules: Mapping[str, Any] | None, frame: pl.DataFrame) -> dict[str, Rule]:
     """The user's rules {"age": {"min": 0, "max": 120}, "sex": {"allowed": ["f", "m"]}}, checked."""
     made: dict[str, Rule] = {}
     for name, rule in (rules or {}).items():
-        if name not in columns:
+        if name not in frame.columns:
             raise DataError("audit", f"column '{plain(name)}' of a rule", "is not in the table",
-                            way_out=nearest(name, list(columns)))  # fmt: skip
+                            way_out=nearest(name, frame.columns))  # fmt: skip
         if isinstance(rule, tuple | list) and len(rule) == 2:
             rule = {"min": rule[0], "max": rule[1]}
         if not isinstance(rule, Mapping) or not rule or set(rule) - {"min", "max", "allowed"}:
@@ -66,8 +66,32 @@ def check_rules(rules: Mapping[str, Any] | None, columns: Sequence[str]) -> dict
                 "audit", f"the rule of column '{plain(name)}'", "must have 'min', 'max' or 'allowed'",
                 f"got {plain(repr(rule))}",
             )  # fmt: skip
-        made[name] = dict(rule)
+        made[name] = _fitting(name, dict(rule), frame[name])
     return made
+
+
+def _fitting(name: str, rule: Rule, series: pl.Series) -> Rule:
+    """The rule with values of the column's type."""
+    text = series.dtype == pl.String
+    try:
+        if "allowed" in rule:
+            values = rule["allowed"]
+            rule["allowed"] = [float(v) if series.dtype.is_numeric() else str(v) for v in values]
+        for end in {"min", "max"} & set(rule):
+            if series.dtype.is_temporal():
+                given = rule[end]
+                rule[end] = datetime.datetime.fromisoformat(given) if isinstance(given, str) else given
+            elif text or series.dtype == pl.Boolean or not isinstance(rule[end], int | float):
+                raise ValueError
+    except (TypeError, ValueError):
+        kind = "text" if text else "dates" if series.dtype.is_temporal() else "numbers"
+        raise ParameterError(
+            "audit",
+            f"the rule of column '{plain(name)}'",
+            f"does not fit a column of {kind}",
+            f"got {plain(repr(rule))}",
+        ) from None
+    return rule
 
 
 def range_findings(survey: Survey, rules: Mapping[str, Rule]) -> Iterator[Finding]:
@@ -96,7 +120,8 @@ def _outside(column: Column, low: Any, high: Any) -> pl.Series:
 def _by_rule(column: Column, rule: Rule) -> Iterator[Finding]:
     bad = _outside(column, rule.get("min"), rule.get("max"))
     if "allowed" in rule:
-        bad = bad | (~column.series.is_in(list(rule["allowed"]))).fill_null(False)
+        kind = pl.Float64 if column.is_number else pl.String
+        bad = bad | (~column.series.cast(kind).is_in(rule["allowed"])).fill_null(False)
     if bool(bad.any()):
         rows = rows_of(bad)
         shown = column.series.filter(bad).unique().sort().head(4).to_list()
