@@ -92,16 +92,20 @@ def _from_complete(cells: np.ndarray, n_jobs: int | None) -> np.ndarray:
 
 def _from_gaps(cells: np.ndarray, gaps: np.ndarray, holes: np.ndarray, n_jobs: int | None) -> np.ndarray:
     columns, missing = cells.shape[1], int(holes.sum())
-    present = np.maximum(cells.shape[0] - gaps.sum(axis=0), 1)
-    centre = np.where(gaps, 0.0, cells).sum(axis=0) / present
-    scale = np.sqrt(np.where(gaps, 0.0, np.square(cells - centre)).sum(axis=0) / present)
+    # Any shift is exact algebra; one near the means, here of the first rows, keeps the sums free of cancellation.
+    head, gone = cells[:_CHUNK], gaps[:_CHUNK]
+    present = np.maximum(head.shape[0] - gone.sum(axis=0), 1)
+    centre = np.where(gone, 0.0, head).sum(axis=0) / present
+    scale = np.sqrt(np.where(gone, 0.0, np.square(head - centre)).sum(axis=0) / present)
     scale[scale == 0] = 1.0
     width = 2 * columns + missing
     gram = np.zeros((width + 1, width + 1))
     for begin in range(0, cells.shape[0], _CHUNK):
         part, gone = cells[begin : begin + _CHUNK], gaps[begin : begin + _CHUNK]
         wide = np.empty((part.shape[0], width))
-        wide[:, :columns] = np.where(gone, 0.0, (part - centre) / scale)
+        np.subtract(part, centre, out=wide[:, :columns])
+        wide[:, :columns] /= scale
+        wide[:, :columns][gone] = 0.0
         np.square(wide[:, :columns], out=wide[:, columns : 2 * columns])
         wide[:, 2 * columns :] = ~gone[:, holes]
         gram += _gram(wide, np.zeros(width), n_jobs)

@@ -167,7 +167,8 @@ def _cut(column: Column) -> str:
         return ""
     end = float(values[-1] if sides[0] > 0 else values[0])
     # A natural bound (0, 1, 100) is no cut: the scale ends there.
-    round_bound = end == 0 or abs(end) in (1.0, 5.0, 10.0, 100.0, 1000.0)
+    near = 0.02 * float(values[-1] - values[0])
+    round_bound = any(abs(abs(end) - bound) <= near for bound in (0.0, 1.0, 5.0, 10.0, 100.0, 1000.0))
     capped = np.count_nonzero(values == end) > max(3, 0.01 * values.size)
     if round_bound or capped:
         return ""

@@ -127,13 +127,12 @@ def numeric_columns(survey: Survey, without: str | None = None) -> list[str]:
 
 def standard_cells(survey: Survey, names: list[str], begin: int, end: int) -> np.ndarray:
     """Rows of numeric columns as z-scores; missing cells are 0 (the mean), skewed positive columns enter as logs."""
-    part = survey.table.frame[begin:end].select(pl.col(names).cast(pl.Float64)).to_numpy()
-    cells = np.empty(part.shape)
-    for k, name in enumerate(names):
+    made = []
+    for name in names:
         centre, spread, logs = scale_of(survey, name)
-        cells[:, k] = ((np.log(part[:, k]) if logs else part[:, k]) - centre) / spread
-    cells[np.isnan(cells)] = 0.0
-    return cells
+        column = pl.col(name).cast(pl.Float64)
+        made.append((((column.log() if logs else column) - centre) / spread).fill_null(0.0))
+    return np.ascontiguousarray(survey.table.frame[begin:end].select(made).to_numpy())
 
 
 def scale_of(survey: Survey, name: str) -> tuple[float, float, bool]:

@@ -7,17 +7,20 @@ about equal frequency, or the most frequent labels and the rest), with `MISSING`
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 import polars as pl
 
+from ...base.threads import thread_count
 from ..roles import Role
 from ..table import Table
 
 MISSING = 255
 MOST_BINS = 50
+_LARGE = 50_000
 PROBABILITIES = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
 
 
@@ -106,8 +109,19 @@ class Survey:
 
     @classmethod
     def of(cls, table: Table) -> Survey:
-        """The survey of a table."""
-        return cls(table, {s.name: Column(s, table.roles[s.name]) for s in table.frame.get_columns()})
+        """The survey of a table; large ones are sorted, counted and coded by several threads at once."""
+        survey = cls(table, {s.name: Column(s, table.roles[s.name]) for s in table.frame.get_columns()})
+        if table.n_rows >= _LARGE:
+            with ThreadPoolExecutor(thread_count(None)) as pool:
+                list(pool.map(survey._prepare, survey.columns))
+        return survey
+
+    def _prepare(self, name: str) -> None:
+        column = self.columns[name]
+        if column.missing < self.n_rows and column.distinct and column.role.role not in ("id", "text"):
+            if not column.is_text:
+                _ = column.moments
+            self.codes(name)
 
     @property
     def n_rows(self) -> int:
