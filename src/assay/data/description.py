@@ -113,6 +113,7 @@ def _line(column: dict[str, Any]) -> tuple[str, ...]:
     )  # fmt: skip
 
 
+@np.errstate(over="ignore", invalid="ignore", divide="ignore")
 def describe(
     table: Table | Any,
     *,

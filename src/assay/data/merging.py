@@ -298,7 +298,7 @@ def _cleaned(counts: list[pl.DataFrame], key: list[str], met: int, severity: str
         shown = f"'{plain(gained.sort()[0], 20)}'" + (f" and '{plain(partner.sort()[0], 20)}'" if partner.len() else "")
         yield Finding(
             "M009", "keys that match when cleaned", key, "medium", NO_ROWS,
-            f"{gained.len()} keys meet only without case, spaces, signs and leading zeros, such as {shown}",
+            f"{count(gained.len(), 'key')} met only without case, spaces, signs and leading zeros, such as {shown}",
             remedy("write the keys one way on both sides"), {"gained": gained.len(), "met": met},
         )  # fmt: skip
 

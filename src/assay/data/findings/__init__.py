@@ -55,6 +55,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from ..table import Table, Target
 from .against import against_findings
 from .finding import SEVERITIES as SEVERITIES
@@ -70,6 +72,8 @@ from .survey import Survey
 from .targets import target_findings
 
 
+# Cells near the end of what a double can hold overflow when squared; the checks then see infinity and keep quiet.
+@np.errstate(over="ignore", invalid="ignore", divide="ignore")
 def audit(
     table: Table | Any,
     target: str | Target | None = None,

@@ -92,8 +92,9 @@ class Column:
         values = self.sorted
         if values.size == 0:
             return float("nan"), float("nan")
-        centre = float(values.mean())
-        spread = float(np.sqrt(np.square(values - centre).sum() / (values.size - 1))) if values.size > 1 else 0.0
+        with np.errstate(over="ignore", invalid="ignore"):
+            centre = float(values.mean())
+            spread = float(np.sqrt(np.square(values - centre).sum() / (values.size - 1))) if values.size > 1 else 0.0
         return centre, spread
 
 
