@@ -25,7 +25,7 @@ from ..base.errors import DataError, ParameterError
 from ..base.threads import thread_count
 from .table import to_polars
 
-_CHUNK = 65_536
+_CHUNK = 16_384
 
 
 def correlations(X: Any, method: str = "pearson", n_jobs: int | None = None) -> np.ndarray:
@@ -100,14 +100,17 @@ def _from_gaps(cells: np.ndarray, gaps: np.ndarray, holes: np.ndarray, n_jobs: i
     scale[scale == 0] = 1.0
     width = 2 * columns + missing
     gram = np.zeros((width + 1, width + 1))
+    # One buffer serves all chunks: fresh pages would cost more than the products.
+    buffer = np.empty((min(_CHUNK, cells.shape[0]), width))
     for begin in range(0, cells.shape[0], _CHUNK):
         part, gone = cells[begin : begin + _CHUNK], gaps[begin : begin + _CHUNK]
-        wide = np.empty((part.shape[0], width))
-        np.subtract(part, centre, out=wide[:, :columns])
-        wide[:, :columns] /= scale
-        wide[:, :columns][gone] = 0.0
-        np.square(wide[:, :columns], out=wide[:, columns : 2 * columns])
-        wide[:, 2 * columns :] = ~gone[:, holes]
+        wide = buffer[: part.shape[0]]
+        centred = wide[:, :columns]
+        np.subtract(part, centre, out=centred)
+        centred /= scale
+        np.copyto(centred, 0.0, where=gone)
+        np.square(centred, out=wide[:, columns : 2 * columns])
+        np.copyto(wide[:, 2 * columns :], ~gone[:, holes])
         gram += _gram(wide, np.zeros(width), n_jobs)
     # Columns without gaps are present everywhere: the Gram matrix's own column of ones stands for them.
     marks = np.full(columns, width)
