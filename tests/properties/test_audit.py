@@ -55,9 +55,10 @@ def test_the_order_of_the_columns_changes_no_finding(frame, random):
     random.shuffle(names)
 
     def told(result):
-        # Of two equal columns the later is called the copy, so columns are compared as sets.
-        return sorted((f.code, f.severity, f.rows["count"], tuple(sorted(f.columns))) for f in result.findings)
+        # Of equal or dependent columns it is the later that is named, so these two kinds are only counted.
+        return sorted(
+            (f.code, f.severity, f.rows["count"], () if f.code in ("A012", "A031") else tuple(sorted(f.columns)))
+            for f in result.findings
+        )
 
-    same = {"A031", "A034", "A029"}
-    first, second = told(audit(frame)), told(audit(frame.select(names)))
-    assert [f for f in first if f[0] not in same] == [f for f in second if f[0] not in same]
+    assert told(audit(frame)) == told(audit(frame.select(names)))

@@ -154,6 +154,8 @@ def _summary(column: Column, bins: int) -> dict[str, Any]:
         "missing": column.missing,
         "distinct": column.distinct,
     }
+    if column.role.order:
+        facts["order"] = list(column.role.order)
     if facts["count"] == 0:
         return facts
     if column.is_text:

@@ -157,7 +157,8 @@ def _facts(column: dict[str, Any]) -> str:
         parts.append(f"mean {number(column['mean'])}")
         parts.append(f"sd {number(column['sd'])}")
     if column.get("length"):
-        parts.append(f"{compact(column['length']['min'])} to {compact(column['length']['max'])} characters")
+        ends = list(dict.fromkeys(compact(column["length"][end]) for end in ("min", "max")))
+        parts.append(f"{' to '.join(ends)} characters")
     return f'<p class="facts">{" · ".join(parts)}</p>'
 
 
@@ -169,7 +170,7 @@ def _picture(column: dict[str, Any]) -> str:
     title = f"{clean(column['name'], 60)}: distribution"
     histogram = column.get("histogram")
     if histogram and column["role"] not in ("binary", "nominal", "ordinal", "id"):
-        return _small(_bars(histogram), title, clean(_told(column), 300))
+        return _small(_bars(histogram, column["min"], column["max"]), title, clean(_told(column), 300))
     if column.get("top"):
         return _small(_labels(column), title, clean(_told(column), 300))
     why = "every cell is missing" if column["count"] == 0 else f"{column['role']}: nothing is shown of its cells"
@@ -191,7 +192,7 @@ def _small(body: list[str], title: str, description: str) -> str:
     return svg.figure(body, WIDE, TALL, title, description).replace(svg.NAMESPACE, "", 1)
 
 
-def _bars(histogram: dict[str, Any]) -> list[str]:
+def _bars(histogram: dict[str, Any], low_end: Any, high_end: Any) -> list[str]:
     counts = histogram["counts"]
     highest = max([*counts, 1])
     floor, step = TALL - 20, WIDE / len(counts)
@@ -205,13 +206,16 @@ def _bars(histogram: dict[str, Any]) -> list[str]:
                 svg.rect(k * step + 0.75, floor - max(height, 1), step - 1.5, max(height, 1), "accent", tip=tip)
             )
     body.append(svg.line(0, floor + 0.5, WIDE, floor + 0.5, "edge"))
-    body.append(svg.text(0, TALL - 5, _end(histogram["edges"][0]), "muted", 11))
-    body.append(svg.text(WIDE, TALL - 5, _end(histogram["edges"][-1]), "muted", 11, "end"))
+    body.append(svg.text(0, TALL - 5, _end(low_end), "muted", 11))
+    body.append(svg.text(WIDE, TALL - 5, _end(high_end), "muted", 11, "end"))
     return body
 
 
 def _labels(column: dict[str, Any]) -> list[str]:
-    top = column["top"][:5]
+    top = column["top"][: 6 if column["distinct"] <= 6 else 5]
+    if column.get("order") and len(top) == column["distinct"]:
+        place = {str(value): k for k, value in enumerate(column["order"])}
+        top = sorted(top, key=lambda one: place.get(str(one["value"]), len(place)))
     shown = sum(one["count"] for one in top)
     rest = column["count"] - shown
     lines = [(clean(one["value"], 60), one["count"], "accent") for one in top]
@@ -265,7 +269,7 @@ def _missing(description: Description) -> str:
     note = f" {more} more columns have gaps." if more > 0 else ""
     return (
         f'<p class="about">Each line is a column, from the first row to the last in {count(blocks, "block")}; '
-        f"the darker a block, the larger the share of missing cells in it.{note}</p>"
+        f"the stronger a block, the larger the share of missing cells in it.{note}</p>"
         f'<div class="panel scroll"><div class="fig wide">{figure.replace(svg.NAMESPACE, "", 1)}</div></div>'
     )
 
@@ -456,6 +460,10 @@ header.top{display:block}
 .key.accent{background:var(--accent)}
 .key.warm{background:var(--warm)}
 footer{color:var(--muted);font-size:13px;padding-top:36px;padding-bottom:40px}
+@media (max-width:720px){.findings thead{display:none}.findings tr{display:block;padding:10px 0;
+border-bottom:1px solid var(--line)}.findings td,.findings th[scope],.findings td:nth-child(4){display:block;border:0;
+padding:2px 0;text-align:left;width:auto;min-width:0}.findings td:empty{display:none}
+.findings td.n:not(:empty)::before{content:"rows ";color:var(--muted)}}
 @media (max-width:640px){main,header.top,footer{padding-left:16px;padding-right:16px}h1{font-size:30px}}
 @media print{.panel,.grid li{break-inside:avoid}}
 """

@@ -210,7 +210,7 @@ def _disguised(column: Column, at: pl.Series, evidence: str, values: list[Any]) 
         "A007", "disguised missing", [column.name], "medium", rows_of(at), evidence,
         remedy(
             "make them missing if that is what they mean", "replace-values", [column.name],
-            {"mapping": {column.name: {str(value): None for value in values}}},
+            {"mapping": {column.name: dict.fromkeys(values)}},
         ), {"values": [str(value) for value in values]},
     )  # fmt: skip
 
@@ -263,7 +263,7 @@ def _number_sentinels(column: Column) -> Iterator[Finding]:
         if odd:
             at = (column.series == value).fill_null(False)
             evidence = f"{count} cells hold {value:g}, far from the others ({lowest:g} to {highest:g})"
-            yield _disguised(column, at, evidence, [f"{value:g}"])
+            yield _disguised(column, at, evidence, [int(value)])
 
 
 def _date_sentinels(column: Column) -> Iterator[Finding]:

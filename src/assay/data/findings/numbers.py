@@ -290,6 +290,10 @@ def _fences(column: Column, reach: float) -> tuple[float, float] | None:
     return float(low), float(high)
 
 
+def _short(value: float) -> str:
+    return f"{value:,.0f}" if 1000 <= abs(value) < 1e12 else f"{value:.4g}"
+
+
 def _outliers(column: Column) -> Iterator[Finding]:
     values = column.sorted
     if values.size < 20:
@@ -309,7 +313,7 @@ def _outliers(column: Column) -> Iterator[Finding]:
     odd = [*values[: min(below, 2)].tolist(), *values[values.size - min(many - below, 2) :].tolist()]
     yield Finding(
         "A028", "outliers", [column.name], "medium" if wild else "low", rows_of(bad),
-        f"{count(many, 'value')} outside {low:.4g} to {high:.4g} (three interquartile ranges): "
+        f"{count(many, 'value')} outside {_short(low)} to {_short(high)} (three interquartile ranges): "
         + quoted([f"{v:g}" for v in odd], 4),
         remedy("check them; pull them in, or use a robust method", "outliers", [column.name],
                {"method": "iqr", "action": "winsorise"}),

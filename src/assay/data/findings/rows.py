@@ -257,7 +257,7 @@ def order_findings(survey: Survey, target: Target | None) -> Iterator[Finding]:
         strongest = max(moved, key=lambda name: moved[name])
         yield Finding(
             "A034", "drift along the rows", list(moved), "low", NO_ROWS,
-            f"{named(list(moved))} change{'s' if len(moved) == 1 else ''} with the row number, most '{strongest}' "
-            f"(V {moved[strongest]:.2f} over {BLOCKS} blocks of rows)",
+            f"{named(list(moved))} change{'s' if len(moved) == 1 else ''} with the row number (V "
+            f"{moved[strongest]:.2f}{f' for {strongest!r}' if len(moved) > 1 else ''} over {BLOCKS} blocks of rows)",
             remedy("if the order is time, split by time; otherwise shuffle before splitting"), {"effects": moved},
         )  # fmt: skip

@@ -119,3 +119,12 @@ def test_two_codes_in_one_column_are_both_found():
     ages[:4], ages[4:9] = -99, 999
     told = [f.statistics["values"] for f in result(**{**columns, "v": ages}).findings if f.code == "A007"]
     assert told == [["-99"], ["999"]]
+
+
+def test_the_remedy_of_a_number_in_disguise_names_the_number():
+    rng, columns = base()
+    values = rng.uniform(0, 50, N)
+    values[:6] = -999
+    told = finding(result(**{**columns, "v": values}), "A007")
+    assert told.remedy["parameters"] == {"mapping": {"v": {-999: None}}}
+    assert told.to_dict()["remedy"]["parameters"] == {"mapping": {"v": {"-999": None}}}
