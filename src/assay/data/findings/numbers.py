@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from scipy.special import ndtri
 
 from ...base.errors import DataError, ParameterError, plain
 from ...base.words import count
@@ -298,7 +299,9 @@ def _outliers(column: Column) -> Iterator[Finding]:
     values = column.sorted
     if values.size < 20:
         return
-    fences = _fences(column, 3.0)
+    # Three ranges, or as far as one of twenty Gaussian columns of this length has a value beyond.
+    reach = max(3.0, (-float(ndtri(0.025 / values.size)) - 0.6745) / 1.349)
+    fences = _fences(column, reach)
     if fences is None:
         return
     low, high = fences
@@ -313,7 +316,7 @@ def _outliers(column: Column) -> Iterator[Finding]:
     odd = [*values[: min(below, 2)].tolist(), *values[values.size - min(many - below, 2) :].tolist()]
     yield Finding(
         "A028", "outliers", [column.name], "medium" if wild else "low", rows_of(bad),
-        f"{count(many, 'value')} outside {_short(low)} to {_short(high)} (three interquartile ranges): "
+        f"{count(many, 'value')} outside {_short(low)} to {_short(high)} ({reach:.2g} interquartile ranges): "
         + quoted([f"{v:g}" for v in odd], 4),
         remedy("check them; pull them in, or use a robust method", "outliers", [column.name],
                {"method": "iqr", "action": "winsorise"}),

@@ -164,6 +164,12 @@ def test_a_wild_value_is_an_outlier_and_a_tail_is_none():
     assert findings("A028", v=rng().poisson(0.3, N)) == []
 
 
+def test_the_fences_of_long_columns_reach_further():
+    values = rng().normal(size=100_000)
+    values[7] = 4.9
+    assert findings("A028", v=values) == [] and findings("A028", v=values[:N])[0].rows["first"] == [7]
+
+
 # -- rows and columns
 def test_a_row_that_no_single_column_gives_away_is_found_by_its_distance():
     x = rng().normal(size=N)
