@@ -200,7 +200,7 @@ class SelectRFE(_ModelSelector):
     >>> from assay.prepare import SelectRFE
     >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
     >>> SelectRFE(n_features_to_select=4).fit(X, y).get_feature_names_out().tolist()
-    ['bmi', 'bp', 's1', 's5']
+    ['bmi', 's1', 's2', 's5']
     """
 
     estimator: Any = _estimator_param()
