@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ... import _kernels
 from ...base.folds import are_complementary
 from .gram import GramStatistics, _central_values, complement
 
@@ -46,6 +47,7 @@ class FoldStatistics:
     whole: GramStatistics
     train: list[GramStatistics]
     test: list[GramStatistics]
+    threads: int = 1
 
     @classmethod
     def of(
@@ -79,14 +81,14 @@ class FoldStatistics:
         for (rows_in, rows_out), left_out in zip(folds, test, strict=True):
             rest = complement(whole, left_out) if are_complementary(rows_in, rows_out, rows.shape[0]) else None
             train.append(part(rows_in, shift) if rest is None else rest)
-        return cls(whole, train, test)
+        return cls(whole, train, test, threads)
 
     def test_errors(self, fold: int, coef: np.ndarray, intercept: np.ndarray) -> np.ndarray:
         """Mean squared error on the test rows of a fold for each row of `coef`."""
         part = self.test[fold]
         offset = intercept - part.shift[-1] + coef @ part.shift[:-1]
         combination = np.column_stack([-coef, np.ones(coef.shape[0]), -offset])
-        squares = ((combination @ part.sums) * combination).sum(axis=1)
+        squares = _kernels.quadratic_forms(part.sums, np.ascontiguousarray(combination), self.threads)
         return np.maximum(squares, 0.0) / part.sums[-1, -1]
 
     def errors_hold(self, fold: int, errors: np.ndarray) -> bool:
@@ -169,7 +171,7 @@ class ChunkedGram:
         for (rows_in, rows_out), left_out in zip(folds, test, strict=True):
             rest = complement(whole, left_out) if are_complementary(rows_in, rows_out, used.shape[0]) else None
             train.append(self._read(used[rows_in]) if rest is None else rest)
-        return FoldStatistics(whole, train, test)
+        return FoldStatistics(whole, train, test, self.threads)
 
     def _read(self, subset: np.ndarray) -> GramStatistics:
         return GramStatistics.of(
