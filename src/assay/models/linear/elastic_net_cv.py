@@ -30,6 +30,7 @@ from ...base import (
 from .elastic_net import SparseLinear, alpha_grid
 from .elastic_net_solver import ColumnSource, MomentSource, Paths, Source, prefers_moments
 from .fold_statistics import ChosenRows, ChunkedGram, FoldStatistics
+from .free_columns import without_free
 from .ridge import copy_columns
 
 
@@ -104,10 +105,9 @@ class _ChosenPenalty(SparseLinear):
             self._require_finite(rows)
         factors = self._penalty_weights(parts.whole, 0, rows.shape[1])
         ratios = self._l1_ratios()
+        whole, held = without_free(parts.whole, factors)
         grids = [
-            alpha_grid(
-                type(self).__name__, self.alphas, self.eps, parts.whole.cross(0), factors, float(ratio), self.positive
-            )
+            alpha_grid(type(self).__name__, self.alphas, self.eps, whole.cross(0), held, float(ratio), self.positive)
             for ratio in ratios
         ]
         errors, found = [], []
@@ -129,7 +129,8 @@ class _ChosenPenalty(SparseLinear):
         source = parts.training(group)
         if isinstance(self.penalty_weights, str):
             factors = self._penalty_weights(source, 0, factors.shape[0])
-        paths = source.solve(self._penalties(grid, factors, l1_ratio))
+        rest, held = without_free(source, factors)
+        paths = rest.solve(self._penalties(grid, held, l1_ratio))
         self._warn_if_open(paths, grid)
         return paths
 
@@ -151,7 +152,8 @@ class _ChosenPenalty(SparseLinear):
     def _fit_chosen(
         self, whole: Source, factors: np.ndarray, l1_ratio: float, alpha: float, start: np.ndarray | None
     ) -> Any:
-        paths = whole.solve(self._penalties([alpha], factors, l1_ratio, refine=True), start)
+        rest, held = without_free(whole, factors)
+        paths = rest.solve(self._penalties([alpha], held, l1_ratio, refine=True), start)
         self._warn_if_open(paths, np.array([alpha]))
         self.coef_ = paths.coef[0, 0].copy()
         self.intercept_ = float(paths.intercept[0, 0])
