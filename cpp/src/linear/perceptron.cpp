@@ -55,6 +55,9 @@ ASSAY_INLINE std::int64_t epoch_body(const Pass& s) {
     for (index_t i = 0; i < s.x.rows; ++i) {
         const index_t row = s.order[i], own = s.codes[row];
         const double* const x = s.x.row(row);
+        // Rows come in random order: asked for some steps ahead, they are there when their turn comes.
+        if (i + 8 < s.x.rows)
+            for (index_t j = 0; j < std::min<index_t>(p, 256); j += 8) __builtin_prefetch(s.x.row(s.order[i + 8]) + j);
         const double seen = s.seen + static_cast<double>(i);
         if (s.outputs == 1) {
             const double sign = own > 0 ? 1.0 : -1.0;
