@@ -17,6 +17,7 @@ constexpr index_t exact_limit = 1000;    // active columns up to which the final
 constexpr double optimal_within = 1e-9;  // relative excess of |g_j| over l1 v_j that `refine` still removes
 constexpr double expected_margin = 0.97; // of l1 v_j, above which a column is expected to become active
 constexpr double inner_share = 0.7;      // of the tolerance, for the columns of the working set alone
+constexpr double single_limit = 1e-6;    // tolerance down to which sweeps may read Q in single precision
 
 std::size_t at(index_t i) { return static_cast<std::size_t>(i); }
 
@@ -131,7 +132,8 @@ struct History {
 class Problem {
 public:
     Problem(const Design& design, index_t number, const ElasticNetTask& task)
-        : design_(design), task_(task), number_(number), place(at(design.p), -1) {
+        : design_(design), task_(task), number_(number), place(at(design.p), -1),
+          q_(task.tolerance >= single_limit && !task.refine && !task.trace) {
         gradient.value.assign(design.cross(number), design.cross(number) + design.p);
         gradient.slack.assign(at(design.p), 0.0);
         gradient.residual_squares = y_squares = design.y_squares(number);
@@ -194,8 +196,11 @@ public:
         load_gradient();
         const double before = measure(penalty).objective(penalty);
         const std::vector<double> old_b = b, old_g = g_;
-        for (std::size_t k = 0; k < columns.size(); ++k) b[k] = ahead_[at(columns[k])];
-        rebuild_gradient();
+        for (std::size_t k = 0; k < columns.size(); ++k) {
+            const double next = ahead_[at(columns[k])];
+            if (next != b[k]) subtract_row(static_cast<index_t>(k), next - b[k]);
+            b[k] = next;
+        }
         if (!(measure(penalty).objective(penalty) < before)) {
             b = old_b;
             g_ = old_g;
@@ -231,7 +236,7 @@ public:
             if (b[k] != 0 || strength(penalty, columns[k]) > 0.8 * penalty.l1) kept.push_back(static_cast<index_t>(k));
         const auto m = static_cast<index_t>(kept.size());
         for (index_t a = 0; a < m; ++a)
-            for (index_t c = 0; c < m; ++c) q_[at(a * capacity_ + c)] = q_[at(kept[at(a)] * capacity_ + kept[at(c)])];
+            for (index_t c = 0; c < m; ++c) q_.set(a, c, q_.cell(kept[at(a)], kept[at(c)]));
         for (index_t j : columns) place[at(j)] = -1;
         for (index_t a = 0; a < m; ++a) {
             columns[at(a)] = columns[at(kept[at(a)])];
@@ -311,8 +316,8 @@ public:
     }
 
 private:
-    index_t capacity_ = 0;
-    std::vector<double> q_, c_, g_, v_;
+    Block q_;
+    std::vector<double> c_, g_, v_, diagonal_;
     std::vector<double> expected_, last_gradient_, last_b_, ahead_;  // over all columns
 
     double strength(const Penalty& penalty, index_t j) const {
@@ -325,43 +330,42 @@ private:
         c_.resize(m);
         v_.resize(m);
         g_.resize(m);
+        diagonal_.resize(m);
         const double* cross = design_.cross(number_);
         for (std::size_t k = 0; k < m; ++k) {
             c_[k] = cross[columns[k]];
             v_[k] = task_.penalty_weights[columns[k]];
+            diagonal_[k] = q_.cell(static_cast<index_t>(k), static_cast<index_t>(k));
         }
+    }
+
+    // g after the coefficient at place k grows by `change`.
+    void subtract_row(index_t k, double change) {
+        q_.add_row(-change, k, g_.data(), static_cast<index_t>(columns.size()));
     }
 
     void admit(const std::vector<index_t>& fresh) {
         if (fresh.empty()) return;
         const auto before = static_cast<index_t>(columns.size()), m = before + static_cast<index_t>(fresh.size());
-        if (m > capacity_) {
-            const index_t room = std::min(design_.p, std::max(m + 16, m + m / 2));
-            std::vector<double> larger(at(room * room));
-            for (index_t a = 0; a < before; ++a)
-                std::copy_n(q_.data() + a * capacity_, before, larger.data() + a * room);
-            q_.swap(larger);
-            capacity_ = room;
-        }
+        if (m > q_.capacity) q_.grow(std::min(design_.p, m + m / 2 + 16), before);
         for (index_t j : fresh) {
             place[at(j)] = static_cast<index_t>(columns.size());
             columns.push_back(j);
         }
         b.resize(at(m), 0.0);
-        design_.block(number_, columns, before, q_.data(), capacity_);
+        design_.block(number_, columns, before, q_);
         gather();
     }
 
     void sweep(const Penalty& penalty) {
         const auto m = static_cast<index_t>(columns.size());
         for (index_t k = 0; k < m; ++k) {
-            const double* row = q_.data() + k * capacity_;
-            const double old = b[at(k)], curvature = row[k] + penalty.l2 * v_[at(k)];
+            const double old = b[at(k)], own = diagonal_[at(k)], curvature = own + penalty.l2 * v_[at(k)];
             if (!(curvature > 0)) continue;
-            const double value = penalty.soft(g_[at(k)] + row[k] * old, penalty.l1 * v_[at(k)]) / curvature;
+            const double value = penalty.soft(g_[at(k)] + own * old, penalty.l1 * v_[at(k)]) / curvature;
             if (value == old) continue;
             b[at(k)] = value;
-            add_multiple(old - value, row, g_.data(), m);
+            subtract_row(k, value - old);
         }
     }
 
@@ -410,9 +414,9 @@ private:
         for (double ridge : {0.0, 1e-9}) {
             dependent = ridge > 0;
             for (index_t i = 0; i < m; ++i) {
-                const double* row = q_.data() + support[at(i)] * capacity_;
-                for (index_t j = 0; j <= i; ++j) matrix[at(i * m + j)] = row[support[at(j)]];
-                matrix[at(i * m + i)] += ridge * row[support[at(i)]] + penalty.l2 * v_[at(support[at(i)])];
+                const index_t k = support[at(i)];
+                for (index_t j = 0; j <= i; ++j) matrix[at(i * m + j)] = q_.cell(k, support[at(j)]);
+                matrix[at(i * m + i)] += ridge * diagonal_[at(k)] + penalty.l2 * v_[at(k)];
             }
             if (factorise(matrix, m)) break;
             if (dependent) return false;
@@ -443,9 +447,7 @@ private:
     void rebuild_gradient() {
         std::copy(c_.begin(), c_.end(), g_.begin());
         for (std::size_t k = 0; k < columns.size(); ++k)
-            if (b[k] != 0)
-                add_multiple(-b[k], q_.data() + static_cast<index_t>(k) * capacity_, g_.data(),
-                             static_cast<index_t>(columns.size()));
+            if (b[k] != 0) subtract_row(static_cast<index_t>(k), b[k]);
     }
 };
 

@@ -244,7 +244,7 @@ class Scan:
         known = self._labels.get(series.name)
         if known is None or series.name in told:
             return
-        fresh = [value for value in series.drop_nulls().unique().to_list() if value not in known]
+        fresh = [value for value in series.drop_nulls().unique(maintain_order=True).to_list() if value not in known]
         if not fresh:
             return
         told.add(series.name)

@@ -118,11 +118,13 @@ def complement(whole: GramStatistics, part: GramStatistics) -> GramStatistics | 
 
 
 def _central_values(rows: np.ndarray, targets: np.ndarray, fit_intercept: bool) -> np.ndarray:
-    """A value near the mean of each column from about a thousand rows; exactly the value of a constant column."""
+    """A value near the mean of each column from up to a thousand rows; exactly the value of a constant column."""
     width = rows.shape[1] + targets.shape[1]
     if not fit_intercept:
         return np.zeros(width)
-    step = max(1, rows.shape[0] // 1024)
-    sample = np.hstack([rows[::step], targets[::step]])
-    with np.errstate(invalid="ignore"):
-        return np.where(sample.min(axis=0) == sample.max(axis=0), sample[0], sample.mean(axis=0))
+    step = max(1, rows.shape[0] // (1024 if width <= 1024 else 128))
+    centres = []
+    for sample in (rows[::step], targets[::step]):
+        with np.errstate(invalid="ignore"):
+            centres.append(np.where(sample.min(axis=0) == sample.max(axis=0), sample[0], sample.mean(axis=0)))
+    return np.concatenate(centres)

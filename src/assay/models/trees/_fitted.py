@@ -11,18 +11,9 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from ...base import Choice, Fold, Mapping, Nothing, ParameterError, check_weights, param, plain, thread_count
+from ...base import Fold, check_weights, class_factors, plain, thread_count
 from ...data.columns import ColumnSchema
 from ._engine import CodedTable, Tree, condition_words, tree_view
-
-
-def class_weight_param() -> Any:
-    """Declare `class_weight` with the wording used by every tree."""
-    return param(
-        None,
-        Choice("balanced") | Mapping() | Nothing(),
-        "Weights of the classes: None, 'balanced' (every class weighs the same in all), or {label: weight}.",
-    )
 
 
 def row_count(wanted: int | float, n_rows: float) -> float:
@@ -145,23 +136,7 @@ class ClassTree(FittedTree):
         super()._fit_fold(table, schema, train, (np.cumsum(present) - 1).astype(np.int32)[target], weights)
 
     def _class_factors(self, target: np.ndarray, weights: np.ndarray | None) -> np.ndarray | None:
-        if self.class_weight is None:
-            return None
-        n_classes = self.classes_.shape[0]
-        if isinstance(self.class_weight, str):
-            counts = np.bincount(target, weights=weights, minlength=n_classes)
-            return np.divide(counts.sum(), n_classes * counts, out=np.ones(n_classes), where=counts > 0)
-        factors = np.ones(n_classes)
-        for label, weight in self.class_weight.items():
-            if not isinstance(weight, numbers.Real) or not 0 < float(weight) < math.inf:
-                raise ParameterError(
-                    type(self).__name__,
-                    f"parameter 'class_weight', label {plain(repr(label))},",
-                    "must have a weight > 0",
-                    f"got {plain(repr(weight))}",
-                )
-            factors[self.classes_ == label] = float(weight)
-        return factors
+        return class_factors(type(self).__name__, self.class_weight, self.classes_, target, weights)
 
     def _labels(self) -> list[str]:
         return [plain(c) for c in self.classes_[self.tree_.value.argmax(axis=1)].tolist()]

@@ -18,14 +18,16 @@ from ...base import (
     Nothing,
     Real,
     categorical_features_param,
+    class_weight_param,
     n_jobs_param,
     param,
     thread_count,
     trace_param,
+    with_class_weights,
 )
 from ...data.columns import MixedInput
 from ._engine import CodedTable, Tree, condition_words, node_test
-from ._fitted import ClassTree, class_weight_param, row_count
+from ._fitted import ClassTree, row_count
 from .export import TreeExports
 from .pessimistic import pessimistic_leaves
 
@@ -95,9 +97,7 @@ class _Multiway(ClassTree, TreeExports, MixedInput, Classifier):
         """How many rows there are, and what each weighs in rows: whole weights are repetitions, others are scaled."""
         whole = weights is not None and bool((weights == np.floor(weights)).all())
         counted = float(weights.sum()) if whole and weights is not None else float(n_rows)
-        factors = self._class_factors(target, weights)
-        if factors is not None:
-            weights = factors[target] if weights is None else weights * factors[target]
+        weights = with_class_weights(type(self).__name__, self.class_weight, self.classes_, target, weights)
         if weights is None:
             return counted, None
         if (weights == np.floor(weights)).all():

@@ -24,7 +24,6 @@ from ...base import (
     Fold,
     Instance,
     Integer,
-    Mapping,
     Nothing,
     ParameterError,
     Real,
@@ -32,12 +31,15 @@ from ...base import (
     Stream,
     categorical_features_param,
     check_weights,
+    class_factors,
+    class_weight_param,
     n_jobs_param,
     param,
     plain,
     random_state_param,
     thread_count,
     trace_param,
+    with_class_weights,
 )
 from ...data.columns import ColumnSchema, MixedInput
 from ._engine import CRITERIA, CodedTable, Tree, condition_words, tree_view
@@ -408,11 +410,7 @@ class CartClassifier(HeldOutClasses, _Cart, Classifier):
         Choice("gini", "entropy", "log_loss", "misclassification"),
         "Impurity to decrease; 'entropy' and 'log_loss' are the same, in bits.",
     )
-    class_weight: Any = param(
-        None,
-        Choice("balanced") | Mapping() | Nothing(),
-        "Weights of the classes: None, 'balanced' (every class weighs the same in all), or {label: weight}.",
-    )
+    class_weight: Any = class_weight_param()
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> CartClassifier:
         """Grow the tree, then prune it if `ccp_alpha` > 0."""
@@ -430,29 +428,11 @@ class CartClassifier(HeldOutClasses, _Cart, Classifier):
         super()._fit_fold(table, schema, train, (np.cumsum(present) - 1).astype(np.int32)[target], weights)
 
     def _target_arguments(self, target: np.ndarray, weights: np.ndarray | None) -> dict[str, Any]:
-        factors = self._class_factors(target, weights)
-        if factors is not None:
-            weights = factors[target] if weights is None else weights * factors[target]
+        weights = with_class_weights(type(self).__name__, self.class_weight, self.classes_, target, weights)
         return {"labels": target, "n_classes": self.classes_.shape[0], "y": None, "weights": weights}
 
     def _class_factors(self, target: np.ndarray, weights: np.ndarray | None) -> np.ndarray | None:
-        if self.class_weight is None:
-            return None
-        n_classes = self.classes_.shape[0]
-        if isinstance(self.class_weight, str):
-            counts = np.bincount(target, weights=weights, minlength=n_classes)
-            return np.divide(counts.sum(), n_classes * counts, out=np.ones(n_classes), where=counts > 0)
-        factors = np.ones(n_classes)
-        for label, weight in self.class_weight.items():
-            if not isinstance(weight, numbers.Real) or not 0 < float(weight) < math.inf:
-                raise ParameterError(
-                    type(self).__name__,
-                    f"parameter 'class_weight', label {plain(repr(label))},",
-                    "must have a weight > 0",
-                    f"got {plain(repr(weight))}",
-                )
-            factors[self.classes_ == label] = float(weight)
-        return factors
+        return class_factors(type(self).__name__, self.class_weight, self.classes_, target, weights)
 
     def predict(self, X: Any) -> np.ndarray:
         """The most probable class of the leaf that each row reaches; the first in `classes_` wins a tie."""
