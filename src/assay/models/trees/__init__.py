@@ -3,6 +3,7 @@
 from .c45 import C45Classifier, ID3Classifier
 from .cart import CartClassifier, CartRegressor
 from .importance import Importances
+from .model_tree import ModelTreeRegressor
 from .pessimistic import pessimistic_errors, pessimistic_leaves
 from .pruning import PruningCurve
 
@@ -12,6 +13,7 @@ __all__ = [
     "CartRegressor",
     "ID3Classifier",
     "Importances",
+    "ModelTreeRegressor",
     "PruningCurve",
     "pessimistic_errors",
     "pessimistic_leaves",

@@ -346,8 +346,9 @@ def tree_view(
     classes: list[Any] | None,
     deepest: int = 5,
     names: tuple[str, ...] = (),
+    equations: dict[int, str] | None = None,
 ) -> dict[str, Any]:
-    """The tree as plain data for drawing, down to depth `deepest`."""
+    """The tree as plain data for drawing, down to depth `deepest`; `equations` are those of leaves with a model."""
     nodes: list[dict[str, Any]] = []
     stack = [(0, -1, 0, "")]
     while stack:
@@ -369,6 +370,8 @@ def tree_view(
             "children": [],
         }
         nodes.append(record)
+        if equations and node in equations:
+            record["equation"] = equations[node]
         if inner and depth == deepest:
             record["cut"] = True
         elif inner:

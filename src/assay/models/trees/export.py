@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ...data.columns import ColumnSchema
 from ..rules.conditions import Condition, merge_conditions
+from ..rules.linear import LinearSum
 from ..rules.rule_set import Rule, RuleSet
 from ._engine import Tree
 from .html import TreeText, one_row, row_path, tree_html
@@ -56,6 +57,10 @@ def _literal(value: Any) -> str:
     return repr(value)
 
 
+def _plain(conclusion: Any) -> Any:
+    return conclusion.to_dict() if isinstance(conclusion, LinearSum) else conclusion
+
+
 class TreeExports:
     """Mixin for fitted trees with `tree_`, `schema_`, `missing_seen_` and, for classes, `classes_`."""
 
@@ -70,6 +75,10 @@ class TreeExports:
         if classes is not None:
             return classes.tolist()[int(np.argmax(value))]
         return float(value[0]) if value.shape[0] == 1 else tuple(value.tolist())
+
+    def _equations(self) -> dict[int, str]:
+        """The linear models of leaves that have one, as text."""
+        return {}
 
     def _node_counts(self, node: int) -> tuple[float, ...]:
         return tuple((self.tree_.value[node] * self.tree_.weighted_n_node_samples[node]).tolist())
@@ -100,11 +109,12 @@ class TreeExports:
         return self.to_rules().to_sql(table, prediction)
 
     def to_json(self) -> str:
-        """The tree as JSON: columns, classes, and nodes with test, children, rows, impurity and value.
+        """The tree as JSON: columns, classes, and nodes with test, children, rows, impurity, value and prediction.
 
         A numeric test sends cells <= `at_most` to `left`, a nominal test the categories listed in `in`; `missing` names
         the side of missing cells and of categories never seen. A test with a branch per category has `branches`, each
-        with the child `to` and the categories in `in`; `missing` is its heaviest child.
+        with the child `to` and the categories in `in`; `missing` is its heaviest child. The prediction of a leaf with
+        a linear model has an `intercept` and `terms`: weights of columns, and the values of `missing` cells.
         """
         check_is_fitted(self)
         tree, nodes = self.tree_, []
@@ -114,7 +124,7 @@ class TreeExports:
                 "rows": float(tree.weighted_n_node_samples[node]),
                 "impurity": float(tree.impurity[node]),
                 "value": tree.value[node].tolist(),
-                "prediction": self._conclusion(node),
+                "prediction": _plain(self._conclusion(node)),
             }
             column = int(tree.feature[node])
             if column >= 0:
@@ -155,8 +165,7 @@ class TreeExports:
             raise ValueError(f"to_python: name must be a Python identifier; got {name!r}.")
         tree = self.tree_
         lines = [f"def {name}(row):"]
-        used = sorted({int(j) for j in tree.feature if j >= 0})
-        for j in used:
+        for j in self._columns_used():
             lines.append(f"    x{j} = row[{_literal(self.schema_.names[j])}]")
             lines.append(f"    absent{j} = x{j} is None or x{j} != x{j}")
         # The branch with most leaves is not nested, so that indentation grows with the logarithm of the leaves.
@@ -170,7 +179,7 @@ class TreeExports:
             if test:
                 lines.append(f"{'    ' * (depth - 1)}if {test}:")
             if tree.feature[node] < 0:
-                lines.append(f"{'    ' * depth}return {_literal(self._conclusion(node))}")
+                lines.append(f"{'    ' * depth}return {self._python_value(self._conclusion(node))}")
                 continue
             below = list(zip(tree.children(node), branch_conditions(tree, node, self.schema_), strict=True))
             after = max(below, key=lambda branch: (leaves[branch[0]], branch[0]))[0]
@@ -179,6 +188,24 @@ class TreeExports:
                 if child != after:
                     stack.append((child, depth + 1, _python_test(condition, int(tree.feature[node]))))
         return "\n".join(lines) + "\n"
+
+    def _columns_used(self) -> list[int]:
+        """The columns that a test or the model of a leaf reads."""
+        tree, names = self.tree_, self.schema_.names
+        used = {int(j) for j in tree.feature if j >= 0}
+        for leaf in self._equations():
+            used |= {names.index(name) for name in self._conclusion(leaf).columns}
+        return sorted(used)
+
+    def _python_value(self, conclusion: Any) -> str:
+        if not isinstance(conclusion, LinearSum):
+            return _literal(conclusion)
+
+        def cell(name: str, fill: float) -> str:
+            j = self.schema_.names.index(name)
+            return f"({fill!r} if absent{j} else x{j})"
+
+        return conclusion.to_python(cell)
 
     def to_svg(self, max_depth: int = 4, title: str = "The tree", row: Any = None) -> str:
         """The tree drawn from left to right, as SVG text; with `row` (see `to_html`) its path stands out."""
@@ -215,7 +242,7 @@ class TreeExports:
     def _text(self) -> TreeText:
         classes = getattr(self, "classes_", None)
         labels = None if classes is None else classes.tolist()
-        return TreeText(self.tree_, self.schema_, self._words(), self._labels(), labels)
+        return TreeText(self.tree_, self.schema_, self._words(), self._labels(), labels, self._equations())
 
     def _words(self) -> Any:
         raise NotImplementedError  # pragma: no cover
