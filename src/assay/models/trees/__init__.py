@@ -4,6 +4,7 @@ from .c45 import C45Classifier, ID3Classifier
 from .cart import CartClassifier, CartRegressor
 from .importance import Importances
 from .model_tree import ModelTreeRegressor
+from .oblique import ObliqueTreeClassifier
 from .pessimistic import pessimistic_errors, pessimistic_leaves
 from .pruning import PruningCurve
 
@@ -14,6 +15,7 @@ __all__ = [
     "ID3Classifier",
     "Importances",
     "ModelTreeRegressor",
+    "ObliqueTreeClassifier",
     "PruningCurve",
     "pessimistic_errors",
     "pessimistic_leaves",

@@ -13,21 +13,24 @@ from sklearn.utils.validation import check_is_fitted
 
 from ...data.columns import ColumnSchema
 from ..rules.conditions import Condition, merge_conditions
-from ..rules.linear import LinearSum
+from ..rules.linear import LinearCondition, LinearSum
 from ..rules.rule_set import Rule, RuleSet
-from ._engine import Tree
+from ._engine import Tree, node_sum
 from .html import TreeText, one_row, row_path, tree_html
 from .svg import tree_figure
 
 _PRESENT = float(np.finfo(np.float64).max)
 
 
-def branch_conditions(tree: Tree, node: int, schema: ColumnSchema) -> tuple[Condition, ...]:
+def branch_conditions(tree: Tree, node: int, schema: ColumnSchema) -> tuple[Condition | LinearCondition, ...]:
     """The test of an inner node as the conditions of its branches; together they hold for every cell.
 
     Missing cells, and categories that `fit` did not see, go to the side that the node has learned for them, from a
     multiway test to its heaviest branch: it is described by the categories that it does not take.
     """
+    if tree.is_linear(node):
+        one, end = node_sum(tree, node, schema), float(tree.threshold[node])
+        return LinearCondition(one, high=end), LinearCondition(one, low=end)
     column = int(tree.feature[node])
     name = schema.names[column]
     if tree.is_multiway(node):
@@ -88,7 +91,7 @@ class TreeExports:
         check_is_fitted(self)
         tree, classes = self.tree_, getattr(self, "classes_", None)
         rules: list[Rule] = []
-        stack: list[tuple[int, tuple[Condition, ...]]] = [(0, ())]
+        stack: list[tuple[int, tuple[Condition | LinearCondition, ...]]] = [(0, ())]
         while stack:
             node, conditions = stack.pop()
             if tree.feature[node] >= 0:
@@ -114,7 +117,8 @@ class TreeExports:
         A numeric test sends cells <= `at_most` to `left`, a nominal test the categories listed in `in`; `missing` names
         the side of missing cells and of categories never seen. A test with a branch per category has `branches`, each
         with the child `to` and the categories in `in`; `missing` is its heaviest child. The prediction of a leaf with
-        a linear model has an `intercept` and `terms`: weights of columns, and the values of `missing` cells.
+        a linear model has an `intercept` and `terms`: weights of columns, and the values of `missing` cells. A linear
+        test has such `terms` in place of a column, and sends sums <= `at_most` to `left`.
         """
         check_is_fitted(self)
         tree, nodes = self.tree_, []
@@ -127,7 +131,12 @@ class TreeExports:
                 "prediction": _plain(self._conclusion(node)),
             }
             column = int(tree.feature[node])
-            if column >= 0:
+            if tree.is_linear(node):
+                record["terms"] = node_sum(tree, node, self.schema_).to_dict()["terms"]
+                record["at_most"] = float(tree.threshold[node])
+                record["left"] = int(tree.children_left[node])
+                record["right"] = int(tree.children_right[node])
+            elif column >= 0:
                 record["column"] = self.schema_.names[column]
                 categories = self.schema_.categories[column]
                 if tree.is_multiway(node) and categories is not None:
@@ -186,16 +195,22 @@ class TreeExports:
             stack.append((after, depth, ""))
             for child, condition in reversed(below):
                 if child != after:
-                    stack.append((child, depth + 1, _python_test(condition, int(tree.feature[node]))))
+                    stack.append((child, depth + 1, self._python_test(condition, int(tree.feature[node]))))
         return "\n".join(lines) + "\n"
 
     def _columns_used(self) -> list[int]:
         """The columns that a test or the model of a leaf reads."""
         tree, names = self.tree_, self.schema_.names
-        used = {int(j) for j in tree.feature if j >= 0}
+        used = {j for j in range(len(names)) if tree.tests_column(j).any()}
         for leaf in self._equations():
             used |= {names.index(name) for name in self._conclusion(leaf).columns}
         return sorted(used)
+
+    def _python_test(self, condition: Condition | LinearCondition, column: int) -> str:
+        if not isinstance(condition, LinearCondition):
+            return _python_test(condition, column)
+        words = self._python_value(condition.sum)
+        return f"{words} <= {condition.high!r}" if math.isinf(condition.low) else f"{words} > {condition.low!r}"
 
     def _python_value(self, conclusion: Any) -> str:
         if not isinstance(conclusion, LinearSum):
