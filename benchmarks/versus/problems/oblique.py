@@ -1,7 +1,7 @@
 """Oblique trees against single columns.
 
-The classes are apart along slanted directions. The gate is the accuracy on other rows at the same depth: linear tests must
-be no worse than single columns. scikit-learn has no oblique tree, so the peer is its tree of single columns.
+The classes are apart along slanted directions. The gate is the accuracy on other rows at the same depth: linear tests
+must be no worse than single columns. scikit-learn has no oblique tree, so the peer is its tree of single columns.
 """
 
 from __future__ import annotations

@@ -423,7 +423,10 @@ class RuleSet:
 
     @classmethod
     def from_sql(cls, text: str, schema: ColumnSchema | None = None) -> RuleSet:
-        """The rules of a text that `to_sql` wrote for ordered rules; counts are not in it. Nothing is executed."""
+        """The rules of a text that `to_sql` wrote for ordered rules; counts are not in it. Nothing is executed.
+
+        Linear sums are not read back; `to_json` keeps them.
+        """
         return sql.read(text, schema)
 
     def to_json(self) -> str:

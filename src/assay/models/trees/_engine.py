@@ -167,6 +167,12 @@ class Tree:
         """Whether the test of a node is on a linear sum of columns."""
         return self.has_linear and bool(self.linear[node] >= 0)
 
+    def columns_of(self, node: int) -> list[int]:
+        """The columns that the test of an inner node reads."""
+        if self.is_linear(node):
+            return self.linear_columns[self.linear_weight[self.linear[node]] != 0].tolist()
+        return [int(self.feature[node])]
+
     def tests_column(self, column: int) -> np.ndarray:
         """Which nodes read this column in their test."""
         tests = self.feature == column

@@ -166,11 +166,7 @@ def _sentence(made: _Page, cells: np.ndarray) -> str:
     """The row in the columns that its path tests, and what the tree says of it."""
     tree, schema = made.text.tree, made.text.schema
     inner = [node for node in made.path if tree.feature[node] >= 0]
-    if tree.has_linear:
-        columns = [np.flatnonzero([tree.tests_column(j)[node] for j in range(len(schema.names))]) for node in inner]
-        tested = dict.fromkeys(j for listed in columns for j in listed.tolist())
-    else:
-        tested = dict.fromkeys(int(tree.feature[node]) for node in inner)
+    tested = dict.fromkeys(j for node in inner for j in tree.columns_of(node))
     said = []
     for j in tested:
         cell, categories = float(cells[0, j]), schema.categories[j]
