@@ -560,20 +560,35 @@ ElasticNetSolution elastic_net_from_moments(const std::vector<ElasticNetMoments>
     return all;
 }
 
+namespace {
+
+template <class Columns>
+ElasticNetSolution follow_columns(Columns& design, const double* start, const ElasticNetTask& task, int threads) {
+    if (design.finite()) return elastic_net::follow_path(design, start, task, threads);
+    ElasticNetSolution nothing;
+    nothing.finite = false;
+    const std::size_t points = static_cast<std::size_t>(design.problems * task.n_alphas);
+    nothing.coefficients.assign(points * static_cast<std::size_t>(design.p), 0.0);
+    nothing.gaps.assign(points, 0.0);
+    nothing.sweeps.assign(points, 0);
+    return nothing;
+}
+
+}  // namespace
+
 ElasticNetSolution elastic_net_from_columns(const ColumnTable& table, const double* weights, index_t problems,
                                             bool intercept, const double* start, const ElasticNetTask& task,
                                             double* x_mean, double* y_mean, int threads) {
     elastic_net::ColumnDesign design(table, weights, problems, intercept, x_mean, y_mean, threads);
-    if (!design.finite()) {
-        ElasticNetSolution nothing;
-        nothing.finite = false;
-        const std::size_t points = static_cast<std::size_t>(problems * task.n_alphas);
-        nothing.coefficients.assign(points * static_cast<std::size_t>(table.p), 0.0);
-        nothing.gaps.assign(points, 0.0);
-        nothing.sweeps.assign(points, 0);
-        return nothing;
-    }
-    return elastic_net::follow_path(design, start, task, threads);
+    return follow_columns(design, start, task, threads);
+}
+
+ElasticNetSolution elastic_net_from_sparse_columns(const SparseColumnTable& table, const double* weights,
+                                                   index_t problems, bool intercept, const double* start,
+                                                   const ElasticNetTask& task, double* x_mean, double* y_mean,
+                                                   int threads) {
+    elastic_net::SparseColumnDesign design(table, weights, problems, intercept, x_mean, y_mean, threads);
+    return follow_columns(design, start, task, threads);
 }
 
 }  // namespace assay

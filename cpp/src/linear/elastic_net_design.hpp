@@ -84,6 +84,36 @@ private:
     std::vector<Part> parts_;
 };
 
+// The columns of a sparse table: only stored cells are read, and the means are taken out of sums, never out of cells.
+class SparseColumnDesign final : public Design {
+public:
+    SparseColumnDesign(const SparseColumnTable& table, const double* weights, index_t n_problems, bool intercept,
+                       double* x_mean, double* y_mean, int threads);
+    double y_squares(index_t problem) const override { return parts_[static_cast<std::size_t>(problem)].y_squares; }
+    const double* cross(index_t problem) const override {
+        return parts_[static_cast<std::size_t>(problem)].cross.data();
+    }
+    void block(index_t problem, const std::vector<index_t>& columns, index_t first, double* block,
+               index_t stride) const override;
+    void refresh(std::vector<Request>& requests, const double* penalty_weights, int threads) override;
+    bool finite() const;
+
+private:
+    struct Part {
+        const double* weights;
+        double weight = 0, y_mean = 0, y_squares = 0, norm_factor = 0;
+        double residual_sum = 0;                // sum of w r / W: zero but for rounding with an intercept
+        std::vector<double> cross;
+        std::vector<double> residual;           // of the training rows, zero elsewhere
+        std::vector<double> weighted_residual;  // w r / W
+    };
+
+    const SparseColumnTable table_;
+    const double* x_mean_;
+    std::vector<double> norms_;
+    std::vector<Part> parts_;
+};
+
 // Inner product and y += a x over `count` elements.
 double dot(const double* x, const double* y, index_t count);
 void add_multiple(double a, const double* x, double* y, index_t count);

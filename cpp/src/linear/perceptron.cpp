@@ -21,6 +21,7 @@ struct Pass {
     double* drift;
     double* scores;
     double seen;
+    SparseMatrix sparse;
 };
 
 typedef double lanes __attribute__((vector_size(64), aligned(8), may_alias));
@@ -34,13 +35,31 @@ ASSAY_INLINE double score(const double* theta, const double* x, index_t p) {
     return total + theta[p];
 }
 
-ASSAY_INLINE void move(const Pass& s, index_t output, const double* x, double sign, double seen) {
+ASSAY_INLINE double score_row(const Pass& s, index_t output, index_t row) {
+    const index_t p = s.x.cols;
+    const double* const theta = s.theta + output * (p + 1);
+    if (s.sparse.empty()) return score(theta, s.x.row(row), p);
+    double total = 0.0;
+    for (index_t k = s.sparse.begin(row); k < s.sparse.end(row); ++k)
+        total += theta[s.sparse.indices[k]] * s.sparse.values[k];
+    return total + theta[p];
+}
+
+ASSAY_INLINE void move(const Pass& s, index_t output, index_t row, double sign, double seen) {
     const index_t p = s.x.cols;
     double* const theta = s.theta + output * (p + 1);
     double* const drift = s.drift + output * (p + 1);
-    for (index_t j = 0; j < p; ++j) {
-        theta[j] += sign * x[j];
-        drift[j] += seen * (sign * x[j]);
+    if (s.sparse.empty()) {
+        const double* const x = s.x.row(row);
+        for (index_t j = 0; j < p; ++j) {
+            theta[j] += sign * x[j];
+            drift[j] += seen * (sign * x[j]);
+        }
+    } else {
+        for (index_t k = s.sparse.begin(row); k < s.sparse.end(row); ++k) {
+            theta[s.sparse.indices[k]] += sign * s.sparse.values[k];
+            drift[s.sparse.indices[k]] += seen * (sign * s.sparse.values[k]);
+        }
     }
     if (s.intercept) {
         theta[p] += sign;
@@ -49,28 +68,26 @@ ASSAY_INLINE void move(const Pass& s, index_t output, const double* x, double si
 }
 
 ASSAY_INLINE std::int64_t epoch_body(const Pass& s) {
-    const index_t p = s.x.cols;
     std::int64_t mistakes = 0;
     for (index_t i = 0; i < s.x.rows; ++i) {
         const index_t row = s.order[i], own = s.codes[row];
-        const double* const x = s.x.row(row);
         const double seen = s.seen + static_cast<double>(i);
         if (s.outputs == 1) {
             const double sign = own > 0 ? 1.0 : -1.0;
-            if (sign * score(s.theta, x, p) > 0.0) continue;
+            if (sign * score_row(s, 0, row) > 0.0) continue;
             ++mistakes;
-            move(s, 0, x, sign, seen);
+            move(s, 0, row, sign, seen);
             continue;
         }
         index_t rival = own == 0 ? 1 : 0;
         for (index_t k = 0; k < s.outputs; ++k) {
-            s.scores[k] = score(s.theta + k * (p + 1), x, p);
+            s.scores[k] = score_row(s, k, row);
             if (k != own && s.scores[k] > s.scores[rival]) rival = k;
         }
         if (s.scores[own] > s.scores[rival]) continue;
         ++mistakes;
-        move(s, own, x, 1.0, seen);
-        move(s, rival, x, -1.0, seen);
+        move(s, own, row, 1.0, seen);
+        move(s, rival, row, -1.0, seen);
     }
     return mistakes;
 }
@@ -80,7 +97,7 @@ ASSAY_DISPATCH(std::int64_t, one_epoch, epoch_body, (const Pass& pass), (pass))
 
 std::vector<std::int64_t> perceptron_epochs(Matrix<const double> x, Vector<const std::int32_t> codes, index_t outputs,
                                             bool intercept, index_t max_epochs, index_t patience, bool shuffle,
-                                            std::uint64_t key, PerceptronState& state) {
+                                            std::uint64_t key, PerceptronState& state, const SparseMatrix& sparse) {
     std::vector<std::int64_t> mistakes, order(static_cast<std::size_t>(x.rows));
     std::vector<double> scores(static_cast<std::size_t>(outputs));
     std::int64_t best = std::numeric_limits<std::int64_t>::max();
@@ -94,7 +111,7 @@ std::vector<std::int64_t> perceptron_epochs(Matrix<const double> x, Vector<const
                 std::swap(order[i], order[random.below(static_cast<std::uint32_t>(i + 1))]);
         }
         mistakes.push_back(one_epoch({x, codes.data, order.data(), outputs, intercept, state.theta.data(),
-                                      state.drift.data(), scores.data(), static_cast<double>(state.seen)}));
+                                      state.drift.data(), scores.data(), static_cast<double>(state.seen), sparse}));
         state.seen += x.rows;
         ++state.epochs;
         waited = mistakes.back() < best ? 0 : waited + 1;

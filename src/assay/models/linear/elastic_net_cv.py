@@ -26,7 +26,16 @@ from ...base import (
     thread_count,
 )
 from .elastic_net import SparseLinear, alpha_grid
-from .elastic_net_solver import ColumnSource, FoldStatistics, MomentSource, Paths, Source, prefers_moments
+from .elastic_net_solver import (
+    FoldStatistics,
+    MomentSource,
+    Paths,
+    Source,
+    column_source,
+    prefers_moments,
+    table_prefers_moments,
+)
+from .sparse import SparseTable, row_keys
 
 
 def cv_param(none_means: str) -> Any:
@@ -58,7 +67,7 @@ class _ChosenPenalty(SparseLinear):
         """Follow the path on every training part, choose the penalty, and fit it to all rows."""
         rows, target, weights = self._begin(X, y, sample_weight)
         folds = make_folds(type(self).__name__, self.cv, rows, target, sample_weight)
-        if not prefers_moments(*rows.shape):
+        if not table_prefers_moments(rows):
             self._require_finite(rows)
         parts = _Parts(rows, target, weights, folds, self.fit_intercept, thread_count(self.n_jobs))
         if parts.statistics is not None and not np.isfinite(parts.statistics.whole.sums).all():
@@ -239,14 +248,14 @@ class _Parts:
         self.test_weights = np.array([self.weights[test].sum() for _, test in folds])
         self.statistics: FoldStatistics | None = None
         self.whole: Source
-        if prefers_moments(*rows.shape):
+        if table_prefers_moments(rows):
             self.statistics = FoldStatistics.of(
                 rows, target, weights, folds, fit_intercept=fit_intercept, threads=threads
             )
             self.whole = MomentSource([self.statistics.whole.centred()], fit_intercept, threads)
         else:
             counted = [np.bincount(t, weights=self.weights[t], minlength=rows.shape[0]) for t, _ in folds]
-            self._columns = ColumnSource.of(rows, target, np.array(counted), fit_intercept, threads)
+            self._columns = column_source(rows, target, np.array(counted), fit_intercept, threads)
             self.whole = self._columns.only(0, self.weights)
 
     def training(self, group: list[int]) -> Source:
@@ -256,8 +265,7 @@ class _Parts:
             assert isinstance(whole, MomentSource)
             moments = [self.statistics.train[k].centred() for k in group]
             return MomentSource(moments, whole.fit_intercept, whole.threads)
-        c = self._columns
-        return ColumnSource(c.columns, c.target, c.weights[group], c.shift, c.fit_intercept, c.threads)
+        return self._columns.some(group)
 
     def errors(self, fold: int, coef: np.ndarray, intercept: np.ndarray) -> np.ndarray:
         """Mean squared error on the test rows for each solution of the path."""
@@ -328,6 +336,8 @@ def _first_copies(rows: np.ndarray, target: np.ndarray) -> np.ndarray:
     group = np.arange(rows.shape[0])
     _, inverse, counts = np.unique(target, return_inverse=True, return_counts=True)
     seen: dict[tuple[int, bytes], int] = {}
-    for row in np.flatnonzero(counts[inverse] > 1):
-        group[row] = seen.setdefault((int(inverse[row]), rows[row].tobytes()), int(row))
+    doubtful = np.flatnonzero(counts[inverse] > 1)
+    keys = row_keys(rows, doubtful) if isinstance(rows, SparseTable) else (rows[row].tobytes() for row in doubtful)
+    for row, key in zip(doubtful, keys, strict=True):
+        group[row] = seen.setdefault((int(inverse[row]), key), int(row))
     return group

@@ -10,9 +10,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.utils.validation import check_array, validate_data
 
 from ... import _kernels
+from .sparse import SparseTable
 
 # The training part must keep this share of each column's variation, or its own rows are read instead: the rounding
 # error of a difference is relative to the larger term.
@@ -54,6 +56,10 @@ class GramStatistics:
     ) -> GramStatistics:
         """The statistics of all rows, or of `subset`; the shift comes from the data unless given."""
         chosen = _central_values(rows, targets, fit_intercept) if shift is None else shift
+        if isinstance(rows, SparseTable):
+            return cls(
+                _sparse_sums(rows, targets, weights, chosen, subset, threads), chosen, targets.shape[1], fit_intercept
+            )
         indices = None if subset is None else np.ascontiguousarray(subset, dtype=np.int64)
         sums = _kernels.weighted_gram(rows, targets, chosen, weights, indices, threads)
         found = cls(sums, chosen, targets.shape[1], fit_intercept)
@@ -97,13 +103,39 @@ class FiniteByGram:
     """
 
     def _read(self, X: Any, *, reset: bool) -> np.ndarray:
-        if not reset:
-            return super()._read(X, reset=False)  # type: ignore[misc]
+        if not reset or issparse(X):
+            return super()._read(X, reset=reset)  # type: ignore[misc]
         return validate_data(self, X, reset=True, dtype=np.float64, order="C", ensure_all_finite=False)
 
     def _require_finite(self, rows: np.ndarray) -> None:
         """Raise scikit-learn's sentence if a cell is missing or infinite."""
-        check_array(rows, estimator=self, input_name="X")
+        if not isinstance(rows, SparseTable):  # whose stored cells were looked at when they were read
+            check_array(rows, estimator=self, input_name="X")
+
+
+def _sparse_sums(
+    rows: SparseTable,
+    targets: np.ndarray,
+    weights: np.ndarray | None,
+    shift: np.ndarray,
+    subset: np.ndarray | None,
+    threads: int,
+) -> np.ndarray:
+    """The same sums from the stored cells: columns are shifted only where they are far from zero and almost full."""
+    p, table = rows.shape[1], rows.shifted(shift[: rows.shape[1]])
+    ends = np.column_stack([targets - shift[p:], np.ones(targets.shape[0])])
+    if subset is not None:
+        table, ends = table[subset], ends[subset]
+        weights = None if weights is None else weights[subset]
+    weighted = ends if weights is None else ends * weights[:, None]
+    sums = np.empty((p + ends.shape[1], p + ends.shape[1]))
+    sums[:p, :p] = table.gram(weights, threads)
+    sums[:p, p:] = table.transposed_product(weighted, threads)
+    sums[p:, :p] = sums[:p, p:].T
+    for a in range(ends.shape[1]):  # not a product of BLAS, whose sums depend on its threads
+        for b in range(ends.shape[1]):
+            sums[p + a, p + b] = (weighted[:, a] * ends[:, b]).sum()
+    return sums
 
 
 def complement(whole: GramStatistics, part: GramStatistics) -> GramStatistics | None:
@@ -122,6 +154,8 @@ def _central_values(rows: np.ndarray, targets: np.ndarray, fit_intercept: bool) 
     width = rows.shape[1] + targets.shape[1]
     if not fit_intercept:
         return np.zeros(width)
+    if isinstance(rows, SparseTable):
+        return np.append(rows.far_columns(None, 1), targets.mean(axis=0))
     step = max(1, rows.shape[0] // 1024)
     sample = np.hstack([rows[::step], targets[::step]])
     with np.errstate(invalid="ignore"):

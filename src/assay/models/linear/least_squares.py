@@ -40,6 +40,7 @@ from .solve import (
     reduce_rows,
     with_intercept,
 )
+from .sparse import SparseInput, column_means, dense_rows, is_sparse, require_narrow, written_out
 from .summary import CoefficientRow, RegressionSummary
 
 # Work (rows x columns^2) up to which extended precision is always used, and up to which it is used when the
@@ -56,7 +57,7 @@ NEEDS_NO_REFINEMENT = 1e-3
 LEAST_RESIDUAL = 1e-4
 
 
-class LeastSquares(FiniteByGram, Regressor):
+class LeastSquares(SparseInput, FiniteByGram, Regressor):
     """Linear regression by least squares, with standard errors, tests and intervals for its coefficients.
 
     Small problems are solved in double-double arithmetic, which gives every digit that float64 columns hold; large ones
@@ -107,6 +108,8 @@ class LeastSquares(FiniteByGram, Regressor):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LeastSquares:
         """Solve the least-squares problem and compute what follows from it."""
         rows, target, weights = self._begin(X, y, sample_weight)
+        require_narrow(type(self).__name__, rows, "use Ridge or Lasso, which need no such matrix")
+        rows = written_out(rows)
         work = rows.shape[0] * (rows.shape[1] + self.fit_intercept) ** 2.0
         quick = None
         if self.method == "gram" or (self.method == "auto" and work > EXACT_WORK):
@@ -118,7 +121,7 @@ class LeastSquares(FiniteByGram, Regressor):
             self._require_finite(rows)
             solution = self._solve_orthogonal(rows, target, weights, work)
             total = float(rows.shape[0]) if weights is None else float(weights.sum())
-            centre = np.average(rows, axis=0, weights=weights) if self.fit_intercept else np.zeros(rows.shape[1])
+            centre = column_means(rows, weights) if self.fit_intercept else np.zeros(rows.shape[1])
             self._infer(solution, total, centre, column_norms(rows, weights))
         self._warn_dropped()
         return self
@@ -173,7 +176,7 @@ class LeastSquares(FiniteByGram, Regressor):
         """In extended precision if that is quick or needed, else by QR of the rows in chunks."""
         threads, ones = thread_count(self.n_jobs), self.fit_intercept
         self.solver_ = "exact"
-        if work > EXACT_WORK and rows.shape[0] > rows.shape[1] + 2:
+        if (work > EXACT_WORK or is_sparse(rows)) and rows.shape[0] > rows.shape[1] + 2:
             factor = reduce_rows(rows, target[:, None], weights, fit_intercept=ones)
             solution = exact_solve(
                 factor[:, :-1],
@@ -183,7 +186,7 @@ class LeastSquares(FiniteByGram, Regressor):
                 tolerance=REDUCED_TOLERANCE,
             )
             norms = np.sqrt(np.einsum("ij,ij->j", factor[:, :-1], factor[:, :-1]))
-            if work > EXACT_WORK_IF_ILL or _condition(solution, norms) < ILL_CONDITION:
+            if is_sparse(rows) or work > EXACT_WORK_IF_ILL or _condition(solution, norms) < ILL_CONDITION:
                 self.solver_ = "qr"
                 return solution
         return exact_solve(with_intercept(rows, ones), target, weights, intercept=ones, threads=threads)
@@ -265,8 +268,11 @@ class LeastSquares(FiniteByGram, Regressor):
             )
         rows = self._read(X, reset=False)
         estimate = rows @ self.coef_ + self.intercept_
-        directions = (rows - self.centre_) @ self.unscaled_factor_
-        variance = np.einsum("ij,ij->i", directions, directions)
+        variance = np.empty(rows.shape[0])
+        for begin in range(0, rows.shape[0], CHUNK):
+            part = slice(begin, begin + CHUNK)
+            directions = (dense_rows(rows, part) - self.centre_) @ self.unscaled_factor_
+            variance[part] = np.einsum("ij,ij->i", directions, directions)
         variance += 1.0 / self.n_observations_ if self.fit_intercept else 0.0
         variance += 1.0 if kind == "prediction" else 0.0
         known = variance > 0
@@ -316,6 +322,7 @@ class LeastSquares(FiniteByGram, Regressor):
         template = clone(self)
         rows, target, _ = template._begin(X, y)
         template._require_finite(rows)
+        require_narrow(type(self).__name__, rows, "use Ridge or Lasso, which need no such matrix")
         weights = check_weights(type(self).__name__, sample_weight, rows.shape[0])
         threads = thread_count(self.n_jobs)
         work = rows.shape[0] * (rows.shape[1] + self.fit_intercept) ** 2.0
@@ -373,7 +380,7 @@ def _residual_moments(
     with threadpool_limits(1, user_api="blas"):
         for begin in range(0, rows.shape[0], CHUNK):
             part = slice(begin, begin + CHUNK)
-            centred = rows[part] - moments.x_mean
+            centred = dense_rows(rows, part) - moments.x_mean
             residual = target[part] - moments.y_mean[0] - centred @ slopes
             weighted = residual if weights is None else weights[part] * residual
             gradient += weighted @ centred

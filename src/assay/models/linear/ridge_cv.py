@@ -23,9 +23,10 @@ from .elastic_net_cv import cv_param, make_folds
 from .elastic_net_solver import FoldStatistics
 from .gram import FiniteByGram
 from .ridge import Ridge, _shrink, _Spectrum, coefficient_view, ridge_path
+from .sparse import SparseInput, dense_rows, require_narrow
 
 
-class RidgeCV(FiniteByGram, Regressor):
+class RidgeCV(SparseInput, FiniteByGram, Regressor):
     """Ridge regression whose penalty is chosen by validation, for all penalties from one eigendecomposition.
 
     The objective is that of `Ridge`. With `cv=None` each row is predicted by the fit without it, through the hat matrix
@@ -63,6 +64,7 @@ class RidgeCV(FiniteByGram, Regressor):
         """Score every penalty and fit the best to all rows."""
         rows, target, weights = self._begin(X, y, sample_weight)
         self._require_finite(rows)
+        require_narrow(type(self).__name__, rows, "use Ridge and cross-validate its alpha, or LassoCV")
         alphas = self._alphas()
         if self.cv is None:
             self.mse_path_ = self._score_rows(rows, target, weights, alphas)
@@ -102,7 +104,7 @@ class RidgeCV(FiniteByGram, Regressor):
         squares, leverages = np.zeros(alphas.shape[0]), np.zeros(alphas.shape[0])
         for begin in range(0, rows.shape[0], 2048):
             part = slice(begin, begin + 2048)
-            scores = (rows[part] - moments.x_mean) @ spectrum.vectors
+            scores = (dense_rows(rows, part) - moments.x_mean) @ spectrum.vectors
             weight = np.ones(scores.shape[0]) if weights is None else weights[part]
             error = scores @ slopes
             np.subtract((target[part] - moments.y_mean[0])[:, None], error, out=error)
