@@ -17,6 +17,9 @@ constexpr index_t exact_limit = 1000;    // active columns up to which the final
 constexpr double optimal_within = 1e-9;  // relative excess of |g_j| over l1 v_j that `refine` still removes
 constexpr double expected_margin = 0.97; // of l1 v_j, above which a column is expected to become active
 constexpr double inner_share = 0.7;      // of the tolerance, for the columns of the working set alone
+constexpr index_t least_by_residual = 400;  // working columns from which a sweep over cells may be cheaper than one over Q
+constexpr index_t cells_per_entry = 8;      // entries of Q that cost as much as one cell
+constexpr index_t sweeps_per_check = 5;     // by residual: between two looks at the gap, which cost a sweep each
 
 std::size_t at(index_t i) { return static_cast<std::size_t>(i); }
 
@@ -230,8 +233,11 @@ public:
         for (std::size_t k = 0; k < columns.size(); ++k)
             if (b[k] != 0 || strength(penalty, columns[k]) > 0.8 * penalty.l1) kept.push_back(static_cast<index_t>(k));
         const auto m = static_cast<index_t>(kept.size());
-        for (index_t a = 0; a < m; ++a)
-            for (index_t c = 0; c < m; ++c) q_[at(a * capacity_ + c)] = q_[at(kept[at(a)] * capacity_ + kept[at(c)])];
+        for (index_t a = 0; a < m; ++a) {
+            if (by_residual_) square_[at(a)] = square_[at(kept[at(a)])];
+            for (index_t c = 0; c < m && !by_residual_; ++c) 
+                q_[at(a * capacity_ + c)] = q_[at(kept[at(a)] * capacity_ + kept[at(c)])];
+        }
         for (index_t j : columns) place[at(j)] = -1;
         for (index_t a = 0; a < m; ++a) {
             columns[at(a)] = columns[at(kept[at(a)])];
@@ -240,11 +246,13 @@ public:
         }
         columns.resize(at(m));
         b.resize(at(m));
+        if (by_residual_) square_.resize(at(m));
         gather();
     }
 
     // Coordinate descent until the gap of the working set is below `target`.
     void solve(const Penalty& penalty, double target, bool trace) {
+        if (by_residual_) return solve_by_residual(penalty, target, trace);
         index_t waited = 0;
         History history;
         while (sweeps < task_.max_sweeps && !interrupted()) {
@@ -270,6 +278,7 @@ public:
 
     // Alternates exact steps and sweeps until no coefficient changes between zero and non-zero.
     void refine(const Penalty& penalty, bool trace) {
+        if (by_residual_ && active() <= exact_limit) leave_residual(penalty);
         for (int round = 0; round < 100 && active() <= exact_limit && !interrupted(); ++round) {
             const bool whole = exact_step(penalty);
             if (trace) objective.push_back(measure(penalty).objective(penalty));
@@ -314,6 +323,9 @@ private:
     index_t capacity_ = 0;
     std::vector<double> q_, c_, g_, v_;
     std::vector<double> expected_, last_gradient_, last_b_, ahead_;  // over all columns
+    bool by_residual_ = false;                                       // no Q: sweeps update the residual
+    std::vector<double> e_, square_;                                 // residual, and Q_jj by place
+    double level_ = 0;
 
     double strength(const Penalty& penalty, index_t j) const {
         return penalty.pull(gradient.value[at(j)]) / task_.penalty_weights[j];
@@ -334,6 +346,22 @@ private:
 
     void admit(const std::vector<index_t>& fresh) {
         if (fresh.empty()) return;
+        if (!by_residual_ && prefers_residual(fresh)) {
+            by_residual_ = true;
+            square_.resize(columns.size());
+            for (std::size_t k = 0; k < columns.size(); ++k) square_[k] = design_.square(number_, columns[k]);
+            q_ = {};
+            capacity_ = 0;
+        }
+        if (by_residual_) {
+            for (index_t j : fresh) {
+                place[at(j)] = static_cast<index_t>(columns.size());
+                columns.push_back(j);
+                square_.push_back(design_.square(number_, j));
+            }
+            b.resize(columns.size(), 0.0);
+            return gather();
+        }
         const auto before = static_cast<index_t>(columns.size()), m = before + static_cast<index_t>(fresh.size());
         if (m > capacity_) {
             const index_t room = std::min(design_.p, std::max(m + 16, m + m / 2));
@@ -352,7 +380,92 @@ private:
         gather();
     }
 
+    // Whether the working set with these columns has so few cells that updating the residual is cheaper.
+    bool prefers_residual(const std::vector<index_t>& fresh) const {
+        const auto m = static_cast<index_t>(columns.size() + fresh.size());
+        if (m < least_by_residual || design_.cells(columns.empty() ? fresh[0] : columns[0]) == 0) return false;
+        index_t cells = 0;
+        for (index_t j : columns) cells += design_.cells(j);
+        for (index_t j : fresh) cells += design_.cells(j);
+        return m * m > cells_per_entry * cells;
+    }
+
+    // Back to Q, of the columns that matter, for the exact steps.
+    void leave_residual(const Penalty& penalty) {
+        std::vector<index_t> kept;
+        std::vector<double> values;
+        for (std::size_t k = 0; k < columns.size(); ++k) {
+            place[at(columns[k])] = -1;
+            if (b[k] == 0 && !(penalty.pull(g_[k]) > 0.9 * penalty.l1 * v_[k])) continue;
+            kept.push_back(columns[k]);
+            values.push_back(b[k]);
+        }
+        const auto m = static_cast<index_t>(kept.size());
+        by_residual_ = false;
+        e_ = {};
+        columns = kept;
+        b = values;
+        for (index_t k = 0; k < m; ++k) place[at(columns[at(k)])] = k;
+        capacity_ = std::min(design_.p, m + 16);
+        q_.assign(at(capacity_ * capacity_), 0.0);
+        design_.block(number_, columns, 0, q_.data(), capacity_);
+        gather();
+        rebuild_gradient();
+    }
+
+    // As `solve`, with sweeps that cost the cells of the working set.
+    void solve_by_residual(const Penalty& penalty, double target, bool trace) {
+        rebuild_gradient();
+        History history;
+        history.keep(b, g_);
+        while (sweeps < task_.max_sweeps && !interrupted()) {
+            for (index_t s = 0; s < sweeps_per_check && sweeps < task_.max_sweeps; ++s, ++sweeps) {
+                sweep_by_residual(penalty);
+                history.keep(b, g_);
+            }
+            rebuild_gradient();
+            const GapSums sums = measure(penalty);
+            if (trace) objective.push_back(sums.objective(penalty));
+            if (sums.gap(penalty) <= target) break;
+            std::vector<double> weights;
+            if (history.full() && history.combine(weights)) {
+                const std::vector<double> old_b = b, old_g = g_, old_e = e_;
+                const double old_level = level_;
+                std::fill(b.begin(), b.end(), 0.0);
+                for (std::size_t i = 0; i < weights.size(); ++i)
+                    add_multiple(weights[i], history.b[i + 1].data(), b.data(), static_cast<index_t>(b.size()));
+                const bool allowed =
+                    !penalty.positive || std::all_of(b.begin(), b.end(), [](double x) { return x >= 0; });
+                if (allowed) rebuild_gradient();
+                if (!allowed || !(measure(penalty).objective(penalty) < sums.objective(penalty))) {
+                    b = old_b;
+                    g_ = old_g;
+                    e_ = old_e;
+                    level_ = old_level;
+                } else {
+                    if (trace) objective.push_back(measure(penalty).objective(penalty));
+                    if (measure(penalty).gap(penalty) <= target) break;
+                }
+            }
+            history.clear();
+            history.keep(b, g_);
+        }
+    }
+
+    void sweep_by_residual(const Penalty& penalty) {
+        for (std::size_t k = 0; k < columns.size(); ++k) {
+            const double old = b[k], curvature = square_[k] + penalty.l2 * v_[k];
+            if (!(curvature > 0)) continue;
+            const double slope = design_.slope(number_, columns[k], e_, level_);
+            const double value = penalty.soft(slope + square_[k] * old, penalty.l1 * v_[k]) / curvature;
+            if (value == old) continue;
+            b[k] = value;
+            level_ += design_.move(number_, columns[k], value - old, e_);
+        }
+    }
+
     void sweep(const Penalty& penalty) {
+        if (by_residual_) return sweep_by_residual(penalty);
         const auto m = static_cast<index_t>(columns.size());
         for (index_t k = 0; k < m; ++k) {
             const double* row = q_.data() + k * capacity_;
@@ -399,6 +512,7 @@ private:
 
     // To the minimum of the quadratic for the signs as they are, or as far as they stay so. True if all the way.
     bool exact_step(const Penalty& penalty) {
+        if (by_residual_) return false;
         std::vector<index_t> support;
         for (std::size_t k = 0; k < columns.size(); ++k)
             if (b[k] != 0) support.push_back(static_cast<index_t>(k));
@@ -441,6 +555,11 @@ private:
 
     // From the moments afresh: sweeps only ever add to g, and rounding adds up.
     void rebuild_gradient() {
+        if (by_residual_) {
+            level_ = design_.residual(number_, {columns, b}, e_);
+            for (std::size_t k = 0; k < columns.size(); ++k) g_[k] = design_.slope(number_, columns[k], e_, level_);
+            return;
+        }
         std::copy(c_.begin(), c_.end(), g_.begin());
         for (std::size_t k = 0; k < columns.size(); ++k)
             if (b[k] != 0)

@@ -40,6 +40,15 @@ public:
                        index_t stride) const = 0;
     // Gradients at the given coefficients; entries that are certain to stay below l1 v_j may be left with slack.
     virtual void refresh(std::vector<Request>& requests, const double* penalty_weights, int threads) = 0;
+
+    // A design of short columns also offers updates of the residual in place of those of the gradient: e = w r / W but for
+    // the means, which `level` makes good.
+    virtual index_t cells(index_t) const { return 0; }  // stored in a column; 0: not offered
+    virtual double square(index_t, index_t) const { return 0; }
+    virtual double residual(index_t, const Support&, std::vector<double>&) const { return 0; }  // returns the level
+    virtual double slope(index_t, index_t, const std::vector<double>&, double) const { return 0; }
+    // b_j has changed by `by`; returns the change of the level.
+    virtual double move(index_t, index_t, double, std::vector<double>&) const { return 0; }
 };
 
 class MomentDesign final : public Design {
@@ -97,6 +106,11 @@ public:
                index_t stride) const override;
     void refresh(std::vector<Request>& requests, const double* penalty_weights, int threads) override;
     bool finite() const;
+    index_t cells(index_t column) const override { return table_.columns.end(column) - table_.columns.begin(column); }
+    double square(index_t problem, index_t column) const override;
+    double residual(index_t problem, const Support& support, std::vector<double>& e) const override;
+    double slope(index_t problem, index_t column, const std::vector<double>& e, double level) const override;
+    double move(index_t problem, index_t column, double by, std::vector<double>& e) const override;
 
 private:
     struct Part {

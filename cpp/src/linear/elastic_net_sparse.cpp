@@ -152,6 +152,44 @@ void SparseColumnDesign::block(index_t problem, const std::vector<index_t>& colu
     }
 }
 
+double SparseColumnDesign::square(index_t problem, index_t column) const {
+    const Part& part = parts_[at(problem)];
+    const SparseMatrix& table = table_.columns;
+    double sum = 0;
+    for (index_t k = table.begin(column); k < table.end(column); ++k)
+        sum += part.weights[table.indices[k]] * table.values[k] * table.values[k];
+    const double mean = x_mean_[problem * p + column];
+    return sum / part.weight - mean * mean;
+}
+
+double SparseColumnDesign::residual(index_t problem, const Support& support, std::vector<double>& e) const {
+    const Part& part = parts_[at(problem)];
+    const SparseMatrix& table = table_.columns;
+    e.resize(at(table.places));
+    for (index_t i = 0; i < table.places; ++i) e[at(i)] = part.weights[i] * (table_.target[i] - part.y_mean) / part.weight;
+    double level = 0;
+    for (std::size_t a = 0; a < support.columns.size(); ++a)
+        if (support.values[a] != 0) level += move(problem, support.columns[a], support.values[a], e);
+    return level;
+}
+
+double SparseColumnDesign::slope(index_t problem, index_t column, const std::vector<double>& e, double level) const {
+    double sum;
+    column_products<1>(table_.columns, column, e.data(), &sum);
+    return sum + level * x_mean_[problem * p + column];
+}
+
+double SparseColumnDesign::move(index_t problem, index_t column, double by, std::vector<double>& e) const {
+    const Part& part = parts_[at(problem)];
+    const SparseMatrix& table = table_.columns;
+    const double factor = by / part.weight;
+    for (index_t k = table.begin(column); k < table.end(column); ++k) {
+        const index_t i = table.indices[k];
+        e[at(i)] -= factor * table.values[k] * part.weights[i];
+    }
+    return by * x_mean_[problem * p + column];
+}
+
 void SparseColumnDesign::refresh(std::vector<Request>& requests, const double* penalty_weights, int threads) {
     const SparseMatrix& table = table_.columns;
     const index_t n = table.places, count = static_cast<index_t>(requests.size());

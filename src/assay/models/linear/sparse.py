@@ -63,13 +63,13 @@ class SparseTable:
     def product(self, v: np.ndarray, threads: int) -> np.ndarray:
         """X v for a vector, or for each column of v."""
         given = np.ascontiguousarray(v, dtype=np.float64)
-        found = self.by_row.product(given.reshape(self.shape[1], -1), threads)
+        found = self.by_row.product(given[:, None] if given.ndim == 1 else given, threads)
         return found[:, 0] if given.ndim == 1 else found
 
     def transposed_product(self, v: np.ndarray, threads: int) -> np.ndarray:
         """X'v for a vector, or for each column of v."""
         given = np.ascontiguousarray(v, dtype=np.float64)
-        found = self.by_row.transposed_product(given.reshape(self.shape[0], -1), threads)
+        found = self.by_row.transposed_product(given[:, None] if given.ndim == 1 else given, threads)
         return found[:, 0] if given.ndim == 1 else found
 
     def gram(self, weights: np.ndarray | None, threads: int) -> np.ndarray:
@@ -265,3 +265,36 @@ def row_keys(rows: SparseTable, chosen: Sequence[int] | np.ndarray) -> list[byte
         table.indices[a:b].tobytes() + b"|" + table.data[a:b].tobytes()
         for a, b in zip(table.indptr[chosen], table.indptr[np.asarray(chosen) + 1], strict=True)
     ]
+
+
+def row_hashes(rows: Any, codes: np.ndarray) -> np.ndarray:
+    """A hash of each row and its code, the same for an array and for a sparse table: a sum over cells that are not 0."""
+    with np.errstate(over="ignore"):
+        if isinstance(rows, SparseTable):
+            table = rows.rows
+            of_cells = _scramble(table.data.view(np.uint64) ^ _scramble(table.indices.astype(np.uint64)))
+            before = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(of_cells, dtype=np.uint64)])
+            total = before[table.indptr[1:]] - before[table.indptr[:-1]]
+        else:
+            total = np.zeros(rows.shape[0], dtype=np.uint64)
+            for j in range(rows.shape[1]):
+                bits = np.ascontiguousarray(rows[:, j]).view(np.uint64)
+                total += np.where(rows[:, j] == 0.0, np.uint64(0), _scramble(bits ^ _scramble(np.uint64(j))))
+        return _scramble(total ^ _scramble(codes.astype(np.uint64)))
+
+
+def _scramble(bits: Any) -> Any:
+    """The finishing steps of SplitMix64 (Steele, Lea & Flood, OOPSLA 2014)."""
+    bits = (bits + np.uint64(0x9E3779B97F4A7C15)) * np.uint64(0xBF58476D1CE4E5B9)
+    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return bits ^ (bits >> np.uint64(31))
+
+
+def scipy_rows(rows: Any) -> Any:
+    """A sparse table as SciPy's, to hand to others; an array as it is."""
+    return rows.rows if isinstance(rows, SparseTable) else rows
+
+
+def kernel_rows(rows: Any) -> Any:
+    """What a kernel that takes either kind of table reads: the array, or the kernel's table by row."""
+    return rows.by_row if isinstance(rows, SparseTable) else rows
