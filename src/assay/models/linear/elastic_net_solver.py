@@ -262,7 +262,7 @@ Source = MomentSource | ColumnSource | SparseColumnSource
 
 
 def table_prefers_moments(rows: np.ndarray | SparseTable) -> bool:
-    """Whether a Gram matrix is the cheaper way in: for a sparse table its cost is that of the pairs of cells in a row."""
+    """Whether a Gram matrix is the cheaper way in; that of a sparse table costs the pairs of cells in a row."""
     if isinstance(rows, SparseTable):
         n_rows, n_columns = rows.shape
         return n_columns <= min(SPARSE_MOMENTS, n_rows)

@@ -449,7 +449,8 @@ class GLM(SparseInput, MixedInput, Regressor):
 
     def _read_sparse(self, X: Any, reset: bool) -> Any:
         chosen = self.categorical_features
-        if not (chosen is None or isinstance(chosen, str)) and np.any(chosen):
+        given = np.asarray([] if chosen is None or isinstance(chosen, str) else chosen)
+        if given.any() if given.dtype.kind == "b" else given.size:
             raise DataError(
                 type(self).__name__,
                 "X as a sparse matrix",
@@ -556,7 +557,7 @@ class GLM(SparseInput, MixedInput, Regressor):
         return Cost(seconds=seconds, bytes=8.0 * (cells + 8.0 * n_rows + 24.0 * width**2))
 
 
-def _predictor(X: np.ndarray, codes: np.ndarray, coef: np.ndarray, intercept: float) -> np.ndarray:
+def _predictor(X: np.ndarray | SparseTable, codes: np.ndarray, coef: np.ndarray, intercept: float) -> np.ndarray:
     columns = X.shape[1]
     predictor = X @ coef[:columns] + intercept
     if codes.shape[1]:

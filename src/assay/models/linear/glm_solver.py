@@ -500,11 +500,12 @@ def _solve_working_sets(
     point = objective.start(start)
     p, floor = task.X.shape[1], 1e-12 * point.pearson
     chosen, n_iter = np.zeros(p, dtype=bool), 0
+    found: Solution | None = None
     while True:
         cosines = np.where(objective.active, objective.cosines(point, floor)[0], 0.0)[:p]
         chosen |= point.coefficients[:p] != 0.0
         fresh = np.flatnonzero((cosines > tol) & ~chosen)
-        if n_iter > 0 and (not fresh.size or found.status not in ("converged", "separated")):  # noqa: F821
+        if found is not None and (not fresh.size or found.status != "converged"):
             break
         room = max(50, int(chosen.sum()))
         chosen[fresh[np.argsort(-cosines[fresh], kind="stable")[:room]]] = True
@@ -512,7 +513,11 @@ def _solve_working_sets(
         coef, intercept = objective.raw(point.coefficients)
         # Few enough columns that the matrix is formed; their number is bounded by the rows that matter.
         found = _newton(
-            _Objective(replace(task, X=task.X[:, columns]), MOST_SQUARE), tol, max_iter, trace, (coef[columns], intercept)
+            _Objective(replace(task, X=task.X[:, columns]), MOST_SQUARE),
+            tol,
+            max_iter,
+            trace,
+            (coef[columns], intercept),
         )
         n_iter += max(found.n_iter, 1)
         coef = np.zeros(p)

@@ -149,7 +149,7 @@ def complement(whole: GramStatistics, part: GramStatistics) -> GramStatistics | 
     return rest if bool((left >= LEAST_SHARE * total).all()) else None
 
 
-def _central_values(rows: np.ndarray, targets: np.ndarray, fit_intercept: bool) -> np.ndarray:
+def _central_values(rows: np.ndarray | SparseTable, targets: np.ndarray, fit_intercept: bool) -> np.ndarray:
     """A value near the mean of each column from about a thousand rows; exactly the value of a constant column."""
     width = rows.shape[1] + targets.shape[1]
     if not fit_intercept:

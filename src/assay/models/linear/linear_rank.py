@@ -161,7 +161,7 @@ class LinearRank(SparseInput, Estimator):
             raise DataError(who, "y", "must be finite (Input y contains NaN or infinity)", way_out="drop those rows")
         return grades
 
-    def _minimise(self, rows: np.ndarray, risk: Risk, curve: Curve, row_weights: np.ndarray | None) -> LinearRank:
+    def _minimise(self, rows: Any, risk: Risk, curve: Curve, row_weights: np.ndarray | None) -> LinearRank:
         """The squared hinge at once; the hinge by rounded corners of shrinking width, each from the last minimum."""
         trace = self._new_trace()
         if is_sparse(rows):
@@ -255,7 +255,7 @@ class LinearRank(SparseInput, Estimator):
                 ),
                 dtype=np.float64,
             )
-            step, _ = cg(system, -scale * gradient, rtol=1e-12, maxiter=2 * size)
+            step, _ = cg(system, -scale * gradient, rtol=1e-12, maxiter=min(2 * size, 2000))
             following = slope(weights + scale * step)
             if not scale * following @ (scale * following) < 0.25 * (scale * gradient @ (scale * gradient)):
                 break

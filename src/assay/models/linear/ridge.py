@@ -72,7 +72,9 @@ class Ridge(SparseInput, FiniteByGram, Regressor):
         alphas = self._alphas(targets.shape[1])
         if isinstance(rows, SparseTable) and min(rows.shape) > MOST_SQUARE:
             threads = thread_count(self.n_jobs)
-            return self._keep(*solve_by_products(rows, targets, weights, alphas, self.fit_intercept, threads), target.ndim)
+            return self._keep(
+                *solve_by_products(rows, targets, weights, alphas, self.fit_intercept, threads), target.ndim
+            )
         if rows.shape[0] < rows.shape[1]:
             self._require_finite(rows)
             return self._keep(*_solve_wide(rows, targets, weights, alphas, self.fit_intercept), target.ndim)

@@ -268,7 +268,7 @@ def row_keys(rows: SparseTable, chosen: Sequence[int] | np.ndarray) -> list[byte
 
 
 def row_hashes(rows: Any, codes: np.ndarray) -> np.ndarray:
-    """A hash of each row and its code, the same for an array and for a sparse table: a sum over cells that are not 0."""
+    """A hash of each row and its code, from the cells that are not 0: the same for an array and a sparse table."""
     with np.errstate(over="ignore"):
         if isinstance(rows, SparseTable):
             table = rows.rows

@@ -63,7 +63,7 @@ def solve_by_products(
     fit_intercept: bool,
     threads: int,
 ) -> tuple[np.ndarray, Centred]:
-    """Golub-Kahan bidiagonalisation (LSQR, Paige & Saunders 1982) on columns scaled to length 1, from X v and X'v alone.
+    """Golub-Kahan bidiagonalisation (LSQR, Paige & Saunders 1982) on columns of length 1, from X v and X'v alone.
 
     Smallest |b| where alpha is zero and columns depend on each other (columns are then left as they come).
     """
@@ -75,13 +75,12 @@ def solve_by_products(
     mean, variance, total = near.moments(weights, threads)
     if not fit_intercept:
         variance, mean = variance + mean**2, np.zeros_like(mean)
-    coefficients = np.empty((rows.shape[1], targets.shape[1]))
+    coefficients, n = np.empty((rows.shape[1], targets.shape[1])), rows.shape[0]
     for k, alpha in enumerate(alphas):
         # With the penalty as rows below, column j has length sqrt(total variance + alpha).
         length = np.sqrt(total * variance + alpha) if alpha > 0 else np.ones_like(variance)
         scale = np.where(length > 0, 1.0 / np.where(length > 0, length, 1.0), 0.0)
         below = np.sqrt(alpha) * scale if alpha > 0 else None
-        n = rows.shape[0]
 
         def forward(v: np.ndarray, scale: np.ndarray = scale, below: np.ndarray | None = below) -> np.ndarray:
             b = scale * v.ravel()
