@@ -54,7 +54,7 @@ struct Fixture {
 
 }  // namespace
 
-TEST(sparse_products_equal_plain_loops_for_every_thread_count) {
+TEST("sparse: products equal plain loops for every thread count") {
     const Fixture f;
     for (const index_t outputs : {1, 3}) {
         std::vector<double> v(static_cast<std::size_t>(f.p * outputs)), u(static_cast<std::size_t>(f.n * outputs));
@@ -84,7 +84,7 @@ TEST(sparse_products_equal_plain_loops_for_every_thread_count) {
     }
 }
 
-TEST(sparse_gram_and_moments_equal_plain_loops) {
+TEST("sparse: gram and moments equal plain loops") {
     const Fixture f;
     std::vector<double> weights(static_cast<std::size_t>(f.n));
     Random random(5);
@@ -106,7 +106,7 @@ TEST(sparse_gram_and_moments_equal_plain_loops) {
     }
 }
 
-TEST(sparse_lasso_is_optimal) {
+TEST("sparse: lasso is optimal") {
     const Fixture f;
     std::vector<double> target(static_cast<std::size_t>(f.n)), weights(static_cast<std::size_t>(f.n), 1.0);
     Random random(9);
