@@ -17,6 +17,9 @@ index_t row_grain(const SparseMatrix& rows, index_t cells_in_chunk) {
     return std::max<index_t>(64, static_cast<index_t>(share * static_cast<double>(rows.lines)));
 }
 
+// Waking threads costs more than a small product; the chunks, and so the bits, are the same.
+int worth(index_t work, int threads) { return work < 500'000 ? 1 : threads; }
+
 double line_dot(const SparseMatrix& rows, index_t line, const double* v) {
     double even = 0.0, odd = 0.0;
     index_t k = rows.begin(line);
@@ -33,6 +36,7 @@ double line_dot(const SparseMatrix& rows, index_t line, const double* v) {
 
 void sparse_product(const SparseMatrix& rows, Matrix<const double> v, Matrix<double> out, int threads) {
     const index_t outputs = v.cols;
+    threads = worth(rows.cells() * outputs, threads);
     parallel_chunks(rows.lines, row_grain(rows, 1 << 16), threads, [&](index_t, index_t begin, index_t end) {
         for (index_t i = begin; i < end; ++i) {
             if (outputs == 1) {
@@ -70,6 +74,7 @@ void sparse_transposed_product(const SparseMatrix& rows, Matrix<const double> v,
     };
     std::fill_n(out.data, size, 0.0);
     const index_t work = rows.cells() * outputs;
+    threads = worth(work, threads);
     const index_t wanted = std::clamp<index_t>(work / std::max<index_t>(4 * size, 1 << 15), 1, most_chunks);
     const index_t grain = std::max<index_t>(1, (rows.lines + wanted - 1) / wanted);
     const index_t chunks = chunk_count(rows.lines, grain);
@@ -94,6 +99,7 @@ void sparse_transposed_product(const SparseMatrix& rows, Matrix<const double> v,
 void sparse_gram(const SparseMatrix& rows, const SparseMatrix& columns, Vector<const double> weights,
                  Matrix<double> out, int threads) {
     const index_t p = rows.places;
+    threads = worth(p * p + rows.cells() * (rows.cells() / std::max<index_t>(rows.lines, 1)), threads);
     // Row j of the result: the rows that hold column j, from that column on, each times w x_j.
     parallel_chunks(p, 8, threads, [&](index_t, index_t begin, index_t end) {
         for (index_t j = begin; j < end; ++j) {
@@ -123,6 +129,7 @@ double sparse_column_moments(const SparseMatrix& columns, Vector<const double> w
         total = 0.0;
         for (index_t i = 0; i < columns.places; ++i) total += weights[i];
     }
+    threads = worth(columns.cells(), threads);
     const auto weight = [&](index_t k) { return weights.empty() ? 1.0 : weights[columns.indices[k]]; };
     parallel_chunks(columns.lines, 64, threads, [&](index_t, index_t begin, index_t end) {
         for (index_t j = begin; j < end; ++j) {
