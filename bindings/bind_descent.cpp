@@ -72,8 +72,8 @@ nb::dict run_descent(const nb::object& table, const Column& target, const Column
     return result;
 }
 
-nb::tuple run_perceptron(const nb::object& table, const Array1<const std::int32_t>& codes, const Table& theta,
-                         const Table& drift, std::int64_t seen, std::int64_t epochs, bool intercept,
+nb::tuple run_perceptron(const nb::object& table, const Array1<const std::int32_t>& codes, const Column& factors,
+                         const Table& theta, const Table& drift, std::int64_t seen, std::int64_t epochs, bool intercept,
                          index_t max_epochs, index_t patience, bool shuffle, std::uint64_t key) {
     const char* const kernel = "perceptron_epochs";
     const AnyTable x = AnyTable::of(table);
@@ -82,12 +82,13 @@ nb::tuple run_perceptron(const nb::object& table, const Array1<const std::int32_
             kernel, "theta and drift must be outputs x (columns + 1)");
     const std::size_t outputs = theta.shape(0), width = theta.shape(1);
     const auto classes = static_cast<std::int32_t>(outputs == 1 ? 2 : outputs);
+    require(factors.shape(0) == static_cast<std::size_t>(classes), kernel, "factors must have one value per class");
     for (std::size_t i = 0; i < codes.shape(0); ++i)
         require(codes(i) >= 0 && codes(i) < classes, kernel, "codes must be class numbers");
     PerceptronState state{copy_of(theta), copy_of(drift), seen, epochs};
     std::vector<std::int64_t> mistakes = without_gil([&] {
-        return perceptron_epochs(x.x, view(codes), static_cast<index_t>(outputs), intercept, max_epochs, patience,
-                                 shuffle, key, state, x.sparse);
+        return perceptron_epochs(x.x, view(codes), factors.data(), static_cast<index_t>(outputs), intercept, max_epochs,
+                                 patience, shuffle, key, state, x.sparse);
     });
     return nb::make_tuple(own(std::move(state.theta), outputs, width), own(std::move(state.drift), outputs, width),
                           state.seen, state.epochs, own(std::move(mistakes)));
@@ -133,7 +134,7 @@ void bind_descent(nb::module_& m) {
         },
         "x"_a, "weights"_a, "rows"_a, "intercept"_a, "threads"_a,
         "(largest eigenvalue of the weighted mean of z z', largest weighted |z|^2 of a row), with z = [x, 1].");
-    m.def("perceptron_epochs", &run_perceptron, "x"_a, "codes"_a, "theta"_a, "drift"_a, "seen"_a,
+    m.def("perceptron_epochs", &run_perceptron, "x"_a, "codes"_a, "factors"_a, "theta"_a, "drift"_a, "seen"_a,
           "epochs"_a, "intercept"_a, "max_epochs"_a, "patience"_a, "shuffle"_a, "key"_a,
           "(theta, drift, rows seen, epochs done, mistakes of each epoch) after epochs of the perceptron.");
     m.def(

@@ -39,6 +39,14 @@ Result2<double> gram(Array2<const double> x, Array2<const double> y, Array1<cons
     return own(std::move(sums), size, size);
 }
 
+Result1<double> forms(Array2<const double> gram, Array2<const double> combinations, int threads) {
+    require(gram.shape(0) == gram.shape(1) && combinations.shape(1) == gram.shape(1), "quadratic_forms",
+            "gram must be square, as wide as combinations");
+    std::vector<double> out(combinations.shape(0));
+    without_gil([&] { quadratic_forms(view(gram), view(combinations), out.data(), threads); });
+    return own(std::move(out));
+}
+
 nb::dict moments(Array2<const double> x, Indices codes, int classes, Array1<const double> shift, Indices nominal,
                  Indices sizes, Weights weights, Rows rows, int threads) {
     const char* name = "class_moments";
@@ -124,6 +132,8 @@ Result1<std::int32_t> labels(Array2<const double> x, const BayesArrays& arrays, 
 void bind_statistics(nb::module_& m) {
     m.def("weighted_gram", &gram, "x"_a.noconvert(), "y"_a.noconvert(), "shift"_a.noconvert(), "weights"_a.none(),
           "rows"_a.none(), "threads"_a, "Sum of w z z^T over the rows, z = [x - shift, y - shift, 1].");
+    m.def("quadratic_forms", &forms, "gram"_a.noconvert(), "combinations"_a.noconvert(), "threads"_a,
+          "c' G c for each row c of combinations.");
     m.def("class_moments", &moments, "x"_a.noconvert(), "codes"_a.noconvert(), "classes"_a, "shift"_a.noconvert(),
           "nominal"_a.noconvert(), "sizes"_a.noconvert(), "weights"_a.none(), "rows"_a.none(), "threads"_a,
           "Count, sum and sum of squares per class and column, and tallies of categories.");

@@ -87,15 +87,15 @@ void bind_trees(nb::module_& m) {
         "feature"_a, "left"_a, "right"_a, "threshold"_a, "categories"_a, "words"_a, "missing_left"_a, "n_categories"_a,
         "cells"_a.noconvert(), "threads"_a, "The leaf that each row reaches.");
     m.def(
-        "prune_path",
-        [](Array1<const std::int32_t> left, Array1<const std::int32_t> right, Array1<const double> risk, double alpha) {
-            require(left.shape(0) == right.shape(0) && left.shape(0) == risk.shape(0), "prune_path", "one value per node");
-            auto path = without_gil([&] { return trees::prune_path(view(left), view(right), risk.data(), alpha); });
+        "weakest_links",
+        [](Array1<const std::int32_t> parent, Array1<const double> risk) {
+            require(parent.shape(0) > 0 && parent.shape(0) == risk.shape(0), "weakest_links", "one value per node");
+            auto path = without_gil([&] { return trees::weakest_links(view(parent), risk.data()); });
             return nb::make_tuple(own(std::move(path.alphas)), own(std::move(path.impurities)),
-                                  own(std::move(path.is_leaf)));
+                                  own(std::move(path.cut_at)));
         },
-        "left"_a, "right"_a, "risk"_a, "alpha"_a,
-        "Weakest-link pruning: effective alphas, total risks, and which nodes are leaves in the end.");
+        "parent"_a, "risk"_a,
+        "Weakest-link pruning: effective alphas, total risks, and the alpha from which each node is a leaf.");
 }
 
 }  // namespace assay::bindings

@@ -7,6 +7,7 @@ void bind_tables(nb::module_& m);
 void bind_statistics(nb::module_& m);
 void bind_neighbours(nb::module_& m);
 void bind_trees(nb::module_& m);
+void bind_multiway(nb::module_& m);
 void bind_rules(nb::module_& m);
 void bind_linear(nb::module_& m);
 void bind_baselines(nb::module_& m);
@@ -17,6 +18,7 @@ void bind_glm(nb::module_& m);
 void bind_elastic_net(nb::module_& m);
 void bind_descent(nb::module_& m);
 void bind_sparse(nb::module_& m);
+void bind_chained_equations(nb::module_& m);
 }  // namespace assay::bindings
 
 NB_MODULE(_kernels, m) {
@@ -26,6 +28,7 @@ NB_MODULE(_kernels, m) {
     assay::bindings::bind_statistics(m);
     assay::bindings::bind_neighbours(m);
     assay::bindings::bind_trees(m);
+    assay::bindings::bind_multiway(m);
     assay::bindings::bind_rules(m);
     assay::bindings::bind_linear(m);
     assay::bindings::bind_baselines(m);
@@ -36,4 +39,5 @@ NB_MODULE(_kernels, m) {
     assay::bindings::bind_elastic_net(m);
     assay::bindings::bind_sparse(m);
     assay::bindings::bind_descent(m);
+    assay::bindings::bind_chained_equations(m);
 }

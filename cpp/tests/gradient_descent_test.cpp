@@ -160,6 +160,7 @@ TEST("curvature of a scaled diagonal design is known") {
 }
 
 TEST("the perceptron makes at most (R / margin)^2 mistakes and then none") {
+    const double even[] = {1, 1};
     const Rows rows(500, 3, 0, 21);
     std::vector<double> x;
     std::vector<std::int32_t> codes;
@@ -177,7 +178,7 @@ TEST("the perceptron makes at most (R / margin)^2 mistakes and then none") {
     const auto n = static_cast<index_t>(codes.size());
     PerceptronState state{std::vector<double>(4), std::vector<double>(4)};
     const auto mistakes =
-        perceptron_epochs(c_matrix<const double>(x.data(), n, 3), {codes.data(), n}, 1, false, 10000, 0, true, 9, state);
+        perceptron_epochs(c_matrix<const double>(x.data(), n, 3), {codes.data(), n}, even, 1, false, 10000, 0, true, 9, state);
     const auto total = std::accumulate(mistakes.begin(), mistakes.end(), std::int64_t{0});
     CHECK(mistakes.back() == 0);
     CHECK(static_cast<double>(total) <= std::pow(radius / margin, 2));

@@ -141,3 +141,20 @@ TEST("naive Bayes scores are the sum of the log densities of the present cells")
     naive_bayes_labels(c_matrix(x.data(), 3, 3), model, best, 1);
     CHECK(best[0] == 0 && best[1] == 0);
 }
+
+TEST("quadratic forms equal the double sum, for any number of threads") {
+    constexpr index_t d = 21, k = 6;
+    double gram[d * d], c[k * d], one[k], three[k];
+    for (index_t i = 0; i < d; ++i)
+        for (index_t j = 0; j < d; ++j) gram[i * d + j] = 1.0 / static_cast<double>(1 + i + j);
+    for (index_t i = 0; i < k * d; ++i) c[i] = i % 3 == 0 ? 0.0 : static_cast<double>(i % 7) - 3;
+    quadratic_forms(c_matrix<const double>(gram, d, d), c_matrix<const double>(c, k, d), one, 1);
+    quadratic_forms(c_matrix<const double>(gram, d, d), c_matrix<const double>(c, k, d), three, 3);
+    for (index_t f = 0; f < k; ++f) {
+        double sum = 0;
+        for (index_t i = 0; i < d; ++i)
+            for (index_t j = 0; j < d; ++j) sum += c[f * d + i] * gram[i * d + j] * c[f * d + j];
+        CHECK_NEAR(one[f], sum, 1e-12);
+        CHECK(one[f] == three[f]);
+    }
+}

@@ -125,14 +125,40 @@ TEST("rows that repeat equal weights that count them") {
 
 TEST("pruning cuts the weakest link first") {
     // Root 0 with inner child 1 (leaves 2, 3) and leaf 4.
-    const std::vector<std::int32_t> left{1, 2, -1, -1, -1}, right{4, 3, -1, -1, -1};
+    const std::vector<std::int32_t> parent{-1, 0, 1, 1, 0};
     const std::vector<double> risk{1.0, 0.5, 0.2, 0.1, 0.1};
-    const auto path = trees::prune_path({left.data(), 5, 1}, {right.data(), 5, 1}, risk.data(), 10.0);
+    const auto path = trees::weakest_links({parent.data(), 5, 1}, risk.data());
     CHECK(path.alphas.size() == 3);
     CHECK_NEAR(path.alphas[1], 0.2, 1e-15);
     CHECK_NEAR(path.alphas[2], 0.4, 1e-15);
     CHECK_NEAR(path.impurities[0], 0.4, 1e-15);
     CHECK_NEAR(path.impurities[2], 1.0, 1e-15);
-    const auto once = trees::prune_path({left.data(), 5, 1}, {right.data(), 5, 1}, risk.data(), 0.3);
-    CHECK(once.is_leaf[1] == 1 && once.is_leaf[0] == 0);
+    CHECK_NEAR(path.cut_at[1], 0.2, 1e-15);
+    CHECK(path.cut_at[0] == path.alphas[2] && path.cut_at[2] == 0 && path.cut_at[4] == 0);
+}
+
+TEST("pruning takes nodes of three branches") {
+    // Root 0 with leaves 1, 2 and inner child 3 (leaves 4, 5, 6), which goes with its parent.
+    const std::vector<std::int32_t> parent{-1, 0, 0, 0, 3, 3, 3};
+    const std::vector<double> risk{1.0, 0.3, 0.3, 0.39, 0.01, 0.01, 0.01};
+    const auto path = trees::weakest_links({parent.data(), 7, 1}, risk.data());
+    CHECK(path.alphas.size() == 2);
+    CHECK_NEAR(path.alphas[1], (1.0 - 0.63) / 4, 1e-15);
+    CHECK(path.cut_at[3] > 1e300 && path.cut_at[0] == path.alphas[1]);
+}
+
+TEST("rows in groups reach the leaves that they reach alone") {
+    const Table t = noise(2500, 4, true);
+    for (const Criterion criterion : {Criterion::gini, Criterion::squared_error}) {
+        CartOptions options;
+        options.criterion = criterion;
+        const trees::Tree tree = grow(t, options);
+        const std::vector<std::int32_t> together = leaves_of(tree, t, 2);
+        for (index_t i = 0; i < t.n; ++i) {
+            Table one = t;
+            one.n = 1;
+            one.cells.assign(t.cells.begin() + i * t.d, t.cells.begin() + (i + 1) * t.d);
+            CHECK(leaves_of(tree, one, 1)[0] == together[static_cast<std::size_t>(i)]);
+        }
+    }
 }

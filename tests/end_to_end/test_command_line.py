@@ -120,7 +120,7 @@ BAD_TABLES = {
     "one class": (b"a,b\n1,x\n2,x\n3,x\n4,x\n", "b", "class"),
     "target all missing": (b"a,b\n1,\n2,NA\n3,\n4,\n", "b", "missing"),
     "duplicate columns": (b"a,a,b\n1,2,x\n3,4,y\n", "b", "a"),
-    "not UTF-8": (b"a,b\n1,x\n2,caf\xe9\n3,x\n", "b", "UTF-8"),
+    "two encodings": (b"a,b\n1,x\n2,caf\xe9\n3,caf\xc3\xa9\n", "b", "UTF-8"),
 }
 
 

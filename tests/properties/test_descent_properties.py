@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from assay import _kernels
 from assay.base import AssayWarning
-from assay.models.linear import GradientDescentClassifier, GradientDescentRegressor, Perceptron, pair_accuracy
+from assay.evaluate import pair_accuracy
+from assay.models.linear import GradientDescentClassifier, GradientDescentRegressor, Perceptron
 
 SMOOTH = st.sampled_from(["log_loss", "squared_hinge", "modified_huber", "squared_error"])
 

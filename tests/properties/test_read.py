@@ -11,13 +11,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from assay.base import DataError
-from assay.data import Table, audit, read_table
+from assay.data import Table, audit, read_table, scan_table
 
 PIECES = st.sampled_from(
     [
         b"a", b"b", b"1", b"2.5", b"-3", b",", b";", b"\t", b"|", b"\n", b"\r\n", b'"', b"'", b" ", b"NA", b"?",
         b"1,234", b"%", b"2024-05-01", b"01/02/2024", b"true", b"\xff", b"\xc3\xa9", b"\xef\xbb\xbf", b"\x00",
         b"\x1b[31m", b"inf", b"nan", b"0017", b"{", b"}", b'{"a": 1}', b"99999999999999999999",
+        b"@relation r\n", b"@attribute a numeric\n", b"@data\n", b"\xff\xfe",
     ]
 )  # fmt: skip
 FILES = st.lists(PIECES, max_size=40).map(b"".join)
@@ -32,7 +33,7 @@ def folder():
 @settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     content=FILES | st.binary(max_size=60),
-    ending=st.sampled_from([".csv", ".csv", ".tsv", ".ndjson", ".csv.gz", ".parquet"]),
+    ending=st.sampled_from([".csv", ".csv", ".tsv", ".ndjson", ".csv.gz", ".parquet", ".arff", ".arrow", ".txt"]),
 )
 def test_any_bytes_give_a_table_or_one_sentence(folder, content, ending):
     file = folder / f"any{ending}"
@@ -46,6 +47,26 @@ def test_any_bytes_give_a_table_or_one_sentence(folder, content, ending):
     assert table.n_rows > 0 and set(table.roles) == set(table.columns)
     audit(table)
     assert len(table.fingerprint) == 64
+
+
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(content=FILES | st.binary(max_size=60), ending=st.sampled_from([".csv", ".tsv", ".ndjson", ".arff"]))
+@pytest.mark.filterwarnings("ignore::assay.base.AssayWarning")
+def test_any_bytes_are_scanned_or_refused_as_they_are_read(folder, content, ending):
+    """With a sample of all rows, the batches hold as many rows as the table, or both are refused."""
+    file = folder / f"scanned{ending}"
+    file.write_bytes(content)
+    try:
+        rows = read_table(file).n_rows
+    except DataError:
+        rows = None
+    text = ""
+    try:
+        found = sum(batch.n_rows for batch in scan_table(file, batch_rows=3))
+    except DataError as error:
+        text, found = str(error), None
+    assert "\n" not in text and (not text or text.startswith(("read_table: ", "Table: ")))
+    assert found == rows
 
 
 WORDS = st.text("abcxyz ÄÖ,;\"'\n|", min_size=1, max_size=8).filter(lambda word: word.strip() == word)

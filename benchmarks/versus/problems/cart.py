@@ -1,4 +1,4 @@
-"""CART at full depth against scikit-learn."""
+"""CART against scikit-learn: to full depth, to depth 12 on a million rows, and prediction of a million rows."""
 
 from __future__ import annotations
 
@@ -15,6 +15,23 @@ def make() -> dict[str, Any]:
     return {"X": X[:150_000], "y": y[:150_000], "X_test": X[150_000:], "y_test": y[150_000:]}
 
 
+def make_million() -> dict[str, Any]:
+    """A million rows to train and 100,000 to test, 20 columns, two classes."""
+    from sklearn.datasets import make_classification
+
+    X, y = make_classification(1_100_000, 20, n_informative=12, n_redundant=4, flip_y=0.02, random_state=0)
+    return {"X": X[:1_000_000], "y": y[:1_000_000], "X_test": X[1_000_000:], "y_test": y[1_000_000:]}
+
+
+def make_fitted() -> dict[str, Any]:
+    """Trees to full depth on 150,000 rows of 30 columns, and a million other rows to predict."""
+    from sklearn.datasets import make_classification
+
+    X, y = make_classification(1_150_000, 30, n_informative=15, n_redundant=5, flip_y=0.02, random_state=0)
+    data = {"X": X[:150_000], "y": y[:150_000]}
+    return {"ours": ours(data), "theirs": scikit_learn(data), "X_test": X[150_000:], "y_test": y[150_000:]}
+
+
 def ours(data: dict[str, Any]) -> Any:
     """Fit on all cores."""
     from assay.models.trees import CartClassifier
@@ -29,9 +46,30 @@ def scikit_learn(data: dict[str, Any]) -> Any:
     return DecisionTreeClassifier(random_state=0).fit(data["X"], data["y"])
 
 
+def ours_twelve(data: dict[str, Any]) -> Any:
+    """Fit to depth 12 on all cores."""
+    from assay.models.trees import CartClassifier
+
+    return CartClassifier(max_depth=12).fit(data["X"], data["y"])
+
+
+def scikit_learn_twelve(data: dict[str, Any]) -> Any:
+    """The peer's exact best splitter to depth 12."""
+    from sklearn.tree import DecisionTreeClassifier
+
+    return DecisionTreeClassifier(max_depth=12, random_state=0).fit(data["X"], data["y"])
+
+
 def accuracy(data: dict[str, Any], model: Any) -> float:
     """Accuracy on the test rows."""
     return float(model.score(data["X_test"], data["y_test"]))
+
+
+def said_right(data: dict[str, Any], said: Any) -> float:
+    """Accuracy of labels."""
+    import numpy as np
+
+    return float(np.mean(said == data["y_test"]))
 
 
 PROBLEMS: tuple[Problem, ...] = (
@@ -46,5 +84,38 @@ PROBLEMS: tuple[Problem, ...] = (
         gate=0.005,
         quality_name="accuracy",
         limit="one visit of every cell per level: n d depth entries of 4 to 8 bytes",
+    ),
+    Problem(
+        id="cart-million",
+        title="CART, depth 12",
+        size="1M x 20",
+        make=make_million,
+        ours=Contender("CartClassifier", "assay", ours_twelve),
+        peers=(Contender("DecisionTreeClassifier", "scikit-learn", scikit_learn_twelve, aim=5),),
+        quality=accuracy,
+        gate=0.005,
+        quality_name="accuracy",
+        repeats=2,
+        limit="one visit of every cell per level: n d depth entries of 4 to 8 bytes",
+    ),
+    Problem(
+        id="cart-predict",
+        title="CART, prediction",
+        size="1M x 30",
+        make=make_fitted,
+        ours=Contender("CartClassifier", "assay", lambda data: data["ours"].predict(data["X_test"])),
+        peers=(
+            Contender(
+                "DecisionTreeClassifier",
+                "scikit-learn",
+                lambda data: data["theirs"].predict(data["X_test"]),
+                aim=3,
+            ),
+        ),
+        quality=said_right,
+        gate=0.005,
+        quality_name="accuracy",
+        repeats=5,
+        limit="one read of the table and one node of 16 bytes per row and level",
     ),
 )

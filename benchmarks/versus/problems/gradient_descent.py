@@ -39,6 +39,30 @@ def _test_log_loss(data: dict[str, Any], model: Any) -> float:
     return float(-np.log(np.maximum(own, 1e-300)).mean())
 
 
+def _make_numbers() -> dict[str, Any]:
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(250_000, 50))
+    y = X @ rng.normal(size=50) + rng.normal(size=250_000)
+    return {"X": X[:200_000].copy(), "y": y[:200_000].copy(), "X_test": X[200_000:], "y_test": y[200_000:]}
+
+
+def _ours_numbers(data: dict[str, Any]) -> Any:
+    from assay.models.linear import GradientDescentRegressor
+
+    model = GradientDescentRegressor(batch_size=1, max_iter=10, random_state=0, **_OPTIONS)
+    return model.fit(data["X"], data["y"])
+
+
+def _sklearn_numbers(data: dict[str, Any]) -> Any:
+    from sklearn.linear_model import SGDRegressor
+
+    return SGDRegressor(max_iter=10, random_state=0, **_OPTIONS).fit(data["X"], data["y"])
+
+
+def _test_error(data: dict[str, Any], model: Any) -> float:
+    return float(((model.predict(data["X_test"]) - data["y_test"]) ** 2).mean())
+
+
 PROBLEMS: tuple[Problem, ...] = (
     Problem(
         id="gradient-descent",
@@ -50,6 +74,19 @@ PROBLEMS: tuple[Problem, ...] = (
         quality=_test_log_loss,
         gate=5e-3,
         quality_name="test log loss",
+        lower_is_better=True,
+        limit="each step needs the last: 2 n d multiply-adds an epoch on one core, rows in random order",
+    ),
+    Problem(
+        id="gradient-descent-regression",
+        title="Stochastic gradient descent, squared error, ten epochs",
+        size="200k x 50",
+        make=_make_numbers,
+        ours=Contender("GradientDescentRegressor", "assay", _ours_numbers),
+        peers=(Contender("SGDRegressor", "scikit-learn", _sklearn_numbers, aim=1.5),),
+        quality=_test_error,
+        gate=5e-3,
+        quality_name="test MSE",
         lower_is_better=True,
         limit="each step needs the last: 2 n d multiply-adds an epoch on one core, rows in random order",
     ),

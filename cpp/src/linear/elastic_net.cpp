@@ -17,6 +17,7 @@ constexpr index_t exact_limit = 1000;    // active columns up to which the final
 constexpr double optimal_within = 1e-9;  // relative excess of |g_j| over l1 v_j that `refine` still removes
 constexpr double expected_margin = 0.97; // of l1 v_j, above which a column is expected to become active
 constexpr double inner_share = 0.7;      // of the tolerance, for the columns of the working set alone
+constexpr double single_limit = 1e-6;    // tolerance down to which sweeps may read Q in single precision
 constexpr index_t least_by_residual = 400;  // working columns from which a sweep over cells may be cheaper than one over Q
 constexpr index_t cells_per_entry = 8;      // entries of Q that cost as much as one cell
 constexpr index_t sweeps_per_check = 5;     // by residual: between two looks at the gap, which cost a sweep each
@@ -134,7 +135,8 @@ struct History {
 class Problem {
 public:
     Problem(const Design& design, index_t number, const ElasticNetTask& task)
-        : design_(design), task_(task), number_(number), place(at(design.p), -1) {
+        : design_(design), task_(task), number_(number), place(at(design.p), -1),
+          q_(task.tolerance >= single_limit && !task.refine && !task.trace) {
         gradient.value.assign(design.cross(number), design.cross(number) + design.p);
         gradient.slack.assign(at(design.p), 0.0);
         gradient.residual_squares = y_squares = design.y_squares(number);
@@ -197,8 +199,12 @@ public:
         load_gradient();
         const double before = measure(penalty).objective(penalty);
         const std::vector<double> old_b = b, old_g = g_;
-        for (std::size_t k = 0; k < columns.size(); ++k) b[k] = ahead_[at(columns[k])];
-        rebuild_gradient();
+        for (std::size_t k = 0; k < columns.size(); ++k) {
+            const double next = ahead_[at(columns[k])];
+            if (next != b[k] && !by_residual_) subtract_row(static_cast<index_t>(k), next - b[k]);
+            b[k] = next;
+        }
+        if (by_residual_) rebuild_gradient();
         if (!(measure(penalty).objective(penalty) < before)) {
             b = old_b;
             g_ = old_g;
@@ -235,8 +241,7 @@ public:
         const auto m = static_cast<index_t>(kept.size());
         for (index_t a = 0; a < m; ++a) {
             if (by_residual_) square_[at(a)] = square_[at(kept[at(a)])];
-            for (index_t c = 0; c < m && !by_residual_; ++c) 
-                q_[at(a * capacity_ + c)] = q_[at(kept[at(a)] * capacity_ + kept[at(c)])];
+            for (index_t c = 0; c < m && !by_residual_; ++c) q_.set(a, c, q_.cell(kept[at(a)], kept[at(c)]));
         }
         for (index_t j : columns) place[at(j)] = -1;
         for (index_t a = 0; a < m; ++a) {
@@ -320,8 +325,8 @@ public:
     }
 
 private:
-    index_t capacity_ = 0;
-    std::vector<double> q_, c_, g_, v_;
+    Block q_;
+    std::vector<double> c_, g_, v_, diagonal_;
     std::vector<double> expected_, last_gradient_, last_b_, ahead_;  // over all columns
     bool by_residual_ = false;                                       // no Q: sweeps update the residual
     std::vector<double> e_, square_;                                 // residual, and Q_jj by place
@@ -337,11 +342,18 @@ private:
         c_.resize(m);
         v_.resize(m);
         g_.resize(m);
+        diagonal_.resize(m);
         const double* cross = design_.cross(number_);
         for (std::size_t k = 0; k < m; ++k) {
             c_[k] = cross[columns[k]];
             v_[k] = task_.penalty_weights[columns[k]];
+            if (!by_residual_) diagonal_[k] = q_.cell(static_cast<index_t>(k), static_cast<index_t>(k));
         }
+    }
+
+    // g after the coefficient at place k grows by `change`.
+    void subtract_row(index_t k, double change) {
+        q_.add_row(-change, k, g_.data(), static_cast<index_t>(columns.size()));
     }
 
     void admit(const std::vector<index_t>& fresh) {
@@ -350,8 +362,7 @@ private:
             by_residual_ = true;
             square_.resize(columns.size());
             for (std::size_t k = 0; k < columns.size(); ++k) square_[k] = design_.square(number_, columns[k]);
-            q_ = {};
-            capacity_ = 0;
+            q_.release();
         }
         if (by_residual_) {
             for (index_t j : fresh) {
@@ -363,20 +374,13 @@ private:
             return gather();
         }
         const auto before = static_cast<index_t>(columns.size()), m = before + static_cast<index_t>(fresh.size());
-        if (m > capacity_) {
-            const index_t room = std::min(design_.p, std::max(m + 16, m + m / 2));
-            std::vector<double> larger(at(room * room));
-            for (index_t a = 0; a < before; ++a)
-                std::copy_n(q_.data() + a * capacity_, before, larger.data() + a * room);
-            q_.swap(larger);
-            capacity_ = room;
-        }
+        if (m > q_.capacity) q_.grow(std::min(design_.p, m + m / 2 + 16), before);
         for (index_t j : fresh) {
             place[at(j)] = static_cast<index_t>(columns.size());
             columns.push_back(j);
         }
         b.resize(at(m), 0.0);
-        design_.block(number_, columns, before, q_.data(), capacity_);
+        design_.block(number_, columns, before, q_);
         gather();
     }
 
@@ -406,9 +410,8 @@ private:
         columns = kept;
         b = values;
         for (index_t k = 0; k < m; ++k) place[at(columns[at(k)])] = k;
-        capacity_ = std::min(design_.p, m + 16);
-        q_.assign(at(capacity_ * capacity_), 0.0);
-        design_.block(number_, columns, 0, q_.data(), capacity_);
+        q_.grow(std::min(design_.p, m + 16), 0);
+        design_.block(number_, columns, 0, q_);
         gather();
         rebuild_gradient();
     }
@@ -468,13 +471,12 @@ private:
         if (by_residual_) return sweep_by_residual(penalty);
         const auto m = static_cast<index_t>(columns.size());
         for (index_t k = 0; k < m; ++k) {
-            const double* row = q_.data() + k * capacity_;
-            const double old = b[at(k)], curvature = row[k] + penalty.l2 * v_[at(k)];
+            const double old = b[at(k)], own = diagonal_[at(k)], curvature = own + penalty.l2 * v_[at(k)];
             if (!(curvature > 0)) continue;
-            const double value = penalty.soft(g_[at(k)] + row[k] * old, penalty.l1 * v_[at(k)]) / curvature;
+            const double value = penalty.soft(g_[at(k)] + own * old, penalty.l1 * v_[at(k)]) / curvature;
             if (value == old) continue;
             b[at(k)] = value;
-            add_multiple(old - value, row, g_.data(), m);
+            subtract_row(k, value - old);
         }
     }
 
@@ -524,9 +526,9 @@ private:
         for (double ridge : {0.0, 1e-9}) {
             dependent = ridge > 0;
             for (index_t i = 0; i < m; ++i) {
-                const double* row = q_.data() + support[at(i)] * capacity_;
-                for (index_t j = 0; j <= i; ++j) matrix[at(i * m + j)] = row[support[at(j)]];
-                matrix[at(i * m + i)] += ridge * row[support[at(i)]] + penalty.l2 * v_[at(support[at(i)])];
+                const index_t k = support[at(i)];
+                for (index_t j = 0; j <= i; ++j) matrix[at(i * m + j)] = q_.cell(k, support[at(j)]);
+                matrix[at(i * m + i)] += ridge * diagonal_[at(k)] + penalty.l2 * v_[at(k)];
             }
             if (factorise(matrix, m)) break;
             if (dependent) return false;
@@ -562,9 +564,7 @@ private:
         }
         std::copy(c_.begin(), c_.end(), g_.begin());
         for (std::size_t k = 0; k < columns.size(); ++k)
-            if (b[k] != 0)
-                add_multiple(-b[k], q_.data() + static_cast<index_t>(k) * capacity_, g_.data(),
-                             static_cast<index_t>(columns.size()));
+            if (b[k] != 0) subtract_row(static_cast<index_t>(k), b[k]);
     }
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 
 #include "assay/common/simd.hpp"
 #include "assay/common/threads.hpp"
@@ -11,26 +12,29 @@ namespace {
 
 using Lanes = double __attribute__((vector_size(64), may_alias, aligned(8)));
 
-// out[a * 4 + b] = left_a . right_b over `count` cells (a multiple of 8). Each product has its own lanes, added in one
-// fixed order, so a value does not depend on the shape of the tile it is computed in.
+constexpr index_t tile_width = 6;   // right-hand columns of a tile
+constexpr index_t row_chunk = 512;  // rows whose cells of a tile's columns stay in the level-1 cache
+
+// out[a * tile_width + b] = left_a . right_b over `count` cells (a multiple of 8). Each product has its own lanes, added in
+// one fixed order, so a value does not depend on the shape of the tile it is computed in.
 template <int A, int B>
 ASSAY_INLINE void tile_body(const double* const* left, const double* const* right, index_t count, double* out) {
     Lanes sum[A][B] = {};
     for (index_t i = 0; i < count; i += 8) {
-        Lanes r[B];
+        Lanes l[A];
 #pragma GCC unroll 4
-        for (int b = 0; b < B; ++b) r[b] = *reinterpret_cast<const Lanes*>(right[b] + i);
+        for (int a = 0; a < A; ++a) l[a] = *reinterpret_cast<const Lanes*>(left[a] + i);
+#pragma GCC unroll 6
+        for (int b = 0; b < B; ++b) {
+            const Lanes r = *reinterpret_cast<const Lanes*>(right[b] + i);
 #pragma GCC unroll 4
-        for (int a = 0; a < A; ++a) {
-            const Lanes l = *reinterpret_cast<const Lanes*>(left[a] + i);
-#pragma GCC unroll 4
-            for (int b = 0; b < B; ++b) sum[a][b] += l * r[b];
+            for (int a = 0; a < A; ++a) sum[a][b] += l[a] * r;
         }
     }
     for (int a = 0; a < A; ++a)
         for (int b = 0; b < B; ++b) {
             const Lanes s = sum[a][b];
-            out[a * 4 + b] = ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7]));
+            out[a * tile_width + b] = ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7]));
         }
 }
 
@@ -38,29 +42,32 @@ ASSAY_INLINE void tile_body(const double* const* left, const double* const* righ
     ASSAY_DISPATCH(void, tile_##A##B, (tile_body<A, B>),                                                    \
                    (const double* const* left, const double* const* right, index_t count, double* out),    \
                    (left, right, count, out))
+ASSAY_TILE(4, 6)
+ASSAY_TILE(4, 5)
 ASSAY_TILE(4, 4)
+ASSAY_TILE(4, 3)
+ASSAY_TILE(4, 2)
 ASSAY_TILE(4, 1)
 ASSAY_TILE(2, 2)
 ASSAY_TILE(1, 1)
 #undef ASSAY_TILE
 
-// Any part of a 4 x 4 tile of inner products, in the largest pieces that the registers hold.
+// Any part of a 4 x 6 tile of inner products, in the largest pieces that the registers hold.
 void products(const double* const* left, index_t a_count, const double* const* right, index_t b_count, index_t count,
               double* out) {
-    if (a_count == 4 && b_count == 4 && simd_level() == Simd::avx512) return tile_44(left, right, count, out);
     if (a_count == 4 && simd_level() == Simd::avx512) {
-        for (index_t b = 0; b < b_count; ++b) tile_41(left, right + b, count, out + b);
-        return;
+        constexpr decltype(&tile_41) tiles[] = {tile_41, tile_42, tile_43, tile_44, tile_45, tile_46};
+        return tiles[b_count - 1](left, right, count, out);
     }
     for (index_t a = 0; a < a_count; a += 2) {
         for (index_t b = 0; b < b_count; b += 2) {
             if (a + 1 < a_count && b + 1 < b_count) {
-                tile_22(left + a, right + b, count, out + a * 4 + b);
+                tile_22(left + a, right + b, count, out + a * tile_width + b);
                 continue;
             }
             for (index_t i = a; i < std::min(a + 2, a_count); ++i)
                 for (index_t j = b; j < std::min(b + 2, b_count); ++j)
-                    tile_11(left + i, right + j, count, out + i * 4 + j);
+                    tile_11(left + i, right + j, count, out + i * tile_width + j);
         }
     }
 }
@@ -86,13 +93,11 @@ ASSAY_INLINE void add_multiple_body(double a, const double* x, double* __restric
 ASSAY_DISPATCH(void, add_multiple_dispatched, add_multiple_body,
                (double a, const double* x, double* y, index_t count), (a, x, y, count))
 
-// y -= sum of four multiples: a quarter of the passes over y.
-ASSAY_INLINE void subtract_four_body(const double* const* x, const double* a, double* __restrict__ y, index_t count) {
-    const double *x0 = x[0], *x1 = x[1], *x2 = x[2], *x3 = x[3];
-    for (index_t i = 0; i < count; ++i) y[i] -= (a[0] * x0[i] + a[1] * x1[i]) + (a[2] * x2[i] + a[3] * x3[i]);
+ASSAY_INLINE void add_single_body(double a, const float* x, double* __restrict__ y, index_t count) {
+    for (index_t i = 0; i < count; ++i) y[i] += a * static_cast<double>(x[i]);
 }
-ASSAY_DISPATCH(void, subtract_four, subtract_four_body,
-               (const double* const* x, const double* a, double* y, index_t count), (x, a, y, count))
+ASSAY_DISPATCH(void, add_single, add_single_body, (double a, const float* x, double* y, index_t count),
+               (a, x, y, count))
 
 ASSAY_INLINE void weigh_body(const double* w, const double* x, double mean, double factor, double* __restrict__ out,
                              index_t count) {
@@ -104,10 +109,41 @@ ASSAY_DISPATCH(void, weigh, weigh_body,
 
 std::size_t at(index_t i) { return static_cast<std::size_t>(i); }
 
+// Ranges of rows, of 8 to row_chunk each, that leave out long runs of rows without weight.
+std::vector<RowRange> used_rows(const double* weights, index_t n) {
+    constexpr index_t granule = 64;
+    std::vector<RowRange> ranges;
+    for (index_t begin = 0; begin < n; begin += granule) {
+        const index_t end = std::min(n, begin + granule);
+        if (std::all_of(weights + begin, weights + end, [](double w) { return w == 0; })) continue;
+        if (!ranges.empty() && ranges.back().end == begin && end - ranges.back().begin <= row_chunk) ranges.back().end = end;
+        else ranges.push_back({begin, end});
+    }
+    return ranges;
+}
+
 }  // namespace
 
 double dot(const double* x, const double* y, index_t count) { return dot_dispatched(x, y, count); }
 void add_multiple(double a, const double* x, double* y, index_t count) { add_multiple_dispatched(a, x, y, count); }
+void add_multiple(double a, const float* x, double* y, index_t count) { add_single(a, x, y, count); }
+
+void Block::add_row(double factor, index_t a, double* y, index_t count) const {
+    if (single_) add_multiple(factor, low_.get() + a * capacity, y, count);
+    else add_multiple(factor, high_.get() + a * capacity, y, count);
+}
+
+void Block::grow(index_t columns, index_t kept) {
+    const auto move = [&](auto& cells) {
+        using Cell = std::remove_reference_t<decltype(cells[0])>;
+        std::unique_ptr<Cell[]> larger(new Cell[at(columns * columns)]);
+        for (index_t a = 0; a < kept; ++a) std::copy_n(cells.get() + a * capacity, kept, larger.get() + a * columns);
+        cells.swap(larger);
+    };
+    if (single_) move(low_);
+    else move(high_);
+    capacity = columns;
+}
 
 MomentDesign::MomentDesign(const std::vector<ElasticNetMoments>& moments, index_t columns) : moments_(moments) {
     p = columns;
@@ -117,13 +153,13 @@ MomentDesign::MomentDesign(const std::vector<ElasticNetMoments>& moments, index_
 double MomentDesign::y_squares(index_t problem) const { return moments_[at(problem)].y_squares; }
 const double* MomentDesign::cross(index_t problem) const { return moments_[at(problem)].cross; }
 
-void MomentDesign::block(index_t problem, const std::vector<index_t>& columns, index_t first, double* block,
-                         index_t stride) const {
+void MomentDesign::block(index_t problem, const std::vector<index_t>& columns, index_t first,
+                         Block& block) const {
     const double* gram = moments_[at(problem)].gram;
     const auto m = static_cast<index_t>(columns.size());
     for (index_t a = 0; a < m; ++a) {
         const double* row = gram + columns[at(a)] * p;
-        for (index_t b = a < first ? first : 0; b < m; ++b) block[a * stride + b] = row[columns[at(b)]];
+        for (index_t b = a < first ? first : 0; b < m; ++b) block.set(a, b, row[columns[at(b)]]);
     }
 }
 
@@ -164,6 +200,7 @@ ColumnDesign::ColumnDesign(const ColumnTable& table, const double* weights, inde
             first += part.weights[i] * table.target[i];
         }
         part.weight = total;
+        part.ranges = used_rows(part.weights, n);
         part.norm_factor = std::sqrt(largest / total);
         part.y_mean = y_mean[f] = intercept ? first / total : 0.0;
         part.cross.resize(at(p));
@@ -187,15 +224,15 @@ ColumnDesign::ColumnDesign(const ColumnTable& table, const double* weights, inde
                 left[a] = table_.columns + (j + a) * n;
                 norms_[at(j + a)] = std::sqrt(dot(left[a], left[a], n));
             }
-            for (index_t s = 0; s < sides; s += 4) {
-                double out[16];
-                const index_t wide = std::min<index_t>(4, sides - s);
+            for (index_t s = 0; s < sides; s += tile_width) {
+                double out[4 * tile_width];
+                const index_t wide = std::min(tile_width, sides - s);
                 products(left, count, right.data() + s, wide, n, out);
                 for (index_t a = 0; a < count; ++a)
                     for (index_t b = 0; b < wide; ++b) {
                         const index_t f = (s + b) / 2;
-                        if ((s + b) % 2 == 0) parts_[at(f)].cross[at(j + a)] = out[a * 4 + b];
-                        else x_mean[f * p + j + a] = intercept ? out[a * 4 + b] / parts_[at(f)].weight : 0.0;
+                        if ((s + b) % 2 == 0) parts_[at(f)].cross[at(j + a)] = out[a * tile_width + b];
+                        else x_mean[f * p + j + a] = intercept ? out[a * tile_width + b] / parts_[at(f)].weight : 0.0;
                     }
             }
         }
@@ -206,70 +243,89 @@ bool ColumnDesign::finite() const {
     return std::all_of(norms_.begin(), norms_.end(), [](double norm) { return std::isfinite(norm); });
 }
 
-void ColumnDesign::block(index_t problem, const std::vector<index_t>& columns, index_t first, double* block,
-                         index_t stride) const {
+void ColumnDesign::block(index_t problem, const std::vector<index_t>& columns, index_t first,
+                         Block& block) const {
     const Part& part = parts_[at(problem)];
     const double* mean = x_mean_ + problem * p;
     const index_t n = table_.stride, m = static_cast<index_t>(columns.size());
     // Entering columns are weighted in groups that stay in the cache while all others stream past them.
-    const index_t group = std::clamp<index_t>((index_t{512} << 10) / (8 * n) / 4 * 4, 4, 64);
-    std::vector<double> scaled(at(std::min(group, m - first) * n));
+    const index_t group = std::clamp<index_t>((index_t{512} << 10) / (8 * n) / tile_width * tile_width, tile_width, 60);
+    const index_t most = std::min(group, m - first);
+    std::vector<double> scaled(at(most * n)), sums(at(m * most));
     for (index_t begin = first; begin < m; begin += group) {
-        const index_t end = std::min(m, begin + group);
+        const index_t end = std::min(m, begin + group), wide = end - begin;
         for (index_t b = begin; b < end; ++b) {
             const index_t j = columns[at(b)];
             weigh(part.weights, table_.columns + j * n, mean[j], 1.0 / part.weight, scaled.data() + (b - begin) * n, n);
         }
-        for (index_t a = 0; a < end; a += 4) {
-            const double* left[4];
-            const index_t count = std::min<index_t>(4, end - a);
-            for (index_t k = 0; k < count; ++k) left[k] = table_.columns + columns[at(a + k)] * n;
-            for (index_t b = begin; b < end; b += 4) {
-                if (b + 4 <= a) continue;
-                const double* right[4];
-                const index_t wide = std::min<index_t>(4, end - b);
-                for (index_t k = 0; k < wide; ++k) right[k] = scaled.data() + (b - begin + k) * n;
-                double out[16];
-                products(left, count, right, wide, n, out);
-                for (index_t i = 0; i < count; ++i)
-                    for (index_t k = 0; k < wide; ++k)
-                        block[(a + i) * stride + b + k] = block[(b + k) * stride + a + i] = out[i * 4 + k];
+        std::fill(sums.begin(), sums.end(), 0.0);
+        for (const RowRange& range : part.ranges) {
+            for (index_t a = 0; a < end; a += 4) {
+                const double* left[4];
+                const index_t tall = std::min<index_t>(4, end - a);
+                for (index_t k = 0; k < tall; ++k) left[k] = table_.columns + columns[at(a + k)] * n + range.begin;
+                for (index_t b = begin; b < end; b += tile_width) {
+                    if (b + tile_width <= a) continue;
+                    const double* right[tile_width];
+                    const index_t some = std::min(tile_width, end - b);
+                    for (index_t k = 0; k < some; ++k) right[k] = scaled.data() + (b - begin + k) * n + range.begin;
+                    double out[4 * tile_width];
+                    products(left, tall, right, some, range.end - range.begin, out);
+                    for (index_t i = 0; i < tall; ++i)
+                        for (index_t k = 0; k < some; ++k)
+                            sums[at((a + i) * wide + b - begin + k)] += out[i * tile_width + k];
+                }
             }
         }
+        for (index_t a = 0; a < end; ++a)
+            for (index_t b = std::max(begin, a); b < end; ++b) {
+                block.set(a, b, sums[at(a * wide + b - begin)]);
+                block.set(b, a, sums[at(a * wide + b - begin)]);
+            }
     }
 }
 
-// r = y - mean - sum_j b_j (x_j - mean_j) on the training rows.
-void ColumnDesign::residual(const Support& support, Part& part, double intercept_shift) const {
-    const index_t n = table_.stride;
-    std::vector<double>& r = part.residual;
-    for (index_t i = 0; i < n; ++i) r[at(i)] = table_.target[i] - part.y_mean + intercept_shift;
-    const double* columns[4];
-    double factors[4];
-    int held = 0;
-    for (std::size_t a = 0; a < support.columns.size(); ++a) {
-        if (support.values[a] == 0) continue;
-        columns[held] = table_.columns + support.columns[a] * n;
-        factors[held++] = support.values[a];
-        if (held == 4) {
-            subtract_four(columns, factors, r.data(), n);
-            held = 0;
+// r = y - mean - sum_j b_j (x_j - mean_j) on the training rows, of all problems asked for: a column is read once for them.
+void ColumnDesign::residuals(const std::vector<Request>& requests, int threads) {
+    struct Entry {
+        index_t column, request;
+        double value;
+    };
+    std::vector<Entry> entries;
+    std::vector<double> level;
+    for (std::size_t k = 0; k < requests.size(); ++k) {
+        const Support& support = requests[k].support;
+        const double* mean = x_mean_ + requests[k].problem * p;
+        double shift = -parts_[at(requests[k].problem)].y_mean;
+        for (std::size_t a = 0; a < support.columns.size(); ++a) {
+            if (support.values[a] == 0) continue;
+            shift += support.values[a] * mean[support.columns[a]];
+            entries.push_back({support.columns[a], static_cast<index_t>(k), support.values[a]});
         }
+        level.push_back(shift);
     }
-    for (int k = 0; k < held; ++k) add_multiple(-factors[k], columns[k], r.data(), n);
+    std::sort(entries.begin(), entries.end(), [](const Entry& left, const Entry& right) {
+        return left.column < right.column || (left.column == right.column && left.request < right.request);
+    });
+    parallel_chunks(table_.stride, 256, threads, [&](index_t, index_t begin, index_t end) {
+        for (std::size_t k = 0; k < requests.size(); ++k) {
+            double* r = parts_[at(requests[k].problem)].residual.data();
+            for (index_t i = begin; i < end; ++i) r[i] = table_.target[i] + level[k];
+        }
+        for (const Entry& entry : entries)
+            add_multiple(-entry.value, table_.columns + entry.column * table_.stride + begin,
+                         parts_[at(requests[at(entry.request)].problem)].residual.data() + begin, end - begin);
+    });
 }
 
 void ColumnDesign::refresh(std::vector<Request>& requests, const double* penalty_weights, int threads) {
     const index_t n = table_.stride, count = static_cast<index_t>(requests.size());
+    std::vector<std::vector<double>> before;
+    for (const Request& request : requests) before.push_back(parts_[at(request.problem)].residual);
+    residuals(requests, threads);
     parallel_chunks(count, 1, threads, [&](index_t k, index_t, index_t) {
         Request& request = requests[at(k)];
         Part& part = parts_[at(request.problem)];
-        const double* mean = x_mean_ + request.problem * p;
-        double shift = 0;
-        for (std::size_t a = 0; a < request.support.columns.size(); ++a)
-            shift += request.support.values[a] * mean[request.support.columns[a]];
-        const std::vector<double> before = part.residual;
-        residual(request.support, part, shift);
         double squares = 0, moved = 0;
         for (index_t i = 0; i < n; ++i) {
             const double w = part.weights[i] / part.weight;
@@ -277,7 +333,8 @@ void ColumnDesign::refresh(std::vector<Request>& requests, const double* penalty
             if (w == 0) r = 0;
             part.weighted_residual[at(i)] = w * r;
             squares += w * r * r;
-            moved += w * (r - before[at(i)]) * (r - before[at(i)]);
+            const double change = r - before[at(k)][at(i)];
+            moved += w * change * change;
         }
         request.gradient.residual_squares = squares;
         const double way = std::sqrt(moved) * part.norm_factor;
@@ -298,19 +355,19 @@ void ColumnDesign::refresh(std::vector<Request>& requests, const double* penalty
             const double* left[4];
             const index_t tall = std::min<index_t>(4, end - j);
             for (index_t a = 0; a < tall; ++a) left[a] = table_.columns + wanted[at(j + a)] * n;
-            for (index_t s = 0; s < count; s += 4) {
-                const double* right[4];
-                const index_t wide = std::min<index_t>(4, count - s);
+            for (index_t s = 0; s < count; s += tile_width) {
+                const double* right[tile_width];
+                const index_t wide = std::min(tile_width, count - s);
                 for (index_t b = 0; b < wide; ++b)
                     right[b] = parts_[at(requests[at(s + b)].problem)].weighted_residual.data();
-                double out[16];
+                double out[4 * tile_width];
                 products(left, tall, right, wide, n, out);
                 for (index_t a = 0; a < tall; ++a)
                     for (index_t b = 0; b < wide; ++b) {
                         Request& request = requests[at(s + b)];
                         const index_t column = wanted[at(j + a)];
                         if (!needs(request, column)) continue;
-                        request.gradient.value[at(column)] = out[a * 4 + b];
+                        request.gradient.value[at(column)] = out[a * tile_width + b];
                         request.gradient.slack[at(column)] = 0;
                     }
             }

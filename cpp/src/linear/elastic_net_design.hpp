@@ -1,6 +1,7 @@
 // Where the gradient and the blocks of Q come from: Gram matrices, or the columns of the table.
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "assay/linear/elastic_net.hpp"
@@ -28,6 +29,38 @@ struct Request {
     double l1;
 };
 
+// The block of Q between the columns of a working set; in single precision it takes half the bytes to sweep over, and the
+// check over all columns, in double, decides whether that was enough.
+class Block {
+public:
+    explicit Block(bool single) : single_(single) {}
+    index_t capacity = 0;  // columns there is room for
+
+    double cell(index_t a, index_t b) const {
+        const auto place = static_cast<std::size_t>(a * capacity + b);
+        return single_ ? static_cast<double>(low_[place]) : high_[place];
+    }
+    void set(index_t a, index_t b, double value) {
+        const auto place = static_cast<std::size_t>(a * capacity + b);
+        if (single_) low_[place] = static_cast<float>(value);
+        else high_[place] = value;
+    }
+    // y += factor times the first `count` cells of row a.
+    void add_row(double factor, index_t a, double* y, index_t count) const;
+    // Makes room for `columns`, keeping the cells of the first `kept`.
+    void grow(index_t columns, index_t kept);
+    void release() {
+        high_.reset();
+        low_.reset();
+        capacity = 0;
+    }
+
+private:
+    bool single_;
+    std::unique_ptr<double[]> high_;  // not cleared: room that is never used costs nothing
+    std::unique_ptr<float[]> low_;
+};
+
 class Design {
 public:
     virtual ~Design() = default;
@@ -35,9 +68,8 @@ public:
 
     virtual double y_squares(index_t problem) const = 0;
     virtual const double* cross(index_t problem) const = 0;
-    // block[a * stride + b] = Q between columns a and b of the list, for every pair with b >= first; symmetric part too.
-    virtual void block(index_t problem, const std::vector<index_t>& columns, index_t first, double* block,
-                       index_t stride) const = 0;
+    // Cells of Q between columns a and b of the list, for every pair with a or b >= first.
+    virtual void block(index_t problem, const std::vector<index_t>& columns, index_t first, Block& block) const = 0;
     // Gradients at the given coefficients; entries that are certain to stay below l1 v_j may be left with slack.
     virtual void refresh(std::vector<Request>& requests, const double* penalty_weights, int threads) = 0;
 
@@ -56,12 +88,15 @@ public:
     MomentDesign(const std::vector<ElasticNetMoments>& moments, index_t columns);
     double y_squares(index_t problem) const override;
     const double* cross(index_t problem) const override;
-    void block(index_t problem, const std::vector<index_t>& columns, index_t first, double* block,
-               index_t stride) const override;
+    void block(index_t problem, const std::vector<index_t>& columns, index_t first, Block& block) const override;
     void refresh(std::vector<Request>& requests, const double* penalty_weights, int threads) override;
 
 private:
     const std::vector<ElasticNetMoments>& moments_;
+};
+
+struct RowRange {
+    index_t begin, end;
 };
 
 class ColumnDesign final : public Design {
@@ -72,8 +107,7 @@ public:
     const double* cross(index_t problem) const override {
         return parts_[static_cast<std::size_t>(problem)].cross.data();
     }
-    void block(index_t problem, const std::vector<index_t>& columns, index_t first, double* block,
-               index_t stride) const override;
+    void block(index_t problem, const std::vector<index_t>& columns, index_t first, Block& block) const override;
     void refresh(std::vector<Request>& requests, const double* penalty_weights, int threads) override;
     bool finite() const;  // whether the squares of all columns are
 
@@ -81,11 +115,12 @@ private:
     struct Part {
         const double* weights;
         double weight = 0, y_mean = 0, y_squares = 0, norm_factor = 0;
+        std::vector<RowRange> ranges;           // of the rows with weight
         std::vector<double> cross;
         std::vector<double> residual;           // of the training rows, zero elsewhere
         std::vector<double> weighted_residual;  // w r / W
     };
-    void residual(const Support& support, Part& part, double intercept_shift) const;
+    void residuals(const std::vector<Request>& requests, int threads);
 
     const ColumnTable table_;
     const double* x_mean_;
@@ -102,8 +137,7 @@ public:
     const double* cross(index_t problem) const override {
         return parts_[static_cast<std::size_t>(problem)].cross.data();
     }
-    void block(index_t problem, const std::vector<index_t>& columns, index_t first, double* block,
-               index_t stride) const override;
+    void block(index_t problem, const std::vector<index_t>& columns, index_t first, Block& block) const override;
     void refresh(std::vector<Request>& requests, const double* penalty_weights, int threads) override;
     bool finite() const;
     index_t cells(index_t column) const override { return table_.columns.end(column) - table_.columns.begin(column); }
@@ -131,5 +165,6 @@ private:
 // Inner product and y += a x over `count` elements.
 double dot(const double* x, const double* y, index_t count);
 void add_multiple(double a, const double* x, double* y, index_t count);
+void add_multiple(double a, const float* x, double* y, index_t count);
 
 }  // namespace assay::elastic_net

@@ -120,8 +120,8 @@ bool SparseColumnDesign::finite() const {
     return std::all_of(norms_.begin(), norms_.end(), [](double norm) { return std::isfinite(norm); });
 }
 
-void SparseColumnDesign::block(index_t problem, const std::vector<index_t>& columns, index_t first, double* block,
-                               index_t stride) const {
+void SparseColumnDesign::block(index_t problem, const std::vector<index_t>& columns, index_t first,
+                               Block& block) const {
     const Part& part = parts_[at(problem)];
     const double* const mean = x_mean_ + problem * p;
     const SparseMatrix& table = table_.columns;
@@ -145,7 +145,8 @@ void SparseColumnDesign::block(index_t problem, const std::vector<index_t>& colu
             products(table, columns[at(a)], spread.data(), width, sums);
             for (index_t b = std::max(begin, a); b < end; ++b) {
                 const double value = sums[b - begin] - mean[columns[at(a)]] * mean[columns[at(b)]];
-                block[a * stride + b] = block[b * stride + a] = value;
+                block.set(a, b, value);
+                block.set(b, a, value);
             }
         }
         scatter(true);

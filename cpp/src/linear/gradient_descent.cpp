@@ -17,10 +17,28 @@ namespace {
 constexpr index_t lane = 8;
 typedef double lanes __attribute__((vector_size(lane * 8), aligned(8), may_alias));
 
+// Rows come in random order: asked for this many steps ahead, they are there when their turn comes.
+constexpr index_t rows_ahead = 8;
+constexpr index_t most_ahead = 2048;  // bytes of a row
+
+ASSAY_INLINE void fetch_row(const double* x, index_t p) {
+    const char* const cells = reinterpret_cast<const char*>(x);
+    const index_t bytes = std::min(p * static_cast<index_t>(sizeof(double)), most_ahead);
+    for (index_t b = 0; b < bytes; b += 64) __builtin_prefetch(cells + b);
+}
+
 ASSAY_INLINE double dot(const double* a, const double* b, index_t n) {
-    lanes sum = {};
+    lanes sum = {}, other = {};
     index_t j = 0;
-    for (; j + lane <= n; j += lane) sum += *reinterpret_cast<const lanes*>(a + j) * *reinterpret_cast<const lanes*>(b + j);
+    for (; j + 2 * lane <= n; j += 2 * lane) {
+        sum += *reinterpret_cast<const lanes*>(a + j) * *reinterpret_cast<const lanes*>(b + j);
+        other += *reinterpret_cast<const lanes*>(a + j + lane) * *reinterpret_cast<const lanes*>(b + j + lane);
+    }
+    if (j + lane <= n) {
+        sum += *reinterpret_cast<const lanes*>(a + j) * *reinterpret_cast<const lanes*>(b + j);
+        j += lane;
+    }
+    sum += other;
     double total = ((sum[0] + sum[4]) + (sum[1] + sum[5])) + ((sum[2] + sum[6]) + (sum[3] + sum[7]));
     for (; j < n; ++j) total += a[j] * b[j];
     return total;
@@ -159,6 +177,8 @@ ASSAY_INLINE double accumulate_with(const Batch& b) {
     for (index_t i = b.begin; i < b.end; ++i) {
         const index_t row = b.rows[i];
         const double* const x = b.data.x.row(row);
+        if (i + rows_ahead < b.end && b.rows[i + rows_ahead] != row + rows_ahead)
+            fetch_row(b.data.x.row(b.rows[i + rows_ahead]), p);
         const double weight = b.data.weights.empty() ? 1.0 : b.data.weights[row];
         for (index_t k = 0; k < outputs; ++k) b.scores[k] = dot(b.theta + k * width, x, p) + b.theta[k * width + p];
         loss += weight * Policy::residuals(b.scores, outputs, b.data.target[row], b.data.epsilon);
@@ -208,6 +228,7 @@ ASSAY_INLINE double single_epoch_with(const Single& s) {
     for (index_t i = 0; i < s.count; ++i) {
         const index_t row = s.rows[i];
         const double* const x = s.data.x.row(row);
+        if (i + rows_ahead < s.count) fetch_row(s.data.x.row(s.rows[i + rows_ahead]), p);
         const double weight = (s.data.weights.empty() ? 1.0 : s.data.weights[row]);
         const double eta = step_size(s.options, static_cast<double>(s.updates + i),
                                      s.epochs + static_cast<double>(i) / static_cast<double>(s.count), s.eta);

@@ -14,6 +14,7 @@ namespace {
 struct Pass {
     Matrix<const double> x;
     const std::int32_t* codes;
+    const double* factors;
     const std::int64_t* order;
     index_t outputs;
     bool intercept;
@@ -45,38 +46,42 @@ ASSAY_INLINE double score_row(const Pass& s, index_t output, index_t row) {
     return total + theta[p];
 }
 
-ASSAY_INLINE void move(const Pass& s, index_t output, index_t row, double sign, double seen) {
+ASSAY_INLINE void move(const Pass& s, index_t output, index_t row, double length, double seen) {
     const index_t p = s.x.cols;
     double* const theta = s.theta + output * (p + 1);
     double* const drift = s.drift + output * (p + 1);
     if (s.sparse.empty()) {
         const double* const x = s.x.row(row);
         for (index_t j = 0; j < p; ++j) {
-            theta[j] += sign * x[j];
-            drift[j] += seen * (sign * x[j]);
+            theta[j] += length * x[j];
+            drift[j] += seen * (length * x[j]);
         }
     } else {
         for (index_t k = s.sparse.begin(row); k < s.sparse.end(row); ++k) {
-            theta[s.sparse.indices[k]] += sign * s.sparse.values[k];
-            drift[s.sparse.indices[k]] += seen * (sign * s.sparse.values[k]);
+            theta[s.sparse.indices[k]] += length * s.sparse.values[k];
+            drift[s.sparse.indices[k]] += seen * (length * s.sparse.values[k]);
         }
     }
     if (s.intercept) {
-        theta[p] += sign;
-        drift[p] += seen * sign;
+        theta[p] += length;
+        drift[p] += seen * length;
     }
 }
 
 ASSAY_INLINE std::int64_t epoch_body(const Pass& s) {
+    const index_t p = s.x.cols;
     std::int64_t mistakes = 0;
     for (index_t i = 0; i < s.x.rows; ++i) {
         const index_t row = s.order[i], own = s.codes[row];
+        // Rows come in random order: asked for some steps ahead, they are there when their turn comes.
+        if (s.sparse.empty() && i + 8 < s.x.rows)
+            for (index_t j = 0; j < std::min<index_t>(p, 256); j += 8) __builtin_prefetch(s.x.row(s.order[i + 8]) + j);
         const double seen = s.seen + static_cast<double>(i);
         if (s.outputs == 1) {
             const double sign = own > 0 ? 1.0 : -1.0;
             if (sign * score_row(s, 0, row) > 0.0) continue;
             ++mistakes;
-            move(s, 0, row, sign, seen);
+            move(s, 0, row, sign * s.factors[own], seen);
             continue;
         }
         index_t rival = own == 0 ? 1 : 0;
@@ -86,8 +91,8 @@ ASSAY_INLINE std::int64_t epoch_body(const Pass& s) {
         }
         if (s.scores[own] > s.scores[rival]) continue;
         ++mistakes;
-        move(s, own, row, 1.0, seen);
-        move(s, rival, row, -1.0, seen);
+        move(s, own, row, s.factors[own], seen);
+        move(s, rival, row, -s.factors[own], seen);
     }
     return mistakes;
 }
@@ -95,9 +100,10 @@ ASSAY_DISPATCH(std::int64_t, one_epoch, epoch_body, (const Pass& pass), (pass))
 
 }  // namespace
 
-std::vector<std::int64_t> perceptron_epochs(Matrix<const double> x, Vector<const std::int32_t> codes, index_t outputs,
-                                            bool intercept, index_t max_epochs, index_t patience, bool shuffle,
-                                            std::uint64_t key, PerceptronState& state, const SparseMatrix& sparse) {
+std::vector<std::int64_t> perceptron_epochs(Matrix<const double> x, Vector<const std::int32_t> codes,
+                                            const double* factors, index_t outputs, bool intercept,
+                                            index_t max_epochs, index_t patience, bool shuffle, std::uint64_t key,
+                                            PerceptronState& state, const SparseMatrix& sparse) {
     std::vector<std::int64_t> mistakes, order(static_cast<std::size_t>(x.rows));
     std::vector<double> scores(static_cast<std::size_t>(outputs));
     std::int64_t best = std::numeric_limits<std::int64_t>::max();
@@ -110,7 +116,7 @@ std::vector<std::int64_t> perceptron_epochs(Matrix<const double> x, Vector<const
             for (std::size_t i = order.size() - 1; i > 0 && i < order.size(); --i)
                 std::swap(order[i], order[random.below(static_cast<std::uint32_t>(i + 1))]);
         }
-        mistakes.push_back(one_epoch({x, codes.data, order.data(), outputs, intercept, state.theta.data(),
+        mistakes.push_back(one_epoch({x, codes.data, factors, order.data(), outputs, intercept, state.theta.data(),
                                       state.drift.data(), scores.data(), static_cast<double>(state.seen), sparse}));
         state.seen += x.rows;
         ++state.epochs;

@@ -155,7 +155,9 @@ struct Table {
 void narrow_gram(const Table& table, double* padded, int threads) {
     const index_t width = table.panels * panel, cells = width * width, n = table.selection.count;
     const index_t most_chunks = std::max<index_t>(1, (index_t{64} << 20) / (cells * 8));
-    const index_t grain = std::max<index_t>(4096, (chunk_count(n, most_chunks) + row_block - 1) / row_block * row_block);
+    // Few rows to a chunk where the work on them outweighs a matrix more to add: even shares for the threads.
+    const index_t least = width < 256 ? 4096 : 1024;
+    const index_t grain = std::max<index_t>(least, (chunk_count(n, most_chunks) + row_block - 1) / row_block * row_block);
     const index_t chunks = chunk_count(n, grain);
     std::vector<double> partial(static_cast<std::size_t>(chunks * cells), 0.0);
     parallel_chunks(n, grain, threads, [&](index_t chunk, index_t begin, index_t end) {
@@ -199,7 +201,42 @@ void wide_gram(const Table& table, double* padded, int threads) {
     }
 }
 
+// Four quadratic forms at once, so that each row of the matrix is read for four of them.
+ASSAY_INLINE void forms_body(Matrix<const double> gram, const double* const* c, double* out) {
+    using Loose = double __attribute__((vector_size(64), may_alias, aligned(8)));
+    const index_t d = gram.cols, whole = d / 8 * 8;
+    out[0] = out[1] = out[2] = out[3] = 0;
+    for (index_t i = 0; i < d; ++i) {
+        if (c[0][i] == 0 && c[1][i] == 0 && c[2][i] == 0 && c[3][i] == 0) continue;
+        const double* row = gram.row(i);
+        Loose sum[4] = {};
+        for (index_t j = 0; j < whole; j += 8) {
+            const Loose cells = *reinterpret_cast<const Loose*>(row + j);
+#pragma GCC unroll 4
+            for (int k = 0; k < 4; ++k) sum[k] += cells * *reinterpret_cast<const Loose*>(c[k] + j);
+        }
+        for (int k = 0; k < 4; ++k) {
+            double total = 0;
+            for (int lane = 0; lane < 8; ++lane) total += sum[k][lane];
+            for (index_t j = whole; j < d; ++j) total += row[j] * c[k][j];
+            out[k] += c[k][i] * total;
+        }
+    }
+}
+ASSAY_DISPATCH(void, forms, forms_body, (Matrix<const double> gram, const double* const* c, double* out),
+               (gram, c, out))
+
 }  // namespace
+
+void quadratic_forms(Matrix<const double> gram, Matrix<const double> combinations, double* out, int threads) {
+    parallel_chunks(combinations.rows, 4, threads, [&](index_t, index_t begin, index_t end) {
+        const double* c[4];
+        double found[4];
+        for (index_t k = 0; k < 4; ++k) c[k] = combinations.row(std::min(begin + k, end - 1));
+        forms(gram, c, found);
+        std::copy(found, found + (end - begin), out + begin);
+    });
+}
 
 void weighted_gram(Matrix<const double> x, Matrix<const double> y, RowSelection selection, const double* shift,
                    double* gram, int threads) {

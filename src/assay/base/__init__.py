@@ -9,6 +9,10 @@ from .._lazy import lazy
 
 if TYPE_CHECKING:
     from . import config as config
+    from .class_weight import class_factors as class_factors
+    from .class_weight import class_weight_param as class_weight_param
+    from .class_weight import refuse_balance as refuse_balance
+    from .class_weight import with_class_weights as with_class_weights
     from .cost import Cost as Cost
     from .cost import check_cost as check_cost
     from .errors import AssayError as AssayError
@@ -52,6 +56,7 @@ if TYPE_CHECKING:
 __getattr__, __dir__ = lazy(
     __name__,
     {
+        "class_weight": "class_factors class_weight_param refuse_balance with_class_weights",
         "config": "",
         "cost": "Cost check_cost",
         "errors": "AssayError AssayWarning CostError DataError DesignError ParameterError UsageError plain sentence",

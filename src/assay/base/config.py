@@ -1,4 +1,4 @@
-"""Settings of the process: the limits above which a fit is refused before it starts.
+"""Settings of the process: the limits above which a fit or a read is refused before it starts.
 
 >>> import assay
 >>> with assay.config.use(max_seconds=60):
@@ -19,10 +19,14 @@ from .errors import ParameterError
 
 @dataclass(frozen=True)
 class Settings:
-    """Limits on one fit. `max_bytes` None means 80 % of the memory that is free when the fit starts."""
+    """Limits on one fit and on reading. `max_bytes` None means 80 % of the memory that is free when the work starts.
+
+    `max_line_bytes` is the longest line of a text file (and the longest quoted cell) that is read.
+    """
 
     max_seconds: float = 4 * 3600.0
     max_bytes: float | None = None
+    max_line_bytes: float = 64e6
 
 
 _DEFAULTS = Settings()
@@ -34,10 +38,13 @@ def get() -> Settings:
     return _settings.get(_DEFAULTS)
 
 
-def set(*, max_seconds: float | None = None, max_bytes: float | None = None) -> Settings:
+def set(
+    *, max_seconds: float | None = None, max_bytes: float | None = None, max_line_bytes: float | None = None
+) -> Settings:
     """Change the settings of this context; returns the new ones."""
     changes: dict[str, float] = {}
-    for name, value in (("max_seconds", max_seconds), ("max_bytes", max_bytes)):
+    given = (("max_seconds", max_seconds), ("max_bytes", max_bytes), ("max_line_bytes", max_line_bytes))
+    for name, value in given:
         if value is not None:
             if not value > 0:
                 raise ParameterError("assay.config", f"setting '{name}'", "must be a number > 0", f"got {value!r}")
@@ -48,11 +55,13 @@ def set(*, max_seconds: float | None = None, max_bytes: float | None = None) -> 
 
 
 @contextlib.contextmanager
-def use(*, max_seconds: float | None = None, max_bytes: float | None = None) -> Iterator[Settings]:
+def use(
+    *, max_seconds: float | None = None, max_bytes: float | None = None, max_line_bytes: float | None = None
+) -> Iterator[Settings]:
     """Settings for the length of a `with` block."""
     before = get()
     try:
-        yield set(max_seconds=max_seconds, max_bytes=max_bytes)
+        yield set(max_seconds=max_seconds, max_bytes=max_bytes, max_line_bytes=max_line_bytes)
     finally:
         _settings.set(before)
 

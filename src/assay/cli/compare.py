@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import re
 from pathlib import Path
@@ -30,6 +31,9 @@ def default_jobs() -> int:
 @click.option("--metric", multiple=True, metavar="NAME[,NAME...]", help="What to measure; the first decides.")
 @click.option("--task", type=click.Choice(["classify", "regress"]), help="Taken from the target by default.")
 @click.option("--role", "roles", multiple=True, metavar="COL=ROLE", help="e.g. zip=nominal, size=ordinal:S<M<L.")
+@click.option(
+    "--prepare", "-p", multiple=True, metavar="ID[=JSON]", help='Step before learning, e.g. outliers={"action":"drop"}.'
+)
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(0, 2**32 - 1), help="Root of all chance.")
 @click.option("--jobs", "-j", type=click.IntRange(1), help="Learners run side by side; all cores by default.")
 @click.option("--alpha", default=0.05, show_default=True, type=float, help="Level of the tests.")
@@ -37,7 +41,7 @@ def default_jobs() -> int:
 @click.option("--fresh", is_flag=True, help="Forget the folds that an earlier run finished.")
 @common_options
 def compare(data: str, target: str, out: Path | None, quiet: bool, as_json: bool, **options: Any) -> int:
-    """Compare learners on DATA (a file or the name of a bundled data set).
+    """Compare learners on DATA (a file, a pattern of files, a database URL or a bundled data set).
 
     Writes store.sqlite, results.json and report.html; the same command goes on where an earlier one stopped.
     """
@@ -63,6 +67,7 @@ def compare_table(
     jobs: int | None = None,
     alpha: float = 0.05,
     fresh: bool = False,
+    prepare: tuple[str, ...] = (),
 ) -> int:
     """Run a comparison into a folder and show it; the exit code says whether every learner worked."""
     from ..experiment import Plan, Store, run
@@ -77,6 +82,7 @@ def compare_table(
         seed=seed,
         task=task,
         alpha=alpha,
+        prepare=[_step(text) for text in prepare],
     )
     _tell_plan(plan, tell)
     store_path = folder / "store.sqlite"
@@ -98,12 +104,27 @@ def compare_table(
     return SOME_FAILED if results.failed else OK
 
 
+def _step(text: str) -> tuple[str, dict[str, Any]]:
+    """A step as written on the command line: its id, or id={"parameter": value}."""
+    name, equals, written = text.partition("=")
+    if not equals:
+        return name, {}
+    try:
+        parameters = json.loads(written)
+    except ValueError as error:
+        raise UsageError(
+            "--prepare", f"step '{plain(name)}'", "must have its parameters as JSON", plain(error, 100)
+        ) from None
+    if not isinstance(parameters, dict):
+        raise UsageError("--prepare", f"step '{plain(name)}'", 'must have parameters like {"method": "robust"}')
+    return name, parameters
+
+
 def load(data: str, roles: tuple[str, ...] = ()) -> Any:
-    """The table behind a path or the name of a bundled data set, with the user's roles."""
+    """The table behind a path, a pattern, a database URL or the name of a bundled data set, with the user's roles."""
     from ..data import DATASETS, load_dataset, read_table
 
-    path = Path(data)
-    read = load_dataset(data) if data in DATASETS and not path.exists() else read_table(path)
+    read = load_dataset(data) if data in DATASETS and not Path(data).exists() else read_table(data)
     chosen = dict(_role(text) for text in roles)
     return read.with_roles(chosen) if chosen else read
 

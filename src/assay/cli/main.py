@@ -25,6 +25,7 @@ COMMANDS = {
     "audit": "Look for trouble in a table.",
     "compare": "Compare learners on a table and report what can be defended.",
     "demo": "Run a comparison on a bundled table, from data to report.",
+    "describe": "Say what is in a table: columns, distributions, associations.",
     "methods": "List and search the methods of the catalogue.",
 }
 

@@ -5,6 +5,9 @@ from typing import TYPE_CHECKING
 from .._lazy import lazy
 
 if TYPE_CHECKING:
+    from .association import correlation_ratio as correlation_ratio
+    from .association import correlations as correlations
+    from .association import cramer_v as cramer_v
     from .columns import UNSEEN as UNSEEN
     from .columns import ColumnSchema as ColumnSchema
     from .columns import MixedInput as MixedInput
@@ -14,6 +17,8 @@ if TYPE_CHECKING:
     from .datasets import Dataset as Dataset
     from .datasets import load_dataset as load_dataset
     from .datasets import make_customers as make_customers
+    from .description import Description as Description
+    from .description import describe as describe
     from .findings import Audit as Audit
     from .findings import Finding as Finding
     from .findings import audit as audit
@@ -31,7 +36,13 @@ if TYPE_CHECKING:
     from .generators import moons as moons
     from .generators import polynomial_curve as polynomial_curve
     from .generators import recoil_tracks as recoil_tracks
+    from .merging import MergeCheck as MergeCheck
+    from .merging import merge_check as merge_check
+    from .read import read_batches as read_batches
     from .read import read_table as read_table
+    from .read import scan_table as scan_table
+    from .read_notes import Decision as Decision
+    from .read_scan import Scan as Scan
     from .roles import ROLES as ROLES
     from .roles import Role as Role
     from .roles import guess_order as guess_order
@@ -43,13 +54,18 @@ if TYPE_CHECKING:
 __getattr__, __dir__ = lazy(
     __name__,
     {
+        "association": "correlation_ratio correlations cramer_v",
         "columns": "UNSEEN ColumnSchema MixedInput fit_columns read_columns",
         "datasets": "DATASETS Dataset load_dataset make_customers",
+        "description": "Description describe",
         "findings": "Audit Finding audit",
         "generators": "Baskets CommunityGraph GridWorld HmmSequences RecoilTracks baskets circles community_graph "
         "gaussian_classes grid_world hmm_sequences moons polynomial_curve recoil_tracks",
+        "merging": "MergeCheck merge_check",
         "parse": "",
-        "read": "read_table",
+        "read": "read_batches read_table scan_table",
+        "read_notes": "Decision",
+        "read_scan": "Scan",
         "roles": "ROLES Role guess_order infer_roles",
         "table": "Features Table Target",
     },

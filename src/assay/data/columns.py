@@ -77,7 +77,7 @@ def fit_columns(owner: Any, X: Any, categorical_features: Any) -> tuple[np.ndarr
     >>> schema.categories[1].tolist()
     ['blue', 'red']
     """
-    columns = _split(owner, X)
+    columns = split_columns(owner, X)
     names = _names(owner, X, columns)
     chosen = _nominal_mask(owner, columns, names, categorical_features)
     listed = _columns(columns) if chosen.any() else []
@@ -94,14 +94,14 @@ def read_columns(owner: Any, X: Any, schema: ColumnSchema) -> np.ndarray:
     >>> read_columns("demo", pl.DataFrame({"colour": ["red", "green", None]}), schema).ravel()
     array([ 1., -1., nan])
     """
-    return _encode(owner, _split(owner, X), schema)
+    return _encode(owner, split_columns(owner, X), schema)
 
 
 def _who(owner: Any) -> str:
     return owner if isinstance(owner, str) else type(owner).__name__
 
 
-def _split(owner: Any, X: Any) -> list[Column] | np.ndarray:
+def split_columns(owner: Any, X: Any) -> list[Column] | np.ndarray:
     """The columns of X: a float64 matrix if all are numbers, else a list of float64 arrays and Polars series."""
     if issparse(X):
         check_array(X, accept_sparse=False, estimator=owner)

@@ -7,6 +7,7 @@ do not fit 64 bits stay text, because as numbers they would lose digits.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
@@ -62,6 +63,64 @@ def parse_columns(frame: pl.DataFrame, *, decimal_comma: bool) -> tuple[pl.DataF
                 notes[series.name] = note
         columns.append(series)
     return pl.DataFrame(columns), notes
+
+
+@dataclass(frozen=True)
+class ColumnPlan:
+    """How the cells of one text column are read, found on a sample and followed on everything after it.
+
+    `kind` is text, whole, number, boolean, date or empty (no cell of the sample was present).
+    """
+
+    kind: str
+    european: bool = False
+    format: str = ""
+
+
+def plan_column(parsed: pl.Series, note: Note, decimal_comma: bool) -> ColumnPlan:
+    """The plan behind what `parse_columns` made of a sample.
+
+    >>> import polars as pl
+    >>> frame, notes = parse_columns(pl.DataFrame({"c": ["1,5", "2,25"]}), decimal_comma=False)
+    >>> plan_column(frame["c"], notes["c"], False)
+    ColumnPlan(kind='number', european=True, format='')
+    """
+    if parsed.null_count() == parsed.len():
+        return ColumnPlan("empty")
+    if note.get("to") == "date":
+        return ColumnPlan("date", format=note["format"])
+    if parsed.dtype == pl.Boolean:
+        return ColumnPlan("boolean")
+    if parsed.dtype.is_numeric():
+        european = note.get("decimal") == "," or (decimal_comma and note.get("to") == "number")
+        return ColumnPlan("whole" if parsed.dtype.is_integer() else "number", european)
+    return ColumnPlan("text")
+
+
+def follow_plan(series: pl.Series, plan: ColumnPlan) -> tuple[pl.Series, pl.Series]:
+    """A text column read by a plan, and a mask of the present cells that do not fit it (missing in the result)."""
+    text = series.str.strip_chars()
+    text = text.set(text.is_in(MISSING_TOKENS).fill_null(False), None)
+    if plan.kind in ("whole", "number"):
+        plain = text.cast(pl.Float64, strict=False) if not plan.european else _undress(text, european=True)
+        if plain.null_count() != text.null_count():
+            dressed = _undress(text, plan.european)
+            plain = pl.select(pl.coalesce(plain, dressed)).to_series().alias(series.name)
+        plain = plain.set(~plain.is_finite().fill_null(True), None)
+        read = plain
+        if plan.kind == "whole":
+            exact = text.cast(pl.Int64, strict=False)
+            whole = plain.set((plain.floor() != plain).fill_null(False), None).cast(pl.Int64, strict=False)
+            read = pl.select(pl.coalesce(exact, whole)).to_series().alias(series.name)
+    elif plan.kind == "boolean":
+        lowered = text.str.to_lowercase()
+        read = (lowered == "true").set(~lowered.is_in(["true", "false"]).fill_null(False), None)
+    elif plan.kind == "date":
+        read = _read_dates(text, plan.format)
+    else:
+        read = text
+    fails = read.is_null() & text.is_not_null()
+    return read.alias(series.name), (text.is_not_null() if plan.kind == "empty" else fails)
 
 
 def _parse(series: pl.Series, decimal_comma: bool) -> tuple[pl.Series, Note]:
@@ -129,9 +188,13 @@ def _dressed_numbers(text: pl.Series, decimal_comma: bool) -> tuple[pl.Series, N
     if text.str.contains(r"^0\d+$").any() or text.str.contains(_LONG_WHOLE).any():
         return None
     english, share = _best(text, european=False)
-    if decimal_comma or bool(text.str.contains(_SURELY_DECIMAL_COMMA).any()):
+    certain = bool(text.str.contains(_SURELY_DECIMAL_COMMA).any())
+    decimal: Note = {}
+    if decimal_comma or certain:
         continental, other_share = _best(text, european=True)
         if other_share > share or (other_share == share and decimal_comma):
+            if bool(text.str.contains(",", literal=True).any()):
+                decimal = {"decimal": ",", "decimal_certain": certain}
             english, share = continental, other_share
     if share < NEEDED:
         return None
@@ -145,7 +208,7 @@ def _dressed_numbers(text: pl.Series, decimal_comma: bool) -> tuple[pl.Series, N
             marks.append(what)
     if not bool((whole.cast(pl.Float64) == english).all()):
         whole = english
-    return whole, {"to": "number", "removed": marks}
+    return whole, {"to": "number", "removed": marks, **decimal}
 
 
 def _best(text: pl.Series, european: bool) -> tuple[pl.Series, float]:

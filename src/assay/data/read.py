@@ -1,52 +1,69 @@
-"""Read a file into a `Table`: CSV, TSV, NDJSON (each also gzipped), Parquet and Arrow, through Polars.
+"""Read files, patterns of files and database queries into a `Table`, or go through them in batches.
 
-Text cells are stripped; the usual tokens for "missing" become missing; columns of text that hold numbers, dates or
-true/false are parsed (see `parse`). Whatever cannot be read is one `DataError` sentence that names the file, the
-line and the column.
+CSV, TSV and other delimited text, NDJSON and ARFF (each also gzipped), Parquet, Arrow and Feather, Excel; SQLite,
+DuckDB and PostgreSQL. Text cells are stripped; the usual tokens for "missing" become missing; columns of text that hold
+numbers, dates or true/false are parsed (see `parse`). What had to be decided (delimiter, encoding, header) is kept in
+`Table.read_notes` with a confidence. Whatever cannot be read is one `DataError` sentence that names file, row, column.
 """
 
 from __future__ import annotations
 
-import codecs
-import csv
-import gzip
-import io
 import os
-import zlib
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import polars as pl
 
 from ..base import config
 from ..base.errors import DataError, ParameterError, plain
 from .parse import parse_columns
+from .read_arff import ArffTable, read_arff
+from .read_columnar import columnar_pieces, read_columnar
+from .read_delimited import delimited_pieces, read_delimited
+from .read_excel import read_excel
+from .read_ndjson import ndjson_pieces, read_ndjson
+from .read_notes import WHO, Decision, refuse
+from .read_scan import BATCH_ROWS, SAMPLE_ROWS, Scan
+from .read_source import Options, Piece, SourceFile, database_of, files_of, too_large
+from .read_sql import Database, open_address, sql_pieces
 from .table import Table
 
-TEXT_FORMATS = {".csv": "CSV", ".tsv": "TSV", ".tab": "TSV", ".ndjson": "NDJSON", ".jsonl": "NDJSON"}
-BINARY_FORMATS = {".parquet": "Parquet", ".pq": "Parquet", ".arrow": "Arrow", ".feather": "Arrow", ".ipc": "Arrow"}
-DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "pipe"}
-_WHO = "read_table"
-_SNIFF_RECORDS = 50
+Source = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+_PARSED = ("CSV", "TSV", "NDJSON", "Excel", "SQLite")
+_DECLARED = ("Parquet", "Arrow", "DuckDB", "PostgreSQL")
 
 
 def read_table(
-    path: str | os.PathLike[str],
+    path: Source,
     roles: Mapping[str, Any] | None = None,
     *,
     delimiter: str | None = None,
-    encoding: str = "utf-8",
+    encoding: str | None = None,
+    header: bool | None = None,
+    duplicates: str = "error",
+    sheet: str | None = None,
+    table: str | None = None,
+    query: str | None = None,
+    file_column: str | None = None,
 ) -> Table:
-    """Read one file as a `Table` with column roles.
+    """Read a file, several files of one shape, or a database query as a `Table` with column roles.
 
     Parameters
     ----------
-    path : the file; its ending says the format: .csv, .tsv, .ndjson or .jsonl (each may end in .gz), .parquet, .arrow
+    path : the file, whose ending says the format: .csv, .txt, .tsv, .ndjson, .jsonl or .arff (each may end in .gz),
+        .parquet, .arrow, .feather, .xlsx and its kin (`book.xlsx#Sheet2` names a sheet); a pattern such as
+        "2024/*.csv" or a list of paths; or a URL: sqlite:///shop.db?table=orders, duckdb:///..., postgresql://...
     roles : roles that override the inferred ones, as for `Table.with_roles`
     delimiter : the column separator of a CSV file; None finds it among comma, semicolon, tab and pipe
-    encoding : the encoding of a text file
+    encoding : the encoding of a text file; None finds it
+    header : whether the first line holds the column names; None takes it for names unless it holds only numbers
+    duplicates : "error" refuses two columns of one name, "rename" calls the second name_2
+    sheet : the sheet of a workbook; None takes the first
+    table : the table of a database; None takes the only one
+    query : one SELECT to run on a database instead
+    file_column : name of a column to add that holds the file each row comes from; None adds none
 
     Examples
     --------
@@ -58,355 +75,372 @@ def read_table(
     [1.2, 0.35, None]
     >>> table.reading
     'CSV, separated by semicolon, 3 rows, 2 columns'
+    >>> [f"{note.what}: {note.value}" for note in table.read_notes]
+    ['delimiter: semicolon', 'encoding: UTF-8', 'header: line 1', 'decimal mark: comma']
     """
-    file = Path(path)
-    kind, zipped = _format_of(file)
-    _check_file(file)
-    shown = f"file '{plain(file, 300)}'"
-    notes: dict[str, dict[str, Any]] = {}
-    detail = ""
-    if kind in ("CSV", "TSV"):
-        data = _text_bytes(file, shown, zipped, encoding)
-        separator = _choose_delimiter(data, shown, delimiter if kind == "CSV" else (delimiter or "\t"))
-        raw = _read_delimited(data, shown, separator)
-        frame, notes = parse_columns(raw, decimal_comma=separator == ";")
-        detail = f", separated by {DELIMITERS.get(separator, repr(separator))}"
-    elif kind == "NDJSON":
-        frame = _read_ndjson(_text_bytes(file, shown, zipped, encoding), shown)
-        frame, notes = parse_columns(frame, decimal_comma=False)
-    else:
-        frame = _read_binary(file, shown, kind)
-    if frame.width == 0:
-        raise DataError(_WHO, shown, "holds no columns", way_out="check that it was written completely")
-    if frame.height == 0:
-        raise DataError(_WHO, shown, "holds column names but no rows", way_out="check that it was written completely")
-    reading = f"{kind}{' (gzip)' if zipped else ''}{detail}, {frame.height} rows, {frame.width} columns"
-    name = file.name.split(".")[0] or file.name
-    return Table.build(frame, name=name, source=str(file), roles=roles, notes=notes, reading=reading)
+    options = Options(delimiter, encoding, header, duplicates, sheet)
+    _check_names(duplicates, file_column)
+    if database_of(path):
+        if file_column is not None:
+            raise ParameterError(WHO, "parameter 'file_column'", "is for files only")
+        return _read_database(open_address(str(path), table, query), roles, duplicates)
+    _no_database_words(table, query)
+    files = files_of(path, sheet)
+    parts = [_read_file(file, options) for file in files] if len(files) == 1 else _read_files(files, options)
+    return _build(path, files, parts, roles, file_column)
 
 
-def _format_of(file: Path) -> tuple[str, bool]:
-    suffixes = [s.lower() for s in file.suffixes]
-    zipped = bool(suffixes) and suffixes[-1] == ".gz"
-    ending = (suffixes[-2] if len(suffixes) > 1 else "") if zipped else (suffixes[-1] if suffixes else "")
-    if ending in TEXT_FORMATS:
-        return TEXT_FORMATS[ending], zipped
-    if ending in BINARY_FORMATS and not zipped:
-        return BINARY_FORMATS[ending], False
-    if file.is_dir() or not file.exists():
-        _check_file(file)
-    known = ", ".join([*TEXT_FORMATS, *BINARY_FORMATS])
-    raise DataError(
-        _WHO,
-        f"file '{plain(file, 300)}'",
-        f"has the unknown ending '{plain(''.join(file.suffixes[-2:]) if zipped else file.suffix)}'",
-        way_out=f"use one of {known} (text kinds may end in .gz)",
+def scan_table(
+    path: Source,
+    roles: Mapping[str, Any] | None = None,
+    *,
+    batch_rows: int = BATCH_ROWS,
+    sample_rows: int = SAMPLE_ROWS,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    header: bool | None = None,
+    duplicates: str = "error",
+    sheet: str | None = None,
+    table: str | None = None,
+    query: str | None = None,
+) -> Scan:
+    """Go through files or a query of any size in batches of one schema, in bounded memory.
+
+    Roles and types come from the first `sample_rows` rows and are checked on every batch (see `Scan`). CSV, TSV,
+    NDJSON, Parquet, Arrow, databases and patterns of such files are streamed; ARFF and Excel are read whole.
+
+    Parameters
+    ----------
+    path, roles, delimiter, encoding, header, duplicates, sheet, table, query : as for `read_table`
+    batch_rows : rows of each batch; the last may be shorter
+    sample_rows : rows from which types and roles are inferred
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> file = pathlib.Path(tempfile.mkdtemp()) / "long.csv"
+    >>> _ = file.write_text("n,word\\n" + "".join(f"{i}.5,w{i % 3}\\n" for i in range(1000)))
+    >>> scan = scan_table(file, batch_rows=400)
+    >>> [(batch.n_rows, batch.frame["n"].sum()) for batch in scan]
+    [(400, 80000.0), (400, 240000.0), (200, 180000.0)]
+    >>> scan.roles["word"].role
+    'nominal'
+    """
+    options = Options(delimiter, encoding, header, duplicates, sheet)
+    _check_names(duplicates, None)
+    if database_of(path):
+        base = open_address(str(path), table, query)
+        return Scan(
+            lambda decided: sql_pieces(base, decided, duplicates),
+            name=base.name,
+            source=base.source,
+            reading=f"{base.kind}{_asked(base)}",
+            roles=roles,
+            sample_rows=sample_rows,
+            batch_rows=batch_rows,
+            parse_text=base.kind in _PARSED,
+            declared_types=base.kind in _DECLARED,
+            fill_columns=False,
+        )
+    _no_database_words(table, query)
+    files = files_of(path, sheet)
+    kind = _one_kind(files)
+    known: dict[str, Any] = {}
+    return Scan(
+        lambda decided: _pieces_of(files, options, decided, known),
+        name=_name_of(path, files),
+        source=_source_of(path, files),
+        reading=kind if len(files) == 1 else f"{len(files)} files, {kind}",
+        roles=roles,
+        sample_rows=sample_rows,
+        batch_rows=batch_rows,
+        parse_text=kind in _PARSED,
+        declared_types=kind in (*_DECLARED, "ARFF"),
+        fill_columns=kind == "NDJSON",
+        known_roles=known,
     )
 
 
-def _check_file(file: Path) -> None:
-    shown = f"file '{plain(file, 300)}'"
-    if file.is_dir():
-        raise DataError(_WHO, f"'{plain(file, 300)}'", "is a directory", way_out="name a file in it")
-    if not file.exists():
-        near = _similar_files(file)
-        hint = f"did you mean {' or '.join(near)}?" if near else "check the path"
-        raise DataError(_WHO, shown, "does not exist", way_out=hint)
-    try:
-        size = file.stat().st_size
-        with open(file, "rb"):
-            pass
-    except OSError as error:
-        raise DataError(_WHO, shown, "cannot be opened", plain(error.strerror or error)) from None
-    if size == 0:
-        raise DataError(_WHO, shown, "is empty", way_out="check that it was written completely")
-    if size > config.memory_limit():
-        raise _too_large(shown, size)
+def read_batches(path: Source, batch_rows: int = BATCH_ROWS, **options: Any) -> Iterator[Table]:
+    """The batches of `scan_table` one after the other.
+
+    >>> import tempfile, pathlib
+    >>> file = pathlib.Path(tempfile.mkdtemp()) / "long.csv"
+    >>> _ = file.write_text("n\\n" + "".join(f"{i}\\n" for i in range(10)))
+    >>> [batch.n_rows for batch in read_batches(file, batch_rows=4)]
+    [4, 4, 2]
+    """
+    return scan_table(path, batch_rows=batch_rows, **options).batches()
 
 
-def _similar_files(file: Path) -> list[str]:
-    import difflib
-
-    try:
-        present = [p.name for p in file.parent.iterdir() if p.is_file()]
-    except OSError:
-        return []
-    return [f"'{plain(near)}'" for near in difflib.get_close_matches(file.name, present, n=2, cutoff=0.6)]
-
-
-def _too_large(shown: str, size: float) -> DataError:
-    return DataError(
-        _WHO,
-        shown,
-        f"needs more memory than the limit ({config.memory_limit() / 1e9:.1f} GB)",
-        f"it holds over {size / 1e9:.1f} GB",
-        "read a part of it, or raise the limit with assay.config.set(max_bytes=...)",
-    )
-
-
-def _text_bytes(file: Path, shown: str, zipped: bool, encoding: str) -> bytes:
-    """The text of a file as UTF-8 bytes with '\\n' line ends, unzipped."""
-    data = _unzip(file, shown) if zipped else file.read_bytes()
-    try:
-        utf8 = codecs.lookup(encoding).name == "utf-8"
-    except LookupError:
+def _check_names(duplicates: str, file_column: str | None) -> None:
+    if duplicates not in ("error", "rename"):
         raise ParameterError(
-            _WHO, "parameter 'encoding'", "must name an encoding", f"got {plain(encoding)!r}"
-        ) from None
-    if not utf8:
-        try:
-            data = data.decode(encoding).encode()
-        except (UnicodeError, ValueError) as error:
-            place = f"byte {error.start}" if isinstance(error, UnicodeDecodeError) else "some bytes"
-            raise DataError(_WHO, shown, f"is not {plain(encoding)} text", f"{place} cannot be decoded") from None
-    elif data[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
-        raise DataError(_WHO, shown, "is UTF-16 text, not UTF-8", way_out="save it as UTF-8 or pass encoding='utf-16'")
-    data = data.removeprefix(codecs.BOM_UTF8)
-    if b"\0" in data:
-        raise DataError(
-            _WHO,
-            shown,
-            "holds binary data, not text",
-            f"a zero byte stands at byte {data.index(0)}",
-            "check that it is the right file",
+            WHO, "parameter 'duplicates'", "must be 'error' or 'rename'", f"got {plain(repr(duplicates))}"
         )
-    if not data[:4096].strip() and not data.strip():
-        raise DataError(_WHO, shown, "is empty", "it holds only white space", "check that it was written completely")
-    if b"\n" not in data and b"\r" in data:
-        data = data.replace(b"\r", b"\n")
-    return data
-
-
-def _unzip(file: Path, shown: str) -> bytes:
-    limit, parts, size = config.memory_limit(), [], 0
-    try:
-        with gzip.open(file, "rb") as stream:
-            while part := stream.read(1 << 22):
-                size += len(part)
-                if size > limit:
-                    raise _too_large(shown, size)
-                parts.append(part)
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise DataError(_WHO, shown, "is not a complete gzip file", plain(error)) from None
-    return b"".join(parts)
-
-
-def _not_utf8(data: bytes, shown: str) -> DataError | None:
-    """The error for the first byte that is not UTF-8, or None if all is well."""
-    try:
-        data.decode("utf-8")
-        return None
-    except UnicodeDecodeError as error:
-        start = error.start
-        line = data.count(b"\n", 0, start) + 1
-        piece = data[max(data.rfind(b"\n", 0, start) + 1, start - 20) : start + 20].split(b"\n")[0]
-        guess = "cp1252" if not any(b in piece for b in (0x81, 0x8D, 0x8F, 0x90, 0x9D)) else "latin-1"
-        return DataError(
-            _WHO,
-            shown,
-            "is not UTF-8 text",
-            f"byte {start} (line {line}) is 0x{data[start]:02x}, near '{plain(piece.decode('latin-1'), 40).strip()}'",
-            f"save it as UTF-8, or pass encoding='{guess}' if that is what it is",
+    if file_column is not None and (not isinstance(file_column, str) or not file_column.strip()):
+        raise ParameterError(
+            WHO, "parameter 'file_column'", "must be a name or None", f"got {plain(repr(file_column))}"
         )
 
 
-def _records(data: bytes, separator: str, *, strict: bool = False) -> Iterator[tuple[int, list[str]]]:
-    """Records of delimited text as (line on which the record starts, fields); blank lines are left out."""
-    text = io.TextIOWrapper(io.BytesIO(data), encoding="utf-8", newline="")
-    reader = csv.reader(text, delimiter=separator, strict=strict)
-    line = 1
-    for record in reader:
-        if record:
-            yield line, record
-        line = reader.line_num + 1
-
-
-def _first_records(data: bytes, separator: str, count: int) -> list[list[str]]:
-    head = data[: 1 << 18]
-    if len(head) < len(data):
-        head = head[: head.rfind(b"\n") + 1] or head
-    found: list[list[str]] = []
-    try:
-        for _, record in _records(head, separator):
-            found.append(record)
-            if len(found) == count:
-                break
-    except (csv.Error, UnicodeDecodeError):
-        pass
-    return found
-
-
-def _choose_delimiter(data: bytes, shown: str, given: str | None) -> str:
-    """The separator that cuts the first records into the same number (two or more) of fields."""
-    if given is not None:
-        if len(given) != 1 or given in '"\r\n' or ord(given) > 127:
-            raise ParameterError(_WHO, "parameter 'delimiter'", "must be one ASCII character", f"got {plain(given)!r}")
-        return given
-    ranked: list[tuple[bool, int, str]] = []
-    for separator in DELIMITERS:
-        records = _first_records(data, separator, _SNIFF_RECORDS)
-        if not records or len(records[0]) < 2:
-            continue
-        width = len(records[0])
-        agreeing = sum(len(record) == width for record in records)
-        ranked.append((agreeing >= 0.9 * len(records), width, separator))
-    if not ranked:
-        return ","
-    return max(ranked, key=lambda item: (item[0], item[1]))[2]
-
-
-def _header(data: bytes, shown: str, separator: str) -> list[str]:
-    try:
-        names = [name.strip() for name in next(_records(data, separator))[1]]
-    except (csv.Error, UnicodeDecodeError) as error:
-        raise _not_utf8(data, shown) or DataError(
-            _WHO, shown, "has a header that cannot be read", plain(error)
-        ) from None
-    numbers = sum(_is_decimal(name) for name in names)
-    if numbers == len(names) and any(not name.lstrip("-").isdigit() for name in names):
-        raise DataError(
-            _WHO, shown, "has no header: line 1 holds only numbers", way_out="add a first line with the column names"
-        )
-    named = [name or f"column_{position}" for position, name in enumerate(names, start=1)]
-    seen: dict[str, int] = {}
-    for position, name in enumerate(named, start=1):
-        if name in seen:
-            raise DataError(
-                _WHO,
-                shown,
-                f"has two columns named '{plain(name)}'",
-                f"columns {seen[name]} and {position}",
-                "give every column its own name" if not numbers else "name every column (is line 1 a header?)",
+def _no_database_words(table: str | None, query: str | None) -> None:
+    for name, value in (("table", table), ("query", query)):
+        if value is not None:
+            raise ParameterError(
+                WHO, f"parameter '{name}'", "needs the URL of a database", way_out="for example sqlite:///shop.db"
             )
-        seen[name] = position
-    return named
 
 
-def _is_decimal(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
+def _asked(base: Database) -> str:
+    return f", table '{plain(base.table)}'" if base.table else ", a query" if base.query else ""
 
 
-def _read_delimited(data: bytes, shown: str, separator: str) -> pl.DataFrame:
-    """Delimited text as a frame of strings; a row with too few or too many fields is an error."""
-    names = _header(data, shown, separator)
-    try:
-        frame = pl.read_csv(
-            data.lstrip(b"\r\n"), separator=separator, infer_schema=False, new_columns=names, glob=False
+def _read_database(base: Database, roles: Mapping[str, Any] | None, duplicates: str) -> Table:
+    decided: list[Decision] = []
+    frames, size = [], 0.0
+    for piece in sql_pieces(base, decided, duplicates):
+        size += 2.0 * piece.frame.estimated_size()
+        if size > config.memory_limit():
+            raise too_large(base.shown, size, " and more")
+        frames.append((base.shown, piece.frame))
+    frame = _stack(frames) if base.kind != "SQLite" else _as_text_where_mixed(frames)
+    notes: dict[str, Any] = {}
+    if base.kind in _PARSED:
+        frame, notes = parse_columns(frame, decimal_comma=False)
+    _check_shape(frame, base.shown)
+    reading = f"{base.kind}{_asked(base)}, {frame.height} rows, {frame.width} columns"
+    return Table.build(
+        frame, name=base.name, source=base.source, roles=roles, notes=notes, reading=reading, read_notes=decided
+    )
+
+
+def _as_text_where_mixed(frames: list[tuple[str, pl.DataFrame]]) -> pl.DataFrame:
+    """Parts of one SQLite result, whose cells have no common type, as text in the columns where they differ."""
+    mixed = {
+        name
+        for name in frames[0][1].columns
+        if len(found := {f[name].dtype for _, f in frames} - {pl.Null}) > 1 and pl.String in found
+    }
+    cast = [f.with_columns(pl.col(name).cast(pl.String) for name in mixed) if mixed else f for _, f in frames]
+    return pl.concat(cast, how="vertical_relaxed")
+
+
+def _check_shape(frame: pl.DataFrame, shown: str) -> None:
+    if frame.width == 0:
+        raise refuse(shown, "holds no columns", way_out="check that it was written completely")
+    if frame.height == 0:
+        raise refuse(shown, "holds column names but no rows", way_out="check that it was written completely")
+
+
+class _Part:
+    """One file as read: its cells before text is parsed, and what was decided about it."""
+
+    def __init__(self, file: SourceFile, frame: pl.DataFrame, decisions: list[Decision], arff: ArffTable | None = None):
+        self.file, self.frame, self.decisions, self.arff = file, frame, decisions, arff
+
+
+def _read_file(file: SourceFile, options: Options) -> _Part:
+    if file.kind in ("CSV", "TSV"):
+        part = _Part(file, *read_delimited(file, options))
+    elif file.kind == "NDJSON":
+        part = _Part(file, *read_ndjson(file, options))
+    elif file.kind == "ARFF":
+        arff = read_arff(file, options)
+        part = _Part(file, arff.frame, arff.decisions, arff)
+    elif file.kind == "Excel":
+        part = _Part(file, *read_excel(file, options))
+    else:
+        part = _Part(file, read_columnar(file), [])
+    _check_shape(part.frame, file.shown)
+    return part
+
+
+def _read_files(files: list[SourceFile], options: Options) -> list[_Part]:
+    _one_kind(files)
+    parts, size = [], 0.0
+    for file in files:
+        parts.append(_read_file(file, options))
+        size += 2.0 * parts[-1].frame.estimated_size()
+        if size > config.memory_limit():
+            raise too_large(f"the set of {len(files)} files", size, f" for the first {len(parts)}")
+    return parts
+
+
+def _one_kind(files: list[SourceFile]) -> str:
+    kinds = {"CSV" if file.kind == "TSV" else file.kind: file for file in files}
+    if len(kinds) > 1:
+        (one, first), (other, second) = list(kinds.items())[:2]
+        raise refuse(
+            f"the set of {len(files)} files",
+            "mixes formats",
+            f"{first.shown} is {one}, {second.shown} is {other}",
+            "choose a pattern that matches one format",
         )
+    return files[0].kind
+
+
+def _build(
+    path: Source, files: list[SourceFile], parts: list[_Part], roles: Mapping[str, Any] | None, file_column: str | None
+) -> Table:
+    decisions = list(parts[0].decisions)
+    differing = sorted({d.what for part in parts[1:] for d, e in zip(part.decisions, decisions) if d.value != e.value})
+    if len(files) > 1:
+        order = f"{len(files)}, in sorted order" if isinstance(path, (str, os.PathLike)) else f"{len(files)}, as listed"
+        reason = f"first '{plain(files[0].path.name, 60)}', last '{plain(files[-1].path.name, 60)}'"
+        reason += f"; they differ in {', '.join(differing)}" if differing else ""
+        decisions.append(Decision("files", order, 1.0, reason))
+    frame = _stack([(part.file.shown, part.frame) for part in parts])
+    comma = any(d.what == "delimiter" and d.value == "semicolon" for part in parts for d in part.decisions)
+    notes: dict[str, Any] = {}
+    known: dict[str, Any] = {}
+    kind = files[0].kind
+    name = _name_of(path, files)
+    if kind == "ARFF":
+        known, notes, name = _arff_roles(parts, name)
+    elif kind in _PARSED:
+        frame, notes = parse_columns(frame, decimal_comma=comma)
+        decisions += _decimal_mark(notes, comma)
+    if file_column is not None:
+        if file_column in frame.columns:
+            raise DataError(
+                WHO, f"column '{plain(file_column)}'", "is in the files already", way_out="choose another name"
+            )
+        origin = [str(part.file.path) for part in parts for _ in range(part.frame.height)]
+        frame = frame.with_columns(pl.Series(file_column, origin, dtype=pl.String))
+    spoken = next((d.value for d in decisions if d.what == "delimiter"), None)
+    reading = f"{len(files)} files, {kind}" if len(files) > 1 else kind
+    reading += " (gzip)" if files[0].zipped else ""
+    reading += f", separated by {spoken}" if spoken else ""
+    reading += f", {frame.height} rows, {frame.width} columns"
+    return Table.build(
+        frame,
+        name=name,
+        source=_source_of(path, files),
+        roles=roles,
+        notes=notes,
+        reading=reading,
+        read_notes=decisions,
+        known_roles=known,
+    )
+
+
+def _decimal_mark(notes: Mapping[str, Mapping[str, Any]], semicolon: bool) -> list[Decision]:
+    commas = {name: note for name, note in notes.items() if note.get("decimal") == ","}
+    if not commas:
+        return []
+    certain = any(note.get("decimal_certain") for note in commas.values())
+    names = ", ".join(f"'{plain(name, 30)}'" for name in list(commas)[:4]) + (", ..." if len(commas) > 4 else "")
+    if certain:
+        return [Decision("decimal mark", "comma", 0.99, f"numbers of {names} can be read in no other way")]
+    return [Decision("decimal mark", "comma", 0.8, f"in {names}, because the file is separated by semicolons")]
+
+
+def _arff_roles(parts: list[_Part], name: str) -> tuple[dict[str, Any], dict[str, Any], str]:
+    tables = [part.arff for part in parts if part.arff is not None]
+    for part, table in zip(parts[1:], tables[1:]):
+        for column, note in tables[0].notes.items():
+            if table.notes.get(column) != note:
+                raise refuse(
+                    part.file.shown,
+                    f"declares other labels for column '{plain(column)}' than {parts[0].file.shown}",
+                    way_out="give every file the same declarations",
+                )
+    return dict(tables[0].roles), dict(tables[0].notes), (tables[0].relation or name) if len(parts) == 1 else name
+
+
+def _stack(frames: list[tuple[str, pl.DataFrame]]) -> pl.DataFrame:
+    """Frames of one shape below one another; the file and the column that differ are named."""
+    first_shown, first = frames[0]
+    if len(frames) == 1:
+        return first
+    result = [first]
+    for shown, frame in frames[1:]:
+        _same_columns(shown, frame, first_shown, first)
+        result.append(frame.select(first.columns))
+    try:
+        return pl.concat(result, how="vertical_relaxed", rechunk=True)
     except pl.exceptions.PolarsError:
-        undecodable = _not_utf8(data, shown)
-        if undecodable is not None:
-            raise undecodable from None
-        return _read_slowly(data, shown, separator, names)
-    if frame.width != len(names):
-        return _read_slowly(data, shown, separator, names)
-    # Polars fills a short row with nulls without a word; a null in the last column is the sign to look closer.
-    blank = frame.select(pl.all_horizontal(pl.all().is_null())).to_series()
-    short = frame[frame.columns[-1]].is_null() & ~blank
-    if len(names) > 1 and short.any() and not _even_widths(data, separator, len(names)):
-        for _ in _checked_records(data, shown, separator, len(names)):
-            pass
-    return frame.filter(~blank) if blank.any() else frame
+        for shown, frame in frames[1:]:
+            for name in first.columns:
+                try:
+                    pl.concat([first[name].head(1).to_frame(), frame[name].head(1).to_frame()], how="vertical_relaxed")
+                except pl.exceptions.PolarsError:
+                    raise refuse(
+                        shown,
+                        f"holds {frame[name].dtype} in column '{plain(name)}' where {first_shown} holds "
+                        f"{first[name].dtype}",
+                        way_out="give every file the same types",
+                    ) from None
+        raise
 
 
-def _even_widths(data: bytes, separator: str, width: int) -> bool:
-    """Whether every line that is not blank holds width - 1 separators, by counting bytes; quotes need the slow way."""
-    if b'"' in data:
-        return False
-    start, step = 0, 1 << 24
-    while start < len(data):
-        stop = min(start + step, len(data))
-        if stop < len(data):
-            stop = data.rfind(b"\n", start, stop) + 1 or data.find(b"\n", stop) + 1 or len(data)
-        chunk = np.frombuffer(data, dtype=np.uint8, count=stop - start, offset=start)
-        ends = np.flatnonzero(chunk == 10)
-        marks = np.flatnonzero(chunk == ord(separator))
-        if chunk[-1] != 10:
-            ends = np.append(ends, chunk.shape[0])
-        edges = np.concatenate((np.array([-1]), ends))
-        counts = np.diff(np.searchsorted(marks, edges))
-        lengths = np.diff(edges) - 1
-        blank = (lengths == 0) | ((lengths == 1) & (chunk[np.minimum(edges[:-1] + 1, chunk.shape[0] - 1)] == 13))
-        if not ((counts == width - 1) | (blank & (counts == 0))).all():
-            return False
-        start = stop
-    return True
+def _same_columns(shown: str, frame: pl.DataFrame, first_shown: str, first: pl.DataFrame) -> None:
+    lost = [name for name in first.columns if name not in frame.columns]
+    extra = [name for name in frame.columns if name not in first.columns]
+    if not lost and not extra:
+        return
+    parts = []
+    if lost:
+        parts.append("lacks column " + _few(lost))
+    if extra:
+        parts.append("has the extra column " + _few(extra))
+    raise refuse(
+        shown,
+        " and ".join(parts) + f" compared with {first_shown}",
+        way_out="give every file the same columns, or choose a pattern that matches one kind of file",
+    )
 
 
-def _checked_records(data: bytes, shown: str, separator: str, width: int) -> Iterator[list[str]]:
-    """Record by record, header first; raises for the line that breaks the table."""
-    start = 1
-    try:
-        for start, record in _records(data, separator, strict=True):
-            if len(record) == width:
-                yield record
-            elif any(cell.strip() for cell in record):
-                raise DataError(
-                    _WHO,
-                    shown,
-                    f"has {len(record)} fields on line {start} where the header has {width}",
-                    f"the line starts with '{plain(separator.join(record), 40)}'",
-                    "quote fields that hold the separator, or repair the line",
-                )
-    except csv.Error as error:
-        raise DataError(
-            _WHO,
-            shown,
-            f"cannot be read after line {start}",
-            plain(error).replace("unexpected end of data", "a quote is opened and never closed"),
-            "repair the quotes",
-        ) from None
+def _few(names: list[str]) -> str:
+    return ", ".join(f"'{plain(name, 40)}'" for name in names[:4]) + (
+        f" and {len(names) - 4} more" if names[4:] else ""
+    )
 
 
-def _read_slowly(data: bytes, shown: str, separator: str, names: list[str]) -> pl.DataFrame:
-    """What the fast reader refuses, such as a quote inside a field, read with the csv module."""
-    rows = list(_checked_records(data, shown, separator, len(names)))[1:]
-    cells = list(zip(*rows, strict=True)) if rows else [()] * len(names)
-    series = [pl.Series(name, [v or None for v in column], dtype=pl.String) for name, column in zip(names, cells)]
-    return pl.DataFrame(series)
+def _pieces_of(
+    files: list[SourceFile], options: Options, decided: list[Decision], known: dict[str, Any]
+) -> Iterator[Piece]:
+    """The pieces of several files one after the other, with the columns of each compared with the first's."""
+    first: tuple[str, pl.DataFrame] | None = None
+    for file in files:
+        own: list[Decision] = [] if first is not None else decided
+        for piece in _file_pieces(file, options, own, known):
+            if first is None:
+                first = (piece.shown, piece.frame.clear())
+            elif file.kind != "NDJSON":
+                _same_columns(piece.shown, piece.frame, *first)
+            yield piece
 
 
-def _read_ndjson(data: bytes, shown: str) -> pl.DataFrame:
-    try:
-        return pl.read_ndjson(data, infer_schema_length=None)
-    except (pl.exceptions.PolarsError, ValueError) as error:
-        raise (_not_utf8(data, shown) or _bad_json_line(data, shown, error)) from None
+def _file_pieces(file: SourceFile, options: Options, decided: list[Decision], known: dict[str, Any]) -> Iterator[Piece]:
+    if file.kind in ("CSV", "TSV"):
+        yield from delimited_pieces(file, options, decided)
+    elif file.kind == "NDJSON":
+        yield from ndjson_pieces(file, options, decided)
+    elif file.kind in ("Parquet", "Arrow"):
+        yield from columnar_pieces(file)
+    else:
+        part = _read_file(file, options)
+        decided[:] = part.decisions
+        if part.arff is not None:
+            known.update(part.arff.roles)
+        yield Piece(file.shown, 1, part.frame)
 
 
-def _bad_json_line(data: bytes, shown: str, error: Exception) -> DataError:
-    import json
-
-    for line, text in enumerate(data.split(b"\n"), start=1):
-        if text.strip():
-            try:
-                value = json.loads(text)
-            except ValueError as found:
-                return DataError(
-                    _WHO,
-                    shown,
-                    f"holds broken JSON on line {line}",
-                    plain(found),
-                    "write one object per line",
-                )
-            if not isinstance(value, dict):
-                return DataError(
-                    _WHO,
-                    shown,
-                    f"holds no object on line {line}",
-                    f"got {plain(value, 30)}",
-                    "write one object per line",
-                )
-    return DataError(_WHO, shown, "cannot be read as NDJSON", plain(error), "write one object per line")
+def _name_of(path: Source, files: list[SourceFile]) -> str:
+    if len(files) == 1:
+        return files[0].path.name.split(".")[0] or files[0].path.name
+    if isinstance(path, (str, os.PathLike)):
+        pattern = Path(os.fspath(path))
+        stem = re.split(r"[*?\[]", pattern.name)[0].strip("-_. ")
+        return stem or re.split(r"[*?\[]", pattern.parent.name)[0].strip("-_. ") or "files"
+    return files[0].path.name.split(".")[0] or "files"
 
 
-def _read_binary(file: Path, shown: str, kind: str) -> pl.DataFrame:
-    try:
-        return pl.read_parquet(file, glob=False) if kind == "Parquet" else pl.read_ipc(file)
-    except Exception as error:
-        raise DataError(
-            _WHO, shown, f"cannot be read as {kind}", plain(error), "check that it was written completely"
-        ) from None
+def _source_of(path: Source, files: list[SourceFile]) -> str:
+    if len(files) == 1:
+        return f"{files[0].path}#{files[0].sheet}" if files[0].sheet else str(files[0].path)
+    if isinstance(path, (str, os.PathLike)):
+        return str(os.fspath(path))
+    return "; ".join(str(file.path) for file in files)

@@ -8,7 +8,8 @@ The rules, in order:
 - integers are `numeric`, however few values they take, unless codes are evident: the name says so (code, zip, type,
   class, ...) or ends in id, and there are at most 50 distinct values;
 - text is `ordinal` if all its labels stand on one known scale (low < medium < high) or are ranges of numbers
-  (18-24 < 25-34 < 65+), `text` if it is prose (many words, hardly repeating), else `nominal`.
+  (18-24 < 25-34 < 65+), stars, marks (A+ ... F), Roman numerals, days or months;
+  it is `text` if it is prose (many words, hardly repeating), else `nominal`.
 """
 
 from __future__ import annotations
@@ -37,21 +38,38 @@ _SCALES = (
     ("lowest", "very low", "low", "medium low", "medium", "medium high", "high", "very high", "highest"),
     ("low", "mid", "high"),
     ("low", "med", "high"),
-    ("low", "moderate", "high", "very high", "extreme"),
+    ("very low", "low", "moderate", "high", "very high", "extreme"),
+    ("low", "medium", "high", "urgent", "critical"),
+    ("trivial", "minor", "normal", "major", "critical", "blocker"),
     ("low", "normal", "high"),
     ("low", "average", "high"),
     ("tiny", "very small", "small", "medium", "large", "very large", "huge"),
     ("small", "mid", "big"),
     ("small", "medium", "big"),
-    ("xxs", "xs", "s", "m", "l", "xl", "xxl", "xxxl"),
+    ("xxxs", "xxs", "xs", "s", "m", "l", "xl", "xxl", "xxxl", "xxxxl"),
+    ("extra small", "small", "medium", "large", "extra large"),
     ("short", "medium", "long"),
     ("very poor", "poor", "fair", "average", "good", "very good", "excellent"),
     ("very bad", "bad", "fair", "average", "good", "very good", "excellent"),
     ("bad", "ok", "good", "great"),
     ("fair", "good", "very good", "premium", "ideal"),
     ("never", "rarely", "seldom", "sometimes", "often", "usually", "always"),
-    ("strongly disagree", "disagree", "neutral", "agree", "strongly agree"),
+    ("strongly disagree", "disagree", "slightly disagree", "neutral", "slightly agree", "agree", "strongly agree"),
+    ("strongly disagree", "disagree", "somewhat disagree", "neither agree nor disagree", "somewhat agree", "agree",
+     "strongly agree"),
+    ("completely disagree", "disagree", "undecided", "agree", "completely agree"),
+    ("disagree", "neither", "agree"),
+    ("not at all", "a little", "somewhat", "a lot", "extremely"),
+    ("not at all", "slightly", "moderately", "very", "extremely"),
+    ("not important", "slightly important", "moderately important", "important", "very important"),
+    ("never", "monthly", "weekly", "daily"),
+    ("never", "yearly", "quarterly", "monthly", "weekly", "daily", "hourly"),
+    ("never", "less than monthly", "monthly", "weekly", "daily"),
+    ("worse", "same", "better"),
+    ("much worse", "worse", "same", "better", "much better"),
     ("very dissatisfied", "dissatisfied", "neutral", "satisfied", "very satisfied"),
+    ("very unhappy", "unhappy", "neutral", "happy", "very happy"),
+    ("very negative", "negative", "neutral", "positive", "very positive"),
     ("very unlikely", "unlikely", "neutral", "likely", "very likely"),
     ("none", "minimal", "mild", "moderate", "severe", "critical"),
     ("none", "minor", "major", "critical"),
@@ -62,7 +80,29 @@ _SCALES = (
     ("freshman", "sophomore", "junior", "senior"),
     ("bronze", "silver", "gold", "platinum", "diamond"),
     ("basic", "standard", "premium", "enterprise"),
-    ("first", "second", "third", "fourth", "fifth"),
+    ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth"),
+    ("1st", "2nd", "3rd", "4th", "5th", "6th", "7th", "8th", "9th", "10th"),
+    ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"),
+    ("once", "twice", "three times"),
+    ("morning", "noon", "afternoon", "evening", "night"),
+    ("past", "present", "future"),
+    ("slow", "medium", "fast"),
+    ("weak", "medium", "strong"),
+    ("light", "medium", "dark"),
+    ("easy", "medium", "hard"),
+    ("very easy", "easy", "medium", "moderate", "difficult", "hard", "very difficult", "very hard"),
+    ("rural", "suburban", "urban"),
+    ("economy", "premium economy", "business", "first"),
+    ("free", "basic", "standard", "pro", "premium", "enterprise"),
+    ("trainee", "intern", "junior", "mid", "senior", "lead", "principal", "manager", "director"),
+    ("underweight", "normal", "overweight", "obese"),
+    ("young", "middle aged", "old"),
+    ("young", "adult", "middle age", "senior"),
+    ("january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
+     "december"),
+    ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"),
+    ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"),
+    ("mon", "tue", "wed", "thu", "fri", "sat", "sun"),
     ("newborn", "infant", "toddler", "child", "teenager", "adult", "senior"),
     ("child", "young", "adult", "elderly"),
     (
@@ -70,7 +110,17 @@ _SCALES = (
         "college", "vocational", "associate", "bachelor", "master", "doctorate",
     ),
 )  # fmt: skip
+_CREDIT = ("d", "c", "cc", "ccc", "b", "bb", "bbb", "a", "aa", "aaa")
+_GRADES = tuple(f"{letter}{sign}" for letter in "fedcba" for sign in ("-", "", "+"))
+_ROMAN = {
+    numeral: value
+    for value, numeral in enumerate(("i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x", "xi", "xii"), 1)
+}
 _SAME_LABEL = {
+    "sept": "sep", "tues": "tue", "thur": "thu", "thurs": "thu", "weds": "wed", "2xl": "xxl", "3xl": "xxxl",
+    "x small": "xs", "x large": "xl", "extra-large": "extra large", "hi": "high", "lo": "low", "so so": "fair",
+    "neither agree or disagree": "neither agree nor disagree", "middle school": "middle school",
+    "some high school": "secondary", "high school graduate": "high school", "associates degree": "associate",
     "bachelors": "bachelor", "bachelor degree": "bachelor", "bachelors degree": "bachelor", "bsc": "bachelor",
     "ba": "bachelor", "undergraduate": "bachelor", "masters": "master", "master degree": "master",
     "masters degree": "master", "msc": "master", "phd": "doctorate", "doctoral": "doctorate", "doctor": "doctorate",
@@ -78,12 +128,18 @@ _SAME_LABEL = {
     "primary school": "primary", "secondary school": "secondary", "elementary school": "elementary", "okay": "ok",
 }  # fmt: skip
 _RANGE = re.compile(
-    r"^(?:(?P<below><=?|under |below |up to |less than )\s*(?P<top>-?[\d.,]+)"
+    r"^(?:(?P<below><=?|≤|under |below |up to |less than )\s*(?P<top>-?[\d.,]+)"
     r"|(?P<low>-?[\d.,]+)\s*(?:-|–|to|\.\.)\s*(?P<high>-?[\d.,]+)"
-    r"|(?P<above>>=?|over |above |more than )\s*(?P<bottom>-?[\d.,]+)"
-    r"|(?P<open>-?[\d.,]+)\s*(?:\+|and over|and above|or more))(?:\s*(?:years?|yrs?|k|%|days?|months?))?$"
+    r"|(?P<above>>=?|≥|over |above |more than )\s*(?P<bottom>-?[\d.,]+)"
+    r"|(?P<open>-?[\d.,]+)\s*(?:\+|and over|and above|or more))"
+    r"(?:\s*(?:years?|yrs?|k|%|days?|months?|hours?|minutes?|km|kg|cm))?$"
 )
-_LEVEL = re.compile(r"^(grade|level|stage|tier|rank|step|phase|degree|score|rating|priority|year|wave|star)s? ?(\d+)$")
+_LEVEL = re.compile(
+    r"^(?:grade|level|lvl|stage|tier|rank|step|phase|degree|score|rating|priority|year|wave|star|quarter|q|p|round)s? ?"
+    r"(\d+|i{1,3}|iv|v|vi{0,3})$"
+)
+_STARS = re.compile(r"^(\d+(?:\.5)?|half|one|two|three|four|five) ?(?:star|point|heart|thumb)s?$|^([★*]+)☆*$")
+_WORD_NUMBERS = {"half": 0.5, "one": 1.0, "two": 2.0, "three": 3.0, "four": 4.0, "five": 5.0}
 _UUID = r"^\{?[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\}?$"
 
 
@@ -155,7 +211,7 @@ def _infer_float(series: pl.Series, present: pl.Series, first: bool) -> Role:
 
 
 def _infer_integer(series: pl.Series, present: pl.Series, first: bool) -> Role:
-    words = _words(series.name)
+    words = name_words(series.name)
     few = present.head(_SAMPLE).n_unique() <= _MOST_CODES
     distinct = present.n_unique() if few or words & _ID_WORDS or first else _MOST_CODES + 1
     if distinct == 2:
@@ -198,14 +254,15 @@ def _infer_text(present: pl.Series, name: str) -> Role:
         return Role("text", 0.9, f"prose: {words:.0f} words in the mean cell, {distinct} different cells")
     if distinct <= _MOST_LEVELS:
         labels = [str(label) for label in present.unique().to_list()]
-        order = guess_order(labels)
-        if order is not None:
-            return Role("ordinal", 0.9, "labels of one scale: " + " < ".join(plain(v, 30) for v in order), order)
-    if share > 0.9 and _words(name) & _ID_WORDS and rows >= 5:
+        found = _ordered(labels)
+        if found is not None:
+            order, confidence, what = found
+            return Role("ordinal", confidence, f"{what}: " + " < ".join(plain(v, 30) for v in order), order)
+    if share > 0.9 and name_words(name) & _ID_WORDS and rows >= 5:
         return Role("id", 0.95, "named like an identifier, and the values do not repeat")
     if share == 1.0 and rows >= 20:
         return Role("id", 0.8, "a different value in every row")
-    if _words(name) & _ID_WORDS and distinct > _MOST_CODES and share >= 0.05:
+    if name_words(name) & _ID_WORDS and distinct > _MOST_CODES and share >= 0.05:
         return Role("id", 0.7, "named like an identifier; its values repeat, so it names groups")
     return Role("nominal", 0.95 if share < 0.2 else 0.7, "one label" if distinct == 1 else f"{distinct} labels")
 
@@ -217,18 +274,44 @@ def guess_order(labels: Sequence[str]) -> tuple[str, ...] | None:
     ('bachelors', 'masters', 'PhD')
     >>> guess_order(["65+", "18-24", "25-64"])
     ('18-24', '25-64', '65+')
+    >>> guess_order(["B+", "A", "C-", "B"])
+    ('C-', 'B', 'B+', 'A')
+    >>> guess_order(["3 stars", "1 star", "5 stars"])
+    ('1 star', '3 stars', '5 stars')
     >>> guess_order(["red", "green", "blue"]) is None
     True
     """
+    found = _ordered(labels)
+    return found[0] if found is not None else None
+
+
+def _ordered(labels: Sequence[str]) -> tuple[tuple[str, ...], float, str] | None:
+    """The order of labels, how sure it is, and what kind of scale it is; None if they stand on none.
+
+    The confidence falls with how often such labels mean something else: ranges hardly ever, letters quite often.
+    """
+    grades = [label.strip().lower() for label in labels]
+    # Bare letters may be any groups; a plus, a minus or the failing grade makes them marks.
+    marked = any(len(grade) == 2 for grade in grades) or {"a", "b", "f"} <= set(grades)
+    if len(labels) >= 3 and marked and all(grade in _GRADES for grade in grades):
+        return tuple(label for _, label in sorted(zip(map(_GRADES.index, grades), labels))), 0.8, "marks"
+    if len(labels) >= 3 and all(grade in _CREDIT for grade in grades) and any(len(grade) > 1 for grade in grades):
+        return tuple(label for _, label in sorted(zip(map(_CREDIT.index, grades), labels))), 0.8, "credit ratings"
     normal = [_normal(label) for label in labels]
     if len(set(normal)) < max(len(labels), 2):
         return None
     for scale in _SCALES:
         if all(label in scale for label in normal):
-            return tuple(label for _, label in sorted(zip(map(scale.index, normal), labels)))
+            order = tuple(label for _, label in sorted(zip(map(scale.index, normal), labels)))
+            calendar = scale[0] in ("monday", "mon", "january", "jan")
+            words = "days or months, which begin anew" if calendar else "labels of one scale"
+            return order, 0.7 if calendar else 0.9 if len(labels) > 2 else 0.8, words
     keys = [_number_key(label) for label in labels]
     if all(key is not None for key in keys) and len(set(keys)) == len(keys):
-        return tuple(label for _, label in sorted(zip(keys, labels)))
+        order = tuple(label for _, label in sorted(zip(keys, labels)))
+        return order, 0.95, "ranges or levels of numbers"
+    if len(labels) >= 3 and all(grade in _ROMAN for grade in grades) and "ii" in grades:
+        return tuple(label for _, label in sorted(zip(map(_ROMAN.__getitem__, grades), labels))), 0.8, "Roman numerals"
     return None
 
 
@@ -241,8 +324,12 @@ def _number_key(label: str) -> tuple[float, float] | None:
     text = label.strip().lower()
     level = _LEVEL.match(_normal(label))
     if level:
-        return float(level.group(2)), 0.0
-    found = _RANGE.match(text)
+        return float(_ROMAN.get(level.group(1)) or level.group(1)), 0.0
+    stars = _STARS.match(text)
+    if stars:
+        said = stars.group(1)
+        return float(len(stars.group(2)) if said is None else _WORD_NUMBERS.get(said) or said), 0.0
+    found = _RANGE.match(re.sub(r"[$€£]", "", re.sub(r"(?<=\d)k\b", "000", text)))
     if not found:
         return None
     try:
@@ -262,7 +349,12 @@ def _value(text: str) -> float:
     return float(text.replace(",", ""))
 
 
-def _words(name: str) -> set[str]:
+def name_words(name: str) -> set[str]:
+    """The words of a column's name, in lower case.
+
+    >>> sorted(name_words("birthDate_2"))
+    ['2', 'birth', 'date']
+    """
     spaced = re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", name)
     return {word for word in re.split(r"[^a-z0-9]+", spaced.lower()) if word}
 

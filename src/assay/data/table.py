@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from html import escape
@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 
 from ..base.errors import DataError, ParameterError, plain
+from .read_notes import Decision
 from .roles import Role, check_overrides, infer_roles, nearest
 
 MOST_CLASSES = 20
@@ -70,6 +71,7 @@ class Table:
     roles: dict[str, Role]
     notes: dict[str, dict[str, Any]] = field(default_factory=dict)
     reading: str = ""
+    read_notes: tuple[Decision, ...] = ()
 
     @classmethod
     def build(
@@ -81,12 +83,17 @@ class Table:
         roles: Mapping[str, Any] | None = None,
         notes: dict[str, dict[str, Any]] | None = None,
         reading: str = "",
+        read_notes: Sequence[Decision] = (),
+        known_roles: Mapping[str, Role] | None = None,
     ) -> Table:
-        """A table from a Polars frame: types made plain, roles inferred, overrides checked."""
+        """A table from a Polars frame: types made plain, roles inferred, overrides checked.
+
+        `known_roles` are those that the file itself states.
+        """
         notes = dict(notes or {})
         frame = plain_types(frame, notes)
-        inferred = infer_roles(frame, notes)
-        return cls(name, source, frame, {**inferred, **check_overrides(frame, roles or {})}, notes, reading)
+        found = {**infer_roles(frame, notes), **(known_roles or {}), **check_overrides(frame, roles or {})}
+        return cls(name, source, frame, found, notes, reading, tuple(read_notes))
 
     @classmethod
     def from_frame(cls, frame: Any, *, name: str = "table", roles: Mapping[str, Any] | None = None) -> Table:
@@ -116,7 +123,11 @@ class Table:
 
     @cached_property
     def fingerprint(self) -> str:
-        """SHA-256 over column names, types and cells, in order; the same contents give the same fingerprint."""
+        """SHA-256 over column names, types and cells, in order; the same contents give the same fingerprint.
+
+        Where they come from does not matter: one file, several files or a query with the same rows in the same order
+        are the same table. A query without ORDER BY may give its rows in another order each time.
+        """
         digest = hashlib.sha256()
         for series in self.frame.get_columns():
             _digest(digest, series)
@@ -221,6 +232,8 @@ class Table:
         lines = [f"{self.name}: {self.n_rows} rows, {len(self.columns)} columns"]
         width = max(len(plain(name, 30)) for name in self.columns)
         lines += [f"  {plain(name, 30):<{width}}  {self.roles[name]}" for name in self.columns]
+        if self.reading:
+            lines += [f"read as {self.reading}", *(f"  {decision}" for decision in self.read_notes)]
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
@@ -231,7 +244,9 @@ class Table:
         )
         head = "<tr><th>column</th><th>role</th><th>confidence</th><th>reason</th></tr>"
         title = f"{escape(plain(self.name))}: {self.n_rows} rows, {len(self.columns)} columns"
-        return f"<table><caption>{title}</caption><thead>{head}</thead><tbody>{rows}</tbody></table>"
+        told = "".join(f"<li>{escape(str(decision))}</li>" for decision in self.read_notes)
+        told = f"<p>read as {escape(self.reading)}</p><ul>{told}</ul>" if self.reading else ""
+        return f"<table><caption>{title}</caption><thead>{head}</thead><tbody>{rows}</tbody></table>{told}"
 
 
 def _task_of(present: pl.Series, role: Role, column: str, task: str | None) -> tuple[str, str]:
@@ -313,7 +328,9 @@ def to_polars(frame: Any) -> pl.DataFrame:
     if len(set(names)) != len(names):
         raise _twice(names)
     try:
-        return wrapped.to_polars().rename(dict(zip(wrapped.columns, names)))
+        converted = wrapped.to_polars()
+        converted.columns = names
+        return converted
     except (ImportError, ModuleNotFoundError):
         # pandas without pyarrow: column by column, with None for missing.
         columns = []
@@ -340,7 +357,11 @@ def plain_types(frame: pl.DataFrame, notes: dict[str, dict[str, Any]]) -> pl.Dat
 def _plain_type(series: pl.Series, notes: dict[str, dict[str, Any]]) -> pl.Series:
     dtype = series.dtype
     if dtype.is_integer():
-        return series if dtype == pl.UInt64 else series.cast(pl.Int64)
+        if dtype == pl.UInt64:
+            return series
+        whole = series.cast(pl.Int64, strict=False)
+        # Whole numbers over 64 bits stay text, as in `parse`: as floats they would lose digits.
+        return whole if whole.null_count() == series.null_count() else series.cast(pl.String)
     if dtype.is_float() or dtype.is_decimal():
         series = series.cast(pl.Float64)
         if not bool(series.is_finite().fill_null(True).all()):

@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 
 from ..base.errors import DataError, ParameterError
+from ..base.threads import thread_count
+from ..models.linear.linear_rank import ordered_share
 
 
 def ndcg(relevance: Any, scores: Any, groups: Any = None, k: int | None = None, gain: str = "linear") -> float:
@@ -69,32 +71,17 @@ def mean_average_precision(relevant: Any, scores: Any, groups: Any = None) -> fl
     return _mean(of_query, wanted, score, queries)
 
 
-def pair_accuracy(relevance: Any, scores: Any, groups: Any = None) -> float:
+def pair_accuracy(relevance: Any, scores: Any, groups: Any = None, sample_weight: Any = None) -> float:
     """The share of pairs of rows of a query, of different relevance, that the scores put in the right order.
 
-    Equal scores count half. All pairs of all queries count the same. O(n log n) per distinct relevance.
+    Equal scores count half. All pairs of all queries count the same, or with the product of the weights of their rows.
+    O(n log n).
 
     >>> pair_accuracy([2, 1, 0], [0.9, 0.1, 0.5])
     0.6666666666666666
     """
-    wanted, score, queries = _rows("pair_accuracy", relevance, scores, groups)
-    right, pairs = 0.0, 0.0
-    for begin, end in _runs(queries):
-        right_here, pairs_here = _ordered_pairs(wanted[begin:end], score[begin:end])
-        right, pairs = right + right_here, pairs + pairs_here
-    if pairs == 0:
-        raise DataError("pair_accuracy", "relevance", "must differ within a query", "got no pair that differs")
-    return right / pairs
-
-
-def _ordered_pairs(wanted: np.ndarray, score: np.ndarray) -> tuple[float, float]:
-    """Rightly ordered pairs (ties half) and all pairs of different relevance."""
-    right, pairs = 0.0, 0.0
-    for level in np.unique(wanted)[1:]:
-        above, below = score[wanted == level], np.sort(score[wanted < level])
-        right += 0.5 * float(np.searchsorted(below, above, "left").sum() + np.searchsorted(below, above, "right").sum())
-        pairs += float(above.size) * below.size
-    return right, pairs
+    wanted, score = paired_rows("pair_accuracy", relevance, scores)
+    return ordered_share("pair_accuracy", wanted, score, groups, sample_weight, thread_count(None))
 
 
 def held_out_log_likelihood(model_or_log_densities: Any, X: Any = None) -> float:

@@ -19,7 +19,7 @@ import numpy as np
 
 from ..base.estimator import take_rows
 from ..catalogue import Entry
-from ..prepare import auto_prepare
+from ..prepare import Chain, auto_prepare
 from .plan import Learner, Plan
 
 CACHE_BYTES = 256e6
@@ -63,6 +63,8 @@ class Inputs:
         """The matrix for all folds and the parameters that say which columns hold labels, if the learner needs no
         more; None if its preparation would learn from rows (dates count from the first training date)."""
         entry = learner.entry
+        if self.plan.prepare:
+            return None
         if any(role.role == "datetime" for role in self.roles.values()):
             return None
         if self._missing and "missing" not in entry.native:
@@ -77,14 +79,14 @@ class Inputs:
         return (matrix, {"categorical_features": labels}) if takes_codes else None
 
     # -- preparation inside the training rows ----------------------------------------------------------------
-    def fold(self, learner: Learner, split: int) -> tuple[Any, Any]:
-        """Training and test rows of a fold, prepared by what the training rows alone say."""
+    def fold(self, learner: Learner, split: int) -> tuple[Any, np.ndarray, Any]:
+        """Training rows of a fold with their targets, and its test rows, prepared by the training rows alone."""
 
-        def make() -> tuple[Any, Any]:
+        def make() -> tuple[Any, Any, Any]:
             rows = self.plan.splits[split]
-            preparation = auto_prepare(self.roles, learner.entry)
-            train = preparation.fit_transform(take_rows(self.frame, rows.train))
-            return train, preparation.transform(take_rows(self.frame, rows.test))
+            chain = Chain(self.plan.prepare, self.roles, learner.entry)
+            train, target = chain.fit_training(take_rows(self.frame, rows.train), self.plan.y[rows.train])
+            return train, target, chain.transform(take_rows(self.frame, rows.test))
 
         return self._kept((self._needs(learner.entry), split), make)
 
@@ -113,14 +115,15 @@ class Inputs:
                 self._bytes += size
         return made
 
-    def whole(self, learner: Learner) -> tuple[Any, list[str]]:
-        """All rows as a frame with names, and the preparation in words."""
-        preparation = auto_prepare(self.roles, learner.entry)
-        rows = preparation.fit_transform(self.frame)
+    def whole(self, learner: Learner) -> tuple[Any, np.ndarray, list[str]]:
+        """All rows as a frame with names, their targets, and the preparation in words."""
+        chain = Chain(self.plan.prepare, self.roles, learner.entry)
+        rows, target = chain.fit_training(self.frame, self.plan.labels)
+        assert target is not None
         if isinstance(rows, np.ndarray):
-            names = [str(name) for name in preparation.get_feature_names_out()]
+            names = [str(name) for name in chain.get_feature_names_out()]
             rows = type(self.frame)(rows, schema=names) if len(set(names)) == len(names) else rows
-        return rows, [str(words) for words in preparation.explain()]
+        return rows, target, chain.explain()
 
 
 def _codes(series: Any) -> np.ndarray:

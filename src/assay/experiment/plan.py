@@ -11,7 +11,6 @@ import types
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,6 +24,7 @@ from ..base.errors import ParameterError, UsageError, plain
 from ..catalogue import Entry
 from ..data import Table, read_table
 from ..evaluate import Design, Evidence, compare, default_metrics, get_metric, make_design
+from ..prepare import step_for
 from .store import digest, without_nan
 
 FOREIGN_SIMPLICITY = 100
@@ -81,6 +81,8 @@ class Plan:
     seed : one integer from which every random choice follows
     task : "classify" or "regress"; None to take it from the target
     alpha : level of the tests
+    prepare : steps that come before the preparation each learner needs, in order: catalogue ids, pairs
+        (id, parameters), remedies of an audit, or transformers; fitted on the training rows of each fold
 
     Examples
     --------
@@ -98,13 +100,14 @@ class Plan:
     seed: int = 0
     task: str | None = None
     alpha: float = 0.05
+    prepare: Any = ()
 
     def __post_init__(self) -> None:
         def settle(name: str, value: Any) -> None:
             object.__setattr__(self, name, value)
 
         if isinstance(self.table, (str, os.PathLike)):
-            settle("table", read_table(Path(self.table)))
+            settle("table", read_table(self.table))
         if not isinstance(self.table, Table):
             raise UsageError(
                 "Plan", "table", "must be a Table or the path of a file", f"got {type(self.table).__name__}"
@@ -127,6 +130,7 @@ class Plan:
         settle("target", self.table.target(self.target, task=self.task))
         settle("task", self.target.task)
         settle("learners", _settle_learners(self.learners, self.task, self.seed))
+        settle("prepare", settle_steps(self.prepare, self.seed))
         settle("metrics", _settle_metrics(self.metrics, self.task, 2 if self.classes is None else len(self.classes)))
         self.features  # noqa: B018  a table without a usable column is refused here, not in the middle of a run
 
@@ -185,7 +189,11 @@ class Plan:
         """The key under which the store keeps this learner on this fold (None: on all rows)."""
         return digest(
             self._data_identity,
-            {"native": sorted(learner.entry.native), "scales": learner.entry.scales},
+            {
+                "native": sorted(learner.entry.native),
+                "scales": learner.entry.scales,
+                "steps": [describe_value(step) for step in self.prepare],
+            },
             learner.identity,
             "all rows" if split is None else self._split_digests[split],
             self.seed,
@@ -207,6 +215,7 @@ class Plan:
         """Everything that was chosen, as plain data."""
         return {
             "data": self._data_identity,
+            "prepare": [describe_value(step) for step in self.prepare],
             "learners": [{"id": learner.id, **learner.identity} for learner in self.learners],
             "design": self.design.name,
             "metrics": list(self.metrics),
@@ -305,6 +314,39 @@ def _settle_learners(given: Any, task: str, seed: int) -> tuple[Learner, ...]:
     return tuple(settled)
 
 
+def settle_steps(given: Any, seed: int) -> tuple[Any, ...]:
+    """Preparation steps as unfitted transformers.
+
+    >>> settle_steps(["scale", ("scale", {"method": "robust"})], seed=0)
+    (Scale(), Scale(method='robust'))
+    """
+    if given is None:
+        return ()
+    if isinstance(given, (str, Mapping)) or hasattr(given, "fit"):
+        given = [given]
+    if not isinstance(given, Iterable):
+        raise ParameterError("Plan", "parameter 'prepare'", "must be a list", f"got {type(given).__name__}")
+    return tuple(_settle_step(item, seed) for item in given)
+
+
+def _settle_step(item: Any, seed: int) -> Any:
+    if isinstance(item, str):
+        item = (item, {})
+    if isinstance(item, Mapping) and "step" in item:
+        item = step_for(dict(item))
+    if isinstance(item, tuple) and len(item) == 2 and isinstance(item[0], str) and isinstance(item[1], Mapping):
+        item = step_for({"step": item[0], "parameters": dict(item[1])})
+    if isinstance(item, type) or not hasattr(item, "fit") or not hasattr(item, "transform"):
+        raise ParameterError(
+            "Plan",
+            "parameter 'prepare'",
+            "must hold catalogue ids, pairs (id, parameters), remedies or transformers",
+            f"got {plain(repr(item))}",
+            "`assay methods --task transform` lists the steps",
+        )
+    return _seed_unset(clone(item), seed)
+
+
 def _settle_learner(item: Any, task: str, seed: int) -> Learner:
     params: Mapping[str, Any] = {}
     if isinstance(item, tuple) and len(item) == 2 and isinstance(item[0], str) and isinstance(item[1], Mapping):
@@ -369,9 +411,14 @@ def _from_estimator(estimator: Any, task: str) -> Learner:
 
 
 def _seeded(learner: Learner, seed: int) -> Learner:
+    _seed_unset(learner.estimator, seed)
+    return learner
+
+
+def _seed_unset(estimator: Any, seed: int) -> Any:
     """The plan's seed where the user gave none: every fold then repeats the same choices, whatever the order."""
     unset = {}
-    for name, value in learner.estimator.get_params(deep=True).items():
+    for name, value in estimator.get_params(deep=True).items():
         if name.rpartition("__")[2] != "random_state":
             continue
         if value is None:
@@ -379,13 +426,11 @@ def _seeded(learner: Learner, seed: int) -> Learner:
         elif not isinstance(value, numbers.Integral):
             raise ParameterError(
                 "Plan",
-                f"parameter '{name}' of {type(learner.estimator).__name__}",
+                f"parameter '{name}' of {type(estimator).__name__}",
                 "must be an integer or None in an experiment, so that every fold can be repeated",
                 f"got {type(value).__name__}",
             )
-    if unset:
-        learner.estimator.set_params(**unset)
-    return learner
+    return estimator.set_params(**unset) if unset else estimator
 
 
 def _same(a: Any, b: Any) -> bool:

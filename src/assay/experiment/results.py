@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import importlib.metadata
+import json
 import math
 import platform
 import shlex
@@ -14,11 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from .. import __version__
+from .. import __version__, catalogue
 from ..base.errors import plain
 from ..data import DATASETS, audit
 from ..evaluate import compare, get_metric
-from .plan import Learner, Plan
+from .plan import Learner, Plan, describe_value
 from .store import without_nan
 
 SCHEMA = "assay.compare/1"
@@ -203,13 +204,18 @@ class Results:
     def command(self) -> str:
         """The command line that makes these results again, or the plan where only Python can say it."""
         plan, table = self.plan, self.plan.table
-        if any(not learner.native or learner.title != learner.entry.title for learner in plan.learners):
+        steps = [_step_word(step) for step in plan.prepare]
+        if None in steps or any(
+            not learner.native or learner.title != learner.entry.title for learner in plan.learners
+        ):
             return repr(plan)
         data = table.name if table.name in DATASETS else table.source or table.name
         words = ["assay", "compare", data, "--target", plan.target.name]
         words += ["--models", ",".join(learner.id for learner in plan.learners), "--design", plan.design.name]
         words += ["--metric", ",".join(plan.metrics), "--task", plan.task, "--seed", str(plan.seed)]
         words += ["--alpha", f"{plan.alpha:g}"] if plan.alpha != 0.05 else []
+        for step in steps:
+            words += ["--prepare", str(step)]
         for name, role in table.roles.items():
             if role.reason.startswith("declared"):
                 order = ":" + "<".join(map(str, role.order)) if role.order else ""
@@ -232,6 +238,17 @@ class Results:
             rows.append("<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>")
         head = "".join(f"<th>{html.escape(t)}</th>" for t in ("learner", metric.title, "interval", "group"))
         return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+
+
+def _step_word(step: Any) -> str | None:
+    """A preparation step as `assay compare --prepare` takes it; None for one that is not in the catalogue."""
+    entry = catalogue.of_class(type(step))
+    if entry is None:
+        return None
+    defaults = type(step)().get_params(deep=False)
+    changed = {name: describe_value(v) for name, v in step.get_params(deep=False).items()}
+    changed = {name: v for name, v in changed.items() if v != describe_value(defaults[name]) and name != "random_state"}
+    return f"{entry.id}={json.dumps(changed)}" if changed else entry.id
 
 
 def versions() -> dict[str, str]:

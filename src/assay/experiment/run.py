@@ -318,9 +318,9 @@ def _fold_values(state: _State, learner: Learner, units: list[_Unit]) -> Iterato
         for unit, split in zip(units, splits):
             assert unit.split is not None
             texts = _listen()
-            train, test = state.inputs.fold(learner, unit.split)
+            train, target, test = state.inputs.fold(learner, unit.split)
             begin = time.perf_counter()
-            model = learner.prototype(threads=state.threads).fit(train, plan.y[split.train])
+            model = learner.prototype(threads=state.threads).fit(train, target)
             fitted = time.perf_counter() - begin
             yield unit, _score(plan, model, test, split, fitted, texts)
         return
@@ -388,11 +388,11 @@ def _classify(model: Any, test: Any, n_classes: int) -> tuple[np.ndarray, np.nda
 def _view_value(state: _State, learner: Learner) -> dict[str, Any]:
     """The preparation in words, and what the learner looks like when it is fitted on all rows."""
     texts = _listen()
-    rows, words = state.inputs.whole(learner)
+    rows, target, words = state.inputs.whole(learner)
     view, seconds = None, 0.0
     if isinstance(learner.estimator, Estimator) and type(learner.estimator).view is not Estimator.view:
         begin = time.perf_counter()
-        model = learner.prototype(threads=state.threads).fit(rows, state.plan.labels)
+        model = learner.prototype(threads=state.threads).fit(rows, target)
         seconds = time.perf_counter() - begin
         view = model.view()
     return {"view": view, "preparation": words, "fit_seconds": seconds, "warnings": _heard(texts)}

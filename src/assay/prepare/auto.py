@@ -9,22 +9,24 @@ from typing import Any
 import numpy as np
 import polars as pl
 from sklearn.base import TransformerMixin
-from sklearn.utils import Tags
+from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import check_is_fitted
 
+from .. import catalogue
 from ..base import Boolean, Choice, Estimator, Integer, Mapping, Nothing, param
-from ..base.errors import DataError, plain
+from ..base.errors import DataError, UsageError, plain
 from ..catalogue import Entry
 from ..data.roles import Role, infer_roles, nearest
 from ..data.table import plain_types, to_polars
 from .dates import expand, origin_of, parts_of
 from .encode import MISSING_LABEL, Indicators, as_text, ranks
 from .impute import NumericBlock
+from .step import listed
 
 _PLAIN = (pl.Float64, pl.Int64, pl.String, pl.Boolean, pl.Datetime("us"))
 
 
-def auto_prepare(roles: Roles[str, Role], entry: Entry) -> Preparation:
+def auto_prepare(roles: Roles[str, Role], learner: Entry | str | Any) -> Preparation:
     """The preparation for one learner: only what its catalogue entry says it cannot do itself.
 
     A learner that takes nominal columns gets a Polars frame in which they are text; any other gets a float64 matrix
@@ -33,13 +35,25 @@ def auto_prepare(roles: Roles[str, Role], entry: Entry) -> Preparation:
     A learner that does not depend on scale gets no indicator for the first category: it loses nothing by that, and a
     full set, which sums to one, would be collinear with its intercept.
 
+    The learner is an entry of the catalogue, its id, a class or an instance. An estimator outside the catalogue gets a
+    complete, standardised matrix, with missing cells left in if its scikit-learn tags say that it takes them.
+
     >>> from assay import catalogue
+    >>> from assay.prepare import auto_prepare
     >>> from assay.data import load_dataset
     >>> features = load_dataset("weather").features("play")
     >>> preparation = auto_prepare(features.roles, catalogue.get("zero-r"))
     >>> preparation.fit_transform(features.frame).columns
     ['outlook', 'temperature', 'humidity', 'windy']
+    >>> auto_prepare(features.roles, "ridge").fit(features.frame).explain()[-1]
+    "windy: 1 for 'true' and 0 for 'false'; an unseen category is all zeros."
     """
+    entry = _entry(learner)
+    if entry is None:
+        takes_missing = not isinstance(learner, type) and get_tags(learner).input_tags.allow_nan
+        return Preparation(
+            roles=dict(roles), missing="native" if takes_missing else "impute", standardise=True, drop_first=False
+        )
     return Preparation(
         roles=dict(roles),
         nominal="native" if "nominal" in entry.native else "one-hot",
@@ -133,17 +147,17 @@ class Preparation(TransformerMixin, Estimator):
         holed = [self.numeric_[j] for j in self.block_.indicated]
         if holed:
             sentences.append(
-                f"{_listed(holed)}: missing values become the median of the training rows, "
+                f"{listed(holed)}: missing values become the median of the training rows, "
                 "and a column of 0 and 1 marks them."
             )
         if self.block_.mean is not None and self.numeric_:
             sentences.append(
-                f"{_listed(self.numeric_)}: standardised by the mean and standard deviation of the training rows."
+                f"{listed(self.numeric_)}: standardised by the mean and standard deviation of the training rows."
             )
         if self.as_frame_ and self.labels_:
-            sentences.append(f"{_listed(self.labels_)}: passed on as labels.")
+            sentences.append(f"{listed(self.labels_)}: passed on as labels.")
             if self.missing == "impute" and self.missing_in_labels_:
-                sentences.append(f"{_listed(self.labels_)}: a missing label becomes the label '{self.missing_label_}'.")
+                sentences.append(f"{listed(self.labels_)}: a missing label becomes the label '{self.missing_label_}'.")
         for code in self.indicators_:
             sentences.append(f"{plain(code.name)}: {plain(code.explain(), 300)}.")
         return sentences or ["The columns are passed on as they are."]
@@ -289,6 +303,23 @@ class Preparation(TransformerMixin, Estimator):
         return tags
 
 
+def _entry(learner: Any) -> Entry | None:
+    """The catalogue entry of a learner given by entry, id, class or instance; None if it is not in the catalogue."""
+    if isinstance(learner, Entry):
+        return learner
+    if isinstance(learner, str):
+        return catalogue.get(learner)
+    cls = learner if isinstance(learner, type) else type(learner)
+    if not hasattr(cls, "fit"):
+        raise UsageError(
+            "auto_prepare",
+            "parameter 'learner'",
+            "must be a catalogue entry, its id, or an estimator",
+            f"got {plain(repr(learner))}",
+        )
+    return catalogue.of_class(cls)
+
+
 def _is_labels(series: pl.Series, role: Role) -> bool:
     """Whether a column goes on as labels: nominal, or binary and not a number."""
     return role.role in ("nominal", "text", "id") or (role.role == "binary" and not series.dtype.is_numeric())
@@ -300,8 +331,3 @@ def _free_label(frame: pl.DataFrame, names: list[str]) -> str:
     while any(bool((as_text(frame[name]) == label).any()) for name in names):
         label += "'"
     return label
-
-
-def _listed(names: list[str]) -> str:
-    shown = ", ".join(plain(name, 40) for name in names[:6])
-    return shown + (f" and {len(names) - 6} more" if len(names) > 6 else "")

@@ -20,12 +20,24 @@ def as_text(series: pl.Series) -> pl.Series:
     >>> as_text(pl.Series([1.0, 2.5, None])).to_list()
     ['1', '2.5', None]
     """
-    if series.dtype.is_float() and bool((series == series.floor()).fill_null(True).all()):
+    if series.dtype.is_float() and bool(((series == series.floor()) & (series.abs() < 2**53)).fill_null(True).all()):
         series = series.cast(pl.Int64)
     elif series.dtype.is_float():
         cells = [None if v is None else str(int(v)) if v == int(v) else repr(v) for v in series.to_list()]
         return pl.Series(series.name, cells, dtype=pl.String)
     return series.cast(pl.String)
+
+
+def from_text(series: pl.Series, kind: str) -> pl.Series:
+    """The way back from `as_text`, for a column of this kind (see `kind_of`).
+
+    >>> import polars as pl
+    >>> from_text(pl.Series(["true", None]), "boolean").to_list()
+    [True, None]
+    """
+    if kind == "boolean":
+        return series == "true"
+    return series.cast(pl.Float64, strict=False) if kind == "number" else series
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
-from sklearn.base import clone
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
@@ -28,16 +27,15 @@ from ..base import (
     ParameterError,
     Real,
     Seed,
-    Stream,
     Trace,
     check_weights,
     n_jobs_param,
     param,
     plain,
-    take_rows,
     thread_count,
     trace_param,
 )
+from .stability import StableSelection
 from .subset_scores import (
     CRITERIA,
     Criterion,
@@ -56,20 +54,7 @@ from .subset_scores import (
 from .subset_search import Path, Rules, backward, forward
 
 
-@dataclass(frozen=True)
-class Stability:
-    """How often each column was chosen when half of the rows were drawn anew.
-
-    `frequency` has one share per column, `sizes` the number of columns of each resample, and `agreement` is the mean
-    Jaccard index (columns in common over columns in either) over pairs of resamples.
-    """
-
-    frequency: np.ndarray
-    sizes: np.ndarray
-    agreement: float
-
-
-class _SubsetSelector(SelectorMixin, Estimator):
+class _SubsetSelector(StableSelection, SelectorMixin, Estimator):
     """What the selectors share: reading, folds, fixed columns, the table of scores."""
 
     _way_out = "drop columns first or take a sample of the rows"
@@ -227,34 +212,6 @@ class _SubsetSelector(SelectorMixin, Estimator):
         table = ["  ".join(cell.rjust(w) for cell, w in zip(line[:-1], widths)) + "  " + line[-1] for line in lines]
         chosen = ", ".join(plain(names[j], 40) for j in np.flatnonzero(self.support_)) or "none"
         return "\n".join([*table, f"chosen: {chosen}"])
-
-    def stability(
-        self, X: Any, y: Any, n_resamples: int = 50, sample_weight: Any = None, random_state: Any = 0
-    ) -> Stability:
-        """Select again on random halves of the rows: how often is each column chosen?
-
-        Halves are drawn without replacement (Meinshausen & Bühlmann, Stability selection, JRSS B 72, 2010). Folds given
-        as lists of rows do not fit the halves; use a number or a splitter for `cv`.
-        """
-        if n_resamples < 2:
-            raise ParameterError(
-                "stability", "parameter 'n_resamples'", "must be an integer >= 2", f"got {n_resamples}"
-            )
-        target, weights = np.asarray(y), None if sample_weight is None else np.asarray(sample_weight)
-        root, n_rows, chosen = Stream.of(random_state), target.shape[0], []
-        for index in range(n_resamples):
-            half = np.sort(root.child(index).generator().permutation(n_rows)[: (n_rows + 1) // 2])
-            extra = {} if weights is None else {"sample_weight": weights[half]}
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", AssayWarning)
-                chosen.append(clone(self).fit(take_rows(X, half), target[half], **extra).support_)
-        picked = np.array(chosen)
-        common = picked.astype(float) @ picked.T
-        sizes = picked.sum(axis=1)
-        either = sizes[:, None] + sizes[None, :] - common
-        jaccard = np.divide(common, either, out=np.ones_like(common), where=either > 0)
-        above = np.triu_indices(n_resamples, 1)
-        return Stability(picked.mean(axis=0), sizes, float(jaccard[above].mean()))
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

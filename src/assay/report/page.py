@@ -310,6 +310,7 @@ def _finding(one: Mapping[str, Any]) -> dict[str, Any]:
     columns = [label(column, 40) for column in (one.get("columns") or [])]
     where = one.get("rows")
     many = where.get("count") if isinstance(where, Mapping) else where
+    remedy = one.get("remedy")
     return {
         "severity": _severity(one)[0],
         "code": clean(one.get("code"), 20),
@@ -318,7 +319,7 @@ def _finding(one: Mapping[str, Any]) -> dict[str, Any]:
         "columns_more": max(0, len(columns) - 12),
         "rows": words.rows(many) if is_number(many) and many else "",
         "evidence": words.sentence(words.evidence(one.get("evidence")), 400),
-        "remedy": words.sentence(one.get("remedy"), 400, capital=True),
+        "remedy": words.sentence(remedy.get("words") if isinstance(remedy, Mapping) else remedy, 400, capital=True),
     }
 
 

@@ -78,7 +78,7 @@ def test_known_scales_are_put_in_order(labels, order):
 
 @pytest.mark.parametrize(
     "labels",
-    [["hot", "mild", "cool"], ["mon", "tue", "wed"], ["zone 1", "zone 2"], ["Low", "low", "high"], ["5-1", "2-9"]],
+    [["hot", "mild", "cool"], ["A", "B", "C"], ["zone 1", "zone 2"], ["Low", "low", "high"], ["5-1", "2-9"]],
 )
 def test_labels_without_a_known_order_stay_nominal(labels):
     assert guess_order(labels) is None
@@ -142,3 +142,37 @@ def test_roles_are_a_closed_list():
     assert Role("ordinal", 0.9, "why", ("a", "b")).to_dict() == {
         "role": "ordinal", "confidence": 0.9, "reason": "why", "order": ["a", "b"],
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "order",
+    [
+        ("XS", "S", "M", "L", "XXL"),
+        ("Mon", "Wed", "Sun"),
+        ("January", "March", "December"),
+        ("I", "II", "IV"),
+        ("C-", "B", "B+", "A"),
+        ("F", "C", "B", "A"),
+        ("BB", "AA", "AAA"),
+        ("1 star", "3 stars", "5 stars"),
+        ("★", "★★", "★★★"),
+        ("<$25k", "$25k-$50k", "$50k-$100k"),
+        ("Stage I", "Stage II", "Stage III"),
+        ("Q1", "Q2", "Q4"),
+        ("strongly disagree", "neither agree nor disagree", "somewhat agree"),
+        ("low", "medium", "high", "urgent"),
+        ("1st", "2nd", "3rd"),
+    ],
+    ids=lambda order: order[0],
+)
+def test_more_scales_are_known(order):
+    assert guess_order(sorted(order)) == order
+
+
+def test_the_confidence_of_an_order_says_how_often_such_labels_mean_something_else():
+    def role(labels):
+        return infer_roles(pl.DataFrame({"a": labels * 5}))["a"]
+
+    ranges, scale, days = role(["0-9", "10-19", "20+"]), role(["low", "medium", "high"]), role(["mon", "tue", "wed"])
+    assert ranges.confidence > scale.confidence > days.confidence
+    assert {one.role for one in (ranges, scale, days)} == {"ordinal"} and "begin anew" in days.reason

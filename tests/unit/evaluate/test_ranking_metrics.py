@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from sklearn.metrics import average_precision_score, ndcg_score
+from sklearn.metrics import average_precision_score, ndcg_score, roc_auc_score
 from sklearn.mixture import GaussianMixture
 
 from assay.base import DataError, ParameterError
@@ -54,6 +54,20 @@ def test_pair_accuracy_counts_pairs(decimals):
         right += ((s[:, None] > s)[above] + 0.5 * (s[:, None] == s)[above]).sum()
         pairs += above.sum()
     assert pair_accuracy(RELEVANCE.ravel(), scores.ravel(), GROUPS) == pytest.approx(right / pairs)
+
+
+def test_pair_accuracy_is_the_area_under_the_curve_for_two_grades():
+    y, scores, weights = RNG.integers(0, 2, 200), RNG.integers(0, 20, 200) / 4, RNG.integers(0, 3, 200)
+    assert pair_accuracy(y, scores) == pytest.approx(roc_auc_score(y, scores), abs=1e-12)
+    weighted = roc_auc_score(y, scores, sample_weight=weights)
+    assert pair_accuracy(y, scores, sample_weight=weights) == pytest.approx(weighted, abs=1e-12)
+    assert pair_accuracy([1, 2], [5, 5]) == 0.5
+
+
+def test_exponential_gain_tells_orders_apart_and_knows_the_perfect_one():
+    y = [3, 2, 1, 0]
+    assert ndcg(y, [4, 3, 2, 1]) == ndcg(y, [4, 3, 2, 1], gain="exponential") == 1.0
+    assert ndcg(y, [1, 2, 3, 4], gain="exponential") < ndcg(y, [1, 2, 3, 4])
 
 
 def test_log_likelihood_from_a_model_and_from_numbers():

@@ -192,3 +192,17 @@ def test_parameters_are_described_alike_in_every_process():
     assert "0x" not in describe_value(object())
     with pytest.raises(ParameterError):
         Plan(load_dataset("iris"), "species", metrics=["rmse"])
+
+
+@pytest.mark.parametrize("bad", [3, [3], ["nosuch-step"], [("scale", {"nosuch": 1})], ["zero-r"]])
+def test_steps_that_are_none_are_refused(bad):
+    with pytest.raises(AssayError):
+        Plan(load_dataset("iris"), "species", learners=["zero-r"], prepare=bad)
+
+
+def test_steps_come_as_ids_pairs_remedies_or_transformers():
+    from assay.prepare import Scale
+
+    given = ["scale", ("scale", {"method": "robust"}), {"step": "scale", "columns": [0]}, Scale(method="min-max")]
+    plan = Plan(load_dataset("iris"), "species", learners=["zero-r"], prepare=given)
+    assert [step.method for step in plan.prepare] == ["standard", "robust", "standard", "min-max"]

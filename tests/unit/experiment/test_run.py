@@ -105,14 +105,14 @@ def test_scores_and_confusion_equal_a_plain_loop_over_the_folds(iris):
 def test_a_test_row_cannot_change_what_was_learned_from_the_training_rows(mixed):
     plan = Plan(mixed, "price", learners=[LinearRegression()])
     inputs = Inputs(plan)
-    train, _ = inputs.fold(plan.learners[0], 0)
+    train, _, _ = inputs.fold(plan.learners[0], 0)
     split = plan.splits[0]
     changed = plan.features.frame.clone()
     row, column = int(split.test[0]), changed.columns.index("size")
     changed[row, column] = 1e9
     leaky = Inputs(plan)
     leaky.frame = changed
-    again, test = leaky.fold(plan.learners[0], 0)
+    again, _, test = leaky.fold(plan.learners[0], 0)
     assert np.array_equal(train, again, equal_nan=True)
     assert np.nanmax(np.abs(test)) > 1e6
 
@@ -240,3 +240,30 @@ def test_a_class_missing_from_a_training_part_does_not_break_the_scores(tmp_path
 def test_jobs_must_be_a_positive_integer(iris, jobs):
     with pytest.raises(ParameterError, match="'jobs'"):
         run(Plan(iris, "species", learners=["zero-r"]), jobs=jobs)
+
+
+def test_steps_are_fitted_on_the_training_rows_of_each_fold(mixed):
+    from assay.prepare import Scale
+
+    steps = [Scale(method="robust")]
+    plan = Plan(mixed, "price", learners=["knn-regressor"], prepare=steps, metrics=["rmse"])
+    result = run(plan).learners[0]
+    assert result.error is None and any("median" in words for words in result.preparation)
+    from assay.models.neighbours import KNNRegressor
+    from assay.prepare import Chain
+
+    for split in plan.splits:
+        chain = Chain(steps, plan.features.roles, plan.learners[0].entry)
+        train, y = chain.fit_training(plan.features.frame[split.train], plan.y[split.train])
+        model = KNNRegressor(**plan.learners[0].estimator.get_params()).fit(train, y)
+        error = model.predict(chain.transform(plan.features.frame[split.test])) - plan.y[split.test]
+        assert result.scores["rmse"][split.repetition, split.fold] == pytest.approx(np.sqrt((error**2).mean()))
+
+
+def test_steps_are_part_of_the_key_and_of_the_command(mixed):
+    plain_plan = Plan(mixed, "kind", learners=["zero-r"])
+    scaled = Plan(mixed, "kind", learners=["zero-r"], prepare=[("scale", {"method": "min-max"})])
+    assert plain_plan.fingerprint != scaled.fingerprint
+    learner = plain_plan.learners[0]
+    assert plain_plan.unit_key(learner, 0, "") != scaled.unit_key(learner, 0, "")
+    assert """--prepare 'scale={"method": "min-max"}'""" in run(scaled).command

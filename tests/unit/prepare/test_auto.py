@@ -9,10 +9,12 @@ import numpy as np
 import polars as pl
 import pytest
 from sklearn.base import clone
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import check_estimator
 
 from assay import catalogue
-from assay.base import DataError, ParameterError
+from assay.base import DataError, ParameterError, UsageError
 from assay.data import Role, load_dataset
 from assay.prepare import Preparation, auto_prepare
 
@@ -241,6 +243,25 @@ def test_explanations_name_every_treatment():
     assert "region, member: passed on as labels" in native and "'(missing)'" in native
     as_is = auto_prepare({"calls": ROLES["calls"]}, MATRIX).fit(FRAME).explain()
     assert as_is == ["The columns are passed on as they are."]
+
+
+def test_the_learner_may_be_an_id_a_class_or_an_instance():
+    ridge = catalogue.get("ridge")
+    expected = auto_prepare(ROLES, ridge).get_params()
+    for learner in ("ridge", ridge.load(), ridge.load()()):
+        assert auto_prepare(ROLES, learner).get_params() == expected
+    with pytest.raises(UsageError, match="did you mean"):
+        auto_prepare(ROLES, "rigde")
+    with pytest.raises(UsageError, match="'learner' must be a catalogue entry"):
+        auto_prepare(ROLES, 3)
+
+
+def test_an_estimator_outside_the_catalogue_gets_what_its_tags_ask_for():
+    careful = auto_prepare(ROLES, SVC())
+    assert (careful.nominal, careful.missing, careful.standardise) == ("one-hot", "impute", True)
+    assert np.isfinite(careful.fit_transform(FRAME)).all()
+    assert auto_prepare(ROLES, HistGradientBoostingClassifier()).missing == "native"
+    assert auto_prepare(ROLES, HistGradientBoostingClassifier).missing == "impute", "a class has no tags yet"
 
 
 def test_the_preparation_is_a_scikit_learn_transformer():

@@ -8,7 +8,10 @@
 // `drift` carries sum over mistakes of (rows seen before) * move, which gives the average over all rows seen:
 // average = theta - drift / rows seen (Freund & Schapire, 1999; Daumé's form).
 //
-// IN  x n x p C-ordered (or its shape alone and `sparse`, the table by row), codes n. IN/OUT theta, drift outputs x (p + 1), seen. OUT mistakes of each epoch.
+// With factors other than 1 a move has the length of the factor of the row's class.
+//
+// IN  x n x p C-ordered (or its shape alone and `sparse`, the table by row), codes n, factors one per class. IN/OUT theta,
+// drift outputs x (p + 1), seen. OUT mistakes of each epoch.
 // Cost of an epoch: n p K multiply-adds. One thread: each row needs the last.
 #pragma once
 
@@ -25,9 +28,9 @@ struct PerceptronState {
     std::int64_t seen = 0, epochs = 0;
 };
 
-std::vector<std::int64_t> perceptron_epochs(Matrix<const double> x, Vector<const std::int32_t> codes, index_t outputs,
-                                            bool intercept, index_t max_epochs, index_t patience, bool shuffle,
-                                            std::uint64_t key, PerceptronState& state,
-                                            const SparseMatrix& sparse = {});
+std::vector<std::int64_t> perceptron_epochs(Matrix<const double> x, Vector<const std::int32_t> codes,
+                                            const double* factors, index_t outputs, bool intercept,
+                                            index_t max_epochs, index_t patience, bool shuffle, std::uint64_t key,
+                                            PerceptronState& state, const SparseMatrix& sparse = {});
 
 }  // namespace assay

@@ -33,4 +33,8 @@ struct RowSelection {
 void weighted_gram(Matrix<const double> x, Matrix<const double> y, RowSelection selection, const double* shift,
                    double* gram, int threads);
 
+// out[k] (OUT) = c_k' G c_k for each row c_k of `combinations` (k x d): the weighted squares of linear combinations of the
+// columns. Zeros are skipped; d multiply-adds for each cell that is not zero. G: d x d, symmetric.
+void quadratic_forms(Matrix<const double> gram, Matrix<const double> combinations, double* out, int threads);
+
 }  // namespace assay

@@ -99,14 +99,14 @@ struct TreeView {
 // OUT leaf (n): the leaf that each row reaches. Cells as for rank_codes; rows in parallel.
 void apply_tree(const TreeView& tree, Matrix<const double> cells, Vector<std::int32_t> leaf, int threads);
 
-// Weakest-link pruning. With R(t) = risk of node t as a leaf (weight share times impurity) and R(T_t) that of the leaves
-// below it, the next link to cut is the t with the smallest (R(t) - R(T_t)) / (leaves - 1), the lowest index at a tie.
-// Cuts until that value is above `alpha`. Cost O(n_nodes depth log n_nodes).
+// Weakest-link pruning of a tree in preorder, given by the parent of each node (-1 for the root); nodes may have any
+// number of children. With R(t) = risk of node t as a leaf (weight share times impurity) and R(T_t) that of the leaves
+// below it, the next link to cut is the t with the smallest (R(t) - R(T_t)) / (leaves - 1), the lowest index at a tie;
+// down to the root. Cost O(n_nodes depth log n_nodes).
 struct PruningPath {
     std::vector<double> alphas, impurities;  // first 0 and the risk of the whole tree, then one pair per cut
-    std::vector<std::uint8_t> is_leaf;       // nodes that are leaves afterwards (also set below them)
+    std::vector<double> cut_at;  // the alpha from which a node is a leaf: 0 for leaves, infinity if it goes with an ancestor
 };
-PruningPath prune_path(Vector<const std::int32_t> left, Vector<const std::int32_t> right, const double* risk,
-                       double alpha);
+PruningPath weakest_links(Vector<const std::int32_t> parent, const double* risk);
 
 }  // namespace assay::trees

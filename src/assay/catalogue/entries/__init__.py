@@ -1,5 +1,41 @@
 """One file per family; each holds a tuple `ENTRIES`. Nothing else in the project lists the methods."""
 
-from . import baselines, bayes, descent, elastic_net, glm, linear, neighbours, rules, selection, trees
+from . import (
+    baselines,
+    bayes,
+    c45,
+    construct,
+    descent,
+    discretise,
+    elastic_net,
+    glm,
+    imputation,
+    linear,
+    neighbours,
+    preparation,
+    reduction,
+    rules,
+    scaling,
+    selection,
+    trees,
+)
 
-FAMILIES = (baselines, linear, elastic_net, glm, descent, bayes, neighbours, trees, rules, selection)
+FAMILIES = (
+    baselines,
+    linear,
+    elastic_net,
+    glm,
+    descent,
+    bayes,
+    neighbours,
+    trees,
+    c45,
+    rules,
+    selection,
+    scaling,
+    construct,
+    discretise,
+    reduction,
+    preparation,
+    imputation,
+)

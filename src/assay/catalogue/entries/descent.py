@@ -87,6 +87,7 @@ ENTRIES: tuple[Entry, ...] = (
         references=("Rifkin & Klautau, In defense of one-vs-all classification, JMLR 5, 2004",),
         summary="A binary learner per class against all others, with doubt where none or several claim a row.",
         scales=True,
+        shares_folds=True,
     ),
     Entry(
         id="one-vs-one",
@@ -106,6 +107,7 @@ ENTRIES: tuple[Entry, ...] = (
         ),
         summary="A binary learner per pair of classes; most duels won wins, with doubt where none wins all its own.",
         scales=True,
+        shares_folds=True,
     ),
     Entry(
         id="linear-rank",

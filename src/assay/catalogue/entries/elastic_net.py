@@ -61,6 +61,7 @@ ENTRIES: tuple[Entry, ...] = (
         references=(_LASSO, _PATHS),
         summary="Lasso along its whole path on every fold, with the penalty of smallest error (or sparsest within it).",
         scales=True,
+        shares_folds=True,
     ),
     Entry(
         id="elastic-net-cv",
@@ -78,6 +79,7 @@ ENTRIES: tuple[Entry, ...] = (
         references=(_NET, _PATHS),
         summary="Elastic net along its whole path on every fold, with penalty and mixture chosen by their error.",
         scales=True,
+        shares_folds=True,
     ),
     Entry(
         id="ridge-cv",
@@ -98,5 +100,6 @@ ENTRIES: tuple[Entry, ...] = (
         ),
         summary="Ridge regression with the penalty of smallest leave-one-out, generalised or fold error.",
         scales=True,
+        shares_folds=True,
     ),
 )

@@ -44,5 +44,6 @@ ENTRIES: tuple[Entry, ...] = (
         ),
         summary="Logistic regression that tries a path of penalties on folds and keeps the best.",
         scales=True,
+        shares_folds=True,
     ),
 )

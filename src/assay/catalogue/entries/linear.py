@@ -23,6 +23,7 @@ ENTRIES: tuple[Entry, ...] = (
             "Draper & Smith, Applied Regression Analysis, 3rd ed., 1998",
         ),
         summary="Linear regression with standard errors, tests and intervals, to the last digit the data hold.",
+        multi_output=True,
         shares_folds=True,
         compared=True,
     ),

@@ -6,7 +6,7 @@ from .elastic_net_cv import ElasticNetCV, LassoCV
 from .glm import GLM
 from .gradient_descent import GradientDescentClassifier, GradientDescentRegressor
 from .least_squares import LeastSquares
-from .linear_rank import LinearRank, ndcg, pair_accuracy
+from .linear_rank import LinearRank
 from .logistic import LogisticRegression
 from .logistic_cv import LogisticCV, LogisticPath, logistic_path
 from .multiclass import OneVsOne, OneVsRest
@@ -41,8 +41,6 @@ __all__ = [
     "lasso_path",
     "logistic_path",
     "loo_path",
-    "ndcg",
-    "pair_accuracy",
     "ridge_path",
     "stable_step",
 ]

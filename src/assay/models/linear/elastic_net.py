@@ -41,6 +41,7 @@ from .elastic_net_solver import (
     table_prefers_moments,
     whole_source,
 )
+from .free_columns import without_free
 from .gram import FiniteByGram, GramStatistics
 from .ridge import Ridge, coefficient_view, copy_columns, rest_of
 from .solve import reduce_rows
@@ -57,7 +58,8 @@ class SparseLinear(SparseInput, FiniteByGram, Regressor):
     penalty_weights: Any = param(
         None,
         ArrayLike() | Choice("adaptive") | Nothing(),
-        "Factor > 0 on the penalty of each column (inf leaves it out), or 'adaptive' for 1 / |ridge coefficient|.",
+        "Factor on the penalty of each column (0 leaves it free, inf leaves it out), or 'adaptive' for 1 / |ridge "
+        "coefficient|.",
     )
     tol: float = param(1e-4, Real(0), "Stop when the duality gap is at most tol times the mean square of centred y.")
     max_iter: int = param(1000, Integer(1), "Most sweeps over the working set for each penalty.")
@@ -77,15 +79,27 @@ class SparseLinear(SparseInput, FiniteByGram, Regressor):
             weights = np.asarray(self.penalty_weights, dtype=np.float64)
         except (TypeError, ValueError):
             weights = np.array(np.nan)
-        if weights.shape != (n_features,) or not (weights > 0).all():
+        if weights.shape != (n_features,) or not (weights >= 0).all():
             raise ParameterError(
                 type(self).__name__,
                 "parameter 'penalty_weights'",
-                f"must be one number > 0 for each of {n_features} columns",
+                f"must be one number >= 0 for each of {n_features} columns",
                 f"got {plain(repr(self.penalty_weights))}",
                 "use inf to leave a column out",
             )
+        if self.positive and (weights == 0).any():
+            raise ParameterError(
+                type(self).__name__,
+                "parameter 'penalty_weights'",
+                "must be > 0 with positive=True",
+                way_out="give free columns a small weight",
+            )
         return weights
+
+    def _frees(self) -> bool:
+        """Whether some column is to be free of the penalty."""
+        given = self.penalty_weights
+        return given is not None and not isinstance(given, str) and bool((np.asarray(given) == 0).any())
 
     def _penalties(self, alphas: Any, weights: np.ndarray, l1_ratio: float, **how: bool) -> Penalties:
         return Penalties(
@@ -144,13 +158,14 @@ class _OnePenalty(SparseLinear):
 
     def _is_smooth(self) -> bool:
         """Whether there is a closed form: no penalty, or a squared one alone (the kernel takes it with `positive`)."""
-        return self.alpha == 0 or (self._l1_ratio() == 0 and not self.positive)
+        return self.alpha == 0 or (self._l1_ratio() == 0 and not self.positive and not self._frees())
 
     def _fit_problem(self, source: Source, problem: int, n_features: int) -> Any:
         """Solve a single problem of the source and keep the result."""
         weights = self._penalty_weights(source, problem, n_features)
-        penalties = self._penalties([self.alpha], weights, self._l1_ratio(), refine=True, trace=bool(self.trace))
-        return self._keep(source.solve(penalties), weights, problem)
+        rest, factors = without_free(source, weights)
+        penalties = self._penalties([self.alpha], factors, self._l1_ratio(), refine=True, trace=bool(self.trace))
+        return self._keep(rest.solve(penalties), weights, problem)
 
     def _keep(self, paths: Paths, weights: np.ndarray, problem: int) -> Any:
         self.coef_ = paths.coef[problem, 0].copy()
@@ -337,8 +352,9 @@ def enet_path(
     rows, target, weights = model._begin(X, y, sample_weight)
     source = model._source(rows, target, weights)
     factors = model._penalty_weights(source, 0, rows.shape[1])
-    grid = alpha_grid("enet_path", alphas, eps, source.cross(0), factors, float(l1_ratio), positive)
-    paths = source.solve(model._penalties(grid, factors, float(l1_ratio)))
+    rest, factors = without_free(source, factors)
+    grid = alpha_grid("enet_path", alphas, eps, rest.cross(0), factors, float(l1_ratio), positive)
+    paths = rest.solve(model._penalties(grid, factors, float(l1_ratio)))
     model._warn_if_open(paths, grid)
     return RegularisationPath(grid, paths.coef[0], paths.intercept[0], paths.gaps[0], paths.sweeps[0])
 

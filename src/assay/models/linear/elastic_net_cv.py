@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.model_selection import BaseCrossValidator, BaseShuffleSplit, KFold
 
 from ...base import (
@@ -21,20 +22,16 @@ from ...base import (
     Nothing,
     ParameterError,
     Real,
+    check_weights,
     param,
     plain,
     thread_count,
 )
 from .elastic_net import SparseLinear, alpha_grid
-from .elastic_net_solver import (
-    FoldStatistics,
-    MomentSource,
-    Paths,
-    Source,
-    column_source,
-    prefers_moments,
-    table_prefers_moments,
-)
+from .elastic_net_solver import MomentSource, Paths, Source, column_source, prefers_moments, table_prefers_moments
+from .fold_statistics import ChosenRows, ChunkedGram, FoldStatistics
+from .free_columns import without_free
+from .ridge import copy_columns
 from .sparse import SparseTable, row_keys
 
 
@@ -67,17 +64,51 @@ class _ChosenPenalty(SparseLinear):
         """Follow the path on every training part, choose the penalty, and fit it to all rows."""
         rows, target, weights = self._begin(X, y, sample_weight)
         folds = make_folds(type(self).__name__, self.cv, rows, target, sample_weight)
-        if not table_prefers_moments(rows):
+        return self._fit_inner(rows, target, weights, folds, None)
+
+    def fit_folds(self, X: Any, y: Any, folds: Iterable[Fold], sample_weight: Any = None) -> Iterator[Any]:
+        """One fitted clone per fold; on tall tables the Gram matrices of its own folds come from those of fixed blocks
+        of rows, computed once, less the rows left out."""
+        template = clone(self)
+        rows, target, _ = template._begin(X, y)
+        weights = check_weights(type(self).__name__, sample_weight, rows.shape[0])
+        if not table_prefers_moments(rows) or not ChunkedGram.pays_for(rows):
+            yield from super().fit_folds(X, y, folds, sample_weight)
+            return
+        template._require_finite(rows)
+        threads = thread_count(self.n_jobs)
+        chunks = ChunkedGram.of(rows, target[:, None], weights, fit_intercept=self.fit_intercept, threads=threads)
+        for train, _ in folds:
+            given = None if weights is None else weights[train]
+            used = train if given is None else train[given > 0]
+            part, of_part = ChosenRows(rows, used), target[used]
+            inner = make_folds(type(self).__name__, self.cv, part, of_part, given)
+            model = clone(template)
+            copy_columns(template, model)
+            statistics = chunks.folds(used, inner) if table_prefers_moments(rows, used.shape[0]) else None
+            taken = part if statistics is not None else rows[used]
+            yield model._fit_inner(taken, of_part, None if weights is None else weights[used], inner, statistics)
+
+    def _fit_inner(
+        self,
+        rows: np.ndarray | SparseTable | ChosenRows,
+        target: np.ndarray,
+        weights: np.ndarray | None,
+        folds: list[Fold],
+        statistics: FoldStatistics | None,
+    ) -> Any:
+        """Follow the paths of the folds, choose and fit; `statistics` where they are known already."""
+        if isinstance(rows, np.ndarray) and not prefers_moments(*rows.shape):
             self._require_finite(rows)
-        parts = _Parts(rows, target, weights, folds, self.fit_intercept, thread_count(self.n_jobs))
-        if parts.statistics is not None and not np.isfinite(parts.statistics.whole.sums).all():
+        parts = _Parts(rows, target, weights, folds, self.fit_intercept, thread_count(self.n_jobs), statistics)
+        known = parts.statistics
+        if isinstance(rows, np.ndarray) and known is not None and not np.isfinite(known.whole.sums).all():
             self._require_finite(rows)
         factors = self._penalty_weights(parts.whole, 0, rows.shape[1])
         ratios = self._l1_ratios()
+        whole, held = without_free(parts.whole, factors)
         grids = [
-            alpha_grid(
-                type(self).__name__, self.alphas, self.eps, parts.whole.cross(0), factors, float(ratio), self.positive
-            )
+            alpha_grid(type(self).__name__, self.alphas, self.eps, whole.cross(0), held, float(ratio), self.positive)
             for ratio in ratios
         ]
         errors, found = [], []
@@ -99,7 +130,8 @@ class _ChosenPenalty(SparseLinear):
         source = parts.training(group)
         if isinstance(self.penalty_weights, str):
             factors = self._penalty_weights(source, 0, factors.shape[0])
-        paths = source.solve(self._penalties(grid, factors, l1_ratio))
+        rest, held = without_free(source, factors)
+        paths = rest.solve(self._penalties(grid, held, l1_ratio))
         self._warn_if_open(paths, grid)
         return paths
 
@@ -121,7 +153,8 @@ class _ChosenPenalty(SparseLinear):
     def _fit_chosen(
         self, whole: Source, factors: np.ndarray, l1_ratio: float, alpha: float, start: np.ndarray | None
     ) -> Any:
-        paths = whole.solve(self._penalties([alpha], factors, l1_ratio, refine=True), start)
+        rest, held = without_free(whole, factors)
+        paths = rest.solve(self._penalties([alpha], held, l1_ratio, refine=True), start)
         self._warn_if_open(paths, np.array([alpha]))
         self.coef_ = paths.coef[0, 0].copy()
         self.intercept_ = float(paths.intercept[0, 0])
@@ -236,21 +269,22 @@ class _Parts:
 
     def __init__(
         self,
-        rows: np.ndarray,
+        rows: np.ndarray | SparseTable | ChosenRows,
         target: np.ndarray,
         weights: np.ndarray | None,
         folds: Sequence[Fold],
         fit_intercept: bool,
         threads: int,
+        statistics: FoldStatistics | None = None,
     ):
         self.rows, self.target, self.folds = rows, target, folds
         self.weights = np.ones(rows.shape[0]) if weights is None else weights
         self.test_weights = np.array([self.weights[test].sum() for _, test in folds])
         self.statistics: FoldStatistics | None = None
         self.whole: Source
-        if table_prefers_moments(rows):
-            self.statistics = FoldStatistics.of(
-                rows, target, weights, folds, fit_intercept=fit_intercept, threads=threads
+        if isinstance(rows, ChosenRows) or table_prefers_moments(rows):
+            self.statistics = statistics or FoldStatistics.of(
+                rows[:], target, weights, folds, fit_intercept=fit_intercept, threads=threads
             )
             self.whole = MomentSource([self.statistics.whole.centred()], fit_intercept, threads)
         else:
@@ -279,7 +313,9 @@ class _Parts:
         return np.average(residual**2, axis=0, weights=self.weights[test])
 
 
-def make_folds(who: str, cv: Any, rows: np.ndarray, target: np.ndarray, sample_weight: Any) -> list[Fold]:
+def make_folds(
+    who: str, cv: Any, rows: np.ndarray | SparseTable | ChosenRows, target: np.ndarray, sample_weight: Any
+) -> list[Fold]:
     """Pairs of row lists into the rows of positive weight."""
     kept = np.arange(rows.shape[0])
     n_given = rows.shape[0]
@@ -309,7 +345,7 @@ def make_folds(who: str, cv: Any, rows: np.ndarray, target: np.ndarray, sample_w
     return folds
 
 
-def _blocks(who: str, n_folds: int, rows: np.ndarray, target: np.ndarray) -> list[Fold]:
+def _blocks(who: str, n_folds: int, rows: np.ndarray | SparseTable | ChosenRows, target: np.ndarray) -> list[Fold]:
     """Consecutive blocks of distinct rows; copies go with the first of their kind."""
     group = _first_copies(rows, target)
     firsts = np.flatnonzero(group == np.arange(rows.shape[0]))
@@ -331,13 +367,19 @@ def _blocks(who: str, n_folds: int, rows: np.ndarray, target: np.ndarray) -> lis
     return [(np.flatnonzero(block != k), np.flatnonzero(block == k)) for k in range(n_folds)]
 
 
-def _first_copies(rows: np.ndarray, target: np.ndarray) -> np.ndarray:
+def _first_copies(rows: np.ndarray | SparseTable | ChosenRows, target: np.ndarray) -> np.ndarray:
     """For each row the number of the first row equal to it in all columns and target."""
     group = np.arange(rows.shape[0])
     _, inverse, counts = np.unique(target, return_inverse=True, return_counts=True)
     seen: dict[tuple[int, bytes], int] = {}
     doubtful = np.flatnonzero(counts[inverse] > 1)
-    keys = row_keys(rows, doubtful) if isinstance(rows, SparseTable) else (rows[row].tobytes() for row in doubtful)
-    for row, key in zip(doubtful, keys, strict=True):
+    for row, key in zip(doubtful, _keys(rows, doubtful), strict=True):
         group[row] = seen.setdefault((int(inverse[row]), key), int(row))
     return group
+
+
+def _keys(rows: Any, wanted: np.ndarray) -> Iterable[bytes]:
+    """Bytes that are the same for equal rows."""
+    if isinstance(rows, ChosenRows):
+        return _keys(rows.table, rows.chosen[wanted])
+    return row_keys(rows, wanted) if isinstance(rows, SparseTable) else (rows[row].tobytes() for row in wanted)

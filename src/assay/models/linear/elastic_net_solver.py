@@ -14,8 +14,7 @@ import numpy as np
 
 from ... import _kernels
 from ...base import DataError
-from ...base.folds import are_complementary
-from .gram import Centred, GramStatistics, _central_values, complement
+from .gram import Centred, GramStatistics, _central_values
 from .sparse import SparseTable
 from .sparse_ridge import solve_by_products
 
@@ -261,12 +260,13 @@ class SparseColumnSource:
 Source = MomentSource | ColumnSource | SparseColumnSource
 
 
-def table_prefers_moments(rows: np.ndarray | SparseTable) -> bool:
-    """Whether a Gram matrix is the cheaper way in; that of a sparse table costs the pairs of cells in a row."""
+def table_prefers_moments(rows: np.ndarray | SparseTable, n_rows: int | None = None) -> bool:
+    """Whether a Gram matrix is the cheaper way in, for all rows or for `n_rows` of them; that of a sparse table costs
+    the pairs of cells in a row."""
+    chosen = rows.shape[0] if n_rows is None else n_rows
     if isinstance(rows, SparseTable):
-        n_rows, n_columns = rows.shape
-        return n_columns <= min(SPARSE_MOMENTS, n_rows)
-    return prefers_moments(*rows.shape)
+        return rows.shape[1] <= min(SPARSE_MOMENTS, chosen)
+    return prefers_moments(chosen, rows.shape[1])
 
 
 def column_source(
@@ -292,63 +292,6 @@ def whole_source(
         return MomentSource([statistics.centred()], fit_intercept, threads)
     row_weights = np.ones(rows.shape[0]) if weights is None else weights
     return column_source(rows, target, row_weights[None], fit_intercept, threads)
-
-
-@dataclass(frozen=True)
-class FoldStatistics:
-    """Gram statistics of all rows, and of the training and test part of each fold."""
-
-    whole: GramStatistics
-    train: list[GramStatistics]
-    test: list[GramStatistics]
-
-    @classmethod
-    def of(
-        cls,
-        rows: np.ndarray,
-        target: np.ndarray,
-        weights: np.ndarray | None,
-        folds: Sequence[tuple[np.ndarray, np.ndarray]],
-        *,
-        fit_intercept: bool,
-        threads: int,
-    ) -> FoldStatistics:
-        """One read where the test parts cover the table once; training parts by subtraction where that is safe."""
-        targets = target[:, None]
-
-        def part(subset: np.ndarray | None, shift: np.ndarray) -> GramStatistics:
-            return GramStatistics.of(
-                rows, targets, weights, fit_intercept=fit_intercept, threads=threads, shift=shift, subset=subset
-            )
-
-        shift = _central_values(rows, targets, fit_intercept)
-        covered = np.sort(np.concatenate([test for _, test in folds]))
-        once = covered.shape[0] == rows.shape[0] and bool((covered == np.arange(rows.shape[0])).all())
-        for _ in range(2):
-            test = [part(rows_out, shift) for _, rows_out in folds]
-            sums = np.sum([s.sums for s in test], axis=0) if once else part(None, shift).sums
-            whole = GramStatistics(sums, shift, 1, fit_intercept)
-            if not (fit_intercept and np.isfinite(sums[-1]).all() and whole._shift_is_far()):
-                break
-            shift = shift + sums[-1, :-1] / sums[-1, -1]
-        train = []
-        for (rows_in, rows_out), left_out in zip(folds, test, strict=True):
-            rest = complement(whole, left_out) if are_complementary(rows_in, rows_out, rows.shape[0]) else None
-            train.append(part(rows_in, shift) if rest is None else rest)
-        return cls(whole, train, test)
-
-    def test_errors(self, fold: int, coef: np.ndarray, intercept: np.ndarray) -> np.ndarray:
-        """Mean squared error on the test rows of a fold for each row of `coef`."""
-        part = self.test[fold]
-        offset = intercept - part.shift[-1] + coef @ part.shift[:-1]
-        combination = np.column_stack([-coef, np.ones(coef.shape[0]), -offset])
-        squares = ((combination @ part.sums) * combination).sum(axis=1)
-        return np.maximum(squares, 0.0) / part.sums[-1, -1]
-
-    def errors_hold(self, fold: int, errors: np.ndarray) -> bool:
-        """Whether errors from the moments keep enough digits: they are small differences where the fit is perfect."""
-        part = self.test[fold]
-        return bool(errors.min() > 1e-9 * part.sums[-2, -2] / part.sums[-1, -1])
 
 
 def _start_penalty(variances: np.ndarray, weight: float) -> float:

@@ -14,6 +14,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from ...base import (
+    ArrayLike,
     AssayWarning,
     Boolean,
     Choice,
@@ -95,6 +96,9 @@ class GLM(SparseInput, MixedInput, Regressor):
     link: str = param("auto", Choice("auto", *LINKS), "Link function; 'auto' is identity, logit or log, by family.")
     alpha: float = param(0.0, Real(0), "Strength of the penalty; 0 is maximum likelihood.")
     l1_ratio: float = param(0.0, Real(0, 1), "Share of the penalty that is absolute values: 0 is L2, 1 is L1.")
+    penalty_weights: Any = param(
+        None, ArrayLike() | Nothing(), "Factor >= 0 on the penalty of each column; 0 leaves it free; None is 1 for all."
+    )
     fit_intercept: bool = param(True, Boolean(), "Whether to fit a constant.")
     tweedie_power: float = param(1.5, Real(), "Power of the Tweedie variance function; not between 0 and 1.")
     theta: float | None = param(
@@ -240,7 +244,25 @@ class GLM(SparseInput, MixedInput, Regressor):
             l1_ratio=float(self.l1_ratio),
             fit_intercept=bool(self.fit_intercept),
             threads=thread_count(self.n_jobs),
+            penalty_weights=self._penalty_factors(schema.nominal),
         )
+
+    def _penalty_factors(self, nominal: np.ndarray) -> np.ndarray | None:
+        """Penalty weights of the numeric columns, then of the nominal ones."""
+        if self.penalty_weights is None:
+            return None
+        try:
+            factors = np.asarray(self.penalty_weights, dtype=np.float64)
+        except (TypeError, ValueError):
+            factors = np.array(np.nan)
+        if factors.shape != nominal.shape or not ((factors >= 0) & np.isfinite(factors)).all():
+            raise ParameterError(
+                type(self).__name__,
+                "parameter 'penalty_weights'",
+                f"must be one finite number >= 0 for each of {nominal.shape[0]} columns",
+                f"got {plain(repr(self.penalty_weights))}",
+            )
+        return np.concatenate([factors[~nominal], factors[nominal]])
 
     def _fit_task(self, task: Task, start: tuple[np.ndarray, float] | None) -> GLM:
         trace = self._new_trace()
@@ -313,6 +335,7 @@ class GLM(SparseInput, MixedInput, Regressor):
             starts=_NO_COLUMNS,
             alpha=0.0,
             fit_intercept=True,
+            penalty_weights=None,
         )
         return 2.0 * solve(constant, 1e-10, 100, self._silent()).half_deviance
 

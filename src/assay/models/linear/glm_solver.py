@@ -64,6 +64,8 @@ class Task:
     l1_ratio: float
     fit_intercept: bool
     threads: int
+    penalty_weights: np.ndarray | None = None
+    """Factors on the penalty: of the columns of X, then of the nominal columns."""
 
     @property
     def used(self) -> np.ndarray | slice:
@@ -138,8 +140,9 @@ class _Objective:
         self.active[: self.n_columns] = varies
         with np.errstate(over="ignore", divide="ignore"):
             units = np.concatenate([1.0 / self.scale, np.zeros(int(task.fit_intercept)), np.ones(self.n_levels)])
-            self.ridge = self.total * task.alpha * (1.0 - task.l1_ratio) * units**2
-            self.l1 = self.total * task.alpha * task.l1_ratio * units
+            factors = self._penalty_factors()
+            self.ridge = self.total * task.alpha * (1.0 - task.l1_ratio) * units**2 * factors
+            self.l1 = self.total * task.alpha * task.l1_ratio * units * factors
         self._choose_levels()
         self.active &= (self.ridge < 1e200) & (self.l1 < 1e200)  # beyond that the coefficient is 0 in double precision
         self.ridge[~self.active] = 0.0
@@ -171,6 +174,14 @@ class _Objective:
             *policy,
         )
 
+    def _penalty_factors(self) -> np.ndarray:
+        """Over [columns, intercept, levels]."""
+        factors, given = np.ones(self.size), self.task.penalty_weights
+        if given is not None:
+            factors[: self.n_columns] = given[: self.n_columns]
+            factors[self.dense :] = np.repeat(given[self.n_columns :], np.diff(self.task.starts))
+        return factors
+
     def _choose_levels(self) -> None:
         """Levels without rows have coefficient 0; without a penalty so has the first level of each column."""
         if self.n_levels == 0:
@@ -178,10 +189,11 @@ class _Objective:
         present = np.zeros(self.n_levels + 1, dtype=bool)
         present[self.task.codes[self.task.used].ravel()] = True
         self.active[self.dense :] = present[:-1]
-        if self.task.alpha > 0.0:
-            return
+        free = np.full(self.task.starts.shape[0] - 1, self.task.alpha == 0.0)
+        if self.task.penalty_weights is not None:
+            free |= self.task.penalty_weights[self.n_columns :] == 0.0
         for c, (low, high) in enumerate(zip(self.task.starts[:-1], self.task.starts[1:])):
-            if (self.task.fit_intercept or c > 0) and present[low:high].any():
+            if free[c] and (self.task.fit_intercept or free[:c].any()) and present[low:high].any():
                 self.active[self.dense + low + int(np.argmax(present[low:high]))] = False
 
     def at(self, coefficients: np.ndarray, curvature: int = NEWTON) -> _Point:
@@ -300,6 +312,7 @@ class _Objective:
                 link="identity",
                 alpha=1e-8 / self.total,
                 l1_ratio=0.0,
+                penalty_weights=None,
             )
         )
         zero = near.at(np.zeros(self.size))
@@ -511,9 +524,10 @@ def _solve_working_sets(
         chosen[fresh[np.argsort(-cosines[fresh], kind="stable")[:room]]] = True
         columns = np.flatnonzero(chosen)
         coef, intercept = objective.raw(point.coefficients)
+        factors = None if task.penalty_weights is None else task.penalty_weights[columns]
         # Few enough columns that the matrix is formed; their number is bounded by the rows that matter.
         found = _newton(
-            _Objective(replace(task, X=task.X[:, columns]), MOST_SQUARE),
+            _Objective(replace(task, X=task.X[:, columns], penalty_weights=factors), MOST_SQUARE),
             tol,
             max_iter,
             trace,

@@ -23,12 +23,15 @@ from ...base import (
     ParameterError,
     Real,
     Regressor,
+    class_weight_param,
     n_jobs_param,
     param,
     plain,
     random_state_param,
+    refuse_balance,
     thread_count,
     trace_param,
+    with_class_weights,
 )
 from .descent_path import stable_step
 from .logistic_solver import log_probabilities_of, probabilities_of
@@ -419,6 +422,7 @@ class GradientDescentClassifier(_DescentLearner, LabelClassifier):
         "Loss of a margin m: log(1 + exp(-m)), max(0, 1 - m), its square, its square made linear below -1, or "
         "(1 - m)^2 / 2.",
     )
+    class_weight: Any = class_weight_param()
 
     def _loss_number(self) -> int:
         return CLASSIFICATION_LOSSES[self.loss]
@@ -433,17 +437,20 @@ class GradientDescentClassifier(_DescentLearner, LabelClassifier):
         """Descend from zero until a stopping rule holds."""
         rows, codes, weights = self._begin(X, y, sample_weight)
         self._require_classes()
+        weights = with_class_weights(type(self).__name__, self.class_weight, self.classes_, codes, weights)
         self._fit_epochs(rows, codes.astype(np.float64), weights, self._outputs(), codes)
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> GradientDescentClassifier:
         """One epoch on these rows, from where the last call ended; the first call names all `classes`."""
+        refuse_balance(type(self).__name__, self.class_weight)
         known = None if self._is_new() else self.n_features_in_
         labels = known_classes(self, None if known is None else self.classes_, classes)
         _check_columns(self, X, known)
         rows, codes, weights = self._begin(X, y, sample_weight)
         codes = codes_in(self, labels, self.classes_, codes)
         self.classes_ = labels
+        weights = with_class_weights(type(self).__name__, self.class_weight, labels, codes, weights)
         if known is None:
             self._start(rows.shape[1], self._outputs())
         self._keep(self._descend(rows, codes.astype(np.float64), weights, max_epochs=1))

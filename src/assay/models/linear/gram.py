@@ -45,7 +45,7 @@ class GramStatistics:
     @classmethod
     def of(
         cls,
-        rows: np.ndarray,
+        rows: np.ndarray | SparseTable,
         targets: np.ndarray,
         weights: np.ndarray | None,
         *,
@@ -56,26 +56,45 @@ class GramStatistics:
     ) -> GramStatistics:
         """The statistics of all rows, or of `subset`; the shift comes from the data unless given."""
         chosen = _central_values(rows, targets, fit_intercept) if shift is None else shift
-        if isinstance(rows, SparseTable):
-            return cls(
-                _sparse_sums(rows, targets, weights, chosen, subset, threads), chosen, targets.shape[1], fit_intercept
-            )
         indices = None if subset is None else np.ascontiguousarray(subset, dtype=np.int64)
-        sums = _kernels.weighted_gram(rows, targets, chosen, weights, indices, threads)
-        found = cls(sums, chosen, targets.shape[1], fit_intercept)
-        if not np.isfinite(sums[-1]).all():
+        found = cls._around(chosen, rows, targets, weights, indices, fit_intercept, threads)
+        if not np.isfinite(found.sums[-1]).all():
             return found
         if shift is None and fit_intercept and found._shift_is_far():
-            better = chosen + sums[-1, :-1] / sums[-1, -1]
-            sums = _kernels.weighted_gram(rows, targets, better, weights, indices, threads)
-            found = cls(sums, better, targets.shape[1], fit_intercept)
+            better = found.nearer_shift(rows)
+            found = cls._around(better, rows, targets, weights, indices, fit_intercept, threads)
         return found
+
+    @classmethod
+    def _around(
+        cls,
+        shift: np.ndarray,
+        rows: np.ndarray | SparseTable,
+        targets: np.ndarray,
+        weights: np.ndarray | None,
+        subset: np.ndarray | None,
+        fit_intercept: bool,
+        threads: int,
+    ) -> GramStatistics:
+        if isinstance(rows, SparseTable):
+            sums = _sparse_sums(rows, targets, weights, shift, subset, threads)
+        else:
+            sums = _kernels.weighted_gram(rows, targets, shift, weights, subset, threads)
+        return cls(sums, shift, targets.shape[1], fit_intercept)
 
     def _shift_is_far(self) -> bool:
         """Whether some column mean lies many standard deviations from the shift, so that centring would cancel."""
+        return bool(self._far().any())
+
+    def _far(self) -> np.ndarray:
         offset = self.sums[-1, :-1] / self.sums[-1, -1]
         spread = np.sqrt(np.maximum(np.diag(self.sums)[:-1] / self.sums[-1, -1] - offset**2, 0.0))
-        return bool(np.any((np.abs(offset) > 100 * spread) & (np.abs(offset) > 1e-10 * np.abs(self.shift))))
+        return (np.abs(offset) > 100 * spread) & (np.abs(offset) > 1e-10 * np.abs(self.shift))
+
+    def nearer_shift(self, rows: np.ndarray | SparseTable) -> np.ndarray:
+        """The means; of a sparse table only those of columns far from the shift, which are almost full."""
+        offset = self.sums[-1, :-1] / self.sums[-1, -1]
+        return self.shift + (np.where(self._far(), offset, 0.0) if isinstance(rows, SparseTable) else offset)
 
     def minus(self, other: GramStatistics) -> GramStatistics:
         """The statistics of the rows that are here and not in `other` (same shift)."""
@@ -150,13 +169,15 @@ def complement(whole: GramStatistics, part: GramStatistics) -> GramStatistics | 
 
 
 def _central_values(rows: np.ndarray | SparseTable, targets: np.ndarray, fit_intercept: bool) -> np.ndarray:
-    """A value near the mean of each column from about a thousand rows; exactly the value of a constant column."""
+    """A value near the mean of each column from up to a thousand rows; exactly the value of a constant column."""
     width = rows.shape[1] + targets.shape[1]
     if not fit_intercept:
         return np.zeros(width)
     if isinstance(rows, SparseTable):
         return np.append(rows.far_columns(None, 1), targets.mean(axis=0))
-    step = max(1, rows.shape[0] // 1024)
-    sample = np.hstack([rows[::step], targets[::step]])
-    with np.errstate(invalid="ignore"):
-        return np.where(sample.min(axis=0) == sample.max(axis=0), sample[0], sample.mean(axis=0))
+    step = max(1, rows.shape[0] // (1024 if width <= 1024 else 128))
+    centres = []
+    for sample in (rows[::step], targets[::step]):
+        with np.errstate(invalid="ignore"):
+            centres.append(np.where(sample.min(axis=0) == sample.max(axis=0), sample[0], sample.mean(axis=0)))
+    return np.concatenate(centres)

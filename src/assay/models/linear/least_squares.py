@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -40,8 +41,8 @@ from .solve import (
     reduce_rows,
     with_intercept,
 )
-from .sparse import SparseInput, column_means, dense_rows, is_sparse, require_narrow, written_out
-from .summary import CoefficientRow, RegressionSummary
+from .sparse import SparseInput, SparseTable, column_means, dense_rows, is_sparse, require_narrow, written_out
+from .summary import CoefficientRow, RegressionSummary, SummaryOfTargets
 
 # Work (rows x columns^2) up to which extended precision is always used, and up to which it is used when the
 # condition number asks for it.
@@ -55,6 +56,11 @@ SAFE_ALONE = 1e-6
 NEEDS_NO_REFINEMENT = 1e-3
 # The residual sum of squares by subtraction needs at least this share of the total to hold its digits.
 LEAST_RESIDUAL = 1e-4
+# What is known of each target by itself.
+BY_TARGET = (
+    "coef_", "coef_se_", "t_values_", "p_values_", "intercept_", "intercept_se_", "intercept_t_value_",
+    "intercept_p_value_", "sigma_", "r2_", "adjusted_r2_", "f_statistic_", "f_p_value_",
+)  # fmt: skip
 
 
 class LeastSquares(SparseInput, FiniteByGram, Regressor):
@@ -71,6 +77,8 @@ class LeastSquares(SparseInput, FiniteByGram, Regressor):
     Attributes
     ----------
     coef_, coef_se_, t_values_, p_values_ : arrays (n_features,): estimate, standard error, t = estimate / error, its p
+    vif_ : array (n_features,), variance inflation factors: the variance of a coefficient over what it would be if the
+        column were uncorrelated with the others; infinite for columns that make up another one exactly, and for that
     intercept_, intercept_se_, intercept_t_value_, intercept_p_value_ : the same for the intercept
     sigma_ : residual standard deviation, sqrt(residual sum of squares / degrees of freedom)
     df_residual_ : sum of weights less the number of fitted coefficients
@@ -81,7 +89,10 @@ class LeastSquares(SparseInput, FiniteByGram, Regressor):
     dropped_ : array of the numbers of the columns left out
     solver_ : "exact", "gram" or "qr"
 
-    With no degrees of freedom left, `sigma_` and the standard errors are infinite and `adjusted_r2_` is 0.
+    With several targets `coef_` and what goes with it are arrays (n_targets, n_features), what is said of the intercept
+    and of the fit (`sigma_`, `r2_`, `f_statistic_`, ...) arrays (n_targets,), as in scikit-learn; what depends on X
+    alone stays as it is. With no degrees of freedom left, `sigma_` and the standard errors are infinite and
+    `adjusted_r2_` is 0.
 
     Examples
     --------
@@ -94,6 +105,7 @@ class LeastSquares(SparseInput, FiniteByGram, Regressor):
            [ 0.99,  1.81]])
     """
 
+    _multi_output = True
     _way_out = "take a sample of the rows or select columns"
 
     fit_intercept: bool = param(True, Boolean(), "Whether to fit an intercept.")
@@ -110,51 +122,65 @@ class LeastSquares(SparseInput, FiniteByGram, Regressor):
         rows, target, weights = self._begin(X, y, sample_weight)
         require_narrow(type(self).__name__, rows, "use Ridge or Lasso, which need no such matrix")
         rows = written_out(rows)
+        targets = target.reshape(rows.shape[0], -1)
         work = rows.shape[0] * (rows.shape[1] + self.fit_intercept) ** 2.0
         quick = None
         if self.method == "gram" or (self.method == "auto" and work > EXACT_WORK):
-            quick = self._solve_gram(rows, target, weights)
+            quick = self._solve_gram(rows, targets, weights)
         if quick is not None:
-            solution, moments = quick
-            self._infer(solution, moments.weight, moments.x_mean, _norms(moments))
+            solutions, moments = quick
+            self._infer_all(solutions, target.ndim, moments.weight, moments.x_mean, _norms(moments))
+            self.vif_ = _inflation(solutions[0], self.fit_intercept, np.sqrt(np.diag(moments.gram)))
         else:
             self._require_finite(rows)
-            solution = self._solve_orthogonal(rows, target, weights, work)
+            solutions = self._solve_orthogonal(rows, targets, weights, work)
             total = float(rows.shape[0]) if weights is None else float(weights.sum())
             centre = column_means(rows, weights) if self.fit_intercept else np.zeros(rows.shape[1])
-            self._infer(solution, total, centre, column_norms(rows, weights))
+            self._infer_all(solutions, target.ndim, total, centre, column_norms(rows, weights))
+            centred, of_rows = _around(rows, weights, centre)
+            self.vif_ = _inflation(solutions[0], self.fit_intercept, column_norms(centred, of_rows))
+            if self.dropped_.shape[0]:
+                self.vif_[_combining(centred, of_rows, solutions[0].kept[int(self.fit_intercept) :])] = np.inf
         self._warn_dropped()
         return self
 
     # -- solvers -----------------------------------------------------------------------------------------------
     def _solve_gram(
-        self, rows: np.ndarray, target: np.ndarray, weights: np.ndarray | None
-    ) -> tuple[Solution, Centred] | None:
+        self, rows: np.ndarray, targets: np.ndarray, weights: np.ndarray | None
+    ) -> tuple[list[Solution], Centred] | None:
         """From the Gram matrix with one step of iterative refinement; None where that would not be accurate."""
         if rows.shape[0] <= rows.shape[1]:
             return None
         threads = thread_count(self.n_jobs)
-        statistics = GramStatistics.of(
-            rows, target[:, None], weights, fit_intercept=self.fit_intercept, threads=threads
-        )
+        statistics = GramStatistics.of(rows, targets, weights, fit_intercept=self.fit_intercept, threads=threads)
         if not np.isfinite(statistics.sums).all():
             return None
-        moments = statistics.centred()
-        factor = cholesky(moments.gram)
+        whole = statistics.centred()
+        factor = cholesky(whole.gram)
         if factor is None or not factor.reciprocal_condition > SAFE_WITH_REFINEMENT:
             return None
         self.solver_ = "gram"
+        found = [
+            self._solve_moments(rows, targets[:, k], weights, _one_target(whole, k), factor)
+            for k in range(targets.shape[1])
+        ]
+        return found, whole
+
+    def _solve_moments(
+        self, rows: np.ndarray, target: np.ndarray, weights: np.ndarray | None, moments: Centred, factor: Cholesky
+    ) -> Solution:
+        """The solution for one target, refined where that adds digits."""
         slopes = factor.solve(moments.cross)[:, 0]
         squares = float(moments.y_squares[0] - moments.cross[:, 0] @ slopes)
         if factor.reciprocal_condition > NEEDS_NO_REFINEMENT and squares > LEAST_RESIDUAL * moments.y_squares[0]:
             intercept = float(moments.y_mean[0] - moments.x_mean @ slopes)
-            return self._from_moments(moments, factor, slopes, intercept, squares), moments
+            return self._from_moments(moments, factor, slopes, intercept, squares)
         gradient, residual_sum, squares = _residual_moments(rows, target, weights, moments, slopes)
         step = factor.solve(gradient[:, None])[:, 0]
         if self.fit_intercept:
             squares -= residual_sum**2 / moments.weight
         intercept = moments.y_mean[0] + residual_sum / moments.weight - moments.x_mean @ (slopes + step)
-        return self._from_moments(moments, factor, slopes + step, intercept, squares - step @ gradient), moments
+        return self._from_moments(moments, factor, slopes + step, intercept, squares - step @ gradient)
 
     def _from_moments(
         self, moments: Centred, factor: Cholesky, slopes: np.ndarray, intercept: float, squares: float
@@ -171,27 +197,55 @@ class LeastSquares(SparseInput, FiniteByGram, Regressor):
         return Solution(slopes, inverse, spread, kept, max(float(squares), 0.0), float(moments.y_squares[0]))
 
     def _solve_orthogonal(
-        self, rows: np.ndarray, target: np.ndarray, weights: np.ndarray | None, work: float
-    ) -> Solution:
-        """In extended precision if that is quick or needed, else by QR of the rows in chunks."""
+        self, rows: np.ndarray, targets: np.ndarray, weights: np.ndarray | None, work: float
+    ) -> list[Solution]:
+        """In extended precision if that is quick or needed, else by QR of the rows in chunks; one for each target."""
         threads, ones = thread_count(self.n_jobs), self.fit_intercept
+        count = targets.shape[1]
         self.solver_ = "exact"
-        if (work > EXACT_WORK or is_sparse(rows)) and rows.shape[0] > rows.shape[1] + 2:
-            factor = reduce_rows(rows, target[:, None], weights, fit_intercept=ones)
-            solution = exact_solve(
-                factor[:, :-1],
-                np.ascontiguousarray(factor[:, -1]),
-                None,
-                intercept=ones,
-                tolerance=REDUCED_TOLERANCE,
-            )
-            norms = np.sqrt(np.einsum("ij,ij->j", factor[:, :-1], factor[:, :-1]))
-            if is_sparse(rows) or work > EXACT_WORK_IF_ILL or _condition(solution, norms) < ILL_CONDITION:
+        if is_sparse(rows) or (work > EXACT_WORK and rows.shape[0] > rows.shape[1] + 1 + count):
+            factor = reduce_rows(rows, targets, weights, fit_intercept=ones)
+            design = np.ascontiguousarray(factor[:, :-count])
+            found = [
+                exact_solve(design, np.ascontiguousarray(column), None, intercept=ones, tolerance=REDUCED_TOLERANCE)
+                for column in factor[:, -count:].T
+            ]
+            norms = np.sqrt(np.einsum("ij,ij->j", design, design))
+            if is_sparse(rows) or work > EXACT_WORK_IF_ILL or _condition(found[0], norms) < ILL_CONDITION:
                 self.solver_ = "qr"
-                return solution
-        return exact_solve(with_intercept(rows, ones), target, weights, intercept=ones, threads=threads)
+                return found
+        design = with_intercept(rows, ones)
+        return [
+            exact_solve(design, np.ascontiguousarray(column), weights, intercept=ones, threads=threads)
+            for column in targets.T
+        ]
 
     # -- what follows from the solution ------------------------------------------------------------------------
+    def _infer_all(
+        self, solutions: list[Solution], target_ndim: int, total: float, centre: np.ndarray, norms: np.ndarray
+    ) -> None:
+        """What follows from the solutions, stacked where the target has two dimensions."""
+        if target_ndim == 1:
+            return self._infer(solutions[0], total, centre, norms)
+        each: dict[str, list[Any]] = {name: [] for name in BY_TARGET}
+        for solution in solutions:
+            self._infer(solution, total, centre, norms)
+            for name, values in each.items():
+                values.append(getattr(self, name))
+        for name, values in each.items():
+            setattr(self, name, np.array(values))
+
+    def _by_target(self) -> list[LeastSquares]:
+        """One model for each target."""
+        models = []
+        for k in range(self.coef_.shape[0]):
+            model = clone(self)
+            for name, value in vars(self).items():
+                if name.endswith("_"):
+                    setattr(model, name, value[k] if name in BY_TARGET else value)
+            models.append(model)
+        return models
+
     def _infer(self, solution: Solution, total: float, centre: np.ndarray, norms: np.ndarray) -> None:
         first = int(self.fit_intercept)
         self.coef_ = solution.coefficients[first:].copy()
@@ -229,7 +283,7 @@ class LeastSquares(SparseInput, FiniteByGram, Regressor):
 
     def _names(self) -> list[str]:
         names = getattr(self, "feature_names_in_", None)
-        return [f"x{j}" for j in range(self.coef_.shape[0])] if names is None else [str(name) for name in names]
+        return [f"x{j}" for j in range(self.coef_.shape[-1])] if names is None else [str(name) for name in names]
 
     def _warn_dropped(self) -> None:
         if self.dropped_.shape[0] == 0:
@@ -247,18 +301,28 @@ class LeastSquares(SparseInput, FiniteByGram, Regressor):
     def predict(self, X: Any) -> np.ndarray:
         """The linear prediction of each row."""
         check_is_fitted(self)
-        return self._read(X, reset=False) @ self.coef_ + self.intercept_
+        return self._read(X, reset=False) @ self.coef_.T + self.intercept_
 
     def confidence_intervals(self, level: float = 0.95) -> np.ndarray:
-        """Intervals of the coefficients, one row each (low, high): the intercept first if fitted, then the columns."""
+        """Intervals of the coefficients, one row each (low, high): the intercept first if fitted, then the columns.
+
+        With several targets the first axis is the target.
+        """
         check_is_fitted(self)
+        if self.coef_.ndim == 2:
+            return np.array([model.confidence_intervals(level) for model in self._by_target()])
         estimates, errors = self._estimates()
         half = self._quantile(level) * errors
         return np.column_stack([estimates - half, estimates + half])
 
     def predict_interval(self, X: Any, level: float = 0.95, kind: str = "mean") -> np.ndarray:
-        """Intervals (low, high) for each row: of the mean response, or of a new observation (`kind="prediction"`)."""
+        """Intervals (low, high) for each row: of the mean response, or of a new observation (`kind="prediction"`).
+
+        With several targets the second axis is the target.
+        """
         check_is_fitted(self)
+        if self.coef_.ndim == 2:
+            return np.stack([model.predict_interval(X, level, kind) for model in self._by_target()], axis=1)
         if kind not in ("mean", "prediction"):
             raise ParameterError(
                 type(self).__name__,
@@ -292,19 +356,27 @@ class LeastSquares(SparseInput, FiniteByGram, Regressor):
             )
         return float(stats.t.ppf(0.5 + level / 2, self.df_residual_)) if self.df_residual_ > 0 else np.inf
 
-    def summary(self, level: float = 0.95) -> RegressionSummary:
-        """The coefficient table and the quality of the fit, to print or to show in a notebook."""
+    def summary(self, level: float = 0.95) -> RegressionSummary | SummaryOfTargets:
+        """The coefficient table and the quality of the fit, to print or to show in a notebook; one for each target."""
         check_is_fitted(self)
+        if self.coef_.ndim == 2:
+            return SummaryOfTargets(tuple(model._summary(level) for model in self._by_target()))
+        return self._summary(level)
+
+    def _summary(self, level: float) -> RegressionSummary:
         estimates, errors = self._estimates()
         first = int(self.fit_intercept)
         t_values = np.append(self.intercept_t_value_, self.t_values_) if first else self.t_values_
         p_values = np.append(self.intercept_p_value_, self.p_values_) if first else self.p_values_
         names = ["(intercept)", *self._names()] if first else self._names()
         intervals = self.confidence_intervals(level)
+        inflation = [*([None] if first else []), *self.vif_.tolist()]
         return RegressionSummary(
             rows=tuple(
-                CoefficientRow(name, *(float(v) for v in values))
-                for name, *values in zip(names, estimates, errors, t_values, p_values, *intervals.T, strict=True)
+                replace(CoefficientRow(name, *(float(v) for v in values)), vif=factor)
+                for name, factor, *values in zip(
+                    names, inflation, estimates, errors, t_values, p_values, *intervals.T, strict=True
+                )
             ),
             level=level,
             sigma=self.sigma_,
@@ -326,13 +398,14 @@ class LeastSquares(SparseInput, FiniteByGram, Regressor):
         weights = check_weights(type(self).__name__, sample_weight, rows.shape[0])
         threads = thread_count(self.n_jobs)
         work = rows.shape[0] * (rows.shape[1] + self.fit_intercept) ** 2.0
+        targets = target.reshape(rows.shape[0], -1)
         whole: GramStatistics | None = None
         if self.method != "qr" and (self.method == "gram" or work > 2 * EXACT_WORK):
-            whole = GramStatistics.of(rows, target[:, None], weights, fit_intercept=self.fit_intercept, threads=threads)
+            whole = GramStatistics.of(rows, targets, weights, fit_intercept=self.fit_intercept, threads=threads)
         for train, test in folds:
             model = clone(template)
             shared = whole is not None and model._fit_rest(
-                rest_of(whole, rows, target[:, None], weights, train, test, threads)
+                rest_of(whole, rows, targets, weights, train, test, threads), target.ndim
             )
             if shared:
                 copy_columns(template, model)
@@ -340,27 +413,31 @@ class LeastSquares(SparseInput, FiniteByGram, Regressor):
             else:
                 yield model.fit(take_rows(X, train), target[train], None if weights is None else weights[train])
 
-    def _fit_rest(self, statistics: GramStatistics | None) -> bool:
+    def _fit_rest(self, statistics: GramStatistics | None, target_ndim: int) -> bool:
         """Fit from the statistics alone; False where they would not give the digits of a fit on the rows."""
         if statistics is None:
             return False
-        moments = statistics.centred()
-        factor = cholesky(moments.gram)
+        whole = statistics.centred()
+        factor = cholesky(whole.gram)
         if factor is None or not factor.reciprocal_condition > SAFE_ALONE:
             return False
-        slopes = factor.solve(moments.cross)[:, 0]
-        squares = float(moments.y_squares[0] - moments.cross[:, 0] @ slopes)
-        if not squares > LEAST_RESIDUAL * moments.y_squares[0]:
-            return False
+        solutions = []
+        for k in range(statistics.n_targets):
+            moments = _one_target(whole, k)
+            slopes = factor.solve(moments.cross)[:, 0]
+            squares = float(moments.y_squares[0] - moments.cross[:, 0] @ slopes)
+            if not squares > LEAST_RESIDUAL * moments.y_squares[0]:
+                return False
+            intercept = float(moments.y_mean[0] - moments.x_mean @ slopes)
+            solutions.append(self._from_moments(moments, factor, slopes, intercept, squares))
         self.solver_ = "gram"
-        intercept = float(moments.y_mean[0] - moments.x_mean @ slopes)
-        solution = self._from_moments(moments, factor, slopes, intercept, squares)
-        self._infer(solution, moments.weight, moments.x_mean, _norms(moments))
+        self._infer_all(solutions, target_ndim, whole.weight, whole.x_mean, _norms(whole))
+        self.vif_ = _inflation(solutions[0], self.fit_intercept, np.sqrt(np.diag(whole.gram)))
         return True
 
     def estimate_cost(self, n_rows: int, n_features: int, n_outputs: int = 1) -> Cost:
         """One Gram matrix and a pass of refinement; QR, if it comes to that, is about ten times as much."""
-        width = n_features + 2.0
+        width = n_features + n_outputs + 1.0
         return Cost(
             seconds=1e-3 + n_rows * width * (5e-9 + 1e-10 * width) + 1e-9 * width**3,
             bytes=16.0 * n_rows * width + 48.0 * width**2,
@@ -369,7 +446,7 @@ class LeastSquares(SparseInput, FiniteByGram, Regressor):
     def view(self) -> dict[str, Any]:
         """The coefficients, ready to draw."""
         check_is_fitted(self)
-        return coefficient_view(self, self.coef_[None, :], np.array([self.intercept_]))
+        return coefficient_view(self, np.atleast_2d(self.coef_), np.atleast_1d(self.intercept_))
 
 
 def _residual_moments(
@@ -392,6 +469,39 @@ def _residual_moments(
 def _norms(moments: Centred) -> np.ndarray:
     """Lengths of the columns as they stand."""
     return np.sqrt(np.maximum(np.diag(moments.gram), 0.0) + moments.weight * moments.x_mean**2)
+
+
+def _one_target(moments: Centred, k: int) -> Centred:
+    return replace(moments, y_mean=moments.y_mean[[k]], cross=moments.cross[:, [k]], y_squares=moments.y_squares[[k]])
+
+
+def _inflation(solution: Solution, fit_intercept: bool, lengths: np.ndarray) -> np.ndarray:
+    """Variance of a coefficient times the squared length of its column around the mean; infinite where left out."""
+    first = int(fit_intercept)
+    found = np.maximum((solution.spread[first:] * lengths) ** 2, 1.0)
+    return np.where(solution.kept[first:], found, np.inf)
+
+
+def _around(
+    rows: np.ndarray | SparseTable, weights: np.ndarray | None, centre: np.ndarray
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """The columns around `centre` and the weights of the rows; of a sparse table the factor that stands for both."""
+    if isinstance(rows, SparseTable):
+        nothing = np.empty((rows.shape[0], 0))
+        return reduce_rows(rows, nothing, weights, fit_intercept=False, centre=centre), None
+    return rows - centre, weights
+
+
+def _combining(centred: np.ndarray, weights: np.ndarray | None, kept: np.ndarray) -> np.ndarray:
+    """Numbers of the kept columns that take part in making up one of those left out."""
+    if not kept.any():
+        return np.empty(0, dtype=np.int64)
+    if weights is not None:
+        centred = centred * np.sqrt(weights)[:, None]
+    lengths = column_norms(centred, None)
+    scaled = centred / np.where(lengths > 0, lengths, 1.0)
+    parts = np.linalg.lstsq(scaled[:, kept], scaled[:, ~kept & (lengths > 0)], rcond=None)[0]
+    return np.flatnonzero(kept)[(np.abs(parts) > 1e-6).any(axis=1)]
 
 
 def _condition(solution: Solution, norms: np.ndarray) -> float:

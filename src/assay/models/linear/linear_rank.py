@@ -270,7 +270,7 @@ class LinearRank(SparseInput, Estimator):
 
     def score(self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> float:
         """Share of the pairs within groups whose scores are in order; ties count half."""
-        return pair_accuracy(y, self.predict(X), groups=groups, sample_weight=sample_weight)
+        return ordered_share(type(self).__name__, y, self.predict(X), groups, sample_weight, thread_count(self.n_jobs))
 
     def estimate_cost(self, n_rows: int, n_features: int, n_outputs: int = 1) -> Cost:
         """About a hundred gradients: two products with X and a sort."""
@@ -331,57 +331,23 @@ class _Groups:
         return _kernels.count_pairs(scores, self.levels, self.weights, self.begin, threads)
 
 
-def pair_accuracy(
-    y: Any, scores: Any, *, groups: Any = None, sample_weight: Any = None, n_jobs: int | None = None
-) -> float:
+def ordered_share(who: str, y: Any, scores: Any, groups: Any, sample_weight: Any, threads: int) -> float:
     """Share of the pairs within groups (different y) whose scores are in the same order; ties count half.
 
-    >>> pair_accuracy([3, 2, 1], [0.9, 0.1, 0.5])
+    A pair counts with the product of its weights.
+
+    >>> ordered_share("fit", [3, 2, 1], [0.9, 0.1, 0.5], None, None, 1)
     0.6666666666666666
     """
     grades, values = np.asarray(y, dtype=np.float64), np.asarray(scores, dtype=np.float64)
-    _require_length("pair_accuracy", "scores", values, grades.shape[0])
-    weights = check_weights("pair_accuracy", sample_weight, grades.shape[0])
+    _require_length(who, "scores", values, grades.shape[0])
+    weights = check_weights(who, sample_weight, grades.shape[0])
     kept = np.arange(grades.shape[0]) if weights is None else np.flatnonzero(weights > 0)
-    table = _Groups("pair_accuracy", grades, groups, weights, kept)
-    ordered, tied, total = table.count(np.ascontiguousarray(values[table.order]), thread_count(n_jobs))
+    table = _Groups(who, grades, groups, weights, kept)
+    ordered, tied, total = table.count(np.ascontiguousarray(values[table.order]), threads)
     if not total > 0:
-        raise DataError("pair_accuracy", "y", "must differ somewhere within a group", "got no pair")
+        raise DataError(who, "y", "must differ somewhere within a group", "got no pair")
     return (ordered + 0.5 * tied) / total
-
-
-def ndcg(y: Any, scores: Any, *, groups: Any = None, k: int | None = None, gain: str = "linear") -> float:
-    """Normalised discounted cumulative gain of the first k rows by score, averaged over groups.
-
-    Gains are y ('linear') or 2^y - 1 ('exponential'), discounts 1 / log2(1 + position); rows of equal score share
-    their positions evenly. Groups whose gains are all 0 have no best order and are left out.
-
-    >>> round(ndcg([3, 2, 0], [0.1, 0.9, 0.5]), 4)
-    0.8212
-    """
-    grades, values = np.asarray(y, dtype=np.float64), np.asarray(scores, dtype=np.float64)
-    _require_length("ndcg", "scores", values, grades.shape[0])
-    if gain not in ("linear", "exponential"):
-        raise DataError("ndcg", "gain", "must be 'linear' or 'exponential'", f"got {gain!r}")
-    if (grades < 0).any():
-        raise DataError("ndcg", "y", "must not be negative", f"got {grades.min():g}", "subtract the smallest grade")
-    table = _Groups("ndcg", grades, groups, None, np.arange(grades.shape[0]))
-    gains = grades if gain == "linear" else np.exp2(grades) - 1.0
-    found = []
-    for begin, end in zip(table.begin[:-1], table.begin[1:], strict=True):
-        rows = table.order[begin:end]
-        discounts = 1.0 / np.log2(np.arange(2, rows.shape[0] + 2))
-        discounts[rows.shape[0] if k is None else k :] = 0.0
-        ideal = float(np.sort(gains[rows])[::-1] @ discounts)
-        if ideal > 0:
-            _, tie, count = np.unique(-values[rows], return_inverse=True, return_counts=True)
-            shared = np.bincount(tie, gains[rows]) / count
-            ends = np.cumsum(count)
-            summed = np.concatenate([[0.0], np.cumsum(discounts)])
-            found.append(float(shared @ (summed[ends] - summed[ends - count])) / ideal)
-    if not found:
-        raise DataError("ndcg", "y", "must be above 0 somewhere", "got no gain in any group")
-    return float(np.mean(found))
 
 
 def _require_length(who: str, name: str, values: np.ndarray, n_rows: int) -> None:

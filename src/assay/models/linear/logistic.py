@@ -20,16 +20,17 @@ from ...base import (
     Fold,
     Instance,
     Integer,
-    Mapping,
     Nothing,
     ParameterError,
     Real,
     check_weights,
+    class_weight_param,
     n_jobs_param,
     param,
     plain,
     thread_count,
     trace_param,
+    with_class_weights,
 )
 from .logistic_inference import LogisticInference
 from .logistic_solver import DENSE_LIMIT, Solution, Task, log_probabilities_of, probabilities_of, solve
@@ -76,11 +77,7 @@ class LogisticRegression(SparseInput, LogisticInference, Classifier):
     l1_ratio: float = param(0.5, Real(0, 1), "With penalty='elasticnet': share of the absolute part.")
     C: float = param(1.0, Real(0, closed="neither", infinite=True), "Inverse strength of the penalty; inf is none.")
     fit_intercept: bool = param(True, Boolean(), "Whether the log odds have a constant.")
-    class_weight: Any = param(
-        None,
-        Choice("balanced") | Mapping() | Nothing(),
-        "Weights of the classes: a dict by label, or 'balanced' for equal total weight; they multiply sample_weight.",
-    )
+    class_weight: Any = class_weight_param()
     reference_class: Any = param(
         None,
         Instance(str, int, float, np.generic) | Nothing(),
@@ -119,7 +116,7 @@ class LogisticRegression(SparseInput, LogisticInference, Classifier):
             X=X,
             rows=rows,
             codes=codes,
-            weights=self._weights_with_classes(rows, codes, weights),
+            weights=with_class_weights(type(self).__name__, self.class_weight, self.classes_, codes, weights, rows),
             n_classes=self.classes_.shape[0],
             C=np.inf if self.penalty is None else float(self.C),
             fit_intercept=bool(self.fit_intercept),
@@ -172,34 +169,6 @@ class LogisticRegression(SparseInput, LogisticInference, Classifier):
             else:
                 fewer = np.maximum(np.cumsum(present) - 1, 0).astype(np.int32)[codes]
                 yield model._fit_rows(values, rows, fewer, weights, None)
-
-    def _weights_with_classes(
-        self, rows: np.ndarray | None, codes: np.ndarray, weights: np.ndarray | None
-    ) -> np.ndarray | None:
-        if self.class_weight is None:
-            return weights
-        n_classes = self.classes_.shape[0]
-        if isinstance(self.class_weight, dict):
-            by_class = self._listed_class_weights()
-        else:
-            used = slice(None) if rows is None else rows
-            totals = np.bincount(codes[used], None if weights is None else weights[used], minlength=n_classes)
-            by_class = totals.sum() / (n_classes * totals)
-        each = by_class[codes]
-        return each if weights is None else each * weights
-
-    def _listed_class_weights(self) -> np.ndarray:
-        listed = dict(self.class_weight)
-        by_class = np.ones(self.classes_.shape[0])
-        for k, label in enumerate(self.classes_.tolist()):
-            by_class[k] = listed.pop(label, 1.0)
-        if listed:
-            raise self._parameter_error(
-                "class_weight", "must name labels of y", f"got {plain(repr(next(iter(listed))))}"
-            )
-        if not (np.isfinite(by_class).all() and (by_class >= 0).all() and by_class.any()):
-            raise self._parameter_error("class_weight", "must hold finite weights >= 0, not all 0", f"got {by_class}")
-        return by_class
 
     def _reference_code(self) -> int | None:
         if self.reference_class is None:

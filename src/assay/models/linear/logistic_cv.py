@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,6 @@ from ...base import (
     AssayWarning,
     Boolean,
     Choice,
-    Classifier,
     Cost,
     DataError,
     Fold,
@@ -32,6 +31,8 @@ from ...base import (
 from .logistic import LogisticRegression
 from .logistic_solver import log_probabilities_of
 from .sparse import row_hashes, scipy_rows
+
+Start = tuple[np.ndarray, np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -90,10 +91,16 @@ def _fit_path(
     codes: np.ndarray,
     weights: np.ndarray | None,
     grid: np.ndarray,
+    starts: Sequence[Start] | None = None,
 ) -> Iterator[LogisticRegression]:
-    """One model per C, in order of the grid (rising), each started from the one before."""
-    start: tuple[np.ndarray, np.ndarray] | None = None
-    for C in grid:
+    """One model per C, in order of the grid (rising), each started from the one before.
+
+    `starts` are solutions of a similar problem for the same grid: the start then moves on as they do.
+    """
+    start: Start | None = None
+    for k, C in enumerate(grid):
+        if starts is not None:
+            start = starts[k] if start is None else _moved(start, starts[k - 1], starts[k])
         model = clone(template).set_params(C=float(C))
         model.classes_, model.n_features_in_ = template.classes_, template.n_features_in_
         if hasattr(template, "feature_names_in_"):
@@ -101,6 +108,10 @@ def _fit_path(
         model._fit_rows(values, rows, codes, weights, start)
         start = model.coef_, model.intercept_
         yield model
+
+
+def _moved(start: Start, before: Start, after: Start) -> Start:
+    return start[0] + (after[0] - before[0]), start[1] + (after[1] - before[1])
 
 
 class LogisticCV(LogisticRegression):
@@ -155,35 +166,103 @@ class LogisticCV(LogisticRegression):
         self._require_classes()
         self.Cs_ = _grid(type(self).__name__, self.Cs)
         self.l1_ratios_ = self._shares()
-        folds = self._folds(values, codes, sample_weight)
-        template = LogisticRegression(
+        return self._fit_inner(values, None, codes, weights, self._folds(values, codes, sample_weight), None)
+
+    def fit_folds(self, X: Any, y: Any, folds: Iterable[Fold], sample_weight: Any = None) -> Iterator[LogisticCV]:
+        """Yield one fitted clone per fold: the table is read once, rows are used in place, and every path starts from
+        that of all rows and moves on as it does (which saves steps and does not move the optimum)."""
+        whole: LogisticCV = clone(self)
+        values, codes, _ = whole._begin(X, y)
+        whole._require_classes()
+        weights = check_weights(type(self).__name__, sample_weight, values.shape[0])
+        whole.Cs_, whole.l1_ratios_ = _grid(type(self).__name__, self.Cs), whole._shares()
+        starts: list[list[Start]] | None = None
+        tried = False
+        for train, test in folds:
+            used = train if weights is None else train[weights[train] > 0]
+            if np.unique(codes[used]).shape[0] < whole.classes_.shape[0]:
+                yield from super(LogisticRegression, self).fit_folds(X, y, [(train, test)], sample_weight)
+                continue
+            if not tried and self.penalty is not None:
+                tried = True
+                starts = whole._paths_of_all_rows(values, codes, weights)
+            model: LogisticCV = clone(self)
+            for name in ("classes_", "n_features_in_", "feature_names_in_", "Cs_", "l1_ratios_"):
+                if hasattr(whole, name):
+                    setattr(model, name, getattr(whole, name))
+            given = None if weights is None else weights[train]
+            inner = [(used[a], used[b]) for a, b in model._folds(values[used], codes[used], given)]
+            yield model._fit_inner(values, used, codes, weights, inner, starts)
+
+    def _template(self) -> LogisticRegression:
+        return LogisticRegression(
             **{name: value for name, value in self.get_params(deep=False).items() if name in _SHARED}
         )
+
+    def _paths_of_all_rows(
+        self, values: np.ndarray, codes: np.ndarray, weights: np.ndarray | None
+    ) -> list[list[Start]] | None:
+        """Coefficients of every share and C on all rows of positive weight, None where a class has no such row.
+
+        An absolute penalty leaves nearly flat directions in which a solution to `tol` depends on the start: None there.
+        """
+        rows = None if weights is None else np.flatnonzero(weights > 0)
+        if self.l1_ratios_.max() > 0:
+            return None
+        if rows is not None and np.unique(codes[rows]).shape[0] < self.classes_.shape[0]:
+            return None
+        found = []
+        for share in self.l1_ratios_:
+            part = self._template().set_params(l1_ratio=float(share))
+            part.classes_, part.n_features_in_ = self.classes_, self.n_features_in_
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", AssayWarning)
+                models = _fit_path(part, values, rows, codes, weights, self.Cs_)
+                found.append([(m.coef_, m.intercept_) for m in models])
+        return found
+
+    def _fit_inner(
+        self,
+        values: np.ndarray,
+        rows: np.ndarray | None,
+        codes: np.ndarray,
+        weights: np.ndarray | None,
+        folds: list[Fold],
+        starts: list[list[Start]] | None,
+    ) -> LogisticCV:
+        """Score the folds (positions in `values`), choose, and fit to `rows`; `starts` by share and C."""
+        template = self._template()
         scores, fitted = [], []
         for train, test in folds:
             found = [
-                self._score_path(template, values, codes, weights, train, test, share) for share in self.l1_ratios_
+                self._score_path(
+                    template, values, codes, weights, train, test, share, None if starts is None else starts[k]
+                )
+                for k, share in enumerate(self.l1_ratios_)
             ]
             scores.append([fold_scores for fold_scores, _ in found])
             fitted.append([models for _, models in found])
         self.scores_ = np.array(scores)
         share, best = np.unravel_index(int(np.argmax(self.scores_.mean(axis=0))), self.scores_.shape[1:])
         self.C_, self.l1_ratio_ = float(self.Cs_[best]), float(self.l1_ratios_[share])
-        self._keep_best(template, values, codes, weights, [models[share][best] for models in fitted])
+        start = None if starts is None else starts[share][best]
+        self._keep_best(template, values, rows, codes, weights, [models[share][best] for models in fitted], start)
         return self
 
     def _keep_best(
         self,
         template: LogisticRegression,
         values: np.ndarray,
+        rows: np.ndarray | None,
         codes: np.ndarray,
         weights: np.ndarray | None,
         of_folds: list[LogisticRegression],
+        start: Start | None,
     ) -> None:
         if self.refit:
             model = clone(template).set_params(C=self.C_, l1_ratio=self.l1_ratio_, trace=self.trace)
             model.classes_, model.n_features_in_ = self.classes_, self.n_features_in_
-            model._fit_rows(values, None, codes, weights, None)
+            model._fit_rows(values, rows, codes, weights, start)
             self.coef_, self.intercept_, self.n_iter_ = model.coef_, model.intercept_, model.n_iter_
             if self.trace:
                 self.trace_ = model.trace_
@@ -241,6 +320,7 @@ class LogisticCV(LogisticRegression):
         train: np.ndarray,
         test: np.ndarray,
         share: float,
+        starts: Sequence[Start] | None,
     ) -> tuple[list[float], list[LogisticRegression]]:
         part = clone(template).set_params(l1_ratio=float(share))
         present = np.bincount(codes[train], minlength=self.classes_.shape[0]) > 0
@@ -252,7 +332,7 @@ class LogisticCV(LogisticRegression):
         of_part = np.maximum(np.cumsum(present) - 1, 0).astype(np.int32)[codes]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", AssayWarning)
-            models = list(_fit_path(part, values, train, of_part, weights, self.Cs_))
+            models = list(_fit_path(part, values, train, of_part, weights, self.Cs_, starts if present.all() else None))
         weight = None if weights is None else weights[test]
         position = np.where(present, np.cumsum(present) - 1, -1)[codes[test]]
         scores = []
@@ -267,9 +347,6 @@ class LogisticCV(LogisticRegression):
                 extra = {} if weight is None else {"sample_weight": weight}
                 scores.append(float(scorer(model, scipy_rows(values[test]), self.classes_[codes[test]], **extra)))
         return scores, models
-
-    # Each fold chooses its own C on its training rows alone: there is no fit to all rows to start from.
-    fit_folds = Classifier.fit_folds
 
     def estimate_cost(self, n_rows: int, n_features: int, n_outputs: int = 1) -> Cost:
         """The paths of all folds and one fit more."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -16,6 +16,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted, validate_dat
 from ...base import (
     Cost,
     DataError,
+    Fold,
     Instance,
     LabelClassifier,
     Nothing,
@@ -28,6 +29,7 @@ from ...base import (
     thread_count,
 )
 from .logistic import LogisticRegression
+from .ridge import copy_columns
 
 # Rows whose couplings are solved together.
 CHUNK = 4096
@@ -92,6 +94,46 @@ class _Reduction(LabelClassifier):
         self._require_classes()
         self._check_cost(_num_samples(X), self.n_features_in_, int(self.classes_.shape[0]))
         return X, codes, weights
+
+    def fit_folds(self, X: Any, y: Any, folds: Iterable[Fold], sample_weight: Any = None) -> Iterator[Any]:
+        """One fitted clone per fold, through the binary learner's own fold sharing where it has it; a fold whose
+        training rows lack a class is fitted apart."""
+        chosen = list(folds)
+        template = clone(self)
+        if not hasattr(template._template(), "fit_folds"):
+            yield from super().fit_folds(X, y, chosen, sample_weight)
+            return
+        template._begin_any(X, y, sample_weight)
+        codes = clone(self)._encode_target(y)
+        present = np.unique(codes)
+        weights = check_weights(type(self).__name__, sample_weight, codes.shape[0])
+        if weights is not None:
+            present = np.unique(codes[weights > 0])
+        whole = []
+        for train, _ in chosen:
+            used = train if weights is None else train[weights[train] > 0]
+            whole.append(np.array_equal(np.unique(codes[used]), present))
+        n_classes = present.shape[0]
+        place = np.full(int(codes.max()) + 1, -1, dtype=np.int32)
+        place[present] = np.arange(n_classes)
+        shared = template._share_parts(
+            X, place[codes], weights, [f for f, use in zip(chosen, whole, strict=True) if use]
+        )
+        for fold, use in zip(chosen, whole, strict=True):
+            if not use:
+                yield from super().fit_folds(X, y, [fold], sample_weight)
+                continue
+            model = clone(self)
+            copy_columns(template, model)
+            model.classes_ = template.classes_
+            model.estimators_ = next(shared)
+            yield model
+
+    def _share_parts(
+        self, X: Any, codes: np.ndarray, weights: np.ndarray | None, folds: list[Fold]
+    ) -> Iterator[list[Any]]:
+        """The binary learners of one fold after the other; a code of -1 is a class without weight."""
+        raise NotImplementedError  # pragma: no cover
 
     def _fit_parts(self, X: Any, tasks: list[tuple[np.ndarray | None, np.ndarray]], weights: np.ndarray | None) -> list:
         """One fitted binary learner per task (rows or None for all, 0/1 target), on as many threads as allowed."""
@@ -183,6 +225,18 @@ class OneVsRest(_Reduction):
         self.estimators_ = self._fit_parts(X, [(None, (codes == k).astype(np.int64)) for k in asked], weights)
         return self
 
+    def _share_parts(
+        self, X: Any, codes: np.ndarray, weights: np.ndarray | None, folds: list[Fold]
+    ) -> Iterator[list[Any]]:
+        n_classes = self.classes_.shape[0]
+        asked = [1] if n_classes == 2 else range(n_classes)
+        extra = {} if weights is None else {"sample_weight": weights}
+        generators = [
+            clone(self._template()).fit_folds(X, (codes == k).astype(np.int64), folds, **extra) for k in asked
+        ]
+        for _ in folds:
+            yield [next(generator) for generator in generators]
+
     def decision_function(self, X: Any) -> np.ndarray:
         """Score of each class (two classes: of `classes_[1]`): the learners' decision values, else log odds."""
         rows = self._check_rows(X)
@@ -256,6 +310,23 @@ class OneVsOne(_Reduction):
             tasks.append((rows, (codes[rows] == second).astype(np.int64)))
         self.estimators_ = self._fit_parts(X, tasks, weights)
         return self
+
+    def _share_parts(
+        self, X: Any, codes: np.ndarray, weights: np.ndarray | None, folds: list[Fold]
+    ) -> Iterator[list[Any]]:
+        by_pair = []
+        for first, second in self._pairs():
+            rows = np.flatnonzero((codes == first) | (codes == second))
+            place = np.full(codes.shape[0], -1, dtype=np.int64)
+            place[rows] = np.arange(rows.shape[0])
+            parts = [(place[train], place[test]) for train, test in folds]
+            parts = [(train[train >= 0], test[test >= 0]) for train, test in parts]
+            extra = {} if weights is None else {"sample_weight": weights[rows]}
+            learner = clone(self._template())
+            target = (codes[rows] == second).astype(np.int64)
+            # All folds of a pair at once, so that the rows of one pair at a time are in memory.
+            by_pair.append(list(learner.fit_folds(take_rows(X, rows), target, parts, **extra)))
+        yield from (list(models) for models in zip(*by_pair, strict=True))
 
     def _pairs(self) -> list[tuple[int, int]]:
         n_classes = int(self.classes_.shape[0])

@@ -16,8 +16,11 @@ from ...base import (
     Integer,
     LabelClassifier,
     Nothing,
+    class_factors,
+    class_weight_param,
     param,
     random_state_param,
+    refuse_balance,
     trace_param,
 )
 from .gradient_descent import codes_in, known_classes
@@ -30,8 +33,9 @@ class Perceptron(SparseInput, LabelClassifier):
 
     Two classes: a row on the wrong side of (or on) the hyperplane is added to the coefficients with the sign of its
     class. Three or more: the row is added to the coefficients of its class and taken from those of the class that beat
-    it. Stops after an epoch without a mistake; on rows that can be separated with margin g, all [x, 1] no longer than
-    R, at most (R / g)^2 mistakes are made. Rows that cannot be separated keep it moving: warning W201, and `average`
+    it. With `class_weight` a move is as long as the weight of the row's class.
+    Stops after an epoch without a mistake; on rows that can be separated with margin g, all [x, 1] no longer than R, at
+    most (R / g)^2 mistakes are made. Rows that cannot be separated keep it moving: warning W201, and `average`
     gives a steadier answer. Scores are not probabilities, so there is no `predict_proba`. `partial_fit` makes one pass.
 
     {parameters}
@@ -61,6 +65,7 @@ class Perceptron(SparseInput, LabelClassifier):
     n_iter_no_change: int | None = param(
         None, Integer(1) | Nothing(), "Stop after this many epochs without fewer mistakes than the best; None: never."
     )
+    class_weight: Any = class_weight_param()
     shuffle: bool = param(True, Boolean(), "Whether each epoch draws a new order of the rows.")
     random_state: Any = random_state_param()
     trace: bool = trace_param()
@@ -84,6 +89,7 @@ class Perceptron(SparseInput, LabelClassifier):
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Perceptron:
         """One pass over these rows, from where the last call ended; the first call names all `classes`."""
+        refuse_balance(type(self).__name__, self.class_weight)
         new = not hasattr(self, "_theta")
         labels = known_classes(self, None if new else self.classes_, classes)
         if not new:
@@ -105,9 +111,11 @@ class Perceptron(SparseInput, LabelClassifier):
         self._stream_key = self._stream().key
 
     def _epochs_on(self, rows: np.ndarray, codes: np.ndarray, max_epochs: int) -> list[int]:
+        factors = class_factors(type(self).__name__, self.class_weight, self.classes_, codes, None)
         self._theta, self._drift, self._seen, self._epochs, counts = _kernels.perceptron_epochs(
             x=kernel_rows(rows),
             codes=codes,
+            factors=np.ones(self.classes_.shape[0]) if factors is None else factors,
             theta=self._theta,
             drift=self._drift,
             seen=self._seen,

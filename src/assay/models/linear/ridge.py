@@ -252,7 +252,16 @@ class _Spectrum:
     vectors: np.ndarray
 
     @classmethod
-    def of(cls, X: Any, y: Any, alphas: Any, sample_weight: Any, fit_intercept: bool, n_jobs: int | None) -> _Spectrum:
+    def of(
+        cls,
+        X: Any,
+        y: Any,
+        alphas: Any,
+        sample_weight: Any,
+        fit_intercept: bool,
+        n_jobs: int | None,
+        moments: Centred | None = None,
+    ) -> _Spectrum:
         reader = Ridge(alpha=0.0, fit_intercept=fit_intercept, n_jobs=n_jobs)
         rows, target, weights = reader._begin(X, y, sample_weight)
         reader._require_finite(rows)
@@ -264,9 +273,10 @@ class _Spectrum:
             require_narrow("ridge_path", rows, "use Ridge for one penalty at a time")
             values, vectors, moments = _wide_spectrum(rows, targets, weights, fit_intercept)
             return cls(rows, targets, weights, penalties, moments, values, vectors)
-        moments = GramStatistics.of(
-            rows, targets, weights, fit_intercept=fit_intercept, threads=thread_count(n_jobs)
-        ).centred()
+        if moments is None:
+            moments = GramStatistics.of(
+                rows, targets, weights, fit_intercept=fit_intercept, threads=thread_count(n_jobs)
+            ).centred()
         values, vectors = eigh(moments.gram)
         if penalties.min() < 1e-10 * max(values[-1], 0.0):
             # The Gram matrix squares the condition number: small eigenvalues come from the rows instead.

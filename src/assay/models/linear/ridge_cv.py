@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from ...base import (
@@ -12,18 +14,22 @@ from ...base import (
     Boolean,
     Choice,
     Cost,
+    Fold,
     ParameterError,
     Regressor,
+    check_weights,
     n_jobs_param,
     param,
     plain,
     thread_count,
 )
 from .elastic_net_cv import cv_param, make_folds
-from .elastic_net_solver import FoldStatistics
-from .gram import FiniteByGram
-from .ridge import Ridge, _shrink, _Spectrum, coefficient_view, ridge_path
-from .sparse import SparseInput, dense_rows, require_narrow
+from .fold_statistics import ChosenRows, ChunkedGram, FoldStatistics
+from .gram import FiniteByGram, GramStatistics
+from .ridge import Ridge, _shrink, _solve_moments, _Spectrum, coefficient_view, copy_columns, rest_of, ridge_path
+from .sparse import SparseInput, SparseTable, dense_rows, require_narrow
+
+WIDE = "use Ridge and cross-validate its alpha, or LassoCV"
 
 
 class RidgeCV(SparseInput, FiniteByGram, Regressor):
@@ -64,17 +70,71 @@ class RidgeCV(SparseInput, FiniteByGram, Regressor):
         """Score every penalty and fit the best to all rows."""
         rows, target, weights = self._begin(X, y, sample_weight)
         self._require_finite(rows)
-        require_narrow(type(self).__name__, rows, "use Ridge and cross-validate its alpha, or LassoCV")
-        alphas = self._alphas()
-        if self.cv is None:
-            self.mse_path_ = self._score_rows(rows, target, weights, alphas)
+        require_narrow(type(self).__name__, rows, WIDE)
+        folds = None if self.cv is None else make_folds(type(self).__name__, self.cv, rows, target, sample_weight)
+        return self._fit_inner(rows, target, weights, folds)
+
+    def fit_folds(self, X: Any, y: Any, folds: Iterable[Fold], sample_weight: Any = None) -> Iterator[RidgeCV]:
+        """One fitted clone per fold: the Gram matrix of its rows is that of all rows less that of the rows left out,
+        and those of folds within it come from fixed blocks of rows."""
+        template = clone(self)
+        rows, target, _ = template._begin(X, y)
+        template._require_finite(rows)
+        require_narrow(type(self).__name__, rows, WIDE)
+        who, threads = type(self).__name__, thread_count(self.n_jobs)
+        weights = check_weights(who, sample_weight, rows.shape[0])
+        targets = target[:, None]
+        whole, chunks = None, None
+        if self.cv is None and rows.shape[0] >= rows.shape[1]:
+            whole = GramStatistics.of(rows, targets, weights, fit_intercept=self.fit_intercept, threads=threads)
+        elif self.cv is not None and ChunkedGram.pays_for(rows):
+            chunks = ChunkedGram.of(rows, targets, weights, fit_intercept=self.fit_intercept, threads=threads)
+        for train, test in folds:
+            given = None if weights is None else weights[train]
+            used = train if given is None else train[given > 0]
+            part, of_part = ChosenRows(rows, used), target[used]
+            inner = None if self.cv is None else make_folds(who, self.cv, part, of_part, given)
+            model: RidgeCV = clone(template)
+            known: GramStatistics | FoldStatistics | None = None
+            copy_columns(template, model)
+            if whole is not None:
+                known = rest_of(whole, rows, targets, weights, train, test, threads)
+            elif chunks is not None and inner is not None and part.shape[0] >= part.shape[1]:
+                known = chunks.folds(used, inner)
+            taken = part if isinstance(known, FoldStatistics) else rows[used]
+            yield model._fit_inner(taken, of_part, None if weights is None else weights[used], inner, known)
+
+    def _fit_inner(
+        self,
+        rows: np.ndarray | SparseTable | ChosenRows,
+        target: np.ndarray,
+        weights: np.ndarray | None,
+        folds: list[Fold] | None,
+        known: GramStatistics | FoldStatistics | None = None,
+    ) -> RidgeCV:
+        """Score, choose and fit; `known` are the statistics of the rows (of the folds, if there are folds)."""
+        alphas, moments = self._alphas(), None
+        if folds is None:
+            moments = known.centred() if isinstance(known, GramStatistics) else None
+            spectrum = _Spectrum.of(rows[:], target, alphas, weights, self.fit_intercept, self.n_jobs, moments)
+            self.mse_path_ = self._score_rows(spectrum, weights)
+            moments = spectrum.moments if rows.shape[0] >= rows.shape[1] else None
         else:
-            folds = make_folds(type(self).__name__, self.cv, rows, target, sample_weight)
-            self.mse_path_ = self._score_folds(rows, target, weights, alphas, folds)
+            statistics = known if isinstance(known, FoldStatistics) else None
+            if statistics is None and rows.shape[0] >= rows.shape[1]:
+                statistics = FoldStatistics.of(
+                    rows[:], target, weights, folds, fit_intercept=self.fit_intercept, threads=thread_count(self.n_jobs)
+                )
+            self.mse_path_ = self._score_folds(rows, target, weights, alphas, folds, statistics)
+            moments = None if statistics is None else statistics.whole.centred()
         best = int(np.argmin(self.mse_path_))
         self.alpha_, self.best_score_ = float(alphas[best]), -float(self.mse_path_[best])
         chosen = Ridge(alpha=self.alpha_, fit_intercept=self.fit_intercept, n_jobs=self.n_jobs)
-        chosen.fit(rows, target, weights)
+        coefficients = None if moments is None else _solve_moments(moments, np.array([self.alpha_]))
+        if moments is None or coefficients is None:
+            chosen.fit(rows[:], target, weights)
+        else:
+            chosen._keep(coefficients, moments, 1)
         self.coef_, self.intercept_ = chosen.coef_, chosen.intercept_
         return self
 
@@ -92,11 +152,9 @@ class RidgeCV(SparseInput, FiniteByGram, Regressor):
             )
         return alphas
 
-    def _score_rows(
-        self, rows: np.ndarray, target: np.ndarray, weights: np.ndarray | None, alphas: np.ndarray
-    ) -> np.ndarray:
+    def _score_rows(self, spectrum: _Spectrum, weights: np.ndarray | None) -> np.ndarray:
         """Leave-one-out mean squared error (or GCV score) of each penalty: residual / (1 - leverage of one copy)."""
-        spectrum = _Spectrum.of(rows, target, alphas, weights, self.fit_intercept, self.n_jobs)
+        rows, target, alphas = spectrum.rows, spectrum.targets[:, 0], spectrum.alphas
         moments = spectrum.moments
         gains = _shrink(spectrum.values, alphas)
         slopes = gains * (spectrum.vectors.T @ moments.cross)
@@ -122,15 +180,15 @@ class RidgeCV(SparseInput, FiniteByGram, Regressor):
         return squares / moments.weight
 
     def _score_folds(
-        self, rows: np.ndarray, target: np.ndarray, weights: np.ndarray | None, alphas: np.ndarray, folds: list[Any]
+        self,
+        rows: np.ndarray | SparseTable | ChosenRows,
+        target: np.ndarray,
+        weights: np.ndarray | None,
+        alphas: np.ndarray,
+        folds: list[Fold],
+        statistics: FoldStatistics | None,
     ) -> np.ndarray:
         """Mean squared error of each penalty over all test rows."""
-        threads = thread_count(self.n_jobs)
-        statistics = None
-        if rows.shape[0] >= rows.shape[1]:
-            statistics = FoldStatistics.of(
-                rows, target, weights, folds, fit_intercept=self.fit_intercept, threads=threads
-            )
         total, counted = np.zeros(alphas.shape[0]), 0.0
         for k, (train, test) in enumerate(folds):
             weight = np.ones(test.shape[0]) if weights is None else weights[test]

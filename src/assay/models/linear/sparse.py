@@ -25,7 +25,7 @@ MOST_SQUARE = 4000
 # A column this many standard deviations from zero is stored shifted.
 _FAR = 30.0
 # Most cells of a sparse table that are written out where a method needs all of them.
-_MOST_DENSE = 2**25
+MOST_DENSE = 2**25
 
 
 class SparseTable:
@@ -127,6 +127,8 @@ class SparseTable:
             if key[0] != slice(None):
                 raise TypeError("SparseTable: rows and columns are chosen one after the other")
             return SparseTable(_sorted(self.columns[:, key[1]].tocsr()))
+        if isinstance(key, slice) and key == slice(None):
+            return self
         return SparseTable(_sorted(self._rows[key]))
 
     def __mul__(self, scale: np.ndarray) -> SparseTable:
@@ -253,7 +255,7 @@ def require_narrow(who: str, rows: Any, way_out: str) -> None:
 
 def written_out(rows: Any) -> Any:
     """A small sparse table as an array; anything else as it is."""
-    if isinstance(rows, SparseTable) and rows.shape[0] * rows.shape[1] <= _MOST_DENSE:
+    if isinstance(rows, SparseTable) and rows.shape[0] * rows.shape[1] <= MOST_DENSE:
         return rows.toarray()
     return rows
 

@@ -20,6 +20,8 @@ class CoefficientRow:
     p_value: float
     low: float
     high: float
+    vif: float | None = None
+    """Variance inflation factor, where it is known and means something."""
 
 
 class CoefficientTable:
@@ -45,7 +47,11 @@ class CoefficientTable:
             "p",
             f"{self.level:.0%} low",
             f"{self.level:.0%} high",
+            *(["VIF"] if self._has_vif() else []),
         ]
+
+    def _has_vif(self) -> bool:
+        return any(row.vif is not None for row in self.rows)
 
     def _cells(self) -> list[list[str]]:
         return [
@@ -55,6 +61,7 @@ class CoefficientTable:
                 f"{row.t_value:.3f}",
                 f"{row.p_value:.3g}",
                 *(f"{v:.6g}" for v in (row.low, row.high)),
+                *(["" if row.vif is None else f"{row.vif:.3g}"] if self._has_vif() else []),
             ]
             for row in self.rows
         ]
@@ -66,7 +73,7 @@ class CoefficientTable:
             "  ".join(cell.ljust(w) if k == 0 else cell.rjust(w) for k, (cell, w) in enumerate(zip(line, widths)))
             for line in table
         ]
-        return "\n".join([*lines, *self._facts()])
+        return "\n".join([*(line.rstrip() for line in lines), *self._facts()])
 
     def _repr_html_(self) -> str:
         head = "".join(f"<th>{html.escape(text)}</th>" for text in self._heads())
@@ -98,6 +105,29 @@ class RegressionSummary(CoefficientTable):
             f"R2 = {self.r2:.6f}, adjusted R2 = {self.adjusted_r2:.6f}, "
             f"F = {self.f_statistic:.4g} (p = {self.f_p_value:.3g}), condition number = {self.condition_number:.3g}",
         ]
+
+
+@dataclass(frozen=True)
+class SummaryOfTargets:
+    """The tables of a regression on several targets, one after the other."""
+
+    tables: tuple[RegressionSummary, ...]
+
+    def __getitem__(self, target: int) -> RegressionSummary:
+        return self.tables[target]
+
+    def __len__(self) -> int:
+        return len(self.tables)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data; `targets` holds one table each."""
+        return {"targets": [table.to_dict() for table in self.tables]}
+
+    def __str__(self) -> str:
+        return "\n\n".join(f"target {k}\n{table}" for k, table in enumerate(self.tables))
+
+    def _repr_html_(self) -> str:
+        return "".join(f"<h4>target {k}</h4>{table._repr_html_()}" for k, table in enumerate(self.tables))
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,18 @@
 """Decision trees."""
 
+from .c45 import C45Classifier, ID3Classifier
 from .cart import CartClassifier, CartRegressor
+from .importance import Importances
+from .pessimistic import pessimistic_errors, pessimistic_leaves
+from .pruning import PruningCurve
 
-__all__ = ["CartClassifier", "CartRegressor"]
+__all__ = [
+    "C45Classifier",
+    "CartClassifier",
+    "CartRegressor",
+    "ID3Classifier",
+    "Importances",
+    "PruningCurve",
+    "pessimistic_errors",
+    "pessimistic_leaves",
+]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -46,6 +46,14 @@ class CodedTable:
         absent = np.diff(self.offsets)
         return np.array([bool((self.codes[j, rows] == absent[j]).any()) for j in range(self.codes.shape[0])])
 
+    def cells(self, rows: np.ndarray) -> np.ndarray:
+        """These rows as they were before coding."""
+        cells = np.empty((rows.shape[0], self.codes.shape[0]))
+        for j in range(self.codes.shape[0]):
+            values = np.append(self.values[self.offsets[j] : self.offsets[j + 1]], np.nan)
+            cells[:, j] = values[self.codes[j, rows]]
+        return cells
+
     def restricted(self, rows: np.ndarray, schema: ColumnSchema) -> tuple[CodedTable, ColumnSchema]:
         """The table and schema as if only these rows had been read: nominal columns lose categories unseen in them."""
         if not (self.n_categories > 0).any():
@@ -76,10 +84,13 @@ class CodedTable:
 
 @dataclass(frozen=True)
 class Tree:
-    """A binary tree as arrays over its nodes in preorder: the left child of an inner node follows it.
+    """A tree as arrays over its nodes in preorder: the first child of an inner node follows it.
 
-    `feature` is -1 at leaves. A numeric test sends cells <= `threshold` to the left; a nominal test sends the
-    categories whose bit is set in the words of `category_words` that start at `category_offset`.
+    `feature` is -1 at leaves. A numeric test sends cells <= `threshold` to the left; a binary nominal test sends the
+    categories whose bit is set in the words of `category_words` that start at `category_offset`. A multiway test has
+    `branch_offset` >= 0: the child of category c of K is `branches[branch_offset + c]`, that of a category never seen
+    `branches[branch_offset + K]`, its heaviest child; its `children_left` and `children_right` are -1. `children` and
+    `cut` are the ways to walk and to prune a tree of any kind.
     """
 
     feature: np.ndarray
@@ -94,10 +105,16 @@ class Tree:
     n_node_samples: np.ndarray
     weighted_n_node_samples: np.ndarray
     n_categories: np.ndarray
+    branch_offset: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    branches: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.int32))
 
     @classmethod
     def of(cls, grown: dict[str, np.ndarray], n_categories: np.ndarray) -> Tree:
-        """From the arrays of the kernel `grow_cart`."""
+        """From the arrays of the kernel `grow_cart` or `grow_multiway`."""
+        if "branch" in grown:
+            none = np.full(grown["feature"].shape[0], -1, dtype=np.int64)
+            grown = {**grown, "categories": none, "words": np.empty(0, dtype=np.uint64)}
+        multiway = {"branch_offset": grown["branch"], "branches": grown["branches"]} if "branch" in grown else {}
         return cls(
             feature=grown["feature"],
             threshold=grown["threshold"],
@@ -111,6 +128,7 @@ class Tree:
             n_node_samples=grown["rows"].astype(np.int64),
             weighted_n_node_samples=grown["weight"],
             n_categories=n_categories,
+            **multiway,
         )
 
     @property
@@ -123,17 +141,37 @@ class Tree:
         """Leaves."""
         return int((self.feature < 0).sum())
 
+    @property
+    def has_multiway(self) -> bool:
+        """Whether some test has a branch per category."""
+        return bool(self.branches.shape[0])
+
+    def is_multiway(self, node: int) -> bool:
+        """Whether the test of a node has a branch per category."""
+        return self.has_multiway and bool(self.branch_offset[node] >= 0)
+
+    def branch_children(self, node: int) -> np.ndarray:
+        """For a multiway test, the child of each category, then the heaviest child."""
+        first = int(self.branch_offset[node])
+        return self.branches[first : first + int(self.n_categories[self.feature[node]]) + 1]
+
     def parents(self) -> np.ndarray:
         """The parent of each node, -1 for the root."""
         parent = np.full(self.node_count, -1)
-        inner = np.flatnonzero(self.feature >= 0)
+        inner = np.flatnonzero((self.feature >= 0) & (self.children_left >= 0))
         parent[self.children_left[inner]] = inner
         parent[self.children_right[inner]] = inner
+        for node in np.flatnonzero((self.feature >= 0) & (self.children_left < 0)).tolist():
+            parent[self.branch_children(node)] = node
         return parent
 
     def depths(self) -> np.ndarray:
         """The depth of each node; the root has depth 0."""
         depth = np.zeros(self.node_count, dtype=np.int64)
+        if self.has_multiway:
+            for node, parent in enumerate(self.parents().tolist()[1:], 1):
+                depth[node] = depth[parent] + 1
+            return depth
         level = np.array([0])
         while True:
             level = level[self.feature[level] >= 0]
@@ -145,7 +183,11 @@ class Tree:
             level = np.concatenate([self.children_left[level], self.children_right[level]])
 
     def apply(self, cells: np.ndarray, threads: int) -> np.ndarray:
-        """The leaf that each row reaches."""
+        """The leaf that each row reaches; from a multiway test, missing and unknown cells go to the heaviest child."""
+        if self.has_multiway:
+            return _kernels.apply_multiway(
+                **self._multiway_arrays(), cells=np.ascontiguousarray(cells), threads=threads
+            )
         return _kernels.apply_tree(
             self.feature,
             self.children_left,
@@ -159,11 +201,39 @@ class Tree:
             threads,
         )
 
+    def _multiway_arrays(self) -> dict[str, Any]:
+        return {
+            "feature": self.feature,
+            "left": self.children_left,
+            "right": self.children_right,
+            "threshold": self.threshold,
+            "branch": self.branch_offset,
+            "branches": self.branches,
+            "missing_left": self.missing_go_to_left,
+            "n_categories": self.n_categories,
+        }
+
+    def fractional_shares(self, cells: np.ndarray, threads: int) -> np.ndarray:
+        """Class shares of each row's leaf, or where a tested cell is missing or unknown the mean over the branches.
+
+        The branches weigh as their training rows did. For trees of the kernel `grow_multiway`.
+        """
+        return _kernels.multiway_shares(
+            **self._multiway_arrays(),
+            weight=self.weighted_n_node_samples,
+            value=np.ascontiguousarray(self.value),
+            cells=np.ascontiguousarray(cells),
+            threads=threads,
+        )
+
     def importances(self) -> np.ndarray:
         """Total decrease of weighted impurity by the tests on each column, normalised to sum 1."""
         inner = self.feature >= 0
         mass = self.weighted_n_node_samples * self.impurity
-        decrease = mass[inner] - mass[self.children_left[inner]] - mass[self.children_right[inner]]
+        if self.has_multiway:
+            decrease = (mass - np.bincount(self.parents()[1:], weights=mass[1:], minlength=self.node_count))[inner]
+        else:
+            decrease = mass[inner] - mass[self.children_left[inner]] - mass[self.children_right[inner]]
         total = np.bincount(self.feature[inner], weights=decrease, minlength=self.n_categories.shape[0])
         return total / total.sum() if total.sum() > 0 else total
 
@@ -171,20 +241,20 @@ class Tree:
         """Share of the weight times impurity, for each node."""
         return self.weighted_n_node_samples / self.weighted_n_node_samples[0] * self.impurity
 
-    def pruning_path(self) -> tuple[np.ndarray, np.ndarray]:
-        """Effective alphas and total impurities of the leaves, from the whole tree to its root."""
-        alphas, impurities, _ = _kernels.prune_path(self.children_left, self.children_right, self.risks(), np.inf)
-        return alphas, impurities
+    def weakest_links(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Effective alphas, total impurities of the leaves, and the alpha from which each node is a leaf."""
+        return _kernels.weakest_links(self.parents().astype(np.int32), self.risks())
 
     def pruned(self, alpha: float) -> Tree:
         """The smallest subtree that minimises risk + alpha * leaves."""
-        _, _, leaf = _kernels.prune_path(self.children_left, self.children_right, self.risks(), alpha)
-        return self.cut(leaf)
+        return self.cut(self.weakest_links()[2] <= alpha)
 
     def children(self, node: int) -> list[int]:
         """The children of a node in the order of its branches; none for a leaf."""
         if self.feature[node] < 0:
             return []
+        if self.is_multiway(node):
+            return np.unique(self.branch_children(node)).tolist()
         return [int(self.children_left[node]), int(self.children_right[node])]
 
     def cut(self, leaf: np.ndarray) -> Tree:
@@ -199,7 +269,9 @@ class Tree:
         number = np.full(self.node_count + 1, -1, dtype=np.int32)
         number[kept] = np.arange(kept.shape[0], dtype=np.int32)
         cut = leaf[kept].astype(bool) | (self.feature[kept] < 0)
-        whole = {"category_words", "n_categories"}
+        whole = {"category_words", "n_categories", "branches"}
+        if not self.branch_offset.shape[0]:
+            whole.add("branch_offset")
         arrays = {f.name: getattr(self, f.name)[kept] for f in fields(self) if f.name not in whole}
         arrays["feature"] = np.where(cut, -1, arrays["feature"]).astype(np.int32)
         arrays["category_offset"] = np.where(cut, -1, arrays["category_offset"])
@@ -207,6 +279,12 @@ class Tree:
         arrays["missing_go_to_left"] = np.where(cut, 0, arrays["missing_go_to_left"]).astype(np.uint8)
         for side in ("children_left", "children_right"):
             arrays[side] = np.where(cut, -1, number[arrays[side]]).astype(np.int32)
+        if self.branch_offset.shape[0]:
+            tests = np.flatnonzero(~cut & (arrays["branch_offset"] >= 0))
+            parts = [number[self.branch_children(node)] for node in kept[tests].tolist()]
+            arrays["branch_offset"] = np.full(kept.shape[0], -1, dtype=np.int64)
+            arrays["branch_offset"][tests] = np.cumsum([0, *(part.shape[0] for part in parts)])[:-1]
+            arrays["branches"] = np.concatenate([np.empty(0, dtype=np.int32), *parts])
         return replace(self, **arrays)
 
     def left_categories(self, node: int) -> np.ndarray:
@@ -218,10 +296,18 @@ class Tree:
         return (words[codes // 64] >> (codes % 64).astype(np.uint64) & np.uint64(1)).astype(bool)
 
 
-def condition_words(tree: Tree, node: int, schema: ColumnSchema, missing_seen: np.ndarray) -> tuple[str, str]:
-    """The test of an inner node in words: what sends a row to the left, what to the right."""
+def condition_words(tree: Tree, node: int, schema: ColumnSchema, missing_seen: np.ndarray) -> tuple[str, ...]:
+    """The test of an inner node in words: what sends a row to each of its children."""
     column = int(tree.feature[node])
     name = plain(schema.names[column])
+    if tree.is_multiway(node):
+        child, labels = tree.branch_children(node), schema.categories[column]
+        assert labels is not None
+        words = [_one_of(name, labels[child[:-1] == one]) for one in tree.children(node)]
+        if missing_seen[column]:
+            heaviest = tree.children(node).index(int(child[-1]))
+            words[heaviest] = f"{words[heaviest]} or missing"
+        return tuple(words)
     if tree.category_offset[node] >= 0:
         left = tree.left_categories(node)
         categories = schema.categories[column]
@@ -248,12 +334,18 @@ def _one_of(name: str, categories: np.ndarray) -> str:
     return f"{name} in {{{', '.join(listed)}{f', and {rest} more' if rest else ''}}}"
 
 
+def node_test(tree: Tree, node: int, words: dict[int, tuple[str, ...]], names: tuple[str, ...]) -> str:
+    """The test of an inner node: its column if it has a branch per category, else what sends a row to the left."""
+    return plain(names[int(tree.feature[node])]) if tree.is_multiway(node) else words[node][0]
+
+
 def tree_view(
     tree: Tree,
-    words: dict[int, tuple[str, str]],
+    words: dict[int, tuple[str, ...]],
     labels: list[str],
     classes: list[Any] | None,
     deepest: int = 5,
+    names: tuple[str, ...] = (),
 ) -> dict[str, Any]:
     """The tree as plain data for drawing, down to depth `deepest`."""
     nodes: list[dict[str, Any]] = []
@@ -269,7 +361,7 @@ def tree_view(
             "parent": parent,
             "depth": depth,
             "condition": condition,
-            "test": words[node][0] if inner else None,
+            "test": node_test(tree, node, words, names) if inner else None,
             "rows": float(tree.weighted_n_node_samples[node]),
             "impurity": float(tree.impurity[node]),
             "value": tree.value[node].tolist(),
@@ -280,6 +372,6 @@ def tree_view(
         if inner and depth == deepest:
             record["cut"] = True
         elif inner:
-            stack.append((int(tree.children_right[node]), number, depth + 1, words[node][1]))
-            stack.append((int(tree.children_left[node]), number, depth + 1, words[node][0]))
+            below = list(zip(tree.children(node), words[node], strict=True))
+            stack += [(child, number, depth + 1, condition) for child, condition in reversed(below)]
     return {"kind": "tree", "classes": classes, "nodes": nodes}

@@ -9,37 +9,54 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.model_selection import BaseCrossValidator, BaseShuffleSplit
 from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
 from ... import _kernels
 from ...base import (
+    ArrayLike,
     Choice,
     Classifier,
     Cost,
+    DataError,
     Estimator,
     Fold,
+    Instance,
     Integer,
-    Mapping,
     Nothing,
     ParameterError,
     Real,
     Regressor,
+    Stream,
     categorical_features_param,
     check_weights,
+    class_factors,
+    class_weight_param,
     n_jobs_param,
     param,
     plain,
     random_state_param,
     thread_count,
     trace_param,
+    with_class_weights,
 )
 from ...data.columns import ColumnSchema, MixedInput
 from ._engine import CRITERIA, CodedTable, Tree, condition_words, tree_view
 from .export import TreeExports
+from .importance import ImportanceOfColumns
+from .pruning import (
+    HeldOutClasses,
+    Loss,
+    PruningCurve,
+    absolute_loss,
+    cross_validated_curve,
+    node_costs,
+    squared_loss,
+)
 
 
-class _Cart(TreeExports, MixedInput, Estimator):
+class _Cart(ImportanceOfColumns, TreeExports, MixedInput, Estimator):
     """Growing, pruning, fold sharing and views, for classes and numbers alike."""
 
     _way_out = "take a sample of the rows or set max_depth"
@@ -66,7 +83,18 @@ class _Cart(TreeExports, MixedInput, Estimator):
     min_impurity_decrease: float = param(
         0.0, Real(0), "Weighted decrease of impurity that a split must bring to be made."
     )
-    ccp_alpha: float = param(0.0, Real(0), "Cost-complexity pruning: price of a leaf; 0 for no pruning.")
+    ccp_alpha: float | str = param(
+        0.0,
+        Real(0) | Choice("cv", "cv_1se"),
+        "Cost-complexity pruning: price of a leaf; 0 for no pruning; 'cv' for the price of least error in "
+        "cross-validation, 'cv_1se' for the largest price within one standard error of that.",
+    )
+    cv: Any = param(
+        5,
+        Integer(2) | Instance(BaseCrossValidator, BaseShuffleSplit) | ArrayLike(),
+        "Folds that choose `ccp_alpha`: how many, drawn by `random_state` (the same each time if that is None); a "
+        "splitter of scikit-learn; or a list of pairs (training rows, test rows).",
+    )
     categorical_features: Any = categorical_features_param()
     random_state: Any = random_state_param()
     n_jobs: int | None = n_jobs_param()
@@ -78,13 +106,40 @@ class _Cart(TreeExports, MixedInput, Estimator):
     def _target_arguments(self, target: np.ndarray, weights: np.ndarray | None) -> dict[str, Any]:
         raise NotImplementedError  # pragma: no cover
 
-    def _grow(self, table: CodedTable, rows: np.ndarray, target: np.ndarray, weights: np.ndarray | None) -> None:
-        """Grow, prune and keep the tree of these rows of the table."""
+    def _grow(
+        self,
+        table: CodedTable,
+        rows: np.ndarray,
+        target: np.ndarray,
+        weights: np.ndarray | None,
+        given: np.ndarray | None = None,
+    ) -> None:
+        """Grow, prune and keep the tree of these rows of the table.
+
+        `given` are the numbers that the rows had for the user, if those are not `rows`.
+        """
+        grown = self._grown(table, rows, target, weights, self.trace)
+        self.tree_ = Tree.of(grown, table.n_categories)
+        self.missing_seen_ = table.missing_seen(rows)
+        self._record(grown.get("gains"))
+        self.__dict__.pop("pruning_path_", None)
+        self.ccp_alpha_ = 0.0 if isinstance(self.ccp_alpha, str) else float(self.ccp_alpha)
+        if isinstance(self.ccp_alpha, str) and rows.shape[0] > 1:
+            curve = self._validate_path(
+                table, rows, target, weights, self._inner_folds(target, rows if given is None else given)
+            )
+            self.ccp_alpha_, self.pruning_path_ = curve.ccp_alpha, dict(vars(curve))
+        if self.ccp_alpha_ > 0:
+            self.tree_ = self.tree_.pruned(self.ccp_alpha_)
+
+    def _grown(
+        self, table: CodedTable, rows: np.ndarray, target: np.ndarray, weights: np.ndarray | None, trace: bool
+    ) -> dict[str, np.ndarray]:
         whole = weights is not None and bool((weights == np.floor(weights)).all())
         n_rows = float(weights.sum()) if whole and weights is not None else float(rows.shape[0])
         arguments = self._target_arguments(target, weights)
         total = float(rows.shape[0]) if arguments["weights"] is None else float(arguments["weights"].sum())
-        grown = _kernels.grow_cart(
+        return _kernels.grow_cart(
             table.codes,
             table.offsets,
             table.values,
@@ -100,15 +155,10 @@ class _Cart(TreeExports, MixedInput, Estimator):
             min_decrease=self.min_impurity_decrease,
             max_features=self._columns_to_try(table.codes.shape[0]),
             key=0 if self.max_features is None else self._stream().key,
-            trace=self.trace,
+            trace=trace,
             threads=thread_count(self.n_jobs),
             **arguments,
         )
-        self.tree_ = Tree.of(grown, table.n_categories)
-        self.missing_seen_ = table.missing_seen(rows)
-        self._record(grown.get("gains"))
-        if self.ccp_alpha > 0:
-            self.tree_ = self.tree_.pruned(self.ccp_alpha)
 
     def _columns_to_try(self, n_columns: int) -> int:
         wanted = self.max_features
@@ -121,6 +171,97 @@ class _Cart(TreeExports, MixedInput, Estimator):
         if isinstance(wanted, numbers.Integral):
             return min(int(wanted), n_columns)
         return max(1, int(float(wanted) * n_columns))
+
+    # -- pruning -------------------------------------------------------------------------------------------------
+    @property
+    def _loss_name(self) -> str:
+        return "error"
+
+    def _validate_path(
+        self,
+        table: CodedTable,
+        rows: np.ndarray,
+        target: np.ndarray,
+        weights: np.ndarray | None,
+        folds: list[Fold],
+    ) -> PruningCurve:
+        """The error along the pruning path; `self.tree_` is the unpruned tree of all rows."""
+        cells, threads = table.cells(rows), thread_count(self.n_jobs)
+        counted = self._loss_weights(target, weights)
+
+        def part(train: np.ndarray) -> Tree:
+            chosen = None if weights is None else weights[train]
+            return Tree.of(self._grown(table, rows[train], target[train], chosen, False), table.n_categories)
+
+        def held_out(tree: Tree, test: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            leaves = tree.apply(cells[test], threads)
+            return node_costs(tree, leaves, self._loss(tree, target[test]), None if counted is None else counted[test])
+
+        def total(test: np.ndarray) -> float:
+            return float(test.shape[0]) if counted is None else float(counted[test].sum())
+
+        rule = "1se" if self.ccp_alpha == "cv_1se" else "min"
+        return cross_validated_curve(self.tree_, folds, part, held_out, total, rule, self._loss_name)
+
+    def _inner_folds(self, target: np.ndarray, given: np.ndarray) -> list[Fold]:
+        n_rows = target.shape[0]
+        if not isinstance(self.cv, numbers.Integral):
+            labels = target if isinstance(self, Classifier) else None
+            try:
+                if hasattr(self.cv, "split"):
+                    folds = list(self.cv.split(np.zeros((n_rows, 1)), labels))
+                else:
+                    folds = [(_places(train, given), _places(test, given)) for train, test in self.cv]
+            except (TypeError, ValueError) as error:
+                raise ParameterError(
+                    type(self).__name__, "parameter 'cv'", "must make folds of the rows", plain(error, 200)
+                ) from None
+            if not folds or any(len(train) == 0 or len(test) == 0 for train, test in folds):
+                raise ParameterError(type(self).__name__, "parameter 'cv'", "must make folds with rows in both parts")
+            return folds
+        stream = Stream.of(0) if self.random_state is None else self._stream()
+        order = stream.child(-5).generator().permutation(n_rows)
+        if isinstance(self, Classifier):
+            order = order[np.argsort(target[order], kind="stable")]
+        place = np.empty(n_rows, dtype=np.int64)
+        place[order] = np.arange(n_rows) % min(int(self.cv), n_rows)
+        return [(np.flatnonzero(place != k), np.flatnonzero(place == k)) for k in range(int(place.max()) + 1)]
+
+    @property
+    def pruning_curve_(self) -> PruningCurve:
+        """With `ccp_alpha` chosen in cross-validation: the error along the path, to print or to take as arrays."""
+        if not hasattr(self, "pruning_path_"):
+            raise AttributeError(
+                f"{type(self).__name__}: pruning_curve_ exists after a fit with ccp_alpha='cv' or 'cv_1se'."
+            )
+        return PruningCurve(**self.pruning_path_)
+
+    def cost_complexity_pruning_path(self, X: Any, y: Any, sample_weight: Any = None) -> Bunch:
+        """`ccp_alphas` at which pruning cuts the next link, and the total `impurities` of the leaves after each cut."""
+        model: Any = clone(self).set_params(ccp_alpha=0.0)
+        alphas, impurities, _ = model.fit(X, y, sample_weight=sample_weight).tree_.weakest_links()
+        return Bunch(ccp_alphas=alphas, impurities=impurities)
+
+    def pruning_path_cv(
+        self, X: Any, y: Any, sample_weight: Any = None, *, cv: Any = 5, rule: str = "min"
+    ) -> PruningCurve:
+        """The error of every pruned tree of the path in cross-validation, from one tree per fold.
+
+        `rule` is "min" (least error) or "1se" (the smallest tree within one standard error of it). The model itself is
+        not fitted; `set_params(ccp_alpha=curve.ccp_alpha)` takes the choice over (Breiman et al. 1984, ch. 3).
+
+        >>> import numpy as np
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.normal(size=(300, 3))
+        >>> y = (X[:, 0] > 0) ^ (rng.random(300) < 0.2)
+        >>> curve = CartClassifier().pruning_path_cv(X, y, rule="1se")
+        >>> print(curve.summary().splitlines()[-1])
+        chosen by one standard error: ccp_alpha 0.0..., 2 leaves
+        """
+        if rule not in ("min", "1se"):
+            raise ParameterError(type(self).__name__, "parameter 'rule'", "must be 'min' or '1se'", f"got {rule!r}")
+        model: Any = clone(self).set_params(ccp_alpha="cv_1se" if rule == "1se" else "cv", cv=cv)
+        return model.fit(X, y, sample_weight=sample_weight).pruning_curve_
 
     def _record(self, gains: np.ndarray | None) -> None:
         """The trace: for each node the best decrease of impurity that every column offered, before pruning."""
@@ -187,18 +328,14 @@ class _Cart(TreeExports, MixedInput, Estimator):
         check_is_fitted(self)
         return self.tree_.importances()
 
-    def cost_complexity_pruning_path(self, X: Any, y: Any, sample_weight: Any = None) -> Bunch:
-        """`ccp_alphas` at which pruning cuts the next link, and the total `impurities` of the leaves after each cut."""
-        model: Any = clone(self).set_params(ccp_alpha=0.0)
-        alphas, impurities = model.fit(X, y, sample_weight=sample_weight).tree_.pruning_path()
-        return Bunch(ccp_alphas=alphas, impurities=impurities)
-
     def estimate_cost(self, n_rows: int, n_features: int, n_outputs: int = 1) -> Cost:
         """A pass over every cell per level; the depth grows with log n."""
         cells = float(n_rows) * n_features
         levels = math.log2(max(2, n_rows)) if self.max_depth is None else min(self.max_depth, 2 * math.log2(n_rows + 2))
         per_cell = {"absolute_error": 1.2e-7, "entropy": 1.5e-8, "log_loss": 1.5e-8}.get(self.criterion, 8e-9)
-        return Cost(seconds=(per_cell * levels + 6e-8) * cells * n_outputs, bytes=24.0 * cells + 200.0 * n_rows)
+        trees = 1 + (int(self.cv) if isinstance(self.cv, numbers.Integral) else 5) * isinstance(self.ccp_alpha, str)
+        seconds = (per_cell * levels * trees + 6e-8) * cells * n_outputs
+        return Cost(seconds=seconds, bytes=24.0 * cells + 200.0 * n_rows)
 
     # -- showing -----------------------------------------------------------------------------------------------------
     def _labels(self) -> list[str]:
@@ -208,7 +345,7 @@ class _Cart(TreeExports, MixedInput, Estimator):
     def _leaf_words(self, node: int) -> str:
         raise NotImplementedError  # pragma: no cover
 
-    def _words(self) -> dict[int, tuple[str, str]]:
+    def _words(self) -> dict[int, tuple[str, ...]]:
         inner = np.flatnonzero(self.tree_.feature >= 0).tolist()
         return {node: condition_words(self.tree_, node, self.schema_, self.missing_seen_) for node in inner}
 
@@ -237,7 +374,7 @@ class _Cart(TreeExports, MixedInput, Estimator):
         return tree_view(self.tree_, self._words(), self._labels(), None if classes is None else classes.tolist())
 
 
-class CartClassifier(_Cart, Classifier):
+class CartClassifier(HeldOutClasses, _Cart, Classifier):
     """A binary classification tree, grown by exact search for the split that decreases impurity most.
 
     Numeric columns are cut midway between neighbouring values, nominal columns into two sets of categories, and
@@ -253,6 +390,8 @@ class CartClassifier(_Cart, Classifier):
     feature_importances_ : weighted decrease of impurity by each column, summing to 1
     schema_ : names, nominal columns and categories
     missing_seen_ : for each column, whether training rows had missing cells
+    ccp_alpha_ : the price of a leaf that pruned the tree
+    pruning_curve_ : with `ccp_alpha` chosen in cross-validation, the error along the pruning path
 
     Examples
     --------
@@ -271,17 +410,13 @@ class CartClassifier(_Cart, Classifier):
         Choice("gini", "entropy", "log_loss", "misclassification"),
         "Impurity to decrease; 'entropy' and 'log_loss' are the same, in bits.",
     )
-    class_weight: Any = param(
-        None,
-        Choice("balanced") | Mapping() | Nothing(),
-        "Weights of the classes: None, 'balanced' (every class weighs the same in all), or {label: weight}.",
-    )
+    class_weight: Any = class_weight_param()
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> CartClassifier:
         """Grow the tree, then prune it if `ccp_alpha` > 0."""
         cells, codes, weights = self._begin(X, y, sample_weight)
         table = CodedTable.of(cells, self.schema_, thread_count(self.n_jobs))
-        self._grow(table, np.arange(cells.shape[0]), codes, weights)
+        self._grow(table, np.arange(cells.shape[0]), codes, weights, _numbers(cells.shape[0], sample_weight))
         return self
 
     def _fit_fold(
@@ -293,29 +428,16 @@ class CartClassifier(_Cart, Classifier):
         super()._fit_fold(table, schema, train, (np.cumsum(present) - 1).astype(np.int32)[target], weights)
 
     def _target_arguments(self, target: np.ndarray, weights: np.ndarray | None) -> dict[str, Any]:
-        factors = self._class_factors(target, weights)
-        if factors is not None:
-            weights = factors[target] if weights is None else weights * factors[target]
+        weights = with_class_weights(type(self).__name__, self.class_weight, self.classes_, target, weights)
         return {"labels": target, "n_classes": self.classes_.shape[0], "y": None, "weights": weights}
 
     def _class_factors(self, target: np.ndarray, weights: np.ndarray | None) -> np.ndarray | None:
-        if self.class_weight is None:
-            return None
-        n_classes = self.classes_.shape[0]
-        if isinstance(self.class_weight, str):
-            counts = np.bincount(target, weights=weights, minlength=n_classes)
-            return counts.sum() / (n_classes * counts)
-        factors = np.ones(n_classes)
-        for label, weight in self.class_weight.items():
-            if not isinstance(weight, numbers.Real) or not 0 < float(weight) < math.inf:
-                raise ParameterError(
-                    type(self).__name__,
-                    f"parameter 'class_weight', label {plain(repr(label))},",
-                    "must have a weight > 0",
-                    f"got {plain(repr(weight))}",
-                )
-            factors[self.classes_ == label] = float(weight)
-        return factors
+        return class_factors(type(self).__name__, self.class_weight, self.classes_, target, weights)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The most probable class of the leaf that each row reaches; the first in `classes_` wins a tie."""
+        leaves = self.apply(X)
+        return self.classes_[self.tree_.value.argmax(axis=1)][leaves]
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """The class shares of the leaf that each row reaches."""
@@ -344,6 +466,8 @@ class CartRegressor(_Cart, Regressor):
     feature_importances_ : weighted decrease of impurity by each column, summing to 1
     schema_ : names, nominal columns and categories
     missing_seen_ : for each column, whether training rows had missing cells
+    ccp_alpha_ : the price of a leaf that pruned the tree
+    pruning_curve_ : with `ccp_alpha` chosen in cross-validation, the error along the pruning path
     n_outputs_ : columns of the target
 
     Examples
@@ -367,7 +491,7 @@ class CartRegressor(_Cart, Regressor):
         """Grow the tree, then prune it if `ccp_alpha` > 0."""
         cells, target, weights = self._begin(X, y, sample_weight)
         table = CodedTable.of(cells, self.schema_, thread_count(self.n_jobs))
-        self._grow(table, np.arange(cells.shape[0]), target, weights)
+        self._grow(table, np.arange(cells.shape[0]), target, weights, _numbers(cells.shape[0], sample_weight))
         return self
 
     def _target_arguments(self, target: np.ndarray, weights: np.ndarray | None) -> dict[str, Any]:
@@ -383,6 +507,24 @@ class CartRegressor(_Cart, Regressor):
             )
         return {"labels": None, "n_classes": 0, "y": columns, "weights": weights}
 
+    @property
+    def _loss_name(self) -> str:
+        return "squared error" if self.criterion == "squared_error" else "absolute error"
+
+    def _loss(self, tree: Tree, target: np.ndarray) -> Loss:
+        return squared_loss(tree, target) if self.criterion == "squared_error" else absolute_loss(tree, target)
+
+    def _held_out_target(self, y: Any) -> np.ndarray:
+        target = np.asarray(y, dtype=np.float64)
+        if target.reshape(target.shape[0], -1).shape[1] != self.n_outputs_ or not np.isfinite(target).all():
+            raise DataError(
+                type(self).__name__,
+                "y",
+                f"must hold {self.n_outputs_} finite numbers per row",
+                f"got shape {target.shape}",
+            )
+        return target
+
     def predict(self, X: Any) -> np.ndarray:
         """The value of the leaf that each row reaches."""
         leaves = self.apply(X)
@@ -395,6 +537,22 @@ class CartRegressor(_Cart, Regressor):
     def _leaf_words(self, node: int) -> str:
         share = self.tree_.weighted_n_node_samples[node] / self.tree_.weighted_n_node_samples[0]
         return f"{self.tree_.n_node_samples[node]} rows, {share:.0%} of all"
+
+
+def _numbers(n_rows: int, sample_weight: Any) -> np.ndarray:
+    """The numbers of the rows of positive weight among those given to `fit`."""
+    weights = np.asarray(1.0 if sample_weight is None else sample_weight, dtype=np.float64)
+    return np.arange(n_rows) if weights.ndim == 0 else np.flatnonzero(weights > 0)
+
+
+def _places(rows: Any, given: np.ndarray) -> np.ndarray:
+    """The places of these row numbers among the numbers given, in rising order; what is not there is left out."""
+    wanted = np.asarray(rows)
+    if wanted.ndim != 1 or wanted.dtype.kind not in "iu":
+        raise ValueError("a part of a fold must be a list of row numbers")
+    found = np.searchsorted(given, wanted)
+    inside = found < given.shape[0]
+    return found[inside][given[found[inside]] == wanted[inside]]
 
 
 def _row_count(wanted: int | float, n_rows: float) -> float:

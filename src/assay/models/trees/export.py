@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -14,19 +15,29 @@ from ...data.columns import ColumnSchema
 from ..rules.conditions import Condition, merge_conditions
 from ..rules.rule_set import Rule, RuleSet
 from ._engine import Tree
+from .html import TreeText, one_row, row_path, tree_html
 from .svg import tree_figure
 
 _PRESENT = float(np.finfo(np.float64).max)
 
 
-def branch_conditions(tree: Tree, node: int, schema: ColumnSchema) -> tuple[Condition, Condition]:
-    """The test of an inner node as the conditions of its two branches; together they hold for every cell.
+def branch_conditions(tree: Tree, node: int, schema: ColumnSchema) -> tuple[Condition, ...]:
+    """The test of an inner node as the conditions of its branches; together they hold for every cell.
 
-    Missing cells, and categories that `fit` did not see, go to the side that the node has learned for them: it is
-    described by the categories that it does not take.
+    Missing cells, and categories that `fit` did not see, go to the side that the node has learned for them, from a
+    multiway test to its heaviest branch: it is described by the categories that it does not take.
     """
     column = int(tree.feature[node])
     name = schema.names[column]
+    if tree.is_multiway(node):
+        child, labels = tree.branch_children(node), schema.categories[column]
+        assert labels is not None
+        return tuple(
+            Condition.none_of(name, labels[child[:-1] != one], missing=True)
+            if one == child[-1]
+            else Condition.one_of(name, labels[child[:-1] == one])
+            for one in tree.children(node)
+        )
     missing_left = bool(tree.missing_go_to_left[node])
     if tree.category_offset[node] < 0:
         threshold = float(tree.threshold[node])
@@ -72,9 +83,8 @@ class TreeExports:
         while stack:
             node, conditions = stack.pop()
             if tree.feature[node] >= 0:
-                left, right = branch_conditions(tree, node, self.schema_)
-                stack.append((int(tree.children_right[node]), merge_conditions((*conditions, right))))
-                stack.append((int(tree.children_left[node]), merge_conditions((*conditions, left))))
+                below = zip(tree.children(node), branch_conditions(tree, node, self.schema_), strict=True)
+                stack += [(child, merge_conditions((*conditions, one))) for child, one in below][::-1]
                 continue
             counts = () if classes is None else self._node_counts(node)
             rules.append(Rule(conditions, self._conclusion(node), counts, float(tree.weighted_n_node_samples[node])))
@@ -93,7 +103,8 @@ class TreeExports:
         """The tree as JSON: columns, classes, and nodes with test, children, rows, impurity and value.
 
         A numeric test sends cells <= `at_most` to `left`, a nominal test the categories listed in `in`; `missing` names
-        the side of missing cells and of categories never seen.
+        the side of missing cells and of categories never seen. A test with a branch per category has `branches`, each
+        with the child `to` and the categories in `in`; `missing` is its heaviest child.
         """
         check_is_fitted(self)
         tree, nodes = self.tree_, []
@@ -109,6 +120,14 @@ class TreeExports:
             if column >= 0:
                 record["column"] = self.schema_.names[column]
                 categories = self.schema_.categories[column]
+                if tree.is_multiway(node) and categories is not None:
+                    child = tree.branch_children(node)
+                    record["branches"] = [
+                        {"to": one, "in": categories[child[:-1] == one].tolist()} for one in tree.children(node)
+                    ]
+                    record["missing"] = int(child[-1])
+                    nodes.append(record)
+                    continue
                 if tree.category_offset[node] >= 0 and categories is not None:
                     record["in"] = categories[tree.left_categories(node)].tolist()
                 else:
@@ -140,11 +159,11 @@ class TreeExports:
         for j in used:
             lines.append(f"    x{j} = row[{_literal(self.schema_.names[j])}]")
             lines.append(f"    absent{j} = x{j} is None or x{j} != x{j}")
-        # Only the branch with fewer leaves is nested, so that indentation grows with the logarithm of the leaves.
+        # The branch with most leaves is not nested, so that indentation grows with the logarithm of the leaves.
         leaves = np.ones(tree.node_count, dtype=np.int64)
         for node in range(tree.node_count - 1, -1, -1):
             if tree.feature[node] >= 0:
-                leaves[node] = leaves[tree.children_left[node]] + leaves[tree.children_right[node]]
+                leaves[node] = leaves[tree.children(node)].sum()
         stack = [(0, 1, "")]
         while stack:
             node, depth, test = stack.pop()
@@ -153,18 +172,56 @@ class TreeExports:
             if tree.feature[node] < 0:
                 lines.append(f"{'    ' * depth}return {_literal(self._conclusion(node))}")
                 continue
-            left, right = int(tree.children_left[node]), int(tree.children_right[node])
-            conditions = branch_conditions(tree, node, self.schema_)
-            nested, after = (left, right) if leaves[left] <= leaves[right] else (right, left)
+            below = list(zip(tree.children(node), branch_conditions(tree, node, self.schema_), strict=True))
+            after = max(below, key=lambda branch: (leaves[branch[0]], branch[0]))[0]
             stack.append((after, depth, ""))
-            stack.append(
-                (nested, depth + 1, _python_test(conditions[0 if nested == left else 1], int(tree.feature[node])))
-            )
+            for child, condition in reversed(below):
+                if child != after:
+                    stack.append((child, depth + 1, _python_test(condition, int(tree.feature[node]))))
         return "\n".join(lines) + "\n"
 
-    def to_svg(self, max_depth: int = 4, title: str = "The tree") -> str:
-        """The tree drawn from left to right, as SVG text."""
-        return tree_figure(self.view(), max_depth=max_depth, title=title)
+    def to_svg(self, max_depth: int = 4, title: str = "The tree", row: Any = None) -> str:
+        """The tree drawn from left to right, as SVG text; with `row` (see `to_html`) its path stands out."""
+        check_is_fitted(self)
+        branches: list[int] = []
+        if row is not None:
+            path = row_path(self.tree_, one_row(self, row, self.schema_))
+            branches = [self.tree_.children(node).index(child) for node, child in pairwise(path)]
+        return tree_figure(self.view(), max_depth=max_depth, title=title, branches=branches, marked=row is not None)
+
+    def to_html(self, row: Any = None, *, title: str = "The tree", max_nodes: int = 3000) -> str:
+        """The tree as one HTML page that needs nothing else: nodes fold and unfold and show their rows and class mix.
+
+        `row` (a mapping from column names to cells, a sequence of cells, or a table of one row) unfolds and marks the
+        path of that row. At most `max_nodes` nodes are shown, the deepest left out first.
+
+        >>> from assay.models.trees import CartClassifier
+        >>> model = CartClassifier().fit([[1.0], [2.0]], ["low", "high"])
+        >>> model.to_html(row=[1.2]).count("<details")
+        1
+        """
+        check_is_fitted(self)
+        cells = None if row is None else one_row(self, row, self.schema_)
+        return tree_html(self._text(), cells, title, max_nodes)
+
+    def _repr_html_(self) -> str:
+        if not hasattr(self, "tree_"):
+            return str(super()._repr_html_())  # type: ignore[misc]
+        return tree_html(self._text(), title=type(self).__name__, max_nodes=300, page=False)
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        return {"text/plain": repr(self), "text/html": self._repr_html_()}
+
+    def _text(self) -> TreeText:
+        classes = getattr(self, "classes_", None)
+        labels = None if classes is None else classes.tolist()
+        return TreeText(self.tree_, self.schema_, self._words(), self._labels(), labels)
+
+    def _words(self) -> Any:
+        raise NotImplementedError  # pragma: no cover
+
+    def _labels(self) -> list[str]:
+        raise NotImplementedError  # pragma: no cover
 
     def view(self) -> dict[str, Any]:
         raise NotImplementedError  # pragma: no cover

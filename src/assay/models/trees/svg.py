@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ...base.svg import CLASSES, class_token, figure, fit, line, num, paint, rect, text, text_width, wrap
@@ -39,6 +39,7 @@ class _Node:
         self.box = 0.0
         self.band = 0.0
         self.middle = 0.0
+        self.marked = False
 
     @property
     def cut(self) -> bool:
@@ -116,17 +117,27 @@ def tree_outline(view: Mapping[str, Any], limit: int = 200) -> tuple[list[Outlin
 
 
 def tree_figure(
-    view: Mapping[str, Any], *, max_depth: int = 4, width: float = 1000, title: str = "The tree", limit: int = 12
+    view: Mapping[str, Any],
+    *,
+    max_depth: int = 4,
+    width: float = 1000,
+    title: str = "The tree",
+    limit: int = 12,
+    branches: Sequence[int] = (),
+    marked: bool = False,
 ) -> str:
     """The tree drawn from left to right down to `max_depth`.
 
     Above each box stands the condition that leads to it; in the box the prediction, the rows and the class shares
     (or the mean on the scale of all nodes); under the bar the test that splits the node. Thicker branches carry more
-    rows. At most `limit` branches of one node are drawn.
+    rows. At most `limit` branches of one node are drawn. If `marked`, the root and the nodes that `branches` lead to
+    (the place of the branch to take at each node) stand out.
     """
     root = _build(view)
     if root is None:
         return figure([text(0, 20, "The tree has no nodes.", "muted")], 300, 32, title, "The tree has no nodes.")
+    if marked:
+        _mark(root, branches)
     hidden = _limit_branches(root, limit)
     depth = _depth_to_draw(root, max_depth)
     nodes = _walk(root, depth)
@@ -157,12 +168,21 @@ def tree_figure(
     return figure(body, whole + 2, top + root.band + 6, title, said + ".")
 
 
+def _mark(node: _Node, branches: Sequence[int]) -> None:
+    node.marked = True
+    for branch in branches:
+        if branch >= len(node.children):
+            return
+        node = node.children[branch]
+        node.marked = True
+
+
 def _limit_branches(root: _Node, limit: int) -> dict[int, int]:
     """Keep the branches with most rows where a node has very many; the number left out by node."""
     hidden: dict[int, int] = {}
     for node in _walk(root, 64):
         if len(node.children) > limit:
-            kept = sorted(node.children, key=lambda one: -float(one.data.get("rows") or 0))[:limit]
+            kept = sorted(node.children, key=lambda one: (not one.marked, -float(one.data.get("rows") or 0)))[:limit]
             hidden[id(node)] = len(node.children) - limit
             node.children = [one for one in node.children if one in kept]
     return hidden
@@ -210,7 +230,8 @@ def _edge(parent: _Node, child: _Node, card: float, total: float) -> str:
     middle = (x1 + x2) / 2
     thick = 1.2 + 5 * float(child.data.get("rows") or 0) / total
     path = f"M{num(x1)} {num(y1)}C{num(middle)} {num(y1)} {num(middle)} {num(y2)} {num(x2)} {num(y2)}"
-    return f'<path d="{path}" stroke-width="{num(thick)}"{paint(stroke="edge")}/>'
+    colour = "accent" if child.marked else "edge"
+    return f'<path d="{path}" stroke-width="{num(thick)}"{paint(stroke=colour)}/>'
 
 
 def _card(
@@ -229,7 +250,8 @@ def _card(
         text(x + 2, top - 6 - 14 * (len(node.label) - 1 - i), piece, "accent", 11.5, weight=500, full=node.label_full)
         for i, piece in enumerate(node.label)
     ]
-    body.append(rect(x + 0.5, top, card - 1, node.box, "soft" if leaf else "paper", "line", 5))
+    edge = "accent" if node.marked else "line"
+    body.append(rect(x + 0.5, top, card - 1, node.box, "soft" if leaf else "paper", edge, 5))
     inside = card - 2 * _PAD
     rows_text = rows(node.data.get("rows"))
     room = inside - text_width(rows_text, 11.5) - 8

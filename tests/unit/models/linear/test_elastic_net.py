@@ -135,7 +135,7 @@ def test_penalty_weights_are_scales_of_columns(route):
     factors[1] = np.inf
     assert Lasso(alpha=0.1, penalty_weights=factors).fit(X, y).coef_[1] == 0
     assert Lasso(alpha=0, penalty_weights=factors).fit(X, y).coef_[1] == 0
-    for bad in ([1.0], [0.0] * X.shape[1], ["a"] * X.shape[1]):
+    for bad in ([1.0], [-1.0] * X.shape[1], ["a"] * X.shape[1]):
         with pytest.raises(ParameterError, match="penalty_weights"):
             Lasso(penalty_weights=bad).fit(X, y)
 

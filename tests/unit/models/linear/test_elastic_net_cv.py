@@ -11,7 +11,7 @@ from sklearn import linear_model as reference
 from sklearn.model_selection import KFold, ShuffleSplit
 
 from assay.base import AssayWarning, DataError, ParameterError
-from assay.models.linear import ElasticNetCV, Lasso, LassoCV
+from assay.models.linear import ElasticNetCV, Lasso, LassoCV, enet_path
 from assay.models.linear import elastic_net_solver as solver
 
 TIGHT = {"tol": 1e-14, "max_iter": 100_000}
@@ -147,3 +147,16 @@ def test_a_perfect_fit_keeps_its_digits():
 def test_cost_grows_with_folds_and_penalties():
     assert LassoCV(alphas=200).estimate_cost(1000, 500).seconds > LassoCV(alphas=10).estimate_cost(1000, 500).seconds
     assert LassoCV(cv=10).estimate_cost(500, 20_000).bytes > LassoCV(cv=3).estimate_cost(500, 20_000).bytes
+
+
+def test_a_loose_path_keeps_its_promise_though_sweeps_are_in_single_precision(route):
+    X, y = table(60, 90)
+    loose = enet_path(X, y, l1_ratio=1.0, alphas=40, tol=1e-5)
+    centred, target = X - X.mean(axis=0), y - y.mean()
+
+    def objective(coef, alpha):
+        return ((target - centred @ coef) ** 2).mean() / 2 + alpha * np.abs(coef).sum()
+
+    tight = enet_path(X, y, l1_ratio=1.0, alphas=loose.alphas, tol=1e-12, max_iter=100_000)
+    for alpha, ours, best in zip(loose.alphas, loose.coef, tight.coef, strict=True):
+        assert objective(ours, alpha) - objective(best, alpha) <= 1.001e-5 * (target**2).mean()

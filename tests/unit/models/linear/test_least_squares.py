@@ -8,9 +8,12 @@ import numpy as np
 import pandas as pd
 import pytest
 import statsmodels.api as sm
+from sklearn.linear_model import LinearRegression
+from statsmodels.stats.outliers_influence import variance_inflation_factor
 
 from assay.base import AssayWarning, ParameterError
 from assay.models.linear import LeastSquares, Ridge
+from assay.models.linear.least_squares import BY_TARGET
 
 
 def table(n=200, p=4, seed=0, noise=1.0):
@@ -228,3 +231,85 @@ def test_bad_interval_requests_get_one_sentence(call):
     X, y = table()
     with pytest.raises(ParameterError, match=r"^LeastSquares: parameter '(kind|level)' must be"):
         call(LeastSquares().fit(X, y), X)
+
+
+@pytest.mark.parametrize("method", ["auto", "qr", "gram"])
+@pytest.mark.parametrize("intercept", [True, False])
+def test_variance_inflation_equals_statsmodels(method, intercept):
+    """statsmodels 0.14 or later: `variance_inflation_factor`; without a constant its formula, around zero."""
+    X, y = table(p=3)
+    X = np.column_stack([X, X[:, 0] - X[:, 1] + 0.1 * np.random.default_rng(1).normal(size=200)])
+    design = sm.add_constant(X)
+    expected = [1 / (1 - sm.OLS(X[:, j], np.delete(X, j, 1)).fit().rsquared) for j in range(4)]
+    if intercept:
+        expected = [variance_inflation_factor(design, j) for j in range(1, 5)]
+    model = LeastSquares(method=method, fit_intercept=intercept).fit(X, y)
+    np.testing.assert_allclose(model.vif_, expected, rtol=1e-8)
+    alone = LeastSquares(method=method, fit_intercept=intercept).fit(X[:, :1], y)
+    np.testing.assert_allclose(alone.vif_, [1.0], rtol=1e-12)
+
+
+def test_variance_inflation_is_infinite_exactly_for_columns_of_an_exact_combination():
+    X, y = table(p=3)
+    X = np.column_stack([X, X[:, 0] + 2 * X[:, 1], np.full(200, 7.0)])
+    with pytest.warns(AssayWarning, match="W101"):
+        model = LeastSquares().fit(X, y)
+    assert np.isinf(model.vif_).tolist() == [True, True, False, True, True]
+    with pytest.warns(AssayWarning, match="W101"):
+        model = LeastSquares().fit(np.ones((4, 1)), y[:4])
+    assert model.vif_.tolist() == [np.inf]
+    with pytest.warns(AssayWarning, match="W101"):
+        model = LeastSquares().fit(np.random.default_rng(0).normal(size=(5, 9)), y[:5])
+    assert not np.isnan(model.vif_).any()
+
+
+def test_summary_has_a_column_of_variance_inflation():
+    X, y = table(p=2)
+    summary = LeastSquares().fit(X, y).summary()
+    lines = str(summary).splitlines()
+    assert lines[0].split()[-1] == "VIF" and "<th>VIF</th>" in summary._repr_html_()
+    vif = [row["vif"] for row in summary.to_dict()["coefficients"]]
+    assert vif[0] is None and lines[2].split()[-1] == f"{vif[1]:.3g}"
+
+
+@pytest.mark.parametrize("method", ["auto", "qr", "gram"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_several_targets_are_fitted_as_each_alone(method, weighted):
+    X, y = table()
+    rng = np.random.default_rng(4)
+    Y = np.column_stack([y, rng.normal(size=200), X @ [1.0, 2.0, 3.0, 4.0] + 1e-4 * rng.normal(size=200)])
+    weights = rng.integers(0, 3, size=200).astype(float) if weighted else None
+    model = LeastSquares(method=method).fit(X, Y, weights)
+    assert model.coef_.shape == (3, 4) and model.intercept_.shape == model.sigma_.shape == (3,)
+    intervals, text = model.predict_interval(X[:5], kind="prediction"), str(model.summary())
+    assert model.summary()._repr_html_().count("<table>") == len(model.summary()) == 3
+    for k in range(3):
+        one = LeastSquares(method=method).fit(X, Y[:, k], weights)
+        for name in BY_TARGET:
+            np.testing.assert_allclose(getattr(model, name)[k], getattr(one, name), rtol=1e-7)
+        np.testing.assert_allclose(model.vif_, one.vif_, rtol=1e-7)
+        np.testing.assert_allclose(model.predict(X)[:, k], one.predict(X), rtol=1e-7)
+        np.testing.assert_allclose(model.confidence_intervals()[k], one.confidence_intervals(), rtol=1e-7)
+        np.testing.assert_allclose(intervals[:, k], one.predict_interval(X[:5], kind="prediction"), rtol=1e-7)
+        assert f"target {k}" in text
+        assert model.summary().to_dict()["targets"][k]["r2"] == model.r2_[k] == model.summary()[k].r2
+
+
+def test_folds_of_several_targets_equal_separate_fits():
+    X, y = table(n=90_000 // 16)
+    X = np.hstack([X, np.random.default_rng(5).normal(size=(X.shape[0], 16))])
+    Y = np.column_stack([y, y**2])
+    folds = [(np.arange(1000, len(y)), np.arange(1000)), (np.arange(3000), np.arange(3000, len(y)))]
+    for (train, _), model in zip(folds, LeastSquares().fit_folds(X, Y, folds), strict=True):
+        separate = LeastSquares().fit(X[train], Y[train])
+        assert model.solver_ == "gram"
+        for name in (*BY_TARGET, "vif_"):
+            np.testing.assert_allclose(getattr(model, name), getattr(separate, name), rtol=1e-7, atol=1e-12)
+
+
+def test_two_dimensional_targets_keep_the_shapes_of_scikit_learn():
+    X, y = table()
+    ours, theirs = LeastSquares().fit(X, y[:, None]), LinearRegression().fit(X, y[:, None])
+    assert (ours.coef_.shape, ours.intercept_.shape) == (theirs.coef_.shape, theirs.intercept_.shape)
+    assert ours.predict(X).shape == theirs.predict(X).shape
+    assert ours.view()["values"] == ours.coef_.tolist()

@@ -317,7 +317,7 @@ def test_probabilities_are_stable_far_from_the_boundary():
     [
         ({"reference_class": 9}, "'reference_class' must be a label of y"),
         ({"class_weight": {7: 1.0}}, "'class_weight' must name labels of y"),
-        ({"class_weight": {0: -1.0}}, "finite weights >= 0"),
+        ({"class_weight": {0: -1.0}}, "must have a weight > 0"),
         ({"C": 0.0}, "'C' must be"),
         ({"penalty": "l3"}, "'penalty' must be"),
     ],

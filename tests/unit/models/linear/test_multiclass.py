@@ -150,3 +150,31 @@ def test_view_shows_one_row_of_coefficients_per_class(iris):
     view = OneVsRest().fit(*iris).view()
     assert np.shape(view["values"]) == (3, 4) and view["classes"] == [0, 1, 2]
     assert OneVsRest(estimator=KNeighborsClassifier()).fit(*iris).view() is None
+
+
+@pytest.mark.parametrize("cls", [OneVsRest, OneVsOne])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_folds_go_through_the_binary_learner_and_equal_separate_fits(cls, weighted, monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(150, 3))
+    y = np.array(["a", "b", "c"])[np.digitize(X[:, 0] + 0.5 * rng.normal(size=150), [-0.5, 0.5])]
+    weights = rng.integers(0, 3, size=150).astype(float) if weighted else None
+    folds = [(np.arange(50, 150), np.arange(50)), (np.flatnonzero(y != "c"), np.flatnonzero(y == "c"))]
+    folds.append((np.arange(100), np.arange(100, 150)))
+    calls = []
+    inner = LogisticRegression.fit_folds
+
+    def counted(self, *args, **options):
+        calls.append(1)
+        return inner(self, *args, **options)
+
+    monkeypatch.setattr(LogisticRegression, "fit_folds", counted)
+    together = list(cls().fit_folds(X, y, folds, weights))
+    assert len(calls) == 3  # one for each class or pair
+    for (train, test), model in zip(folds, together, strict=True):
+        extra = {} if weights is None else {"sample_weight": weights[train]}
+        separate = cls().fit(X[train], y[train], **extra)
+        assert model.classes_.tolist() == separate.classes_.tolist()
+        np.testing.assert_allclose(model.predict_proba(X[test]), separate.predict_proba(X[test]), rtol=1e-6, atol=1e-8)
+    alone = next(iter(cls().fit_folds(X, y, [folds[2]], weights)))
+    np.testing.assert_array_equal(alone.decision_function(X), together[2].decision_function(X))

@@ -242,6 +242,24 @@ def test_column_without_a_single_cell_is_never_used():
     np.testing.assert_array_equal(model.predict(X), X[:, 1])
 
 
+def test_one_row_and_one_class_are_told_in_every_form():
+    model = CartClassifier().fit([[1.0]], ["a"])
+    assert model.predict([[3.0], [np.nan]]).tolist() == ["a", "a"]
+    assert model.predict_proba([[np.nan]]).tolist() == [[1.0]]
+    assert model.to_text() == "a (1 rows, 100%)"
+    assert "'a'" in model.to_sql("t") and len(model.to_rules().rules) == 1
+    assert model.cost_complexity_pruning_path([[1.0]], ["a"]).ccp_alphas.tolist() == [0.0]
+
+
+def test_columns_without_cells_and_categories_never_seen_have_a_leaf():
+    X = pd.DataFrame({"gone": pd.Series([None] * 6, dtype=object), "none": np.nan, "kind": list("aabbcc")})
+    model = CartClassifier().fit(X, [0, 0, 1, 1, 1, 1])
+    assert model.feature_importances_.tolist() == [0.0, 0.0, 1.0]
+    missing, unseen = X.assign(kind=None), X.assign(kind="never", none=3.0)
+    assert model.predict(unseen).tolist() == model.predict(missing).tolist() == [1] * 6
+    assert CartClassifier().fit(X[["gone"]], [0, 1, 1, 0, 1, 1]).get_n_leaves() == 1
+
+
 def test_missingness_alone_can_be_the_test():
     X = np.array([[1.0], [2.0], [3.0], [np.nan], [np.nan]])
     model = CartClassifier().fit(X, [0, 0, 0, 1, 1])

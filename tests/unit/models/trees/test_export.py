@@ -11,7 +11,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from assay.models.rules import RuleSet
+from assay.models.baselines import OneRClassifier
+from assay.models.rules import Ripper, RuleSet, RulesFromTree, SequentialCovering
 from assay.models.trees import CartClassifier, CartRegressor
 
 CLASSIFY = [CartClassifier(), CartClassifier(max_depth=2), CartClassifier(criterion="entropy", class_weight="balanced")]
@@ -65,6 +66,17 @@ def in_sqlite(frame: pd.DataFrame, text: str, columns: int = 1) -> list:
     return [row[-1] if columns == 1 else row[-columns:] for row in found]
 
 
+def in_duckdb(frame: pd.DataFrame, text: str, columns: int = 1) -> list:
+    duckdb = pytest.importorskip("duckdb")
+    connection = duckdb.connect(config={"threads": 1})
+    connection.execute('CREATE TABLE t ("size" DOUBLE, "col""our" VARCHAR, "flag" BOOLEAN, "whole" BIGINT)')
+    cells = [tuple(row.values()) for row in rows_of(frame)]
+    places = ", ".join(["(?, ?, ?, ?)"] * len(cells))
+    connection.execute(f"INSERT INTO t VALUES {places}", [cell for row in cells for cell in row])
+    found = connection.execute(text).fetchall()
+    return [row[-1] if columns == 1 else row[-columns:] for row in found]
+
+
 def run(source: str, frame: pd.DataFrame) -> list:
     space: dict = {}
     exec(source, space)
@@ -108,6 +120,42 @@ def test_several_outputs_become_several_columns(mixed, unseen):
     np.testing.assert_array_equal(run(model.to_python(), unseen), said)
     np.testing.assert_array_equal(RuleSet.from_json(rules.to_json()).predict(unseen), said)
     np.testing.assert_array_equal(RuleSet.from_sql(rules.to_sql("t"), schema=rules.schema).predict(unseen), said)
+
+
+@pytest.mark.parametrize("depth", [1, 4, None])
+def test_sql_of_trees_says_in_duckdb_what_the_tree_says(mixed, unseen, depth):
+    """Nulls, quotes in names and labels, truth values, whole numbers, and categories never seen."""
+    X, y, z = mixed
+    classify, number = CartClassifier(max_depth=depth).fit(X, y), CartRegressor(max_depth=depth).fit(X, z)
+    both = CartRegressor(max_depth=depth).fit(X, np.column_stack([z, -z]))
+    for frame in (X, unseen):
+        assert in_duckdb(frame, classify.to_sql("t")) == classify.predict(frame).tolist()
+        np.testing.assert_array_equal(
+            np.array(in_duckdb(frame, number.to_sql("t")), dtype=float), number.predict(frame)
+        )
+        np.testing.assert_array_equal(
+            np.array(in_duckdb(frame, both.to_sql("t"), columns=2), dtype=float), both.predict(frame)
+        )
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [
+        Ripper(random_state=0),
+        SequentialCovering(random_state=0),
+        RulesFromTree(),
+        OneRClassifier(),
+        CartClassifier(max_depth=3),
+    ],
+    ids=lambda learner: type(learner).__name__,
+)
+def test_sql_of_rule_sets_says_in_duckdb_what_the_rules_say(mixed, unseen, learner):
+    X, y, _ = mixed
+    learner.fit(X, y)
+    rules = learner.to_rules()
+    for frame in (X, unseen):
+        said = rules.predict(frame).tolist()
+        assert in_duckdb(frame, rules.to_sql("t")) == said == in_sqlite(frame, rules.to_sql("t"))
 
 
 def test_rules_hold_the_rows_of_the_leaves(mixed):

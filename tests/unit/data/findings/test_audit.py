@@ -167,7 +167,10 @@ def test_the_most_severe_come_first_and_everything_is_plain_data():
     assert [finding.code for finding in result.findings] == ["A006", "A003"] and result.worst == "high"
     told = json.loads(json.dumps(result.to_dict()))
     assert told["counts"] == {"high": 1, "medium": 0, "low": 1}
-    assert set(told["findings"][0]) == {"code", "kind", "columns", "severity", "rows", "evidence", "remedy"}
+    assert list(told["findings"][0]) == [
+        "code", "kind", "column", "columns", "severity", "rows", "evidence", "statistics", "remedy"
+    ]  # fmt: skip
+    assert told["findings"][0]["column"] == "leak" and told["findings"][0]["remedy"]["step"] == "drop-columns"
     assert str(result).splitlines()[1].split()[:2] == ["A006", "high"]
 
 

@@ -1,0 +1,199 @@
+"""Looking at a table: audit and description against profilers, the correlation matrix against pandas.
+
+The audit reads a mixed CSV of 1,000,000 x 30 and looks for everything; skrub's TableReport (where installed) describes
+and associates, on a sample of the rows for the associations. ydata-profiling needs older versions of NumPy than we do,
+so it runs in an interpreter of its own, named by ASSAY_YDATA_PYTHON, on the same file; without that variable it is left
+out. Starting that interpreter is part of its time (a second or two of minutes). The quality of a look at a table is how
+many of its columns it reports on; that of a correlation matrix is its largest error against NumPy.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.versus.harness import Contender, Problem
+
+ROWS, COLUMNS = 1_000_000, 30
+YDATA = os.environ.get("ASSAY_YDATA_PYTHON")
+
+
+@cache
+def _file(rows: int) -> Path:
+    """A mixed table: 18 numbers (three with gaps), 4 integers, 5 columns of labels, a date, an identifier, a target."""
+    import polars as pl
+
+    path = Path(tempfile.gettempdir()) / f"assay-versus-mixed-{rows}.csv"
+    if path.exists():
+        return path
+    rng = np.random.default_rng(0)
+    columns: dict[str, Any] = {"id": [f"r{k}" for k in range(rows)]}
+    for k in range(18):
+        values = (rng.normal(size=rows) if k % 3 else np.exp(rng.normal(size=rows))).round(4)
+        series = pl.Series(values)
+        columns[f"x{k}"] = series.set(pl.Series(rng.random(rows) < 0.05), None) if k in (2, 5, 8) else series
+    for k, most in enumerate((5, 50, 1000, 100_000)):
+        columns[f"n{k}"] = rng.integers(0, most, rows)
+    labels = pl.Series([f"label {k}" for k in range(200)])
+    for k, most in enumerate((3, 8, 20, 60, 200)):
+        columns[f"c{k}"] = labels.gather(rng.integers(0, most, rows))
+    columns["when"] = pl.Series(rng.integers(1_500_000_000, 1_700_000_000, rows) * 1_000_000).cast(pl.Datetime("us"))
+    columns["y"] = pl.Series(["no", "yes"]).gather((rng.random(rows) < 0.3).astype(np.int64))
+    partial = path.with_suffix(f".{os.getpid()}")
+    pl.DataFrame(columns).write_csv(partial)
+    partial.replace(path)
+    return path
+
+
+def _audit(file: Path) -> int:
+    from assay.data import audit, read_table
+
+    return audit(read_table(file), target="y").n_columns
+
+
+def _look(file: Path) -> int:
+    from assay.data import audit, read_table
+
+    result = audit(read_table(file), target="y")
+    result.to_html()
+    return result.n_columns
+
+
+def _skrub(file: Path) -> int:
+    import polars as pl
+    from skrub import TableReport
+
+    frame = pl.read_csv(file, try_parse_dates=True)
+    TableReport(frame, verbose=0).html()
+    return frame.width
+
+
+_PROFILE = """
+import sys
+import pandas as pd
+from ydata_profiling import ProfileReport
+frame = pd.read_csv(sys.argv[1])
+ProfileReport(frame, progress_bar=False, minimal=sys.argv[2] == "minimal").to_html()
+print(frame.shape[1])
+"""
+
+
+def _ydata(file: Path, how: str) -> int:
+    if YDATA is None:
+        raise RuntimeError("set ASSAY_YDATA_PYTHON to an interpreter that has ydata-profiling")
+    done = subprocess.run([YDATA, "-c", _PROFILE, str(file), how], capture_output=True, text=True, check=True)
+    return int(done.stdout.split()[-1])
+
+
+def _cells(gaps: float = 0.0) -> np.ndarray:
+    rng = np.random.default_rng(0)
+    cells = rng.normal(size=(100_000, 500))
+    cells[:, 1::2] += cells[:, ::2]
+    if gaps:
+        cells[rng.random(cells.shape) < gaps] = np.nan
+    return cells
+
+
+def _correlate(cells: np.ndarray) -> np.ndarray:
+    from assay.data import correlations
+
+    return correlations(cells)
+
+
+def _pandas(cells: np.ndarray) -> np.ndarray:
+    import pandas as pd
+
+    return pd.DataFrame(cells, copy=False).corr().to_numpy()
+
+
+def _numpy(cells: np.ndarray) -> np.ndarray:
+    return np.corrcoef(cells, rowvar=False)
+
+
+def _error(cells: np.ndarray, found: np.ndarray) -> float:
+    """The largest error over the first 20 columns, against NumPy on the rows where both cells are present."""
+    worst = 0.0
+    for i in range(20):
+        for j in range(i):
+            both = ~(np.isnan(cells[:, i]) | np.isnan(cells[:, j]))
+            worst = max(worst, abs(np.corrcoef(cells[both, i], cells[both, j])[0, 1] - found[i, j]))
+    return worst
+
+
+def _count(_: Any, columns: int) -> float:
+    return float(columns)
+
+
+_PROFILERS = (
+    Contender("TableReport", "skrub", _skrub, aim=20),
+    *(
+        (
+            Contender("ProfileReport minimal", "ydata-profiling", lambda file: _ydata(file, "minimal"), aim=20),
+            Contender("ProfileReport", "ydata-profiling", lambda file: _ydata(file, "full"), aim=20),
+        )
+        if YDATA
+        else ()
+    ),
+)
+
+PROBLEMS: tuple[Problem, ...] = (
+    Problem(
+        id="audit-1m",
+        title="audit of a mixed CSV, from file to findings",
+        size=f"{ROWS:,} x {COLUMNS}",
+        make=lambda: _file(ROWS),
+        ours=Contender("audit", "assay", _audit),
+        peers=_PROFILERS,
+        quality=_count,
+        gate=0,
+        quality_name="columns looked at",
+        repeats=1,
+        limit="reading, one sort of each number, one count of each label",
+    ),
+    Problem(
+        id="audit-page-100k",
+        title="audit and page with pictures of a mixed CSV",
+        size=f"100,000 x {COLUMNS}",
+        make=lambda: _file(100_000),
+        ours=Contender("audit and page", "assay", _look),
+        peers=_PROFILERS,
+        quality=_count,
+        gate=0,
+        quality_name="columns looked at",
+        repeats=2,
+        limit="reading, one sort of each number, one count of each label",
+    ),
+    Problem(
+        id="correlation",
+        title="correlation matrix",
+        size="100,000 x 500",
+        make=_cells,
+        ours=Contender("correlations", "assay", _correlate),
+        peers=(Contender("DataFrame.corr", "pandas", _pandas, aim=5), Contender("corrcoef", "numpy", _numpy)),
+        quality=_error,
+        gate=1e-9,
+        quality_name="largest error",
+        lower_is_better=True,
+        limit="n p^2 / 2 multiply-adds",
+    ),
+    Problem(
+        id="correlation-gaps",
+        title="correlation matrix, 10 % of the cells missing, pair by pair",
+        size="100,000 x 500",
+        make=lambda: _cells(0.1),
+        ours=Contender("correlations", "assay", _correlate),
+        peers=(Contender("DataFrame.corr", "pandas", _pandas, aim=5),),
+        quality=_error,
+        gate=1e-9,
+        quality_name="largest error",
+        lower_is_better=True,
+        repeats=1,
+        limit="9 n p^2 / 2 multiply-adds",
+    ),
+)

@@ -1,0 +1,54 @@
+"""Polynomial regression of degree three with all products, against features and least squares in a pipeline."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from benchmarks.versus.harness import Contender, Problem
+
+DEGREE = 3
+
+
+def _make() -> dict[str, Any]:
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, size=(60_000, 6))
+    y = X[:, 0] * X[:, 1] - X[:, 2] ** 3 + X[:, 3] * X[:, 4] * X[:, 5] + 0.1 * rng.normal(size=60_000)
+    return {"X": X[:50_000].copy(), "y": y[:50_000].copy(), "X_test": X[50_000:], "y_test": y[50_000:]}
+
+
+def _ours(data: dict[str, Any]) -> Any:
+    from assay.models.linear import PolynomialRegression
+
+    return PolynomialRegression(degree=DEGREE).fit(data["X"], data["y"])
+
+
+def _sklearn(data: dict[str, Any]) -> Any:
+    from sklearn.linear_model import LinearRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import PolynomialFeatures
+
+    model = make_pipeline(PolynomialFeatures(DEGREE, include_bias=False), LinearRegression())
+    return model.fit(data["X"], data["y"])
+
+
+def _test_error(data: dict[str, Any], model: Any) -> float:
+    return float(((model.predict(data["X_test"]) - data["y_test"]) ** 2).mean())
+
+
+PROBLEMS: tuple[Problem, ...] = (
+    Problem(
+        id="polynomial-regression",
+        title=f"Polynomial regression, degree {DEGREE}",
+        size="50k x 6, 83 terms",
+        make=_make,
+        ours=Contender("PolynomialRegression", "assay", _ours),
+        peers=(Contender("make_pipeline(PolynomialFeatures, LinearRegression)", "scikit-learn", _sklearn, aim=2),),
+        quality=_test_error,
+        gate=1e-6,
+        quality_name="test MSE",
+        lower_is_better=True,
+        limit="n t multiply-adds to make t terms and n t^2 / 2 for their Gram matrix",
+    ),
+)

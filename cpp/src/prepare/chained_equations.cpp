@@ -1,0 +1,518 @@
+#include "assay/prepare/chained_equations.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <memory>
+
+#include "assay/common/simd.hpp"
+#include "assay/common/threads.hpp"
+#include "assay/statistics/gram.hpp"
+#include "assay/tables/rank_codes.hpp"
+
+namespace assay::prepare {
+namespace {
+
+// What all chains share: which cells are missing, how columns become a design, where they start.
+struct Problem {
+    Matrix<const double> cells;
+    Vector<const std::int32_t> method, order;
+    const ChainOptions& options;
+    Design design{};
+    std::vector<double> start{};
+    std::vector<std::vector<std::int64_t>> missing{}, observed{};
+    bool linear = false, trees = false;
+
+    Conditional kind(index_t j) const { return static_cast<Conditional>(method[j]); }
+
+    void describe(Vector<const std::int32_t> n_categories) {
+        const index_t v = cells.cols;
+        design.n_categories.assign(n_categories.data, n_categories.data + v);
+        design.first.assign(1, 0);
+        missing.resize(v);
+        observed.resize(v);
+        for (index_t i = 0; i < cells.rows; ++i)
+            for (index_t j = 0; j < v; ++j) (std::isnan(cells(i, j)) ? missing : observed)[j].push_back(i);
+        for (index_t j = 0; j < v; ++j) {
+            const std::int32_t categories = n_categories[j];
+            design.first.push_back(design.first.back() + (categories == 0 ? 1 : categories - 1));
+            linear = linear || kind(j) == Conditional::normal || kind(j) == Conditional::matching;
+            trees = trees || kind(j) == Conditional::tree;
+            if (categories == 0) describe_number(j);
+            else describe_labels(j, categories);
+        }
+    }
+
+    void describe_number(index_t j) {
+        const double first = cells(observed[j].front(), j), count = static_cast<double>(observed[j].size());
+        double sum = 0, squares = 0;
+        for (const std::int64_t i : observed[j]) sum += cells(i, j) - first;
+        const double mean = first + sum / count;
+        for (const std::int64_t i : observed[j]) squares += (cells(i, j) - mean) * (cells(i, j) - mean);
+        const double deviation = std::sqrt(squares / count);
+        design.centre.push_back(mean);
+        design.scale.push_back(deviation > 1e-14 * std::abs(mean) && deviation > 0 ? deviation : 1.0);
+        start.push_back(mean);
+    }
+
+    void describe_labels(index_t j, std::int32_t categories) {
+        std::vector<std::int64_t> counts(categories, 0);
+        for (const std::int64_t i : observed[j]) ++counts[static_cast<index_t>(cells(i, j))];
+        design.centre.push_back(0.0);
+        design.scale.push_back(1.0);
+        start.push_back(static_cast<double>(std::max_element(counts.begin(), counts.end()) - counts.begin()));
+    }
+};
+
+ASSAY_INLINE void add_scaled_body(const double* row, index_t p, double delta, double* sum) {
+    for (index_t t = 0; t < p; ++t) sum[t] += delta * row[t];
+    sum[p] += delta;
+}
+ASSAY_DISPATCH(void, add_scaled, add_scaled_body, (const double* row, index_t p, double delta, double* sum),
+               (row, p, delta, sum))
+
+// A fitted conditional of one column, as kept for later rows.
+struct KeptModel {
+    Donors donors;
+    DonorTree tree;
+};
+
+class Chain {
+public:
+    Chain(const Problem& problem, std::uint64_t key, int threads)
+        : problem_(problem), options_(problem.options), design_(problem.design), random_(key), threads_(threads),
+          n_(problem.cells.rows), v_(problem.cells.cols), p_(problem.design.width()),
+          cells_(problem.cells.data, problem.cells.data + n_ * v_), z_(n_ * p_, 0.0),
+          coefficient_(p_ * (p_ + 1), 0.0), drawn_(p_ * (p_ + 1), 0.0), deviation_(v_, 0.0), kept_(v_),
+          shift_(p_, 0.0) {
+        std::int32_t most = 1;
+        for (const std::int32_t categories : design_.n_categories) most = std::max(most, categories);
+        scratch_.resize(2 * most);
+    }
+
+    // OUT mean, spread: sweeps x v.
+    void run(double* mean, double* spread) {
+        fill_start();
+        if (problem_.trees) recode_all();
+        for (index_t sweep = 0; sweep < options_.sweeps; ++sweep) {
+            if (problem_.linear && sweep % refresh == 0) whole_gram();
+            const bool last = sweep + 1 == options_.sweeps;
+            for (index_t k = 0; k < problem_.order.size; ++k) {
+                if (interrupted()) return;
+                const index_t j = problem_.order[k];
+                fit_column(j);
+                impute_column(j, mean + sweep * v_ + j, spread + sweep * v_ + j);
+                if (last) keep(j);
+            }
+        }
+        if (options_.sweeps == 0 && problem_.linear) whole_gram();
+        for (index_t j = 0; j < v_; ++j) {
+            if (interrupted()) return;
+            if (!problem_.missing[j].empty() && options_.sweeps > 0) continue;
+            fit_column(j);
+            keep(j);
+        }
+    }
+
+    // Frees what is not needed once the chain has ended; the conditionals stay.
+    void release() {
+        cells_ = z_ = gram_ = part_ = {};
+        codes_ = {};
+        values_ = {};
+        donors_ = {};
+        tree_ = {};
+    }
+
+    const std::vector<double>& cells() const { return cells_; }
+    const std::vector<double>& coefficient() const { return coefficient_; }
+    const std::vector<double>& drawn() const { return drawn_; }
+    const std::vector<double>& deviation() const { return deviation_; }
+    std::vector<KeptModel>& kept() { return kept_; }
+
+private:
+    Random* draws() { return options_.draw ? &random_ : nullptr; }
+
+    void fill_start() {
+        for (index_t k = 0; k < problem_.order.size; ++k) {
+            const index_t j = problem_.order[k];
+            const auto& rows = problem_.observed[j];
+            for (const std::int64_t i : problem_.missing[j])
+                cells_[i * v_ + j] = options_.start_with_draws
+                                         ? problem_.cells(rows[random_.below(static_cast<std::uint32_t>(rows.size()))], j)
+                                         : problem_.start[j];
+        }
+        for (index_t i = 0; i < n_; ++i)
+            for (index_t j = 0; j < v_; ++j) design_.code(j, cells_[i * v_ + j], z_.data() + i * p_);
+    }
+
+    void whole_gram() {
+        gram_.resize((p_ + 1) * (p_ + 1));
+        gram_of(nullptr, n_, gram_.data());
+    }
+
+    void gram_of(const std::int64_t* rows, index_t count, double* gram) {
+        weighted_gram(c_matrix<const double>(z_.data(), n_, p_), {nullptr, n_, 0, 0, 1}, {rows, count, nullptr},
+                      shift_.data(), gram, threads_);
+    }
+
+    void fit_column(index_t j) {
+        const auto& rows = problem_.observed[j];
+        double* coefficient = coefficient_.data() + design_.first[j] * (p_ + 1);
+        double* drawn = drawn_.data() + design_.first[j] * (p_ + 1);
+        switch (problem_.kind(j)) {
+            case Conditional::normal:
+            case Conditional::matching: {
+                const auto& absent = problem_.missing[j];
+                const double* gram = gram_.data();
+                if (!absent.empty()) {
+                    part_.resize(gram_.size());
+                    if (2 * absent.size() > static_cast<std::size_t>(n_)) {
+                        gram_of(rows.data(), static_cast<index_t>(rows.size()), part_.data());
+                    } else {
+                        gram_of(absent.data(), static_cast<index_t>(absent.size()), part_.data());
+                        for (std::size_t k = 0; k < part_.size(); ++k) part_[k] = gram_[k] - part_[k];
+                    }
+                    gram = part_.data();
+                }
+                deviation_[j] = normal_conditional(gram, p_, design_.first[j], options_.ridge, draws(), coefficient, drawn);
+                if (problem_.kind(j) == Conditional::matching) fit_donors(j, coefficient);
+                return;
+            }
+            case Conditional::logistic:
+                logistic_conditional(design_, c_matrix<const double>(z_.data(), n_, p_),
+                                     c_matrix<const double>(cells_.data(), n_, v_), j, rows, draws(), coefficient, drawn,
+                                     threads_);
+                return;
+            default: fit_tree(j);
+        }
+    }
+
+    void fit_donors(index_t j, const double* coefficient) {
+        const auto& rows = problem_.observed[j];
+        std::vector<double> predictions(rows.size()), values(rows.size());
+        linear_scores(z_.data(), p_, rows.data(), static_cast<index_t>(rows.size()), coefficient, predictions.data());
+        for (std::size_t i = 0; i < rows.size(); ++i) values[i] = problem_.cells(rows[i], j);
+        donors_ = sort_donors(std::move(predictions), std::move(values));
+    }
+
+    // -- trees -----------------------------------------------------------------------------------------------------
+    void recode_all() {
+        codes_.resize(n_ * v_);
+        values_.resize(v_);
+        for (index_t j = 0; j < v_; ++j) recode(j);
+    }
+
+    void recode(index_t j) {
+        std::vector<double> column(n_);
+        for (index_t i = 0; i < n_; ++i) column[i] = cells_[i * v_ + j];
+        auto coded = tables::rank_codes(c_matrix<const double>(column.data(), n_, 1), {&design_.n_categories[j], 1, 1}, 1);
+        std::copy(coded.codes.begin(), coded.codes.end(), codes_.begin() + j * n_);
+        values_[j] = std::move(coded.values);
+    }
+
+    void fit_tree(index_t j) {
+        const auto& rows = problem_.observed[j];
+        std::vector<double> repeats(rows.size(), options_.draw ? 0.0 : 1.0);
+        if (options_.draw)
+            for (std::size_t i = 0; i < rows.size(); ++i) repeats[random_.below(static_cast<std::uint32_t>(rows.size()))] += 1;
+        std::vector<std::int32_t> sampled, labels;
+        std::vector<double> y, weights;
+        const std::int32_t categories = design_.n_categories[j];
+        for (std::size_t i = 0; i < rows.size(); ++i) {
+            if (repeats[i] == 0) continue;
+            sampled.push_back(static_cast<std::int32_t>(rows[i]));
+            weights.push_back(repeats[i]);
+            y.push_back(problem_.cells(rows[i], j));
+            labels.push_back(static_cast<std::int32_t>(y.back()));
+        }
+        // The target stays among the columns as a constant, so that column numbers are those of the table.
+        std::vector<std::uint32_t> own(codes_.begin() + j * n_, codes_.begin() + (j + 1) * n_);
+        std::fill(codes_.begin() + j * n_, codes_.begin() + (j + 1) * n_, 0U);
+        std::vector<std::int64_t> offsets(1, 0);
+        std::vector<double> distinct;
+        std::vector<std::int32_t> n_categories = design_.n_categories;
+        n_categories[j] = 0;
+        for (index_t k = 0; k < v_; ++k) {
+            if (k == j) distinct.push_back(0.0);
+            else distinct.insert(distinct.end(), values_[k].begin(), values_[k].end());
+            offsets.push_back(static_cast<std::int64_t>(distinct.size()));
+        }
+        const trees::CodedColumns columns{codes_.data(), n_, v_, offsets.data(), distinct.data(), n_categories.data()};
+        trees::CartTarget target;
+        target.labels = categories > 0 ? labels.data() : nullptr;
+        target.n_classes = categories;
+        target.y = categories > 0 ? nullptr : y.data();
+        target.weights = target.repeats = weights.data();
+        trees::CartOptions grow;
+        grow.criterion = categories > 0 ? trees::Criterion::gini : trees::Criterion::squared_error;
+        grow.min_leaf = static_cast<double>(options_.donors);
+        grow.min_split = 2 * grow.min_leaf;
+        grow.threads = threads_;
+        tree_.tree = trees::grow_cart(columns, {sampled.data(), static_cast<index_t>(sampled.size()), 1}, target, grow);
+        std::copy(own.begin(), own.end(), codes_.begin() + j * n_);
+        hang_donors(j, rows, repeats);
+    }
+
+    // Puts the sampled values into the leaves that their rows reach.
+    void hang_donors(index_t j, const std::vector<std::int64_t>& rows, const std::vector<double>& repeats) {
+        std::vector<std::int32_t> leaf(n_);
+        trees::apply_tree(tree_view(tree_), c_matrix<const double>(cells_.data(), n_, v_), {leaf.data(), n_, 1}, threads_);
+        const std::size_t nodes = tree_.tree.feature.size();
+        tree_.offsets.assign(nodes + 1, 0);
+        for (std::size_t i = 0; i < rows.size(); ++i)
+            tree_.offsets[leaf[rows[i]] + 1] += static_cast<std::int64_t>(repeats[i]);
+        for (std::size_t t = 0; t < nodes; ++t) tree_.offsets[t + 1] += tree_.offsets[t];
+        tree_.values.resize(tree_.offsets.back());
+        std::vector<std::int64_t> next(tree_.offsets.begin(), tree_.offsets.end() - 1);
+        for (std::size_t i = 0; i < rows.size(); ++i)
+            for (auto r = static_cast<std::int64_t>(repeats[i]); r > 0; --r)
+                tree_.values[next[leaf[rows[i]]]++] = problem_.cells(rows[i], j);
+    }
+
+    trees::TreeView tree_view(const DonorTree& tree) const {
+        const auto nodes = static_cast<index_t>(tree.tree.feature.size());
+        return {{tree.tree.feature.data(), nodes, 1}, {tree.tree.left.data(), nodes, 1},
+                {tree.tree.right.data(), nodes, 1}, tree.tree.threshold.data(), tree.tree.categories.data(),
+                {tree.tree.words.data(), static_cast<index_t>(tree.tree.words.size()), 1},
+                tree.tree.missing_left.data(), design_.n_categories.data()};
+    }
+
+    // -- missing cells ---------------------------------------------------------------------------------------------
+    void impute_column(index_t j, double* mean, double* spread) {
+        ConditionalView model;
+        model.kind = problem_.kind(j);
+        model.column = j;
+        model.coefficient = coefficient_.data() + design_.first[j] * (p_ + 1);
+        model.drawn = drawn_.data() + design_.first[j] * (p_ + 1);
+        model.deviation = deviation_[j];
+        const auto count = static_cast<index_t>(donors_.values.size());
+        model.donor_predictions = {donors_.predictions.data(), count, 1};
+        model.donor_values = {donors_.values.data(), count, 1};
+        model.donor_sums = {donors_.sums.data(), count + 1, 1};
+        if (model.kind == Conditional::tree) {
+            model.tree = tree_view(tree_);
+            model.leaf_offsets = tree_.offsets.data();
+            model.leaf_values = tree_.values.data();
+        }
+        const auto& rows = problem_.missing[j];
+        double sum = 0, squares = 0;
+        const double around = problem_.start[j];
+        for (const std::int64_t i : rows) {
+            double& cell = cells_[i * v_ + j];
+            cell = impute_cell(model, design_, z_.data() + i * p_, cells_.data() + i * v_, options_.donors, draws(),
+                               scratch_.data());
+            sum += cell - around;
+            squares += (cell - around) * (cell - around);
+        }
+        const double many = static_cast<double>(rows.size());
+        *mean = around + sum / many;
+        *spread = std::sqrt(std::max(0.0, squares / many - (sum / many) * (sum / many)));
+        change_design(j);
+        if (problem_.trees) recode(j);
+    }
+
+    // Brings the design, and the Gram matrix with it, up to the new cells of column j.
+    void change_design(index_t j) {
+        const auto& rows = problem_.missing[j];
+        std::vector<double> fresh(p_), sum(p_ + 1);
+        for (index_t t = design_.first[j]; t < design_.first[j + 1]; ++t) {
+            std::fill(sum.begin(), sum.end(), 0.0);
+            double squares = 0;
+            for (const std::int64_t i : rows) {
+                double* row = z_.data() + i * p_;
+                design_.code(j, cells_[i * v_ + j], fresh.data());
+                const double delta = fresh[t] - row[t];
+                if (delta == 0) continue;
+                if (problem_.linear) add_scaled(row, p_, delta, sum.data());
+                squares += delta * delta;
+                row[t] = fresh[t];
+            }
+            if (!problem_.linear) continue;
+            for (index_t k = 0; k <= p_; ++k) {
+                if (k == t) continue;
+                gram_[k * (p_ + 1) + t] += sum[k];
+                gram_[t * (p_ + 1) + k] = gram_[k * (p_ + 1) + t];
+            }
+            gram_[t * (p_ + 1) + t] += 2 * sum[t] + squares;
+        }
+    }
+
+    void keep(index_t j) {
+        KeptModel& to = kept_[j];
+        if (problem_.kind(j) == Conditional::matching) {
+            const auto count = static_cast<index_t>(donors_.values.size()), most = std::min(count, kept_donors);
+            for (index_t k = 0; k < most; ++k) {
+                const index_t from = most == count ? k : k * (count - 1) / (most - 1);
+                to.donors.predictions.push_back(donors_.predictions[from]);
+                to.donors.values.push_back(donors_.values[from]);
+            }
+        } else if (problem_.kind(j) == Conditional::tree) {
+            to.tree.offsets.assign(1, 0);
+            for (std::size_t t = 0; t + 1 < tree_.offsets.size(); ++t) {
+                const index_t begin = tree_.offsets[t], count = tree_.offsets[t + 1] - begin;
+                const index_t most = std::min(count, kept_leaf_donors);
+                for (index_t k = 0; k < most; ++k) to.tree.values.push_back(tree_.values[begin + k * count / most]);
+                to.tree.offsets.push_back(static_cast<std::int64_t>(to.tree.values.size()));
+            }
+            to.tree.tree = std::move(tree_.tree);
+        }
+    }
+
+    const Problem& problem_;
+    const ChainOptions& options_;
+    const Design& design_;
+    Random random_;
+    int threads_;
+    index_t n_, v_, p_;
+    std::vector<double> cells_, z_, gram_, part_, coefficient_, drawn_, deviation_;
+    std::vector<KeptModel> kept_;
+    std::vector<double> shift_, scratch_;
+    Donors donors_;
+    DonorTree tree_;
+    std::vector<std::uint32_t> codes_;
+    std::vector<std::vector<double>> values_;
+};
+
+template <class T>
+void append(std::vector<T>& to, const std::vector<T>& from) {
+    to.insert(to.end(), from.begin(), from.end());
+}
+
+// One chain's models onto the end of the flat arrays.
+void gather(Chain& chain, FittedChains& to) {
+    append(to.coefficient, chain.coefficient());
+    append(to.drawn, chain.drawn());
+    append(to.deviation, chain.deviation());
+    for (const KeptModel& model : chain.kept()) {
+        append(to.donor_predictions, model.donors.predictions);
+        append(to.donor_values, model.donors.values);
+        to.donor_offsets.push_back(static_cast<std::int64_t>(to.donor_values.size()));
+        const trees::Tree& tree = model.tree.tree;
+        append(to.feature, tree.feature);
+        append(to.left, tree.left);
+        append(to.right, tree.right);
+        append(to.threshold, tree.threshold);
+        append(to.categories, tree.categories);
+        append(to.words, tree.words);
+        append(to.missing_left, tree.missing_left);
+        to.node_offsets.push_back(static_cast<std::int64_t>(to.feature.size()));
+        to.word_offsets.push_back(static_cast<std::int64_t>(to.words.size()));
+        const auto before = static_cast<std::int64_t>(to.leaf_values.size());
+        for (std::size_t t = 1; t < model.tree.offsets.size(); ++t) to.leaf_offsets.push_back(before + model.tree.offsets[t]);
+        append(to.leaf_values, model.tree.values);
+    }
+}
+
+ConditionalView conditional_of(const FittedChains& fitted, index_t chain, index_t j, const std::vector<double>& sums) {
+    const index_t v = fitted.design.columns(), p = fitted.design.width(), number = chain * v + j;
+    ConditionalView model;
+    model.kind = static_cast<Conditional>(fitted.method[j]);
+    model.column = j;
+    const index_t at = (chain * p + fitted.design.first[j]) * (p + 1);
+    model.coefficient = fitted.coefficient.data() + at;
+    model.drawn = fitted.drawn.data() + at;
+    model.deviation = fitted.deviation[number];
+    const index_t donors = fitted.donor_offsets[number], count = fitted.donor_offsets[number + 1] - donors;
+    model.donor_predictions = {fitted.donor_predictions.data() + donors, count, 1};
+    model.donor_values = {fitted.donor_values.data() + donors, count, 1};
+    model.donor_sums = {sums.data(), count + 1, 1};
+    const index_t node = fitted.node_offsets[number], nodes = fitted.node_offsets[number + 1] - node;
+    const index_t word = fitted.word_offsets[number];
+    model.tree = {{fitted.feature.data() + node, nodes, 1}, {fitted.left.data() + node, nodes, 1},
+                  {fitted.right.data() + node, nodes, 1}, fitted.threshold.data() + node, fitted.categories.data() + node,
+                  {fitted.words.data() + word, fitted.word_offsets[number + 1] - word, 1},
+                  fitted.missing_left.data() + node, fitted.design.n_categories.data()};
+    model.leaf_offsets = fitted.leaf_offsets.data() + node;
+    model.leaf_values = fitted.leaf_values.data();
+    return model;
+}
+
+}  // namespace
+
+Chains run_chains(Matrix<const double> cells, Vector<const std::int32_t> n_categories, Vector<const std::int32_t> method,
+                  Vector<const std::int32_t> order, Vector<const std::uint64_t> keys, const ChainOptions& options) {
+    Problem problem{cells, method, order, options};
+    problem.describe(n_categories);
+    const index_t m = keys.size, n = cells.rows, v = cells.cols;
+    index_t holes = 0;
+    for (const auto& rows : problem.missing) holes += static_cast<index_t>(rows.size());
+    Chains result;
+    result.imputed.resize(m * holes);
+    result.mean.assign(m * options.sweeps * v, std::numeric_limits<double>::quiet_NaN());
+    result.spread = result.mean;
+    std::vector<std::unique_ptr<Chain>> chains(m);
+    parallel_chunks(m, 1, options.threads, [&](index_t c, index_t, index_t) {
+        auto chain = std::make_unique<Chain>(problem, keys[c], m == 1 ? options.threads : 1);
+        chain->run(result.mean.data() + c * options.sweeps * v, result.spread.data() + c * options.sweeps * v);
+        double* out = result.imputed.data() + c * holes;
+        for (index_t i = 0; i < n; ++i)
+            for (index_t j = 0; j < v; ++j)
+                if (std::isnan(cells(i, j))) *out++ = chain->cells()[i * v + j];
+        chain->release();
+        chains[c] = std::move(chain);
+    });
+    FittedChains& fitted = result.fitted;
+    fitted.donor_offsets.push_back(0);
+    fitted.node_offsets.push_back(0);
+    fitted.word_offsets.push_back(0);
+    fitted.leaf_offsets.push_back(0);
+    if (!interrupted())
+        for (auto& chain : chains) {
+            gather(*chain, fitted);
+            chain.reset();
+        }
+    fitted.method.assign(method.data, method.data + v);
+    fitted.start = std::move(problem.start);
+    fitted.design = std::move(problem.design);
+    return result;
+}
+
+void complete_rows(const FittedChains& fitted, Matrix<const double> cells, Vector<const std::uint64_t> keys,
+                   const ChainOptions& options, double* values) {
+    const index_t m = keys.size, n = cells.rows, v = cells.cols, p = fitted.design.width();
+    std::vector<index_t> before(n + 1, 0);  // missing cells in the rows above
+    for (index_t i = 0; i < n; ++i) {
+        before[i + 1] = before[i];
+        for (index_t j = 0; j < v; ++j) before[i + 1] += std::isnan(cells(i, j)) ? 1 : 0;
+    }
+    const std::int32_t most = *std::max_element(fitted.design.n_categories.begin(), fitted.design.n_categories.end());
+    for (index_t c = 0; c < m; ++c) {
+        std::vector<std::vector<double>> sums(v);
+        std::vector<ConditionalView> models;
+        for (index_t j = 0; j < v; ++j) {
+            sums[j].assign(1, 0.0);
+            for (index_t k = fitted.donor_offsets[c * v + j]; k < fitted.donor_offsets[c * v + j + 1]; ++k)
+                sums[j].push_back(sums[j].back() + fitted.donor_values[k]);
+            models.push_back(conditional_of(fitted, c, j, sums[j]));
+        }
+        parallel_chunks(n, 256, options.threads, [&](index_t, index_t begin, index_t end) {
+            std::vector<double> row(v), z(p), scratch(2 * std::max(most, 1));
+            std::vector<index_t> holes;
+            for (index_t i = begin; i < end; ++i) {
+                holes.clear();
+                for (index_t j = 0; j < v; ++j) {
+                    row[j] = cells(i, j);
+                    if (std::isnan(row[j])) {
+                        row[j] = fitted.start[j];
+                        holes.push_back(j);
+                    }
+                    fitted.design.code(j, row[j], z.data());
+                }
+                if (holes.empty()) continue;
+                Random random(keys[c], static_cast<std::uint64_t>(i));
+                const index_t sweeps = holes.size() == 1 ? 1 : std::max<index_t>(options.sweeps, 1);
+                for (index_t sweep = 0; sweep < sweeps; ++sweep)
+                    for (const index_t j : holes) {
+                        row[j] = impute_cell(models[j], fitted.design, z.data(), row.data(), options.donors,
+                                             options.draw ? &random : nullptr, scratch.data());
+                        fitted.design.code(j, row[j], z.data());
+                    }
+                double* out = values + c * before[n] + before[i];
+                for (const index_t j : holes) *out++ = row[j];
+            }
+        });
+        if (interrupted()) return;
+    }
+}
+
+}  // namespace assay::prepare

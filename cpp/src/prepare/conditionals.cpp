@@ -1,0 +1,463 @@
+#include "assay/prepare/conditionals.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <tuple>
+
+#include "assay/common/simd.hpp"
+#include "assay/common/threads.hpp"
+#include "assay/statistics/gram.hpp"
+
+namespace assay::prepare {
+namespace {
+
+constexpr double slope_precision = 1.0 / (2.5 * 2.5), intercept_precision = 1.0 / (10.0 * 10.0);
+constexpr int most_newton_steps = 25;
+
+ASSAY_INLINE double dot_inline(const double* a, const double* b, index_t n) {
+    double lanes[8] = {};
+    index_t i = 0;
+    for (; i + 8 <= n; i += 8)
+        for (int k = 0; k < 8; ++k) lanes[k] += a[i + k] * b[i + k];
+    double tail = 0;
+    for (; i < n; ++i) tail += a[i] * b[i];
+    for (int k = 0; k < 4; ++k) lanes[k] += lanes[k + 4];
+    return ((lanes[0] + lanes[2]) + (lanes[1] + lanes[3])) + tail;
+}
+
+ASSAY_INLINE void scores_body(const double* design, index_t p, const std::int64_t* rows, index_t count,
+                              const double* beta, double* scores) {
+    for (index_t i = 0; i < count; ++i)
+        scores[i] = dot_inline(design + (rows == nullptr ? i : rows[i]) * p, beta, p) + beta[p];
+}
+ASSAY_DISPATCH(void, scores_dispatch, scores_body,
+               (const double* design, index_t p, const std::int64_t* rows, index_t count, const double* beta,
+                double* scores),
+               (design, p, rows, count, beta, scores))
+
+ASSAY_INLINE bool cholesky_body(double* a, index_t n) {
+    for (index_t i = 0; i < n; ++i) {
+        double* row = a + i * n;
+        for (index_t j = 0; j < i; ++j) {
+            const double* other = a + j * n;
+            row[j] = (row[j] - dot_inline(row, other, j)) / other[j];
+        }
+        const double pivot = row[i] - dot_inline(row, row, i);
+        if (!(pivot > 0)) return false;
+        row[i] = std::sqrt(pivot);
+    }
+    return true;
+}
+ASSAY_DISPATCH(bool, cholesky_dispatch, cholesky_body, (double* a, index_t n), (a, n))
+
+void solve_lower(const double* factor, index_t n, double* x) {
+    for (index_t i = 0; i < n; ++i) {
+        double sum = x[i];
+        for (index_t k = 0; k < i; ++k) sum -= factor[i * n + k] * x[k];
+        x[i] = sum / factor[i * n + i];
+    }
+}
+
+void solve_upper(const double* factor, index_t n, double* x) {
+    for (index_t i = n; i-- > 0;) {
+        x[i] /= factor[i * n + i];
+        for (index_t k = 0; k < i; ++k) x[k] -= factor[i * n + k] * x[i];
+    }
+}
+
+// Gamma(shape, 1) by Marsaglia & Tsang (2000); shape >= 1/2.
+double gamma_draw(double shape, Random& random) {
+    double boost = 1.0;
+    if (shape < 1.0) {
+        boost = std::pow(1.0 - random.uniform(), 1.0 / shape);
+        shape += 1.0;
+    }
+    const double d = shape - 1.0 / 3.0, c = 1.0 / std::sqrt(9.0 * d);
+    for (;;) {
+        const double x = random.normal();
+        const double root = 1.0 + c * x;
+        if (root <= 0) continue;
+        const double v = root * root * root, u = 1.0 - random.uniform();
+        if (std::log(u) < 0.5 * x * x + d - d * v + d * std::log(v)) return boost * d * v;
+    }
+}
+
+// Rank of a double as an unsigned 32-bit key of its float: order kept, near ties aside.
+std::uint32_t float_key(double value) {
+    const auto bits = std::bit_cast<std::uint32_t>(static_cast<float>(value));
+    return bits & 0x80000000U ? ~bits : bits | 0x80000000U;
+}
+
+// Probabilities of the K categories of a row from its K - 1 scores; probabilities[0] belongs to the reference.
+void softmax(const double* scores, index_t outputs, double* probabilities) {
+    double top = 0;
+    for (index_t a = 0; a < outputs; ++a) top = std::max(top, scores[a]);
+    double total = probabilities[0] = std::exp(-top);
+    for (index_t a = 0; a < outputs; ++a) total += probabilities[a + 1] = std::exp(scores[a] - top);
+    for (index_t a = 0; a <= outputs; ++a) probabilities[a] /= total;
+}
+
+// The u-th nearest donor (from 0) to `prediction`; `position` is the first donor not below it.
+index_t nearest_donor(Vector<const double> predictions, index_t position, double prediction, index_t u) {
+    index_t left = position - 1, right = position, at = position;
+    for (index_t step = 0; step <= u; ++step) {
+        const bool take_left = right >= predictions.size ||
+                               (left >= 0 && prediction - predictions[left] <= predictions[right] - prediction);
+        at = take_left ? left-- : right++;
+    }
+    return at;
+}
+
+// All donors with the same prediction as donor `at`.
+std::pair<index_t, index_t> ties(Vector<const double> predictions, index_t at) {
+    const double* begin = predictions.data;
+    const double value = predictions[at];
+    if ((at == 0 || begin[at - 1] != value) && (at + 1 == predictions.size || begin[at + 1] != value)) return {at, at + 1};
+    return {std::lower_bound(begin, begin + at, value) - begin,
+            std::upper_bound(begin + at, begin + predictions.size, value) - begin};
+}
+
+double match(const ConditionalView& model, double prediction, index_t k, Random* random) {
+    const auto& predictions = model.donor_predictions;
+    k = std::min(k, predictions.size);
+    const index_t position =
+        std::lower_bound(predictions.data, predictions.data + predictions.size, prediction) - predictions.data;
+    if (random != nullptr) {
+        const index_t at = nearest_donor(predictions, position, prediction, random->below(static_cast<std::uint32_t>(k)));
+        const auto [begin, end] = ties(predictions, at);
+        return model.donor_values[end - begin == 1 ? at
+                                                   : begin + random->below(static_cast<std::uint32_t>(end - begin))];
+    }
+    double total = 0;
+    for (index_t u = 0; u < k; ++u) {
+        const auto [begin, end] = ties(predictions, nearest_donor(predictions, position, prediction, u));
+        total += end - begin == 1 ? model.donor_values[begin]
+                                  : (model.donor_sums[end] - model.donor_sums[begin]) / static_cast<double>(end - begin);
+    }
+    return total / static_cast<double>(k);
+}
+
+double leaf_value(const ConditionalView& model, const Design& design, const double* cells, Random* random,
+                  double* scratch) {
+    std::int32_t leaf = 0;
+    trees::apply_tree(model.tree, c_matrix(cells, 1, design.columns()), {&leaf, 1, 1}, 1);
+    const std::int64_t begin = model.leaf_offsets[leaf], count = model.leaf_offsets[leaf + 1] - begin;
+    const double* values = model.leaf_values + begin;
+    if (random != nullptr) return values[random->below(static_cast<std::uint32_t>(count))];
+    const std::int32_t categories = design.n_categories[model.column];
+    if (categories == 0) {
+        double total = 0;
+        for (std::int64_t i = 0; i < count; ++i) total += values[i];
+        return total / static_cast<double>(count);
+    }
+    std::fill(scratch, scratch + categories, 0.0);
+    for (std::int64_t i = 0; i < count; ++i) scratch[static_cast<index_t>(values[i])] += 1.0;
+    return static_cast<double>(std::max_element(scratch, scratch + categories) - scratch);
+}
+
+// The multinomial log-posterior, its gradient and its curvature over observed rows.
+struct Multinomial {
+    const Design& design;
+    Matrix<const double> x, cells;
+    index_t j;
+    const std::vector<std::int64_t>& rows;
+    int threads;
+    index_t p = x.cols, outputs = design.n_categories[j] - 1;
+    index_t own = design.first[j];
+    std::vector<index_t> kept{};            // design columns of the other variables, then the intercept (p)
+    std::vector<double> probabilities{};    // one row of K for each observed row
+
+    void prepare() {
+        for (index_t t = 0; t < p; ++t)
+            if (t < own || t >= own + outputs) kept.push_back(t);
+        kept.push_back(p);
+        probabilities.resize(rows.size() * (outputs + 1));
+    }
+    double precision(index_t t) const { return t == p ? intercept_precision : slope_precision; }
+
+    double log_posterior(const double* coefficient) {
+        const index_t n = static_cast<index_t>(rows.size());
+        constexpr index_t block = 256;
+        std::vector<double> scores(block * outputs), one(outputs);
+        double total = 0;
+        for (index_t begin = 0; begin < n; begin += block) {
+            const index_t count = std::min(block, n - begin);
+            for (index_t a = 0; a < outputs; ++a)
+                linear_scores(x.data, p, rows.data() + begin, count, coefficient + a * (p + 1), scores.data() + a * block);
+            for (index_t i = 0; i < count; ++i) {
+                for (index_t a = 0; a < outputs; ++a) one[a] = scores[a * block + i];
+                double* probability = probabilities.data() + (begin + i) * (outputs + 1);
+                softmax(one.data(), outputs, probability);
+                const auto category = static_cast<index_t>(cells(rows[begin + i], j));
+                total += std::log(std::max(probability[category], 1e-300));
+            }
+        }
+        for (index_t a = 0; a < outputs; ++a)
+            for (const index_t t : kept) {
+                const double b = coefficient[a * (p + 1) + t];
+                total -= 0.5 * precision(t) * b * b;
+            }
+        return total;
+    }
+
+    void gradient(const double* coefficient, std::vector<double>& slope) const {
+        const index_t m = static_cast<index_t>(kept.size()), n = static_cast<index_t>(rows.size());
+        std::vector<double> sums((p + 1) * outputs, 0.0);
+        for (index_t i = 0; i < n; ++i) {
+            const index_t row = rows[i];
+            const double* z = x.row(row);
+            const auto category = static_cast<index_t>(cells(row, j));
+            for (index_t a = 0; a < outputs; ++a) {
+                const double rest = (category == a + 1 ? 1.0 : 0.0) - probabilities[i * (outputs + 1) + a + 1];
+                double* sum = sums.data() + a * (p + 1);
+                for (index_t t = 0; t < p; ++t) sum[t] += rest * z[t];
+                sum[p] += rest;
+            }
+        }
+        for (index_t a = 0; a < outputs; ++a)
+            for (index_t s = 0; s < m; ++s) {
+                const index_t t = kept[s];
+                slope[a * m + s] =
+                    sums[a * (p + 1) + t] - precision(t) * coefficient[a * (p + 1) + t];
+            }
+    }
+
+    void curvature(std::vector<double>& hessian) const {
+        const index_t m = static_cast<index_t>(kept.size()), size = m * outputs, n = static_cast<index_t>(rows.size());
+        std::vector<double> weights(x.rows, 0.0), gram((p + 1) * (p + 1));
+        const std::vector<double> shift(p, 0.0);
+        for (index_t a = 0; a < outputs; ++a)
+            for (index_t b = 0; b <= a; ++b) {
+                for (index_t i = 0; i < n; ++i) {
+                    const double* share = probabilities.data() + i * (outputs + 1) + 1;
+                    weights[rows[i]] =
+                        share[a] * ((a == b ? 1.0 : 0.0) - share[b]);
+                }
+                weighted_gram(x, {nullptr, x.rows, 0, 0, 1}, {rows.data(), n, weights.data()}, shift.data(), gram.data(), threads);
+                for (index_t s = 0; s < m; ++s)
+                    for (index_t t = 0; t < m; ++t) {
+                        double value = gram[kept[s] * (p + 1) + kept[t]];
+                        if (a == b && s == t) value += precision(kept[s]);
+                        hessian[(a * m + s) * size + b * m + t] = value;
+                    }
+            }
+    }
+};
+
+}  // namespace
+
+void linear_scores(const double* design, index_t p, const std::int64_t* rows, index_t count, const double* beta,
+                   double* scores) {
+    scores_dispatch(design, p, rows, count, beta, scores);
+}
+
+bool cholesky(double* matrix, index_t n) { return cholesky_dispatch(matrix, n); }
+
+double normal_conditional(const double* gram, index_t p, index_t target, double ridge, Random* random,
+                          double* coefficient, double* drawn) {
+    const index_t d = p + 1, m = p - 1;
+    const double count = gram[p * d + p];
+    const auto other = [&](index_t s) { return s < target ? s : s + 1; };
+    const auto mean = [&](index_t t) { return gram[t * d + p] / count; };
+    std::vector<double> matrix(m * m), solution(m),
+        penalty(m), cross(m);
+    const double y_mean = mean(target);
+    double residual = std::max(0.0, gram[target * d + target] - count * y_mean * y_mean);
+    for (index_t s = 0; s < m; ++s) {
+        const index_t a = other(s);
+        const double a_mean = mean(a);
+        for (index_t t = 0; t <= s; ++t)
+            matrix[s * m + t] = gram[a * d + other(t)] - count * a_mean * mean(other(t));
+        double& diagonal = matrix[s * m + s];
+        cross[s] = gram[a * d + target] - count * a_mean * y_mean;
+        // A column that does not vary where the target is observed says nothing: coefficient 0.
+        if (!(diagonal > 1e-12 * gram[a * d + a]) || !(diagonal > 0)) {
+            for (index_t t = 0; t < s; ++t) matrix[s * m + t] = 0.0;
+            diagonal = 1.0;
+            cross[s] = 0.0;
+            penalty[s] = -1.0;
+        } else {
+            penalty[s] = ridge * diagonal;
+        }
+    }
+    for (index_t s = 0; s < m; ++s) {
+        if (penalty[s] < 0) {
+            for (index_t t = s + 1; t < m; ++t) matrix[t * m + s] = 0.0;
+            penalty[s] = 0.0;
+        }
+        matrix[s * m + s] += penalty[s];
+    }
+    const std::vector<double> whole = matrix;
+    for (double extra = 1e-10; !cholesky(matrix.data(), m); extra *= 100) {
+        matrix = whole;
+        for (index_t s = 0; s < m; ++s) {
+            const double more = extra * whole[s * m + s];
+            matrix[s * m + s] += more;
+        }
+        if (extra > 1e6) break;
+    }
+    solution = cross;
+    solve_lower(matrix.data(), m, solution.data());
+    solve_upper(matrix.data(), m, solution.data());
+    for (index_t s = 0; s < m; ++s) {
+        const double b = solution[s];
+        residual -= b * cross[s] + penalty[s] * b * b;
+    }
+    residual = std::max(residual, 0.0);
+    const double df = std::max(count - static_cast<double>(m) - 1.0, 1.0);
+    const auto write = [&](const std::vector<double>& slopes, double level, double* to) {
+        std::fill(to, to + d, 0.0);
+        for (index_t s = 0; s < m; ++s) {
+            to[other(s)] = slopes[s];
+            level -= mean(other(s)) * slopes[s];
+        }
+        to[p] = level;
+    };
+    write(solution, y_mean, coefficient);
+    if (random == nullptr) {
+        std::copy(coefficient, coefficient + d, drawn);
+        return std::sqrt(residual / df);
+    }
+    const double deviation = std::sqrt(residual / (2.0 * gamma_draw(0.5 * df, *random)));
+    std::vector<double> change(m);
+    for (double& z : change) z = random->normal();
+    const double level = y_mean + deviation * random->normal() / std::sqrt(count);
+    solve_upper(matrix.data(), m, change.data());
+    for (index_t s = 0; s < m; ++s) solution[s] += deviation * change[s];
+    write(solution, level, drawn);
+    return deviation;
+}
+
+int logistic_conditional(const Design& design, Matrix<const double> x, Matrix<const double> cells, index_t j,
+                         const std::vector<std::int64_t>& rows, Random* random, double* coefficient, double* drawn,
+                         int threads) {
+    Multinomial model{design, x, cells, j, rows, threads};
+    const index_t p = model.p, outputs = model.outputs;
+    if (outputs <= 0) return 0;
+    model.prepare();
+    const index_t m = static_cast<index_t>(model.kept.size()), size = m * outputs;
+    std::vector<double> hessian(size * size), slope(size), step,
+        trial(outputs * (p + 1));
+    double value = model.log_posterior(coefficient);
+    int steps = 0;
+    bool factored = false;
+    while (steps < most_newton_steps && !interrupted()) {
+        model.gradient(coefficient, slope);
+        model.curvature(hessian);
+        factored = cholesky(hessian.data(), size);
+        if (!factored) break;
+        step = slope;
+        solve_lower(hessian.data(), size, step.data());
+        solve_upper(hessian.data(), size, step.data());
+        double decrement = 0;
+        for (index_t k = 0; k < size; ++k) decrement += slope[k] * step[k];
+        double length = 1.0, reached = value;
+        for (int halving = 0; halving < 20; ++halving, length *= 0.5) {
+            std::copy(coefficient, coefficient + outputs * (p + 1), trial.begin());
+            for (index_t a = 0; a < outputs; ++a)
+                for (index_t s = 0; s < m; ++s)
+                    trial[a * (p + 1) + model.kept[s]] +=
+                        length * step[a * m + s];
+            reached = model.log_posterior(trial.data());
+            if (reached >= value - 1e-12 * std::abs(value)) break;
+        }
+        std::copy(trial.begin(), trial.end(), coefficient);
+        value = reached;
+        ++steps;
+        // After a Newton step the squared distance to the maximum, in posterior deviations, is far below this.
+        if (decrement < 1e-3) break;
+    }
+    std::copy(coefficient, coefficient + outputs * (p + 1), drawn);
+    if (random == nullptr || !factored) return steps;
+    std::vector<double> change(size);
+    for (double& z : change) z = random->normal();
+    solve_upper(hessian.data(), size, change.data());
+    for (index_t a = 0; a < outputs; ++a)
+        for (index_t s = 0; s < m; ++s)
+            drawn[a * (p + 1) + model.kept[s]] += change[a * m + s];
+    return steps;
+}
+
+Donors sort_donors(std::vector<double>&& predictions, std::vector<double>&& values) {
+    const std::size_t n = predictions.size();
+    std::vector<std::uint64_t> items(n), spare(n);
+    for (std::size_t i = 0; i < n; ++i) items[i] = (static_cast<std::uint64_t>(float_key(predictions[i])) << 32) | i;
+    for (int shift = 32; shift < 64; shift += 11) {
+        std::uint32_t counts[2048] = {};
+        for (const std::uint64_t item : items) ++counts[(item >> shift) & 2047];
+        std::uint32_t total = 0;
+        for (std::uint32_t& count : counts) {
+            const std::uint32_t here = count;
+            count = total;
+            total += here;
+        }
+        for (const std::uint64_t item : items) spare[counts[(item >> shift) & 2047]++] = item;
+        items.swap(spare);
+    }
+    Donors result;
+    result.predictions.resize(n);
+    result.values.resize(n);
+    result.sums.resize(n + 1);
+    for (std::size_t i = 0; i < n; ++i) {
+        const auto from = static_cast<std::uint32_t>(items[i]);
+        result.predictions[i] = predictions[from];
+        result.values[i] = values[from];
+    }
+    // Predictions that agree as floats stand in runs; within a run, sort by the double itself.
+    for (std::size_t begin = 0; begin < n;) {
+        std::size_t end = begin + 1;
+        bool sorted = true;
+        const std::uint64_t key = items[begin] >> 32;
+        for (; end < n && items[end] >> 32 == key; ++end)
+            sorted = sorted && result.predictions[end - 1] <= result.predictions[end];
+        if (!sorted) {
+            std::vector<std::pair<double, double>> run;
+            for (std::size_t i = begin; i < end; ++i) run.emplace_back(result.predictions[i], result.values[i]);
+            std::stable_sort(run.begin(), run.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+            for (std::size_t i = begin; i < end; ++i) std::tie(result.predictions[i], result.values[i]) = run[i - begin];
+        }
+        begin = end;
+    }
+    for (std::size_t i = 0; i < n; ++i) result.sums[i + 1] = result.sums[i] + result.values[i];
+    return result;
+}
+
+double impute_cell(const ConditionalView& model, const Design& design, const double* design_row, const double* cells,
+                   index_t donors, Random* random, double* scratch) {
+    const auto j = model.column;
+    const index_t p = design.width();
+    switch (model.kind) {
+        case Conditional::normal: {
+            double score = 0;
+            linear_scores(design_row, p, nullptr, 1, random != nullptr ? model.drawn : model.coefficient, &score);
+            if (random != nullptr) score += model.deviation * random->normal();
+            return design.centre[j] + design.scale[j] * score;
+        }
+        case Conditional::matching: {
+            double score = 0;
+            linear_scores(design_row, p, nullptr, 1, random != nullptr ? model.drawn : model.coefficient, &score);
+            return match(model, score, donors, random);
+        }
+        case Conditional::logistic: {
+            const index_t outputs = design.n_categories[j] - 1;
+            if (outputs <= 0) return 0.0;
+            const double* coefficient = random != nullptr ? model.drawn : model.coefficient;
+            double* scores = scratch + outputs + 1;
+            for (index_t a = 0; a < outputs; ++a)
+                linear_scores(design_row, p, nullptr, 1, coefficient + a * (p + 1), scores + a);
+            softmax(scores, outputs, scratch);
+            if (random == nullptr)
+                return static_cast<double>(std::max_element(scratch, scratch + outputs + 1) - scratch);
+            double left = random->uniform();
+            for (index_t k = 0; k < outputs; ++k) {
+                left -= scratch[k];
+                if (left < 0) return static_cast<double>(k);
+            }
+            return static_cast<double>(outputs);
+        }
+        default: return leaf_value(model, design, cells, random, scratch);
+    }
+}
+
+}  // namespace assay::prepare

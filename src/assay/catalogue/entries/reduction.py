@@ -1,0 +1,83 @@
+"""Catalogue entries of reductions."""
+
+from __future__ import annotations
+
+from ..entry import Entry
+
+ENTRIES: tuple[Entry, ...] = (
+    Entry(
+        id="pca",
+        title="Principal components",
+        class_path="assay.prepare.PCA",
+        task="transform",
+        native=("numeric",),
+        weights=True,
+        probabilities=False,
+        simplicity=2,
+        fit_cost="n d min(n, d)",
+        predict_cost="d k",
+        explains="the components, their share of the variance, and which rows they do not describe",
+        section="000 ch. 3, 001 ch. 2",
+        references=(
+            "Jolliffe, Principal Component Analysis, 2nd ed., 2002",
+            "Hubert, Rousseeuw & Vanden Branden, ROBPCA, Technometrics 47, 2005 (the outlier map)",
+        ),
+        summary="Directions of largest variance; how many to keep by share or scree gap; distances and reconstruction.",
+        scales=True,
+    ),
+    Entry(
+        id="embedding",
+        title="Feature embedding and classical scaling",
+        class_path="assay.prepare.Embedding",
+        task="transform",
+        native=("numeric",),
+        weights=False,
+        probabilities=False,
+        simplicity=2,
+        fit_cost="n^2 d + n^3",
+        predict_cost="n k",
+        explains="coordinates that keep the distances, and how well they do",
+        section="001 ch. 2",
+        references=(
+            "Torgerson, Multidimensional scaling: I. Theory and method, Psychometrika 17, 1952",
+            "Gower, Adding a point to vector diagrams in multivariate analysis, Biometrika 55, 1968",
+        ),
+        summary="Few dimensions that keep the distances between rows; for wide tables, distances or similarities.",
+        scales=True,
+    ),
+    Entry(
+        id="lda-projection",
+        title="Fisher's discriminant",
+        class_path="assay.prepare.LDAProjection",
+        task="transform",
+        native=("numeric",),
+        weights=True,
+        probabilities=False,
+        simplicity=2,
+        fit_cost="n d min(n, d)",
+        predict_cost="d k",
+        explains="the directions that separate the classes, and the share of each",
+        section="001 sec. 2.2",
+        references=(
+            "Fisher, The use of multiple measurements in taxonomic problems, Annals of Eugenics 7, 1936",
+            "Belhumeur, Hespanha & Kriegman, Eigenfaces vs. Fisherfaces, IEEE TPAMI 19, 1997",
+        ),
+        summary="Directions in which two or more classes lie farthest apart; principal components first if need be.",
+    ),
+    Entry(
+        id="factor-analysis",
+        title="Factor analysis",
+        class_path="assay.prepare.FactorAnalysis",
+        task="transform",
+        native=("numeric",),
+        weights=False,
+        probabilities=False,
+        simplicity=2,
+        fit_cost="n d min(n, d) per iteration",
+        predict_cost="d k",
+        explains="the loadings of each factor and the noise of each column",
+        section="001 ch. 2",
+        references=("Bartholomew, Knott & Moustaki, Latent Variable Models and Factor Analysis, 3rd ed., 2011",),
+        summary="Few common factors and noise of its own for each column, by maximum likelihood.",
+    ),
+)

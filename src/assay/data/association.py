@@ -1,0 +1,245 @@
+"""How strongly two columns go together: one measure for each pair of roles, and correlation matrices by Gram sums.
+
+======================  =====================================================================================
+numeric, numeric        Pearson's r, and Spearman's rho (Pearson's r of mid-ranks)
+nominal, nominal        Cramér's V = sqrt(chi2 / (n (min(r, c) - 1))), in [0, 1]; bias-corrected on request
+numeric, nominal        correlation ratio eta = sqrt(between-group / total sum of squares), in [0, 1]
+======================  =====================================================================================
+
+Missing cells are left out pair by pair; the result is what a loop over pairs would give, from a few Gram matrices:
+with M the 0/1 matrix of present cells and X centred with 0 for missing, n = M'M, sums = X'M, squares = (X^2)'M and
+products = X'X hold all that the correlations need.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+from scipy.special import chdtrc
+
+from .. import _kernels
+from ..base.errors import DataError, ParameterError
+from ..base.threads import thread_count
+from .table import to_polars
+
+_CHUNK = 16_384
+
+
+def correlations(X: Any, method: str = "pearson", n_jobs: int | None = None) -> np.ndarray:
+    """The correlation matrix of numeric columns; NaN (null) cells are left out pair by pair.
+
+    A constant column has no correlation: its entries are NaN. The result is the same for every `n_jobs`.
+
+    >>> import numpy as np
+    >>> x = np.arange(1.0, 8.0)
+    >>> correlations(np.column_stack([x, np.exp(x), x**2])).round(3)[0].tolist()
+    [1.0, 0.81, 0.977]
+    >>> correlations(np.column_stack([x, np.exp(x), x**2]), "spearman").round(3)[0].tolist()
+    [1.0, 1.0, 1.0]
+    """
+    if method not in ("pearson", "spearman"):
+        raise ParameterError("correlations", "parameter 'method'", "must be 'pearson' or 'spearman'", f"got {method!r}")
+    cells = _matrix(X)
+    gaps = np.isnan(cells)
+    holes = gaps.any(axis=0)
+    if method == "spearman":
+        if holes.any():
+            return _spearman_with_gaps(cells, gaps, holes, n_jobs)
+        return _from_complete(_ranks(cells), n_jobs)
+    return _from_gaps(cells, gaps, holes, n_jobs) if holes.any() else _from_complete(cells, n_jobs)
+
+
+def _matrix(X: Any) -> np.ndarray:
+    if isinstance(X, np.ndarray):
+        cells = X
+    else:
+        frame = to_polars(X)
+        if not all(kind.is_numeric() or kind == pl.Boolean for kind in frame.dtypes):
+            raise DataError("correlations", "the table", "must hold numbers only", way_out="choose its numeric columns")
+        cells = frame.cast(pl.Float64).to_numpy()
+    if cells.ndim != 2 or cells.shape[0] < 2 or cells.shape[1] < 1:
+        raise DataError("correlations", "the table", "must have two rows and one column", f"its shape is {cells.shape}")
+    return np.ascontiguousarray(cells, dtype=np.float64)
+
+
+def _gram(cells: np.ndarray, shift: np.ndarray, n_jobs: int | None) -> np.ndarray:
+    none = np.empty((cells.shape[0], 0))
+    return _kernels.weighted_gram(cells, none, shift, None, None, thread_count(n_jobs))
+
+
+def _scaled(covariance: np.ndarray, squares: np.ndarray) -> np.ndarray:
+    with np.errstate(invalid="ignore", divide="ignore"):
+        found = covariance / np.sqrt(squares)
+    return np.clip(found, -1.0, 1.0)
+
+
+def _from_complete(cells: np.ndarray, n_jobs: int | None) -> np.ndarray:
+    """Pearson's r of columns without missing cells, from one Gram matrix of columns scaled to unit size."""
+    columns = cells.shape[1]
+    low, high = cells.min(axis=0), cells.max(axis=0)
+    gram = _gram(cells, cells.mean(axis=0), n_jobs)
+    sums = gram[:columns, -1]
+    centred = gram[:columns, :columns] - np.outer(sums, sums) / gram[-1, -1]
+    squares = np.diag(centred).copy()
+    squares[low == high] = np.nan
+    found = _scaled(centred, np.outer(squares, squares))
+    np.fill_diagonal(found, np.where(np.isnan(squares), np.nan, 1.0))
+    return found
+
+
+def _from_gaps(cells: np.ndarray, gaps: np.ndarray, holes: np.ndarray, n_jobs: int | None) -> np.ndarray:
+    columns, missing = cells.shape[1], int(holes.sum())
+    # Any shift is exact algebra; one near the means, here of the first rows, keeps the sums free of cancellation.
+    head, gone = cells[:_CHUNK], gaps[:_CHUNK]
+    present = np.maximum(head.shape[0] - gone.sum(axis=0), 1)
+    centre = np.where(gone, 0.0, head).sum(axis=0) / present
+    scale = np.sqrt(np.where(gone, 0.0, np.square(head - centre)).sum(axis=0) / present)
+    scale[scale == 0] = 1.0
+    width = 2 * columns + missing
+    gram = np.zeros((width + 1, width + 1))
+    # One buffer serves all chunks: fresh pages would cost more than the products.
+    buffer = np.empty((min(_CHUNK, cells.shape[0]), width))
+    for begin in range(0, cells.shape[0], _CHUNK):
+        part, gone = cells[begin : begin + _CHUNK], gaps[begin : begin + _CHUNK]
+        wide = buffer[: part.shape[0]]
+        centred = wide[:, :columns]
+        np.subtract(part, centre, out=centred)
+        centred /= scale
+        np.copyto(centred, 0.0, where=gone)
+        np.square(centred, out=wide[:, columns : 2 * columns])
+        np.copyto(wide[:, 2 * columns :], ~gone[:, holes])
+        gram += _gram(wide, np.zeros(width), n_jobs)
+    # Columns without gaps are present everywhere: the Gram matrix's own column of ones stands for them.
+    marks = np.full(columns, width)
+    marks[holes] = 2 * columns + np.arange(missing)
+    sums = gram[:columns][:, marks]
+    squares = gram[columns : 2 * columns][:, marks]
+    counts = gram[np.ix_(marks, marks)]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        products = gram[:columns, :columns] - sums * sums.T / counts
+        spread = squares - sums**2 / counts
+    spread[(counts < 2) | (spread <= 1e-12 * np.maximum(squares, 1e-300))] = np.nan
+    found = _scaled(products, spread * spread.T)
+    np.fill_diagonal(found, np.where(np.isnan(np.diag(spread)), np.nan, 1.0))
+    return found
+
+
+def _ranks(cells: np.ndarray) -> np.ndarray:
+    """Mid-ranks of every column, NaN where the cell is missing."""
+    frame = pl.DataFrame({str(k): cells[:, k] for k in range(cells.shape[1])})
+    ranked = frame.select(pl.all().fill_nan(None).rank("average"))
+    return np.ascontiguousarray(ranked.to_numpy().astype(np.float64))
+
+
+def _spearman_with_gaps(cells: np.ndarray, gaps: np.ndarray, holes: np.ndarray, n_jobs: int | None) -> np.ndarray:
+    """Ranks are taken anew among the rows where both cells of a pair are present."""
+    columns = cells.shape[1]
+    found = np.full((columns, columns), np.nan)
+    whole = np.flatnonzero(~holes)
+    ranks = _ranks(cells)
+    if whole.size:
+        found[np.ix_(whole, whole)] = _from_complete(np.ascontiguousarray(ranks[:, whole]), n_jobs)
+    for j in np.flatnonzero(holes):
+        rows = ~gaps[:, j]
+        if rows.sum() < 2:
+            continue
+        # With j's rows fixed, partners without further gaps share one ranking; the others need their own rows.
+        part = cells[rows]
+        ranked = _ranks(part)
+        further = gaps[rows].any(axis=0)
+        simple = np.flatnonzero(~further)
+        found[j, simple] = found[simple, j] = _against(ranked[:, j], ranked[:, simple])
+        for k in np.flatnonzero(further):
+            if found[j, k] == found[j, k]:
+                continue
+            both = ~np.isnan(part[:, k])
+            if both.sum() >= 2:
+                pair = _ranks(np.column_stack([part[both, j], part[both, k]]))
+                found[j, k] = found[k, j] = _against(pair[:, 0], pair[:, 1:])[0]
+    return found
+
+
+def _against(one: np.ndarray, others: np.ndarray) -> np.ndarray:
+    centred = one - one.mean()
+    rest = others - others.mean(axis=0)
+    return _scaled(centred @ rest, (centred @ centred) * np.square(rest).sum(axis=0))
+
+
+def chi_square(table: np.ndarray) -> tuple[float, int, float]:
+    """Pearson's chi-square of a table of counts: statistic, degrees of freedom, p-value (empty lines are left out).
+
+    >>> import numpy as np
+    >>> statistic, freedom, p = chi_square(np.array([[20, 30], [30, 20]]))
+    >>> round(statistic, 6), freedom, round(p, 4)
+    (4.0, 1, 0.0455)
+    """
+    counts = np.asarray(table, dtype=np.float64)
+    counts = counts[counts.sum(axis=1) > 0][:, counts.sum(axis=0) > 0]
+    freedom = (counts.shape[0] - 1) * (counts.shape[1] - 1)
+    if freedom <= 0:
+        return 0.0, 0, 1.0
+    expected = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / counts.sum()
+    statistic = float((np.square(counts - expected) / expected).sum())
+    return statistic, freedom, float(chdtrc(freedom, statistic))
+
+
+def cramer_v(table: np.ndarray, corrected: bool = False) -> float:
+    """Cramér's V of a table of counts; `corrected` takes off the bias of small tables (Bergsma 2013).
+
+    >>> import numpy as np
+    >>> round(cramer_v(np.array([[20, 30], [30, 20]])), 3)
+    0.2
+    >>> round(cramer_v(np.array([[20, 30], [30, 20]]), corrected=True), 3)
+    0.174
+    """
+    counts = np.asarray(table, dtype=np.float64)
+    counts = counts[counts.sum(axis=1) > 0][:, counts.sum(axis=0) > 0]
+    rows, columns = counts.shape
+    total = counts.sum()
+    if min(rows, columns) < 2:
+        return float("nan")
+    phi2 = chi_square(counts)[0] / total
+    if not corrected:
+        return float(min(1.0, np.sqrt(phi2 / (min(rows, columns) - 1))))
+    phi2 = max(0.0, phi2 - (rows - 1) * (columns - 1) / (total - 1))
+    rows = rows - (rows - 1) ** 2 / (total - 1)
+    columns = columns - (columns - 1) ** 2 / (total - 1)
+    narrow = min(rows, columns) - 1
+    return float(min(1.0, np.sqrt(phi2 / narrow))) if narrow > 0 else 0.0
+
+
+def correlation_ratio(groups: np.ndarray, values: np.ndarray) -> float:
+    """The correlation ratio eta of numbers in groups (group numbers from 0; negative ones and NaN are left out).
+
+    >>> import numpy as np
+    >>> round(correlation_ratio(np.array([0, 0, 1, 1]), np.array([1.0, 2.0, 3.0, 4.0])), 4)
+    0.8944
+    """
+    keep = (groups >= 0) & ~np.isnan(values)
+    groups, values = groups[keep], values[keep]
+    if values.size < 2:
+        return float("nan")
+    centred = values - values.mean()
+    counts = np.bincount(groups)
+    sums = np.bincount(groups, weights=centred)
+    total = float(centred @ centred)
+    if total <= 0 or np.count_nonzero(counts) < 2:
+        return float("nan")
+    between = float((sums[counts > 0] ** 2 / counts[counts > 0]).sum())
+    return float(np.sqrt(min(1.0, between / total)))
+
+
+def holm(p_values: Sequence[float] | np.ndarray) -> np.ndarray:
+    """Holm's adjusted p-values (Holm 1979).
+
+    >>> holm([0.01, 0.04, 0.03]).round(3).tolist()
+    [0.03, 0.06, 0.06]
+    """
+    p = np.asarray(p_values, dtype=np.float64)
+    order = np.argsort(p, kind="stable")
+    adjusted = np.empty_like(p)
+    adjusted[order] = np.minimum(1.0, np.maximum.accumulate(p[order] * (p.size - np.arange(p.size))))
+    return adjusted

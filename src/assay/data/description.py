@@ -1,0 +1,287 @@
+"""What is in a table: every column in numbers, and how strongly each pair of columns goes together.
+
+Numbers and dates are sorted once, labels counted once; all that is told of a column comes from that. Associations are
+by role: Pearson and Spearman between numeric columns, Cramér's V between columns of labels, the correlation ratio
+between a number and a label (see `association`). Columns with more than 50 labels enter with the 49 most frequent and
+the rest. Identifiers and free text have no association with anything, and none of their cells is shown.
+"""
+
+from __future__ import annotations
+
+import datetime
+from dataclasses import dataclass, field
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from ..base.errors import ParameterError, plain
+from ..base.words import compact, number
+from .association import correlations, cramer_v
+from .findings.finding import jsonable
+from .findings.survey import MISSING, PROBABILITIES, Column, Survey
+from .table import Table
+
+MOST_TOP = 10
+
+
+@dataclass(frozen=True)
+class Description:
+    """What `describe` found: `columns` (one mapping each) and `associations` (matrices by kind of pair).
+
+    >>> from assay.data import describe, load_dataset
+    >>> found = describe(load_dataset("iris"))
+    >>> found.columns[0]["name"], found.columns[0]["mean"]
+    ('sepal_length', 5.843333333333334)
+    >>> round(found.association("petal_length", "petal_width"), 3)
+    0.963
+    >>> round(found.association("petal_length", "species"), 3)
+    0.97
+    """
+
+    name: str
+    n_rows: int
+    columns: list[dict[str, Any]]
+    associations: dict[str, Any]
+    missing_map: dict[str, Any]
+    table: Table | None = field(default=None, repr=False, compare=False)
+
+    def association(self, one: str, other: str) -> float | None:
+        """The strength of one pair: Pearson's r, Cramér's V or the correlation ratio, by their roles."""
+        names = self.associations["names"]
+        for name in (one, other):
+            if name not in names:
+                raise ParameterError(
+                    "Description.association", f"column '{plain(name)}'", "has no association",
+                    "identifiers, free text and dates have none",
+                )  # fmt: skip
+        return self.associations["strength"][names.index(one)][names.index(other)]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The description as plain data."""
+        return {
+            "name": self.name,
+            "rows": self.n_rows,
+            "columns": jsonable(self.columns),
+            "associations": jsonable(self.associations),
+            "missing_map": jsonable(self.missing_map),
+        }
+
+    def to_html(self, file: str | Path | None = None) -> str:
+        """A self-contained page with a picture of every column, the missingness map and the associations."""
+        from .page import describe_page, write_page
+
+        return write_page(describe_page(self), file)
+
+    def __str__(self) -> str:
+        head = ("column", "role", "missing", "distinct", "min", "median", "max", "mean", "sd", "most frequent")
+        rows = [head, *[_line(column) for column in self.columns]]
+        widths = [max(len(row[k]) for row in rows) for k in range(len(head))]
+        right = {2, 3, 4, 5, 6, 7, 8}
+        lines = [f"{plain(self.name)}: {self.n_rows} rows, {len(self.columns)} columns"]
+        for row in rows:
+            cells = [f"{text:>{w}}" if k in right else f"{text:<{w}}" for k, (text, w) in enumerate(zip(row, widths))]
+            lines.append(("  " + "  ".join(cells)).rstrip())
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        head = "".join(
+            f"<th>{text}</th>"
+            for text in ("column", "role", "missing", "distinct", "min", "median", "max", "mean", "sd", "most frequent")
+        )
+        rows = "".join(
+            "<tr>" + "".join(f"<td>{escape(text)}</td>" for text in _line(column)) + "</tr>" for column in self.columns
+        )
+        title = f"{escape(plain(self.name))}: {self.n_rows} rows, {len(self.columns)} columns"
+        return f"<table><caption>{title}</caption><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+
+
+def _line(column: dict[str, Any]) -> tuple[str, ...]:
+    def shown(key: str) -> str:
+        value = column.get(key)
+        return "" if value is None else value[:10] if isinstance(value, str) else number(value)
+
+    middle = column.get("quantiles", {}).get("0.5")
+    median = "" if middle is None else middle[:10] if isinstance(middle, str) else number(middle)
+    top = column.get("top") or []
+    most = f"{plain(top[0]['value'], 20)} ({top[0]['count']})" if top and column["role"] != "numeric" else ""
+    return (
+        plain(column["name"], 30), column["role"], compact(column["missing"]), compact(column["distinct"]),
+        shown("min"), median, shown("max"), shown("mean"), shown("sd"), most,
+    )  # fmt: skip
+
+
+@np.errstate(over="ignore", invalid="ignore", divide="ignore")
+def describe(
+    table: Table | Any,
+    *,
+    associations: bool = True,
+    corrected: bool = False,
+    bins: int = 20,
+    n_jobs: int | None = None,
+) -> Description:
+    """Describe a table (or a pandas or Polars frame): its columns in numbers and their associations.
+
+    `corrected` takes the bias of small tables off Cramér's V, `bins` is the number of bars of a histogram, and
+    `associations=False` leaves the pairs out. Missing cells are left out pair by pair; for Spearman, ranks are those
+    among all present cells of a column.
+
+    >>> import polars as pl
+    >>> print(describe(pl.DataFrame({"size": ["S", "M", "S", "L"], "price": [1.5, 2.5, None, 8.0]})))
+    table: 4 rows, 2 columns
+      column  role     missing  distinct    min  median    max   mean     sd  most frequent
+      size    ordinal        0         3                                      S (2)
+      price   numeric        1         3  1.500   2.500  8.000  4.000  3.500
+    """
+    table = table if isinstance(table, Table) else Table.from_frame(table)
+    if not isinstance(bins, int) or bins < 2:
+        raise ParameterError("describe", "parameter 'bins'", "must be an integer >= 2", f"got {bins!r}")
+    survey = Survey.of(table)
+    columns = [_summary(column, bins) for column in survey.columns.values()]
+    found = _associations(survey, corrected, n_jobs) if associations else {"names": [], "kinds": [], "strength": []}
+    return Description(table.name, table.n_rows, columns, found, _missing_map(survey), table)
+
+
+def _summary(column: Column, bins: int) -> dict[str, Any]:
+    facts: dict[str, Any] = {
+        "name": column.name,
+        "role": column.role.role,
+        "confidence": column.role.confidence,
+        "reason": column.role.reason,
+        "count": column.series.len() - column.missing,
+        "missing": column.missing,
+        "distinct": column.distinct,
+    }
+    if column.role.order:
+        facts["order"] = list(column.role.order)
+    if facts["count"] == 0:
+        return facts
+    if column.is_text:
+        if column.role.role in ("id", "text"):
+            lengths = column.present.str.len_chars()
+            facts["length"] = {"min": lengths.min(), "mean": lengths.mean(), "max": lengths.max()}
+        else:
+            facts["top"] = _top(column.counts)
+        return facts
+    if column.series.dtype == pl.Boolean:
+        return {**facts, "top": _top(column.counts)}
+    dates = column.series.dtype.is_temporal()
+    values = column.sorted
+
+    def shown(value: float) -> Any:
+        return _date(value) if dates else float(value)
+
+    facts |= {"min": shown(values[0]), "max": shown(values[-1])}
+    if not dates:
+        facts["mean"], facts["sd"] = column.moments
+    facts["quantiles"] = {f"{p:g}": shown(q) for p, q in zip(PROBABILITIES, column.quantile(PROBABILITIES))}
+    edges, counts = _histogram(column, bins)
+    facts["histogram"] = {"edges": [shown(edge) for edge in edges], "counts": counts.tolist()}
+    if column.distinct <= 50 and not dates and column.role.role != "id":
+        facts["top"] = _top(column.counts)
+    return facts
+
+
+def _date(microseconds: float) -> str:
+    moment = datetime.datetime(1970, 1, 1) + datetime.timedelta(microseconds=round(microseconds))
+    return (
+        moment.date().isoformat() if moment.time() == datetime.time() else moment.isoformat(sep=" ", timespec="seconds")
+    )
+
+
+def _top(counts: pl.DataFrame) -> list[dict[str, Any]]:
+    return [{"value": label, "count": count} for label, count in counts.head(MOST_TOP).iter_rows()]
+
+
+def _histogram(column: Column, bins: int) -> tuple[np.ndarray, np.ndarray]:
+    """Counts in bins of equal width; where tails are long, the end bins reach to the smallest and largest value."""
+    values = column.sorted
+    low, high = float(values[0]), float(values[-1])
+    if low == high:
+        return np.array([low, high]), np.array([values.size])
+    first, last = column.quantile((0.01, 0.99))
+    room = 0.25 * (last - first)
+    inner = max(low, first - room), min(high, last + room)
+    if inner[0] >= inner[1]:
+        inner = low, high
+    whole = column.is_number and column.distinct <= bins and bool((values == np.floor(values)).all())
+    if whole and high - low + 1 <= bins:
+        edges = np.arange(low, high + 2) - 0.5
+    else:
+        edges = np.linspace(inner[0], inner[1], bins + 1)
+        edges[0], edges[-1] = low, high
+    counts = np.diff(np.searchsorted(values, edges[1:-1], side="left"), prepend=0, append=values.size)
+    return edges, counts
+
+
+def _associations(survey: Survey, corrected: bool, n_jobs: int | None) -> dict[str, Any]:
+    numbers, labels = [], []
+    for column in survey.columns.values():
+        if column.missing == survey.n_rows or column.distinct < 2:
+            continue
+        role = column.role.role
+        if column.is_number and role == "numeric":
+            numbers.append(column.name)
+        elif role in ("nominal", "binary", "ordinal"):
+            labels.append(column.name)
+    names = [*numbers, *labels]
+    p, q = len(numbers), len(labels)
+    strength = np.full((p + q, p + q), np.nan)
+    found: dict[str, Any] = {"names": names, "kinds": ["numeric"] * p + ["nominal"] * q, "numeric": numbers}
+    cells = survey.table.frame.select(pl.col(numbers).cast(pl.Float64)) if p else None
+    if cells is not None and survey.n_rows > 1:
+        strength[:p, :p] = correlations(cells.to_numpy(), n_jobs=n_jobs)
+        ranks = cells.select(pl.all().rank("average")).cast(pl.Float64).to_numpy()
+        found["spearman"] = correlations(ranks, n_jobs=n_jobs).tolist()
+    codes = {name: survey.codes(name) for name in labels}
+    for i, name in enumerate(labels):
+        strength[p + i, p + i] = 1.0
+        for j in range(i):
+            strength[p + i, p + j] = strength[p + j, p + i] = _labels(codes[name], codes[labels[j]], corrected)
+    for j, name in enumerate(numbers):
+        values = survey.table.frame[name].cast(pl.Float64).to_numpy() - survey.columns[name].moments[0]
+        gaps = np.isnan(values) if survey.columns[name].missing else None
+        for i, label in enumerate(labels):
+            strength[p + i, j] = strength[j, p + i] = _ratio(codes[label], values, gaps)
+    found["pearson"] = strength[:p, :p].tolist()
+    found["strength"] = [[None if np.isnan(v) else float(v) for v in row] for row in strength]
+    return found
+
+
+def _labels(one: tuple[np.ndarray, int], other: tuple[np.ndarray, int], corrected: bool) -> float:
+    pairs = one[0].astype(np.uint16) * np.uint16(256) + other[0]
+    counts = np.bincount(pairs, minlength=65_536).reshape(256, 256)[:MISSING, :MISSING]
+    return cramer_v(counts[: one[1], : other[1]], corrected)
+
+
+def _ratio(codes: tuple[np.ndarray, int], values: np.ndarray, gaps: np.ndarray | None) -> float:
+    """The correlation ratio from sums within groups, over the rows where both are present."""
+    groups, n_groups = codes
+    filled = values
+    if gaps is not None:
+        groups = np.where(gaps, np.uint8(MISSING), groups)
+        filled = np.where(gaps, 0.0, values)
+    counts = np.bincount(groups, minlength=256)[:n_groups].astype(np.float64)
+    sums = np.bincount(groups, weights=filled, minlength=256)[:n_groups]
+    squares = float(np.bincount(groups, weights=np.square(filled), minlength=256)[:n_groups].sum())
+    total = counts.sum()
+    if total < 2 or np.count_nonzero(counts) < 2:
+        return float("nan")
+    off = sums.sum() ** 2 / total
+    spread = squares - off
+    between = float((sums[counts > 0] ** 2 / counts[counts > 0]).sum()) - off
+    return float(np.sqrt(min(1.0, max(0.0, between / spread)))) if spread > 0 else float("nan")
+
+
+def _missing_map(survey: Survey, blocks: int = 48) -> dict[str, Any]:
+    """The share of missing cells in blocks of consecutive rows, for the columns that have any."""
+    blocks = min(blocks, survey.n_rows)
+    ends = (np.arange(blocks + 1) * survey.n_rows) // blocks
+    shares = {}
+    for column in survey.columns.values():
+        if column.missing:
+            before = np.concatenate([[0], np.cumsum(column.series.is_null().to_numpy())])
+            shares[column.name] = ((before[ends[1:]] - before[ends[:-1]]) / np.diff(ends)).round(4).tolist()
+    return {"row_ends": ends.tolist(), "shares": shares}

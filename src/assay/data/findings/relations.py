@@ -1,0 +1,216 @@
+"""Columns against columns: copies, collinear groups, exact linear dependence, dates that run backwards."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from ... import _kernels
+from ...base.errors import plain
+from ...base.threads import thread_count
+from .finding import NO_ROWS, Finding, drop_columns, named, remedy, rows_of
+from .rows import numeric_columns
+from .survey import Survey
+
+STRONG = 0.95
+LARGE_VIF = 10.0
+_CHUNK = 65_536
+_MOST_COLUMNS = 1000
+
+
+def copy_findings(survey: Survey, target: str | None) -> Iterator[Finding]:
+    """A012: columns that hold the same cells, found by their first cells and then compared."""
+    seen: dict[Any, list[str]] = {}
+    frame = survey.table.frame
+    for column in survey.columns.values():
+        series = column.series
+        if series.name == target or column.missing == survey.n_rows:
+            continue
+        kind = "number" if column.is_number else str(series.dtype)
+        compared = series.cast(pl.Float64) if kind == "number" else series
+        key = (kind, column.missing, tuple(compared.head(16).to_list()))
+        for earlier in seen.get(key, []):
+            other = frame[earlier].cast(pl.Float64) if kind == "number" else frame[earlier]
+            if compared.equals(other, null_equal=True) and column.distinct > 1:
+                yield Finding(
+                    "A012", "copy of a column", [series.name, earlier], "medium", NO_ROWS,
+                    f"'{plain(series.name, 30)}' holds the same cells as '{plain(earlier, 30)}'",
+                    drop_columns("keep one of them", [series.name]),
+                )  # fmt: skip
+                break
+        else:
+            seen.setdefault(key, []).append(series.name)
+
+
+def collinear_findings(survey: Survey, target: str | None) -> Iterator[Finding]:
+    """A030 strong collinearity (|r| or the variance inflation factor), A031 exact linear dependence."""
+    names = numeric_columns(survey, target)[:_MOST_COLUMNS]
+    if len(names) < 2 or survey.n_rows < 10:
+        return
+    rows, means, spreads, correlation = _correlation(survey, names)
+    if rows < 10:
+        return
+    twins = _twins(survey, names)
+    dependent: set[int] = set()
+    for j, terms in _dependences(correlation):
+        dependent |= {j, *terms}
+        if len(terms) == 1 and (names[j], names[next(iter(terms))]) in twins:
+            continue
+        yield _dependence(names, j, terms, means, spreads)
+    strong = np.abs(correlation) >= STRONG
+    group_of = _groups(strong)
+    told: set[int] = set()
+    for group in group_of:
+        members = [k for k in group if k not in dependent]
+        if len(group) < 2 or len(members) < 2:
+            continue
+        told |= set(group)
+        block = np.abs(correlation[np.ix_(group, group)]) - np.eye(len(group)) * 2
+        a, b = np.unravel_index(int(block.argmax()), block.shape)
+        listed = [names[k] for k in group]
+        yield Finding(
+            "A030", "strong collinearity", listed, "low", NO_ROWS,
+            f"{named(listed)} go together (r {correlation[group[a], group[b]]:.3f} between "
+            f"'{plain(listed[a], 30)}' and '{plain(listed[b], 30)}')",
+            remedy("keep one, or use a method with a penalty; coefficients of the others cannot be told apart",
+                   "drop-columns", listed[1:], {"columns": listed[1:]}),
+            {"correlation": float(correlation[group[a], group[b]])},
+        )  # fmt: skip
+    yield from _inflated(names, correlation, dependent, told, rows)
+
+
+def _correlation(survey: Survey, names: list[str]) -> tuple[int, np.ndarray, np.ndarray, np.ndarray]:
+    """Rows without missing cells, means, spreads and correlations, chunk by chunk."""
+    width = len(names)
+    shift = np.array([survey.columns[name].moments[0] for name in names])
+    scale = np.array([survey.columns[name].moments[1] or 1.0 for name in names])
+    gram = np.zeros((width + 1, width + 1))
+    zero = np.zeros(width)
+    frame = survey.table.frame.select(pl.col(names).cast(pl.Float64))
+    for begin in range(0, survey.n_rows, _CHUNK):
+        cells = (frame[begin : begin + _CHUNK].to_numpy() - shift) / scale
+        whole = ~np.isnan(cells).any(axis=1)
+        cells = np.ascontiguousarray(cells if whole.all() else cells[whole])
+        gram += _kernels.weighted_gram(cells, np.empty((cells.shape[0], 0)), zero, None, None, thread_count(None))
+    rows = int(gram[-1, -1] + 0.5)
+    if rows < 10:
+        return rows, shift, scale, np.eye(width)
+    mean = gram[:width, -1] / rows
+    covariance = gram[:width, :width] / rows - np.outer(mean, mean)
+    spread = np.sqrt(np.maximum(np.diag(covariance), 1e-300))
+    return rows, shift + scale * mean, scale * spread, covariance / np.outer(spread, spread)
+
+
+def _twins(survey: Survey, names: list[str]) -> set[tuple[str, str]]:
+    """Pairs of equal columns: told as copies already."""
+    keys: dict[Any, list[str]] = {}
+    for name in names:
+        values = survey.columns[name].sorted
+        keys.setdefault((values.size, values[0], values[-1], survey.columns[name].moments), []).append(name)
+    return {(a, b) for group in keys.values() for a in group for b in group if a != b}
+
+
+def _dependences(correlation: np.ndarray) -> Iterator[tuple[int, dict[int, float]]]:
+    """Columns that are linear in earlier ones: (column, {earlier column: weight on the standard scale})."""
+    width = correlation.shape[0]
+    kept: list[int] = []
+    factor = np.zeros((width, width))
+    for j in range(width):
+        m = len(kept)
+        row = np.zeros(m)
+        for i in range(m):
+            row[i] = (correlation[j, kept[i]] - factor[i, :i] @ row[:i]) / factor[i, i]
+        rest = 1.0 - float(row @ row)
+        if rest > 1e-9:
+            factor[m, :m] = row
+            factor[m, m] = np.sqrt(rest)
+            kept.append(j)
+            continue
+        weights = np.linalg.solve(factor[:m, :m].T, row) if m else np.zeros(0)
+        terms = {kept[i]: float(weights[i]) for i in range(m) if abs(weights[i]) > 1e-4}
+        if terms:
+            yield j, terms
+
+
+def _dependence(names: list[str], j: int, terms: dict[int, float], means: np.ndarray, spreads: np.ndarray) -> Finding:
+    slopes = {k: weight * spreads[j] / spreads[k] for k, weight in terms.items()}
+    constant = means[j] - sum(slope * means[k] for k, slope in slopes.items())
+    parts: list[str] = []
+    for k, slope in list(slopes.items())[:4]:
+        sign = " - " if slope < 0 else " + " if parts else ""
+        times = "" if abs(abs(slope) - 1) < 1e-4 else f"{abs(slope):.4g} "
+        parts.append(f"{sign}{times}{plain(names[k], 30)}")
+    if len(slopes) > 4:
+        parts.append(" + ...")
+    if abs(constant) > 1e-6 * (abs(means[j]) + spreads[j]):
+        parts.append(f" {'-' if constant < 0 else '+'} {abs(constant):.4g}")
+    equation = f"{plain(names[j], 30)} = {''.join(parts).strip()}"
+    return Finding(
+        "A031", "linear dependence", [names[j], *[names[k] for k in terms]], "medium", NO_ROWS, equation,
+        drop_columns("leave it out: it adds nothing, and least squares has no unique answer with it", [names[j]]),
+        {"equation": equation, "weights": {names[k]: slope for k, slope in slopes.items()}, "constant": constant},
+    )  # fmt: skip
+
+
+def _groups(strong: np.ndarray) -> list[list[int]]:
+    """Connected groups of columns, each in column order."""
+    left = set(range(strong.shape[0]))
+    groups = []
+    while left:
+        edge = [min(left)]
+        group = set(edge)
+        while edge:
+            for k in np.flatnonzero(strong[edge.pop()]):
+                if int(k) not in group:
+                    group.add(int(k))
+                    edge.append(int(k))
+        left -= group
+        groups.append(sorted(group))
+    return groups
+
+
+def _inflated(
+    names: list[str], correlation: np.ndarray, dependent: set[int], told: set[int], rows: int
+) -> Iterator[Finding]:
+    free = [k for k in range(len(names)) if k not in dependent]
+    if len(free) < 3 or rows < 2 * len(free):
+        return
+    inverse = np.linalg.pinv(correlation[np.ix_(free, free)], hermitian=True)
+    factors = {
+        names[k]: float(inverse[i, i]) for i, k in enumerate(free) if k not in told and inverse[i, i] > LARGE_VIF
+    }
+    if factors:
+        listed = sorted(factors, key=lambda name: -factors[name])
+        yield Finding(
+            "A030", "strong collinearity", listed, "low", NO_ROWS,
+            f"the other columns explain {named(listed)} almost fully (variance inflation {factors[listed[0]]:.0f})",
+            remedy("use a method with a penalty, or leave some out; their coefficients are uncertain"),
+            {"variance_inflation": factors},
+        )  # fmt: skip
+
+
+def reversed_dates(survey: Survey) -> Iterator[Finding]:
+    """A041: two date columns of which the first nearly always comes first, with rows the other way round."""
+    names = [c.name for c in survey.columns.values() if c.series.dtype.is_temporal() and c.distinct > 1][:20]
+    # Dates far from our time are out of range already; here they would only be told again, once for each partner.
+    soon = datetime.datetime.now() + datetime.timedelta(days=3650)
+    frame = survey.table.frame.select(names)
+    dated = frame.select(pl.when(pl.all() <= soon).then(pl.all())).get_columns() if names else []
+    for i, first in enumerate(dated):
+        for second in dated[i + 1 :]:
+            early, late = first, second
+            ahead = int((first > second).sum() or 0)
+            behind = int((first < second).sum() or 0)
+            if ahead > behind:
+                early, late, ahead, behind = second, first, behind, ahead
+            if 0 < ahead <= 0.05 * behind:
+                bad = (early > late).fill_null(False)
+                yield Finding(
+                    "A041", "dates in the wrong order", [early.name, late.name], "medium", rows_of(bad),
+                    f"'{plain(late.name, 30)}' is before '{plain(early.name, 30)}' in {ahead} rows, after in {behind}",
+                    remedy("correct them in the source, or make both missing"), {"before": ahead, "after": behind},
+                )  # fmt: skip

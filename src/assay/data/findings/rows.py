@@ -1,0 +1,263 @@
+"""Rows: repeated, almost repeated, contradicting each other, far from all others, or in a telling order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import polars as pl
+from scipy.special import chdtri
+
+from ... import _kernels
+from ...base.threads import thread_count
+from ...base.words import count as count_of
+from ..association import chi_square, cramer_v
+from ..table import Target
+from .finding import NO_ROWS, Finding, named, remedy, rows_at, rows_of
+from .labels import MOST_LABELS, normal_form
+from .survey import MISSING, Survey
+
+BLOCKS = 20
+ORDER_EFFECT = 0.3
+_CHUNK = 65_536
+
+
+def repeats(frame: pl.DataFrame) -> np.ndarray:
+    """Marks rows that equal an earlier row: candidates by a hash of the row, then compared cell by cell."""
+    twins = frame.hash_rows(seed=0).is_duplicated()
+    marks = np.zeros(frame.height, dtype=bool)
+    if not bool(twins.any()):
+        return marks
+    rows = twins.arg_true()
+    later = ~frame.filter(twins).select(pl.struct(pl.all()).is_first_distinct()).to_series()
+    marks[rows.to_numpy()[later.to_numpy()]] = True
+    return marks
+
+
+def duplicate_findings(survey: Survey, target: Target | None) -> Iterator[Finding]:
+    """A004 duplicate rows, A016 contradictory rows, A019 duplicate keys, A020 near-duplicate rows."""
+    table = survey.table
+    ids = [name for name, role in table.roles.items() if role.role == "id"]
+    yield from _duplicate_keys(survey, ids)
+    frame = table.frame.drop(ids)
+    if frame.width == 0:
+        return
+    exact = repeats(frame)
+    count = int(exact.sum())
+    if count:
+        beside = " (identifiers aside)" if ids else ""
+        yield Finding(
+            "A004", "duplicate rows", [], "medium" if count / frame.height > 0.01 else "low", rows_of(exact),
+            f"{count} of {frame.height} rows equal to an earlier row{beside}",
+            remedy("keep one of each if they are the same case; otherwise keep copies in one fold", "drop-duplicates",
+                   frame.columns if ids else []),
+            {"share": count / frame.height},
+        )  # fmt: skip
+    yield from _near_duplicates(survey, frame, exact)
+    if target is not None and target.task == "classify" and frame.width > 2:
+        yield from _contradictions(survey, frame, target)
+
+
+def _duplicate_keys(survey: Survey, ids: list[str]) -> Iterator[Finding]:
+    for name in ids:
+        column = survey.columns[name]
+        present = column.present
+        repeated = present.len() - column.distinct
+        if 0 < repeated <= 0.1 * present.len():
+            again = (~column.series.is_first_distinct()) & column.series.is_not_null()
+            yield Finding(
+                "A019", "duplicate keys", [name], "medium", rows_of(again),
+                f"an identifier that is otherwise unique repeats in {count_of(repeated, 'row')}",
+                remedy("find out which row holds; one identifier must name one case", "drop-duplicates", [name]),
+                {"repeated": repeated},
+            )  # fmt: skip
+
+
+def _near_duplicates(survey: Survey, frame: pl.DataFrame, exact: np.ndarray) -> Iterator[Finding]:
+    """Rows that are equal once case, spaces, signs and accents of their text are left out."""
+    changed = []
+    for series in frame.get_columns():
+        column = survey.columns[series.name]
+        if not column.is_text or column.distinct < 2 or (column.distinct > MOST_LABELS and column.role.role != "text"):
+            continue
+        labels = column.counts["label"]
+        normal = normal_form(labels)
+        if normal.n_unique() < labels.len():
+            changed.append(series.replace_strict(labels, normal, default=None, return_dtype=pl.String))
+    if not changed or frame.width < 3:
+        return
+    near = repeats(frame.with_columns(changed)) & ~exact
+    count = int(near.sum())
+    if count:
+        yield Finding(
+            "A020", "near-duplicate rows", [series.name for series in changed], "medium", rows_of(near),
+            f"{count_of(count, 'row')} equal to an earlier row but for case, spaces or signs in "
+            f"{named([s.name for s in changed])}",
+            remedy("write the labels one way, then keep one of each", "drop-duplicates"),
+            {"share": count / frame.height},
+        )  # fmt: skip
+
+
+def _contradictions(survey: Survey, frame: pl.DataFrame, target: Target) -> Iterator[Finding]:
+    features = frame.drop(target.name) if target.name in frame.columns else frame
+    hashes = pl.DataFrame({"row": features.hash_rows(seed=0), "class": survey.table.frame[target.name]})
+    if not hashes["row"].is_duplicated().any():
+        return
+    mixed = hashes.filter(pl.col("class").is_not_null()).group_by("row").agg(pl.col("class").n_unique())
+    keys = mixed.filter(pl.col("class") > 1)["row"]
+    if keys.len():
+        rows = rows_of(hashes["row"].is_in(keys.implode()))
+        yield Finding(
+            "A016", "contradictory rows", [target.name], "medium" if rows["count"] / frame.height > 0.05 else "low",
+            rows, f"{rows['count']} rows share all features with a row of another class",
+            remedy("no model can be right on all of them: check the labels or add columns"),
+            {"share": rows["count"] / frame.height},
+        )  # fmt: skip
+
+
+def numeric_columns(survey: Survey, without: str | None = None) -> list[str]:
+    """Numeric columns that vary, less one."""
+    return [
+        column.name
+        for column in survey.columns.values()
+        if column.is_number and column.role.role == "numeric" and column.name != without and column.distinct > 2
+        and column.missing <= 0.5 * survey.n_rows
+    ]  # fmt: skip
+
+
+def standard_cells(survey: Survey, names: list[str], begin: int, end: int) -> np.ndarray:
+    """Rows of numeric columns as z-scores; missing cells are 0 (the mean), skewed positive columns enter as logs."""
+    made = []
+    for name in names:
+        centre, spread, logs = scale_of(survey, name)
+        column = pl.col(name).cast(pl.Float64)
+        made.append((((column.log() if logs else column) - centre) / spread).fill_null(0.0))
+    return np.ascontiguousarray(survey.table.frame[begin:end].select(made).to_numpy())
+
+
+def scale_of(survey: Survey, name: str) -> tuple[float, float, bool]:
+    """Centre and spread of a column, and whether it enters as its logarithm (positive with a skewness above 2)."""
+    if name not in survey.scales:
+        column = survey.columns[name]
+        mean, spread = column.moments
+        values = column.sorted
+        logs = False
+        if values[0] > 0 and spread > 0:
+            logs = float(np.mean(((values - mean) / spread) ** 3)) > 2
+        if logs:
+            taken = np.log(values)
+            mean, spread = float(taken.mean()), float(taken.std(ddof=1))
+        survey.scales[name] = (mean, spread or 1.0, logs)
+    return survey.scales[name]
+
+
+def distance_findings(survey: Survey, target: str | None) -> Iterator[Finding]:
+    """A029: rows far from the centre in the space of the principal components (Mahalanobis distance).
+
+    The squared distance of a Gaussian row is chi-square with as many degrees of freedom as there are components; the
+    threshold is crossed by one of the table's rows with probability .01 if all of them are.
+    """
+    names = numeric_columns(survey, target)
+    rows = survey.n_rows
+    if len(names) < 2 or rows < 50 or rows < 5 * len(names):
+        return
+    width = len(names)
+    gram = np.zeros((width + 1, width + 1))
+    nothing = np.zeros(width)
+    for begin in range(0, rows, _CHUNK):
+        cells = standard_cells(survey, names, begin, begin + _CHUNK)
+        none = np.empty((cells.shape[0], 0))
+        gram += _kernels.weighted_gram(cells, none, nothing, None, None, thread_count(None))
+    mean = gram[:width, -1] / rows
+    covariance = gram[:width, :width] / rows - np.outer(mean, mean)
+    values, vectors = np.linalg.eigh(covariance)
+    kept = values > 1e-6 * values[-1]
+    if kept.sum() < 2:
+        return
+    whiten = vectors[:, kept] / np.sqrt(values[kept])
+    threshold = float(chdtri(int(kept.sum()), 0.01 / rows))
+    found, sizes = [], []
+    for begin in range(0, rows, _CHUNK):
+        scores = (standard_cells(survey, names, begin, begin + _CHUNK) - mean) @ whiten
+        distance = np.square(scores).sum(axis=1)
+        far = np.flatnonzero(distance > threshold)
+        found.append(far + begin)
+        sizes.append(distance[far])
+    at = np.concatenate(found)
+    # More than 1 % beyond a threshold that one row in a hundred tables crosses: the rows are not Gaussian at all.
+    if 0 < at.size <= max(2, 0.01 * rows):
+        largest = float(np.concatenate(sizes).max())
+        yield Finding(
+            "A029", "outlying rows", names, "low", rows_at(at),
+            f"{count_of(at.size, 'row')} far from all others over {len(names)} numeric columns together "
+            f"(squared Mahalanobis distance up to {largest:.0f}, threshold {threshold:.0f})",
+            remedy("look at them; flag or drop them if they are mistakes", "outliers", names,
+                   {"method": "mahalanobis", "action": "flag"}),
+            {"threshold": threshold, "largest": largest, "components": int(kept.sum()), "df": int(kept.sum())},
+        )  # fmt: skip
+
+
+def row_blocks(rows: int) -> np.ndarray:
+    """The block, of twenty consecutive ones, that each row stands in."""
+    return (np.arange(rows) * BLOCKS // rows).astype(np.int64)
+
+
+def order_effect(survey: Survey, name: str, blocks: np.ndarray, n_blocks: int = BLOCKS) -> tuple[float, float]:
+    """Cramér's V between a column (numbers in fifths) and blocks of rows, and its p-value."""
+    counts = survey.cross(name, blocks, n_blocks)
+    column = survey.columns[name]
+    if (column.is_number or column.series.dtype.is_temporal()) and counts.shape[0] > 5:
+        totals = counts.sum(axis=1)
+        fifth = ((np.cumsum(totals) - totals / 2) * 5 // max(totals.sum(), 1)).astype(int).clip(0, 4)
+        merged = np.zeros((5, n_blocks))
+        np.add.at(merged, fifth, counts)
+        counts = merged
+    return cramer_v(counts), chi_square(counts)[2]
+
+
+def order_findings(survey: Survey, target: Target | None) -> Iterator[Finding]:
+    """A033 rows in the order of the target, A034 columns that change along the rows."""
+    if survey.n_rows < 100:
+        return
+    blocks = row_blocks(survey.n_rows)
+    sorted_by_target = False
+    if target is not None:
+        effect, p = order_effect(survey, target.name, blocks)
+        if effect >= ORDER_EFFECT and p < 1e-6:
+            sorted_by_target = True
+            yield Finding(
+                "A033", "rows in the order of the target", [target.name], "low", NO_ROWS,
+                f"the target goes with the row number (V {effect:.2f} over {BLOCKS} blocks of rows)",
+                remedy("shuffle before splitting; if the order is time, split by time"), {"effect": effect, "p": p},
+            )  # fmt: skip
+        for name, column in survey.columns.items():
+            if column.role.role == "id" and column.is_number and column.distinct > 100:
+                codes = survey.codes(name)[0].astype(np.int64)
+                codes[codes == MISSING] = -1
+                effect, p = order_effect(survey, target.name, codes, int(codes.max()) + 1)
+                if effect >= 0.5 and p < 1e-6 and not sorted_by_target:
+                    yield Finding(
+                        "A033", "rows in the order of the target", [name, target.name], "medium", NO_ROWS,
+                        f"the identifier '{name}' goes with the target (V {effect:.2f}): it tells the class",
+                        remedy("keep it out of the features", "drop-columns", [name], {"columns": [name]}),
+                        {"effect": effect, "p": p},
+                    )  # fmt: skip
+    if sorted_by_target:
+        return
+    moved = {}
+    for name, column in survey.columns.items():
+        usable = (
+            column.role.role in ("numeric", "binary", "nominal", "ordinal") and column.missing < 0.5 * survey.n_rows
+        )
+        if usable and column.distinct > 1 and (target is None or name != target.name):
+            effect, p = order_effect(survey, name, blocks)
+            if effect >= ORDER_EFFECT and p < 1e-6:
+                moved[name] = effect
+    if moved:
+        strongest = max(moved, key=lambda name: moved[name])
+        yield Finding(
+            "A034", "drift along the rows", list(moved), "low", NO_ROWS,
+            f"{named(list(moved))} change{'s' if len(moved) == 1 else ''} with the row number (V "
+            f"{moved[strongest]:.2f}{f' for {strongest!r}' if len(moved) > 1 else ''} over {BLOCKS} blocks of rows)",
+            remedy("if the order is time, split by time; otherwise shuffle before splitting"), {"effects": moved},
+        )  # fmt: skip

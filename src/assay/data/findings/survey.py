@@ -1,0 +1,198 @@
+"""One look at every column that all checks share: sorted numbers, counted labels, and small codes for cross tables.
+
+A numeric column is sorted once; its distinct count, quantiles, histogram, fences and clusters all come from that order.
+A column of labels is counted once. Every column that can stand in a cross table gets codes 0 ... `bins` - 1 (bins of
+about equal frequency, or the most frequent labels and the rest), with `MISSING` for empty cells.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+
+from ...base.threads import thread_count
+from ..roles import Role
+from ..table import Table
+
+MISSING = 255
+MOST_BINS = 50
+_LARGE = 50_000
+PROBABILITIES = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
+
+
+@dataclass
+class Column:
+    """What the checks need to know about one column."""
+
+    series: pl.Series
+    role: Role
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return self.series.name
+
+    @cached_property
+    def missing(self) -> int:
+        """Cells without a value."""
+        return self.series.null_count()
+
+    @cached_property
+    def present(self) -> pl.Series:
+        """The cells with a value."""
+        return self.series if self.missing == 0 else self.series.drop_nulls()
+
+    @property
+    def is_number(self) -> bool:
+        """Holds numbers (whatever they mean)."""
+        return self.series.dtype.is_numeric()
+
+    @property
+    def is_text(self) -> bool:
+        """Holds text."""
+        return self.series.dtype == pl.String
+
+    @cached_property
+    def sorted(self) -> np.ndarray:
+        """The present numbers in ascending order (dates as microseconds, truth values as 0 and 1)."""
+        present = self.present
+        if present.dtype == pl.Boolean:
+            present = present.cast(pl.UInt8)
+        return np.asarray(present.to_physical().cast(pl.Float64).sort().to_numpy())
+
+    @cached_property
+    def distinct(self) -> int:
+        """Different present values."""
+        if self.is_text:
+            return self.counts.height
+        values = self.sorted
+        return int(np.count_nonzero(np.diff(values))) + 1 if values.size else 0
+
+    @cached_property
+    def counts(self) -> pl.DataFrame:
+        """Labels ("label") with how often they occur ("count"), the most frequent first, ties by label."""
+        found = self.present.cast(pl.String).rename("label").value_counts(name="count")
+        return found.sort(["count", "label"], descending=[True, False])
+
+    def quantile(self, probability: float | tuple[float, ...]) -> np.ndarray:
+        """Quantiles of the present numbers (linear between neighbours)."""
+        values = self.sorted
+        at = np.asarray(probability) * (values.size - 1)
+        low = np.floor(at).astype(np.int64)
+        high = np.minimum(low + 1, values.size - 1)
+        return values[low] + (at - low) * (values[high] - values[low])
+
+    @cached_property
+    def moments(self) -> tuple[float, float]:
+        """Mean and standard deviation (divisor n - 1) of the present numbers."""
+        values = self.sorted
+        if values.size == 0:
+            return float("nan"), float("nan")
+        with np.errstate(over="ignore", invalid="ignore"):
+            centre = float(values.mean())
+            spread = float(np.sqrt(np.square(values - centre).sum() / (values.size - 1))) if values.size > 1 else 0.0
+        return centre, spread
+
+
+@dataclass
+class Survey:
+    """The columns of a table and their codes; everything is computed when a check first asks for it."""
+
+    table: Table
+    columns: dict[str, Column] = field(default_factory=dict)
+    _codes: dict[str, tuple[np.ndarray, int]] = field(default_factory=dict)
+    _totals: dict[str, np.ndarray] = field(default_factory=dict)
+    scales: dict[str, tuple[float, float, bool]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, table: Table) -> Survey:
+        """The survey of a table; large ones are sorted, counted and coded by several threads at once."""
+        survey = cls(table, {s.name: Column(s, table.roles[s.name]) for s in table.frame.get_columns()})
+        if table.n_rows >= _LARGE:
+            with ThreadPoolExecutor(thread_count(None)) as pool:
+                list(pool.map(survey._prepare, survey.columns))
+        return survey
+
+    def _prepare(self, name: str) -> None:
+        column = self.columns[name]
+        if column.missing < self.n_rows and column.distinct and column.role.role not in ("id", "text"):
+            if not column.is_text:
+                _ = column.moments
+            self.codes(name)
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of the table."""
+        return self.table.n_rows
+
+    @cached_property
+    def n_bins(self) -> int:
+        """How many bins numbers are cut into: about twenty rows each, 5 to 50 in all."""
+        return int(min(MOST_BINS, max(5, self.n_rows // 20)))
+
+    def codes(self, name: str) -> tuple[np.ndarray, int]:
+        """Codes of a column (uint8, `MISSING` for empty cells) and how many there are; see the module's text."""
+        if name not in self._codes:
+            self._codes[name] = self._code(self.columns[name])
+        return self._codes[name]
+
+    def totals(self, name: str) -> np.ndarray:
+        """How many rows hold each code."""
+        if name not in self._totals:
+            codes, n_codes = self.codes(name)
+            self._totals[name] = np.bincount(codes, minlength=256)[:n_codes].astype(np.float64)
+        return self._totals[name]
+
+    def cross(self, name: str, other: np.ndarray, n_other: int) -> np.ndarray:
+        """Counts of code x other code, over the rows where both are present (`other` >= 0)."""
+        codes, n_codes = self.codes(name)
+        pairs = codes.astype(np.int64) * n_other
+        pairs += other
+        keep = (codes != MISSING) & (other >= 0)
+        counts = np.bincount(pairs if keep.all() else pairs[keep], minlength=n_codes * n_other)
+        return counts[: n_codes * n_other].reshape(n_codes, n_other)
+
+    def _code(self, column: Column) -> tuple[np.ndarray, int]:
+        if column.is_text:
+            return label_codes(column.series, column.counts["label"].head(MOST_BINS - 1))
+        if column.series.dtype == pl.Boolean:
+            return column.series.cast(pl.UInt8).fill_null(MISSING).to_numpy(), 2
+        if column.sorted.size == 0:
+            return np.full(self.n_rows, MISSING, dtype=np.uint8), 1
+        return number_codes(column.series, bin_edges(column, self.n_bins))
+
+
+def bin_edges(column: Column, bins: int) -> np.ndarray:
+    """Inner edges of bins with about equal frequency; few different values get a bin each."""
+    values = column.sorted
+    if column.distinct <= bins:
+        return np.unique(values)[1:]
+    at = (np.arange(1, bins) * values.size) // bins
+    return np.unique(values[at])
+
+
+def number_codes(series: pl.Series, edges: np.ndarray) -> tuple[np.ndarray, int]:
+    """Bin numbers of a numeric or date column (bin k holds edges[k-1] <= value < edges[k])."""
+    values = series.to_physical().cast(pl.Float64)
+    gone = values.is_null()
+    filled = values.fill_null(0.0).to_numpy()
+    codes = np.searchsorted(edges, filled, side="right").astype(np.uint8)
+    if series.null_count():
+        codes[gone.to_numpy()] = MISSING
+    return codes, edges.size + 1
+
+
+def label_codes(series: pl.Series, labels: pl.Series) -> tuple[np.ndarray, int]:
+    """Positions of labels in a list; the others get one code after the last."""
+    listed = labels.to_list()
+    if not listed:
+        return np.full(series.len(), MISSING, dtype=np.uint8), 1
+    codes = series.replace_strict(listed, list(range(len(listed))), default=len(listed), return_dtype=pl.UInt8)
+    marked = codes.to_numpy().copy()
+    if series.null_count():
+        marked[series.is_null().to_numpy()] = MISSING
+    return marked, len(listed) + 1

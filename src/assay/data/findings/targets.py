@@ -1,0 +1,204 @@
+"""The target: missing, lopsided, or given away by a feature."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import polars as pl
+
+from ...base.errors import plain
+from ..table import Table, Target
+from .finding import NO_ROWS, Finding, drop_columns, remedy, rows_of
+from .survey import Column, Survey
+
+SURE_LEAK, LIKELY_LEAK = 0.99, 0.97
+
+
+def target_findings(survey: Survey, target: Target) -> Iterator[Finding]:
+    """A009 imbalance, A010 rare class, A014 rows without target, A006 copy of the target, A032 near-perfect feature."""
+    table = survey.table
+    if target.n_missing:
+        share = target.n_missing / table.n_rows
+        yield Finding(
+            "A014", "rows without target", [target.name], "medium" if share > 0.05 else "low",
+            rows_of(~target.kept), f"{target.n_missing} of {table.n_rows} rows have no target",
+            remedy("they are left out; find out why it is missing", "drop-missing", [target.name], {"axis": "rows"}),
+            {"missing": target.n_missing, "share": share},
+        )  # fmt: skip
+    if target.task == "classify":
+        yield from _balance(table, target)
+    copies = list(_copies_of_target(table, target))
+    yield from copies
+    yield from _near_perfect(survey, target, {finding.columns[0] for finding in copies})
+
+
+def _balance(table: Table, target: Target) -> Iterator[Finding]:
+    labels, counts = np.unique(target.values, return_counts=True)
+    total = int(counts.sum())
+    largest = int(counts.argmax())
+    shares = {plain(label, 30): int(count) / total for label, count in zip(labels[:20], counts[:20])}
+    if counts[largest] / total >= 0.9:
+        yield Finding(
+            "A009", "imbalance", [target.name], "medium", NO_ROWS,
+            f"{100 * counts[largest] / total:.1f} % of the rows are '{plain(labels[largest], 30)}'",
+            remedy("judge by balanced accuracy or the area under the ROC curve, not by accuracy", "balance",
+                   [target.name], {"strategy": "class-weights"}),
+            {"shares": shares},
+        )  # fmt: skip
+    rare = counts < 5
+    if rare.any() and total >= 25:
+        at = np.zeros(table.n_rows, dtype=bool)
+        at[target.kept] = np.isin(target.values, labels[rare])
+        shown = ", ".join(f"'{plain(label, 20)}' ({count})" for label, count in zip(labels[rare][:3], counts[rare][:3]))
+        yield Finding(
+            "A010", "rare class", [target.name], "medium", rows_of(at),
+            f"{int(rare.sum())} of {labels.shape[0]} classes have fewer than 5 rows: {shown}",
+            remedy("merge them with another class or collect more rows"), {"classes": int(rare.sum())},
+        )  # fmt: skip
+
+
+def _copies_of_target(table: Table, target: Target) -> Iterator[Finding]:
+    """Columns that all but equal the target.
+
+    Numbers: |correlation| > .999 with a numeric or two-class target. Labels and few-valued numbers: each label goes
+    with one class and each class with one label, in at least .999 of the rows. Needs 20 rows.
+    """
+    rows, values, n_classes = target.kept, target.values, 0
+    if target.task == "classify":
+        classes, inverse, sizes = np.unique(values, return_inverse=True, return_counts=True)
+        if sizes.max(initial=0) >= 20 and (sizes < 5).any():
+            # A class of a few rows, told as rare, must not hide a copy of all the others.
+            rows = rows.copy()
+            rows[rows] = (sizes >= 5)[inverse]
+            values = values[(sizes >= 5)[inverse]]
+        classes, inverse = np.unique(values, return_inverse=True)
+        n_classes = classes.shape[0]
+        values = inverse.astype(np.float64)
+    frame = table.frame if rows.all() else table.frame.filter(pl.Series(rows))
+    if frame.height < 20:
+        return
+    names = [n for n in frame.columns if n != target.name and frame[n].null_count() < 0.5 * frame.height]
+    linear = set()
+    if n_classes in (0, 2):
+        numbers = [n for n in names if frame[n].dtype.is_numeric() or frame[n].dtype == pl.Boolean]
+        numbered = frame.select(numbers).with_columns(pl.Series("__target__", values))
+        strengths = numbered.select(
+            [pl.corr(pl.col(n).cast(pl.Float64), pl.col("__target__")).alias(f"{j}") for j, n in enumerate(numbers)]
+        )
+        for j, name in enumerate(numbers):
+            strength = strengths[f"{j}"][0] if strengths.width else None
+            if strength is not None and np.isfinite(strength) and abs(strength) > 0.999:
+                linear.add(name)
+                told = f"its correlation with the target is {strength:.5f}"
+                yield _leak(name, target.name, told, {"correlation": strength})
+    if target.task == "classify":
+        for name in names:
+            if name not in linear and not frame[name].dtype.is_temporal():
+                share = _one_to_one(frame[name], frame[target.name], n_classes)
+                if share is not None and share >= 0.999:
+                    told = f"its values go one to one with the classes in {100 * share:.1f} %"
+                    yield _leak(name, target.name, told, {"share": share})
+
+
+def _leak(name: str, target: str, evidence: str, statistics: dict[str, float]) -> Finding:
+    return Finding(
+        "A006", "copy of the target", [name], "high", NO_ROWS, evidence,
+        drop_columns(f"leave it out unless it is known before '{plain(target, 30)}' is", [name]), statistics,
+    )  # fmt: skip
+
+
+def _one_to_one(series: pl.Series, classes: pl.Series, n_classes: int) -> float | None:
+    """Share of rows on the best one-to-one pairing of labels and classes; None if the counts rule it out."""
+    if series.head(1000).n_unique() > n_classes + 2:
+        return None
+    pairs = pl.DataFrame({"label": series, "class": classes}).drop_nulls()
+    if pairs.height < 20:
+        return None
+    counts = pairs.group_by("label", "class").len().sort("len", descending=True)
+    if counts.height > 50 * n_classes:
+        return None
+    used_labels, used_classes, matched = set(), set(), 0
+    for label, klass, count in counts.iter_rows():
+        if label not in used_labels and klass not in used_classes:
+            used_labels.add(label)
+            used_classes.add(klass)
+            matched += count
+    return matched / pairs.height if len(used_classes) == n_classes else None
+
+
+def _near_perfect(survey: Survey, target: Target, told: set[str]) -> Iterator[Finding]:
+    """A032: one column alone that predicts the target almost perfectly; too good may mean it was made from it.
+
+    Classes: how much of the error of always guessing the largest class goes away when each bin or label guesses its own
+    largest class; for two classes also the Gini coefficient 2 AUC - 1 over the bins. Numbers: the share of variance
+    between bins (eta squared).
+    """
+    if survey.n_rows < 100:
+        return
+    if target.task == "classify":
+        classes, inverse, sizes = np.unique(target.values, return_inverse=True, return_counts=True)
+        if classes.shape[0] > 50:
+            return
+        # A class of a few rows, told as rare, must not hide that the others are given away.
+        rank = np.where(sizes >= 5, np.cumsum(sizes >= 5) - 1, -1)
+        coded = np.full(survey.n_rows, -1, dtype=np.int64)
+        coded[target.kept] = rank[inverse]
+        n_classes = int(rank.max()) + 1
+    else:
+        numbers = np.full(survey.n_rows, np.nan)
+        numbers[target.kept] = target.values
+    for name, column in survey.columns.items():
+        if name == target.name or name in told or column.role.role == "text" or column.missing > 0.5 * survey.n_rows:
+            continue
+        if column.distinct < 2 or (column.is_text and column.distinct > min(49, survey.n_rows // 10)):
+            continue
+        if column.role.role == "id" and column.distinct > 0.5 * survey.n_rows:
+            continue
+        if target.task == "classify":
+            counts = survey.cross(name, coded, n_classes).astype(np.float64)
+            score, how = _class_score(counts, _is_ordered(column))
+        else:
+            score, how = _variance_score(survey, name, numbers)
+        if score >= LIKELY_LEAK:
+            sure = score >= SURE_LEAK and target.task == "classify"
+            yield Finding(
+                "A032", "near-perfect feature", [name], "high" if sure else "medium", NO_ROWS,
+                f"'{plain(name, 30)}' alone predicts '{plain(target.name, 30)}' almost perfectly ({how})",
+                drop_columns(f"leave it out unless it is known before '{plain(target.name, 30)}' is", [name]),
+                {"score": score},
+            )  # fmt: skip
+
+
+def _is_ordered(column: Column) -> bool:
+    return not column.is_text
+
+
+def _class_score(counts: np.ndarray, ordered: bool) -> tuple[float, str]:
+    total = counts.sum()
+    base = counts.sum(axis=0).max() / max(total, 1)
+    if total < 100 or base >= 1 or (counts.sum(axis=0) > 0).sum() < 2:
+        return 0.0, ""
+    right = counts.max(axis=1).sum() / total
+    score, how = (right - base) / (1 - base), f"right in {100 * right:.1f} % of the rows"
+    if counts.shape[1] == 2 and ordered:
+        negative, positive = counts[:, 0], counts[:, 1]
+        below = np.cumsum(negative) - negative
+        area = float((positive * (below + negative / 2)).sum() / (positive.sum() * negative.sum()))
+        if abs(2 * area - 1) > score:
+            score, how = abs(2 * area - 1), f"area under the ROC curve {max(area, 1 - area):.4f}"
+    return float(score), how
+
+
+def _variance_score(survey: Survey, name: str, numbers: np.ndarray) -> tuple[float, str]:
+    codes, n_codes = survey.codes(name)
+    keep = (codes < n_codes) & ~np.isnan(numbers)
+    values, groups = numbers[keep], codes[keep]
+    if values.size < 100:
+        return 0.0, ""
+    centred = values - values.mean()
+    counts = np.bincount(groups, minlength=n_codes)
+    sums = np.bincount(groups, weights=centred, minlength=n_codes)
+    between = float((sums[counts > 0] ** 2 / counts[counts > 0]).sum())
+    eta2 = between / max(float(centred @ centred), 1e-300)
+    return eta2, f"its bins explain {100 * eta2:.1f} % of the variance"

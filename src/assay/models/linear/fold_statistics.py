@@ -1,0 +1,218 @@
+"""Sufficient statistics of the parts of cross-validation: of all rows, and of every training and test part.
+
+`FoldStatistics` reads the table once where the test parts cover it once. `ChunkedGram` serves folds within folds: it
+holds the statistics of fixed blocks of rows, from which those of any subset follow by reading only the rows that
+are missing from a block mostly in the subset, or present from one mostly outside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from ... import _kernels
+from ...base.folds import are_complementary
+from .gram import GramStatistics, _central_values, complement
+from .sparse import SparseTable
+
+# Blocks of rows whose statistics are kept, and the most memory they may take together.
+MOST_CHUNKS = 32
+LEAST_CHUNKS = 8
+CHUNK_BYTES = 2.0**28
+
+
+@dataclass(frozen=True)
+class ChosenRows:
+    """Some rows of a table by position, copied only where they are asked for."""
+
+    table: np.ndarray | SparseTable
+    chosen: np.ndarray
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """As of the array of these rows."""
+        return self.chosen.shape[0], self.table.shape[1]
+
+    def __getitem__(self, rows: Any) -> Any:
+        return self.table[self.chosen[rows]]
+
+
+@dataclass(frozen=True)
+class FoldStatistics:
+    """Gram statistics of all rows, and of the training and test part of each fold."""
+
+    whole: GramStatistics
+    train: list[GramStatistics]
+    test: list[GramStatistics]
+    threads: int = 1
+
+    @classmethod
+    def of(
+        cls,
+        rows: np.ndarray | SparseTable,
+        target: np.ndarray,
+        weights: np.ndarray | None,
+        folds: Sequence[tuple[np.ndarray, np.ndarray]],
+        *,
+        fit_intercept: bool,
+        threads: int,
+    ) -> FoldStatistics:
+        """One read where the test parts cover the table once; training parts by subtraction where that is safe."""
+        targets = target[:, None]
+
+        def part(subset: np.ndarray | None, shift: np.ndarray) -> GramStatistics:
+            return GramStatistics.of(
+                rows, targets, weights, fit_intercept=fit_intercept, threads=threads, shift=shift, subset=subset
+            )
+
+        shift = _central_values(rows, targets, fit_intercept)
+        once = _cover_once(folds, rows.shape[0])
+        for _ in range(2):
+            test = [part(rows_out, shift) for _, rows_out in folds]
+            whole = _total(test) if once else part(None, shift)
+            sums = whole.sums
+            if not (fit_intercept and np.isfinite(sums[-1]).all() and whole._shift_is_far()):
+                break
+            shift = whole.nearer_shift(rows)
+        train = []
+        for (rows_in, rows_out), left_out in zip(folds, test, strict=True):
+            rest = complement(whole, left_out) if are_complementary(rows_in, rows_out, rows.shape[0]) else None
+            train.append(part(rows_in, shift) if rest is None else rest)
+        return cls(whole, train, test, threads)
+
+    def test_errors(self, fold: int, coef: np.ndarray, intercept: np.ndarray) -> np.ndarray:
+        """Mean squared error on the test rows of a fold for each row of `coef`."""
+        part = self.test[fold]
+        offset = intercept - part.shift[-1] + coef @ part.shift[:-1]
+        combination = np.column_stack([-coef, np.ones(coef.shape[0]), -offset])
+        squares = _kernels.quadratic_forms(part.sums, np.ascontiguousarray(combination), self.threads)
+        return np.maximum(squares, 0.0) / part.sums[-1, -1]
+
+    def errors_hold(self, fold: int, errors: np.ndarray) -> bool:
+        """Whether errors from the moments keep enough digits: they are small differences where the fit is perfect."""
+        part = self.test[fold]
+        return bool(errors.min() > 1e-9 * part.sums[-2, -2] / part.sums[-1, -1])
+
+
+@dataclass(frozen=True)
+class ChunkedGram:
+    """Statistics of equal blocks of consecutive rows, for the statistics of subsets of the table."""
+
+    rows: np.ndarray | SparseTable
+    targets: np.ndarray
+    weights: np.ndarray | None
+    bounds: np.ndarray
+    chunks: list[GramStatistics]
+    threads: int
+
+    @staticmethod
+    def pays(n_rows: int, n_columns: int) -> bool:
+        """Whether there is room for enough blocks, each of many more rows than its matrix has."""
+        return _chunk_count(n_rows, n_columns) >= LEAST_CHUNKS
+
+    @staticmethod
+    def pays_for(rows: np.ndarray | SparseTable) -> bool:
+        """As `pays`; the pairs of cells in the rows of a sparse table must also be more than its blocks have cells."""
+        if isinstance(rows, SparseTable) and rows.cells**2 < LEAST_CHUNKS * rows.shape[0] * rows.shape[1] ** 2:
+            return False
+        return ChunkedGram.pays(*rows.shape)
+
+    @classmethod
+    def of(
+        cls,
+        rows: np.ndarray | SparseTable,
+        targets: np.ndarray,
+        weights: np.ndarray | None,
+        *,
+        fit_intercept: bool,
+        threads: int,
+    ) -> ChunkedGram:
+        """The blocks of a table; they depend on its size alone, not on any folds."""
+        count = _chunk_count(*rows.shape)
+        bounds = np.linspace(0, rows.shape[0], count + 1).astype(np.int64)
+        shift = _central_values(rows, targets, fit_intercept)
+        for _ in range(2):
+            chunks = [
+                GramStatistics.of(
+                    rows[a:b],
+                    targets[a:b],
+                    None if weights is None else weights[a:b],
+                    fit_intercept=fit_intercept,
+                    threads=threads,
+                    shift=shift,
+                )
+                for a, b in pairwise(bounds)
+            ]
+            whole = _total(chunks)
+            if not (fit_intercept and np.isfinite(whole.sums[-1]).all() and whole._shift_is_far()):
+                break
+            shift = whole.nearer_shift(rows)
+        return cls(rows, targets, weights, bounds, chunks, threads)
+
+    def subset(self, chosen: np.ndarray) -> GramStatistics:
+        """Statistics of some rows, each at most once."""
+        inside = np.zeros(self.rows.shape[0], dtype=bool)
+        inside[chosen] = True
+        sizes = np.diff(self.bounds)
+        counts = np.add.reduceat(inside, self.bounds[:-1], dtype=np.int64)
+        whole = 2 * counts > sizes
+        mostly = np.repeat(whole, sizes)
+        base = [chunk for chunk, taken in zip(self.chunks, whole, strict=True) if taken]
+        extra, missing = np.flatnonzero(inside & ~mostly), np.flatnonzero(~inside & mostly)
+        if not base:
+            return self._read(extra)
+        found = _total(base)
+        if missing.size:
+            rest = complement(found, self._read(missing))
+            if rest is None or not np.isfinite(rest.sums).all():
+                return self._read(np.sort(chosen))
+            found = rest
+        return _total([found, self._read(extra)]) if extra.size else found
+
+    def folds(self, used: np.ndarray, folds: Sequence[tuple[np.ndarray, np.ndarray]]) -> FoldStatistics | None:
+        """Statistics of folds within the rows `used` (positions there), or None where they must be read apart."""
+        if np.bincount(used).max() > 1 or not _cover_once(folds, used.shape[0]):
+            return None
+        test = [self.subset(used[rows_out]) for _, rows_out in folds]
+        whole = _total(test)
+        if whole.fit_intercept and whole._shift_is_far():
+            return None
+        train = []
+        for (rows_in, rows_out), left_out in zip(folds, test, strict=True):
+            rest = complement(whole, left_out) if are_complementary(rows_in, rows_out, used.shape[0]) else None
+            train.append(self._read(used[rows_in]) if rest is None else rest)
+        return FoldStatistics(whole, train, test, self.threads)
+
+    def _read(self, subset: np.ndarray) -> GramStatistics:
+        return GramStatistics.of(
+            self.rows,
+            self.targets,
+            self.weights,
+            fit_intercept=self.chunks[0].fit_intercept,
+            threads=self.threads,
+            shift=self.chunks[0].shift,
+            subset=subset,
+        )
+
+
+def _chunk_count(n_rows: int, n_columns: int) -> int:
+    width = n_columns + 2.0
+    return int(min(MOST_CHUNKS, CHUNK_BYTES / (8 * width**2), n_rows / width))
+
+
+def _total(parts: Sequence[GramStatistics]) -> GramStatistics:
+    first = parts[0]
+    sums = first.sums.copy()
+    for part in parts[1:]:
+        sums += part.sums
+    return GramStatistics(sums, first.shift, first.n_targets, first.fit_intercept)
+
+
+def _cover_once(folds: Sequence[tuple[np.ndarray, np.ndarray]], n_rows: int) -> bool:
+    """Whether every row is in exactly one test part."""
+    covered = np.sort(np.concatenate([test for _, test in folds]))
+    return covered.shape[0] == n_rows and bool((covered == np.arange(n_rows)).all())

@@ -1,0 +1,310 @@
+"""ID3 and C4.5: classification trees with a branch per category."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from ... import _kernels
+from ...base import (
+    Boolean,
+    Choice,
+    Classifier,
+    Cost,
+    Integer,
+    Nothing,
+    Real,
+    categorical_features_param,
+    class_weight_param,
+    n_jobs_param,
+    param,
+    thread_count,
+    trace_param,
+    with_class_weights,
+)
+from ...data.columns import MixedInput
+from ._engine import CodedTable, Tree, condition_words, node_test
+from ._fitted import ClassTree, row_count
+from .export import TreeExports
+from .pessimistic import pessimistic_leaves
+
+
+class _Multiway(ClassTree, TreeExports, MixedInput, Classifier):
+    """Growing with a branch per category and fractional rows, prediction, trace."""
+
+    _way_out = "take a sample of the rows or set max_depth"
+
+    max_depth: int | None = param(None, Integer(1) | Nothing(), "Deepest level of a leaf; None for no limit.")
+    min_samples_split: int | float = param(
+        2,
+        Integer(2) | Real(0, 1, "right"),
+        "Rows that a node must hold to be split, or a share of all rows. Rows count by their weight; weights that are "
+        "not whole are scaled to the number of rows first.",
+    )
+    min_samples_leaf: int | float = param(
+        1,
+        Integer(1) | Real(0, 1, "neither"),
+        "Rows that at least two branches of a test must hold, or a share of all rows; counted as above.",
+    )
+    min_impurity_decrease: float = param(
+        0.0, Real(0), "Gain times the share of rows in the node that a split must bring to be made."
+    )
+    class_weight: Any = class_weight_param()
+    categorical_features: Any = categorical_features_param()
+    n_jobs: int | None = n_jobs_param()
+    trace: bool = trace_param()
+
+    # -- growing -------------------------------------------------------------------------------------------------
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Grow the tree, then prune it if asked to."""
+        cells, codes, weights = self._begin(X, y, sample_weight)
+        table = CodedTable.of(cells, self.schema_, thread_count(self.n_jobs))
+        self._grow(table, np.arange(cells.shape[0]), codes, weights)
+        return self
+
+    def _kernel_options(self) -> dict[str, bool]:
+        raise NotImplementedError  # pragma: no cover
+
+    def _grow(self, table: CodedTable, rows: np.ndarray, target: np.ndarray, weights: np.ndarray | None) -> None:
+        n_rows, weights = self._row_weights(rows.shape[0], target, weights)
+        grown = _kernels.grow_multiway(
+            table.codes,
+            table.offsets,
+            table.values,
+            table.n_categories,
+            rows.astype(np.int32),
+            labels=target,
+            n_classes=self.classes_.shape[0],
+            weights=weights,
+            max_depth=-1 if self.max_depth is None else self.max_depth,
+            min_split=max(2, row_count(self.min_samples_split, n_rows)),
+            min_leaf=row_count(self.min_samples_leaf, n_rows),
+            min_decrease=self.min_impurity_decrease,
+            trace=self.trace,
+            threads=thread_count(self.n_jobs),
+            **self._kernel_options(),
+        )
+        self.tree_ = Tree.of(grown, table.n_categories)
+        self.missing_seen_ = table.missing_seen(rows)
+        self._finish(table, rows, grown.get("table"))
+
+    def _row_weights(
+        self, n_rows: int, target: np.ndarray, weights: np.ndarray | None
+    ) -> tuple[float, np.ndarray | None]:
+        """How many rows there are, and what each weighs in rows: whole weights are repetitions, others are scaled."""
+        whole = weights is not None and bool((weights == np.floor(weights)).all())
+        counted = float(weights.sum()) if whole and weights is not None else float(n_rows)
+        weights = with_class_weights(type(self).__name__, self.class_weight, self.classes_, target, weights)
+        if weights is None:
+            return counted, None
+        if (weights == np.floor(weights)).all():
+            return float(weights.sum()), weights
+        return counted, weights * (counted / weights.sum())
+
+    def _finish(self, table: CodedTable, rows: np.ndarray, splits: np.ndarray | None) -> None:
+        """What comes after growing: the trace, and pruning where the method has it."""
+        trace = self._new_trace()
+        self._record(trace, splits)
+        self._keep_trace(trace)
+
+    def _record(self, trace: Any, splits: np.ndarray | None) -> None:
+        """For each node the split table: every column that offered a test, with its scores."""
+        if splits is None:
+            return
+        depths, words, names = self.tree_.depths(), self._words(), self.schema_.names
+        scores = splits.reshape(self.tree_.node_count, -1, 4)
+        for node in range(self.tree_.node_count):
+            inner = self.tree_.feature[node] >= 0
+            candidates = {
+                names[j]: {
+                    "gain": float(gain),
+                    "split_information": float(information),
+                    "gain_ratio": float(ratio),
+                    "threshold": None if math.isnan(threshold) else float(threshold),
+                }
+                for j, (gain, information, ratio, threshold) in enumerate(scores[node])
+                if not math.isnan(gain)
+            }
+            trace.record(
+                "split" if inner else "leaf",
+                node=node,
+                depth=int(depths[node]),
+                rows=float(self.tree_.weighted_n_node_samples[node]),
+                impurity=float(self.tree_.impurity[node]),
+                test=node_test(self.tree_, node, words, names) if inner else None,
+                candidates=candidates,
+            )
+
+    # -- using -----------------------------------------------------------------------------------------------------
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """The class shares of the leaf; where a tested cell is missing or unknown, the mean over the branches."""
+        check_is_fitted(self)
+        return self.tree_.fractional_shares(self._read(X, reset=False), thread_count(self.n_jobs))
+
+    def estimate_cost(self, n_rows: int, n_features: int, n_outputs: int = 1) -> Cost:
+        """A pass over every cell per level; the depth grows with log n."""
+        cells = float(n_rows) * n_features
+        levels = math.log2(max(2, n_rows)) if self.max_depth is None else min(self.max_depth, 2 * math.log2(n_rows + 2))
+        return Cost(seconds=(1.5e-8 * levels + 6e-8) * cells * n_outputs, bytes=32.0 * cells + 200.0 * n_rows)
+
+    # -- showing -----------------------------------------------------------------------------------------------------
+    def _words(self) -> dict[int, tuple[str, ...]]:
+        # Missing cells go down every branch, so no branch names them.
+        none = np.zeros(len(self.schema_.names), dtype=bool)
+        inner = np.flatnonzero(self.tree_.feature >= 0).tolist()
+        return {node: condition_words(self.tree_, node, self.schema_, none) for node in inner}
+
+    def _leaf_words(self, node: int) -> str:
+        rows = round(float(self.tree_.weighted_n_node_samples[node]), 2)
+        return f"{rows:g} rows, {self.tree_.value[node].max():.0%}"
+
+
+class ID3Classifier(_Multiway):
+    """ID3: a tree with a branch per category, grown by information gain to the end.
+
+    At each node the column of largest information gain is tested; a nominal column gets a branch for every category and
+    is used at most once on a path. Nothing is pruned. Numeric columns, which ID3 did not have, are cut in two midway
+    between neighbouring values, and missing cells are treated as in C4.5 (see `C45Classifier`).
+
+    {parameters}
+
+    Attributes
+    ----------
+    classes_ : array of the class labels
+    tree_ : the nodes as arrays, in preorder
+    feature_importances_ : weighted decrease of entropy by each column, summing to 1
+    schema_ : names, nominal columns and categories
+    missing_seen_ : for each column, whether training rows had missing cells
+    trace_ : with `trace`, the split table of each node
+
+    Examples
+    --------
+    >>> from assay.data import load_dataset
+    >>> from assay.models.trees import ID3Classifier
+    >>> weather = load_dataset("weather").frame
+    >>> model = ID3Classifier().fit(weather.drop("play"), weather["play"])
+    >>> print(model.to_text())
+    outlook = overcast: yes (4 rows, 100%)
+    outlook = rainy
+    |   windy = False: yes (3 rows, 100%)
+    |   windy = True: no (2 rows, 100%)
+    outlook = sunny
+    |   humidity = high: no (3 rows, 100%)
+    |   humidity = normal: yes (2 rows, 100%)
+    """
+
+    def _kernel_options(self) -> dict[str, bool]:
+        return {
+            "gini": False,
+            "by_ratio": False,
+            "threshold_cost": False,
+            "large_branches": False,
+            "positive_gain": False,
+        }
+
+
+class C45Classifier(_Multiway):
+    """C4.5: a tree with a branch per category, chosen by gain ratio, with fractional rows and pessimistic pruning.
+
+    Of the columns whose information gain is at least average, the one of largest gain ratio is tested. A nominal column
+    gets a branch for every category (those that no row of the node has share an empty leaf, which predicts as the node
+    would); a numeric column is cut in two. A row whose tested cell is missing goes down every branch, with the share
+    of its weight that the branch has among the other rows; a prediction is then the mean over the branches, and so it
+    is for a category that `fit` did not see. `apply`, rules, SQL, JSON and the Python function take one way for such a
+    row: the heaviest branch. For rows without such cells they all predict the same.
+
+    {parameters}
+
+    Attributes
+    ----------
+    classes_ : array of the class labels
+    tree_ : the nodes as arrays, in preorder
+    feature_importances_ : weighted decrease of impurity by each column, summing to 1
+    schema_ : names, nominal columns and categories
+    missing_seen_ : for each column, whether training rows had missing cells
+    trace_ : with `trace`, the split table of each node before pruning, then what pruning cut
+
+    Examples
+    --------
+    >>> from assay.data import load_dataset
+    >>> from assay.models.trees import C45Classifier
+    >>> weather = load_dataset("weather").frame
+    >>> model = C45Classifier().fit(weather.drop("play"), weather["play"])
+    >>> print(model.to_text())
+    outlook = overcast: yes (4 rows, 100%)
+    outlook = rainy
+    |   windy = False: yes (3 rows, 100%)
+    |   windy = True: no (2 rows, 100%)
+    outlook = sunny
+    |   humidity = high: no (3 rows, 100%)
+    |   humidity = normal: yes (2 rows, 100%)
+    """
+
+    criterion: str = param(
+        "gain_ratio",
+        Choice("gain_ratio", "entropy", "gini"),
+        "How tests are compared: gain ratio among gains at least average, information gain, or Gini decrease.",
+    )
+    min_samples_leaf: int | float = param(
+        2,
+        Integer(1) | Real(0, 1, "neither"),
+        "Rows that at least two branches of a test must hold, or a share of all rows; counted as above.",
+    )
+    large_branches: bool = param(
+        True,
+        Boolean(),
+        "Both sides of a numeric test must also hold a tenth of the rows per class, up to 25, as in C4.5.",
+    )
+    threshold_cost: bool = param(
+        True,
+        Boolean(),
+        "Lower the gain of a numeric test by log2(thresholds tried) / rows, as C4.5 release 8 does; not with 'gini'.",
+    )
+    threshold: str = param(
+        "midpoint",
+        Choice("midpoint", "observed"),
+        "Where a numeric column is cut: midway, or at the largest training value not above that, as C4.5 prints it.",
+    )
+    prune: bool = param(True, Boolean(), "Replace subtrees by leaves where the pessimistic error does not rise.")
+    confidence_factor: float = param(
+        0.25, Real(0, 0.5, "right"), "Level of the upper limit of a leaf's error; smaller prunes more."
+    )
+
+    def _kernel_options(self) -> dict[str, bool]:
+        return {
+            "gini": self.criterion == "gini",
+            "by_ratio": self.criterion == "gain_ratio",
+            "threshold_cost": self.threshold_cost,
+            "large_branches": self.large_branches,
+            "positive_gain": True,
+        }
+
+    def _finish(self, table: CodedTable, rows: np.ndarray, splits: np.ndarray | None) -> None:
+        if self.threshold == "observed":
+            self._use_observed_thresholds(table, rows)
+        trace = self._new_trace()
+        self._record(trace, splits)
+        if self.prune:
+            grown = self.tree_
+            self.tree_ = grown.cut(pessimistic_leaves(grown, self.confidence_factor))
+            trace.record(
+                "pruning",
+                leaves_before=grown.n_leaves,
+                leaves=self.tree_.n_leaves,
+                nodes_before=grown.node_count,
+                nodes=self.tree_.node_count,
+            )
+        self._keep_trace(trace)
+
+    def _use_observed_thresholds(self, table: CodedTable, rows: np.ndarray) -> None:
+        """Move each cut down to the largest training value not above it; no training row changes sides."""
+        tree = self.tree_
+        numeric = (tree.feature >= 0) & (tree.children_left >= 0)
+        for j in np.unique(tree.feature[numeric]).tolist():
+            column = table.values[table.offsets[j] : table.offsets[j + 1]]
+            seen = np.bincount(table.codes[j, rows], minlength=column.shape[0] + 1)[:-1] > 0
+            here = numeric & (tree.feature == j)
+            tree.threshold[here] = column[seen][np.searchsorted(column[seen], tree.threshold[here], side="right") - 1]

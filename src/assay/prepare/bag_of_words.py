@@ -1,0 +1,183 @@
+"""Bag of words: a text as the words it holds, or how often it holds them."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import polars as pl
+from scipy.sparse import csr_matrix, hstack
+from sklearn.utils._set_output import _get_output_config
+from sklearn.utils.validation import check_is_fitted
+
+from ..base import (
+    ArrayLike,
+    Boolean,
+    Choice,
+    Cost,
+    DataError,
+    Instance,
+    Integer,
+    Nothing,
+    ParameterError,
+    Real,
+    check_cost,
+    param,
+    plain,
+)
+from .step import TableStep, columns_param, free_name, is_number, listed, matrix_of
+
+
+class BagOfWords(TableStep):
+    """Turns columns of text into one column per word, named 'comment:cat': 1 if the text holds it, or how often.
+
+    The words are those of the training rows, in the order of the alphabet, or those of `vocabulary` in its order. A
+    word that is not among them counts for nothing, and a missing text holds no word. Other columns pass through. The
+    counting is scikit-learn's `CountVectorizer`.
+
+    {parameters}
+
+    Attributes
+    ----------
+    vocabulary_ : dict, the words of each column of text, in the order of their columns
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from assay.prepare import BagOfWords
+    >>> table = pl.DataFrame({"comment": ["The cat is in the tree", "A mouse! A mouse!"]})
+    >>> BagOfWords(vocabulary=["cat", "tree", "mouse"]).fit_transform(table).rows()
+    [(1.0, 1.0, 0.0), (0.0, 0.0, 1.0)]
+    >>> BagOfWords(vocabulary=["cat", "tree", "mouse"], binary=False).fit_transform(table).row(1)
+    (0.0, 0.0, 2.0)
+    """
+
+    _way_out = "use sparse=True, a smaller max_features or a larger min_df"
+
+    vocabulary: Any = param(None, ArrayLike() | Nothing(), "Words to look for; None for those of the training rows.")
+    binary: bool = param(True, Boolean(), "Whether a word is there (1 or 0), or how often.")
+    max_features: int | None = param(
+        None, Integer(1) | Nothing(), "Words per column at most: the most frequent; None for all."
+    )
+    min_df: Any = param(
+        1, Integer(1) | Real(0, 1, closed="neither"), "Texts, or share of the texts, that a word must occur in."
+    )
+    lowercase: bool = param(True, Boolean(), "Whether upper and lower case are the same.")
+    stop_words: Any = param(
+        None, Choice("english", None) | ArrayLike(), "Words to leave out: a list, or scikit-learn's English ones."
+    )
+    token_pattern: str = param(
+        r"(?u)\b\w\w+\b", Instance(str), "Regular expression of a word; the default takes two letters or more."
+    )
+    sparse: bool = param(False, Boolean(), "Give a SciPy sparse matrix, for large vocabularies.")
+    columns: Any = columns_param("Columns of text, by name or position; None for all.")
+
+    def _learn(self, frame: pl.DataFrame, y: np.ndarray | None) -> None:
+        try:
+            re.compile(self.token_pattern)
+        except re.error as error:
+            self._refuse("token_pattern", "a regular expression", f"{plain(self.token_pattern)}: {plain(error)}")
+        if self.vocabulary is not None:
+            words = list(self.vocabulary)
+            if not words or not all(isinstance(w, str) for w in words) or len(set(words)) < len(words):
+                self._refuse("vocabulary", "a list of different words", plain(repr(words)))
+        chosen = self._chosen(frame, lambda series: series.dtype == pl.String, "text")
+        self.kinds_ = dict.fromkeys(chosen, "text")
+        self.vocabulary_ = {name: self._words(frame[name]) for name in chosen}
+        kept = [name for name in frame.columns if name not in chosen]
+        self.names_out_ = []
+        for name in frame.columns:
+            if name not in chosen:
+                self.names_out_.append(name)
+            for word in self.vocabulary_.get(name, []):
+                self.names_out_.append(free_name(f"{name}:{word}", kept))
+        if len(set(self.names_out_)) < len(self.names_out_):
+            raise DataError(
+                type(self).__name__, "the table", "has columns whose words give one name twice", way_out="rename them"
+            )
+        if not self.sparse:
+            size = 16.0 * frame.height * len(self.names_out_)
+            check_cost(type(self).__name__, Cost(seconds=size * 1e-10, bytes=size), self._way_out)
+
+    def _refuse(self, name: str, rule: str, came: str) -> None:
+        raise ParameterError(type(self).__name__, f"parameter '{name}'", f"must be {rule}", f"got {came}")
+
+    def _counter(self, **words: Any) -> Any:
+        from sklearn.feature_extraction.text import CountVectorizer
+
+        stop = self.stop_words if self.stop_words is None or isinstance(self.stop_words, str) else list(self.stop_words)
+        return CountVectorizer(
+            binary=self.binary, lowercase=self.lowercase, stop_words=stop, token_pattern=self.token_pattern, **words
+        )
+
+    def _words(self, series: pl.Series) -> list[str]:
+        if self.vocabulary is not None:
+            return [str(word) for word in self.vocabulary]
+        try:
+            counter = self._counter(max_features=self.max_features, min_df=self.min_df)
+            counter.fit(series.fill_null("").to_list())
+        except ValueError:
+            raise DataError(
+                type(self).__name__,
+                f"column '{plain(series.name)}'",
+                "holds no word that counts",
+                way_out="check token_pattern, stop_words and min_df, or leave the column out",
+            ) from None
+        return counter.get_feature_names_out().tolist()
+
+    def _counts(self, series: pl.Series) -> csr_matrix:
+        counter = self._counter(vocabulary=self.vocabulary_[series.name])
+        return csr_matrix(counter.transform(series.fill_null("").to_list()), dtype=np.float64)
+
+    def transform(self, X: Any) -> Any:
+        """One column per word; a sparse matrix if `sparse`."""
+        if not self.sparse:
+            return super().transform(X)
+        check_is_fitted(self)
+        if _get_output_config("transform", self)["dense"] != "default":
+            self._refuse("sparse", "False where set_output asks for a frame", "True")
+        frame = self._like_fit(self._open(X, reset=False), self.kinds_)
+        parts = []
+        for series in frame.get_columns():
+            if series.name in self.vocabulary_:
+                parts.append(self._counts(series))
+                continue
+            if not is_number(series):
+                raise DataError(
+                    type(self).__name__,
+                    f"column '{plain(series.name)}'",
+                    "must hold numbers to stand in a sparse matrix",
+                    f"its type is {plain(series.dtype)}",
+                    "code it first or leave it out",
+                )
+            parts.append(csr_matrix(matrix_of(series.to_frame())))
+        return hstack(parts, format="csr")
+
+    def _apply(self, frame: pl.DataFrame) -> pl.DataFrame:
+        frame = self._like_fit(frame, self.kinds_)
+        columns: list[pl.Series] = []
+        for series in frame.get_columns():
+            if series.name not in self.vocabulary_:
+                columns.append(series)
+                continue
+            counts = self._counts(series).tocsc()
+            for j in range(counts.shape[1]):
+                cells = np.zeros(frame.height)
+                part = slice(counts.indptr[j], counts.indptr[j + 1])
+                cells[counts.indices[part]] = counts.data[part]
+                columns.append(pl.Series(self.names_out_[len(columns)], cells))
+        return pl.DataFrame(columns)
+
+    def explain(self) -> list[str]:
+        """The words of each column, in words."""
+        check_is_fitted(self)
+        what = "1 if the text holds the word" if self.binary else "how often the text holds the word"
+        return [
+            f"{plain(name)}: {len(words)} columns, {what}: {listed(words)}." for name, words in self.vocabulary_.items()
+        ]
+
+    def estimate_cost(self, n_rows: int, n_features: int, n_outputs: int = 1) -> Cost:
+        """About a dozen words per text."""
+        cells = float(n_rows) * n_features
+        return Cost(seconds=1e-5 * cells + 1e-4, bytes=300.0 * cells)

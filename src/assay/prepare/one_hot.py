@@ -1,0 +1,193 @@
+"""One-hot code: a column of 0 and 1 for each category."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+from sklearn.utils.validation import check_is_fitted
+
+from ..base import Choice, Cost, DataError, Integer, Nothing, Real, param, plain
+from .encode import RARE_LABEL, Indicators, as_text, from_text
+from .step import TableStep, columns_param, free_name, is_label, is_value, kind_of, matrix_of
+
+
+class OneHot(TableStep):
+    """Gives each category of a column a column of 0 and 1, such as 'region=north'; other columns pass through.
+
+    Missing is a category of its own, 'region=(missing)', if the training rows hold it. Categories seen less often than
+    `min_frequency`, or beyond the `max_categories` most frequent, share one column, 'region=(rare)'. A category the
+    training rows do not hold (missing among them) is all zeros, an error, or counts as rare. Columns of text and
+    booleans are coded; columns of numbers only if `columns` names them. Where `drop` leaves out a column, its
+    category and an unseen one are both all zeros.
+
+    {parameters}
+
+    Attributes
+    ----------
+    coded_ : list of the columns that are coded
+    categories_ : dict, the categories of each column that have a column of their own, in order
+    infrequent_ : dict, the categories of each column that share one
+    missing_ : dict, whether missing is a category of the column
+    dropped_ : dict, the category of each column that has no column (None if all have one)
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from assay.prepare import OneHot
+    >>> table = pl.DataFrame({"region": ["north", "south", "east"], "age": [31, 45, 22]})
+    >>> step = OneHot().fit(table)
+    >>> step.get_feature_names_out().tolist()
+    ['region=east', 'region=north', 'region=south', 'age']
+    >>> step.transform(table).row(0)
+    (0.0, 1.0, 0.0, 31)
+    >>> step.inverse_transform(step.transform(table)).equals(table)
+    True
+    """
+
+    drop: str | None = param(
+        None, Choice("first", "if_binary", None), "Leave out the first column of each, or of those with two."
+    )
+    handle_unknown: str = param(
+        "ignore", Choice("ignore", "error", "infrequent"), "An unseen category is all zeros, refused, or rare."
+    )
+    max_categories: int | None = param(
+        None, Integer(1) | Nothing(), "Columns per column at most, that of the rare categories included."
+    )
+    min_frequency: Any = param(
+        None,
+        Integer(1) | Real(0, 1, closed="neither") | Nothing(),
+        "Rows, or share of the rows, that a category needs for a column of its own.",
+    )
+    columns: Any = columns_param("Columns to code, by name or position; None for those of text and booleans.")
+
+    def _learn(self, frame: pl.DataFrame, y: np.ndarray | None) -> None:
+        self.coded_ = self._chosen(frame, is_label if self.columns is None else is_value, "labels")
+        self.kinds_ = {name: kind_of(frame[name]) for name in self.coded_}
+        self.categories_: dict[str, list[str]] = {}
+        self.infrequent_: dict[str, list[str]] = {}
+        self.missing_: dict[str, bool] = {}
+        self.dropped_: dict[str, str | None] = {}
+        for name in self.coded_:
+            self._learn_column(as_text(frame[name]))
+        self.blocks_: dict[str, list[str]] = {}
+        self.names_out_ = []
+        kept = [name for name in frame.columns if name not in self.coded_]
+        for name in frame.columns:
+            if name not in self.coded_:
+                self.names_out_.append(name)
+                continue
+            self.blocks_[name] = []
+            for label in self._indicators(name).names:
+                self.blocks_[name].append(free_name(label, self.names_out_ + kept))
+                self.names_out_.append(self.blocks_[name][-1])
+        if not self.names_out_:
+            raise DataError(
+                type(self).__name__,
+                "the table",
+                "would lose every column: each has a single category, which 'drop' leaves out",
+                way_out="use drop=None",
+            )
+
+    def _learn_column(self, text: pl.Series) -> None:
+        counts = text.drop_nulls().alias("label").value_counts().sort("label")
+        labels, seen = counts["label"].to_list(), counts["count"].to_numpy()
+        rare = np.zeros(len(labels), dtype=bool)
+        if self.min_frequency is not None:
+            share = not isinstance(self.min_frequency, (int, np.integer))
+            rare = seen < self.min_frequency * (text.len() if share else 1)
+        if self.max_categories is not None and len(labels) - rare.sum() + rare.any() > self.max_categories:
+            # As in scikit-learn: of equally frequent categories the later in order are kept.
+            order = np.argsort(seen, kind="stable")
+            rare[order[: len(labels) - (self.max_categories - 1)]] = True
+        own = [label for label, few in zip(labels, rare) if not few]
+        missing = text.null_count() > 0
+        width = len(own) + bool(rare.any()) + missing
+        dropped = None
+        if own and (self.drop == "first" or (self.drop == "if_binary" and width == 2)):
+            dropped = own.pop(0)
+        self.categories_[text.name], self.dropped_[text.name], self.missing_[text.name] = own, dropped, missing
+        self.infrequent_[text.name] = [label for label, few in zip(labels, rare) if few]
+
+    def _indicators(self, name: str) -> Indicators:
+        return Indicators(
+            name,
+            tuple(self.categories_[name]),
+            frozenset(self.infrequent_[name]),
+            self.missing_[name],
+            self.dropped_[name],
+        )
+
+    def _apply(self, frame: pl.DataFrame) -> pl.DataFrame:
+        frame = self._like_fit(frame, self.kinds_)
+        columns: list[pl.Series] = []
+        for name in frame.columns:
+            if name not in self.blocks_:
+                columns.append(frame[name])
+                continue
+            text, names = as_text(frame[name]), self.blocks_[name]
+            block = np.zeros((frame.height, len(names)), order="F")
+            self._indicators(name).write(text, block)
+            if self.handle_unknown != "ignore":
+                self._meet_unseen(text, block)
+            columns += [pl.Series(label, block[:, j]) for j, label in enumerate(names)]
+        return pl.DataFrame(columns)
+
+    def _meet_unseen(self, text: pl.Series, block: np.ndarray) -> None:
+        name = text.name
+        known = [*self.categories_[name], *self.infrequent_[name]]
+        known += [] if self.dropped_[name] is None else [str(self.dropped_[name])]
+        unseen = ~text.is_in(known).fill_null(self.missing_[name]).to_numpy()
+        if not unseen.any():
+            return
+        if self.handle_unknown == "error":
+            row = int(unseen.argmax())
+            raise DataError(
+                type(self).__name__,
+                f"column '{plain(name)}'",
+                "holds a category that the training rows do not",
+                f"got {'a missing cell' if text[row] is None else repr(plain(text[row], 40))} at row {row}",
+                "use handle_unknown='ignore'",
+            )
+        if self.infrequent_[name]:
+            block[unseen, len(self.categories_[name])] = 1.0
+
+    def inverse_transform(self, X: Any) -> Any:
+        """The labels again: the column with the largest value, the dropped category (or missing) if all are 0."""
+        frame = self._open_prepared(X)
+        columns: list[pl.Series] = []
+        for name in self.names_in_:
+            if name not in self.blocks_:
+                columns.append(frame[name])
+                continue
+            block = np.nan_to_num(matrix_of(frame.select(self.blocks_[name]), frame.height))
+            labels: list[str | None] = list(self.categories_[name])
+            labels += [RARE_LABEL] if self.infrequent_[name] else []
+            labels += [None] if self.missing_[name] else []
+            labels.append(self.dropped_[name])
+            code = block.argmax(axis=1) if block.shape[1] else np.zeros(frame.height, dtype=np.int64)
+            code = np.where(block.any(axis=1), code, len(labels) - 1)
+            text = pl.Series(name, labels, dtype=pl.String).gather(code)
+            columns.append(from_text(text, self.kinds_[name]).alias(name))
+        return self._close(pl.DataFrame(columns), X)
+
+    def explain(self) -> list[str]:
+        """What becomes of each column, in words."""
+        check_is_fitted(self)
+        unseen = {
+            "ignore": "an unseen category is all zeros",
+            "error": "an unseen category is refused",
+            "infrequent": "an unseen category counts as rare",
+        }
+        return [
+            f"{plain(name)}: "
+            + self._indicators(name).explain().replace(unseen["ignore"], unseen[self.handle_unknown])
+            + "."
+            for name in self.coded_
+        ]
+
+    def estimate_cost(self, n_rows: int, n_features: int, n_outputs: int = 1) -> Cost:
+        """A look-up per cell; the memory counts ten categories per column."""
+        cells = float(n_rows) * n_features
+        return Cost(seconds=6e-8 * cells + 1e-5, bytes=100.0 * cells)

@@ -1,0 +1,54 @@
+"""What reductions share: a numeric matrix in, fewer columns out, with weights, names and signs that are settled."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import Tags
+
+from ..base import Estimator, check_weights
+
+
+class Reduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
+    """Base of methods that describe rows by fewer columns than they had; the new columns are named after the class."""
+
+    _way_out = "take a sample of the rows or fewer columns"
+    components_: np.ndarray
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.components_.shape[0])
+
+    def _rows(self, X: Any, sample_weight: Any) -> tuple[np.ndarray, np.ndarray | None]:
+        """Validated rows and weights; rows of weight zero are left out."""
+        self._check_parameters()
+        rows = self._read(X, reset=True)
+        weights = check_weights(type(self).__name__, sample_weight, rows.shape[0])
+        self._check_cost(*rows.shape)
+        if weights is not None and not weights.all():
+            rows, weights = rows[weights > 0], weights[weights > 0]
+        return rows, weights
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        if tags.transformer_tags is not None:
+            tags.transformer_tags.preserves_dtype = []
+        return tags
+
+
+def settle_signs(directions: np.ndarray) -> np.ndarray:
+    """Each row with the sign that makes its largest entry positive, so that a direction has one form.
+
+    >>> settle_signs(np.array([[0.6, -0.8]]))
+    array([[-0.6,  0.8]])
+    """
+    largest = np.argmax(np.abs(directions) > np.abs(directions).max(axis=1, keepdims=True) * (1 - 1e-9), axis=1)
+    signs = np.sign(directions[np.arange(directions.shape[0]), largest])
+    return directions * np.where(signs == 0, 1.0, signs)[:, None]
+
+
+def weighted_mean(rows: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
+    """The mean of each column."""
+    return rows.mean(axis=0) if weights is None else weights @ rows / weights.sum()

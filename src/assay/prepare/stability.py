@@ -1,0 +1,70 @@
+"""Stability of a selection: which columns are chosen again when the rows are drawn anew."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from ..base import AssayWarning, ParameterError, Stream, take_rows
+
+MOST_CLASSES = 20
+
+
+def holds_numbers(target: np.ndarray) -> bool:
+    """Whether a target is a quantity rather than classes: fractions, or more than twenty different numbers.
+
+    >>> holds_numbers(np.array([0, 1, 1])), holds_numbers(np.array([0.5, 1.0])), holds_numbers(np.arange(30))
+    (False, True, True)
+    """
+    if target.dtype.kind not in "iuf":
+        return False
+    return bool((target != np.floor(target)).any()) or np.unique(target).shape[0] > MOST_CLASSES
+
+
+@dataclass(frozen=True)
+class Stability:
+    """How often each column was chosen when half of the rows were drawn anew.
+
+    `frequency` has one share per column, `sizes` the number of columns of each resample, and `agreement` is the mean
+    Jaccard index (columns in common over columns in either) over pairs of resamples.
+    """
+
+    frequency: np.ndarray
+    sizes: np.ndarray
+    agreement: float
+
+
+class StableSelection:
+    """Gives a selector the method `stability`; the selector says what it chose by `_get_support_mask`."""
+
+    def stability(
+        self, X: Any, y: Any, n_resamples: int = 50, sample_weight: Any = None, random_state: Any = 0
+    ) -> Stability:
+        """Select again on random halves of the rows: how often is each column chosen?
+
+        Halves are drawn without replacement (Meinshausen & Bühlmann, Stability selection, JRSS B 72, 2010). Folds given
+        as lists of rows do not fit the halves; use a number or a splitter for `cv`.
+        """
+        if n_resamples < 2:
+            raise ParameterError(
+                "stability", "parameter 'n_resamples'", "must be an integer >= 2", f"got {n_resamples}"
+            )
+        target, weights = np.asarray(y), None if sample_weight is None else np.asarray(sample_weight)
+        root, n_rows, chosen = Stream.of(random_state), target.shape[0], []
+        for index in range(n_resamples):
+            half = np.sort(root.child(index).generator().permutation(n_rows)[: (n_rows + 1) // 2])
+            extra = {} if weights is None else {"sample_weight": weights[half]}
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", AssayWarning)
+                chosen.append(clone(self).fit(take_rows(X, half), target[half], **extra)._get_support_mask())
+        picked = np.array(chosen)
+        common = picked.astype(float) @ picked.T
+        sizes = picked.sum(axis=1)
+        either = sizes[:, None] + sizes[None, :] - common
+        jaccard = np.divide(common, either, out=np.ones_like(common), where=either > 0)
+        above = np.triu_indices(n_resamples, 1)
+        return Stability(picked.mean(axis=0), sizes, float(jaccard[above].mean()))

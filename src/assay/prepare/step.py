@@ -1,0 +1,361 @@
+"""What preparation steps share: a table goes in, a table of the same kind comes out.
+
+Inside a step the table is a Polars frame of plain types (Int64, Float64, Boolean, String, Datetime) in which every
+missing cell is null. A step says what it learns (`_learn`) and what it does (`_apply`); reading, checking, choosing
+columns and giving back the caller's kind of table is done here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Self
+
+import narwhals.stable.v1 as nw
+import numpy as np
+import polars as pl
+from sklearn.base import TransformerMixin
+from sklearn.utils import Tags
+from sklearn.utils._set_output import _get_output_config
+from sklearn.utils.validation import _check_feature_names_in, check_array, check_is_fitted, validate_data
+
+from ..base import ArrayLike, DataError, Estimator, Nothing, ParameterError, param, plain, take_rows
+from ..data.columns import split_columns
+from ..data.roles import nearest
+from ..data.table import plain_types, to_polars
+from .encode import as_text
+
+
+def columns_param(
+    meaning: str = "Columns to work on, by name or position; None for every one the step can use.",
+) -> Any:
+    """The declaration of `columns`, which most steps have."""
+    return param(None, ArrayLike() | Nothing(), meaning)
+
+
+class TableStep(TransformerMixin, Estimator):
+    """Base of steps on tables of mixed columns: NumPy, pandas or Polars in, the same out unless `set_output` says so.
+
+    A subclass writes `_learn(frame, y)`, which must set `names_out_`, and `_apply(frame)`, which returns a frame with
+    just these columns. A step that can go back also writes `_undo(frame)` and gets `inverse_transform` from it.
+    """
+
+    _allow_nan = True
+    _requires_y = False
+    names_in_: list[str]
+    names_out_: list[str]
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn from the training rows."""
+        self._check_parameters()
+        frame = self._open(X, reset=True)
+        self._check_cost(frame.height, frame.width)
+        self.names_in_ = list(frame.columns)
+        self._learn(frame, self._target(y, frame.height))
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """Prepare rows by what the training rows said; as many rows come out as went in."""
+        check_is_fitted(self)
+        return self._close(self._apply(self._open(X, reset=False)), X)
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Names of the columns that come out."""
+        check_is_fitted(self)
+        _check_feature_names_in(self, input_features)
+        return np.array(self.names_out_, dtype=object)
+
+    def explain(self) -> list[str]:
+        """What the fitted step does, in words, one sentence per treatment."""
+        raise NotImplementedError  # pragma: no cover
+
+    def _learn(self, frame: pl.DataFrame, y: np.ndarray | None) -> None:
+        raise NotImplementedError  # pragma: no cover
+
+    def _apply(self, frame: pl.DataFrame) -> pl.DataFrame:
+        raise NotImplementedError  # pragma: no cover
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        tags.target_tags.required = self._requires_y
+        if tags.transformer_tags is not None:
+            tags.transformer_tags.preserves_dtype = []
+        return tags
+
+    # -- in and out ----------------------------------------------------------------------------------------------
+    def _open(self, X: Any, *, reset: bool) -> pl.DataFrame:
+        """X as a frame of plain types with null for missing; remembers or checks the number and names of columns."""
+        if isinstance(X, np.ndarray) and X.ndim != 2:
+            check_array(X, dtype=None, estimator=self)
+        validate_data(self, X, reset=reset, skip_check_array=True)
+        if is_frame(X):
+            frame = _with_categories(plain_types(to_polars(X), {}), X)
+            if frame.height == 0 or frame.width == 0:
+                check_array(np.empty(frame.shape), estimator=self)
+            return frame
+        columns = split_columns(self, X)
+        if isinstance(columns, np.ndarray):
+            columns = list(np.ascontiguousarray(columns.T))
+        return pl.DataFrame({f"x{j}": column for j, column in enumerate(columns)}, nan_to_null=True)
+
+    def _close(self, frame: pl.DataFrame, like: Any) -> Any:
+        """The frame as the caller's kind of table, or as `set_output` says."""
+        wanted = _get_output_config("transform", self)["dense"]
+        if wanted == "default":
+            return table_like(frame, like)
+        if wanted == "polars":
+            return frame
+        import pandas as pd
+
+        return _to_pandas(frame, getattr(like, "index", None), pd)
+
+    def _target(self, y: Any, n_rows: int) -> np.ndarray | None:
+        if y is None:
+            if self._requires_y:
+                raise ValueError(
+                    f"{type(self).__name__}: requires y to be passed, but the target y is None; give one value per row."
+                )
+            return None
+        target = np.asarray(y)
+        if target.shape[0] != n_rows:
+            raise DataError(
+                type(self).__name__,
+                "X and y",
+                "must have the same number of rows",
+                f"Found input variables with inconsistent numbers of samples: [{n_rows}, {target.shape[0]}]",
+            )
+        return target
+
+    def _chosen(
+        self, frame: pl.DataFrame, fits: Callable[[pl.Series], bool], what: str, columns: Any = None
+    ) -> list[str]:
+        """Names of the columns to work on: those asked for, or all that fit; one that does not fit is refused."""
+        wanted = getattr(self, "columns", None) if columns is None else columns
+        if wanted is None:
+            return [series.name for series in frame.get_columns() if fits(series)]
+        names = [self._column(frame, item) for item in np.asarray(wanted, dtype=object).ravel().tolist()]
+        for name in names:
+            if not fits(frame[name]):
+                raise DataError(
+                    type(self).__name__,
+                    f"column '{plain(name)}'",
+                    f"must hold {what}",
+                    f"its type is {plain(frame[name].dtype)}",
+                    "leave it out of columns or convert it first",
+                )
+        return list(dict.fromkeys(names))
+
+    def _column(self, frame: pl.DataFrame, item: Any, parameter: str = "columns") -> str:
+        """The name of a column given by name or position."""
+        if isinstance(item, str) and item in frame.columns:
+            return item
+        if isinstance(item, (int, np.integer)) and not isinstance(item, bool) and 0 <= item < frame.width:
+            return frame.columns[int(item)]
+        raise ParameterError(
+            type(self).__name__,
+            f"parameter '{parameter}'",
+            "must name columns of X",
+            f"got {plain(repr(item))}",
+            nearest(item, frame.columns),
+        )
+
+    def _by_column(self, frame: pl.DataFrame, given: dict[Any, Any] | None, parameter: str) -> dict[str, Any]:
+        """A parameter that holds something per column, with names for keys."""
+        return {self._column(frame, key, parameter): value for key, value in (given or {}).items()}
+
+    def _like_fit(self, frame: pl.DataFrame, kinds: dict[str, str]) -> pl.DataFrame:
+        """The frame with these columns of the kind they had in fit; one whose cells are all missing fits any kind."""
+        empty = []
+        for name, kind in kinds.items():
+            series = frame[name]
+            if kind_of(series) == kind or (kind == "number" and series.dtype == pl.Boolean):
+                continue
+            if series.null_count() < series.len():
+                raise DataError(
+                    type(self).__name__,
+                    f"column '{plain(name)}'",
+                    f"was {_WORDS[kind]} in fit",
+                    f"its type is {plain(series.dtype)}",
+                    "clean it or fit again",
+                )
+            empty.append(pl.lit(None, dtype=_TYPES[kind]).alias(name))
+        return frame.with_columns(empty) if empty else frame
+
+    def _matrix(self, frame: pl.DataFrame, names: list[str]) -> np.ndarray:
+        """Columns that were numeric in fit as a float64 matrix with NaN for missing."""
+        return matrix_of(self._like_fit(frame, dict.fromkeys(names, "number")).select(names), frame.height)
+
+    def _open_prepared(self, X: Any) -> pl.DataFrame:
+        """A table as `transform` gives it, for the way back: the columns of `names_out_`."""
+        check_is_fitted(self)
+        if is_frame(X):
+            frame = plain_types(to_polars(X), {})
+            for name in self.names_out_:
+                if name not in frame.columns:
+                    raise DataError(
+                        type(self).__name__,
+                        f"column '{plain(name)}'",
+                        "is not in the prepared table",
+                        way_out=nearest(name, frame.columns),
+                    )
+            return frame.select(self.names_out_)
+        columns = split_columns(self, X)
+        if isinstance(columns, np.ndarray):
+            columns = list(np.ascontiguousarray(columns.T))
+        if len(columns) != len(self.names_out_):
+            raise DataError(
+                type(self).__name__,
+                "the prepared table",
+                f"must have {len(self.names_out_)} columns",
+                f"got {len(columns)}",
+            )
+        return pl.DataFrame(dict(zip(self.names_out_, columns)), nan_to_null=True)
+
+
+class RowStep(TableStep):
+    """Base of steps that leave out or add training rows.
+
+    `fit_resample(X, y)` gives the changed rows and experiments call it on training rows only. `transform` never changes
+    the number of rows: every row that has to be predicted gets its prediction. Pipelines of imbalanced-learn refuse
+    steps that also transform; they take the step's `fit_resample` in a `FunctionSampler`. A subclass writes
+    `_kept(frame, y)`: the numbers of the rows to keep, in order.
+    """
+
+    _sampler_type = "clean-sampling"
+
+    def fit_resample(self, X: Any, y: Any = None, **fitted: Any) -> tuple[Any, Any]:
+        """Learn from the training rows and return those that stay, with their targets (None if y is None)."""
+        self.fit(X, y)
+        frame = self._open(X, reset=False)
+        kept = np.asarray(self._kept(frame, self._target(y, frame.height)), dtype=np.int64)
+        self.sample_indices_ = kept
+        if kept.size == 0:
+            raise DataError(
+                type(self).__name__, "the table", "would lose every row", way_out="loosen the rule or check the table"
+            )
+        arrow = type(X).__module__.startswith("pyarrow")
+        out = self.transform(X.take(kept) if arrow else take_rows(X, kept))
+        return out, None if y is None else take_rows(y if hasattr(y, "iloc") else np.asarray(y), kept)
+
+    def _kept(self, frame: pl.DataFrame, y: np.ndarray | None) -> np.ndarray:
+        raise NotImplementedError  # pragma: no cover
+
+
+def is_frame(X: Any) -> bool:
+    """Whether X is a pandas, Polars or pyarrow table."""
+    try:
+        return isinstance(nw.from_native(X, eager_only=True, pass_through=True), nw.DataFrame)
+    except nw.exceptions.DuplicateError:
+        raise DataError(
+            "X", "the frame", "must not have two columns of one name", way_out="give every column its own name"
+        ) from None
+
+
+def _with_categories(frame: pl.DataFrame, X: Any) -> pl.DataFrame:
+    """The frame with categorical columns of X as text, also where their categories are numbers."""
+    types = nw.from_native(X, eager_only=True).schema.values()
+    labels = [name for name, dtype in zip(frame.columns, types) if isinstance(dtype, (nw.Categorical, nw.Enum))]
+    numbers = [as_text(frame[name]) for name in labels if frame[name].dtype != pl.String]
+    return frame.with_columns(numbers) if numbers else frame
+
+
+def is_number(series: pl.Series) -> bool:
+    """Whether a column of plain type holds numbers (or booleans, which count as 0 and 1)."""
+    return series.dtype.is_numeric() or series.dtype == pl.Boolean
+
+
+_WORDS = {"number": "numeric", "text": "text", "boolean": "true or false", "date": "a date"}
+_TYPES: dict[str, Any] = {"number": pl.Float64, "text": pl.String, "boolean": pl.Boolean, "date": pl.Datetime("us")}
+
+
+def kind_of(series: pl.Series) -> str:
+    """What a column of plain type holds: "number", "text", "boolean" or "date"."""
+    if series.dtype.is_numeric():
+        return "number"
+    return {pl.String: "text", pl.Boolean: "boolean"}.get(series.dtype.base_type(), "date")
+
+
+def is_value(series: pl.Series) -> bool:
+    """Whether a column of plain type holds numbers, text or booleans (not dates)."""
+    return kind_of(series) != "date"
+
+
+def is_quantity(series: pl.Series) -> bool:
+    """Whether a column of plain type holds numbers proper."""
+    return series.dtype.is_numeric()
+
+
+def free_name(name: str, taken: list[str]) -> str:
+    """A column name that is not taken yet.
+
+    >>> free_name("outlier", ["age", "outlier"])
+    "outlier'"
+    """
+    while name in taken:
+        name += "'"
+    return name
+
+
+def listed(names: list[str]) -> str:
+    """Column names in a sentence, at most six of them.
+
+    >>> listed(["a", "b"])
+    'a, b'
+    """
+    shown = ", ".join(plain(name, 40) for name in names[:6])
+    return shown + (f" and {len(names) - 6} more" if len(names) > 6 else "")
+
+
+def is_label(series: pl.Series) -> bool:
+    """Whether a column of plain type holds text or booleans."""
+    return series.dtype in (pl.String, pl.Boolean)
+
+
+def matrix_of(frame: pl.DataFrame, height: int | None = None) -> np.ndarray:
+    """Columns of numbers as a C-ordered float64 matrix with NaN for missing; `height` counts the rows of no columns."""
+    if not frame.width:
+        return np.empty((frame.height if height is None else height, 0))
+    return np.ascontiguousarray(frame.cast(pl.Float64).to_numpy(order="c"))
+
+
+def table_like(frame: pl.DataFrame, like: Any) -> Any:
+    """A Polars frame as the kind of table that `like` is.
+
+    Arrays come out as float64 with NaN for missing, or as objects with None for missing if a column is not numeric.
+
+    >>> import polars as pl
+    >>> table_like(pl.DataFrame({"a": [1.0, None]}), np.zeros((2, 1)))
+    array([[ 1.],
+           [nan]])
+    """
+    if isinstance(like, pl.DataFrame):
+        return frame
+    if is_frame(like):
+        native = nw.from_native(like, eager_only=True)
+        namespace = native.implementation.to_native_namespace()
+        if native.implementation.is_pandas():
+            return _to_pandas(frame, like.index, namespace)
+        return frame.to_arrow() if native.implementation.is_pyarrow() else frame
+    if all(is_number(series) for series in frame.get_columns()):
+        return matrix_of(frame)
+    cells = np.empty(frame.shape, dtype=object)
+    for j, series in enumerate(frame.get_columns()):
+        cells[:, j] = series.to_list()
+    return cells
+
+
+def _to_pandas(frame: pl.DataFrame, index: Any, pandas: Any) -> Any:
+    """Column by column, so that pyarrow is not needed; a table with other rows than the index has is numbered anew."""
+    columns = {}
+    for series in frame.get_columns():
+        if series.dtype.is_numeric():
+            columns[series.name] = series.to_numpy()
+        elif series.dtype.is_temporal():
+            columns[series.name] = series.to_numpy().astype("datetime64[us]")
+        elif series.dtype == pl.Boolean and not series.null_count():
+            columns[series.name] = series.to_numpy()
+        else:
+            columns[series.name] = pandas.Series(series.to_list(), dtype=object).to_numpy()
+    index = index if index is not None and len(index) == frame.height else None
+    return pandas.DataFrame(columns, index=index, columns=frame.columns)

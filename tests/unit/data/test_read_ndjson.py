@@ -1,0 +1,93 @@
+"""NDJSON: whole and in pieces alike, and the line that breaks it is named."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import tempfile
+from pathlib import Path
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from assay import config
+from assay.base import DataError
+from assay.data import read_ndjson, read_table, scan_table
+
+ROWS = st.lists(
+    st.tuples(
+        st.integers(-(2**53), 2**53), st.none() | st.floats(-1e9, 1e9), st.text('abcäü"\\', min_size=1, max_size=5)
+    ),
+    min_size=1,
+    max_size=15,
+)
+
+
+@settings(max_examples=50, deadline=None)
+@given(ROWS, st.booleans())
+def test_a_written_table_comes_back(rows, zipped):
+    frame = pl.DataFrame(rows, schema={"i": pl.Int64, "f": pl.Float64, "s": pl.String}, orient="row")
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / ("t.ndjson.gz" if zipped else "t.jsonl")
+        text = frame.write_ndjson().encode()
+        file.write_bytes(gzip.compress(text) if zipped else text)
+        back = read_table(file).frame
+    assert back["i"].to_list() == frame["i"].to_list() and back["s"].to_list() == frame["s"].to_list()
+    assert back["f"].cast(pl.Float64).to_list() == frame["f"].to_list()
+
+
+def test_batches_have_one_schema_although_keys_come_and_go(tmp_path, monkeypatch):
+    monkeypatch.setattr(read_ndjson, "_PIECE_BYTES", 200)
+    monkeypatch.setattr("assay.data.read_text._CHUNK", 256)
+    rows = [{"a": n * 7 % 31, **({"b": f"w{n % 3}"} if n % 2 else {})} for n in range(300)]
+    rows[250]["a"] = 250.5
+    file = tmp_path / "t.ndjson"
+    file.write_text("\n".join(json.dumps(row) for row in rows))
+    batches = list(scan_table(file, sample_rows=50, batch_rows=70))
+    whole = pl.concat([batch.frame for batch in batches])
+    assert whole["a"].to_list() == [float(row["a"]) for row in rows]
+    assert whole["b"].to_list() == [row.get("b") for row in rows]
+    rows[299]["c"] = 1
+    file.write_text("\n".join(json.dumps(row) for row in rows))
+    with pytest.raises(DataError, match="column 'c' in row 300"):
+        list(scan_table(file, sample_rows=50))
+    rows[299] = {"a": "word"}
+    file.write_text("\n".join(json.dumps(row) for row in rows))
+    with pytest.raises(DataError, match="'word' in row 300, column 'a'"):
+        list(scan_table(file, sample_rows=50))
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        (b'{"a":', "broken JSON on line 402"),
+        (b"[1]", "no object on line 402"),
+        (b'{"a":NaN}', "line 402; NaN is no JSON"),
+        (b'{"a":' + b"[" * 5000, "line 402"),
+        (b'{"a":\xff}', "line 402"),
+        (b'{"a":"\x00"}', "line 402"),
+    ],
+)
+def test_a_broken_line_is_named_whole_and_in_pieces(tmp_path, monkeypatch, line, expected):
+    file = tmp_path / "t.ndjson"
+    file.write_bytes(b'{"a":1}\n\n' * 200 + b'{"a":2}\n' + line + b"\n")
+    with pytest.raises(DataError, match=expected):
+        read_table(file)
+    monkeypatch.setattr(read_ndjson, "_PIECE_BYTES", 200)
+    with pytest.raises(DataError, match=expected):
+        list(scan_table(file, sample_rows=5))
+
+
+def test_whole_numbers_over_64_bits_keep_their_digits(tmp_path):
+    file = tmp_path / "t.ndjson"
+    file.write_bytes(b'{"a":123456789012345678901234567890}\n{"a":1}\n')
+    assert read_table(file).frame["a"].to_list() == ["123456789012345678901234567890", "1"]
+
+
+def test_a_file_that_would_not_fit_is_refused(tmp_path):
+    file = tmp_path / "t.ndjson"
+    file.write_bytes(b'{"a":1}\n' * 10_000)
+    with config.use(max_bytes=100_000), pytest.raises(DataError, match="more memory.*scan_table"):
+        read_table(file)

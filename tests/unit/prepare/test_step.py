@@ -1,0 +1,118 @@
+"""What preparation steps share: the kind of table that comes out, the choice of columns, rows only in training."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from assay.base import AssayError
+from assay.prepare import Balance, RowStep, Scale, TableStep
+
+
+class Halve(RowStep):
+    """Keeps every other training row."""
+
+    def _learn(self, frame, y):
+        self.names_out_ = list(frame.columns)
+
+    def _apply(self, frame):
+        return frame
+
+    def _kept(self, frame, y):
+        return np.arange(0, frame.height, 2)
+
+
+class KeepNone(Halve):
+    """Loses every row."""
+
+    def _kept(self, frame, y):
+        return np.empty(0)
+
+
+MIXED = {"age": [20.0, None, 40.0], "plan": ["a", None, "c"], "ok": [True, False, True]}
+
+
+def test_polars_in_polars_out():
+    out = Scale().fit_transform(pl.DataFrame(MIXED))
+    assert isinstance(out, pl.DataFrame) and out["plan"].to_list() == ["a", None, "c"] and out["age"].null_count() == 1
+
+
+def test_pandas_in_pandas_out_with_its_index():
+    frame = pd.DataFrame(MIXED, index=[5, 6, 7])
+    out = Scale(columns=["age"]).fit_transform(frame)
+    assert list(out.index) == [5, 6, 7] and list(out.columns) == list(MIXED) and np.isnan(out.loc[6, "age"])
+    assert out["ok"].dtype == bool
+
+
+def test_arrays_of_numbers_stay_numbers_and_arrays_of_objects_stay_objects():
+    assert Scale().fit_transform(np.array([[1.0], [3.0]])).tolist() == [[-1.0], [1.0]]
+    out = Scale().fit_transform(np.array([[1.0, "a"], [3.0, None]], dtype=object))
+    assert out.tolist() == [[-1.0, "a"], [1.0, None]]
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars"])
+def test_set_output_decides(kind):
+    out = Scale(columns=["age"]).set_output(transform=kind).fit_transform(pl.DataFrame(MIXED))
+    assert type(out).__module__.startswith(kind) and list(out.columns) == list(MIXED)
+
+
+def test_dates_pass_through():
+    frame = pl.DataFrame({"when": [datetime(2024, 1, 1), None], "x": [1.0, 2.0]})
+    assert Scale().fit_transform(frame)["when"].to_list() == frame["when"].to_list()
+    pandas = Scale().fit_transform(frame.to_pandas())
+    assert pandas["when"].isna().tolist() == [False, True]
+
+
+def test_categorical_columns_are_labels_also_if_their_categories_are_numbers():
+    frame = pd.DataFrame({"zip": pd.Categorical([10, 20, None]), "n": pd.array([1, None, 3], dtype="Int64")})
+    step = Scale().fit(frame)
+    assert step.scaled_ == ["n"] and step.transform(frame)["zip"].tolist()[:2] == ["10", "20"]
+
+
+def test_a_wrong_column_is_named_with_the_near_ones():
+    with pytest.raises(AssayError, match="did you mean 'age'"):
+        Scale(columns=["aeg"]).fit(pl.DataFrame(MIXED))
+    with pytest.raises(AssayError, match="column 'plan' must hold numbers"):
+        Scale(columns=["plan"]).fit(pl.DataFrame(MIXED))
+    assert Scale(columns=[0]).fit(pl.DataFrame(MIXED)).scaled_ == ["age"]
+
+
+def test_row_steps_change_training_rows_only():
+    X, y = np.arange(10.0).reshape(5, 2), np.array(["a", "b", "c", "d", "e"])
+    step = Halve()
+    rows, target = step.fit_resample(X, y)
+    assert rows[:, 0].tolist() == [0.0, 4.0, 8.0] and target.tolist() == ["a", "c", "e"]
+    assert step.sample_indices_.tolist() == [0, 2, 4] and step.transform(X).shape == X.shape
+    frame, series = Halve().fit_resample(pd.DataFrame(X), pd.Series(y))
+    assert list(frame.index) == [0, 2, 4] == list(series.index)
+    arrow = pl.DataFrame({"a": X[:, 0]}).to_arrow()
+    assert Halve().fit_resample(arrow)[0].equals(arrow.take([0, 2, 4]))
+
+
+def test_losing_every_row_is_refused():
+    with pytest.raises(AssayError, match="would lose every row"):
+        KeepNone().fit_resample(np.ones((3, 1)))
+
+
+def test_the_target_must_have_a_value_per_row():
+    with pytest.raises(AssayError, match="inconsistent numbers"):
+        Scale().fit(np.ones((3, 1)), [1, 2])
+    assert issubclass(Scale, TableStep)
+
+
+def test_pipelines_of_imbalanced_learn_take_the_rows_through_a_function_sampler():
+    """They refuse a step that both transforms and resamples."""
+    imblearn = pytest.importorskip("imblearn")
+    from imblearn.pipeline import make_pipeline
+    from sklearn.dummy import DummyClassifier
+
+    X, y = np.arange(10.0).reshape(-1, 1), np.array([0] * 8 + [1] * 2)
+    sampler = imblearn.FunctionSampler(func=Balance(strategy="down", random_state=0).fit_resample, validate=False)
+    model = make_pipeline(sampler, DummyClassifier(strategy="prior")).fit(X, y)
+    np.testing.assert_allclose(model.predict_proba(X[:1]), [[0.5, 0.5]])
+    with pytest.raises(TypeError, match="implements both"):
+        make_pipeline(Balance(strategy="down"), DummyClassifier()).fit(X, y)
