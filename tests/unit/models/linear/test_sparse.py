@@ -138,8 +138,8 @@ REGRESSORS = [
     Ridge(alpha=0.5, fit_intercept=False),
     RidgeCV(),
     RidgeCV(cv=3),
-    LassoCV(cv=3, alphas=10, tol=1e-8),
-    ElasticNetCV(cv=3, alphas=10, tol=1e-8),
+    LassoCV(cv=3, alphas=5, tol=1e-8),
+    ElasticNetCV(cv=3, alphas=5, tol=1e-8),
     GLM(alpha=0.1),
     GLM(family="gaussian", alpha=0.1, l1_ratio=1.0),
     GradientDescentRegressor(max_iter=20),
@@ -166,7 +166,7 @@ def name(model) -> str:
 
 
 @pytest.mark.parametrize("model", REGRESSORS, ids=name)
-@pytest.mark.parametrize("shape", [(120, 15), (50, 70)], ids=str)
+@pytest.mark.parametrize("shape", [(120, 12), (30, 40)], ids=str)
 def test_regression_agrees_with_the_dense_fit(model, shape):
     X, y = table(*shape, 0.25)
     weights = np.random.default_rng(2).integers(0, 3, shape[0]).astype(float)
@@ -235,11 +235,11 @@ def test_ranking_agrees_with_the_dense_fit():
     [Lasso(alpha=0.05), Ridge(), ElasticNet(alpha=0.05), LogisticRegression(), GLM(alpha=0.1), LeastSquares()],
     ids=name,
 )
-@pytest.mark.parametrize("p", [8, 150])
+@pytest.mark.parametrize("p", [8, 80])
 def test_folds_equal_separate_fits(model, p):
-    X, f = table(90, p, 0.3)
+    X, f = table(60, p, 0.3)
     y = (f > 1).astype(float) if isinstance(model, LogisticRegression) else f
-    weights = np.random.default_rng(2).integers(0, 3, 90).astype(float)
+    weights = np.random.default_rng(2).integers(0, 3, 60).astype(float)
     folds = list(KFold(3).split(f))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -272,11 +272,11 @@ def test_lasso_satisfies_its_optimality_conditions_on_a_wide_sparse_table(interc
 
 def test_residual_updates_and_gram_blocks_give_the_same_path():
     # So many active columns of so few cells that sweeps update the residual; agreement with scikit-learn's solver.
-    X, f = text_like(3000, 6000, 10)
-    y = f + 0.1 * np.random.default_rng(0).normal(size=3000)
-    alpha = 2e-5
+    X, f = text_like(1600, 3000, 8)
+    y = f + 0.1 * np.random.default_rng(0).normal(size=1600)
+    alpha = 8e-6
     model = Lasso(alpha=alpha, tol=1e-9, max_iter=5000).fit(X, y)
-    assert (model.coef_ != 0).sum() > 600
+    assert (model.coef_ != 0).sum() > 1000
     peer = linear_model.Lasso(alpha=alpha, tol=1e-9, max_iter=20_000).fit(sp.csc_matrix(X), y)
     value = [0.5 * np.mean((y - m.predict(X)) ** 2) + alpha * np.abs(m.coef_).sum() for m in (model, peer)]
     assert value[0] <= value[1] * (1 + 1e-6)
@@ -285,7 +285,7 @@ def test_residual_updates_and_gram_blocks_give_the_same_path():
 @pytest.mark.parametrize("penalty", ["l2", "l1"])
 @pytest.mark.parametrize("classes", [2, 3])
 def test_logistic_gradient_vanishes_on_a_wide_sparse_table(penalty, classes):
-    X, f = text_like(400, 2500, 15)
+    X, f = text_like(300, 1500, 15)
     y = np.digitize(f, np.quantile(f, np.arange(1, classes) / classes))
     model = LogisticRegression(penalty=penalty, C=2.0).fit(X, y)
     probability = model.predict_proba(X)
@@ -300,14 +300,14 @@ def test_logistic_gradient_vanishes_on_a_wide_sparse_table(penalty, classes):
 
 
 def test_logistic_and_poisson_agree_with_scikit_learn_on_text_like_rows():
-    X, f = text_like(600, 1500, 12)
-    y = (f + 0.5 * np.random.default_rng(0).logistic(size=600) > 0).astype(int)
+    X, f = text_like(300, 400, 12)
+    y = (f + 0.5 * np.random.default_rng(0).logistic(size=300) > 0).astype(int)
     ours = LogisticRegression().fit(X, y)
-    peer = linear_model.LogisticRegression(tol=1e-8, max_iter=5000).fit(X, y)
+    peer = linear_model.LogisticRegression(tol=1e-8, max_iter=1000).fit(X, y)
     np.testing.assert_allclose(ours.coef_, peer.coef_, atol=1e-4)
     counts = np.random.default_rng(1).poisson(np.exp(np.clip(f, -2, 2))).astype(float)
     glm = GLM(family="poisson", alpha=1e-3).fit(X, counts)
-    reference = linear_model.PoissonRegressor(alpha=1e-3, tol=1e-8, max_iter=5000).fit(X, counts)
+    reference = linear_model.PoissonRegressor(alpha=1e-3, tol=1e-8, solver="newton-cholesky").fit(X, counts)
     np.testing.assert_allclose(glm.coef_, reference.coef_, atol=1e-3)
 
 
@@ -320,7 +320,7 @@ def test_ridge_beyond_the_square_limit_agrees_with_scikit_learn():
 
 @pytest.mark.parametrize(
     "model",
-    [Lasso(), Ridge(), ElasticNet(), GLM(alpha=0.1), LassoCV(cv=2), RidgeCV(), GradientDescentRegressor()],
+    [Lasso(), Ridge(), ElasticNet(), GLM(alpha=0.1), LassoCV(cv=2, alphas=5), RidgeCV(), GradientDescentRegressor()],
     ids=name,
 )
 @pytest.mark.parametrize("shape", [(20, 5), (5, 5000)], ids=str)
