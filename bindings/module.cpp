@@ -8,6 +8,7 @@ void bind_statistics(nb::module_& m);
 void bind_neighbours(nb::module_& m);
 void bind_trees(nb::module_& m);
 void bind_multiway(nb::module_& m);
+void bind_oblique(nb::module_& m);
 void bind_rules(nb::module_& m);
 void bind_linear(nb::module_& m);
 void bind_baselines(nb::module_& m);
@@ -29,6 +30,7 @@ NB_MODULE(_kernels, m) {
     assay::bindings::bind_neighbours(m);
     assay::bindings::bind_trees(m);
     assay::bindings::bind_multiway(m);
+    assay::bindings::bind_oblique(m);
     assay::bindings::bind_rules(m);
     assay::bindings::bind_linear(m);
     assay::bindings::bind_baselines(m);

@@ -220,6 +220,7 @@ private:
             tree.value.push_back(Policy::classifies ? value[k] / list.weight[i] : value[k]);
         tree.gains.insert(tree.gains.end(), list.gains.begin() + static_cast<index_t>(i * d),
                           list.gains.begin() + static_cast<index_t>((i + 1) * d));
+        if (growth_.options.oblique != nullptr) append_linear(tree, list, i);
         if (list.categories[i] < 0) {
             tree.categories.push_back(-1);
             return;
@@ -228,6 +229,19 @@ private:
         const index_t words = (growth_.columns.n_categories[list.feature[i]] + 63) / 64;
         tree.words.insert(tree.words.end(), list.words.begin() + list.categories[i],
                           list.words.begin() + list.categories[i] + words);
+    }
+
+    void append_linear(Tree& tree, const NodeList& list, std::size_t i) const {
+        const index_t p = growth_.options.oblique->n_columns, from = list.linear[i] * p;
+        tree.linear.push_back(-1);
+        if (list.linear[i] < 0) return;
+        tree.linear.back() = static_cast<std::int32_t>(static_cast<index_t>(tree.linear_weight.size()) / p);
+        const auto copy = [&](const std::vector<double>& source, std::vector<double>& target) {
+            target.insert(target.end(), source.begin() + from, source.begin() + from + p);
+        };
+        copy(list.linear_weight, tree.linear_weight);
+        copy(list.linear_fill, tree.linear_fill);
+        copy(list.linear_share, tree.linear_share);
     }
 
     Growth growth_;

@@ -8,6 +8,7 @@
 #include "assay/common/random.hpp"
 #include "assay/common/threads.hpp"
 #include "assay/trees/cart.hpp"
+#include "oblique_direction.hpp"
 #include "split_scan.hpp"
 
 namespace assay::trees {
@@ -37,6 +38,8 @@ struct NodeList {
     std::vector<std::int64_t> categories;
     std::vector<std::uint64_t> words;
     std::vector<std::uint8_t> missing_left;
+    std::vector<std::int32_t> linear;
+    std::vector<double> linear_weight, linear_fill, linear_share;
 
     std::int32_t add(const Summary& summary, const std::vector<double>& values, index_t traced_columns) {
         feature.push_back(-1);
@@ -45,6 +48,7 @@ struct NodeList {
         threshold.push_back(0);
         categories.push_back(-1);
         missing_left.push_back(0);
+        linear.push_back(-1);
         impurity.push_back(summary.impurity);
         rows.push_back(summary.rows);
         weight.push_back(summary.weight);
@@ -68,6 +72,10 @@ struct Split {
     Candidate candidate;
     std::int32_t feature = -1;
     std::vector<std::uint8_t> goes_left;  // nominal: for each category present, in order of code
+    std::vector<double> weight, fill, share;  // linear: for each numeric column; `feature` is the leading one
+    std::vector<std::int32_t> order;          // linear: the rows of the node by rising sum
+    double threshold = 0;
+    bool linear() const { return !order.empty(); }
     bool found() const { return feature >= 0; }
 };
 
@@ -120,7 +128,11 @@ public:
         totals.min_leaf = growth_.options.min_leaf;
         totals.min_weight_leaf = growth_.options.min_weight_leaf;
         const index_t wanted = growth_.options.max_features;
-        if (wanted <= 0 || wanted >= growth_.columns.n_columns) return best_of(node, totals, node.active);
+        if (wanted <= 0 || wanted >= growth_.columns.n_columns) {
+            Split split = best_of(node, totals, node.active);
+            try_linear(node, totals, node.active, split);
+            return split;
+        }
         std::vector<std::int32_t> order = node.active;
         Random random(growth_.options.key, node.path);
         for (std::size_t i = order.size(); i > 1; --i)
@@ -129,6 +141,7 @@ public:
         std::vector<std::int32_t> drawn(order.begin(), order.begin() + static_cast<index_t>(first));
         std::sort(drawn.begin(), drawn.end());
         Split split = best_of(node, totals, drawn);
+        try_linear(node, totals, drawn, split);
         for (std::size_t i = first; i < order.size() && !split.found(); ++i) split = best_of(node, totals, {order[i]});
         return split;
     }
@@ -444,9 +457,84 @@ private:
         return best;
     }
 
+    // -- linear tests ----------------------------------------------------------------------------------------------
+    // Replaces `best` by a linear test on the numeric ones of `features` if that decreases impurity more.
+    void try_linear(const Pending& node, const NodeTotals& totals, const std::vector<std::int32_t>& features, Split& best) {
+        const ObliqueOptions* o = growth_.options.oblique;
+        if constexpr (Policy::classifies) {
+            if (o == nullptr || features.empty()) return;
+            ObliqueNode part;
+            for (index_t j = 0; j < o->n_columns; ++j)
+                if (std::binary_search(features.begin(), features.end(), o->columns[j]))
+                    part.columns.push_back(static_cast<std::int32_t>(j));
+            if (part.columns.size() < 2 ||
+                node.summary.repeats < o->rows_per_column * static_cast<double>(part.columns.size()))
+                return;
+            const Entry* segment = column(features[0]) + node.begin;
+            std::vector<std::int32_t> rows(static_cast<std::size_t>(node.size()));
+            for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<std::int32_t>(row_of(segment[i]));
+            std::sort(rows.begin(), rows.end());
+            part.weight.reserve(rows.size());
+            part.label.reserve(rows.size());
+            part.cells.reserve(rows.size());
+            for (const std::int32_t row : rows) {
+                part.weight.push_back(data_.weight_of(row));
+                part.label.push_back(data_.label[row]);
+                part.cells.push_back(o->cells + position_of(row) * o->n_columns);
+            }
+            for (const auto& direction : oblique_directions(part, *o, data_.n_classes, node.path, threads_))
+                try_direction(node, totals, part, rows, direction, best);
+        }
+    }
+
+    void try_direction(const Pending& node, const NodeTotals& totals, const ObliqueNode& part,
+                       const std::vector<std::int32_t>& rows, const std::vector<double>& direction, Split& best) {
+        const ObliqueOptions& o = *growth_.options.oblique;
+        LinearTest test;
+        if (!linear_test(part, direction, o.n_columns, test)) return;
+        std::vector<std::pair<double, std::int32_t>> sums(rows.size());
+        for (std::size_t i = 0; i < rows.size(); ++i) {
+            sums[i] = {linear_sum(test, part.cells[i]), rows[i]};
+            if (!std::isfinite(sums[i].first)) return;
+        }
+        std::sort(sums.begin(), sums.end());
+        std::vector<Wide> entries(rows.size());
+        Wide rank = 0;
+        for (std::size_t i = 0; i < rows.size(); ++i) {
+            if (i > 0) rank += sums[i].first != sums[i - 1].first;
+            entries[i] = make_entry<Wide>(rank, sums[i].second);
+        }
+        const Candidate found = scratch_[0].scanner.scan(data_, totals, entries.data(), node.size(), best.candidate);
+        if (!found.better_than(best.candidate)) return;
+        // A gain of rounding alone is none: the simpler test stays.
+        if (best.found() && gain(node, totals, found.cost) <= gain(node, totals, best.candidate.cost) + 1e-12) return;
+        const auto p = static_cast<std::size_t>(found.position);
+        best.candidate = found;
+        best.feature = o.columns[test.lead];
+        best.weight = std::move(test.weight);
+        best.fill = std::move(test.fill);
+        best.share = std::move(test.share);
+        const double below = sums[p - 1].first, above = sums[p].first, middle = 0.5 * below + 0.5 * above;
+        best.threshold = middle < above && middle >= below ? middle : below;
+        best.order.resize(rows.size());
+        for (std::size_t i = 0; i < rows.size(); ++i) best.order[i] = sums[i].second;
+    }
+
     // -- the split -------------------------------------------------------------------------------------------------
     // Marks the side of every row of the node and lists the rows of both sides.
     void send_rows(const Pending& node, const Split& split) {
+        if (split.linear()) {
+            n_left_ = split.candidate.position;
+            n_right_ = node.size() - n_left_;
+            std::copy_n(split.order.begin(), n_left_, left_rows_.begin());
+            std::copy_n(split.order.begin() + n_left_, n_right_, right_rows_.begin());
+            // In the order of rows, so that sums of weights do not depend on the direction.
+            std::sort(left_rows_.begin(), left_rows_.begin() + n_left_);
+            std::sort(right_rows_.begin(), right_rows_.begin() + n_right_);
+            for (index_t i = 0; i < n_left_; ++i) side_[static_cast<std::size_t>(left_rows_[static_cast<std::size_t>(i)])] = 1;
+            for (index_t i = 0; i < n_right_; ++i) side_[static_cast<std::size_t>(right_rows_[static_cast<std::size_t>(i)])] = 0;
+            return;
+        }
         const Entry* segment = column(split.feature) + node.begin;
         const index_t n = node.size(), missing = count_missing(segment, n), present = n - missing;
         n_left_ = n_right_ = 0;
@@ -477,6 +565,15 @@ private:
     void write_test(const Pending& node, const Split& split) {
         const auto at = static_cast<std::size_t>(node.node);
         const index_t f = split.feature;
+        if (split.linear()) {
+            nodes_.feature[at] = split.feature;
+            nodes_.threshold[at] = split.threshold;
+            nodes_.linear[at] = static_cast<std::int32_t>(nodes_.linear_weight.size() / split.weight.size());
+            nodes_.linear_weight.insert(nodes_.linear_weight.end(), split.weight.begin(), split.weight.end());
+            nodes_.linear_fill.insert(nodes_.linear_fill.end(), split.fill.begin(), split.fill.end());
+            nodes_.linear_share.insert(nodes_.linear_share.end(), split.share.begin(), split.share.end());
+            return;
+        }
         const Entry* segment = column(f) + node.begin;
         const index_t n = node.size(), missing = count_missing(segment, n), present = n - missing;
         nodes_.feature[at] = split.feature;

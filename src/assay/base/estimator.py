@@ -93,6 +93,11 @@ class Estimator(BaseEstimator):
         document(cls, parameters)
 
     # -- parameters, cost, randomness, trace ---------------------------------------------------------------
+    @classmethod
+    def _get_param_names(cls) -> list[str]:
+        # The declarations know the names; scikit-learn would inspect the signature at every clone.
+        return sorted(cls.__parameters__)
+
     def _check_parameters(self) -> None:
         for name, declared in self.__parameters__.items():
             declared.check(type(self).__name__, getattr(self, name))

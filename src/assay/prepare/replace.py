@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ class ReplaceValues(TableStep):
     """Replaces values of columns by others, or by missing: "nroth" by "north", -999 by nothing.
 
     Values that the mapping does not name stay. In a column of numbers a key may be the number or its text, as it comes
-    from JSON. All replacements are made at once, so that two values can be swapped.
+    from JSON; dates are given in ISO form. All replacements are made at once, so that two values can be swapped.
 
     {parameters}
 
@@ -47,22 +48,24 @@ class ReplaceValues(TableStep):
             if None in changes:
                 self._refuse(name, "a dict without None among the old values (impute missing cells instead)", changes)
             kind = kind_of(frame[name])
-            if kind == "date":
-                raise DataError(
-                    type(self).__name__, f"column '{plain(name)}'", "must hold numbers or labels", "it holds dates"
-                )
             old = [self._value(name, kind, value) for value in changes]
             new = [None if value is None else self._value(name, kind, value) for value in changes.values()]
             self.replacements_[name] = (old, new)
         self.kinds_ = {name: kind_of(frame[name]) for name in self.replacements_}
         self.names_out_ = list(frame.columns)
         self.counts_ = {
-            name: int(_cells(frame[name]).is_in(old).sum() or 0) for name, (old, _) in self.replacements_.items()
+            name: int(_cells(frame[name]).is_in(_series(old, _cells(frame[name]).dtype)).sum() or 0)
+            for name, (old, _) in self.replacements_.items()
         }
 
     def _value(self, name: str, kind: str, value: Any) -> Any:
         if kind == "text":
             return str(value)
+        if kind == "date":
+            try:
+                return datetime.fromisoformat(str(value)).isoformat()
+            except ValueError:
+                self._refuse(name, "a dict of dates such as '2024-01-31', which the column holds,", value)
         if kind == "boolean":
             if str(value).lower() in ("true", "false"):
                 return str(value).lower() == "true"
@@ -97,7 +100,7 @@ class ReplaceValues(TableStep):
             old, new, cells = [a for a, _ in pairs], [b for _, b in pairs], series
         else:
             cells = _cells(series)
-        return cells.replace(pl.Series(old, dtype=cells.dtype), pl.Series(new, dtype=cells.dtype))
+        return cells.replace(_series(old, cells.dtype), _series(new, cells.dtype))
 
     def explain(self) -> list[str]:
         """What is replaced, in words, with the number of training cells concerned."""
@@ -213,6 +216,13 @@ class DropDuplicates(RowStep):
         """One hash per row, and a table of them."""
         cells = float(n_rows) * n_features
         return Cost(seconds=1e-7 * cells + 1e-5, bytes=48.0 * cells)
+
+
+def _series(values: list[Any], dtype: Any) -> pl.Series:
+    """Old or new values as cells; dates stand in ISO form in what was learned."""
+    if dtype.is_temporal():
+        values = [None if value is None else datetime.fromisoformat(value) for value in values]
+    return pl.Series(values, dtype=dtype)
 
 
 def _cells(series: pl.Series) -> pl.Series:

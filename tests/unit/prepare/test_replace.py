@@ -91,3 +91,16 @@ def test_rows_with_another_target_are_no_copies():
     assert "the whole row and the target" in step.explain()[0]
     with pytest.raises(AssayError, match="parameter 'keys' must name"):
         DropDuplicates(keys=[]).fit(X)
+
+
+def test_dates_are_replaced_by_their_iso_form():
+    frame = pl.DataFrame({"born": ["1900-01-01", "1980-05-03", None]}).with_columns(pl.col("born").str.to_datetime())
+    step = ReplaceValues(mapping={"born": {"1900-01-01": None, "1980-05-03": "1980-03-05"}}).fit(frame)
+    assert step.counts_ == {"born": 2}
+    assert [None if v is None else v.date().isoformat() for v in step.transform(frame)["born"]] == [
+        None,
+        "1980-03-05",
+        None,
+    ]
+    with pytest.raises(AssayError, match="dates such as"):
+        ReplaceValues(mapping={"born": {"yesterday": None}}).fit(frame)

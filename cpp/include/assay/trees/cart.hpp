@@ -56,6 +56,8 @@ struct CartTarget {
     const double* repeats = nullptr;  // how many rows a row counts as in min_split and min_leaf; null: 1
 };
 
+struct ObliqueOptions;
+
 struct CartOptions {
     Criterion criterion = Criterion::gini;
     index_t max_depth = -1;  // -1: no limit
@@ -68,6 +70,7 @@ struct CartOptions {
     std::uint64_t key = 0;
     bool trace = false;
     int threads = 1;
+    const ObliqueOptions* oblique = nullptr;  // classification: linear tests too (oblique.hpp)
 };
 
 // The tree in preorder: the left child of node i is i + 1. Leaves have feature -1 and children -1.
@@ -81,6 +84,9 @@ struct Tree {
     std::vector<double> value;  // n_nodes x (n_classes or outputs): class shares, or the prediction
     index_t width = 1;
     std::vector<double> gains;  // with trace: n_nodes x n_columns, best decrease of each column tried, NaN if not tried
+    // With linear tests: the row of each node in the matrices below, or -1; weights, fills, and shares |b_j| / sum |b|.
+    std::vector<std::int32_t> linear;
+    std::vector<double> linear_weight, linear_fill, linear_share;
 };
 
 Tree grow_cart(const CodedColumns& columns, Vector<const std::int32_t> rows, const CartTarget& target,

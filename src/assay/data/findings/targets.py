@@ -43,7 +43,7 @@ def _balance(table: Table, target: Target) -> Iterator[Finding]:
             "A009", "imbalance", [target.name], "medium", NO_ROWS,
             f"{100 * counts[largest] / total:.1f} % of the rows are '{plain(labels[largest], 30)}'",
             remedy("judge by balanced accuracy or the area under the ROC curve, not by accuracy", "balance",
-                   [target.name], {"strategy": "class-weights"}),
+                   [target.name], {"strategy": "weights"}),
             {"shares": shares},
         )  # fmt: skip
     rare = counts < 5

@@ -6,6 +6,8 @@ from ..._lazy import lazy
 
 if TYPE_CHECKING:
     from .conditions import Condition as Condition
+    from .linear import LinearCondition as LinearCondition
+    from .linear import LinearSum as LinearSum
     from .ripper import Ripper as Ripper
     from .rule_set import Rule as Rule
     from .rule_set import RuleSet as RuleSet
@@ -16,6 +18,7 @@ __getattr__, __dir__ = lazy(
     __name__,
     {
         "conditions": "Condition",
+        "linear": "LinearCondition LinearSum",
         "ripper": "Ripper",
         "rule_set": "Rule RuleSet",
         "rules_from_tree": "RulesFromTree",

@@ -15,11 +15,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...base.errors import DataError, plain
+
+if TYPE_CHECKING:
+    from .linear import LinearCondition
 
 _LISTED = 6
 
@@ -202,13 +205,13 @@ class Condition:
         return self.to_text()
 
 
-def merge_conditions(conditions: Iterable[Condition]) -> tuple[Condition, ...]:
-    """One condition per column, in the order in which columns first appear; conditions that always hold are left out.
+def merge_conditions(conditions: Iterable[Condition | LinearCondition]) -> tuple[Any, ...]:
+    """One condition per column or sum, in the order in which these first appear; those that always hold are left out.
 
     >>> [str(c) for c in merge_conditions([Condition.above("x", 1), Condition.above("y", 0), Condition.above("x", 2)])]
     ['x > 2', 'y > 0']
     """
-    by_column: dict[str, Condition] = {}
+    by_column: dict[Any, Any] = {}
     for condition in conditions:
         held = by_column.get(condition.column)
         by_column[condition.column] = condition if held is None else held.merged(condition)

@@ -8,6 +8,7 @@ import msgspec
 
 from ...base.errors import DataError, plain
 from .conditions import Condition
+from .linear import LinearCondition, LinearSum
 
 if TYPE_CHECKING:
     from .rule_set import RuleSet
@@ -15,8 +16,22 @@ if TYPE_CHECKING:
 _Label = str | bool | int | float
 
 
-class _Condition(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
+class _Term(msgspec.Struct, forbid_unknown_fields=True):
     column: str
+    weight: float
+    missing: float
+
+
+class _Sum(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
+    intercept: float
+    terms: list[_Term]
+    low: float | None = None
+    high: float | None = None
+
+
+class _Condition(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
+    column: str | None = None
+    linear: _Sum | None = msgspec.field(default=None, name="sum")
     above: float | None = None
     at_most: float | None = None
     one_of: list[_Label] | None = msgspec.field(default=None, name="in")
@@ -26,7 +41,7 @@ class _Condition(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True)
 
 class _Rule(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     premise: list[_Condition] = msgspec.field(name="if")
-    conclusion: _Label | list[float] = msgspec.field(name="then")
+    conclusion: _Label | list[float] | _Sum = msgspec.field(name="then")
     counts: list[float] = []
     rows: float = 0.0
 
@@ -42,7 +57,7 @@ class _Document(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     semantics: Literal["ordered", "vote"]
     columns: list[_Column]
     rules: list[_Rule]
-    default: _Label | list[float]
+    default: _Label | list[float] | _Sum
     classes: list[_Label] | None = None
     default_counts: list[float] = []
     total: list[float] = []
@@ -54,7 +69,19 @@ def _finite(value: float) -> float | None:
     return value if value not in (float("inf"), float("-inf")) else None
 
 
-def _condition(condition: Condition) -> _Condition:
+def _sum(one: LinearSum) -> _Sum:
+    return _Sum(one.intercept, [_Term(*term) for term in one.terms], _finite(one.low), _finite(one.high))
+
+
+def _read_sum(found: _Sum) -> LinearSum:
+    low = float("-inf") if found.low is None else found.low
+    high = float("inf") if found.high is None else found.high
+    return LinearSum(found.intercept, tuple((t.column, t.weight, t.missing) for t in found.terms), low, high)
+
+
+def _condition(condition: Condition | LinearCondition) -> _Condition:
+    if isinstance(condition, LinearCondition):
+        return _Condition(linear=_sum(condition.sum), above=_finite(condition.low), at_most=_finite(condition.high))
     if condition.categories is None:
         ends = _finite(condition.low), _finite(condition.high)
         return _Condition(condition.column, above=ends[0], at_most=ends[1], missing=condition.missing)
@@ -90,6 +117,8 @@ def write(rules: RuleSet) -> str:
 
 
 def _plain(conclusion: Any) -> Any:
+    if isinstance(conclusion, LinearSum):
+        return _sum(conclusion)
     return list(conclusion) if isinstance(conclusion, tuple) else conclusion
 
 
@@ -146,9 +175,11 @@ def _distinct(column: _Column) -> list[_Label]:
 
 def _conclusion(value: Any, n_classes: int | None) -> Any:
     if n_classes is not None:
-        if isinstance(value, list):
+        if isinstance(value, (list, _Sum)):
             raise DataError("RuleSet.from_json", "a conclusion", "must be a label where there are classes")
         return value
+    if isinstance(value, _Sum):
+        return _read_sum(value)
     if isinstance(value, list):
         return tuple(value)
     if isinstance(value, (str, bool)):
@@ -156,7 +187,16 @@ def _conclusion(value: Any, n_classes: int | None) -> Any:
     return float(value)
 
 
-def _read_condition(found: _Condition) -> Condition:
+def _read_condition(found: _Condition) -> Condition | LinearCondition:
+    low = float("-inf") if found.above is None else found.above
+    high = float("inf") if found.at_most is None else found.at_most
+    if (found.column is None) == (found.linear is None):
+        raise DataError("RuleSet.from_json", "a condition", "must have a column or a sum, and one of these only")
+    if found.linear is not None:
+        if found.one_of is not None or found.none_of is not None or found.missing:
+            raise DataError("RuleSet.from_json", "a condition on a sum", "must have ends and nothing else")
+        return LinearCondition(_read_sum(found.linear), low, high)
+    assert found.column is not None
     kinds = [found.above is not None or found.at_most is not None, found.one_of is not None, found.none_of is not None]
     if sum(kinds) != 1:
         raise DataError(
@@ -168,6 +208,4 @@ def _read_condition(found: _Condition) -> Condition:
         return Condition.one_of(found.column, found.one_of, missing=found.missing)
     if found.none_of is not None:
         return Condition.none_of(found.column, found.none_of, missing=found.missing)
-    low = float("-inf") if found.above is None else found.above
-    high = float("inf") if found.at_most is None else found.at_most
     return Condition.between(found.column, low, high, missing=found.missing)

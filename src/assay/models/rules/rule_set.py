@@ -16,6 +16,7 @@ from ...base.estimator import check_weights
 from ...data.columns import ColumnSchema, read_columns
 from . import exchange, sql
 from .conditions import Condition, merge_conditions
+from .linear import LinearCondition, LinearSum
 
 SEMANTICS = ("ordered", "vote")
 _SHOWN = 100
@@ -23,9 +24,12 @@ _SHOWN = 100
 
 @dataclass(frozen=True)
 class Rule:
-    """IF all conditions hold THEN conclusion. `counts` is the weight of each class among the rows it was scored on."""
+    """IF all conditions hold THEN conclusion. `counts` is the weight of each class among the rows it was scored on.
 
-    conditions: tuple[Condition, ...]
+    A condition is on one column or on a linear sum of columns; where conclusions are numbers, one may be such a sum.
+    """
+
+    conditions: tuple[Condition | LinearCondition, ...]
     conclusion: Any
     counts: tuple[float, ...] = ()
     rows: float = 0.0
@@ -117,7 +121,21 @@ class RuleSet:
             self._check_rule(number, rule)
 
     def _check_rule(self, number: int, rule: Rule) -> None:
+        sums = [condition.sum for condition in rule.conditions if isinstance(condition, LinearCondition)]
+        if isinstance(rule.conclusion, LinearSum):
+            if self.classes is not None:
+                raise DataError(
+                    "RuleSet", f"the conclusion of rule {number}", "must be a label where there are classes"
+                )
+            sums.append(rule.conclusion)
+        for name in (name for one in sums for name in one.columns):
+            if name not in self.schema.names:
+                raise DataError("RuleSet", f"column '{plain(name)}' of rule {number}", "is not in the schema")
+            if self.schema.nominal[self.schema.names.index(name)]:
+                raise DataError("RuleSet", f"column '{plain(name)}' of rule {number}", "is nominal but stands in a sum")
         for condition in rule.conditions:
+            if isinstance(condition, LinearCondition):
+                continue
             name = plain(condition.column)
             if condition.column not in self.schema.names:
                 raise DataError("RuleSet", f"column '{name}' of rule {number}", "is not in the schema")
@@ -162,6 +180,9 @@ class RuleSet:
     def _holds(self, rule: Rule, cells: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """Those of `rows` on which every condition of the rule holds."""
         for condition in rule.conditions:
+            if isinstance(condition, LinearCondition):
+                rows = rows[condition.passes_rows(cells[rows], self.schema.names)]
+                continue
             j = self.schema.names.index(condition.column)
             rows = rows[condition.passes(cells[rows, j], self.schema.categories[j])]
         return rows
@@ -208,11 +229,22 @@ class RuleSet:
         """`predict` for cells that were already read with the schema."""
         if self.semantics == "ordered":
             # The default stands last, where -1 finds it.
-            return np.array([*(rule.conclusion for rule in self.rules), self.default])[self._first(cells)]
+            said = [*(rule.conclusion for rule in self.rules), self.default]
+            if any(isinstance(one, LinearSum) for one in said):
+                return self._sums(said, cells)
+            return np.array(said)[self._first(cells)]
         assert self.classes is not None
         votes = self._votes(cells)
         best = np.where(votes.any(axis=1), votes.argmax(axis=1), self.classes.index(self.default))
         return np.array(self.classes)[best]
+
+    def _sums(self, said: list[Any], cells: np.ndarray) -> np.ndarray:
+        taken = self._first(cells)
+        values = np.empty(cells.shape[0])
+        for number in np.unique(taken).tolist():
+            rows, one = np.flatnonzero(taken == number), said[number]
+            values[rows] = one.values(cells[rows], self.schema.names) if isinstance(one, LinearSum) else one
+        return values
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Laplace-smoothed class shares of the rule that decides, or of the votes; columns follow `classes`."""
@@ -284,7 +316,8 @@ class RuleSet:
         total = sum(self.total)
         found = []
         for rule in self.rules:
-            row: dict[str, Any] = {"if": self.premise(rule), "then": rule.conclusion, "rows": rule.rows}
+            then = _shown(rule.conclusion)
+            row: dict[str, Any] = {"if": self.premise(rule), "then": then, "rows": rule.rows}
             row["coverage"] = rule.rows / total if total else math.nan
             if self.classes is not None:
                 correct = self.correct(rule)
@@ -390,7 +423,10 @@ class RuleSet:
 
     @classmethod
     def from_sql(cls, text: str, schema: ColumnSchema | None = None) -> RuleSet:
-        """The rules of a text that `to_sql` wrote for ordered rules; counts are not in it. Nothing is executed."""
+        """The rules of a text that `to_sql` wrote for ordered rules; counts are not in it. Nothing is executed.
+
+        Linear sums are not read back; `to_json` keeps them.
+        """
         return sql.read(text, schema)
 
     def to_json(self) -> str:
@@ -416,6 +452,9 @@ class RuleSet:
         """The conditions of a rule in words; "or missing" is said of columns that had missing cells."""
         words = []
         for condition in rule.conditions:
+            if isinstance(condition, LinearCondition):
+                words.append(condition.to_text())
+                continue
             known = self.schema.categories[self.schema.names.index(condition.column)]
             show_missing = self.missing_seen is None or condition.column in self.missing_seen
             words.append(condition.to_text(show_missing, () if known is None else known.tolist()))
@@ -461,17 +500,23 @@ class RuleSet:
         shown = [
             {
                 "if": self.premise(rule),
-                "then": rule.conclusion,
+                "then": _shown(rule.conclusion),
                 "rows": rule.rows,
                 "correct": rule.rows if self.classes is None else self.correct(rule),
             }
             for rule in self.rules[:_SHOWN]
         ]
-        view = {"kind": "rules", "title": title, "rules": shown, "default": self.default}
+        view = {"kind": "rules", "title": title, "rules": shown, "default": _shown(self.default)}
         return {**view, "cut": True} if len(self.rules) > _SHOWN else view
 
 
+def _shown(conclusion: Any) -> Any:
+    return conclusion.to_text() if isinstance(conclusion, LinearSum) else conclusion
+
+
 def _said(conclusion: Any) -> str:
+    if isinstance(conclusion, LinearSum):
+        return conclusion.to_text()
     if isinstance(conclusion, tuple):
         return ", ".join(f"{v:.6g}" for v in conclusion)
     return f"{conclusion:.6g}" if isinstance(conclusion, float) else plain(conclusion)
@@ -481,7 +526,7 @@ def _implies(rule: Rule, other: Rule) -> bool:
     """True if `other` holds wherever `rule` does; conditions of both are merged."""
     by_column = {condition.column: condition for condition in rule.conditions}
     return all(
-        condition.column in by_column and by_column[condition.column].implies(condition)
+        condition.column in by_column and by_column[condition.column].implies(condition)  # type: ignore[arg-type]
         for condition in other.conditions
     )
 
@@ -491,10 +536,15 @@ def schema_of(rules: Sequence[Rule]) -> ColumnSchema:
     labels: dict[str, set[Any] | None] = {}
     for rule in rules:
         for condition in rule.conditions:
+            if isinstance(condition, LinearCondition):
+                labels.update({name: None for name in condition.sum.columns if name not in labels})
+                continue
             labels.setdefault(condition.column, None)
             if condition.categories:
                 held = labels[condition.column] or set()
                 labels[condition.column] = held | set(condition.categories)
+        if isinstance(rule.conclusion, LinearSum):
+            labels.update({name: None for name in rule.conclusion.columns if name not in labels})
     return schema_from({name: None if found is None else sorted(found, key=str) for name, found in labels.items()})
 
 

@@ -167,7 +167,7 @@ class _Pruner:
         by_class: dict[int, dict[tuple[Condition, ...], np.ndarray]] = {}
         for rule in rules:
             label = self.classes.index(rule.conclusion)
-            kept, rows = self.generalised(_single_ends(rule.conditions), label)
+            kept, rows = self.generalised(_single_ends(rule.conditions), label)  # type: ignore[arg-type]
             trace.record(
                 "rule of a leaf",
                 rule=self.leaves.premise(rule),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...base.errors import DataError, plain
 from .conditions import Condition
+from .linear import LinearCondition, LinearSum
 
 if TYPE_CHECKING:
     from ...data.columns import ColumnSchema
@@ -48,8 +49,10 @@ def _check_text(text: str, what: str) -> None:
         raise DataError("to_sql", what, "must not hold a zero character", way_out="rename it first")
 
 
-def condition_sql(condition: Condition) -> str:
+def condition_sql(condition: Condition | LinearCondition) -> str:
     """The test of a condition; it is never true for NULL unless missing cells pass."""
+    if isinstance(condition, LinearCondition):
+        return condition.to_sql()
     name = identifier(condition.column)
     if condition.on_presence:
         if condition.excluded:
@@ -76,9 +79,13 @@ def _premise(rule: Rule) -> str:
 def _case(rules: RuleSet, value: Any) -> str:
     """The CASE expression; `value` picks what is concluded."""
     if not rules.rules:
-        return literal(value(rules.default))
-    lines = [f"  WHEN {_premise(rule)} THEN {literal(value(rule.conclusion))}" for rule in rules.rules]
-    return "\n".join(["CASE", *lines, f"  ELSE {literal(value(rules.default))}", "END"])
+        return _said(value(rules.default))
+    lines = [f"  WHEN {_premise(rule)} THEN {_said(value(rule.conclusion))}" for rule in rules.rules]
+    return "\n".join(["CASE", *lines, f"  ELSE {_said(value(rules.default))}", "END"])
+
+
+def _said(conclusion: Any) -> str:
+    return conclusion.to_sql() if isinstance(conclusion, LinearSum) else literal(conclusion)
 
 
 def _vote(rules: RuleSet) -> str:

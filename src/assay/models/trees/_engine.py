@@ -10,6 +10,7 @@ import numpy as np
 from ... import _kernels
 from ...base.errors import plain
 from ...data.columns import ColumnSchema
+from ..rules.linear import LinearSum
 
 CRITERIA = {
     "gini": 0,
@@ -89,8 +90,11 @@ class Tree:
     `feature` is -1 at leaves. A numeric test sends cells <= `threshold` to the left; a binary nominal test sends the
     categories whose bit is set in the words of `category_words` that start at `category_offset`. A multiway test has
     `branch_offset` >= 0: the child of category c of K is `branches[branch_offset + c]`, that of a category never seen
-    `branches[branch_offset + K]`, its heaviest child; its `children_left` and `children_right` are -1. `children` and
-    `cut` are the ways to walk and to prune a tree of any kind.
+    `branches[branch_offset + K]`, its heaviest child; its `children_left` and `children_right` are -1. A linear test
+    has `linear` >= 0, its row in `linear_weight` and `linear_fill`: rows whose sum of weights times cells of
+    `linear_columns` is <= `threshold` go to the left, missing cells counting as the fill; `feature` is its leading
+    column, and `linear_share` are the shares of the columns in it. `children` and `cut` are the ways to walk and to
+    prune a tree of any kind.
     """
 
     feature: np.ndarray
@@ -107,14 +111,22 @@ class Tree:
     n_categories: np.ndarray
     branch_offset: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     branches: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.int32))
+    linear: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.int32))
+    linear_weight: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
+    linear_fill: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
+    linear_share: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
+    linear_columns: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.int32))
 
     @classmethod
     def of(cls, grown: dict[str, np.ndarray], n_categories: np.ndarray) -> Tree:
-        """From the arrays of the kernel `grow_cart` or `grow_multiway`."""
+        """From the arrays of the kernel `grow_cart`, `grow_multiway` or `grow_oblique`."""
         if "branch" in grown:
             none = np.full(grown["feature"].shape[0], -1, dtype=np.int64)
             grown = {**grown, "categories": none, "words": np.empty(0, dtype=np.uint64)}
-        multiway = {"branch_offset": grown["branch"], "branches": grown["branches"]} if "branch" in grown else {}
+        more = {"branch_offset": grown["branch"], "branches": grown["branches"]} if "branch" in grown else {}
+        if "linear" in grown:
+            more = {name: grown[name] for name in ("linear", "linear_weight", "linear_fill", "linear_share")}
+            more["linear_columns"] = np.flatnonzero(n_categories == 0).astype(np.int32)
         return cls(
             feature=grown["feature"],
             threshold=grown["threshold"],
@@ -128,7 +140,7 @@ class Tree:
             n_node_samples=grown["rows"].astype(np.int64),
             weighted_n_node_samples=grown["weight"],
             n_categories=n_categories,
-            **multiway,
+            **more,
         )
 
     @property
@@ -145,6 +157,29 @@ class Tree:
     def has_multiway(self) -> bool:
         """Whether some test has a branch per category."""
         return bool(self.branches.shape[0])
+
+    @property
+    def has_linear(self) -> bool:
+        """Whether some test is on a linear sum of columns."""
+        return bool(self.linear_weight.shape[0])
+
+    def is_linear(self, node: int) -> bool:
+        """Whether the test of a node is on a linear sum of columns."""
+        return self.has_linear and bool(self.linear[node] >= 0)
+
+    def columns_of(self, node: int) -> list[int]:
+        """The columns that the test of an inner node reads."""
+        if self.is_linear(node):
+            return self.linear_columns[self.linear_weight[self.linear[node]] != 0].tolist()
+        return [int(self.feature[node])]
+
+    def tests_column(self, column: int) -> np.ndarray:
+        """Which nodes read this column in their test."""
+        tests = self.feature == column
+        place = np.flatnonzero(self.linear_columns == column) if self.has_linear else np.empty(0)
+        if place.shape[0]:
+            tests = np.where(self.linear >= 0, self.linear_weight[self.linear, int(place[0])] != 0, tests)
+        return tests
 
     def is_multiway(self, node: int) -> bool:
         """Whether the test of a node has a branch per category."""
@@ -188,7 +223,7 @@ class Tree:
             return _kernels.apply_multiway(
                 **self._multiway_arrays(), cells=np.ascontiguousarray(cells), threads=threads
             )
-        return _kernels.apply_tree(
+        arrays = (
             self.feature,
             self.children_left,
             self.children_right,
@@ -197,9 +232,11 @@ class Tree:
             self.category_words,
             self.missing_go_to_left,
             self.n_categories,
-            np.ascontiguousarray(cells),
-            threads,
         )
+        if self.has_linear:
+            tests = (self.linear, self.linear_weight, self.linear_fill, self.linear_columns)
+            return _kernels.apply_oblique(*arrays, *tests, np.ascontiguousarray(cells), threads)
+        return _kernels.apply_tree(*arrays, np.ascontiguousarray(cells), threads)
 
     def _multiway_arrays(self) -> dict[str, Any]:
         return {
@@ -227,14 +264,22 @@ class Tree:
         )
 
     def importances(self) -> np.ndarray:
-        """Total decrease of weighted impurity by the tests on each column, normalised to sum 1."""
+        """Total decrease of weighted impurity by the tests on each column, normalised to sum 1.
+
+        What a linear test brings is divided among its columns by their share in its sum.
+        """
         inner = self.feature >= 0
         mass = self.weighted_n_node_samples * self.impurity
         if self.has_multiway:
             decrease = (mass - np.bincount(self.parents()[1:], weights=mass[1:], minlength=self.node_count))[inner]
         else:
             decrease = mass[inner] - mass[self.children_left[inner]] - mass[self.children_right[inner]]
-        total = np.bincount(self.feature[inner], weights=decrease, minlength=self.n_categories.shape[0])
+        linear = self.linear[inner] if self.has_linear else np.full(decrease.shape[0], -1)
+        alone = np.where(linear < 0, decrease, 0.0)
+        total = np.bincount(self.feature[inner], weights=alone, minlength=self.n_categories.shape[0])
+        if self.has_linear:
+            total = total.astype(np.float64)
+            total[self.linear_columns] += decrease[linear >= 0] @ self.linear_share[linear[linear >= 0]]
         return total / total.sum() if total.sum() > 0 else total
 
     def risks(self) -> np.ndarray:
@@ -269,9 +314,9 @@ class Tree:
         number = np.full(self.node_count + 1, -1, dtype=np.int32)
         number[kept] = np.arange(kept.shape[0], dtype=np.int32)
         cut = leaf[kept].astype(bool) | (self.feature[kept] < 0)
-        whole = {"category_words", "n_categories", "branches"}
-        if not self.branch_offset.shape[0]:
-            whole.add("branch_offset")
+        rows = {"linear_weight", "linear_fill", "linear_share"}
+        whole = {"category_words", "n_categories", "branches", "linear_columns", *rows}
+        whole |= {name for name in ("branch_offset", "linear") if not getattr(self, name).shape[0]}
         arrays = {f.name: getattr(self, f.name)[kept] for f in fields(self) if f.name not in whole}
         arrays["feature"] = np.where(cut, -1, arrays["feature"]).astype(np.int32)
         arrays["category_offset"] = np.where(cut, -1, arrays["category_offset"])
@@ -279,6 +324,11 @@ class Tree:
         arrays["missing_go_to_left"] = np.where(cut, 0, arrays["missing_go_to_left"]).astype(np.uint8)
         for side in ("children_left", "children_right"):
             arrays[side] = np.where(cut, -1, number[arrays[side]]).astype(np.int32)
+        if self.linear.shape[0]:
+            held = np.where(cut, -1, arrays["linear"])
+            used = held >= 0
+            arrays |= {name: getattr(self, name)[held[used]] for name in rows}
+            arrays["linear"] = np.where(used, np.cumsum(used) - 1, -1).astype(np.int32)
         if self.branch_offset.shape[0]:
             tests = np.flatnonzero(~cut & (arrays["branch_offset"] >= 0))
             parts = [number[self.branch_children(node)] for node in kept[tests].tolist()]
@@ -296,8 +346,21 @@ class Tree:
         return (words[codes // 64] >> (codes % 64).astype(np.uint64) & np.uint64(1)).astype(bool)
 
 
+def node_sum(tree: Tree, node: int, schema: ColumnSchema) -> LinearSum:
+    """The sum that a linear test compares with its threshold."""
+    weight, fill = tree.linear_weight[tree.linear[node]], tree.linear_fill[tree.linear[node]]
+    terms = [
+        (schema.names[int(tree.linear_columns[k])], float(weight[k]), float(fill[k]))
+        for k in np.flatnonzero(weight).tolist()
+    ]
+    return LinearSum(0.0, tuple(terms))
+
+
 def condition_words(tree: Tree, node: int, schema: ColumnSchema, missing_seen: np.ndarray) -> tuple[str, ...]:
     """The test of an inner node in words: what sends a row to each of its children."""
+    if tree.is_linear(node):
+        total, end = node_sum(tree, node, schema).to_text(), float(tree.threshold[node])
+        return f"{total} <= {end:.6g}", f"{total} > {end:.6g}"
     column = int(tree.feature[node])
     name = plain(schema.names[column])
     if tree.is_multiway(node):
@@ -346,8 +409,9 @@ def tree_view(
     classes: list[Any] | None,
     deepest: int = 5,
     names: tuple[str, ...] = (),
+    equations: dict[int, str] | None = None,
 ) -> dict[str, Any]:
-    """The tree as plain data for drawing, down to depth `deepest`."""
+    """The tree as plain data for drawing, down to depth `deepest`; `equations` are those of leaves with a model."""
     nodes: list[dict[str, Any]] = []
     stack = [(0, -1, 0, "")]
     while stack:
@@ -369,6 +433,8 @@ def tree_view(
             "children": [],
         }
         nodes.append(record)
+        if equations and node in equations:
+            record["equation"] = equations[node]
         if inner and depth == deepest:
             record["cut"] = True
         elif inner:

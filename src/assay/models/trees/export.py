@@ -13,20 +13,24 @@ from sklearn.utils.validation import check_is_fitted
 
 from ...data.columns import ColumnSchema
 from ..rules.conditions import Condition, merge_conditions
+from ..rules.linear import LinearCondition, LinearSum
 from ..rules.rule_set import Rule, RuleSet
-from ._engine import Tree
+from ._engine import Tree, node_sum
 from .html import TreeText, one_row, row_path, tree_html
 from .svg import tree_figure
 
 _PRESENT = float(np.finfo(np.float64).max)
 
 
-def branch_conditions(tree: Tree, node: int, schema: ColumnSchema) -> tuple[Condition, ...]:
+def branch_conditions(tree: Tree, node: int, schema: ColumnSchema) -> tuple[Condition | LinearCondition, ...]:
     """The test of an inner node as the conditions of its branches; together they hold for every cell.
 
     Missing cells, and categories that `fit` did not see, go to the side that the node has learned for them, from a
     multiway test to its heaviest branch: it is described by the categories that it does not take.
     """
+    if tree.is_linear(node):
+        one, end = node_sum(tree, node, schema), float(tree.threshold[node])
+        return LinearCondition(one, high=end), LinearCondition(one, low=end)
     column = int(tree.feature[node])
     name = schema.names[column]
     if tree.is_multiway(node):
@@ -56,6 +60,10 @@ def _literal(value: Any) -> str:
     return repr(value)
 
 
+def _plain(conclusion: Any) -> Any:
+    return conclusion.to_dict() if isinstance(conclusion, LinearSum) else conclusion
+
+
 class TreeExports:
     """Mixin for fitted trees with `tree_`, `schema_`, `missing_seen_` and, for classes, `classes_`."""
 
@@ -71,6 +79,10 @@ class TreeExports:
             return classes.tolist()[int(np.argmax(value))]
         return float(value[0]) if value.shape[0] == 1 else tuple(value.tolist())
 
+    def _equations(self) -> dict[int, str]:
+        """The linear models of leaves that have one, as text."""
+        return {}
+
     def _node_counts(self, node: int) -> tuple[float, ...]:
         return tuple((self.tree_.value[node] * self.tree_.weighted_n_node_samples[node]).tolist())
 
@@ -79,7 +91,7 @@ class TreeExports:
         check_is_fitted(self)
         tree, classes = self.tree_, getattr(self, "classes_", None)
         rules: list[Rule] = []
-        stack: list[tuple[int, tuple[Condition, ...]]] = [(0, ())]
+        stack: list[tuple[int, tuple[Condition | LinearCondition, ...]]] = [(0, ())]
         while stack:
             node, conditions = stack.pop()
             if tree.feature[node] >= 0:
@@ -100,11 +112,13 @@ class TreeExports:
         return self.to_rules().to_sql(table, prediction)
 
     def to_json(self) -> str:
-        """The tree as JSON: columns, classes, and nodes with test, children, rows, impurity and value.
+        """The tree as JSON: columns, classes, and nodes with test, children, rows, impurity, value and prediction.
 
         A numeric test sends cells <= `at_most` to `left`, a nominal test the categories listed in `in`; `missing` names
         the side of missing cells and of categories never seen. A test with a branch per category has `branches`, each
-        with the child `to` and the categories in `in`; `missing` is its heaviest child.
+        with the child `to` and the categories in `in`; `missing` is its heaviest child. The prediction of a leaf with
+        a linear model has an `intercept` and `terms`: weights of columns, and the values of `missing` cells. A linear
+        test has such `terms` in place of a column, and sends sums <= `at_most` to `left`.
         """
         check_is_fitted(self)
         tree, nodes = self.tree_, []
@@ -114,10 +128,15 @@ class TreeExports:
                 "rows": float(tree.weighted_n_node_samples[node]),
                 "impurity": float(tree.impurity[node]),
                 "value": tree.value[node].tolist(),
-                "prediction": self._conclusion(node),
+                "prediction": _plain(self._conclusion(node)),
             }
             column = int(tree.feature[node])
-            if column >= 0:
+            if tree.is_linear(node):
+                record["terms"] = node_sum(tree, node, self.schema_).to_dict()["terms"]
+                record["at_most"] = float(tree.threshold[node])
+                record["left"] = int(tree.children_left[node])
+                record["right"] = int(tree.children_right[node])
+            elif column >= 0:
                 record["column"] = self.schema_.names[column]
                 categories = self.schema_.categories[column]
                 if tree.is_multiway(node) and categories is not None:
@@ -155,8 +174,7 @@ class TreeExports:
             raise ValueError(f"to_python: name must be a Python identifier; got {name!r}.")
         tree = self.tree_
         lines = [f"def {name}(row):"]
-        used = sorted({int(j) for j in tree.feature if j >= 0})
-        for j in used:
+        for j in self._columns_used():
             lines.append(f"    x{j} = row[{_literal(self.schema_.names[j])}]")
             lines.append(f"    absent{j} = x{j} is None or x{j} != x{j}")
         # The branch with most leaves is not nested, so that indentation grows with the logarithm of the leaves.
@@ -170,15 +188,39 @@ class TreeExports:
             if test:
                 lines.append(f"{'    ' * (depth - 1)}if {test}:")
             if tree.feature[node] < 0:
-                lines.append(f"{'    ' * depth}return {_literal(self._conclusion(node))}")
+                lines.append(f"{'    ' * depth}return {self._python_value(self._conclusion(node))}")
                 continue
             below = list(zip(tree.children(node), branch_conditions(tree, node, self.schema_), strict=True))
             after = max(below, key=lambda branch: (leaves[branch[0]], branch[0]))[0]
             stack.append((after, depth, ""))
             for child, condition in reversed(below):
                 if child != after:
-                    stack.append((child, depth + 1, _python_test(condition, int(tree.feature[node]))))
+                    stack.append((child, depth + 1, self._python_test(condition, int(tree.feature[node]))))
         return "\n".join(lines) + "\n"
+
+    def _columns_used(self) -> list[int]:
+        """The columns that a test or the model of a leaf reads."""
+        tree, names = self.tree_, self.schema_.names
+        used = {j for j in range(len(names)) if tree.tests_column(j).any()}
+        for leaf in self._equations():
+            used |= {names.index(name) for name in self._conclusion(leaf).columns}
+        return sorted(used)
+
+    def _python_test(self, condition: Condition | LinearCondition, column: int) -> str:
+        if not isinstance(condition, LinearCondition):
+            return _python_test(condition, column)
+        words = self._python_value(condition.sum)
+        return f"{words} <= {condition.high!r}" if math.isinf(condition.low) else f"{words} > {condition.low!r}"
+
+    def _python_value(self, conclusion: Any) -> str:
+        if not isinstance(conclusion, LinearSum):
+            return _literal(conclusion)
+
+        def cell(name: str, fill: float) -> str:
+            j = self.schema_.names.index(name)
+            return f"({fill!r} if absent{j} else x{j})"
+
+        return conclusion.to_python(cell)
 
     def to_svg(self, max_depth: int = 4, title: str = "The tree", row: Any = None) -> str:
         """The tree drawn from left to right, as SVG text; with `row` (see `to_html`) its path stands out."""
@@ -215,7 +257,7 @@ class TreeExports:
     def _text(self) -> TreeText:
         classes = getattr(self, "classes_", None)
         labels = None if classes is None else classes.tolist()
-        return TreeText(self.tree_, self.schema_, self._words(), self._labels(), labels)
+        return TreeText(self.tree_, self.schema_, self._words(), self._labels(), labels, self._equations())
 
     def _words(self) -> Any:
         raise NotImplementedError  # pragma: no cover

@@ -27,13 +27,17 @@ _BAR = 150.0
 
 @dataclass(frozen=True)
 class TreeText:
-    """A fitted tree with the words for it: for each inner node one condition per branch, and what a node predicts."""
+    """A fitted tree with the words for it: for each inner node one condition per branch, and what a node predicts.
+
+    `equations` are the linear models of leaves that have one.
+    """
 
     tree: Tree
     schema: ColumnSchema
     conditions: Mapping[int, Sequence[str]]
     predictions: Sequence[str]
     classes: Sequence[Any] | None
+    equations: Mapping[int, str] = field(default_factory=dict)
 
 
 @dataclass
@@ -161,7 +165,8 @@ def _top(made: _Page, title: str, cells: np.ndarray | None) -> str:
 def _sentence(made: _Page, cells: np.ndarray) -> str:
     """The row in the columns that its path tests, and what the tree says of it."""
     tree, schema = made.text.tree, made.text.schema
-    tested = dict.fromkeys(int(tree.feature[node]) for node in made.path if tree.feature[node] >= 0)
+    inner = [node for node in made.path if tree.feature[node] >= 0]
+    tested = dict.fromkeys(j for node in inner for j in tree.columns_of(node))
     said = []
     for j in tested:
         cell, categories = float(cells[0, j]), schema.categories[j]
@@ -203,6 +208,8 @@ def _nodes(made: _Page) -> str:
 
 
 def _prediction(made: _Page, node: int) -> str:
+    if node in made.text.equations:
+        return clean(made.text.equations[node], 300)
     value = made.text.tree.value[node]
     if made.text.classes is None and value.shape[0] == 1 and is_number(float(value[0])):
         return number(float(value[0]), decimals_for(list(made.means)))

@@ -270,8 +270,9 @@ def tree_importance(
     base, base_groups = score(leaves, None), np.array([score(leaves, rows) for rows in groups])
     falls, group_falls = np.zeros((width, n_repeats)), np.zeros((width, len(groups)))
     end = _below(tree)
-    for j in np.unique(tree.feature[tree.feature >= 0]).tolist():
-        tests = np.flatnonzero(tree.feature == j)
+    used = np.array([tree.tests_column(j).any() for j in range(width)], dtype=bool)
+    for j in np.flatnonzero(used).tolist():
+        tests = np.flatnonzero(tree.tests_column(j))
         step = np.bincount(tests, minlength=tree.node_count + 1) - np.bincount(
             end[tests], minlength=tree.node_count + 1
         )
@@ -289,7 +290,6 @@ def tree_importance(
     half = _half_width(group_falls, level)
     impurity = model.feature_importances_
     doubtful = (impurity >= min(_DOUBTFUL, 1 / width)) & (mean - half <= 0)
-    used = np.isin(np.arange(width), tree.feature)
     spearman, kendall = _agreement(impurity[used], mean[used])
     title = ("accuracy" if codes is not None else "r2") if default else str(getattr(scoring, "name", scoring))
     found = Importances(

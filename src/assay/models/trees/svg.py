@@ -107,7 +107,7 @@ def tree_outline(view: Mapping[str, Any], limit: int = 200) -> tuple[list[Outlin
             min(node.depth, 8),
             label(comparison_signs(node.data.get("condition") or ""), 300).short,
             label(comparison_signs(node.data.get("test") or ""), 300).short,
-            _prediction(node, places),
+            label(node.data["equation"], 300).short if node.data.get("equation") else _prediction(node, places),
             rows(node.data.get("rows")),
             node.cut,
         )
@@ -129,9 +129,9 @@ def tree_figure(
     """The tree drawn from left to right down to `max_depth`.
 
     Above each box stands the condition that leads to it; in the box the prediction, the rows and the class shares
-    (or the mean on the scale of all nodes); under the bar the test that splits the node. Thicker branches carry more
-    rows. At most `limit` branches of one node are drawn. If `marked`, the root and the nodes that `branches` lead to
-    (the place of the branch to take at each node) stand out.
+    (or the mean on the scale of all nodes); under the bar the test that splits the node, or the linear model of a leaf
+    that has one. Thicker branches carry more rows. At most `limit` branches of one node are drawn. If `marked`, the
+    root and the nodes that `branches` lead to (the place of the branch to take at each node) stand out.
     """
     root = _build(view)
     if root is None:
@@ -195,6 +195,8 @@ def _measure(node: _Node, card: float, open_: bool) -> None:
     test = comparison_signs(node.data.get("test") or "")
     if test and node.children and open_:
         node.test, node.test_full = wrap(f"{test}?", card - 2 * _PAD, 12, 3)
+    elif node.data.get("equation") and not node.children:
+        node.test, node.test_full = wrap(node.data["equation"], card - 2 * _PAD, 12, 4)
     more = (node.children and not open_) or node.cut
     node.box = 44.0 + (16 * len(node.test) + 5 if node.test else 0) + (16 if more else 0)
 

@@ -1,0 +1,89 @@
+"""Model trees against constant leaves, one line for all, and other model trees.
+
+The target is linear in pieces. The gate is the error on other rows: linear leaves must be no worse than constant ones,
+with far fewer leaves. `linear-tree` (PyPI) fits a linear model at every candidate split; its tree is skipped where the
+package is not installed, and its table is smaller because it would need hours for the other one.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from benchmarks.versus.harness import Contender, Problem
+
+
+def make(n: int = 100_000) -> dict[str, Any]:
+    """Three planes over 20 columns with jumps between them and noise; 20,000 rows to test."""
+    import numpy as np
+
+    rng = np.random.default_rng(0)
+    rows = n + 20_000
+    X = rng.uniform(-1, 1, (rows, 20))
+    planes = [X[:, 3:8] @ rng.normal(size=5) * 3 for _ in range(3)]
+    y = np.where(X[:, 0] > 0.2, 4 + planes[0], np.where(X[:, 1] > 0, planes[1] - 3, planes[2]))
+    y = y + 0.3 * rng.normal(size=rows)
+    return {"X": X[:n], "y": y[:n], "X_test": X[n:], "y_test": y[n:]}
+
+
+def make_small() -> dict[str, Any]:
+    """The same with 2,000 training rows."""
+    return make(2_000)
+
+
+def ours(data: dict[str, Any]) -> Any:
+    """Defaults, all cores."""
+    from assay.models.trees import ModelTreeRegressor
+
+    return ModelTreeRegressor().fit(data["X"], data["y"]).predict(data["X_test"])
+
+
+def scikit_learn(data: dict[str, Any]) -> Any:
+    """Constant leaves of at least five rows."""
+    from sklearn.tree import DecisionTreeRegressor
+
+    return DecisionTreeRegressor(min_samples_leaf=5, random_state=0).fit(data["X"], data["y"]).predict(data["X_test"])
+
+
+def linear_tree(data: dict[str, Any]) -> Any:
+    """A linear model tried at every candidate split."""
+    from lineartree import LinearTreeRegressor
+    from sklearn.linear_model import LinearRegression
+
+    return LinearTreeRegressor(LinearRegression(), max_depth=5).fit(data["X"], data["y"]).predict(data["X_test"])
+
+
+def error(data: dict[str, Any], predicted: Any) -> float:
+    """Root mean squared error on the test rows."""
+    import numpy as np
+
+    return float(np.sqrt(((np.asarray(predicted) - data["y_test"]) ** 2).mean()))
+
+
+PROBLEMS: tuple[Problem, ...] = (
+    Problem(
+        id="model-tree",
+        title="Model tree, three planes",
+        size="100k x 20",
+        make=make,
+        ours=Contender("ModelTreeRegressor", "assay", ours),
+        peers=(Contender("DecisionTreeRegressor", "scikit-learn", scikit_learn, aim=1),),
+        quality=error,
+        gate=0.0,
+        quality_name="RMSE",
+        lower_is_better=True,
+        limit="one visit of every cell per level to grow, n d^2 products for the models",
+    ),
+    Problem(
+        id="model-tree-small",
+        title="Model tree, three planes",
+        size="2k x 20",
+        make=make_small,
+        ours=Contender("ModelTreeRegressor", "assay", ours),
+        peers=(Contender("LinearTreeRegressor", "linear-tree", linear_tree, aim=50),),
+        quality=error,
+        gate=0.15,
+        quality_name="RMSE",
+        lower_is_better=True,
+        limit="one visit of every cell per level to grow, n d^2 products for the models",
+    ),
+)

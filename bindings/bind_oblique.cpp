@@ -1,0 +1,149 @@
+#include <nanobind/stl/optional.h>
+
+#include <optional>
+
+#include "assay/trees/linear_leaves.hpp"
+#include "assay/trees/oblique.hpp"
+#include "bindings.hpp"
+
+namespace assay::bindings {
+namespace {
+
+nb::dict to_dict(trees::Tree&& tree, std::size_t n_columns, std::size_t n_numeric, bool trace) {
+    const std::size_t n = tree.feature.size(), width = static_cast<std::size_t>(tree.width);
+    const std::size_t tests = n_numeric == 0 ? 0 : tree.linear_weight.size() / n_numeric;
+    nb::dict result;
+    result["feature"] = own(std::move(tree.feature));
+    result["left"] = own(std::move(tree.left));
+    result["right"] = own(std::move(tree.right));
+    result["threshold"] = own(std::move(tree.threshold));
+    result["categories"] = own(std::move(tree.categories));
+    result["words"] = own(std::move(tree.words));
+    result["missing_left"] = own(std::move(tree.missing_left));
+    result["impurity"] = own(std::move(tree.impurity));
+    result["rows"] = own(std::move(tree.rows));
+    result["weight"] = own(std::move(tree.weight));
+    result["value"] = own(std::move(tree.value), n, width);
+    result["linear"] = own(std::move(tree.linear));
+    result["linear_weight"] = own(std::move(tree.linear_weight), tests, n_numeric);
+    result["linear_fill"] = own(std::move(tree.linear_fill), tests, n_numeric);
+    result["linear_share"] = own(std::move(tree.linear_share), tests, n_numeric);
+    if (trace) result["gains"] = own(std::move(tree.gains), n, n_columns);
+    return result;
+}
+
+}  // namespace
+
+void bind_oblique(nb::module_& m) {
+    m.def(
+        "grow_oblique",
+        [](Array2<const std::uint32_t> codes, Array1<const std::int64_t> offsets, Array1<const double> values,
+           Array1<const std::int32_t> n_categories, Array1<const std::int32_t> rows, Array1<const std::int32_t> labels,
+           int n_classes, std::optional<Array1<const double>> weights, std::optional<Array1<const double>> repeats,
+           int criterion, index_t max_depth, double min_split, double min_leaf, double min_weight_leaf,
+           index_t max_leaf_nodes, double min_decrease, index_t max_features, std::uint64_t key, bool trace,
+           Array2<const double> cells, Array1<const std::int32_t> columns, int direction, index_t restarts,
+           double rows_per_column, int threads) {
+            const std::size_t n = rows.shape(0), d = codes.shape(0), p = columns.shape(0);
+            require(n_categories.shape(0) == d && offsets.shape(0) == d + 1, "grow_oblique", "one entry per column");
+            require(labels.shape(0) == n && (!weights || weights->shape(0) == n) && (!repeats || repeats->shape(0) == n),
+                    "grow_oblique", "one label, weight and repeat per row");
+            require(cells.shape(0) == n && cells.shape(1) == p, "grow_oblique", "one cell per row and numeric column");
+            require(criterion >= 0 && criterion < 3 && direction >= 0 && direction < 3, "grow_oblique",
+                    "criterion and direction must be known");
+            require(n > 0 && d > 0, "grow_oblique", "needs rows and columns");
+            const trees::CodedColumns coded{codes.data(), static_cast<index_t>(codes.shape(1)), static_cast<index_t>(d),
+                                            offsets.data(), values.data(), n_categories.data()};
+            trees::CartTarget target;
+            target.labels = labels.data();
+            target.n_classes = n_classes;
+            target.weights = weights ? weights->data() : nullptr;
+            target.repeats = repeats ? repeats->data() : nullptr;
+            const trees::ObliqueOptions oblique{cells.data(), static_cast<index_t>(p), columns.data(),
+                                                static_cast<trees::Direction>(direction), restarts, rows_per_column, key};
+            const trees::CartOptions options{static_cast<trees::Criterion>(criterion), max_depth, min_split, min_leaf,
+                                             min_weight_leaf, max_leaf_nodes, min_decrease, max_features, key, trace,
+                                             threads, &oblique};
+            auto tree = without_gil([&] { return trees::grow_cart(coded, view(rows), target, options); });
+            return to_dict(std::move(tree), d, p, trace);
+        },
+        "codes"_a.noconvert(), "offsets"_a, "values"_a, "n_categories"_a, "rows"_a, "labels"_a, "n_classes"_a,
+        "weights"_a.none(), "repeats"_a.none(), "criterion"_a, "max_depth"_a, "min_split"_a, "min_leaf"_a,
+        "min_weight_leaf"_a, "max_leaf_nodes"_a, "min_decrease"_a, "max_features"_a, "key"_a, "trace"_a, "cells"_a,
+        "columns"_a, "direction"_a, "restarts"_a, "rows_per_column"_a, "threads"_a,
+        "Grow a classification tree with linear tests; returns its arrays in preorder.");
+    m.def(
+        "apply_oblique",
+        [](Array1<const std::int32_t> feature, Array1<const std::int32_t> left, Array1<const std::int32_t> right,
+           Array1<const double> threshold, Array1<const std::int64_t> categories, Array1<const std::uint64_t> words,
+           Array1<const std::uint8_t> missing_left, Array1<const std::int32_t> n_categories,
+           Array1<const std::int32_t> linear, Array2<const double> linear_weight, Array2<const double> linear_fill,
+           Array1<const std::int32_t> columns, Array2<const double> cells, int threads) {
+            require(cells.shape(1) == n_categories.shape(0), "apply_oblique", "one column per n_categories");
+            require(linear.shape(0) == feature.shape(0) && linear_weight.shape(1) == columns.shape(0) &&
+                        linear_fill.shape(0) == linear_weight.shape(0) && linear_fill.shape(1) == columns.shape(0),
+                    "apply_oblique", "one weight and fill per linear test and column");
+            std::vector<std::int32_t> leaf(cells.shape(0));
+            const trees::TreeView tree{view(feature), view(left), view(right), threshold.data(), categories.data(),
+                                       view(words), missing_left.data(), n_categories.data()};
+            const trees::LinearTests tests{linear.data(), view(linear_weight), view(linear_fill), view(columns)};
+            without_gil([&] {
+                trees::apply_oblique(tree, tests, view(cells), {leaf.data(), static_cast<index_t>(leaf.size()), 1},
+                                     threads);
+            });
+            return own(std::move(leaf));
+        },
+        "feature"_a, "left"_a, "right"_a, "threshold"_a, "categories"_a, "words"_a, "missing_left"_a, "n_categories"_a,
+        "linear"_a, "linear_weight"_a, "linear_fill"_a, "columns"_a, "cells"_a.noconvert(), "threads"_a,
+        "The leaf that each row reaches in a tree with linear tests.");
+    m.def(
+        "fit_linear_nodes",
+        [](Array1<const std::int32_t> left, Array1<const std::int32_t> right, Array1<const std::int64_t> begin,
+           Array1<const std::int64_t> end, Array1<const std::int32_t> tested, Array1<const std::uint8_t> stop,
+           Array2<const double> cells, Array1<const double> y, std::optional<Array1<const double>> weights,
+           bool all_columns, bool drop, bool prune, int threads) {
+            const std::size_t n = left.shape(0), q = cells.shape(1);
+            require(right.shape(0) == n && begin.shape(0) == n && end.shape(0) == n && tested.shape(0) == n &&
+                        stop.shape(0) == n,
+                    "fit_linear_nodes", "one value per node");
+            require(y.shape(0) == cells.shape(0) && (!weights || weights->shape(0) == y.shape(0)) && y.shape(0) > 0,
+                    "fit_linear_nodes", "one target and weight per row");
+            const trees::NodeRows tree{view(left),  view(right),   begin.data(),
+                                       end.data(),  tested.data(), stop.data()};
+            auto made = without_gil([&] {
+                return trees::fit_linear_nodes(tree, view(cells), y.data(), weights ? weights->data() : nullptr,
+                                               all_columns, drop, prune, threads);
+            });
+            nb::dict result;
+            result["intercept"] = own(std::move(made.intercept));
+            result["residual"] = own(std::move(made.residual));
+            result["parameters"] = own(std::move(made.parameters));
+            result["coefficient"] = own(std::move(made.coefficient), n, q);
+            result["mean"] = own(std::move(made.mean), n, q);
+            result["deviation"] = own(std::move(made.deviation), n, q);
+            result["leaf"] = own(std::move(made.leaf));
+            return result;
+        },
+        "left"_a, "right"_a, "begin"_a, "end"_a, "tested"_a, "stop"_a, "cells"_a, "y"_a, "weights"_a.none(),
+        "all_columns"_a, "drop"_a, "prune"_a, "threads"_a,
+        "Linear models in the nodes of a tree whose rows are sorted by leaf, and the leaves that pruning leaves.");
+    m.def(
+        "linear_leaf_values",
+        [](Array1<const std::int32_t> leaf, Array1<const double> intercept, Array2<const double> coefficient,
+           Array2<const double> fill, Array1<const std::int32_t> columns, Array2<const double> cells, int threads) {
+            require(leaf.shape(0) == cells.shape(0), "linear_leaf_values", "one leaf per row");
+            require(coefficient.shape(1) == columns.shape(0) && fill.shape(1) == columns.shape(0) &&
+                        coefficient.shape(0) == intercept.shape(0) && fill.shape(0) == intercept.shape(0),
+                    "linear_leaf_values", "one coefficient and fill per node and column");
+            std::vector<double> value(leaf.shape(0));
+            without_gil([&] {
+                trees::linear_leaf_values(view(leaf), intercept.data(), view(coefficient), view(fill), view(columns),
+                                          view(cells), {value.data(), static_cast<index_t>(value.size()), 1}, threads);
+            });
+            return own(std::move(value));
+        },
+        "leaf"_a, "intercept"_a, "coefficient"_a, "fill"_a, "columns"_a, "cells"_a.noconvert(), "threads"_a,
+        "The value of the linear model of each row's leaf.");
+}
+
+}  // namespace assay::bindings

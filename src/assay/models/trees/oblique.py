@@ -1,0 +1,104 @@
+"""Oblique trees: classification trees with linear tests on several columns."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ... import _kernels
+from ...base import Choice, Cost, Integer, Real, param, thread_count
+from ._engine import CRITERIA, CodedTable
+from ._fitted import row_count
+from .cart import CartClassifier
+
+DIRECTIONS = {"lda": 0, "logistic": 1, "coordinate": 2}
+"""Ways to find a linear test, and the number under which the kernel knows them."""
+
+
+class ObliqueTreeClassifier(CartClassifier):
+    """A binary classification tree whose tests may be linear in several numeric columns.
+
+    At each node the best test on one column is found as in `CartClassifier`. Against it stand linear tests, weights
+    times cells <= threshold, on directions found by linear discriminant analysis, logistic regression or a search over
+    one coefficient at a time; each is also tried after a few steps towards the boundary, and its threshold is found
+    exactly. A linear test is taken only if it decreases impurity more. With more than two classes the directions
+    separate two groups of them. Columns are standardised inside; weights are in the units of the columns, 1 for the
+    leading one. A missing cell counts in a sum as the mean of the column in the node. Nominal columns stand in tests of
+    their own.
+
+    {parameters}
+
+    Attributes
+    ----------
+    classes_ : array of the class labels
+    tree_ : the nodes as arrays, in preorder; `tree_.linear` says which have a linear test
+    feature_importances_ : weighted decrease of impurity by each column, summing to 1
+    schema_ : names, nominal columns and categories
+    missing_seen_ : for each column, whether training rows had missing cells
+    ccp_alpha_ : the price of a leaf that pruned the tree
+    pruning_curve_ : with `ccp_alpha` chosen in cross-validation, the error along the pruning path
+
+    Examples
+    --------
+    >>> from assay.models.trees import ObliqueTreeClassifier
+    >>> X = [[1, 2], [2, 4], [5, 6], [7, 8], [2, 1], [4, 3], [6, 4], [9, 8]]
+    >>> model = ObliqueTreeClassifier().fit(X, ["above"] * 4 + ["below"] * 4)
+    >>> model.get_depth(), model.predict([[3, 4], [4, 3]]).tolist()
+    (1, ['above', 'below'])
+    """
+
+    direction: str = param(
+        "lda",
+        Choice(*DIRECTIONS),
+        "How directions are found: 'lda' (Fisher's), 'logistic' (regression) or 'coordinate' (one coefficient at a "
+        "time, from the best column and from random starts).",
+    )
+    n_restarts: int = param(5, Integer(0), "Random starts at each node, for direction 'coordinate'.")
+    rows_per_column: float = param(
+        1.5, Real(0), "A node needs this many rows for each of its numeric columns to have a linear test."
+    )
+
+    def _grown(
+        self, table: CodedTable, rows: np.ndarray, target: np.ndarray, weights: np.ndarray | None, trace: bool
+    ) -> dict[str, np.ndarray]:
+        whole = weights is not None and bool((weights == np.floor(weights)).all())
+        n_rows = float(weights.sum()) if whole and weights is not None else float(rows.shape[0])
+        arguments = self._target_arguments(target, weights)
+        del arguments["y"]
+        total = float(rows.shape[0]) if arguments["weights"] is None else float(arguments["weights"].sum())
+        columns = np.flatnonzero(table.n_categories == 0).astype(np.int32)
+        random = self.max_features is not None or (self.direction == "coordinate" and self.n_restarts > 0)
+        return _kernels.grow_oblique(
+            table.codes,
+            table.offsets,
+            table.values,
+            table.n_categories,
+            rows.astype(np.int32),
+            repeats=weights if whole else None,
+            criterion=CRITERIA[self.criterion],
+            max_depth=-1 if self.max_depth is None else self.max_depth,
+            min_split=max(2, row_count(self.min_samples_split, n_rows)),
+            min_leaf=row_count(self.min_samples_leaf, n_rows),
+            min_weight_leaf=self.min_weight_fraction_leaf * total,
+            max_leaf_nodes=self.max_leaf_nodes or 0,
+            min_decrease=self.min_impurity_decrease,
+            max_features=self._columns_to_try(table.codes.shape[0]),
+            key=self._stream().key if random else 0,
+            trace=trace,
+            cells=np.ascontiguousarray(table.cells(rows)[:, columns]),
+            columns=columns,
+            direction=DIRECTIONS[self.direction],
+            restarts=self.n_restarts,
+            rows_per_column=self.rows_per_column,
+            threads=thread_count(self.n_jobs),
+            **arguments,
+        )
+
+    def estimate_cost(self, n_rows: int, n_features: int, n_outputs: int = 1) -> Cost:
+        """Growing a tree by columns, and for each level the directions: products of columns, or passes over them."""
+        base = super().estimate_cost(n_rows, n_features, n_outputs)
+        cells = float(n_rows) * n_features
+        per_cell = 2e-8 + 6e-9 * n_features
+        if self.direction == "coordinate":
+            per_cell += 8e-8 * (1 + self.n_restarts)
+        levels = 8.0 if self.max_depth is None else min(float(self.max_depth), 8.0)
+        return Cost(seconds=base.seconds + per_cell * levels * cells, bytes=base.bytes + 24.0 * cells)
