@@ -287,7 +287,7 @@ def test_residual_updates_and_gram_blocks_give_the_same_path():
 def test_logistic_gradient_vanishes_on_a_wide_sparse_table(penalty, classes):
     X, f = text_like(300, 1500, 15)
     y = np.digitize(f, np.quantile(f, np.arange(1, classes) / classes))
-    model = LogisticRegression(penalty=penalty, C=2.0).fit(X, y)
+    model = LogisticRegression(penalty=penalty, C=2.0, n_jobs=1).fit(X, y)
     probability = model.predict_proba(X)
     wrong = probability - (y[:, None] == np.arange(classes))
     slope = X.T @ wrong[:, -model.coef_.shape[0] :]
