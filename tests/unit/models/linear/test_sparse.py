@@ -9,6 +9,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn import linear_model
 from sklearn.model_selection import KFold
+from threadpoolctl import threadpool_limits
 
 from assay.base import DataError
 from assay.models.linear import (
@@ -32,6 +33,13 @@ from assay.models.linear import (
     logistic_path,
 )
 from assay.models.linear.sparse import MOST_SQUARE, SparseTable, row_hashes
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_blas_thread():
+    """Matrices here are small: threads of BLAS would only wait for each other."""
+    with threadpool_limits(1, user_api="blas"):
+        yield
 
 
 def table(n: int, p: int, density: float, seed: int = 0, empty: bool = True) -> tuple[sp.csr_array, np.ndarray]:
@@ -287,7 +295,7 @@ def test_residual_updates_and_gram_blocks_give_the_same_path():
 def test_logistic_gradient_vanishes_on_a_wide_sparse_table(penalty, classes):
     X, f = text_like(300, 1500, 15)
     y = np.digitize(f, np.quantile(f, np.arange(1, classes) / classes))
-    model = LogisticRegression(penalty=penalty, C=2.0, n_jobs=1).fit(X, y)
+    model = LogisticRegression(penalty=penalty, C=2.0).fit(X, y)
     probability = model.predict_proba(X)
     wrong = probability - (y[:, None] == np.arange(classes))
     slope = X.T @ wrong[:, -model.coef_.shape[0] :]

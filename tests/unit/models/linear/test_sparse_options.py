@@ -9,6 +9,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.model_selection import KFold
+from threadpoolctl import threadpool_limits
 
 from assay import catalogue
 from assay.base import DataError, Estimator
@@ -36,6 +37,13 @@ from assay.models.linear import sparse as storage
 from assay.models.linear.fold_statistics import ChosenRows, ChunkedGram, FoldStatistics
 from assay.models.linear.gram import GramStatistics
 from assay.models.linear.sparse import SparseTable
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_blas_thread():
+    """Matrices here are small: threads of BLAS would only wait for each other."""
+    with threadpool_limits(1, user_api="blas"):
+        yield
 
 
 def table(n: int, p: int, density: float, seed: int = 0) -> tuple[sp.csr_array, np.ndarray]:
