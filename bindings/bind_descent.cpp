@@ -3,6 +3,7 @@
 #include "assay/linear/linear_rank.hpp"
 #include "assay/linear/perceptron.hpp"
 #include "bindings.hpp"
+#include "sparse_handle.hpp"
 
 namespace assay::bindings {
 namespace {
@@ -18,10 +19,10 @@ void check_rows(const char* kernel, const Rows& rows, std::size_t n) {
         require(rows(i) >= 0 && static_cast<std::size_t>(rows(i)) < n, kernel, "rows must be row numbers of x");
 }
 
-DescentData descent_data(const char* kernel, const Table& x, const Column& target, const Column& weights,
+DescentData descent_data(const char* kernel, const AnyTable& x, const Column& target, const Column& weights,
                          const Rows& rows, const Rows& validation, index_t outputs, bool intercept, int loss,
                          double epsilon) {
-    const std::size_t n = x.shape(0);
+    const auto n = static_cast<std::size_t>(x.x.rows);
     require(target.shape(0) == n, kernel, "target must have one value per row of x");
     require(weights.shape(0) == 0 || weights.shape(0) == n, kernel, "weights must be empty or one per row of x");
     require(rows.shape(0) > 0, kernel, "needs rows");
@@ -32,18 +33,19 @@ DescentData descent_data(const char* kernel, const Table& x, const Column& targe
     if (outputs > 1)
         for (std::size_t i = 0; i < n; ++i)
             require(target(i) >= 0 && target(i) < static_cast<double>(outputs), kernel, "codes must lie in 0..outputs-1");
-    return {view(x), view(target), view(weights), view(rows), view(validation), outputs,
-            intercept, static_cast<DescentLoss>(loss), epsilon};
+    return {x.x, view(target), view(weights), view(rows), view(validation), outputs,
+            intercept, static_cast<DescentLoss>(loss), epsilon, x.sparse};
 }
 
-nb::dict run_descent(const Table& x, const Column& target, const Column& weights, const Rows& rows,
+nb::dict run_descent(const nb::object& table, const Column& target, const Column& weights, const Rows& rows,
                      const Rows& validation, const Table& theta, const Table& velocity, std::int64_t updates,
                      std::int64_t epochs, bool intercept, int loss, double epsilon, index_t max_epochs,
                      index_t batch_size, int schedule, double eta0, double power, double decay, double momentum,
                      bool nesterov, double l1, double l2, double tol, index_t patience, bool by_gradient,
                      bool keep_best, bool shuffle, bool keep_path, std::uint64_t key, int threads) {
     const char* const kernel = "descend";
-    require(theta.shape(1) == x.shape(1) + 1 && velocity.shape(0) == theta.shape(0) &&
+    const AnyTable x = AnyTable::of(table);
+    require(static_cast<index_t>(theta.shape(1)) == x.x.cols + 1 && velocity.shape(0) == theta.shape(0) &&
                 velocity.shape(1) == theta.shape(1),
             kernel, "theta and velocity must be outputs x (columns + 1)");
     require(schedule >= 0 && schedule <= 4, kernel, "no such schedule");
@@ -70,12 +72,13 @@ nb::dict run_descent(const Table& x, const Column& target, const Column& weights
     return result;
 }
 
-nb::tuple run_perceptron(const Table& x, const Array1<const std::int32_t>& codes, const Column& factors,
+nb::tuple run_perceptron(const nb::object& table, const Array1<const std::int32_t>& codes, const Column& factors,
                          const Table& theta, const Table& drift, std::int64_t seen, std::int64_t epochs, bool intercept,
                          index_t max_epochs, index_t patience, bool shuffle, std::uint64_t key) {
     const char* const kernel = "perceptron_epochs";
-    require(codes.shape(0) == x.shape(0), kernel, "codes must have one value per row of x");
-    require(theta.shape(1) == x.shape(1) + 1 && drift.shape(0) == theta.shape(0) && drift.shape(1) == theta.shape(1),
+    const AnyTable x = AnyTable::of(table);
+    require(static_cast<index_t>(codes.shape(0)) == x.x.rows, kernel, "codes must have one value per row of x");
+    require(static_cast<index_t>(theta.shape(1)) == x.x.cols + 1 && drift.shape(0) == theta.shape(0) && drift.shape(1) == theta.shape(1),
             kernel, "theta and drift must be outputs x (columns + 1)");
     const std::size_t outputs = theta.shape(0), width = theta.shape(1);
     const auto classes = static_cast<std::int32_t>(outputs == 1 ? 2 : outputs);
@@ -84,8 +87,8 @@ nb::tuple run_perceptron(const Table& x, const Array1<const std::int32_t>& codes
         require(codes(i) >= 0 && codes(i) < classes, kernel, "codes must be class numbers");
     PerceptronState state{copy_of(theta), copy_of(drift), seen, epochs};
     std::vector<std::int64_t> mistakes = without_gil([&] {
-        return perceptron_epochs(view(x), view(codes), factors.data(), static_cast<index_t>(outputs), intercept, max_epochs,
-                                 patience, shuffle, key, state);
+        return perceptron_epochs(x.x, view(codes), factors.data(), static_cast<index_t>(outputs), intercept, max_epochs,
+                                 patience, shuffle, key, state, x.sparse);
     });
     return nb::make_tuple(own(std::move(state.theta), outputs, width), own(std::move(state.drift), outputs, width),
                           state.seen, state.epochs, own(std::move(mistakes)));
@@ -106,30 +109,33 @@ RankedRows ranked_rows(const char* kernel, const Column& scores, const Array1<co
 }  // namespace
 
 void bind_descent(nb::module_& m) {
-    m.def("descend", &run_descent, "x"_a.noconvert(), "target"_a, "weights"_a, "rows"_a, "validation"_a, "theta"_a,
+    m.def("descend", &run_descent, "x"_a, "target"_a, "weights"_a, "rows"_a, "validation"_a, "theta"_a,
           "velocity"_a, "updates"_a, "epochs"_a, "intercept"_a, "loss"_a, "epsilon"_a, "max_epochs"_a, "batch_size"_a,
           "schedule"_a, "eta0"_a, "power"_a, "decay"_a, "momentum"_a, "nesterov"_a, "l1"_a, "l2"_a, "tol"_a,
           "patience"_a, "by_gradient"_a, "keep_best"_a, "shuffle"_a, "keep_path"_a, "key"_a, "threads"_a,
           "Epochs of gradient descent on linear scores from a given state; the new state and the history.");
     m.def(
         "score_curvature",
-        [](Table x, Column weights, Rows rows, bool intercept, int threads) {
+        [](const nb::object& table, Column weights, Rows rows, bool intercept, int threads) {
             const char* const kernel = "score_curvature";
-            require(weights.shape(0) == 0 || weights.shape(0) == x.shape(0), kernel, "weights must be empty or one per row of x");
+            const AnyTable x = AnyTable::of(table);
+            const auto n = static_cast<std::size_t>(x.x.rows);
+            require(weights.shape(0) == 0 || weights.shape(0) == n, kernel, "weights must be empty or one per row of x");
             require(rows.shape(0) > 0, kernel, "needs rows");
-            check_rows(kernel, rows, x.shape(0));
+            check_rows(kernel, rows, n);
             DescentData data;
-            data.x = view(x);
+            data.x = x.x;
+            data.sparse = x.sparse;
             data.weights = view(weights);
             data.rows = view(rows);
             data.intercept = intercept;
             const Curvature found = without_gil([&] { return score_curvature(data, threads); });
             return nb::make_tuple(found.mean, found.row);
         },
-        "x"_a.noconvert(), "weights"_a, "rows"_a, "intercept"_a, "threads"_a,
+        "x"_a, "weights"_a, "rows"_a, "intercept"_a, "threads"_a,
         "(largest eigenvalue of the weighted mean of z z', largest weighted |z|^2 of a row), with z = [x, 1].");
-    m.def("perceptron_epochs", &run_perceptron, "x"_a.noconvert(), "codes"_a, "factors"_a, "theta"_a, "drift"_a,
-          "seen"_a, "epochs"_a, "intercept"_a, "max_epochs"_a, "patience"_a, "shuffle"_a, "key"_a,
+    m.def("perceptron_epochs", &run_perceptron, "x"_a, "codes"_a, "factors"_a, "theta"_a, "drift"_a, "seen"_a,
+          "epochs"_a, "intercept"_a, "max_epochs"_a, "patience"_a, "shuffle"_a, "key"_a,
           "(theta, drift, rows seen, epochs done, mistakes of each epoch) after epochs of the perceptron.");
     m.def(
         "rank_loss",

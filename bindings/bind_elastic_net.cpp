@@ -5,6 +5,7 @@
 
 #include "assay/linear/elastic_net.hpp"
 #include "bindings.hpp"
+#include "sparse_handle.hpp"
 
 namespace assay::bindings {
 namespace {
@@ -85,6 +86,27 @@ nb::dict from_columns(Array2<const double> columns, Array1<const double> target,
     return out;
 }
 
+nb::dict from_sparse_columns(const SparseHandle& columns, Array1<const double> target, Array2<const double> weights,
+                             bool intercept, Start start, const Path& path, int threads) {
+    const char* name = "elastic_net_from_sparse_columns";
+    const auto p = static_cast<std::size_t>(columns.matrix.lines), n = static_cast<std::size_t>(columns.matrix.places);
+    const std::size_t problems = weights.shape(0);
+    require(target.shape(0) == n && weights.shape(1) == n, name, "target and weights must have one value per row");
+    require(problems > 0, name, "weights must have one row per problem");
+    const ElasticNetTask task = path.check(p);
+    const double* from = start_of(name, start, problems, p);
+    std::vector<double> x_mean(problems * p), y_mean(problems);
+    const SparseColumnTable table{columns.matrix, target.data()};
+    ElasticNetSolution solution = without_gil([&] {
+        return elastic_net_from_sparse_columns(table, weights.data(), static_cast<index_t>(problems), intercept, from,
+                                               task, x_mean.data(), y_mean.data(), threads);
+    });
+    nb::dict out = give(std::move(solution), problems, path.alphas.shape(0), p);
+    out["x_mean"] = own(std::move(x_mean), problems, p);
+    out["y_mean"] = own(std::move(y_mean));
+    return out;
+}
+
 Result2<double> columns_of(Array2<const double> x, Array1<const double> shift, int threads) {
     require(shift.shape(0) == x.shape(1), "shifted_columns", "shift must have one value per column");
     const std::size_t stride = (x.shape(0) + 7) / 8 * 8, size = x.shape(1) * stride;
@@ -111,6 +133,9 @@ void bind_elastic_net(nb::module_& m) {
     m.def("elastic_net_from_columns", &from_columns, "columns"_a.noconvert(), "target"_a.noconvert(),
           "weights"_a.noconvert(), "intercept"_a, "start"_a.none(), "path"_a, "threads"_a,
           "Elastic net paths of one table under several row weightings.");
+    m.def("elastic_net_from_sparse_columns", &from_sparse_columns, "columns"_a, "target"_a.noconvert(),
+          "weights"_a.noconvert(), "intercept"_a, "start"_a.none(), "path"_a, "threads"_a,
+          "Elastic net paths of one sparse table, given by column, under several row weightings.");
     m.def("shifted_columns", &columns_of, "x"_a.noconvert(), "shift"_a.noconvert(), "threads"_a,
           "The table by column, less the shift, each column padded with zeros to a multiple of 8 rows.");
 }

@@ -18,6 +18,7 @@ void bind_subset(nb::module_& m);
 void bind_glm(nb::module_& m);
 void bind_elastic_net(nb::module_& m);
 void bind_descent(nb::module_& m);
+void bind_sparse(nb::module_& m);
 void bind_chained_equations(nb::module_& m);
 }  // namespace assay::bindings
 
@@ -38,6 +39,7 @@ NB_MODULE(_kernels, m) {
     assay::bindings::bind_subset(m);
     assay::bindings::bind_glm(m);
     assay::bindings::bind_elastic_net(m);
+    assay::bindings::bind_sparse(m);
     assay::bindings::bind_descent(m);
     assay::bindings::bind_chained_equations(m);
 }

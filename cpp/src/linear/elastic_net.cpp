@@ -18,6 +18,9 @@ constexpr double optimal_within = 1e-9;  // relative excess of |g_j| over l1 v_j
 constexpr double expected_margin = 0.97; // of l1 v_j, above which a column is expected to become active
 constexpr double inner_share = 0.7;      // of the tolerance, for the columns of the working set alone
 constexpr double single_limit = 1e-6;    // tolerance down to which sweeps may read Q in single precision
+constexpr index_t least_by_residual = 400;  // working columns from which a sweep over cells may be cheaper than one over Q
+constexpr index_t cells_per_entry = 8;      // entries of Q that cost as much as one cell
+constexpr index_t sweeps_per_check = 5;     // by residual: between two looks at the gap, which cost a sweep each
 
 std::size_t at(index_t i) { return static_cast<std::size_t>(i); }
 
@@ -198,9 +201,10 @@ public:
         const std::vector<double> old_b = b, old_g = g_;
         for (std::size_t k = 0; k < columns.size(); ++k) {
             const double next = ahead_[at(columns[k])];
-            if (next != b[k]) subtract_row(static_cast<index_t>(k), next - b[k]);
+            if (next != b[k] && !by_residual_) subtract_row(static_cast<index_t>(k), next - b[k]);
             b[k] = next;
         }
+        if (by_residual_) rebuild_gradient();
         if (!(measure(penalty).objective(penalty) < before)) {
             b = old_b;
             g_ = old_g;
@@ -235,8 +239,10 @@ public:
         for (std::size_t k = 0; k < columns.size(); ++k)
             if (b[k] != 0 || strength(penalty, columns[k]) > 0.8 * penalty.l1) kept.push_back(static_cast<index_t>(k));
         const auto m = static_cast<index_t>(kept.size());
-        for (index_t a = 0; a < m; ++a)
-            for (index_t c = 0; c < m; ++c) q_.set(a, c, q_.cell(kept[at(a)], kept[at(c)]));
+        for (index_t a = 0; a < m; ++a) {
+            if (by_residual_) square_[at(a)] = square_[at(kept[at(a)])];
+            for (index_t c = 0; c < m && !by_residual_; ++c) q_.set(a, c, q_.cell(kept[at(a)], kept[at(c)]));
+        }
         for (index_t j : columns) place[at(j)] = -1;
         for (index_t a = 0; a < m; ++a) {
             columns[at(a)] = columns[at(kept[at(a)])];
@@ -245,11 +251,13 @@ public:
         }
         columns.resize(at(m));
         b.resize(at(m));
+        if (by_residual_) square_.resize(at(m));
         gather();
     }
 
     // Coordinate descent until the gap of the working set is below `target`.
     void solve(const Penalty& penalty, double target, bool trace) {
+        if (by_residual_) return solve_by_residual(penalty, target, trace);
         index_t waited = 0;
         History history;
         while (sweeps < task_.max_sweeps && !interrupted()) {
@@ -275,6 +283,7 @@ public:
 
     // Alternates exact steps and sweeps until no coefficient changes between zero and non-zero.
     void refine(const Penalty& penalty, bool trace) {
+        if (by_residual_ && active() <= exact_limit) leave_residual(penalty);
         for (int round = 0; round < 100 && active() <= exact_limit && !interrupted(); ++round) {
             const bool whole = exact_step(penalty);
             if (trace) objective.push_back(measure(penalty).objective(penalty));
@@ -319,6 +328,9 @@ private:
     Block q_;
     std::vector<double> c_, g_, v_, diagonal_;
     std::vector<double> expected_, last_gradient_, last_b_, ahead_;  // over all columns
+    bool by_residual_ = false;                                       // no Q: sweeps update the residual
+    std::vector<double> e_, square_;                                 // residual, and Q_jj by place
+    double level_ = 0;
 
     double strength(const Penalty& penalty, index_t j) const {
         return penalty.pull(gradient.value[at(j)]) / task_.penalty_weights[j];
@@ -335,7 +347,7 @@ private:
         for (std::size_t k = 0; k < m; ++k) {
             c_[k] = cross[columns[k]];
             v_[k] = task_.penalty_weights[columns[k]];
-            diagonal_[k] = q_.cell(static_cast<index_t>(k), static_cast<index_t>(k));
+            if (!by_residual_) diagonal_[k] = q_.cell(static_cast<index_t>(k), static_cast<index_t>(k));
         }
     }
 
@@ -346,6 +358,21 @@ private:
 
     void admit(const std::vector<index_t>& fresh) {
         if (fresh.empty()) return;
+        if (!by_residual_ && prefers_residual(fresh)) {
+            by_residual_ = true;
+            square_.resize(columns.size());
+            for (std::size_t k = 0; k < columns.size(); ++k) square_[k] = design_.square(number_, columns[k]);
+            q_.release();
+        }
+        if (by_residual_) {
+            for (index_t j : fresh) {
+                place[at(j)] = static_cast<index_t>(columns.size());
+                columns.push_back(j);
+                square_.push_back(design_.square(number_, j));
+            }
+            b.resize(columns.size(), 0.0);
+            return gather();
+        }
         const auto before = static_cast<index_t>(columns.size()), m = before + static_cast<index_t>(fresh.size());
         if (m > q_.capacity) q_.grow(std::min(design_.p, m + m / 2 + 16), before);
         for (index_t j : fresh) {
@@ -357,7 +384,91 @@ private:
         gather();
     }
 
+    // Whether the working set with these columns has so few cells that updating the residual is cheaper.
+    bool prefers_residual(const std::vector<index_t>& fresh) const {
+        const auto m = static_cast<index_t>(columns.size() + fresh.size());
+        if (m < least_by_residual || design_.cells(columns.empty() ? fresh[0] : columns[0]) == 0) return false;
+        index_t cells = 0;
+        for (index_t j : columns) cells += design_.cells(j);
+        for (index_t j : fresh) cells += design_.cells(j);
+        return m * m > cells_per_entry * cells;
+    }
+
+    // Back to Q, of the columns that matter, for the exact steps.
+    void leave_residual(const Penalty& penalty) {
+        std::vector<index_t> kept;
+        std::vector<double> values;
+        for (std::size_t k = 0; k < columns.size(); ++k) {
+            place[at(columns[k])] = -1;
+            if (b[k] == 0 && !(penalty.pull(g_[k]) > 0.9 * penalty.l1 * v_[k])) continue;
+            kept.push_back(columns[k]);
+            values.push_back(b[k]);
+        }
+        const auto m = static_cast<index_t>(kept.size());
+        by_residual_ = false;
+        e_ = {};
+        columns = kept;
+        b = values;
+        for (index_t k = 0; k < m; ++k) place[at(columns[at(k)])] = k;
+        q_.grow(std::min(design_.p, m + 16), 0);
+        design_.block(number_, columns, 0, q_);
+        gather();
+        rebuild_gradient();
+    }
+
+    // As `solve`, with sweeps that cost the cells of the working set.
+    void solve_by_residual(const Penalty& penalty, double target, bool trace) {
+        rebuild_gradient();
+        History history;
+        history.keep(b, g_);
+        while (sweeps < task_.max_sweeps && !interrupted()) {
+            for (index_t s = 0; s < sweeps_per_check && sweeps < task_.max_sweeps; ++s, ++sweeps) {
+                sweep_by_residual(penalty);
+                history.keep(b, g_);
+            }
+            rebuild_gradient();
+            const GapSums sums = measure(penalty);
+            if (trace) objective.push_back(sums.objective(penalty));
+            if (sums.gap(penalty) <= target) break;
+            std::vector<double> weights;
+            if (history.full() && history.combine(weights)) {
+                const std::vector<double> old_b = b, old_g = g_, old_e = e_;
+                const double old_level = level_;
+                std::fill(b.begin(), b.end(), 0.0);
+                for (std::size_t i = 0; i < weights.size(); ++i)
+                    add_multiple(weights[i], history.b[i + 1].data(), b.data(), static_cast<index_t>(b.size()));
+                const bool allowed =
+                    !penalty.positive || std::all_of(b.begin(), b.end(), [](double x) { return x >= 0; });
+                if (allowed) rebuild_gradient();
+                if (!allowed || !(measure(penalty).objective(penalty) < sums.objective(penalty))) {
+                    b = old_b;
+                    g_ = old_g;
+                    e_ = old_e;
+                    level_ = old_level;
+                } else {
+                    if (trace) objective.push_back(measure(penalty).objective(penalty));
+                    if (measure(penalty).gap(penalty) <= target) break;
+                }
+            }
+            history.clear();
+            history.keep(b, g_);
+        }
+    }
+
+    void sweep_by_residual(const Penalty& penalty) {
+        for (std::size_t k = 0; k < columns.size(); ++k) {
+            const double old = b[k], curvature = square_[k] + penalty.l2 * v_[k];
+            if (!(curvature > 0)) continue;
+            const double slope = design_.slope(number_, columns[k], e_, level_);
+            const double value = penalty.soft(slope + square_[k] * old, penalty.l1 * v_[k]) / curvature;
+            if (value == old) continue;
+            b[k] = value;
+            level_ += design_.move(number_, columns[k], value - old, e_);
+        }
+    }
+
     void sweep(const Penalty& penalty) {
+        if (by_residual_) return sweep_by_residual(penalty);
         const auto m = static_cast<index_t>(columns.size());
         for (index_t k = 0; k < m; ++k) {
             const double old = b[at(k)], own = diagonal_[at(k)], curvature = own + penalty.l2 * v_[at(k)];
@@ -403,6 +514,7 @@ private:
 
     // To the minimum of the quadratic for the signs as they are, or as far as they stay so. True if all the way.
     bool exact_step(const Penalty& penalty) {
+        if (by_residual_) return false;
         std::vector<index_t> support;
         for (std::size_t k = 0; k < columns.size(); ++k)
             if (b[k] != 0) support.push_back(static_cast<index_t>(k));
@@ -445,6 +557,11 @@ private:
 
     // From the moments afresh: sweeps only ever add to g, and rounding adds up.
     void rebuild_gradient() {
+        if (by_residual_) {
+            level_ = design_.residual(number_, {columns, b}, e_);
+            for (std::size_t k = 0; k < columns.size(); ++k) g_[k] = design_.slope(number_, columns[k], e_, level_);
+            return;
+        }
         std::copy(c_.begin(), c_.end(), g_.begin());
         for (std::size_t k = 0; k < columns.size(); ++k)
             if (b[k] != 0) subtract_row(static_cast<index_t>(k), b[k]);
@@ -562,20 +679,35 @@ ElasticNetSolution elastic_net_from_moments(const std::vector<ElasticNetMoments>
     return all;
 }
 
+namespace {
+
+template <class Columns>
+ElasticNetSolution follow_columns(Columns& design, const double* start, const ElasticNetTask& task, int threads) {
+    if (design.finite()) return elastic_net::follow_path(design, start, task, threads);
+    ElasticNetSolution nothing;
+    nothing.finite = false;
+    const std::size_t points = static_cast<std::size_t>(design.problems * task.n_alphas);
+    nothing.coefficients.assign(points * static_cast<std::size_t>(design.p), 0.0);
+    nothing.gaps.assign(points, 0.0);
+    nothing.sweeps.assign(points, 0);
+    return nothing;
+}
+
+}  // namespace
+
 ElasticNetSolution elastic_net_from_columns(const ColumnTable& table, const double* weights, index_t problems,
                                             bool intercept, const double* start, const ElasticNetTask& task,
                                             double* x_mean, double* y_mean, int threads) {
     elastic_net::ColumnDesign design(table, weights, problems, intercept, x_mean, y_mean, threads);
-    if (!design.finite()) {
-        ElasticNetSolution nothing;
-        nothing.finite = false;
-        const std::size_t points = static_cast<std::size_t>(problems * task.n_alphas);
-        nothing.coefficients.assign(points * static_cast<std::size_t>(table.p), 0.0);
-        nothing.gaps.assign(points, 0.0);
-        nothing.sweeps.assign(points, 0);
-        return nothing;
-    }
-    return elastic_net::follow_path(design, start, task, threads);
+    return follow_columns(design, start, task, threads);
+}
+
+ElasticNetSolution elastic_net_from_sparse_columns(const SparseColumnTable& table, const double* weights,
+                                                   index_t problems, bool intercept, const double* start,
+                                                   const ElasticNetTask& task, double* x_mean, double* y_mean,
+                                                   int threads) {
+    elastic_net::SparseColumnDesign design(table, weights, problems, intercept, x_mean, y_mean, threads);
+    return follow_columns(design, start, task, threads);
 }
 
 }  // namespace assay

@@ -49,6 +49,11 @@ public:
     void add_row(double factor, index_t a, double* y, index_t count) const;
     // Makes room for `columns`, keeping the cells of the first `kept`.
     void grow(index_t columns, index_t kept);
+    void release() {
+        high_.reset();
+        low_.reset();
+        capacity = 0;
+    }
 
 private:
     bool single_;
@@ -67,6 +72,15 @@ public:
     virtual void block(index_t problem, const std::vector<index_t>& columns, index_t first, Block& block) const = 0;
     // Gradients at the given coefficients; entries that are certain to stay below l1 v_j may be left with slack.
     virtual void refresh(std::vector<Request>& requests, const double* penalty_weights, int threads) = 0;
+
+    // A design of short columns also offers updates of the residual in place of those of the gradient: e = w r / W but for
+    // the means, which `level` makes good.
+    virtual index_t cells(index_t) const { return 0; }  // stored in a column; 0: not offered
+    virtual double square(index_t, index_t) const { return 0; }
+    virtual double residual(index_t, const Support&, std::vector<double>&) const { return 0; }  // returns the level
+    virtual double slope(index_t, index_t, const std::vector<double>&, double) const { return 0; }
+    // b_j has changed by `by`; returns the change of the level.
+    virtual double move(index_t, index_t, double, std::vector<double>&) const { return 0; }
 };
 
 class MomentDesign final : public Design {
@@ -111,6 +125,40 @@ private:
     const ColumnTable table_;
     const double* x_mean_;
     std::vector<double> norms_;  // |x_j| over all rows
+    std::vector<Part> parts_;
+};
+
+// The columns of a sparse table: only stored cells are read, and the means are taken out of sums, never out of cells.
+class SparseColumnDesign final : public Design {
+public:
+    SparseColumnDesign(const SparseColumnTable& table, const double* weights, index_t n_problems, bool intercept,
+                       double* x_mean, double* y_mean, int threads);
+    double y_squares(index_t problem) const override { return parts_[static_cast<std::size_t>(problem)].y_squares; }
+    const double* cross(index_t problem) const override {
+        return parts_[static_cast<std::size_t>(problem)].cross.data();
+    }
+    void block(index_t problem, const std::vector<index_t>& columns, index_t first, Block& block) const override;
+    void refresh(std::vector<Request>& requests, const double* penalty_weights, int threads) override;
+    bool finite() const;
+    index_t cells(index_t column) const override { return table_.columns.end(column) - table_.columns.begin(column); }
+    double square(index_t problem, index_t column) const override;
+    double residual(index_t problem, const Support& support, std::vector<double>& e) const override;
+    double slope(index_t problem, index_t column, const std::vector<double>& e, double level) const override;
+    double move(index_t problem, index_t column, double by, std::vector<double>& e) const override;
+
+private:
+    struct Part {
+        const double* weights;
+        double weight = 0, y_mean = 0, y_squares = 0, norm_factor = 0;
+        double residual_sum = 0;                // sum of w r / W: zero but for rounding with an intercept
+        std::vector<double> cross;
+        std::vector<double> residual;           // of the training rows, zero elsewhere
+        std::vector<double> weighted_residual;  // w r / W
+    };
+
+    const SparseColumnTable table_;
+    const double* x_mean_;
+    std::vector<double> norms_;
     std::vector<Part> parts_;
 };
 

@@ -229,6 +229,39 @@ ASSAY_DISPATCH_BLOCKED(pass_chunk, pass_chunk_body,
                        (const PassArguments& with, index_t begin, index_t end, Tile& tile, ChunkSums& sums),
                        (with, begin, end, tile, sums))
 
+struct RowArguments {
+    const GlmProblem& problem;
+    Vector<const double> eta;
+    GlmCurvature curvature;
+    double* gradient;
+    double* curvatures;
+};
+
+ASSAY_INLINE void rows_chunk_body(const RowArguments& with, index_t begin, index_t end, Tile& tile, ChunkSums& sums) {
+    const GlmProblem& problem = with.problem;
+    for (index_t first = begin; first < end; first += tile_rows) {
+        const index_t last = std::min(end, first + tile_rows);
+        for (index_t t = 0; t < tile_rows; ++t) {
+            const bool inside = first + t < last;
+            const index_t i = inside ? first + t : first;
+            tile.eta[t] = with.eta[i];
+            tile.y[t] = problem.y[i];
+            tile.weight[t] = !inside ? 0.0 : problem.weights.empty() ? 1.0 : problem.weights[i];
+        }
+        apply_policies(problem, tile, with.curvature);
+        sums.loss += sum_tile(tile.loss);
+        sums.pearson += sum_tile(tile.pearson);
+        sums.outside += sum_tile(tile.outside);
+        sums.replaced += sum_tile(tile.replaced);
+        sums.worst = std::max(sums.worst, *std::max_element(tile.miss, tile.miss + tile_rows));
+        std::copy_n(tile.gradient, last - first, with.gradient + first);
+        if (with.curvature != GlmCurvature::none) std::copy_n(tile.curvature, last - first, with.curvatures + first);
+    }
+}
+ASSAY_DISPATCH(void, rows_chunk, rows_chunk_body,
+               (const RowArguments& with, index_t begin, index_t end, Tile& tile, ChunkSums& sums),
+               (with, begin, end, tile, sums))
+
 // The full symmetric matrix over [dense, levels] from the sums by block.
 void assemble(const GlmProblem& problem, const Layout& layout, const ChunkSums& sums, double* hessian) {
     const index_t m = problem.dense(), n = problem.unknowns(), levels = layout.levels, width = layout.width;
@@ -284,6 +317,22 @@ GlmSums glm_pass(const GlmProblem& problem, const double* coefficients, GlmCurva
     std::copy_n(total.gradient.data(), m, gradient);
     std::copy_n(total.by_level.data(), layout.levels, gradient + m);
     if (with_hessian) assemble(problem, layout, total, hessian);
+    const bool valid = total.outside == 0.0 && std::isfinite(total.loss);
+    return {valid ? total.loss : std::numeric_limits<double>::infinity(), total.pearson, total.worst,
+            total.replaced};
+}
+
+GlmSums glm_rows(const GlmProblem& problem, Vector<const double> eta, GlmCurvature curvature, double* gradient,
+                 double* curvatures, int threads) {
+    const RowArguments with{problem, eta, curvature, gradient, curvatures};
+    constexpr index_t grain = 4096;
+    std::vector<ChunkSums> parts(static_cast<std::size_t>(chunk_count(eta.size, grain)));
+    parallel_chunks(eta.size, grain, threads, [&](index_t c, index_t begin, index_t end) {
+        Tile tile(0);
+        rows_chunk(with, begin, end, tile, parts[static_cast<std::size_t>(c)]);
+    });
+    ChunkSums total;
+    for (const ChunkSums& part : parts) total.add(part);
     const bool valid = total.outside == 0.0 && std::isfinite(total.loss);
     return {valid ? total.loss : std::numeric_limits<double>::infinity(), total.pearson, total.worst,
             total.replaced};

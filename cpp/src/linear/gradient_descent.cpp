@@ -9,6 +9,7 @@
 #include "assay/common/random.hpp"
 #include "assay/common/simd.hpp"
 #include "assay/common/threads.hpp"
+#include "sparse_descent.hpp"
 
 namespace assay {
 namespace {
@@ -170,6 +171,7 @@ struct Batch {
 // Sum of w loss over the rows of a batch; adds w slope [x, 1] to the gradient.
 template <class Policy>
 ASSAY_INLINE double accumulate_with(const Batch& b) {
+    if (!b.data.sparse.empty()) return accumulate_sparse<Policy>(b);
     const index_t p = b.data.x.cols, width = p + 1, outputs = b.data.outputs;
     double loss = 0.0;
     for (index_t i = b.begin; i < b.end; ++i) {
@@ -220,6 +222,7 @@ ASSAY_INLINE double shrink(double value, double by) {
 // One epoch of single-row steps without momentum: score and update fused.
 template <class Policy>
 ASSAY_INLINE double single_epoch_with(const Single& s) {
+    if (!s.data.sparse.empty()) return single_epoch_sparse<Policy>(s, step_size);
     const index_t p = s.data.x.cols, width = p + 1, outputs = s.data.outputs;
     double loss = 0.0;
     for (index_t i = 0; i < s.count; ++i) {
@@ -486,7 +489,12 @@ Curvature score_curvature(const DescentData& given, int threads) {
     for (index_t i = 0; i < data.rows.size; ++i) {
         const index_t row = data.rows[i];
         double squares = constant;
-        for (index_t j = 0; j < p; ++j) squares += data.x(row, j) * data.x(row, j);
+        if (!data.sparse.empty()) {
+            for (index_t k = data.sparse.begin(row); k < data.sparse.end(row); ++k)
+                squares += data.sparse.values[k] * data.sparse.values[k];
+        } else {
+            for (index_t j = 0; j < p; ++j) squares += data.x(row, j) * data.x(row, j);
+        }
         found.row = std::max(found.row, squares * (data.weights.empty() ? 1.0 : data.weights[row]));
     }
     found.row *= static_cast<double>(data.rows.size) / passes.total();

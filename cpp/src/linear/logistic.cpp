@@ -223,6 +223,53 @@ ASSAY_DISPATCH_BLOCKED(product_chunk, product_chunk_body,
                        (const PassArguments& with, index_t begin, index_t end, Scratch& s, ChunkSums& sums),
                        (with, begin, end, s, sums))
 
+struct RowArguments {
+    const LogisticProblem& problem;
+    Matrix<const double> eta;
+    Matrix<double> residuals;
+    Vector<double> curvatures;
+    Matrix<double> probabilities;
+};
+
+ASSAY_INLINE void rows_chunk_body(const RowArguments& with, index_t begin, index_t end, Scratch& s, ChunkSums& sums) {
+    const LogisticProblem& problem = with.problem;
+    const index_t stride = s.outputs_padded, outputs = problem.outputs();
+    for (index_t first = begin; first < end; first += tile_rows) {
+        const index_t last = std::min(end, first + tile_rows);
+        std::fill(s.eta.begin(), s.eta.end(), 0.0);
+        for (index_t t = 0; t < tile_rows; ++t) {
+            const bool inside = first + t < last;
+            s.weight[static_cast<std::size_t>(t)] =
+                !inside ? 0.0 : problem.weights.empty() ? 1.0 : problem.weights[first + t];
+            s.sign[static_cast<std::size_t>(t)] = inside && problem.codes[first + t] == 0 ? -1.0 : 1.0;
+        }
+        if (outputs == 1) {
+            for (index_t i = first; i < last; ++i) s.eta[static_cast<std::size_t>(i - first)] = with.eta(i, 0);
+            binary_tile(s, sums);
+            for (index_t i = first; i < last; ++i) {
+                const auto t = static_cast<std::size_t>(i - first);
+                with.residuals(i, 0) = s.residual[t];
+                if (with.curvatures.data != nullptr) with.curvatures[i] = s.curvature[t];
+                if (with.probabilities.data == nullptr) continue;
+                const double u = fast_exp(-std::abs(s.eta[t]));
+                with.probabilities(i, 0) = (s.eta[t] >= 0.0 ? 1.0 : u) / (1.0 + u);
+            }
+            continue;
+        }
+        for (index_t i = first; i < last; ++i)
+            std::copy_n(with.eta.row(i), outputs, s.eta.data() + (i - first) * stride);
+        softmax_tile(problem, first, last, s, sums);
+        for (index_t i = first; i < last; ++i) {
+            std::copy_n(s.residual.data() + (i - first) * stride, outputs, with.residuals.row(i));
+            if (with.probabilities.data != nullptr)
+                std::copy_n(s.eta.data() + (i - first) * stride, outputs, with.probabilities.row(i));
+        }
+    }
+}
+ASSAY_DISPATCH(void, rows_chunk, rows_chunk_body,
+               (const RowArguments& with, index_t begin, index_t end, Scratch& s, ChunkSums& sums),
+               (with, begin, end, s, sums))
+
 // Coefficients in the layout of the tile products: padded, and transposed for softmax.
 std::vector<double> padded_coefficients(const LogisticProblem& problem, Matrix<const double> coefficients,
                                         const Scratch& shape) {
@@ -342,6 +389,30 @@ void logistic_hessian_product(const LogisticProblem& problem, Matrix<const doubl
     const PassArguments with{problem, packed.data(), false, stored};
     const ChunkSums sums = run_chunks(with, product_chunk, 0, threads);
     for (index_t k = 0; k < outputs; ++k) std::copy_n(sums.gradient.data() + k * padded(m), m, product.row(k));
+}
+
+LogisticSums logistic_rows(Matrix<const double> eta, Vector<const std::int32_t> codes, Vector<const double> weights,
+                           index_t classes, Matrix<double> residuals, Vector<double> curvatures,
+                           Matrix<double> probabilities, int threads) {
+    LogisticProblem problem;
+    problem.x = {nullptr, eta.rows, 0, 0, 1};
+    problem.codes = codes;
+    problem.weights = weights;
+    problem.intercept = false;
+    problem.classes = classes;
+    const RowArguments with{problem, eta, residuals, curvatures, probabilities};
+    constexpr index_t grain = 4096;
+    std::vector<ChunkSums> parts(static_cast<std::size_t>(chunk_count(eta.rows, grain)));
+    parallel_chunks(eta.rows, grain, threads, [&](index_t c, index_t begin, index_t end) {
+        Scratch scratch(0, problem.outputs());
+        rows_chunk(with, begin, end, scratch, parts[static_cast<std::size_t>(c)]);
+    });
+    LogisticSums total;
+    for (const ChunkSums& part : parts) {
+        total.loss += part.loss;
+        total.not_right += part.not_right;
+    }
+    return total;
 }
 
 double column_moments(const LogisticProblem& problem, Vector<double> mean, Vector<double> variance, int threads) {

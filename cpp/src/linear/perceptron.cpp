@@ -22,6 +22,7 @@ struct Pass {
     double* drift;
     double* scores;
     double seen;
+    SparseMatrix sparse;
 };
 
 typedef double lanes __attribute__((vector_size(64), aligned(8), may_alias));
@@ -35,13 +36,31 @@ ASSAY_INLINE double score(const double* theta, const double* x, index_t p) {
     return total + theta[p];
 }
 
-ASSAY_INLINE void move(const Pass& s, index_t output, const double* x, double length, double seen) {
+ASSAY_INLINE double score_row(const Pass& s, index_t output, index_t row) {
+    const index_t p = s.x.cols;
+    const double* const theta = s.theta + output * (p + 1);
+    if (s.sparse.empty()) return score(theta, s.x.row(row), p);
+    double total = 0.0;
+    for (index_t k = s.sparse.begin(row); k < s.sparse.end(row); ++k)
+        total += theta[s.sparse.indices[k]] * s.sparse.values[k];
+    return total + theta[p];
+}
+
+ASSAY_INLINE void move(const Pass& s, index_t output, index_t row, double length, double seen) {
     const index_t p = s.x.cols;
     double* const theta = s.theta + output * (p + 1);
     double* const drift = s.drift + output * (p + 1);
-    for (index_t j = 0; j < p; ++j) {
-        theta[j] += length * x[j];
-        drift[j] += seen * (length * x[j]);
+    if (s.sparse.empty()) {
+        const double* const x = s.x.row(row);
+        for (index_t j = 0; j < p; ++j) {
+            theta[j] += length * x[j];
+            drift[j] += seen * (length * x[j]);
+        }
+    } else {
+        for (index_t k = s.sparse.begin(row); k < s.sparse.end(row); ++k) {
+            theta[s.sparse.indices[k]] += length * s.sparse.values[k];
+            drift[s.sparse.indices[k]] += seen * (length * s.sparse.values[k]);
+        }
     }
     if (s.intercept) {
         theta[p] += length;
@@ -54,27 +73,26 @@ ASSAY_INLINE std::int64_t epoch_body(const Pass& s) {
     std::int64_t mistakes = 0;
     for (index_t i = 0; i < s.x.rows; ++i) {
         const index_t row = s.order[i], own = s.codes[row];
-        const double* const x = s.x.row(row);
         // Rows come in random order: asked for some steps ahead, they are there when their turn comes.
-        if (i + 8 < s.x.rows)
+        if (s.sparse.empty() && i + 8 < s.x.rows)
             for (index_t j = 0; j < std::min<index_t>(p, 256); j += 8) __builtin_prefetch(s.x.row(s.order[i + 8]) + j);
         const double seen = s.seen + static_cast<double>(i);
         if (s.outputs == 1) {
             const double sign = own > 0 ? 1.0 : -1.0;
-            if (sign * score(s.theta, x, p) > 0.0) continue;
+            if (sign * score_row(s, 0, row) > 0.0) continue;
             ++mistakes;
-            move(s, 0, x, sign * s.factors[own], seen);
+            move(s, 0, row, sign * s.factors[own], seen);
             continue;
         }
         index_t rival = own == 0 ? 1 : 0;
         for (index_t k = 0; k < s.outputs; ++k) {
-            s.scores[k] = score(s.theta + k * (p + 1), x, p);
+            s.scores[k] = score_row(s, k, row);
             if (k != own && s.scores[k] > s.scores[rival]) rival = k;
         }
         if (s.scores[own] > s.scores[rival]) continue;
         ++mistakes;
-        move(s, own, x, s.factors[own], seen);
-        move(s, rival, x, -s.factors[own], seen);
+        move(s, own, row, s.factors[own], seen);
+        move(s, rival, row, -s.factors[own], seen);
     }
     return mistakes;
 }
@@ -83,8 +101,9 @@ ASSAY_DISPATCH(std::int64_t, one_epoch, epoch_body, (const Pass& pass), (pass))
 }  // namespace
 
 std::vector<std::int64_t> perceptron_epochs(Matrix<const double> x, Vector<const std::int32_t> codes,
-                                            const double* factors, index_t outputs, bool intercept, index_t max_epochs, index_t patience, bool shuffle,
-                                            std::uint64_t key, PerceptronState& state) {
+                                            const double* factors, index_t outputs, bool intercept,
+                                            index_t max_epochs, index_t patience, bool shuffle, std::uint64_t key,
+                                            PerceptronState& state, const SparseMatrix& sparse) {
     std::vector<std::int64_t> mistakes, order(static_cast<std::size_t>(x.rows));
     std::vector<double> scores(static_cast<std::size_t>(outputs));
     std::int64_t best = std::numeric_limits<std::int64_t>::max();
@@ -98,7 +117,7 @@ std::vector<std::int64_t> perceptron_epochs(Matrix<const double> x, Vector<const
                 std::swap(order[i], order[random.below(static_cast<std::uint32_t>(i + 1))]);
         }
         mistakes.push_back(one_epoch({x, codes.data, factors, order.data(), outputs, intercept, state.theta.data(),
-                                      state.drift.data(), scores.data(), static_cast<double>(state.seen)}));
+                                      state.drift.data(), scores.data(), static_cast<double>(state.seen), sparse}));
         state.seen += x.rows;
         ++state.epochs;
         waited = mistakes.back() < best ? 0 : waited + 1;

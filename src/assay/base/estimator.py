@@ -32,8 +32,10 @@ def take_rows(X: Any, rows: np.ndarray) -> Any:
     array([[4, 5],
            [0, 1]])
     """
-    if isinstance(X, np.ndarray) or issparse(X):
+    if isinstance(X, np.ndarray):
         return X[rows]
+    if issparse(X):
+        return (X if X.format in ("csr", "csc", "lil") else X.tocsr())[rows]
     if hasattr(X, "iloc"):
         return X.iloc[rows]
     if hasattr(X, "__getitem__") and hasattr(X, "columns"):
@@ -109,6 +111,9 @@ class Estimator(BaseEstimator):
         cost = self.estimate_cost(n_rows, n_features, n_outputs)
         check_cost(type(self).__name__, cost, self._way_out)
 
+    def _check_table_cost(self, rows: Any, n_outputs: int = 1) -> None:
+        self._check_cost(rows.shape[0], rows.shape[1], n_outputs)
+
     def _stream(self) -> Stream:
         return Stream.of(getattr(self, "random_state", None))
 
@@ -161,7 +166,7 @@ class Estimator(BaseEstimator):
                 f"Found input variables with inconsistent numbers of samples: [{rows.shape[0]}, {target.shape[0]}]",
             )
         weights = check_weights(who, sample_weight, rows.shape[0])
-        self._check_cost(rows.shape[0], rows.shape[1], 1 if target.ndim == 1 else target.shape[1])
+        self._check_table_cost(rows, 1 if target.ndim == 1 else target.shape[1])
         if weights is not None and not weights.all():
             kept = weights > 0
             rows, target, weights = rows[kept], target[kept], weights[kept]

@@ -34,6 +34,7 @@
 #include <vector>
 
 #include "assay/common/views.hpp"
+#include "assay/linear/sparse.hpp"
 
 namespace assay {
 
@@ -82,6 +83,18 @@ struct ColumnTable {
 ElasticNetSolution elastic_net_from_columns(const ColumnTable& table, const double* weights, index_t problems,
                                             bool intercept, const double* start, const ElasticNetTask& task,
                                             double* x_mean, double* y_mean, int threads);
+
+// A sparse table by column, and its target.
+struct SparseColumnTable {
+    SparseMatrix columns;
+    const double* target;
+};
+
+// The same from a sparse table; weights: problems x rows. Cost: the stored cells in place of n for each column.
+ElasticNetSolution elastic_net_from_sparse_columns(const SparseColumnTable& table, const double* weights,
+                                                   index_t problems, bool intercept, const double* start,
+                                                   const ElasticNetTask& task, double* x_mean, double* y_mean,
+                                                   int threads);
 
 // out[j * stride + i] = x_ij - shift_j, zero for n <= i < stride.
 void shifted_columns(Matrix<const double> x, const double* shift, double* out, index_t stride, int threads);

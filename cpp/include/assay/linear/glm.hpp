@@ -74,6 +74,12 @@ enum class GlmCurvature : int { none, newton, fisher, observed };  // observed: 
 GlmSums glm_pass(const GlmProblem& problem, const double* coefficients, GlmCurvature curvature, double* gradient,
                  double* hessian, int threads);
 
+// What stands between the two products of a sparse table: the same sums from the linear predictors eta IN n (offset and
+// levels included), with w r OUT n and w f or w h OUT n (as `curvature` says; none: not written). Of `problem` only y,
+// weights, family, link and parameter are read.
+GlmSums glm_rows(const GlmProblem& problem, Vector<const double> eta, GlmCurvature curvature, double* gradient,
+                 double* curvatures, int threads);
+
 // Minimises q(x) = gradient . (x - x0) + (x - x0)^T hessian (x - x0) / 2 + sum_j l1_j |x_j| by cyclic coordinate descent:
 // full sweeps, and between them sweeps over the coordinates that are not zero. Stops when no coordinate moves the
 // gradient scale by more than `tol`: max_j hessian_jj |step_j| <= tol. x IN x0 OUT minimiser; returns the sweeps made.

@@ -31,6 +31,7 @@
 #include <vector>
 
 #include "assay/common/views.hpp"
+#include "assay/linear/sparse.hpp"
 
 namespace assay {
 
@@ -50,6 +51,7 @@ struct DescentData {
     bool intercept = true;
     DescentLoss loss = DescentLoss::squared_error;
     double epsilon = 1.0;
+    SparseMatrix sparse = {};  // by row, in place of the cells of x (whose shape stands); empty: x itself
 };
 
 struct DescentOptions {

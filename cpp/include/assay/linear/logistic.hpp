@@ -54,6 +54,13 @@ LogisticSums logistic_pass(const LogisticProblem& problem, Matrix<const double> 
 void logistic_hessian_product(const LogisticProblem& problem, Matrix<const double> probabilities,
                               Matrix<const double> direction, Matrix<double> product, int threads);
 
+// What stands between the two products of a sparse table: from the linear predictors eta IN n x outputs the losses, the
+// residuals w (p - [y = k]) OUT n x outputs, the curvatures w p (1 - p) OUT n (two classes; no data to leave them out)
+// and the probabilities OUT n x outputs (no data to leave them out). weights empty: all 1.
+LogisticSums logistic_rows(Matrix<const double> eta, Vector<const std::int32_t> codes, Vector<const double> weights,
+                           index_t classes, Matrix<double> residuals, Vector<double> curvatures,
+                           Matrix<double> probabilities, int threads);
+
 // Weighted mean and mean squared deviation of each column over the rows of the problem (centre and scale are not read);
 // chunks are merged by the pairwise update of Chan, Golub & LeVeque (1983). mean, variance OUT p; returns the weight.
 double column_moments(const LogisticProblem& problem, Vector<double> mean, Vector<double> variance, int threads);

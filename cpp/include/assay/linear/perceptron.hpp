@@ -10,7 +10,8 @@
 //
 // With factors other than 1 a move has the length of the factor of the row's class.
 //
-// IN  x n x p C-ordered, codes n, factors one per class. IN/OUT theta, drift outputs x (p + 1), seen. OUT mistakes of each epoch.
+// IN  x n x p C-ordered (or its shape alone and `sparse`, the table by row), codes n, factors one per class. IN/OUT theta,
+// drift outputs x (p + 1), seen. OUT mistakes of each epoch.
 // Cost of an epoch: n p K multiply-adds. One thread: each row needs the last.
 #pragma once
 
@@ -18,6 +19,7 @@
 #include <vector>
 
 #include "assay/common/views.hpp"
+#include "assay/linear/sparse.hpp"
 
 namespace assay {
 
@@ -27,7 +29,8 @@ struct PerceptronState {
 };
 
 std::vector<std::int64_t> perceptron_epochs(Matrix<const double> x, Vector<const std::int32_t> codes,
-                                            const double* factors, index_t outputs, bool intercept, index_t max_epochs, index_t patience, bool shuffle,
-                                            std::uint64_t key, PerceptronState& state);
+                                            const double* factors, index_t outputs, bool intercept,
+                                            index_t max_epochs, index_t patience, bool shuffle, std::uint64_t key,
+                                            PerceptronState& state, const SparseMatrix& sparse = {});
 
 }  // namespace assay

@@ -32,21 +32,23 @@ from ...base import (
     trace_param,
 )
 from .elastic_net_solver import (
-    ColumnSource,
     MomentSource,
     Paths,
     Penalties,
     Source,
+    column_source,
     prefers_moments,
+    table_prefers_moments,
     whole_source,
 )
 from .free_columns import without_free
 from .gram import FiniteByGram, GramStatistics
 from .ridge import Ridge, coefficient_view, copy_columns, rest_of
 from .solve import reduce_rows
+from .sparse import SparseInput, column_means, require_narrow
 
 
-class SparseLinear(FiniteByGram, Regressor):
+class SparseLinear(SparseInput, FiniteByGram, Regressor):
     """What lasso and elastic net share, cross-validated or not: parameters, penalty weights, prediction."""
 
     _way_out = "take a sample of the rows or select columns"
@@ -147,7 +149,7 @@ class _OnePenalty(SparseLinear):
         return self._fit_problem(source, 0, rows.shape[1])
 
     def _source(self, rows: np.ndarray, target: np.ndarray, weights: np.ndarray | None) -> Source:
-        if not prefers_moments(*rows.shape):
+        if not table_prefers_moments(rows):
             self._require_finite(rows)
         source = whole_source(rows, target, weights, self.fit_intercept, thread_count(self.n_jobs))
         if isinstance(source, MomentSource) and not np.isfinite(source.problems[0].gram).all():
@@ -189,6 +191,7 @@ class _OnePenalty(SparseLinear):
             self.penalty_weights_ = factors = self._penalty_weights(source, 0, rows.shape[1])
         scale = 1.0 / np.sqrt(factors) if self.alpha > 0 else np.where(np.isfinite(factors), 1.0, 0.0)
         if self.alpha == 0 and self.positive:
+            require_narrow(type(self).__name__, rows, "use alpha > 0")
             self.coef_, self.intercept_ = _non_negative(rows * scale, target, weights, self.fit_intercept)
         else:
             closed = Ridge(alpha=float(self.alpha) * total, fit_intercept=self.fit_intercept, n_jobs=self.n_jobs)
@@ -210,7 +213,7 @@ class _OnePenalty(SparseLinear):
         template._require_finite(rows)
         weights = check_weights(type(self).__name__, sample_weight, rows.shape[0])
         threads = thread_count(self.n_jobs)
-        if prefers_moments(*rows.shape):
+        if table_prefers_moments(rows):
             targets = target[:, None]
             whole = GramStatistics.of(rows, targets, weights, fit_intercept=self.fit_intercept, threads=threads)
             for train, test in folds:
@@ -225,7 +228,7 @@ class _OnePenalty(SparseLinear):
                 yield model._fit_problem(source, 0, rows.shape[1])
             return
         row_weights = np.ones(rows.shape[0]) if weights is None else weights
-        columns = ColumnSource.of(rows, target, row_weights[None], self.fit_intercept, threads)
+        columns = column_source(rows, target, row_weights[None], self.fit_intercept, threads)
         for train, _ in folds:
             counted = np.bincount(train, weights=row_weights[train], minlength=rows.shape[0])
             model = clone(template)
@@ -400,8 +403,8 @@ def _non_negative(
     """Least squares with coefficients >= 0, from the triangular factor of the centred rows."""
     x_mean, y_mean = np.zeros(rows.shape[1]), 0.0
     if fit_intercept:
-        x_mean, y_mean = np.average(rows, axis=0, weights=weights), float(np.average(target, weights=weights))
-    factor = reduce_rows(rows - x_mean, (target - y_mean)[:, None], weights, fit_intercept=False)
+        x_mean, y_mean = column_means(rows, weights), float(np.average(target, weights=weights))
+    factor = reduce_rows(rows, (target - y_mean)[:, None], weights, fit_intercept=False, centre=x_mean)
     lengths = np.linalg.norm(factor[:, :-1], axis=0)
     scale = np.where(lengths > 0, 1.0 / np.where(lengths > 0, lengths, 1.0), 0.0)
     coefficients = nnls(factor[:, :-1] * scale, factor[:, -1])[0] * scale

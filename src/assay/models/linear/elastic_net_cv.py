@@ -28,10 +28,11 @@ from ...base import (
     thread_count,
 )
 from .elastic_net import SparseLinear, alpha_grid
-from .elastic_net_solver import ColumnSource, MomentSource, Paths, Source, prefers_moments
+from .elastic_net_solver import MomentSource, Paths, Source, column_source, prefers_moments, table_prefers_moments
 from .fold_statistics import ChosenRows, ChunkedGram, FoldStatistics
 from .free_columns import without_free
 from .ridge import copy_columns
+from .sparse import SparseTable, row_keys
 
 
 def cv_param(none_means: str) -> Any:
@@ -71,7 +72,7 @@ class _ChosenPenalty(SparseLinear):
         template = clone(self)
         rows, target, _ = template._begin(X, y)
         weights = check_weights(type(self).__name__, sample_weight, rows.shape[0])
-        if not prefers_moments(*rows.shape) or not ChunkedGram.pays(*rows.shape):
+        if not table_prefers_moments(rows) or not ChunkedGram.pays_for(rows):
             yield from super().fit_folds(X, y, folds, sample_weight)
             return
         template._require_finite(rows)
@@ -84,13 +85,13 @@ class _ChosenPenalty(SparseLinear):
             inner = make_folds(type(self).__name__, self.cv, part, of_part, given)
             model = clone(template)
             copy_columns(template, model)
-            statistics = chunks.folds(used, inner) if prefers_moments(*part.shape) else None
+            statistics = chunks.folds(used, inner) if table_prefers_moments(rows, used.shape[0]) else None
             taken = part if statistics is not None else rows[used]
             yield model._fit_inner(taken, of_part, None if weights is None else weights[used], inner, statistics)
 
     def _fit_inner(
         self,
-        rows: np.ndarray | ChosenRows,
+        rows: np.ndarray | SparseTable | ChosenRows,
         target: np.ndarray,
         weights: np.ndarray | None,
         folds: list[Fold],
@@ -268,7 +269,7 @@ class _Parts:
 
     def __init__(
         self,
-        rows: np.ndarray | ChosenRows,
+        rows: np.ndarray | SparseTable | ChosenRows,
         target: np.ndarray,
         weights: np.ndarray | None,
         folds: Sequence[Fold],
@@ -281,14 +282,14 @@ class _Parts:
         self.test_weights = np.array([self.weights[test].sum() for _, test in folds])
         self.statistics: FoldStatistics | None = None
         self.whole: Source
-        if isinstance(rows, ChosenRows) or prefers_moments(*rows.shape):
+        if isinstance(rows, ChosenRows) or table_prefers_moments(rows):
             self.statistics = statistics or FoldStatistics.of(
                 rows[:], target, weights, folds, fit_intercept=fit_intercept, threads=threads
             )
             self.whole = MomentSource([self.statistics.whole.centred()], fit_intercept, threads)
         else:
             counted = [np.bincount(t, weights=self.weights[t], minlength=rows.shape[0]) for t, _ in folds]
-            self._columns = ColumnSource.of(rows, target, np.array(counted), fit_intercept, threads)
+            self._columns = column_source(rows, target, np.array(counted), fit_intercept, threads)
             self.whole = self._columns.only(0, self.weights)
 
     def training(self, group: list[int]) -> Source:
@@ -298,8 +299,7 @@ class _Parts:
             assert isinstance(whole, MomentSource)
             moments = [self.statistics.train[k].centred() for k in group]
             return MomentSource(moments, whole.fit_intercept, whole.threads)
-        c = self._columns
-        return ColumnSource(c.columns, c.target, c.weights[group], c.shift, c.fit_intercept, c.threads)
+        return self._columns.some(group)
 
     def errors(self, fold: int, coef: np.ndarray, intercept: np.ndarray) -> np.ndarray:
         """Mean squared error on the test rows for each solution of the path."""
@@ -313,7 +313,9 @@ class _Parts:
         return np.average(residual**2, axis=0, weights=self.weights[test])
 
 
-def make_folds(who: str, cv: Any, rows: np.ndarray | ChosenRows, target: np.ndarray, sample_weight: Any) -> list[Fold]:
+def make_folds(
+    who: str, cv: Any, rows: np.ndarray | SparseTable | ChosenRows, target: np.ndarray, sample_weight: Any
+) -> list[Fold]:
     """Pairs of row lists into the rows of positive weight."""
     kept = np.arange(rows.shape[0])
     n_given = rows.shape[0]
@@ -343,7 +345,7 @@ def make_folds(who: str, cv: Any, rows: np.ndarray | ChosenRows, target: np.ndar
     return folds
 
 
-def _blocks(who: str, n_folds: int, rows: np.ndarray | ChosenRows, target: np.ndarray) -> list[Fold]:
+def _blocks(who: str, n_folds: int, rows: np.ndarray | SparseTable | ChosenRows, target: np.ndarray) -> list[Fold]:
     """Consecutive blocks of distinct rows; copies go with the first of their kind."""
     group = _first_copies(rows, target)
     firsts = np.flatnonzero(group == np.arange(rows.shape[0]))
@@ -365,11 +367,19 @@ def _blocks(who: str, n_folds: int, rows: np.ndarray | ChosenRows, target: np.nd
     return [(np.flatnonzero(block != k), np.flatnonzero(block == k)) for k in range(n_folds)]
 
 
-def _first_copies(rows: np.ndarray | ChosenRows, target: np.ndarray) -> np.ndarray:
+def _first_copies(rows: np.ndarray | SparseTable | ChosenRows, target: np.ndarray) -> np.ndarray:
     """For each row the number of the first row equal to it in all columns and target."""
     group = np.arange(rows.shape[0])
     _, inverse, counts = np.unique(target, return_inverse=True, return_counts=True)
     seen: dict[tuple[int, bytes], int] = {}
-    for row in np.flatnonzero(counts[inverse] > 1):
-        group[row] = seen.setdefault((int(inverse[row]), rows[row].tobytes()), int(row))
+    doubtful = np.flatnonzero(counts[inverse] > 1)
+    for row, key in zip(doubtful, _keys(rows, doubtful), strict=True):
+        group[row] = seen.setdefault((int(inverse[row]), key), int(row))
     return group
+
+
+def _keys(rows: Any, wanted: np.ndarray) -> Iterable[bytes]:
+    """Bytes that are the same for equal rows."""
+    if isinstance(rows, ChosenRows):
+        return _keys(rows.table, rows.chosen[wanted])
+    return row_keys(rows, wanted) if isinstance(rows, SparseTable) else (rows[row].tobytes() for row in wanted)

@@ -7,7 +7,7 @@ a path of penalties for all of them at once with the kernel.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,11 +15,15 @@ import numpy as np
 from ... import _kernels
 from ...base import DataError
 from .gram import Centred, GramStatistics, _central_values
+from .sparse import SparseTable
+from .sparse_ridge import solve_by_products
 
 # Tables up to this many columns are reduced to a Gram matrix whatever the number of rows; wider ones if rows are many.
 ALWAYS_MOMENTS = 1000
 MOST_MOMENTS = 8000
 ROWS_PER_COLUMN = 5
+# Sparse tables: beyond this many columns, sweeps over the Gram matrix cost more than working sets of sparse columns.
+SPARSE_MOMENTS = 2000
 
 
 @dataclass(frozen=True)
@@ -128,6 +132,10 @@ class ColumnSource:
         chosen = self.weights[[problem]] if weights is None else np.pad(weights, (0, self._padding(weights)))[None]
         return ColumnSource(self.columns, self.target, chosen, self.shift, self.fit_intercept, self.threads)
 
+    def some(self, problems: list[int]) -> ColumnSource:
+        """The source of some of the problems."""
+        return replace(self, weights=self.weights[problems])
+
     def _padding(self, weights: np.ndarray) -> int:
         return self.columns.shape[1] - weights.shape[0]
 
@@ -177,7 +185,97 @@ class ColumnSource:
         return _paths(found, x_mean, self.shift[-1] + found["y_mean"], squares, penalties.tol, self.fit_intercept)
 
 
-Source = MomentSource | ColumnSource
+@dataclass(frozen=True)
+class SparseColumnSource:
+    """Problems given by one sparse table and the weights (n_problems, n_rows) of its rows in each."""
+
+    table: SparseTable
+    target: np.ndarray
+    weights: np.ndarray
+    shift: np.ndarray
+    fit_intercept: bool
+    threads: int
+
+    @classmethod
+    def of(
+        cls, rows: SparseTable, target: np.ndarray, weights: np.ndarray, fit_intercept: bool, threads: int
+    ) -> SparseColumnSource:
+        """Target less its mean, and the columns as they are but for those far from zero."""
+        shift = _central_values(rows, target[:, None], fit_intercept)
+        return cls(rows.shifted(shift[:-1]), target - shift[-1], weights, shift, fit_intercept, threads)
+
+    def only(self, problem: int, weights: np.ndarray | None = None) -> SparseColumnSource:
+        """The source of one of the problems, or of the table under other row weights."""
+        return replace(self, weights=self.weights[[problem]] if weights is None else weights[None])
+
+    def some(self, problems: list[int]) -> SparseColumnSource:
+        """The source of some of the problems."""
+        return replace(self, weights=self.weights[problems])
+
+    def _centred_target(self, problem: int) -> tuple[np.ndarray, float]:
+        weights = self.weights[problem]
+        mean = np.average(self.target, weights=weights) if self.fit_intercept else 0.0
+        return (self.target - mean) * (weights > 0), float(weights.sum())
+
+    def cross(self, problem: int) -> np.ndarray:
+        """Minus the gradient at zero, per unit of weight."""
+        target, total = self._centred_target(problem)
+        return self.table.transposed_product(self.weights[problem] * target, self.threads) / total
+
+    def ridge(self, problem: int) -> np.ndarray:
+        """As for moments, solved by the products."""
+        target, total = self._centred_target(problem)
+        weights = self.weights[problem]
+        mean, variance, _ = self.table.moments(weights, self.threads)
+        if not self.fit_intercept:
+            mean, variance = np.zeros_like(mean), variance + mean**2
+        penalty = total * _start_penalty(variance, total)
+        return solve_by_products(
+            self.table, target[:, None], weights, np.array([penalty]), self.fit_intercept, self.threads
+        )[0][:, 0]
+
+    def solve(self, penalties: Penalties, start: np.ndarray | None = None) -> Paths:
+        """The paths of all problems."""
+        squares = np.empty(self.weights.shape[0])
+        for k in range(squares.shape[0]):
+            target, total = self._centred_target(k)
+            squares[k] = (self.weights[k] * target**2).sum() / total
+            if not (np.isfinite(squares[k]) and np.isfinite(self.cross(k)).all()):
+                raise _too_large()
+        found = _kernels.elastic_net_from_sparse_columns(
+            self.table.by_column,
+            np.ascontiguousarray(self.target),
+            np.ascontiguousarray(self.weights),
+            self.fit_intercept,
+            start,
+            penalties.for_kernel(),
+            self.threads,
+        )
+        if not found["finite"]:
+            raise _too_large()
+        x_mean = self.shift[:-1] + found["x_mean"]
+        return _paths(found, x_mean, self.shift[-1] + found["y_mean"], squares, penalties.tol, self.fit_intercept)
+
+
+Source = MomentSource | ColumnSource | SparseColumnSource
+
+
+def table_prefers_moments(rows: np.ndarray | SparseTable, n_rows: int | None = None) -> bool:
+    """Whether a Gram matrix is the cheaper way in, for all rows or for `n_rows` of them; that of a sparse table costs
+    the pairs of cells in a row."""
+    chosen = rows.shape[0] if n_rows is None else n_rows
+    if isinstance(rows, SparseTable):
+        return rows.shape[1] <= min(SPARSE_MOMENTS, chosen)
+    return prefers_moments(chosen, rows.shape[1])
+
+
+def column_source(
+    rows: np.ndarray | SparseTable, target: np.ndarray, weights: np.ndarray, fit_intercept: bool, threads: int
+) -> ColumnSource | SparseColumnSource:
+    """The problems (n_problems, n_rows of weights) of one table by its columns."""
+    if isinstance(rows, SparseTable):
+        return SparseColumnSource.of(rows, target, weights, fit_intercept, threads)
+    return ColumnSource.of(rows, target, weights, fit_intercept, threads)
 
 
 def prefers_moments(n_rows: int, n_columns: int) -> bool:
@@ -189,11 +287,11 @@ def whole_source(
     rows: np.ndarray, target: np.ndarray, weights: np.ndarray | None, fit_intercept: bool, threads: int
 ) -> Source:
     """The source of one problem: all rows."""
-    if prefers_moments(*rows.shape):
+    if table_prefers_moments(rows):
         statistics = GramStatistics.of(rows, target[:, None], weights, fit_intercept=fit_intercept, threads=threads)
         return MomentSource([statistics.centred()], fit_intercept, threads)
     row_weights = np.ones(rows.shape[0]) if weights is None else weights
-    return ColumnSource.of(rows, target, row_weights[None], fit_intercept, threads)
+    return column_source(rows, target, row_weights[None], fit_intercept, threads)
 
 
 def _start_penalty(variances: np.ndarray, weight: float) -> float:

@@ -17,6 +17,7 @@ import numpy as np
 from ... import _kernels
 from ...base.folds import are_complementary
 from .gram import GramStatistics, _central_values, complement
+from .sparse import SparseTable
 
 # Blocks of rows whose statistics are kept, and the most memory they may take together.
 MOST_CHUNKS = 32
@@ -28,7 +29,7 @@ CHUNK_BYTES = 2.0**28
 class ChosenRows:
     """Some rows of a table by position, copied only where they are asked for."""
 
-    table: np.ndarray
+    table: np.ndarray | SparseTable
     chosen: np.ndarray
 
     @property
@@ -36,7 +37,7 @@ class ChosenRows:
         """As of the array of these rows."""
         return self.chosen.shape[0], self.table.shape[1]
 
-    def __getitem__(self, rows: Any) -> np.ndarray:
+    def __getitem__(self, rows: Any) -> Any:
         return self.table[self.chosen[rows]]
 
 
@@ -52,7 +53,7 @@ class FoldStatistics:
     @classmethod
     def of(
         cls,
-        rows: np.ndarray,
+        rows: np.ndarray | SparseTable,
         target: np.ndarray,
         weights: np.ndarray | None,
         folds: Sequence[tuple[np.ndarray, np.ndarray]],
@@ -76,7 +77,7 @@ class FoldStatistics:
             sums = whole.sums
             if not (fit_intercept and np.isfinite(sums[-1]).all() and whole._shift_is_far()):
                 break
-            shift = shift + sums[-1, :-1] / sums[-1, -1]
+            shift = whole.nearer_shift(rows)
         train = []
         for (rows_in, rows_out), left_out in zip(folds, test, strict=True):
             rest = complement(whole, left_out) if are_complementary(rows_in, rows_out, rows.shape[0]) else None
@@ -101,7 +102,7 @@ class FoldStatistics:
 class ChunkedGram:
     """Statistics of equal blocks of consecutive rows, for the statistics of subsets of the table."""
 
-    rows: np.ndarray
+    rows: np.ndarray | SparseTable
     targets: np.ndarray
     weights: np.ndarray | None
     bounds: np.ndarray
@@ -113,9 +114,22 @@ class ChunkedGram:
         """Whether there is room for enough blocks, each of many more rows than its matrix has."""
         return _chunk_count(n_rows, n_columns) >= LEAST_CHUNKS
 
+    @staticmethod
+    def pays_for(rows: np.ndarray | SparseTable) -> bool:
+        """As `pays`; the pairs of cells in the rows of a sparse table must also be more than its blocks have cells."""
+        if isinstance(rows, SparseTable) and rows.cells**2 < LEAST_CHUNKS * rows.shape[0] * rows.shape[1] ** 2:
+            return False
+        return ChunkedGram.pays(*rows.shape)
+
     @classmethod
     def of(
-        cls, rows: np.ndarray, targets: np.ndarray, weights: np.ndarray | None, *, fit_intercept: bool, threads: int
+        cls,
+        rows: np.ndarray | SparseTable,
+        targets: np.ndarray,
+        weights: np.ndarray | None,
+        *,
+        fit_intercept: bool,
+        threads: int,
     ) -> ChunkedGram:
         """The blocks of a table; they depend on its size alone, not on any folds."""
         count = _chunk_count(*rows.shape)
@@ -136,7 +150,7 @@ class ChunkedGram:
             whole = _total(chunks)
             if not (fit_intercept and np.isfinite(whole.sums[-1]).all() and whole._shift_is_far()):
                 break
-            shift = shift + whole.sums[-1, :-1] / whole.sums[-1, -1]
+            shift = whole.nearer_shift(rows)
         return cls(rows, targets, weights, bounds, chunks, threads)
 
     def subset(self, chosen: np.ndarray) -> GramStatistics:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from scipy import stats
+from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
@@ -37,6 +38,7 @@ from ...data.columns import ColumnSchema, MixedInput
 from .glm_families import FAMILIES, LINKS, TWEEDIE_NAMES, best_theta
 from .glm_solver import OutOfRange, Solution, Task, solve
 from .ridge import copy_columns
+from .sparse import SparseInput, SparseTable, require_narrow
 from .summary import CoefficientRow, GlmSummary
 
 _THETA_ROUNDS = 100
@@ -52,7 +54,7 @@ class _Kind:
     parameter: float
 
 
-class GLM(MixedInput, Regressor):
+class GLM(SparseInput, MixedInput, Regressor):
     """Generalised linear model: link(mean) = intercept + X coef + offset, fitted by maximum likelihood with a penalty.
 
     Minimises half the mean unit deviance plus alpha * [(1 - l1_ratio) / 2 ||coef||^2 + l1_ratio ||coef||_1], the
@@ -437,11 +439,13 @@ class GLM(MixedInput, Regressor):
             copy_columns(whole, model)
             model.schema_, model.term_names_ = whole.schema_, whole.term_names_
             self._check_target(kind, target[rows], None)
-            yield model._fit_task(replace(task, rows=rows), start)
+            yield model._fit_task(task.only(rows), start)
 
     def _read(self, X: Any, *, reset: bool) -> np.ndarray:
-        """As `MixedInput`, but missing cells are refused."""
+        """As `MixedInput`, but missing cells are refused; the columns of a sparse matrix are numbers."""
         chosen = self.categorical_features
+        if issparse(X) or isinstance(X, SparseTable):
+            return self._read_sparse(X, reset)
         plain_numbers = isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "fiub"
         if plain_numbers and (chosen is None or isinstance(chosen, str)):
             values = validate_data(self, X, reset=reset, dtype=np.float64, order="C")
@@ -465,6 +469,29 @@ class GLM(MixedInput, Regressor):
                 way_out="fill them or give them a label of their own",
             )
         return values
+
+    def _read_sparse(self, X: Any, reset: bool) -> Any:
+        chosen = self.categorical_features
+        given = np.asarray([] if chosen is None or isinstance(chosen, str) else chosen)
+        if given.any() if given.dtype.kind == "b" else given.size:
+            raise DataError(
+                type(self).__name__,
+                "X as a sparse matrix",
+                "must have numbers in all columns",
+                "got categorical_features",
+                "give a frame",
+            )
+        table = SparseInput._read(self, X, reset=reset)
+        if reset:
+            if self.alpha == 0.0:
+                require_narrow(type(self).__name__, table, "use alpha > 0")
+            names = tuple(f"x{j}" for j in range(table.shape[1]))
+            self.schema_ = ColumnSchema(names, np.zeros(len(names), dtype=bool), (None,) * len(names))
+        elif self.schema_.nominal.any():
+            raise DataError(
+                type(self).__name__, "X", "must be a table with the nominal columns of fit", "got a sparse matrix"
+            )
+        return table
 
     def predict_linear(self, X: Any, offset: Any = None, exposure: Any = None) -> np.ndarray:
         """The linear predictor of each row; a level that was not seen in `fit` adds 0."""
@@ -553,7 +580,7 @@ class GLM(MixedInput, Regressor):
         return Cost(seconds=seconds, bytes=8.0 * (cells + 8.0 * n_rows + 24.0 * width**2))
 
 
-def _predictor(X: np.ndarray, codes: np.ndarray, coef: np.ndarray, intercept: float) -> np.ndarray:
+def _predictor(X: np.ndarray | SparseTable, codes: np.ndarray, coef: np.ndarray, intercept: float) -> np.ndarray:
     columns = X.shape[1]
     predictor = X @ coef[:columns] + intercept
     if codes.shape[1]:

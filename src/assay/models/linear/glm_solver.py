@@ -16,6 +16,7 @@ that the step about to be taken leaves them below `tol`.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, lapack
@@ -24,6 +25,8 @@ from ... import _kernels
 from ...base import Trace
 from .glm_families import FAMILIES, LINKS
 from .proximal import proximal_step, violations
+from .sparse import MOST_SQUARE, SparseTable
+from .sparse_passes import HessianProducts, SparseGlmPasses, standardise
 
 _EPSILON = np.finfo(np.float64).eps
 _HALVINGS = 30
@@ -36,13 +39,18 @@ _NONE = np.empty(0)
 # Levels from which the diagonal block of a nominal column is eliminated before the rest is factored.
 _ELIMINATE = 32
 NO_MATRIX, NEWTON, FISHER, OBSERVED = 0, 1, 2, 3
+# Unknowns of a sparse table up to which the matrix of a penalised fit is formed; beyond, steps come from its products.
+SPARSE_SQUARE = 1000
 
 
 @dataclass(frozen=True)
 class Task:
-    """What to fit. Codes number the levels of all nominal columns in a row; `starts[c]` is the first of column c."""
+    """What to fit. Codes number the levels of all nominal columns in a row; `starts[c]` is the first of column c.
 
-    X: np.ndarray
+    X is an array or a sparse table; of a sparse one all rows are fitted.
+    """
+
+    X: np.ndarray | SparseTable
     codes: np.ndarray
     starts: np.ndarray
     rows: np.ndarray | None
@@ -63,6 +71,19 @@ class Task:
     def used(self) -> np.ndarray | slice:
         """Which rows of the arrays take part."""
         return slice(None) if self.rows is None else self.rows
+
+    def only(self, rows: np.ndarray) -> Task:
+        """The task on some of the rows."""
+        if not isinstance(self.X, SparseTable):
+            return replace(self, rows=rows)
+        return replace(
+            self,
+            X=self.X[rows],
+            codes=self.codes[rows],
+            y=self.y[rows],
+            weights=None if self.weights is None else self.weights[rows],
+            offset=None if self.offset is None else self.offset[rows],
+        )
 
     def total(self) -> float:
         """Sum of the weights of the rows that take part."""
@@ -94,7 +115,7 @@ class _Point:
     loss: float
     value: float
     gradient: np.ndarray
-    hessian: np.ndarray
+    hessian: Any
     pearson: float
     worst: float
     exact: bool
@@ -107,8 +128,9 @@ class OutOfRange(ValueError):
 class _Objective:
     """The objective over [standardised columns, intercept, levels]."""
 
-    def __init__(self, task: Task) -> None:
+    def __init__(self, task: Task, most_square: int | None = None) -> None:
         self.task = task
+        self.most_square = most_square
         self.n_columns = task.X.shape[1]
         self.n_levels = int(task.starts[-1])
         self.dense = self.n_columns + int(task.fit_intercept)
@@ -125,20 +147,31 @@ class _Objective:
         self.active &= (self.ridge < 1e200) & (self.l1 < 1e200)  # beyond that the coefficient is 0 in double precision
         self.ridge[~self.active] = 0.0
         self.l1[~self.active] = 0.0
-        self.passes = _kernels.GlmPasses(
+        self.passes = self._passes(np.where(varies, 1.0 / self.scale, 0.0))
+
+    def _passes(self, inverse: np.ndarray) -> Any:
+        task = self.task
+        weights = _NONE if task.weights is None else task.weights
+        offset = _NONE if task.offset is None else task.offset
+        policy = FAMILIES[task.family].code, LINKS[task.link].code, task.parameter
+        if isinstance(task.X, SparseTable):
+            most = self.most_square or (SPARSE_SQUARE if task.alpha > 0.0 else MOST_SQUARE + 1)
+            return SparseGlmPasses(
+                task.X, task.y, weights, offset, self.centre, inverse, task.fit_intercept, *policy, most
+            )
+        rows = _NO_ROWS if task.rows is None else task.rows
+        return _kernels.GlmPasses(
             task.X,
             task.codes,
             task.starts,
-            _NO_ROWS if task.rows is None else task.rows,
+            rows,
             task.y,
-            _NONE if task.weights is None else task.weights,
-            _NONE if task.offset is None else task.offset,
+            weights,
+            offset,
             self.centre,
-            np.where(varies, 1.0 / self.scale, 0.0),
+            inverse,
             task.fit_intercept,
-            FAMILIES[task.family].code,
-            LINKS[task.link].code,
-            task.parameter,
+            *policy,
         )
 
     def _penalty_factors(self) -> np.ndarray:
@@ -190,6 +223,10 @@ class _Objective:
 
     def step(self, point: _Point, damping: float, tol: float) -> np.ndarray:
         """The step to the minimum of the quadratic model, over the active coefficients."""
+        if isinstance(point.hessian, HessianProducts):
+            ridge = self.ridge + damping * point.hessian.diagonal()
+            shrunk = float(np.abs(point.gradient).max(initial=0.0)) / self.total
+            return -point.hessian.solve(point.gradient, ridge, self.active, min(0.01, np.sqrt(shrunk)))
         chosen = np.flatnonzero(self.active)
         step = np.zeros(self.size)
         whole = chosen.shape[0] == self.size
@@ -206,6 +243,8 @@ class _Objective:
 
     def sharpen(self, point: _Point) -> None:
         """Put the true Hessian in place of the positive one where it is definite: quadratic convergence at the end."""
+        if isinstance(point.hessian, HessianProducts):
+            return
         chosen = np.flatnonzero(self.active)
         observed = self.passes.sums(point.coefficients, OBSERVED, self.task.threads)[-1]
         matrix = observed[np.ix_(chosen, chosen)]
@@ -228,7 +267,8 @@ class _Objective:
 
     def cosines(self, point: _Point, floor: float) -> tuple[np.ndarray, float]:
         """The gradient (or violation of optimality) without a unit, and the Pearson sum that it was divided by."""
-        information = np.einsum("ii->i", point.hessian) + self.ridge
+        products = isinstance(point.hessian, HessianProducts)
+        information = (point.hessian.diagonal() if products else np.einsum("ii->i", point.hessian)) + self.ridge
         pearson = point.pearson + floor
         wrong = violations(point.gradient, point.coefficients, self.l1)
         size = np.sqrt(np.maximum(information * pearson, np.finfo(float).tiny))
@@ -320,6 +360,10 @@ class _Objective:
 
 def _standardise(task: Task) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
     """Centre, scale, which columns vary, and the total weight. Any scale is right; a good one is near the spread."""
+    if isinstance(task.X, SparseTable):
+        centre, spread, total = standardise(task.X, task.weights, task.fit_intercept, task.threads)
+        varies = (spread > 1e-290) & np.isfinite(spread)
+        return centre, np.where(varies, spread, 1.0), varies, total
     weights = _NONE if task.weights is None else task.weights
     mean, variance, total = _kernels.column_moments(
         task.X, _NO_ROWS if task.rows is None else task.rows, weights, task.threads
@@ -395,7 +439,21 @@ def solve(
     inference: bool = False,
 ) -> Solution:
     """Run Newton's method from the constant model, or from the coefficients and intercept of `start`."""
-    objective = _Objective(task)
+    if isinstance(task.X, SparseTable) and task.alpha * task.l1_ratio > 0.0 and task.X.shape[1] > SPARSE_SQUARE // 2:
+        return _solve_working_sets(task, tol, max_iter, trace, start)
+    return _newton(_Objective(task), tol, max_iter, trace, start, inference=inference)
+
+
+def _newton(
+    objective: _Objective,
+    tol: float,
+    max_iter: int,
+    trace: Trace,
+    start: tuple[np.ndarray, float] | None,
+    *,
+    inference: bool = False,
+) -> Solution:
+    task = objective.task
     penalised = task.alpha > 0.0
     point = objective.start(start)
     dependent = np.empty(0, dtype=np.int64)
@@ -444,6 +502,45 @@ def solve(
         else:
             damping = max(_LEAST_DAMPING, 100.0 * damping)
     return _finish(objective, point, last, status, n_iter, dependent, inference)
+
+
+def _solve_working_sets(
+    task: Task, tol: float, max_iter: int, trace: Trace, start: tuple[np.ndarray, float] | None
+) -> Solution:
+    """Solve on the columns that matter, then add the worst violators of the others, until there are none."""
+    assert isinstance(task.X, SparseTable)
+    objective = _Objective(task)
+    point = objective.start(start)
+    p, floor = task.X.shape[1], 1e-12 * point.pearson
+    chosen, n_iter = np.zeros(p, dtype=bool), 0
+    found: Solution | None = None
+    while True:
+        cosines = np.where(objective.active, objective.cosines(point, floor)[0], 0.0)[:p]
+        chosen |= point.coefficients[:p] != 0.0
+        fresh = np.flatnonzero((cosines > tol) & ~chosen)
+        if found is not None and (not fresh.size or found.status != "converged"):
+            break
+        room = max(50, int(chosen.sum()))
+        chosen[fresh[np.argsort(-cosines[fresh], kind="stable")[:room]]] = True
+        columns = np.flatnonzero(chosen)
+        coef, intercept = objective.raw(point.coefficients)
+        factors = None if task.penalty_weights is None else task.penalty_weights[columns]
+        # Few enough columns that the matrix is formed; their number is bounded by the rows that matter.
+        found = _newton(
+            _Objective(replace(task, X=task.X[:, columns], penalty_weights=factors), MOST_SQUARE),
+            tol,
+            max_iter,
+            trace,
+            (coef[columns], intercept),
+        )
+        n_iter += max(found.n_iter, 1)
+        coef = np.zeros(p)
+        coef[columns] = found.coef
+        point = objective.at(objective.standard(coef, found.intercept))
+    coef, intercept = objective.raw(point.coefficients)
+    return replace(
+        found, coef=coef, intercept=intercept, n_iter=n_iter, rank=int(objective.active.sum()), kept=objective.kept()
+    )
 
 
 def _is_separated(task: Task, point: _Point, first: float) -> bool:

@@ -36,6 +36,7 @@ from ...base import (
 from .descent_path import stable_step
 from .logistic_solver import log_probabilities_of, probabilities_of
 from .ridge import coefficient_view
+from .sparse import SparseInput, kernel_rows
 
 # Numbers of the kernel's losses and schedules.
 REGRESSION_LOSSES = {"squared_error": 0, "absolute_error": 1, "huber": 2, "mape": 3, "msle": 4}
@@ -46,7 +47,7 @@ NOT_SMOOTH = ("absolute_error", "mape", "hinge")
 TRACED_PARAMETERS = 32
 
 
-class _DescentLearner(Estimator):
+class _DescentLearner(SparseInput, Estimator):
     """What both learners share: the objective's penalty, the step, the stopping rules and the epochs."""
 
     penalty: str | None = param(
@@ -117,7 +118,7 @@ class _DescentLearner(Estimator):
         """L of the objective seen by a batch: the largest eigenvalue for all rows, the longest row for one, and
         between them the expected smoothness of Gower et al. (2019)."""
         threads = thread_count(self.n_jobs)
-        whole, row = _kernels.score_curvature(X, weights, rows, bool(self.fit_intercept), threads)
+        whole, row = _kernels.score_curvature(kernel_rows(X), weights, rows, bool(self.fit_intercept), threads)
         n = rows.shape[0]
         if batch == n or n == 1:
             data = whole
@@ -151,7 +152,7 @@ class _DescentLearner(Estimator):
             schedule = "constant" if full and smooth else "adaptive"
         l1, l2 = self._penalties()
         found = _kernels.descend(
-            x=X,
+            x=kernel_rows(X),
             target=target,
             weights=given,
             rows=chosen,

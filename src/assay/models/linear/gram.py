@@ -10,9 +10,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.utils.validation import check_array, validate_data
 
 from ... import _kernels
+from .sparse import SparseTable
 
 # The training part must keep this share of each column's variation, or its own rows are read instead: the rounding
 # error of a difference is relative to the larger term.
@@ -43,7 +45,7 @@ class GramStatistics:
     @classmethod
     def of(
         cls,
-        rows: np.ndarray,
+        rows: np.ndarray | SparseTable,
         targets: np.ndarray,
         weights: np.ndarray | None,
         *,
@@ -55,21 +57,44 @@ class GramStatistics:
         """The statistics of all rows, or of `subset`; the shift comes from the data unless given."""
         chosen = _central_values(rows, targets, fit_intercept) if shift is None else shift
         indices = None if subset is None else np.ascontiguousarray(subset, dtype=np.int64)
-        sums = _kernels.weighted_gram(rows, targets, chosen, weights, indices, threads)
-        found = cls(sums, chosen, targets.shape[1], fit_intercept)
-        if not np.isfinite(sums[-1]).all():
+        found = cls._around(chosen, rows, targets, weights, indices, fit_intercept, threads)
+        if not np.isfinite(found.sums[-1]).all():
             return found
         if shift is None and fit_intercept and found._shift_is_far():
-            better = chosen + sums[-1, :-1] / sums[-1, -1]
-            sums = _kernels.weighted_gram(rows, targets, better, weights, indices, threads)
-            found = cls(sums, better, targets.shape[1], fit_intercept)
+            better = found.nearer_shift(rows)
+            found = cls._around(better, rows, targets, weights, indices, fit_intercept, threads)
         return found
+
+    @classmethod
+    def _around(
+        cls,
+        shift: np.ndarray,
+        rows: np.ndarray | SparseTable,
+        targets: np.ndarray,
+        weights: np.ndarray | None,
+        subset: np.ndarray | None,
+        fit_intercept: bool,
+        threads: int,
+    ) -> GramStatistics:
+        if isinstance(rows, SparseTable):
+            sums = _sparse_sums(rows, targets, weights, shift, subset, threads)
+        else:
+            sums = _kernels.weighted_gram(rows, targets, shift, weights, subset, threads)
+        return cls(sums, shift, targets.shape[1], fit_intercept)
 
     def _shift_is_far(self) -> bool:
         """Whether some column mean lies many standard deviations from the shift, so that centring would cancel."""
+        return bool(self._far().any())
+
+    def _far(self) -> np.ndarray:
         offset = self.sums[-1, :-1] / self.sums[-1, -1]
         spread = np.sqrt(np.maximum(np.diag(self.sums)[:-1] / self.sums[-1, -1] - offset**2, 0.0))
-        return bool(np.any((np.abs(offset) > 100 * spread) & (np.abs(offset) > 1e-10 * np.abs(self.shift))))
+        return (np.abs(offset) > 100 * spread) & (np.abs(offset) > 1e-10 * np.abs(self.shift))
+
+    def nearer_shift(self, rows: np.ndarray | SparseTable) -> np.ndarray:
+        """The means; of a sparse table only those of columns far from the shift, which are almost full."""
+        offset = self.sums[-1, :-1] / self.sums[-1, -1]
+        return self.shift + (np.where(self._far(), offset, 0.0) if isinstance(rows, SparseTable) else offset)
 
     def minus(self, other: GramStatistics) -> GramStatistics:
         """The statistics of the rows that are here and not in `other` (same shift)."""
@@ -97,13 +122,39 @@ class FiniteByGram:
     """
 
     def _read(self, X: Any, *, reset: bool) -> np.ndarray:
-        if not reset:
-            return super()._read(X, reset=False)  # type: ignore[misc]
+        if not reset or issparse(X):
+            return super()._read(X, reset=reset)  # type: ignore[misc]
         return validate_data(self, X, reset=True, dtype=np.float64, order="C", ensure_all_finite=False)
 
     def _require_finite(self, rows: np.ndarray) -> None:
         """Raise scikit-learn's sentence if a cell is missing or infinite."""
-        check_array(rows, estimator=self, input_name="X")
+        if not isinstance(rows, SparseTable):  # whose stored cells were looked at when they were read
+            check_array(rows, estimator=self, input_name="X")
+
+
+def _sparse_sums(
+    rows: SparseTable,
+    targets: np.ndarray,
+    weights: np.ndarray | None,
+    shift: np.ndarray,
+    subset: np.ndarray | None,
+    threads: int,
+) -> np.ndarray:
+    """The same sums from the stored cells: columns are shifted only where they are far from zero and almost full."""
+    p, table = rows.shape[1], rows.shifted(shift[: rows.shape[1]])
+    ends = np.column_stack([targets - shift[p:], np.ones(targets.shape[0])])
+    if subset is not None:
+        table, ends = table[subset], ends[subset]
+        weights = None if weights is None else weights[subset]
+    weighted = ends if weights is None else ends * weights[:, None]
+    sums = np.empty((p + ends.shape[1], p + ends.shape[1]))
+    sums[:p, :p] = table.gram(weights, threads)
+    sums[:p, p:] = table.transposed_product(weighted, threads)
+    sums[p:, :p] = sums[:p, p:].T
+    for a in range(ends.shape[1]):  # not a product of BLAS, whose sums depend on its threads
+        for b in range(ends.shape[1]):
+            sums[p + a, p + b] = (weighted[:, a] * ends[:, b]).sum()
+    return sums
 
 
 def complement(whole: GramStatistics, part: GramStatistics) -> GramStatistics | None:
@@ -117,11 +168,13 @@ def complement(whole: GramStatistics, part: GramStatistics) -> GramStatistics | 
     return rest if bool((left >= LEAST_SHARE * total).all()) else None
 
 
-def _central_values(rows: np.ndarray, targets: np.ndarray, fit_intercept: bool) -> np.ndarray:
+def _central_values(rows: np.ndarray | SparseTable, targets: np.ndarray, fit_intercept: bool) -> np.ndarray:
     """A value near the mean of each column from up to a thousand rows; exactly the value of a constant column."""
     width = rows.shape[1] + targets.shape[1]
     if not fit_intercept:
         return np.zeros(width)
+    if isinstance(rows, SparseTable):
+        return np.append(rows.far_columns(None, 1), targets.mean(axis=0))
     step = max(1, rows.shape[0] // (1024 if width <= 1024 else 128))
     centres = []
     for sample in (rows[::step], targets[::step]):

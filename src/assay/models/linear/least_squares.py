@@ -41,6 +41,7 @@ from .solve import (
     reduce_rows,
     with_intercept,
 )
+from .sparse import SparseInput, SparseTable, column_means, dense_rows, is_sparse, require_narrow, written_out
 from .summary import CoefficientRow, RegressionSummary, SummaryOfTargets
 
 # Work (rows x columns^2) up to which extended precision is always used, and up to which it is used when the
@@ -62,7 +63,7 @@ BY_TARGET = (
 )  # fmt: skip
 
 
-class LeastSquares(FiniteByGram, Regressor):
+class LeastSquares(SparseInput, FiniteByGram, Regressor):
     """Linear regression by least squares, with standard errors, tests and intervals for its coefficients.
 
     Small problems are solved in double-double arithmetic, which gives every digit that float64 columns hold; large ones
@@ -119,6 +120,8 @@ class LeastSquares(FiniteByGram, Regressor):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LeastSquares:
         """Solve the least-squares problem and compute what follows from it."""
         rows, target, weights = self._begin(X, y, sample_weight)
+        require_narrow(type(self).__name__, rows, "use Ridge or Lasso, which need no such matrix")
+        rows = written_out(rows)
         targets = target.reshape(rows.shape[0], -1)
         work = rows.shape[0] * (rows.shape[1] + self.fit_intercept) ** 2.0
         quick = None
@@ -132,12 +135,12 @@ class LeastSquares(FiniteByGram, Regressor):
             self._require_finite(rows)
             solutions = self._solve_orthogonal(rows, targets, weights, work)
             total = float(rows.shape[0]) if weights is None else float(weights.sum())
-            centre = np.average(rows, axis=0, weights=weights) if self.fit_intercept else np.zeros(rows.shape[1])
+            centre = column_means(rows, weights) if self.fit_intercept else np.zeros(rows.shape[1])
             self._infer_all(solutions, target.ndim, total, centre, column_norms(rows, weights))
-            lengths = column_norms(rows - centre, weights)
-            self.vif_ = _inflation(solutions[0], self.fit_intercept, lengths)
+            centred, of_rows = _around(rows, weights, centre)
+            self.vif_ = _inflation(solutions[0], self.fit_intercept, column_norms(centred, of_rows))
             if self.dropped_.shape[0]:
-                self.vif_[_combining(rows - centre, weights, solutions[0].kept[int(self.fit_intercept) :])] = np.inf
+                self.vif_[_combining(centred, of_rows, solutions[0].kept[int(self.fit_intercept) :])] = np.inf
         self._warn_dropped()
         return self
 
@@ -200,7 +203,7 @@ class LeastSquares(FiniteByGram, Regressor):
         threads, ones = thread_count(self.n_jobs), self.fit_intercept
         count = targets.shape[1]
         self.solver_ = "exact"
-        if work > EXACT_WORK and rows.shape[0] > rows.shape[1] + 1 + count:
+        if is_sparse(rows) or (work > EXACT_WORK and rows.shape[0] > rows.shape[1] + 1 + count):
             factor = reduce_rows(rows, targets, weights, fit_intercept=ones)
             design = np.ascontiguousarray(factor[:, :-count])
             found = [
@@ -208,7 +211,7 @@ class LeastSquares(FiniteByGram, Regressor):
                 for column in factor[:, -count:].T
             ]
             norms = np.sqrt(np.einsum("ij,ij->j", design, design))
-            if work > EXACT_WORK_IF_ILL or _condition(found[0], norms) < ILL_CONDITION:
+            if is_sparse(rows) or work > EXACT_WORK_IF_ILL or _condition(found[0], norms) < ILL_CONDITION:
                 self.solver_ = "qr"
                 return found
         design = with_intercept(rows, ones)
@@ -329,8 +332,11 @@ class LeastSquares(FiniteByGram, Regressor):
             )
         rows = self._read(X, reset=False)
         estimate = rows @ self.coef_ + self.intercept_
-        directions = (rows - self.centre_) @ self.unscaled_factor_
-        variance = np.einsum("ij,ij->i", directions, directions)
+        variance = np.empty(rows.shape[0])
+        for begin in range(0, rows.shape[0], CHUNK):
+            part = slice(begin, begin + CHUNK)
+            directions = (dense_rows(rows, part) - self.centre_) @ self.unscaled_factor_
+            variance[part] = np.einsum("ij,ij->i", directions, directions)
         variance += 1.0 / self.n_observations_ if self.fit_intercept else 0.0
         variance += 1.0 if kind == "prediction" else 0.0
         known = variance > 0
@@ -388,6 +394,7 @@ class LeastSquares(FiniteByGram, Regressor):
         template = clone(self)
         rows, target, _ = template._begin(X, y)
         template._require_finite(rows)
+        require_narrow(type(self).__name__, rows, "use Ridge or Lasso, which need no such matrix")
         weights = check_weights(type(self).__name__, sample_weight, rows.shape[0])
         threads = thread_count(self.n_jobs)
         work = rows.shape[0] * (rows.shape[1] + self.fit_intercept) ** 2.0
@@ -450,7 +457,7 @@ def _residual_moments(
     with threadpool_limits(1, user_api="blas"):
         for begin in range(0, rows.shape[0], CHUNK):
             part = slice(begin, begin + CHUNK)
-            centred = rows[part] - moments.x_mean
+            centred = dense_rows(rows, part) - moments.x_mean
             residual = target[part] - moments.y_mean[0] - centred @ slopes
             weighted = residual if weights is None else weights[part] * residual
             gradient += weighted @ centred
@@ -473,6 +480,16 @@ def _inflation(solution: Solution, fit_intercept: bool, lengths: np.ndarray) -> 
     first = int(fit_intercept)
     found = np.maximum((solution.spread[first:] * lengths) ** 2, 1.0)
     return np.where(solution.kept[first:], found, np.inf)
+
+
+def _around(
+    rows: np.ndarray | SparseTable, weights: np.ndarray | None, centre: np.ndarray
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """The columns around `centre` and the weights of the rows; of a sparse table the factor that stands for both."""
+    if isinstance(rows, SparseTable):
+        nothing = np.empty((rows.shape[0], 0))
+        return reduce_rows(rows, nothing, weights, fit_intercept=False, centre=centre), None
+    return rows - centre, weights
 
 
 def _combining(centred: np.ndarray, weights: np.ndarray | None, kept: np.ndarray) -> np.ndarray:

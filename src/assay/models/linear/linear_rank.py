@@ -30,6 +30,7 @@ from ...base import (
     trace_param,
 )
 from .ridge import coefficient_view
+from .sparse import SparseInput, is_sparse
 
 # Half the mean squared hinge (True) or the mean hinge (False) of all pairs, and its gradient in the scores.
 Risk = Callable[[np.ndarray, bool], tuple[float, np.ndarray]]
@@ -39,7 +40,7 @@ Curve = Callable[[np.ndarray, np.ndarray], np.ndarray]
 FIRST_WIDTH, LEAST_WIDTH = 0.5, 1e-6
 
 
-class LinearRank(Estimator):
+class LinearRank(SparseInput, Estimator):
     """A score w . x that puts rows in order: linear, without intercept, fitted to pairs.
 
     Minimises the mean over pairs (u before v) of the hinge max(0, 1 - w . (x_u - x_v)) or half its square (smooth, the
@@ -94,7 +95,7 @@ class LinearRank(Estimator):
         rows = self._read(X, reset=True)
         who = type(self).__name__
         _require_length(who, "y", grades, rows.shape[0])
-        self._check_cost(*rows.shape)
+        self._check_table_cost(rows)
         weights = check_weights(who, sample_weight, rows.shape[0])
         kept = np.arange(rows.shape[0]) if weights is None else np.flatnonzero(weights > 0)
         table = _Groups(who, grades, groups, weights, kept)
@@ -122,7 +123,7 @@ class LinearRank(Estimator):
         self._check_parameters()
         who = type(self).__name__
         rows = self._read(X, reset=True)
-        self._check_cost(*rows.shape)
+        self._check_table_cost(rows)
         listed = np.asarray(pairs)
         if listed.ndim != 2 or listed.shape[1] != 2 or listed.shape[0] == 0 or listed.dtype.kind not in "iu":
             raise DataError(who, "pairs", "must be an integer array (n_pairs, 2)", f"got shape {listed.shape}")
@@ -160,10 +161,13 @@ class LinearRank(Estimator):
             raise DataError(who, "y", "must be finite (Input y contains NaN or infinity)", way_out="drop those rows")
         return grades
 
-    def _minimise(self, rows: np.ndarray, risk: Risk, curve: Curve, row_weights: np.ndarray | None) -> LinearRank:
+    def _minimise(self, rows: Any, risk: Risk, curve: Curve, row_weights: np.ndarray | None) -> LinearRank:
         """The squared hinge at once; the hinge by rounded corners of shrinking width, each from the last minimum."""
         trace = self._new_trace()
-        spread = np.sqrt(np.average((rows - np.average(rows, 0, row_weights)) ** 2, 0, row_weights))
+        if is_sparse(rows):
+            spread = np.sqrt(rows.moments(row_weights, 1)[1])
+        else:
+            spread = np.sqrt(np.average((rows - np.average(rows, 0, row_weights)) ** 2, 0, row_weights))
         scale = np.where(spread > 0, 1.0 / np.where(spread > 0, spread, 1.0), 1.0)
         weights, width, self.n_iter_ = np.zeros(rows.shape[1]), FIRST_WIDTH, 0
         # A product shared between BLAS threads would depend on their number.
@@ -251,7 +255,7 @@ class LinearRank(Estimator):
                 ),
                 dtype=np.float64,
             )
-            step, _ = cg(system, -scale * gradient, rtol=1e-12, maxiter=2 * size)
+            step, _ = cg(system, -scale * gradient, rtol=1e-12, maxiter=min(2 * size, 2000))
             following = slope(weights + scale * step)
             if not scale * following @ (scale * following) < 0.25 * (scale * gradient @ (scale * gradient)):
                 break

@@ -34,9 +34,10 @@ from ...base import (
 )
 from .logistic_inference import LogisticInference
 from .logistic_solver import DENSE_LIMIT, Solution, Task, log_probabilities_of, probabilities_of, solve
+from .sparse import SparseInput, SparseTable
 
 
-class LogisticRegression(LogisticInference, Classifier):
+class LogisticRegression(SparseInput, LogisticInference, Classifier):
     """Linear log odds: binary logistic regression, and softmax regression for three or more classes.
 
     Minimises the weighted sum of log losses plus ||coef||^2 / (2 C), intercepts free: the objective of scikit-learn;
@@ -88,6 +89,7 @@ class LogisticRegression(LogisticInference, Classifier):
     trace: bool = trace_param()
 
     _way_out = "take a sample of the rows or fewer columns"
+    _sparse_square = DENSE_LIMIT
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LogisticRegression:
         """Find the coefficients by Newton's method."""
@@ -105,7 +107,10 @@ class LogisticRegression(LogisticInference, Classifier):
         """Fit on some rows of X (None for all); `classes_` is set, codes and weights have one value per row of X."""
         self._require_classes()
         if self.classes_.shape[0] > 2:
-            self._check_cost(X.shape[0], X.shape[1], self.classes_.shape[0])
+            self._check_table_cost(X, self.classes_.shape[0])
+        if isinstance(X, SparseTable) and rows is not None:
+            X, codes, weights = X[rows], codes[rows], None if weights is None else weights[rows]
+            rows = None
         trace = self._new_trace()
         task = Task(
             X=X,
@@ -140,7 +145,7 @@ class LogisticRegression(LogisticInference, Classifier):
             raise DataError(
                 type(self).__name__, "X and y", "must have as many rows", f"got {values.shape[0]} and {codes.shape[0]}"
             )
-        whole._check_cost(*values.shape)
+        whole._check_table_cost(values)
         weights = check_weights(type(self).__name__, sample_weight, values.shape[0])
         everything = np.arange(values.shape[0], dtype=np.int64)
         start: tuple[np.ndarray, np.ndarray] | None = None

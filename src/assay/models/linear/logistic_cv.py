@@ -30,8 +30,8 @@ from ...base import (
 )
 from .logistic import LogisticRegression
 from .logistic_solver import log_probabilities_of
+from .sparse import row_hashes, scipy_rows
 
-_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 Start = tuple[np.ndarray, np.ndarray]
 
 
@@ -345,7 +345,7 @@ class LogisticCV(LogisticRegression):
             else:
                 scorer = self.scoring if callable(self.scoring) else get_scorer(self.scoring)
                 extra = {} if weight is None else {"sample_weight": weight}
-                scores.append(float(scorer(model, values[test], self.classes_[codes[test]], **extra)))
+                scores.append(float(scorer(model, scipy_rows(values[test]), self.classes_[codes[test]], **extra)))
         return scores, models
 
     def estimate_cost(self, n_rows: int, n_features: int, n_outputs: int = 1) -> Cost:
@@ -372,12 +372,7 @@ def _content_folds(who: str, values: np.ndarray, codes: np.ndarray, count: int) 
 
     Fewer folds are made where there are fewer distinct rows, and a class of one distinct row stays in training.
     """
-    bits = np.ascontiguousarray(values + 0.0).view(np.uint64)  # + 0.0 turns -0.0 into 0.0
-    mixed = codes.astype(np.uint64)
-    with np.errstate(over="ignore"):
-        for j in range(bits.shape[1]):
-            mixed = (mixed ^ bits[:, j]) * _MULTIPLIER
-            mixed ^= mixed >> np.uint64(29)
+    mixed = row_hashes(values, codes)
     fold = np.full(codes.shape[0], -1, dtype=np.int64)  # -1: always in training
     ranks = []
     for k in range(int(codes.max()) + 1):

@@ -27,6 +27,8 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve, lapack
 from ... import _kernels
 from ...base import DataError, Trace
 from .proximal import proximal_step, violations
+from .sparse import SparseTable
+from .sparse_passes import SparseLogisticPasses, standardise
 
 _EPSILON = np.finfo(np.float64).eps
 _NO_ROWS = np.empty(0, dtype=np.int64)
@@ -45,9 +47,12 @@ DENSE_LIMIT = 600
 
 @dataclass(frozen=True)
 class Task:
-    """What to fit: rows (None for all), class codes and weights (None for 1) of every row of X, and the penalty."""
+    """What to fit: rows (None for all), class codes and weights (None for 1) of every row of X, and the penalty.
 
-    X: np.ndarray
+    X is an array or a sparse table; of a sparse one all rows are fitted.
+    """
+
+    X: np.ndarray | SparseTable
     rows: np.ndarray | None
     codes: np.ndarray
     weights: np.ndarray | None
@@ -126,15 +131,17 @@ class _Objective:
         penalty = np.where(self.active, penalty, 1.0)
         self.penalty = np.append(penalty, 0.0) if self.task.fit_intercept else penalty
         self.inverse = np.where(self.active, 1.0 / self.scale, 0.0)
-        self.passes = _kernels.LogisticPasses(
-            self.task.X,
-            self.rows,
-            self.task.codes,
-            self.weights,
-            self.centre,
-            self.inverse,
-            self.task.fit_intercept,
-            self.task.n_classes,
+        self.passes = self._passes(self.task.codes, self.task.n_classes)
+
+    def _passes(self, codes: np.ndarray, n_classes: int) -> Any:
+        """The kernel's view of the rows with some target."""
+        task = self.task
+        if isinstance(task.X, SparseTable):
+            return SparseLogisticPasses(
+                task.X, codes, self.weights, self.centre, self.inverse, task.fit_intercept, n_classes
+            )
+        return _kernels.LogisticPasses(
+            task.X, self.rows, codes, self.weights, self.centre, self.inverse, task.fit_intercept, n_classes
         )
 
     def at(self, coefficients: np.ndarray) -> _Point:
@@ -288,10 +295,7 @@ class _Objective:
             return lambda gradient: scale * gradient
         if self.gram is None:
             task = self.task
-            codes = np.zeros(task.X.shape[0], dtype=np.int32)
-            passes = _kernels.LogisticPasses(
-                task.X, self.rows, codes, self.weights, self.centre, self.inverse, task.fit_intercept, 2
-            )
+            passes = self._passes(np.zeros(task.X.shape[0], dtype=np.int32), 2)
             self.gram = 4.0 * passes.sums(np.zeros((1, self.columns)), True, False, task.threads)[3]
         matrix = curvature * self.gram
         diagonal = np.einsum("ii->i", matrix)
@@ -317,18 +321,10 @@ class _Objective:
 
 def _standardise(task: Task, rows: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
     """Centre, scale, which columns vary, and the total weight. Any scale is right; a good one is near the spread."""
-    mean, variance, total = _kernels.column_moments(task.X, rows, weights, task.threads)
-    if task.fit_intercept:
-        centre, spread = mean, np.sqrt(variance)
+    if isinstance(task.X, SparseTable):
+        centre, spread, total = standardise(task.X, task.weights, task.fit_intercept, task.threads)
     else:
-        centre, spread = np.zeros_like(mean), np.hypot(mean, np.sqrt(variance))
-    for j in np.flatnonzero(
-        ~np.isfinite(spread) | (spread == 0.0)
-    ).tolist():  # squares out of range, or a constant column
-        column = task.X[:, j] if task.rows is None else task.X[task.rows, j]
-        centre[j] = column[0] if task.fit_intercept else 0.0
-        with np.errstate(over="ignore"):
-            spread[j] = np.abs(column - centre[j]).max()
+        centre, spread, total = _standardise_array(task, task.X, rows, weights)
     if not np.isfinite(spread).all():
         first = int(np.flatnonzero(~np.isfinite(spread))[0])
         raise DataError(
@@ -336,6 +332,23 @@ def _standardise(task: Task, rows: np.ndarray, weights: np.ndarray) -> tuple[np.
         )
     active = spread > 1e-290
     return centre, np.where(active, spread, 1.0), active, total
+
+
+def _standardise_array(
+    task: Task, X: np.ndarray, rows: np.ndarray, weights: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, float]:
+    mean, variance, total = _kernels.column_moments(X, rows, weights, task.threads)
+    if task.fit_intercept:
+        centre, spread = mean, np.sqrt(variance)
+    else:
+        centre, spread = np.zeros_like(mean), np.hypot(mean, np.sqrt(variance))
+    # Squares out of range, or a constant column.
+    for j in np.flatnonzero(~np.isfinite(spread) | (spread == 0.0)).tolist():
+        column = X[:, j] if task.rows is None else X[task.rows, j]
+        centre[j] = column[0] if task.fit_intercept else 0.0
+        with np.errstate(over="ignore"):
+            spread[j] = np.abs(column - centre[j]).max()
+    return centre, spread, total
 
 
 def solve(
@@ -459,7 +472,8 @@ def _solve_working_sets(
         room = max(20, int(chosen.sum()))
         chosen[fresh[np.argsort(-by_column[fresh], kind="stable")[:room]]] = True
         columns = np.flatnonzero(chosen)
-        part = replace(task, X=np.ascontiguousarray(task.X[:, columns]))
+        block = task.X[:, columns]
+        part = replace(task, X=block if isinstance(block, SparseTable) else np.ascontiguousarray(block))
         coef, intercept = objective.raw(coefficients)
         found = _solve_absolute(part, tol, max_iter, trace, (coef[:, columns], intercept))
         n_iter += max(found.n_iter, 1)

@@ -25,9 +25,10 @@ from ...base import (
 )
 from .gradient_descent import codes_in, known_classes
 from .ridge import coefficient_view
+from .sparse import SparseInput, kernel_rows
 
 
-class Perceptron(LabelClassifier):
+class Perceptron(SparseInput, LabelClassifier):
     """Looks at rows one by one and moves its hyperplane only when it is wrong.
 
     Two classes: a row on the wrong side of (or on) the hyperplane is added to the coefficients with the sign of its
@@ -112,7 +113,7 @@ class Perceptron(LabelClassifier):
     def _epochs_on(self, rows: np.ndarray, codes: np.ndarray, max_epochs: int) -> list[int]:
         factors = class_factors(type(self).__name__, self.class_weight, self.classes_, codes, None)
         self._theta, self._drift, self._seen, self._epochs, counts = _kernels.perceptron_epochs(
-            x=rows,
+            x=kernel_rows(rows),
             codes=codes,
             factors=np.ones(self.classes_.shape[0]) if factors is None else factors,
             theta=self._theta,

@@ -29,12 +29,14 @@ from ...base import (
 from ...base.folds import are_complementary
 from .gram import Centred, FiniteByGram, GramStatistics, complement
 from .solve import cholesky, exact_solve, reduce_rows
+from .sparse import MOST_SQUARE, SparseInput, SparseTable, dense_rows, require_narrow, written_out
+from .sparse_ridge import solve_by_products, solve_in_dual
 
 # Below this reciprocal condition number of the scaled normal equations, the rows themselves are reduced by QR.
 SAFE_CONDITION = 1e-8
 
 
-class Ridge(FiniteByGram, Regressor):
+class Ridge(SparseInput, FiniteByGram, Regressor):
     """Least squares with a squared penalty on the coefficients, solved in closed form from one Gram matrix.
 
     Minimises sum_i w_i (y_i - b0 - x_i b)^2 + alpha |b|^2; the intercept b0 is not penalised. The objective is that of
@@ -68,6 +70,11 @@ class Ridge(FiniteByGram, Regressor):
         rows, target, weights = self._begin(X, y, sample_weight)
         targets = target.reshape(rows.shape[0], -1)
         alphas = self._alphas(targets.shape[1])
+        if isinstance(rows, SparseTable) and min(rows.shape) > MOST_SQUARE:
+            threads = thread_count(self.n_jobs)
+            return self._keep(
+                *solve_by_products(rows, targets, weights, alphas, self.fit_intercept, threads), target.ndim
+            )
         if rows.shape[0] < rows.shape[1]:
             self._require_finite(rows)
             return self._keep(*_solve_wide(rows, targets, weights, alphas, self.fit_intercept), target.ndim)
@@ -119,6 +126,9 @@ class Ridge(FiniteByGram, Regressor):
         rows, target, _ = template._begin(X, y)
         template._require_finite(rows)
         weights = check_weights(type(self).__name__, sample_weight, rows.shape[0])
+        if isinstance(rows, SparseTable) and rows.shape[1] > min(MOST_SQUARE, rows.shape[0]):
+            yield from super().fit_folds(X, y, folds, sample_weight)
+            return
         targets = target.reshape(rows.shape[0], -1)
         alphas, threads = self._alphas(targets.shape[1]), thread_count(self.n_jobs)
         whole = GramStatistics.of(rows, targets, weights, fit_intercept=self.fit_intercept, threads=threads)
@@ -216,7 +226,7 @@ def loo_path(
     leverage_sum, total = np.zeros(gains.shape[1]), np.zeros(gains.shape[1])
     for begin in range(0, spectrum.rows.shape[0], 8192):
         part = slice(begin, begin + 8192)
-        scores = (spectrum.rows[part] - moments.x_mean) @ spectrum.vectors
+        scores = (dense_rows(spectrum.rows, part) - moments.x_mean) @ spectrum.vectors
         weight = np.ones(scores.shape[0]) if weights is None else weights[part]
         leverage = weight[:, None] * (constant + scores**2 @ gains)
         error = spectrum.targets[part] - moments.y_mean - scores @ weighted_slopes
@@ -260,6 +270,7 @@ class _Spectrum:
             raise ParameterError("ridge_path", "parameter 'alphas'", "must be a list of finite numbers >= 0")
         targets = target.reshape(rows.shape[0], -1)
         if rows.shape[0] < rows.shape[1]:
+            require_narrow("ridge_path", rows, "use Ridge for one penalty at a time")
             values, vectors, moments = _wide_spectrum(rows, targets, weights, fit_intercept)
             return cls(rows, targets, weights, penalties, moments, values, vectors)
         if moments is None:
@@ -269,7 +280,7 @@ class _Spectrum:
         values, vectors = eigh(moments.gram)
         if penalties.min() < 1e-10 * max(values[-1], 0.0):
             # The Gram matrix squares the condition number: small eigenvalues come from the rows instead.
-            factor = reduce_rows(rows - moments.x_mean, targets[:, :0], weights, fit_intercept=False)
+            factor = reduce_rows(rows, targets[:, :0], weights, fit_intercept=False, centre=moments.x_mean)
             values, vectors = _squared_spectrum(factor, max(rows.shape))
         return cls(rows, targets, weights, penalties, moments, np.maximum(values, 0.0), vectors)
 
@@ -284,7 +295,7 @@ def _squared_spectrum(matrix: np.ndarray, size: int) -> tuple[np.ndarray, np.nda
 def _wide_spectrum(
     rows: np.ndarray, targets: np.ndarray, weights: np.ndarray | None, fit_intercept: bool
 ) -> tuple[np.ndarray, np.ndarray, Centred]:
-    centred, right, moments = _centre(rows, targets, weights, fit_intercept)
+    centred, right, moments = _centre(written_out(rows), targets, weights, fit_intercept)
     values, vectors = _squared_spectrum(centred, max(rows.shape))
     return values, vectors, replace(moments, cross=centred.T @ right)
 
@@ -323,14 +334,19 @@ def _solve_rows(
     for k, alpha in enumerate(alphas):
         if alpha > 0:
             factor = reduce_rows(
-                rows - moments.x_mean,
+                rows,
                 targets[:, [k]] - moments.y_mean[k],
                 weights,
                 fit_intercept=fit_intercept,
                 penalty=alpha,
+                centre=moments.x_mean,
             )
             solution = exact_solve(factor[:, :-1], factor[:, -1].copy(), None, intercept=fit_intercept, tolerance=1e-15)
             coefficients[:, k] = solution.coefficients[int(fit_intercept) :]
+        elif isinstance(rows, SparseTable):
+            right = targets[:, [k]] - moments.y_mean[k]
+            factor = reduce_rows(rows, right, weights, fit_intercept=False, centre=moments.x_mean)
+            coefficients[:, k] = lstsq(factor[:, :-1], factor[:, -1], check_finite=False)[0]
         else:
             scale = 1.0 if weights is None else np.sqrt(weights)[:, None]
             right = (targets[:, [k]] - moments.y_mean[k]) * scale
@@ -342,6 +358,8 @@ def _solve_wide(
     rows: np.ndarray, targets: np.ndarray, weights: np.ndarray | None, alphas: np.ndarray, fit_intercept: bool
 ) -> tuple[np.ndarray, Centred]:
     """More columns than rows: b = X'(XX' + alpha I)^{-1} y, an n x n problem."""
+    if isinstance(rows, SparseTable):
+        return solve_in_dual(rows, targets, weights, alphas, fit_intercept)
     centred, right, moments = _centre(rows, targets, weights, fit_intercept)
     coefficients = np.empty((rows.shape[1], targets.shape[1]))
     kernel = centred @ centred.T

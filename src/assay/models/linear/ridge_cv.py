@@ -27,9 +27,12 @@ from .elastic_net_cv import cv_param, make_folds
 from .fold_statistics import ChosenRows, ChunkedGram, FoldStatistics
 from .gram import FiniteByGram, GramStatistics
 from .ridge import Ridge, _shrink, _solve_moments, _Spectrum, coefficient_view, copy_columns, rest_of, ridge_path
+from .sparse import SparseInput, SparseTable, dense_rows, require_narrow
+
+WIDE = "use Ridge and cross-validate its alpha, or LassoCV"
 
 
-class RidgeCV(FiniteByGram, Regressor):
+class RidgeCV(SparseInput, FiniteByGram, Regressor):
     """Ridge regression whose penalty is chosen by validation, for all penalties from one eigendecomposition.
 
     The objective is that of `Ridge`. With `cv=None` each row is predicted by the fit without it, through the hat matrix
@@ -67,6 +70,7 @@ class RidgeCV(FiniteByGram, Regressor):
         """Score every penalty and fit the best to all rows."""
         rows, target, weights = self._begin(X, y, sample_weight)
         self._require_finite(rows)
+        require_narrow(type(self).__name__, rows, WIDE)
         folds = None if self.cv is None else make_folds(type(self).__name__, self.cv, rows, target, sample_weight)
         return self._fit_inner(rows, target, weights, folds)
 
@@ -76,13 +80,14 @@ class RidgeCV(FiniteByGram, Regressor):
         template = clone(self)
         rows, target, _ = template._begin(X, y)
         template._require_finite(rows)
+        require_narrow(type(self).__name__, rows, WIDE)
         who, threads = type(self).__name__, thread_count(self.n_jobs)
         weights = check_weights(who, sample_weight, rows.shape[0])
         targets = target[:, None]
         whole, chunks = None, None
         if self.cv is None and rows.shape[0] >= rows.shape[1]:
             whole = GramStatistics.of(rows, targets, weights, fit_intercept=self.fit_intercept, threads=threads)
-        elif self.cv is not None and ChunkedGram.pays(*rows.shape):
+        elif self.cv is not None and ChunkedGram.pays_for(rows):
             chunks = ChunkedGram.of(rows, targets, weights, fit_intercept=self.fit_intercept, threads=threads)
         for train, test in folds:
             given = None if weights is None else weights[train]
@@ -101,7 +106,7 @@ class RidgeCV(FiniteByGram, Regressor):
 
     def _fit_inner(
         self,
-        rows: np.ndarray | ChosenRows,
+        rows: np.ndarray | SparseTable | ChosenRows,
         target: np.ndarray,
         weights: np.ndarray | None,
         folds: list[Fold] | None,
@@ -157,7 +162,7 @@ class RidgeCV(FiniteByGram, Regressor):
         squares, leverages = np.zeros(alphas.shape[0]), np.zeros(alphas.shape[0])
         for begin in range(0, rows.shape[0], 2048):
             part = slice(begin, begin + 2048)
-            scores = (rows[part] - moments.x_mean) @ spectrum.vectors
+            scores = (dense_rows(rows, part) - moments.x_mean) @ spectrum.vectors
             weight = np.ones(scores.shape[0]) if weights is None else weights[part]
             error = scores @ slopes
             np.subtract((target[part] - moments.y_mean[0])[:, None], error, out=error)
@@ -176,7 +181,7 @@ class RidgeCV(FiniteByGram, Regressor):
 
     def _score_folds(
         self,
-        rows: np.ndarray | ChosenRows,
+        rows: np.ndarray | SparseTable | ChosenRows,
         target: np.ndarray,
         weights: np.ndarray | None,
         alphas: np.ndarray,

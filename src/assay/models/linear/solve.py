@@ -9,6 +9,7 @@ from scipy.linalg import lapack, solve_triangular
 from threadpoolctl import threadpool_limits
 
 from ... import _kernels
+from .sparse import SparseTable, dense_rows
 
 # A column whose part orthogonal to the columns before it is below this share of its norm is a combination of them:
 # rounding of the data for raw columns, and of the reduction for reduced ones.
@@ -59,8 +60,11 @@ def _powers_of_two(columns: np.ndarray) -> np.ndarray:
     return np.where(top > 0, np.exp2(-np.clip(np.frexp(top)[1], -1000, 1000)), 1.0)
 
 
-def column_norms(columns: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
+def column_norms(columns: np.ndarray | SparseTable, weights: np.ndarray | None) -> np.ndarray:
     """Weighted lengths of the columns, without overflow."""
+    if isinstance(columns, SparseTable):
+        mean, variance, total = columns.moments(weights, 1)
+        return np.sqrt(total) * np.hypot(mean, np.sqrt(variance))
     scale = _powers_of_two(columns)
     lengths = columns * scale
     return np.linalg.norm(lengths if weights is None else lengths * np.sqrt(weights)[:, None], axis=0) / scale
@@ -72,11 +76,17 @@ def with_intercept(rows: np.ndarray, fit_intercept: bool) -> np.ndarray:
 
 
 def reduce_rows(
-    rows: np.ndarray, targets: np.ndarray, weights: np.ndarray | None, *, fit_intercept: bool, penalty: float = 0.0
+    rows: np.ndarray | SparseTable,
+    targets: np.ndarray,
+    weights: np.ndarray | None,
+    *,
+    fit_intercept: bool,
+    penalty: float = 0.0,
+    centre: np.ndarray | float = 0.0,
 ) -> np.ndarray:
     """The triangular factor R of sqrt(W) [1 X Y], chunk by chunk: all that least squares needs of the rows.
 
-    A ridge penalty is rows of sqrt(penalty) times the identity below X.
+    X is taken less `centre`. A ridge penalty is rows of sqrt(penalty) times the identity below X.
     """
     width = int(fit_intercept) + rows.shape[1] + targets.shape[1]
     factor = np.zeros((0, width))
@@ -85,7 +95,7 @@ def reduce_rows(
     with threadpool_limits(1, user_api="blas"):
         for begin in range(0, rows.shape[0], chunk):
             part = slice(begin, begin + chunk)
-            block = np.hstack([with_intercept(rows[part], fit_intercept), targets[part]])
+            block = np.hstack([with_intercept(dense_rows(rows, part) - centre, fit_intercept), targets[part]])
             if weights is not None:
                 block *= np.sqrt(weights[part])[:, None]
             factor = _triangle(np.vstack([factor, block]))

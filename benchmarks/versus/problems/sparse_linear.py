@@ -1,0 +1,132 @@
+"""Linear models on sparse rows: logistic regression and the lasso path on a text-like matrix."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from benchmarks.versus.harness import Contender, Problem
+
+_ROWS, _COLUMNS, _WORDS = 100_000, 20_000, 60
+
+
+def text_like(n: int, p: int, words: int, seed: int = 0) -> tuple[Any, np.ndarray]:
+    """Rows of unit length: words drawn with Zipf's frequencies, weighted by rarity; and a linear score of them."""
+    import scipy.sparse as sp
+
+    rng = np.random.default_rng(seed)
+    frequency = 1.0 / np.arange(1, p + 1) ** 0.9
+    columns = rng.choice(p, n * words, p=frequency / frequency.sum()).astype(np.int32)
+    rows = np.repeat(np.arange(n, dtype=np.int32), words)
+    X = sp.csr_matrix((np.ones(n * words), (rows, columns)), shape=(n, p))
+    X.sum_duplicates()
+    rarity = np.log((1 + n) / (1 + np.bincount(X.indices, minlength=p))) + 1
+    X.data = (1 + np.log(X.data)) * rarity[X.indices]
+    X.data /= np.repeat(np.sqrt(np.bincount(np.repeat(np.arange(n), np.diff(X.indptr)), X.data**2)), np.diff(X.indptr))
+    return X, X @ (rng.normal(size=p) * (rng.random(p) < 0.05) * 6)
+
+
+def _classes() -> Any:
+    X, score = text_like(_ROWS, _COLUMNS, _WORDS)
+    noise = 0.5 * np.random.default_rng(1).logistic(size=X.shape[0])
+    return X, (score + noise > np.median(score)).astype(int)
+
+
+def _numbers() -> Any:
+    X, score = text_like(_ROWS, _COLUMNS, _WORDS)
+    return X, score + 0.2 * np.random.default_rng(1).normal(size=X.shape[0])
+
+
+def _logistic_objective(data: Any, model: Any, absolute: bool = False) -> float:
+    X, y = data
+    coef, intercept = model.coef_[0], float(model.intercept_[0])
+    loss = np.logaddexp(0.0, -(2 * y - 1) * (X @ coef + intercept)).sum()
+    return float(loss + (np.abs(coef).sum() if absolute else 0.5 * coef @ coef)) / X.shape[0]
+
+
+def _logistic(data: Any) -> Any:
+    from assay.models.linear import LogisticRegression
+
+    return LogisticRegression(tol=1e-6, n_jobs=-1).fit(*data)
+
+
+def _logistic_l1(data: Any) -> Any:
+    from assay.models.linear import LogisticRegression
+
+    return LogisticRegression(penalty="l1", tol=1e-6, n_jobs=-1).fit(*data)
+
+
+def _lbfgs(data: Any) -> Any:
+    from sklearn.linear_model import LogisticRegression
+
+    return LogisticRegression(max_iter=1000).fit(*data)
+
+
+def _saga_l1(data: Any) -> Any:
+    from sklearn.linear_model import LogisticRegression
+
+    return LogisticRegression(l1_ratio=1.0, solver="saga", max_iter=200).fit(*data)
+
+
+def _lasso(data: Any) -> Any:
+    from assay.models.linear import LassoCV
+
+    return LassoCV(cv=5, alphas=50, eps=1e-2, n_jobs=-1).fit(*data)
+
+
+def _scikit_learn_lasso(data: Any) -> Any:
+    from sklearn.linear_model import LassoCV
+
+    return LassoCV(cv=5, alphas=50, eps=1e-2, n_jobs=-1).fit(data[0].tocsc(), data[1])
+
+
+def _lasso_error(data: Any, model: Any) -> float:
+    return float(model.mse_path_.mean(axis=1).min())
+
+
+_SIZE = f"{_ROWS:,} x {_COLUMNS:,}, 5 million cells stored"
+
+PROBLEMS: tuple[Problem, ...] = (
+    Problem(
+        id="sparse-logistic",
+        title="logistic regression, sparse rows",
+        size=_SIZE,
+        make=_classes,
+        ours=Contender("assay", "assay", _logistic),
+        peers=(Contender("scikit-learn lbfgs", "scikit-learn", _lbfgs),),
+        quality=_logistic_objective,
+        gate=1e-6,
+        quality_name="objective",
+        lower_is_better=True,
+        limit="two reads of the stored cells for each product with the Hessian",
+    ),
+    Problem(
+        id="sparse-logistic-l1",
+        title="logistic regression with an absolute penalty, sparse rows",
+        size=_SIZE,
+        make=_classes,
+        ours=Contender("assay", "assay", _logistic_l1),
+        peers=(Contender("scikit-learn saga", "scikit-learn", _saga_l1),),
+        quality=lambda data, model: _logistic_objective(data, model, absolute=True),
+        gate=1e-6,
+        quality_name="objective",
+        lower_is_better=True,
+        repeats=1,
+        limit="a read of the stored cells for each working set",
+    ),
+    Problem(
+        id="sparse-lasso-cv",
+        title="lasso path with 5 folds, sparse rows",
+        size=_SIZE,
+        make=_numbers,
+        ours=Contender("assay", "assay", _lasso),
+        peers=(Contender("scikit-learn", "scikit-learn", _scikit_learn_lasso),),
+        quality=_lasso_error,
+        gate=1e-3,
+        quality_name="error of validation",
+        lower_is_better=True,
+        repeats=1,
+        limit="a read of the stored cells for each penalty, all folds together",
+    ),
+)

@@ -1,0 +1,257 @@
+#include <algorithm>
+#include <cmath>
+
+#include "assay/common/threads.hpp"
+#include "elastic_net_design.hpp"
+
+namespace assay::elastic_net {
+namespace {
+
+std::size_t at(index_t i) { return static_cast<std::size_t>(i); }
+
+constexpr index_t widest = 8;  // right-hand sides that share one read of a column: a cache line of them
+
+// sums[s] = sum over the stored cells of a column of x_i side[i * S + s]. Two running sums for each side, added at the
+// end: the value of a side does not depend on how many others share the read.
+template <int S>
+void column_products(const SparseMatrix& columns, index_t j, const double* sides, double* sums) {
+    double even[S] = {}, odd[S] = {};
+    index_t k = columns.begin(j);
+    const index_t end = columns.end(j);
+    for (; k + 2 <= end; k += 2) {
+        const double* const first = sides + index_t{columns.indices[k]} * S;
+        const double* const second = sides + index_t{columns.indices[k + 1]} * S;
+        for (int s = 0; s < S; ++s) even[s] += columns.values[k] * first[s];
+        for (int s = 0; s < S; ++s) odd[s] += columns.values[k + 1] * second[s];
+    }
+    if (k < end)
+        for (int s = 0; s < S; ++s) even[s] += columns.values[k] * sides[index_t{columns.indices[k]} * S + s];
+    for (int s = 0; s < S; ++s) sums[s] = even[s] + odd[s];
+}
+
+void products(const SparseMatrix& columns, index_t j, const double* sides, index_t width, double* sums) {
+    if (width == 1) column_products<1>(columns, j, sides, sums);
+    else if (width == 2) column_products<2>(columns, j, sides, sums);
+    else if (width == 4) column_products<4>(columns, j, sides, sums);
+    else column_products<8>(columns, j, sides, sums);
+}
+
+index_t room_for(index_t count) { return count <= 1 ? 1 : count <= 2 ? 2 : count <= 4 ? 4 : widest; }
+
+// Vectors of length n side by side, groups of at most `widest`; each group has its own width.
+struct Sides {
+    index_t n, count;
+    std::vector<std::vector<double>> groups;
+
+    Sides(index_t length, const std::vector<const double*>& vectors)
+        : n(length), count(static_cast<index_t>(vectors.size())) {
+        for (index_t first = 0; first < count; first += widest) {
+            const index_t used = std::min(widest, count - first), width = room_for(used);
+            std::vector<double> group(at(n * width), 0.0);
+            for (index_t s = 0; s < used; ++s)
+                for (index_t i = 0; i < n; ++i) group[at(i * width + s)] = vectors[at(first + s)][i];
+            groups.push_back(std::move(group));
+        }
+    }
+    // out[s] for every vector s.
+    void with(const SparseMatrix& columns, index_t j, double* out) const {
+        double sums[widest];
+        for (index_t first = 0; first < count; first += widest) {
+            const index_t used = std::min(widest, count - first);
+            products(columns, j, groups[at(first / widest)].data(), room_for(used), sums);
+            std::copy_n(sums, used, out + first);
+        }
+    }
+};
+
+}  // namespace
+
+SparseColumnDesign::SparseColumnDesign(const SparseColumnTable& table, const double* weights, index_t n_problems,
+                                       bool intercept, double* x_mean, double* y_mean, int threads)
+    : table_(table), x_mean_(x_mean), norms_(at(table.columns.lines)), parts_(at(n_problems)) {
+    p = table.columns.lines;
+    problems = n_problems;
+    const index_t n = table.columns.places;
+    std::vector<const double*> right;
+    for (index_t f = 0; f < problems; ++f) {
+        Part& part = parts_[at(f)];
+        part.weights = weights + f * n;
+        double total = 0, largest = 0, first = 0;
+        for (index_t i = 0; i < n; ++i) {
+            total += part.weights[i];
+            largest = std::max(largest, part.weights[i]);
+            first += part.weights[i] * table.target[i];
+        }
+        part.weight = total;
+        part.norm_factor = std::sqrt(largest / total);
+        part.y_mean = y_mean[f] = intercept ? first / total : 0.0;
+        part.cross.resize(at(p));
+        part.residual.resize(at(n));
+        part.weighted_residual.resize(at(n));
+        for (index_t i = 0; i < n; ++i) {
+            const double w = part.weights[i];
+            part.residual[at(i)] = w > 0 ? table.target[i] - part.y_mean : 0.0;
+            part.weighted_residual[at(i)] = w * part.residual[at(i)] / total;
+            part.residual_sum += part.weighted_residual[at(i)];
+        }
+        part.y_squares = dot(part.residual.data(), part.weighted_residual.data(), n);
+        right.push_back(part.weighted_residual.data());
+        right.push_back(part.weights);
+    }
+    const Sides sides(n, right);
+    parallel_chunks(p, 64, threads, [&](index_t, index_t begin, index_t end) {
+        std::vector<double> out(right.size());
+        for (index_t j = begin; j < end; ++j) {
+            const double* const values = table_.columns.values + table_.columns.begin(j);
+            const index_t cells = table_.columns.end(j) - table_.columns.begin(j);
+            norms_[at(j)] = std::sqrt(dot(values, values, cells));
+            sides.with(table_.columns, j, out.data());
+            for (index_t f = 0; f < problems; ++f) {
+                Part& part = parts_[at(f)];
+                const double mean = intercept ? out[at(2 * f + 1)] / part.weight : 0.0;
+                x_mean[f * p + j] = mean;
+                part.cross[at(j)] = out[at(2 * f)] - mean * part.residual_sum;
+            }
+        }
+    });
+}
+
+bool SparseColumnDesign::finite() const {
+    return std::all_of(norms_.begin(), norms_.end(), [](double norm) { return std::isfinite(norm); });
+}
+
+void SparseColumnDesign::block(index_t problem, const std::vector<index_t>& columns, index_t first,
+                               Block& block) const {
+    const Part& part = parts_[at(problem)];
+    const double* const mean = x_mean_ + problem * p;
+    const SparseMatrix& table = table_.columns;
+    const index_t m = static_cast<index_t>(columns.size());
+    const index_t width = room_for(m - first);
+    std::vector<double> spread(at(table.places * width), 0.0);  // entering columns, weighted, cell by cell in reach
+    for (index_t begin = first; begin < m; begin += width) {
+        const index_t end = std::min(m, begin + width);
+        const auto scatter = [&](bool clear) {
+            for (index_t b = begin; b < end; ++b) {
+                const index_t j = columns[at(b)];
+                for (index_t k = table.begin(j); k < table.end(j); ++k) {
+                    const index_t i = table.indices[k];
+                    spread[at(i * width + b - begin)] = clear ? 0.0 : part.weights[i] * table.values[k] / part.weight;
+                }
+            }
+        };
+        scatter(false);
+        for (index_t a = 0; a < end; ++a) {
+            double sums[widest];
+            products(table, columns[at(a)], spread.data(), width, sums);
+            for (index_t b = std::max(begin, a); b < end; ++b) {
+                const double value = sums[b - begin] - mean[columns[at(a)]] * mean[columns[at(b)]];
+                block.set(a, b, value);
+                block.set(b, a, value);
+            }
+        }
+        scatter(true);
+    }
+}
+
+double SparseColumnDesign::square(index_t problem, index_t column) const {
+    const Part& part = parts_[at(problem)];
+    const SparseMatrix& table = table_.columns;
+    double sum = 0;
+    for (index_t k = table.begin(column); k < table.end(column); ++k)
+        sum += part.weights[table.indices[k]] * table.values[k] * table.values[k];
+    const double mean = x_mean_[problem * p + column];
+    return sum / part.weight - mean * mean;
+}
+
+double SparseColumnDesign::residual(index_t problem, const Support& support, std::vector<double>& e) const {
+    const Part& part = parts_[at(problem)];
+    const SparseMatrix& table = table_.columns;
+    e.resize(at(table.places));
+    for (index_t i = 0; i < table.places; ++i) e[at(i)] = part.weights[i] * (table_.target[i] - part.y_mean) / part.weight;
+    double level = 0;
+    for (std::size_t a = 0; a < support.columns.size(); ++a)
+        if (support.values[a] != 0) level += move(problem, support.columns[a], support.values[a], e);
+    return level;
+}
+
+double SparseColumnDesign::slope(index_t problem, index_t column, const std::vector<double>& e, double level) const {
+    double sum;
+    column_products<1>(table_.columns, column, e.data(), &sum);
+    return sum + level * x_mean_[problem * p + column];
+}
+
+double SparseColumnDesign::move(index_t problem, index_t column, double by, std::vector<double>& e) const {
+    const Part& part = parts_[at(problem)];
+    const SparseMatrix& table = table_.columns;
+    const double factor = by / part.weight;
+    for (index_t k = table.begin(column); k < table.end(column); ++k) {
+        const index_t i = table.indices[k];
+        e[at(i)] -= factor * table.values[k] * part.weights[i];
+    }
+    return by * x_mean_[problem * p + column];
+}
+
+void SparseColumnDesign::refresh(std::vector<Request>& requests, const double* penalty_weights, int threads) {
+    const SparseMatrix& table = table_.columns;
+    const index_t n = table.places, count = static_cast<index_t>(requests.size());
+    parallel_chunks(count, 1, threads, [&](index_t r, index_t, index_t) {
+        Request& request = requests[at(r)];
+        Part& part = parts_[at(request.problem)];
+        const double* const mean = x_mean_ + request.problem * p;
+        const std::vector<double> before = part.residual;
+        double shift = 0;
+        for (std::size_t a = 0; a < request.support.columns.size(); ++a)
+            shift += request.support.values[a] * mean[request.support.columns[a]];
+        for (index_t i = 0; i < n; ++i) part.residual[at(i)] = table_.target[i] - part.y_mean + shift;
+        for (std::size_t a = 0; a < request.support.columns.size(); ++a) {
+            const double value = request.support.values[a];
+            const index_t j = request.support.columns[a];
+            if (value == 0) continue;
+            for (index_t k = table.begin(j); k < table.end(j); ++k)
+                part.residual[at(table.indices[k])] -= value * table.values[k];
+        }
+        double squares = 0, moved = 0, sum = 0;
+        for (index_t i = 0; i < n; ++i) {
+            const double w = part.weights[i] / part.weight;
+            double& residual = part.residual[at(i)];
+            if (w == 0) residual = 0;
+            part.weighted_residual[at(i)] = w * residual;
+            sum += w * residual;
+            squares += w * residual * residual;
+            moved += w * (residual - before[at(i)]) * (residual - before[at(i)]);
+        }
+        part.residual_sum = sum;
+        request.gradient.residual_squares = squares;
+        const double way = std::sqrt(moved) * part.norm_factor;
+        for (index_t j = 0; j < p; ++j) request.gradient.slack[at(j)] += way * norms_[at(j)];
+    });
+    // A column is read if some problem cannot do without it; the others keep what they know of it.
+    const auto needs = [&](const Request& request, index_t j) {
+        return request.place[at(j)] >= 0 ||
+               std::abs(request.gradient.value[at(j)]) + request.gradient.slack[at(j)] > request.l1 * penalty_weights[j];
+    };
+    std::vector<index_t> wanted;
+    for (index_t j = 0; j < p; ++j)
+        if (std::isfinite(penalty_weights[j]) &&
+            std::any_of(requests.begin(), requests.end(), [&](const Request& request) { return needs(request, j); }))
+            wanted.push_back(j);
+    std::vector<const double*> right;
+    for (const Request& request : requests) right.push_back(parts_[at(request.problem)].weighted_residual.data());
+    const Sides sides(n, right);
+    parallel_chunks(static_cast<index_t>(wanted.size()), 64, threads, [&](index_t, index_t begin, index_t end) {
+        std::vector<double> out(right.size());
+        for (index_t c = begin; c < end; ++c) {
+            const index_t j = wanted[at(c)];
+            sides.with(table, j, out.data());
+            for (index_t r = 0; r < count; ++r) {
+                Request& request = requests[at(r)];
+                if (!needs(request, j)) continue;
+                const double mean = x_mean_[request.problem * p + j];
+                request.gradient.value[at(j)] = out[at(r)] - mean * parts_[at(request.problem)].residual_sum;
+                request.gradient.slack[at(j)] = 0;
+            }
+        }
+    });
+}
+
+}  // namespace assay::elastic_net
