@@ -244,22 +244,54 @@ def elastic_net_from_moments(grams: Sequence[Annotated[NDArray[numpy.float64], d
 def elastic_net_from_columns(columns: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], target: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], intercept: bool, start: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None, path: ElasticNetPath, threads: int) -> dict:
     """Elastic net paths of one table under several row weightings."""
 
+def elastic_net_from_sparse_columns(columns: SparseMatrix, target: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], intercept: bool, start: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None, path: ElasticNetPath, threads: int) -> dict:
+    """
+    Elastic net paths of one sparse table, given by column, under several row weightings.
+    """
+
 def shifted_columns(x: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], shift: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], threads: int) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]:
     """
     The table by column, less the shift, each column padded with zeros to a multiple of 8 rows.
     """
 
-def descend(x: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], target: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], validation: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], theta: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], velocity: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], updates: int, epochs: int, intercept: bool, loss: int, epsilon: float, max_epochs: int, batch_size: int, schedule: int, eta0: float, power: float, decay: float, momentum: float, nesterov: bool, l1: float, l2: float, tol: float, patience: int, by_gradient: bool, keep_best: bool, shuffle: bool, keep_path: bool, key: int, threads: int) -> dict:
+class SparseMatrix:
+    """A sparse table by row (or by column), checked once."""
+
+    def __init__(self, values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], indices: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], places: int) -> None: ...
+
+    def product(self, v: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], threads: int) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]:
+        """X v."""
+
+    def transposed_product(self, v: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], threads: int) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]:
+        """X'v."""
+
+def sparse_gram(rows: SparseMatrix, columns: SparseMatrix, weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], threads: int) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]:
+    """X' diag(weights) X."""
+
+def sparse_column_moments(columns: SparseMatrix, weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], threads: int) -> tuple:
+    """(mean, variance, total weight) of the columns."""
+
+def logistic_rows(eta: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], codes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], classes: int, threads: int) -> tuple:
+    """
+    (loss, rows not right, residuals, curvatures, probabilities) from linear predictors.
+    """
+
+def glm_rows(eta: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], y: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], family: int, link: int, parameter: float, curvature: int, threads: int) -> tuple:
+    """
+    (half deviance, Pearson sum, largest residual, rows without Newton curvature, residuals, curvatures).
+    """
+
+def descend(x: object, target: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], validation: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], theta: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], velocity: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], updates: int, epochs: int, intercept: bool, loss: int, epsilon: float, max_epochs: int, batch_size: int, schedule: int, eta0: float, power: float, decay: float, momentum: float, nesterov: bool, l1: float, l2: float, tol: float, patience: int, by_gradient: bool, keep_best: bool, shuffle: bool, keep_path: bool, key: int, threads: int) -> dict:
     """
     Epochs of gradient descent on linear scores from a given state; the new state and the history.
     """
 
-def score_curvature(x: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], intercept: bool, threads: int) -> tuple:
+def score_curvature(x: object, weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], intercept: bool, threads: int) -> tuple:
     """
     (largest eigenvalue of the weighted mean of z z', largest weighted |z|^2 of a row), with z = [x, 1].
     """
 
-def perceptron_epochs(x: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], codes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], factors: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], theta: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], drift: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], seen: int, epochs: int, intercept: bool, max_epochs: int, patience: int, shuffle: bool, key: int) -> tuple:
+def perceptron_epochs(x: object, codes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], factors: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], theta: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], drift: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], seen: int, epochs: int, intercept: bool, max_epochs: int, patience: int, shuffle: bool, key: int) -> tuple:
     """
     (theta, drift, rows seen, epochs done, mistakes of each epoch) after epochs of the perceptron.
     """
