@@ -70,6 +70,40 @@ void bind_trees(nb::module_& m) {
         "min_weight_leaf"_a, "max_leaf_nodes"_a, "min_decrease"_a, "max_features"_a, "key"_a, "trace"_a, "threads"_a,
         "Grow a classification or regression tree on rank codes; returns its arrays in preorder.");
     m.def(
+        "grow_second_order",
+        [](Array2<const std::uint32_t> codes, Array1<const std::int64_t> offsets, Array1<const double> values,
+           Array1<const std::int32_t> n_categories, Array1<const std::int32_t> rows, Array1<const double> gradients,
+           Array1<const double> hessians, index_t max_depth, double min_leaf, double min_child_weight,
+           index_t max_leaf_nodes, double min_gain, double l2, double l1, bool trace, int threads) {
+            const std::size_t n = rows.shape(0), d = codes.shape(0);
+            require(n_categories.shape(0) == d && offsets.shape(0) == d + 1, "grow_second_order", "one entry per column");
+            require(gradients.shape(0) == n && hessians.shape(0) == n, "grow_second_order",
+                    "one gradient and one hessian per row");
+            require(n > 0 && d > 0, "grow_second_order", "needs rows and columns");
+            require(l2 >= 0 && l1 >= 0, "grow_second_order", "penalties must not be negative");
+            const CodedColumns columns{codes.data(), static_cast<index_t>(codes.shape(1)), static_cast<index_t>(d),
+                                       offsets.data(), values.data(), n_categories.data()};
+            CartTarget target;
+            target.gradients = gradients.data();
+            target.hessians = hessians.data();
+            CartOptions options;
+            options.criterion = trees::Criterion::second_order;
+            options.max_depth = max_depth;
+            options.min_leaf = min_leaf;
+            options.min_weight_leaf = min_child_weight;
+            options.max_leaf_nodes = max_leaf_nodes;
+            options.min_decrease = min_gain;
+            options.l2 = l2;
+            options.l1 = l1;
+            options.trace = trace;
+            options.threads = threads;
+            auto tree = without_gil([&] { return trees::grow_cart(columns, view(rows), target, options); });
+            return to_dict(std::move(tree), d, trace);
+        },
+        "codes"_a.noconvert(), "offsets"_a, "values"_a, "n_categories"_a, "rows"_a, "gradients"_a, "hessians"_a,
+        "max_depth"_a, "min_leaf"_a, "min_child_weight"_a, "max_leaf_nodes"_a, "min_gain"_a, "l2"_a, "l1"_a, "trace"_a,
+        "threads"_a, "Grow a tree on gradients and hessians, for boosting; returns its arrays in preorder.");
+    m.def(
         "apply_tree",
         [](Array1<const std::int32_t> feature, Array1<const std::int32_t> left, Array1<const std::int32_t> right,
            Array1<const double> threshold, Array1<const std::int64_t> categories, Array1<const std::uint64_t> words,

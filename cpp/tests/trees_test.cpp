@@ -42,9 +42,14 @@ trees::Tree grow(const Table& t, const CartOptions& options) {
     const trees::CodedColumns columns{codes.codes.data(), t.n, t.d, codes.offsets.data(), codes.values.data(),
                                       t.n_categories.data()};
     trees::CartTarget target;
+    std::vector<double> gradients, hessians;
     if (options.criterion <= Criterion::misclassification) {
         target.labels = t.labels.data();
         target.n_classes = 3;
+    } else if (options.criterion == Criterion::second_order) {
+        for (const double y : t.y) gradients.push_back(-y), hessians.push_back(1.0 / (1.0 + std::abs(y)));
+        target.gradients = gradients.data();
+        target.hessians = hessians.data();
     } else {
         target.y = t.y.data();
     }
@@ -63,7 +68,8 @@ std::vector<std::int32_t> leaves_of(const trees::Tree& tree, const Table& t, int
 }
 
 constexpr Criterion all[] = {Criterion::gini, Criterion::entropy, Criterion::misclassification,
-                             Criterion::squared_error, Criterion::absolute_error, Criterion::worst_case};
+                             Criterion::squared_error, Criterion::absolute_error, Criterion::worst_case,
+                             Criterion::second_order};
 
 }  // namespace
 
@@ -89,10 +95,11 @@ TEST("every criterion sends its training rows to leaves of the size it recorded"
 TEST("threads and instruction sets do not change the tree") {
     const Table t = noise(20000, 5, true);
     const Simd best = simd_supported();
-    for (const Criterion criterion : {Criterion::gini, Criterion::squared_error}) {
+    for (const Criterion criterion : {Criterion::gini, Criterion::squared_error, Criterion::second_order}) {
         CartOptions options;
         options.criterion = criterion;
         options.min_leaf = 20;
+        options.l2 = 0.5;
         options.max_features = 3;
         options.key = 77;
         const trees::Tree first = grow(t, options);

@@ -14,6 +14,7 @@ LEARNERS = st.sampled_from(
         C45Classifier(),
         C45Classifier(prune=False, min_samples_leaf=1),
         C45Classifier(criterion="gini", large_branches=False),
+        C45Classifier(subtree_raising=True, large_branches=False, min_samples_leaf=1),
         ID3Classifier(),
     ]
 )

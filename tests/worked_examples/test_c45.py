@@ -44,7 +44,7 @@ def test_golf_root_is_outlook_with_gain_247_and_ratio_156():
     assert root["candidates"]["outlook"]["gain_ratio"] == pytest.approx(0.156, abs=5e-4)
 
 
-@pytest.mark.parametrize("model", [C45Classifier(), ID3Classifier()])
+@pytest.mark.parametrize("model", [C45Classifier(), C45Classifier(subtree_raising=True), ID3Classifier()])
 def test_golf_tree_has_the_five_known_leaves(model):
     """The tree of the textbooks, which WEKA's J48 also prints for weather.nominal: 5 leaves, 8 nodes."""
     X, play = weather()
@@ -61,10 +61,11 @@ def test_golf_tree_has_the_five_known_leaves(model):
     assert (model.get_n_leaves(), model.tree_.node_count) == (5, 8)
 
 
-def test_golf_with_numbers_cuts_humidity_at_75():
+@pytest.mark.parametrize("subtree_raising", [False, True])
+def test_golf_with_numbers_cuts_humidity_at_75(subtree_raising):
     """WEKA's J48 on weather.numeric: sunny days by humidity <= 75 (2 rows) and > 75 (3 rows), the rest as before."""
     X, play = weather("weather-numeric")
-    lines = C45Classifier(threshold="observed").fit(X, play).to_text().splitlines()
+    lines = C45Classifier(threshold="observed", subtree_raising=subtree_raising).fit(X, play).to_text().splitlines()
     assert lines[-2:] == ["|   humidity <= 75: yes (2 rows, 100%)", "|   humidity > 75: no (3 rows, 100%)"]
 
 
@@ -86,10 +87,12 @@ def test_quinlan_missing_outlook_has_gain_199_and_five_thirteenths():
     np.testing.assert_allclose(tree.weighted_n_node_samples[tree.children(0)], [3 + 3 / 13, 5 + 5 / 13, 5 + 5 / 13])
 
 
-def test_iris_tree_is_the_one_that_j48_prints():
+@pytest.mark.parametrize("subtree_raising", [False, True])
+def test_iris_tree_is_the_one_that_j48_prints(subtree_raising):
     """WEKA's documentation, J48 on iris: 5 leaves, 9 nodes; 50, 48 with 1 error, 3, 3 with 1 error, 46 with 1 error."""
     iris = load_dataset("iris").frame
-    model = C45Classifier(threshold="observed").fit(iris.drop("species"), iris["species"])
+    model = C45Classifier(threshold="observed", subtree_raising=subtree_raising)
+    model.fit(iris.drop("species"), iris["species"])
     assert model.to_text().splitlines() == [
         "petal_width <= 0.6: setosa (50 rows, 100%)",
         "petal_width > 0.6",

@@ -102,8 +102,9 @@ private:
             for (const std::int32_t row : rows) target.insert(target.end(), source + row * width, source + (row + 1) * width);
         };
         pick(data_.label, label, 1);
-        pick(data_.y, y, data_.outputs);
-        pick(data_.search, search, data_.outputs);
+        const index_t numbers = is_second_order<Policy> ? SecondOrder::per_row : data_.outputs;
+        pick(data_.y, y, numbers);
+        pick(data_.search, search, numbers);
         pick(data_.weight, weight, 1);
         pick(data_.repeat, repeat, 1);
         data.label = label.empty() ? nullptr : label.data();
@@ -278,10 +279,52 @@ std::vector<double> search_target(const CartTarget& target, index_t n) {
     return search;
 }
 
+// Numbers rounded to a grid on which sums of up to n of them are exact, and what that left over on a finer one. The
+// grids depend on the numbers only, not on their order.
+struct Grid {
+    double coarse = 0, fine = 0;
+    static double round(double x, double grid) { return grid > 0 ? std::nearbyint(x / grid) * grid : 0.0; }
+    static double of(double size) { return size > 0 ? std::exp2(std::ceil(std::log2(size)) - 51) : 0.0; }
+
+    Grid(const double* x, index_t n, double extra) {
+        double largest = extra;
+        for (index_t i = 0; i < n; ++i) largest = std::max(largest, std::abs(x[i]));
+        const double count = static_cast<double>(n) + 1, first = of(count * largest);
+        double size = round(extra, first);
+        for (index_t i = 0; i < n; ++i) size += round(std::abs(x[i]), first);
+        coarse = of(size + count * first);
+        fine = of(count * coarse);
+    }
+};
+
+// The search adds 2 l2 to the hessians of a node, so that their grid must hold that too.
+Tree grow_second_order(const CodedColumns& columns, Vector<const std::int32_t> rows, const CartTarget& target,
+                       const CartOptions& options) {
+    const index_t n = rows.size;
+    const Grid g(target.gradients, n, 0), h(target.hessians, n, 2 * options.l2);
+    std::vector<double> search(static_cast<std::size_t>(2 * n)), rest(search.size());
+    const auto place = [&](std::size_t at, double x, const Grid& grid) {
+        search[at] = Grid::round(x, grid.coarse);
+        rest[at] = Grid::round(x - search[at], grid.fine);
+    };
+    for (index_t i = 0; i < n; ++i) {
+        place(static_cast<std::size_t>(2 * i), target.gradients[i], g);
+        place(static_cast<std::size_t>(2 * i + 1), target.hessians[i], h);
+    }
+    Samples data;
+    data.search = search.data();
+    data.y = rest.data();
+    data.repeat = target.repeats;
+    data.l2 = Grid::round(options.l2, h.coarse);
+    data.l1 = options.l1;
+    return Cart<SecondOrder>(columns, rows, data, options, 2).grow();
+}
+
 }  // namespace
 
 Tree grow_cart(const CodedColumns& columns, Vector<const std::int32_t> rows, const CartTarget& target,
                const CartOptions& options) {
+    if (options.criterion == Criterion::second_order) return grow_second_order(columns, rows, target, options);
     const index_t n = rows.size;
     Samples data;
     data.label = target.labels;

@@ -1,6 +1,6 @@
 // Split criteria as policies. Each has
 //   is_ratio      the cost of a part is -A / w with A from running sums (gini, squared error): prefix sums, then one
-//                 vectorised pass over the boundaries;
+//                 vectorised pass over the boundaries (second order: w is H + l2);
 //   Accumulator   otherwise: add(row) and cost() of the rows added so far, run forward and backward;
 //   summarise     weight, impurity, purity and value of a node;
 //   counts_cost   classification: the cost of a part from its class weights, in the same unit.
@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <limits>
 #include <queue>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -28,6 +29,7 @@ struct Samples {
     index_t n_classes = 0;
     const std::int64_t* xlogx = nullptr;  // entropy: fixed-point c log2 c for whole c, null if weights are not whole
     double fixed_point = 1;
+    double l2 = 0, l1 = 0;  // second order; `search` and `y` then hold pairs (g, h), on the grid and what it left over
 
     double weight_of(index_t row) const { return weight != nullptr ? weight[row] : 1.0; }
     double repeat_of(index_t row) const { return repeat != nullptr ? repeat[row] : 1.0; }
@@ -35,6 +37,7 @@ struct Samples {
 
 struct Summary {
     double rows = 0, repeats = 0, weight = 0, impurity = 0;
+    double cost = 0;  // second order only: the change of the loss by the node's best value
     bool pure = true;
 };
 
@@ -200,6 +203,52 @@ struct SquaredError {
         return s;
     }
 };
+
+struct SecondOrder {
+    static constexpr bool classifies = false, is_ratio = true;
+    static constexpr index_t per_row = 2;
+    static double shrunk(double sum, double l1) { return std::max(std::abs(sum) - l1, 0.0); }
+    // Whether the vectors (g, h) of all rows point the same way: no split of them has a positive gain.
+    static bool same_step(const Samples& data, const std::int32_t* rows, index_t n) {
+        double g0 = 0, h0 = 0;
+        for (index_t i = 0; i < n; ++i) {
+            const index_t at = 2 * rows[i];
+            const double g = data.search[at] + data.y[at], h = data.search[at + 1] + data.y[at + 1];
+            if (g0 == 0 && h0 == 0) {
+                g0 = g;
+                h0 = h;
+            } else if (g * h0 != g0 * h || (h0 == 0 && g * g0 < 0)) {
+                return false;
+            }
+        }
+        return true;
+    }
+    // `value` receives the sum of the gradients on the grid, then the best value.
+    static Summary summarise(const Samples& data, const std::int32_t* rows, index_t n, double* value,
+                             std::vector<std::pair<double, double>>&) {
+        Summary s = count_rows(data, rows, n);
+        s.pure = same_step(data, rows, n);
+        double g = 0, h = 0, g_rest = 0, h_rest = 0;
+        for (index_t i = 0; i < n; ++i) {
+            const index_t at = 2 * rows[i];
+            g += data.search[at];
+            h += data.search[at + 1];
+            g_rest += data.y[at];
+            h_rest += data.y[at + 1];
+        }
+        value[0] = g;
+        s.weight = h;
+        const double sum = g + g_rest, reach = shrunk(sum, data.l1), scale = (h + h_rest) + data.l2;
+        value[1] = scale > 0 ? std::copysign(reach / scale, -sum) : 0.0;
+        s.cost = scale > 0 ? -0.5 * reach * reach / scale : 0.0;
+        s.impurity = h > 0 ? s.cost / h : 0.0;
+        return s;
+    }
+    static double order_key(double g, double h) { return h > 0 || g != 0 ? -g / h : 0.0; }
+};
+
+template <class Policy>
+inline constexpr bool is_second_order = std::is_same_v<Policy, SecondOrder>;
 
 struct AbsoluteError {
     static constexpr bool classifies = false, is_ratio = false;

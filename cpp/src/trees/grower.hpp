@@ -155,6 +155,11 @@ public:
         auto& sorted = scratch_[0].sorted;
         left_ = Policy::summarise(data_, left_rows_.data(), n_left_, left_value_.data(), sorted);
         right_ = Policy::summarise(data_, right_rows_.data(), n_right_, right_value_.data(), sorted);
+        if constexpr (is_second_order<Policy>) {
+            decrease = node.summary.cost - left_.cost - right_.cost;
+            const double rounding = 4 * std::numeric_limits<double>::epsilon() * std::abs(left_.cost + right_.cost);
+            return decrease > rounding && decrease + rounding >= growth_.options.min_decrease;
+        }
         decrease = (node.summary.weight * node.summary.impurity - left_.weight * left_.impurity -
                     right_.weight * right_.impurity) / growth_.total_weight;
         return decrease + std::numeric_limits<double>::epsilon() >= growth_.options.min_decrease;
@@ -262,6 +267,7 @@ private:
     // The decrease of impurity within the node that a cost stands for.
     double gain(const Pending& node, const NodeTotals& totals, double cost) const {
         if constexpr (std::is_same_v<Policy, WorstCase>) return node.summary.impurity - cost;
+        if constexpr (is_second_order<Policy>) return node.summary.cost - 0.5 * cost;
         if constexpr (Policy::is_ratio) {
             double squares = 0;
             const index_t parts = Policy::classifies ? data_.n_classes : data_.outputs;
@@ -307,7 +313,11 @@ private:
                     for (index_t i = run.begin; i < run.end; ++i)
                         s.rows.push_back(static_cast<std::int32_t>(row_of(segment[i])));
                     const Summary part = Policy::summarise(data_, s.rows.data(), run.end - run.begin, value.data(), s.sorted);
-                    run.key = value[static_cast<std::size_t>(o)] / (Policy::is_ratio ? part.weight : 1.0);
+                    if constexpr (is_second_order<Policy>) {
+                        run.key = SecondOrder::order_key(value[0], part.weight);
+                    } else {
+                        run.key = value[static_cast<std::size_t>(o)] / (Policy::is_ratio ? part.weight : 1.0);
+                    }
                 }
                 order_by_key(s);
                 try_order(totals, segment, n, present, s, best);

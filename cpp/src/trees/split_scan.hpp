@@ -1,6 +1,7 @@
 // The best boundary of one sorted segment, for any criterion. One scanner per thread; it owns the buffers.
 #pragma once
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 #include <vector>
@@ -160,7 +161,7 @@ public:
             a_.resize(size);
             b_.resize(size);
             ones_.resize(size);
-            if (data.weight != nullptr) w_.resize(size);
+            if (data.weight != nullptr || is_second_order<Policy>) w_.resize(size);
         }
     }
 
@@ -196,7 +197,8 @@ private:
     template <class Entry>
     static void narrow(const Samples& data, const NodeTotals& node, const Entry* e, const Entry* extra, index_t n_extra,
                        index_t& lo, index_t& hi) {
-        if (node.min_leaf <= 1 && node.min_weight_leaf <= 0) return;
+        const double min_weight = is_second_order<Policy> ? -infinity : node.min_weight_leaf;  // see narrow_hessian
+        if (node.min_leaf <= 1 && min_weight <= 0) return;
         double repeats = 0, weight = 0;
         for (index_t i = 0; i < n_extra; ++i) {
             repeats += data.repeat_of(row_of(extra[i]));
@@ -207,8 +209,8 @@ private:
         for (index_t i = 0; i < end; ++i) {
             repeats += data.repeat_of(row_of(e[i]));
             weight += data.weight_of(row_of(e[i]));
-            if (lo == end && repeats >= node.min_leaf && weight >= node.min_weight_leaf) lo = i;
-            if (node.repeats - repeats < node.min_leaf || node.weight - weight < node.min_weight_leaf) {
+            if (lo == end && repeats >= node.min_leaf && weight >= min_weight) lo = i;
+            if (node.repeats - repeats < node.min_leaf || node.weight - weight < min_weight) {
                 hi = i;
                 break;
             }
@@ -219,7 +221,13 @@ private:
     void run_ratio(const Samples& data, const NodeTotals& node, const Entry* e, index_t lo, index_t hi,
                    const Entry* extra, index_t n_extra, const Candidate& bar, Candidate& best) {
         double top;
-        if constexpr (Policy::classifies) {
+        if constexpr (is_second_order<Policy>) {
+            prefix_gradients(data, node, e, hi, extra, n_extra);
+            const double total = node.weight + 2 * data.l2;
+            narrow_hessian(data, node, total, lo, hi);
+            if (lo >= hi) return;
+            top = ratio_scores(a_.data(), b_.data(), w_.data(), 0.0, total, e, lo, hi, scores_.data());
+        } else if constexpr (Policy::classifies) {
             if (data.n_classes == 2 && data.weight == nullptr) {
                 top = score_pair(data, node, e, lo, hi, extra, n_extra);
             } else {
@@ -317,6 +325,37 @@ private:
             b_[static_cast<std::size_t>(i)] = b;
             if (data.weight != nullptr) w_[static_cast<std::size_t>(i)] = weight;
         }
+    }
+
+    // a: T(G_L)^2, b: T(G_R)^2, w: H_L + l2, so that total - w is H_R + l2 with total = H + 2 l2.
+    template <class Entry>
+    void prefix_gradients(const Samples& data, const NodeTotals& node, const Entry* e, index_t hi, const Entry* extra,
+                          index_t n_extra) {
+        double g = 0, w = data.l2;
+        for (index_t i = 0; i < n_extra; ++i) {
+            const double* pair = data.search + 2 * row_of(extra[i]);
+            g += pair[0];
+            w += pair[1];
+        }
+        const double all = node.value[0], l1 = data.l1;
+        for (index_t i = 0; i < hi; ++i) {
+            const double* pair = data.search + 2 * row_of(e[i]);
+            g += pair[0];
+            w += pair[1];
+            const double left = SecondOrder::shrunk(g, l1), right = SecondOrder::shrunk(all - g, l1);
+            a_[static_cast<std::size_t>(i)] = left * left;
+            b_[static_cast<std::size_t>(i)] = right * right;
+            w_[static_cast<std::size_t>(i)] = w;
+        }
+    }
+
+    // Keeps the boundaries whose parts have hessians of at least min_weight_leaf and H + l2 > 0; w_ never falls.
+    void narrow_hessian(const Samples& data, const NodeTotals& node, double total, index_t& lo, index_t& hi) const {
+        const double least = std::max(data.l2 + std::max(node.min_weight_leaf, 0.0),
+                                      std::numeric_limits<double>::denorm_min());
+        const double *first = w_.data() + lo, *last = w_.data() + hi;
+        lo = std::partition_point(first, last, [&](double w) { return w < least; }) - w_.data();
+        hi = std::partition_point(first, last, [&](double w) { return total - w >= least; }) - w_.data();
     }
 
     template <class Entry>

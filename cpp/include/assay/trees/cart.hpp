@@ -23,6 +23,22 @@
 // columns; nodes of a few thousand rows become tasks with their own 16-bit ranks and rows, which stay in cache. Two
 // leaves as children need no partition. Cost O(n d depth) time, 12 bytes per cell. The tree does not depend on the
 // number of threads. Reference: Breiman, Friedman, Olshen & Stone, Classification and Regression Trees, 1984.
+//
+// second_order serves boosting. Row i has a gradient g_i and a hessian h_i >= 0 of a loss; with G and H their sums over a
+// part, adding v to the scores of its rows changes the loss, to second order, by G v + H v^2 / 2, and the penalty
+// l2 v^2 / 2 + l1 |v| is added to it. The best v = -T(G) / (H + l2), T(G) = sign(G) max(|G| - l1, 0), changes it by
+//   cost = -T(G)^2 / (2 (H + l2)),      gain of a split = cost(t) - cost(L) - cost(R)
+// (Chen & Guestrin, XGBoost, 2016, eq. 6 and 7, whose gamma is `min_decrease` here). A split is made if its gain is
+// positive and at least `min_decrease`; `min_weight_leaf` bounds H; a part with H + l2 = 0 is never made. Node weight is
+// H, impurity is cost / H (0 where H = 0). With g = -y, h = 1 and no penalty this is squared_error, but for splits that
+// gain nothing, which only that criterion makes.
+//   Nominal columns: prefixes of the order of the categories by -G / H. T(G)^2 / (H + l2) is convex in (G, H), so the sum
+// over both parts is convex in the (G, H) of one part and is largest at a vertex of the zonotope of the categories'
+// vectors; its vertices are the sets {a G_c + b H_c > 0}. So if any set of categories has a positive gain, the best is a
+// prefix, for every l2 and l1 (ordering by G / (H + l2) would not do). `min_leaf` and `min_weight_leaf` bound the
+// prefixes as they bound thresholds.
+//   The search sees g, h and l2 rounded to grids on which all sums are exact, and node values add what the grids left
+// over on finer grids, so that the tree has the same bits for every order of the rows.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +48,7 @@
 
 namespace assay::trees {
 
-enum class Criterion : int { gini, entropy, misclassification, squared_error, absolute_error, worst_case };
+enum class Criterion : int { gini, entropy, misclassification, squared_error, absolute_error, worst_case, second_order };
 
 constexpr index_t exhaustive_categories = 9;
 
@@ -54,6 +70,8 @@ struct CartTarget {
     index_t outputs = 1;
     const double* weights = nullptr;  // null: every row weighs 1
     const double* repeats = nullptr;  // how many rows a row counts as in min_split and min_leaf; null: 1
+    const double* gradients = nullptr;  // second_order, with hessians >= 0; labels, y and weights are null then
+    const double* hessians = nullptr;
 };
 
 struct ObliqueOptions;
@@ -71,6 +89,7 @@ struct CartOptions {
     bool trace = false;
     int threads = 1;
     const ObliqueOptions* oblique = nullptr;  // classification: linear tests too (oblique.hpp)
+    double l2 = 0, l1 = 0;  // second_order
 };
 
 // The tree in preorder: the left child of node i is i + 1. Leaves have feature -1 and children -1.

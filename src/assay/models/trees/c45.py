@@ -30,6 +30,7 @@ from ._engine import CodedTable, Tree, condition_words, node_test
 from ._fitted import ClassTree, row_count
 from .export import TreeExports
 from .pessimistic import pessimistic_leaves
+from .raising import raised
 
 
 class _Multiway(ClassTree, TreeExports, MixedInput, Classifier):
@@ -89,7 +90,7 @@ class _Multiway(ClassTree, TreeExports, MixedInput, Classifier):
         )
         self.tree_ = Tree.of(grown, table.n_categories)
         self.missing_seen_ = table.missing_seen(rows)
-        self._finish(table, rows, grown.get("table"))
+        self._finish(table, rows, target, weights, grown.get("table"))
 
     def _row_weights(
         self, n_rows: int, target: np.ndarray, weights: np.ndarray | None
@@ -104,7 +105,14 @@ class _Multiway(ClassTree, TreeExports, MixedInput, Classifier):
             return float(weights.sum()), weights
         return counted, weights * (counted / weights.sum())
 
-    def _finish(self, table: CodedTable, rows: np.ndarray, splits: np.ndarray | None) -> None:
+    def _finish(
+        self,
+        table: CodedTable,
+        rows: np.ndarray,
+        target: np.ndarray,
+        weights: np.ndarray | None,
+        splits: np.ndarray | None,
+    ) -> None:
         """What comes after growing: the trace, and pruning where the method has it."""
         trace = self._new_trace()
         self._record(trace, splits)
@@ -272,6 +280,12 @@ class C45Classifier(_Multiway):
     confidence_factor: float = param(
         0.25, Real(0, 0.5, "right"), "Level of the upper limit of a leaf's error; smaller prunes more."
     )
+    subtree_raising: bool = param(
+        False,
+        Boolean(),
+        "With `prune`, also let the tree below the heaviest branch take the place of a test where the pessimistic "
+        "error does not rise, as C4.5 and J48 do; slower.",
+    )
 
     def _kernel_options(self) -> dict[str, bool]:
         return {
@@ -282,20 +296,39 @@ class C45Classifier(_Multiway):
             "positive_gain": True,
         }
 
-    def _finish(self, table: CodedTable, rows: np.ndarray, splits: np.ndarray | None) -> None:
+    def _finish(
+        self,
+        table: CodedTable,
+        rows: np.ndarray,
+        target: np.ndarray,
+        weights: np.ndarray | None,
+        splits: np.ndarray | None,
+    ) -> None:
         if self.threshold == "observed":
             self._use_observed_thresholds(table, rows)
         trace = self._new_trace()
         self._record(trace, splits)
         if self.prune:
             grown = self.tree_
-            self.tree_ = grown.cut(pessimistic_leaves(grown, self.confidence_factor))
+            if self.subtree_raising:
+                self.tree_, count = raised(
+                    grown,
+                    table,
+                    rows,
+                    target,
+                    weights,
+                    confidence_factor=self.confidence_factor,
+                    gini=self.criterion == "gini",
+                )
+            else:
+                self.tree_, count = grown.cut(pessimistic_leaves(grown, self.confidence_factor)), 0
             trace.record(
                 "pruning",
                 leaves_before=grown.n_leaves,
                 leaves=self.tree_.n_leaves,
                 nodes_before=grown.node_count,
                 nodes=self.tree_.node_count,
+                raised=count,
             )
         self._keep_trace(trace)
 

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import BaseCrossValidator, BaseShuffleSplit
 from sklearn.utils import Bunch
-from sklearn.utils.validation import check_is_fitted
 
 from ... import _kernels
 from ...base import (
@@ -30,8 +28,6 @@ from ...base import (
     Regressor,
     Stream,
     categorical_features_param,
-    check_weights,
-    class_factors,
     class_weight_param,
     n_jobs_param,
     param,
@@ -41,8 +37,9 @@ from ...base import (
     trace_param,
     with_class_weights,
 )
-from ...data.columns import ColumnSchema, MixedInput
-from ._engine import CRITERIA, CodedTable, Tree, condition_words, tree_view
+from ...data.columns import MixedInput
+from ._engine import CRITERIA, CodedTable, Tree
+from ._fitted import ClassTree, FittedTree, row_count
 from .export import TreeExports
 from .importance import ImportanceOfColumns
 from .pruning import (
@@ -56,8 +53,8 @@ from .pruning import (
 )
 
 
-class _Cart(ImportanceOfColumns, TreeExports, MixedInput, Estimator):
-    """Growing, pruning, fold sharing and views, for classes and numbers alike."""
+class _Cart(FittedTree, ImportanceOfColumns, TreeExports, MixedInput, Estimator):
+    """Growing and pruning, for classes and numbers alike."""
 
     _way_out = "take a sample of the rows or set max_depth"
 
@@ -148,8 +145,8 @@ class _Cart(ImportanceOfColumns, TreeExports, MixedInput, Estimator):
             repeats=weights if whole else None,
             criterion=CRITERIA[self.criterion],
             max_depth=-1 if self.max_depth is None else self.max_depth,
-            min_split=max(2, _row_count(self.min_samples_split, n_rows)),
-            min_leaf=_row_count(self.min_samples_leaf, n_rows),
+            min_split=max(2, row_count(self.min_samples_split, n_rows)),
+            min_leaf=row_count(self.min_samples_leaf, n_rows),
             min_weight_leaf=self.min_weight_fraction_leaf * total,
             max_leaf_nodes=self.max_leaf_nodes or 0,
             min_decrease=self.min_impurity_decrease,
@@ -281,53 +278,7 @@ class _Cart(ImportanceOfColumns, TreeExports, MixedInput, Estimator):
                 )
         self._keep_trace(trace)
 
-    def _fit_fold(
-        self, table: CodedTable, schema: ColumnSchema, train: np.ndarray, target: np.ndarray, weights: np.ndarray | None
-    ) -> None:
-        """Fit on rows `train` of a shared table as if nothing else had been seen."""
-        table, self.schema_ = table.restricted(train, schema)
-        part = None if weights is None else check_weights(type(self).__name__, weights[train], train.shape[0])
-        if part is not None and not part.all():
-            train, part = train[part > 0], part[part > 0]
-        self._grow(table, train, target[train], part)
-
-    def fit_folds(self, X: Any, y: Any, folds: Iterable[Fold], sample_weight: Any = None) -> Iterator[Any]:
-        """Yield one fitted clone per fold; the columns are coded once for all folds."""
-        whole: Any = clone(self)
-        cells, target, _ = whole._begin(X, y)
-        weights = check_weights(type(self).__name__, sample_weight, cells.shape[0])
-        table = CodedTable.of(cells, whole.schema_, thread_count(self.n_jobs))
-        for train, _ in folds:
-            model: Any = clone(self)
-            for name in ("n_features_in_", "feature_names_in_", "classes_"):
-                if hasattr(whole, name):
-                    setattr(model, name, getattr(whole, name))
-            rows = np.arange(cells.shape[0])[np.asarray(train)]
-            model._fit_fold(table, whole.schema_, rows, target, weights)
-            yield model
-
     # -- using -----------------------------------------------------------------------------------------------------
-    def apply(self, X: Any) -> np.ndarray:
-        """The number of the leaf that each row reaches."""
-        check_is_fitted(self)
-        return self.tree_.apply(self._read(X, reset=False), thread_count(self.n_jobs))
-
-    def get_depth(self) -> int:
-        """The depth of the deepest leaf."""
-        check_is_fitted(self)
-        return int(self.tree_.depths().max())
-
-    def get_n_leaves(self) -> int:
-        """The number of leaves."""
-        check_is_fitted(self)
-        return self.tree_.n_leaves
-
-    @property
-    def feature_importances_(self) -> np.ndarray:
-        """For each column, the weighted decrease of impurity that its tests brought; sums to 1."""
-        check_is_fitted(self)
-        return self.tree_.importances()
-
     def estimate_cost(self, n_rows: int, n_features: int, n_outputs: int = 1) -> Cost:
         """A pass over every cell per level; the depth grows with log n."""
         cells = float(n_rows) * n_features
@@ -337,44 +288,8 @@ class _Cart(ImportanceOfColumns, TreeExports, MixedInput, Estimator):
         seconds = (per_cell * levels * trees + 6e-8) * cells * n_outputs
         return Cost(seconds=seconds, bytes=24.0 * cells + 200.0 * n_rows)
 
-    # -- showing -----------------------------------------------------------------------------------------------------
-    def _labels(self) -> list[str]:
-        """What each node would predict, as text."""
-        raise NotImplementedError  # pragma: no cover
 
-    def _leaf_words(self, node: int) -> str:
-        raise NotImplementedError  # pragma: no cover
-
-    def _words(self) -> dict[int, tuple[str, ...]]:
-        inner = np.flatnonzero(self.tree_.feature >= 0).tolist()
-        return {node: condition_words(self.tree_, node, self.schema_, self.missing_seen_) for node in inner}
-
-    def to_text(self) -> str:
-        """The tree as indented text, one test or leaf per line."""
-        check_is_fitted(self)
-        words, labels, lines = self._words(), self._labels(), []
-        stack = [(0, 0, "")]
-        while stack:
-            node, depth, condition = stack.pop()
-            inner = node in words
-            if condition:
-                tail = "" if inner else f": {labels[node]} ({self._leaf_words(node)})"
-                lines.append(f"{'|   ' * (depth - 1)}{condition}{tail}")
-            elif not inner:
-                lines.append(f"{labels[node]} ({self._leaf_words(node)})")
-            if inner:
-                stack.append((int(self.tree_.children_right[node]), depth + 1, words[node][1]))
-                stack.append((int(self.tree_.children_left[node]), depth + 1, words[node][0]))
-        return "\n".join(lines)
-
-    def view(self) -> dict[str, Any]:
-        """The tree down to depth 5, ready to draw."""
-        check_is_fitted(self)
-        classes = getattr(self, "classes_", None)
-        return tree_view(self.tree_, self._words(), self._labels(), None if classes is None else classes.tolist())
-
-
-class CartClassifier(HeldOutClasses, _Cart, Classifier):
+class CartClassifier(ClassTree, HeldOutClasses, _Cart, Classifier):
     """A binary classification tree, grown by exact search for the split that decreases impurity most.
 
     Numeric columns are cut midway between neighbouring values, nominal columns into two sets of categories, and
@@ -419,20 +334,9 @@ class CartClassifier(HeldOutClasses, _Cart, Classifier):
         self._grow(table, np.arange(cells.shape[0]), codes, weights, _numbers(cells.shape[0], sample_weight))
         return self
 
-    def _fit_fold(
-        self, table: CodedTable, schema: ColumnSchema, train: np.ndarray, target: np.ndarray, weights: np.ndarray | None
-    ) -> None:
-        counted = train if weights is None else train[weights[train] > 0]
-        present = np.bincount(target[counted], minlength=self.classes_.shape[0]) > 0
-        self.classes_ = self.classes_[present]
-        super()._fit_fold(table, schema, train, (np.cumsum(present) - 1).astype(np.int32)[target], weights)
-
     def _target_arguments(self, target: np.ndarray, weights: np.ndarray | None) -> dict[str, Any]:
         weights = with_class_weights(type(self).__name__, self.class_weight, self.classes_, target, weights)
         return {"labels": target, "n_classes": self.classes_.shape[0], "y": None, "weights": weights}
-
-    def _class_factors(self, target: np.ndarray, weights: np.ndarray | None) -> np.ndarray | None:
-        return class_factors(type(self).__name__, self.class_weight, self.classes_, target, weights)
 
     def predict(self, X: Any) -> np.ndarray:
         """The most probable class of the leaf that each row reaches; the first in `classes_` wins a tie."""
@@ -443,12 +347,6 @@ class CartClassifier(HeldOutClasses, _Cart, Classifier):
         """The class shares of the leaf that each row reaches."""
         leaves = self.apply(X)
         return self.tree_.value[leaves]
-
-    def _labels(self) -> list[str]:
-        return [plain(c) for c in self.classes_[self.tree_.value.argmax(axis=1)].tolist()]
-
-    def _leaf_words(self, node: int) -> str:
-        return f"{self.tree_.n_node_samples[node]} rows, {self.tree_.value[node].max():.0%}"
 
 
 class CartRegressor(_Cart, Regressor):
@@ -553,8 +451,3 @@ def _places(rows: Any, given: np.ndarray) -> np.ndarray:
     found = np.searchsorted(given, wanted)
     inside = found < given.shape[0]
     return found[inside][given[found[inside]] == wanted[inside]]
-
-
-def _row_count(wanted: int | float, n_rows: float) -> float:
-    """A number of rows from a number or a share of all rows."""
-    return float(wanted) if isinstance(wanted, numbers.Integral) else float(math.ceil(float(wanted) * n_rows))
