@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from .. import _kernels
 from ..base import config
 from ..base.errors import DataError, ParameterError, plain
 from .parse import MISSING_TOKENS
@@ -286,11 +287,16 @@ def _quoted(separator: str) -> re.Pattern[bytes]:
 def _first_record_end(data: bytes, separator: str, start: int) -> int:
     """Where the record that begins at `start` ends, its line end included."""
     end = data.find(b"\n", start) + 1 or len(data)
+    # Without a quote before the line's end, the search for one would go on through the whole text.
+    if data.find(b'"', start, end) < 0:
+        return end
     for match in _quoted(separator).finditer(data, start):
         if match.start() >= end:
             break
         if match.end() >= end:
             end = data.find(b"\n", match.end()) + 1 or len(data)
+        if data.find(b'"', match.end(), end) < 0:
+            break
     return end
 
 
@@ -322,23 +328,31 @@ def _frame(
         start = _blank_until(data, spoken.end())
     if header:
         start = _blank_until(data, _first_record_end(data, separator, start))
-    line += data.count(b"\n", 0, start)
-    body = data[start:] if start else data
-    if not body:
+    if start >= len(data):
         return pl.DataFrame(schema=dict.fromkeys(names, pl.String))
+    skipped = data.count(b"\n", 0, start)
+    line += skipped
+    if start and data[start - 1] != 10:
+        data, start, skipped = data[start:], 0, 0
     try:
+        # Lines are skipped and not cut off: a copy of a large text costs as much as looking through it.
         frame = pl.read_csv(
-            body, separator=separator, has_header=False, schema=dict.fromkeys(names, pl.String), glob=False
+            data,
+            separator=separator,
+            has_header=False,
+            skip_lines=skipped,
+            schema=dict.fromkeys(names, pl.String),
+            glob=False,
         )
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
-        return _read_slowly(body, shown, dialect, line, row)
+        return _read_slowly(data[start:], shown, dialect, line, row)
     if frame.width != len(names):
-        return _read_slowly(body, shown, dialect, line, row)
+        return _read_slowly(data[start:], shown, dialect, line, row)
     # Polars fills a short row with nulls without a word; a null in the last column is the sign to look closer.
     blank = frame.select(pl.all_horizontal(pl.all().is_null())).to_series()
     short = frame[frame.columns[-1]].is_null() & ~blank
-    if len(names) > 1 and short.any() and not _even_widths(body, separator, len(names)):
-        for _ in _checked_records(body, shown, dialect, line, row):
+    if len(names) > 1 and short.any() and not _even_widths(data, start, separator, len(names)):
+        for _ in _checked_records(data[start:], shown, dialect, line, row):
             pass
     return frame.filter(~blank) if blank.any() else frame
 
@@ -349,28 +363,10 @@ def _blank_until(data: bytes, start: int) -> int:
     return start
 
 
-def _even_widths(data: bytes, separator: str, width: int) -> bool:
+def _even_widths(data: bytes, start: int, separator: str, width: int) -> bool:
     """Whether every line that is not blank holds width - 1 separators, by counting bytes; quotes need the slow way."""
-    if b'"' in data:
-        return False
-    start, step = 0, 1 << 24
-    while start < len(data):
-        stop = min(start + step, len(data))
-        if stop < len(data):
-            stop = data.rfind(b"\n", start, stop) + 1 or data.find(b"\n", stop) + 1 or len(data)
-        chunk = np.frombuffer(data, dtype=np.uint8, count=stop - start, offset=start)
-        ends = np.flatnonzero(chunk == 10)
-        marks = np.flatnonzero(chunk == ord(separator))
-        if chunk[-1] != 10:
-            ends = np.append(ends, chunk.shape[0])
-        edges = np.concatenate((np.array([-1]), ends))
-        counts = np.diff(np.searchsorted(marks, edges))
-        lengths = np.diff(edges) - 1
-        blank = (lengths == 0) | ((lengths == 1) & (chunk[np.minimum(edges[:-1] + 1, chunk.shape[0] - 1)] == 13))
-        if not ((counts == width - 1) | (blank & (counts == 0))).all():
-            return False
-        start = stop
-    return True
+    cells = np.frombuffer(data, dtype=np.uint8, offset=start)
+    return data.find(b'"', start) < 0 and _kernels.even_widths(cells, ord(separator), width)
 
 
 def _checked_records(data: bytes, shown: str, dialect: Dialect, line: int, row: int) -> Iterator[list[str]]:
