@@ -60,7 +60,7 @@ def parse_columns(frame: pl.DataFrame, *, decimal_comma: bool) -> tuple[pl.DataF
 
     def parsed(series: pl.Series) -> tuple[pl.Series, Note]:
         if series.dtype != pl.String:
-            return series, {}
+            return series.rechunk(), {}
         series, note = _parse(series, decimal_comma)
         return series.rechunk(), note
 
@@ -260,6 +260,12 @@ def _looks_dated(text: pl.Series) -> pl.Series:
 
 
 def _read_dates(text: pl.Series, form: str) -> pl.Series:
+    # Fractions of one length, which is how they are written, are read several times faster than those of any length.
+    digits = (text.head(1).str.len_bytes().sum() or 0) - 20
+    if form.endswith("%.f") and digits in (3, 6):
+        dates = text.str.to_datetime(form.replace("%.f", f".%{digits}f"), strict=False, time_unit="us")
+        if dates.null_count() == text.null_count():
+            return dates
     try:
         dates = text.str.to_datetime(form, strict=False, time_unit="us", ambiguous="null")
     except pl.exceptions.PolarsError:

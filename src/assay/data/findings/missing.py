@@ -272,8 +272,12 @@ def _number_sentinels(column: Column) -> Iterator[Finding]:
 
 
 def _date_sentinels(column: Column) -> Iterator[Finding]:
+    ends = {str(end) for end in column.present.bottom_k(1).append(column.present.top_k(1)).dt.date()} & set(
+        DATE_SENTINELS
+    )
+    if not ends:
+        return
     days = column.present.dt.date().cast(pl.String)
-    ends = {str(days.min()), str(days.max())} & set(DATE_SENTINELS)
     for day in sorted(ends):
         at = (column.series.dt.date().cast(pl.String) == day).fill_null(False)
         count = int(at.sum())
