@@ -17,7 +17,7 @@ from ..association import chi_square, cramer_v
 from ..table import Target
 from .finding import NO_ROWS, Finding, named, remedy, rows_at, rows_of
 from .labels import MOST_LABELS, normal_form
-from .survey import Survey
+from .survey import Survey, one_blas_thread
 
 BLOCKS = 20
 ORDER_EFFECT = 0.3
@@ -144,7 +144,7 @@ def over_chunks(rows: int, function: Callable[[int, int], T]) -> Iterator[T]:
     if threads == 1 or len(begins) == 1:
         yield from map(quiet, begins)
         return
-    with ThreadPoolExecutor(threads) as pool:
+    with one_blas_thread(), ThreadPoolExecutor(threads) as pool:
         yield from pool.map(quiet, begins)
 
 
@@ -189,6 +189,7 @@ def distance_findings(survey: Survey, target: str | None) -> Iterator[Finding]:
     if len(names) < 2 or rows < 50 or rows < 5 * len(names):
         return
     width = len(names)
+    survey.each(lambda column: scale_of(survey, column.name), [survey.columns[name] for name in names])
     gram = np.zeros((width + 1, width + 1))
     nothing = np.zeros(width)
 

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import polars as pl
+from threadpoolctl import threadpool_limits
 
 from ... import _kernels
 from ...base.threads import thread_count
@@ -27,6 +29,11 @@ MOST_BINS = 50
 _BY_COUNT = ["count", "label"]
 T = TypeVar("T")
 PROBABILITIES = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
+
+
+def one_blas_thread() -> AbstractContextManager[Any]:
+    """Threads of the linear algebra under threads of our own would only wait for each other."""
+    return threadpool_limits(1, user_api="blas")
 
 
 @dataclass
@@ -150,7 +157,7 @@ class Survey:
         threads = thread_count(None)
         if threads == 1 or len(listed) < 2 or self.n_rows < LONG:
             return [quiet(column) for column in listed]
-        with ThreadPoolExecutor(threads) as pool:
+        with one_blas_thread(), ThreadPoolExecutor(threads) as pool:
             return list(pool.map(quiet, listed))
 
     def _prepare(self, name: str) -> None:
