@@ -1,7 +1,9 @@
 #include "assay/tables/rank_codes.hpp"
+#include "assay/tables/survey.hpp"
 
 #include <cmath>
 #include <limits>
+#include <string>
 
 #include "assay/common/random.hpp"
 #include "check.hpp"
@@ -60,4 +62,35 @@ TEST("codes point back at the cells, for many rows, odd values and any number of
             }
         }
     }
+}
+
+TEST("bin codes count the edges that are at most a value") {
+    std::vector<double> values;
+    for (int i = 0; i < 71; ++i) values.push_back(i % 10);
+    values[3] = values[70] = std::nan("");
+    const std::vector<double> edges{0.5, 2, 2.5, 9};
+    std::vector<std::uint8_t> codes(values.size());
+    tables::bin_codes({values.data(), 71}, {edges.data(), 4}, {codes.data(), 71});
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        const double x = values[i];
+        const int expected = (x >= 0.5) + (x >= 2) + (x >= 2.5) + (x >= 9);
+        CHECK(codes[i] == (std::isnan(x) ? tables::no_code : expected));
+    }
+}
+
+TEST("cross counts leave out codes beyond the numbers given") {
+    const std::vector<std::uint8_t> first{0, 1, 1, 255, 2, 0}, second{1, 0, 0, 0, 1, 255};
+    const auto counts = tables::cross_counts({first.data(), 6}, {second.data(), 6}, 2, 2);
+    CHECK((counts == std::vector<std::int64_t>{0, 1, 2, 0}));
+}
+
+TEST("even widths look at every line that is not blank") {
+    const auto even = [](const std::string& text) {
+        return tables::even_widths({reinterpret_cast<const std::uint8_t*>(text.data()), static_cast<index_t>(text.size())},
+                                   ';', 3);
+    };
+    CHECK(even("a;b;c\r\n\r\n\n1;2;3"));
+    CHECK(!even("a;b;c\n1;2\n"));
+    CHECK(!even("a;b;c\n1;2;3;4"));
+    CHECK(even(""));
 }

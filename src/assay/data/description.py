@@ -12,7 +12,7 @@ import datetime
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -139,7 +139,7 @@ def describe(
     if not isinstance(bins, int) or bins < 2:
         raise ParameterError("describe", "parameter 'bins'", "must be an integer >= 2", f"got {bins!r}")
     survey = Survey.of(table)
-    columns = [_summary(column, bins) for column in survey.columns.values()]
+    columns = survey.each(lambda column: _summary(column, bins))
     found = _associations(survey, corrected, n_jobs) if associations else {"names": [], "kinds": [], "strength": []}
     return Description(table.name, table.n_rows, columns, found, _missing_map(survey), table)
 
@@ -235,37 +235,55 @@ def _associations(survey: Survey, corrected: bool, n_jobs: int | None) -> dict[s
         strength[:p, :p] = correlations(cells.to_numpy(), n_jobs=n_jobs)
         ranks = cells.select(pl.all().rank("average")).cast(pl.Float64).to_numpy()
         found["spearman"] = correlations(ranks, n_jobs=n_jobs).tolist()
-    codes = {name: survey.codes(name) for name in labels}
     for i, name in enumerate(labels):
         strength[p + i, p + i] = 1.0
         for j in range(i):
-            strength[p + i, p + j] = strength[p + j, p + i] = _labels(codes[name], codes[labels[j]], corrected)
-    for j, name in enumerate(numbers):
-        values = survey.table.frame[name].cast(pl.Float64).to_numpy() - survey.columns[name].moments[0]
-        gaps = np.isnan(values) if survey.columns[name].missing else None
-        for i, label in enumerate(labels):
-            strength[p + i, j] = strength[j, p + i] = _ratio(codes[label], values, gaps)
+            counts = survey.cross(name, *survey.codes(labels[j]))
+            strength[p + i, p + j] = strength[p + j, p + i] = cramer_v(counts, corrected)
+    groups = [_Groups.of(survey, label) for label in labels]
+    ratios = survey.each(lambda column: _ratios(column, groups), [survey.columns[name] for name in numbers])
+    for j, found_ratios in enumerate(ratios):
+        strength[p:, j] = strength[j, p:] = found_ratios
     found["pearson"] = strength[:p, :p].tolist()
     found["strength"] = [[None if np.isnan(v) else float(v) for v in row] for row in strength]
     return found
 
 
-def _labels(one: tuple[np.ndarray, int], other: tuple[np.ndarray, int], corrected: bool) -> float:
-    pairs = one[0].astype(np.uint16) * np.uint16(256) + other[0]
-    counts = np.bincount(pairs, minlength=65_536).reshape(256, 256)[:MISSING, :MISSING]
-    return cramer_v(counts[: one[1], : other[1]], corrected)
+class _Groups(NamedTuple):
+    """The rows of a table by the labels of one column: group of each row, rows in each, and which rows have one."""
+
+    codes: np.ndarray
+    counts: np.ndarray
+    present: np.ndarray | None
+
+    @classmethod
+    def of(cls, survey: Survey, name: str) -> _Groups:
+        codes = survey.codes(name)[0]
+        present = codes != MISSING if survey.columns[name].missing else None
+        # Counting by group works on wide integers: made once, not once for each number.
+        return cls(codes.astype(np.intp), survey.totals(name), present)
 
 
-def _ratio(codes: tuple[np.ndarray, int], values: np.ndarray, gaps: np.ndarray | None) -> float:
-    """The correlation ratio from sums within groups, over the rows where both are present."""
-    groups, n_groups = codes
-    filled = values
+def _ratios(column: Column, groups: list[_Groups]) -> list[float]:
+    """The correlation ratio of one column of numbers with each grouping, over the rows where both are present."""
+    values = column.numbers - column.moments[0]
+    gaps = np.isnan(values) if column.missing else None
     if gaps is not None:
-        groups = np.where(gaps, np.uint8(MISSING), groups)
-        filled = np.where(gaps, 0.0, values)
-    counts = np.bincount(groups, minlength=256)[:n_groups].astype(np.float64)
-    sums = np.bincount(groups, weights=filled, minlength=256)[:n_groups]
-    squares = float(np.bincount(groups, weights=np.square(filled), minlength=256)[:n_groups].sum())
+        values[gaps] = 0.0
+    squares = float(values @ values)
+    return [_ratio(by, values, gaps, squares) for by in groups]
+
+
+def _ratio(groups: _Groups, values: np.ndarray, gaps: np.ndarray | None, squares: float) -> float:
+    """The correlation ratio from sums within groups; missing numbers are 0, `squares` is their sum of squares."""
+    counts = groups.counts
+    size = counts.size
+    if gaps is not None:
+        counts = counts - np.bincount(groups.codes[gaps], minlength=MISSING + 1)[:size]
+    sums = np.bincount(groups.codes, weights=values, minlength=MISSING + 1)[:size]
+    if groups.present is not None:
+        kept = values[groups.present]
+        squares = float(kept @ kept)
     total = counts.sum()
     if total < 2 or np.count_nonzero(counts) < 2:
         return float("nan")

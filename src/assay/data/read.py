@@ -240,9 +240,9 @@ class _Part:
         self.file, self.frame, self.decisions, self.arff = file, frame, decisions, arff
 
 
-def _read_file(file: SourceFile, options: Options) -> _Part:
+def _read_file(file: SourceFile, options: Options, *, alone: bool = True) -> _Part:
     if file.kind in ("CSV", "TSV"):
-        part = _Part(file, *read_delimited(file, options))
+        part = _Part(file, *read_delimited(file, options, alone=alone))
     elif file.kind == "NDJSON":
         part = _Part(file, *read_ndjson(file, options))
     elif file.kind == "ARFF":
@@ -260,7 +260,7 @@ def _read_files(files: list[SourceFile], options: Options) -> list[_Part]:
     _one_kind(files)
     parts, size = [], 0.0
     for file in files:
-        parts.append(_read_file(file, options))
+        parts.append(_read_file(file, options, alone=False))
         size += 2.0 * parts[-1].frame.estimated_size()
         if size > config.memory_limit():
             raise too_large(f"the set of {len(files)} files", size, f" for the first {len(parts)}")

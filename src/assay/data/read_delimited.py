@@ -12,12 +12,14 @@ import csv
 import io
 import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import polars as pl
 
+from .. import _kernels
 from ..base import config
 from ..base.errors import DataError, ParameterError, plain
 from .parse import MISSING_TOKENS
@@ -29,6 +31,8 @@ DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "pipe"}
 _SNIFF_RECORDS = 50
 _PIECE_BYTES = 1 << 23
 _SLOW_ROWS = 20_000
+_LARGE = 1 << 22
+_SAMPLE_BYTES, _SAMPLE_PLACES = 1 << 15, 32
 _PREAMBLE = re.compile(rb'[\r\n]*"?sep=([,;|\t:])"?\r?\n')
 
 
@@ -76,8 +80,12 @@ def open_delimited(file: SourceFile, options: Options) -> tuple[TextStream, Dial
     return stream, Dialect(chosen, names, header.value != "none", each, (decision, header), spoken is not None)
 
 
-def read_delimited(file: SourceFile, options: Options) -> tuple[pl.DataFrame, list[Decision]]:
-    """A delimited file as a frame of strings, and what was decided about it."""
+def read_delimited(file: SourceFile, options: Options, *, alone: bool = True) -> tuple[pl.DataFrame, list[Decision]]:
+    """A delimited file as a frame of strings, and what was decided about it.
+
+    The columns of a large file that stands `alone` that hold plain decimal numbers come as such: `parse_columns` would
+    make the same of their text.
+    """
     stream, dialect = open_delimited(file, options)
     # The text itself, a view of 16 bytes for each cell as text, and 8 for the cell as a number.
     factor = 2 + 24 / dialect.bytes_per_cell
@@ -85,7 +93,8 @@ def read_delimited(file: SourceFile, options: Options) -> tuple[pl.DataFrame, li
     if not file.zipped and packed * factor > config.memory_limit():
         raise too_large(stream.shown, packed * factor)
     data = stream.all_bytes(factor)
-    frame = _frame(data, stream.shown, dialect, header=dialect.header, first=True)
+    decimals = _decimals(data, dialect) if alone and len(data) >= _LARGE else []
+    frame = _frame(data, stream.shown, dialect, header=dialect.header, first=True, decimals=decimals)
     return frame, [dialect.decisions[0], stream.decision, dialect.decisions[1]]
 
 
@@ -286,11 +295,16 @@ def _quoted(separator: str) -> re.Pattern[bytes]:
 def _first_record_end(data: bytes, separator: str, start: int) -> int:
     """Where the record that begins at `start` ends, its line end included."""
     end = data.find(b"\n", start) + 1 or len(data)
+    # Without a quote before the line's end, the search for one would go on through the whole text.
+    if data.find(b'"', start, end) < 0:
+        return end
     for match in _quoted(separator).finditer(data, start):
         if match.start() >= end:
             break
         if match.end() >= end:
             end = data.find(b"\n", match.end()) + 1 or len(data)
+        if data.find(b'"', match.end(), end) < 0:
+            break
     return end
 
 
@@ -312,33 +326,81 @@ def _last_record_end(data: bytes, separator: str) -> int:
     return 0
 
 
+def _decimals(data: bytes, dialect: Dialect) -> list[str]:
+    """Columns that hold decimal numbers and nothing else in lines from all over the text."""
+    places = np.linspace(0, len(data) - _SAMPLE_BYTES, _SAMPLE_PLACES).astype(int).tolist()
+    starts = [data.find(b"\n", place) + 1 for place in places]
+    sample = b"".join(data[start : data.rfind(b"\n", start, start + _SAMPLE_BYTES) + 1] for start in starts if start)
+    schema = dict.fromkeys(dialect.names, pl.String)
+    try:
+        frame = pl.read_csv(sample, separator=dialect.separator, has_header=False, schema=schema, glob=False)
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
+        return []
+    found = []
+    for series in frame.get_columns():
+        present = series.drop_nulls()
+        numbers = present.cast(pl.Float64, strict=False)
+        # Whole numbers may be codes with leading zeros, which only their text shows.
+        whole = present.cast(pl.Int64, strict=False).null_count() == 0
+        if present.len() and numbers.null_count() == 0 and not whole and bool(numbers.is_finite().all()):
+            found.append(series.name)
+    return found
+
+
+def _survive(frame: pl.DataFrame, decimals: Sequence[str]) -> bool:
+    """Whether columns read as numbers hold nothing that `parse_columns` wants to see as text."""
+    # NaN is a token for "missing", and a whole number of more digits than a double holds must not lose any.
+    fine = pl.col(decimals).abs() < 2**53
+    return bool(frame.select(pl.all_horizontal(fine.all()))[0, 0]) if decimals else True
+
+
 def _frame(
-    data: bytes, shown: str, dialect: Dialect, *, header: bool, first: bool, line: int = 1, row: int = 1
+    data: bytes,
+    shown: str,
+    dialect: Dialect,
+    *,
+    header: bool,
+    first: bool,
+    line: int = 1,
+    row: int = 1,
+    decimals: Sequence[str] = (),
 ) -> pl.DataFrame:
-    """Delimited text as a frame of strings; a row with too few or too many fields is an error."""
+    """Delimited text as a frame of strings; a row with too few or too many fields is an error.
+
+    Columns named in `decimals` come as numbers, unless a cell of theirs is none.
+    """
     names, separator = dialect.names, dialect.separator
     start = _blank_until(data, 0)
     if first and dialect.preamble and (spoken := _PREAMBLE.match(data)):
         start = _blank_until(data, spoken.end())
     if header:
         start = _blank_until(data, _first_record_end(data, separator, start))
-    line += data.count(b"\n", 0, start)
-    body = data[start:] if start else data
-    if not body:
+    if start >= len(data):
         return pl.DataFrame(schema=dict.fromkeys(names, pl.String))
-    try:
-        frame = pl.read_csv(
-            body, separator=separator, has_header=False, schema=dict.fromkeys(names, pl.String), glob=False
-        )
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
-        return _read_slowly(body, shown, dialect, line, row)
+    skipped = data.count(b"\n", 0, start)
+    line += skipped
+    if start and data[start - 1] != 10:
+        data, start, skipped = data[start:], 0, 0
+    schema: dict[str, Any] = {**dict.fromkeys(names, pl.String), **dict.fromkeys(decimals, pl.Float64)}
+    frame = None
+    while frame is None:
+        try:
+            # Lines are skipped and not cut off: a copy of a large text costs as much as looking through it.
+            frame = pl.read_csv(
+                data, separator=separator, has_header=False, skip_lines=skipped, schema=schema, glob=False
+            )
+        except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
+            if not decimals:
+                return _read_slowly(data[start:], shown, dialect, line, row)
+        if decimals and (frame is None or not _survive(frame, decimals)):
+            frame, decimals, schema = None, (), dict.fromkeys(names, pl.String)
     if frame.width != len(names):
-        return _read_slowly(body, shown, dialect, line, row)
+        return _read_slowly(data[start:], shown, dialect, line, row)
     # Polars fills a short row with nulls without a word; a null in the last column is the sign to look closer.
     blank = frame.select(pl.all_horizontal(pl.all().is_null())).to_series()
     short = frame[frame.columns[-1]].is_null() & ~blank
-    if len(names) > 1 and short.any() and not _even_widths(body, separator, len(names)):
-        for _ in _checked_records(body, shown, dialect, line, row):
+    if len(names) > 1 and short.any() and not _even_widths(data, start, separator, len(names)):
+        for _ in _checked_records(data[start:], shown, dialect, line, row):
             pass
     return frame.filter(~blank) if blank.any() else frame
 
@@ -349,28 +411,10 @@ def _blank_until(data: bytes, start: int) -> int:
     return start
 
 
-def _even_widths(data: bytes, separator: str, width: int) -> bool:
+def _even_widths(data: bytes, start: int, separator: str, width: int) -> bool:
     """Whether every line that is not blank holds width - 1 separators, by counting bytes; quotes need the slow way."""
-    if b'"' in data:
-        return False
-    start, step = 0, 1 << 24
-    while start < len(data):
-        stop = min(start + step, len(data))
-        if stop < len(data):
-            stop = data.rfind(b"\n", start, stop) + 1 or data.find(b"\n", stop) + 1 or len(data)
-        chunk = np.frombuffer(data, dtype=np.uint8, count=stop - start, offset=start)
-        ends = np.flatnonzero(chunk == 10)
-        marks = np.flatnonzero(chunk == ord(separator))
-        if chunk[-1] != 10:
-            ends = np.append(ends, chunk.shape[0])
-        edges = np.concatenate((np.array([-1]), ends))
-        counts = np.diff(np.searchsorted(marks, edges))
-        lengths = np.diff(edges) - 1
-        blank = (lengths == 0) | ((lengths == 1) & (chunk[np.minimum(edges[:-1] + 1, chunk.shape[0] - 1)] == 13))
-        if not ((counts == width - 1) | (blank & (counts == 0))).all():
-            return False
-        start = stop
-    return True
+    cells = np.frombuffer(data, dtype=np.uint8, offset=start)
+    return data.find(b'"', start) < 0 and _kernels.even_widths(cells, ord(separator), width)
 
 
 def _checked_records(data: bytes, shown: str, dialect: Dialect, line: int, row: int) -> Iterator[list[str]]:

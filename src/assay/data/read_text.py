@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import codecs
 import gzip
+import io
 import itertools
 import re
 import zlib
@@ -115,15 +116,17 @@ class TextStream:
 
     def all_bytes(self, factor: float) -> bytes:
         """The whole text, unless it times `factor` (the memory a byte of it takes) is over the memory limit."""
-        limit, size, parts = config.memory_limit(), 0, []
+        limit, size = config.memory_limit(), 0
+        # Grows in place and gives up its bytes without a copy, where joining a list of blocks would hold all twice.
+        text = io.BytesIO()
         packed = self.file.path.stat().st_size
         for block in self.blocks():
             size += len(block)
             if size * factor > limit:
                 why = f": it unpacks to over {size / packed:.0f} times its size" if self.file.zipped else ""
                 raise too_large(self.shown, size * factor, why)
-            parts.append(block)
-        return b"".join(parts)
+            text.write(block)
+        return text.getvalue()
 
     def error_at(self, block: bytes, position: int, rule: str, came: str, way_out: str) -> DataError:
         """A refusal that names the line, the column and the byte of a position in the current block."""

@@ -22,6 +22,7 @@ from typing import Any
 import polars as pl
 
 from ..base.errors import DataError, ParameterError, plain
+from .map_columns import map_columns
 
 ROLES = ("numeric", "binary", "nominal", "ordinal", "datetime", "text", "id")
 
@@ -177,8 +178,10 @@ def infer_roles(frame: pl.DataFrame, notes: Mapping[str, Mapping[str, Any]] | No
     """
     notes = notes or {}
     roles = {}
-    for position, series in enumerate(frame.get_columns()):
-        role = _infer(series, first=position == 0 and frame.width > 1)
+    columns = frame.get_columns()
+    first = columns[0].name if len(columns) > 1 else None
+    inferred = map_columns(lambda series: _infer(series, first=series.name == first), columns)
+    for series, role in zip(columns, inferred):
         added = _told(notes.get(series.name, {}))
         if added:
             role = Role(role.role, role.confidence, f"{role.reason}; {added}", role.order)

@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 
 from ..base.errors import DataError, ParameterError, plain
+from .map_columns import map_columns
 from .read_notes import Decision
 from .roles import Role, check_overrides, infer_roles, nearest
 
@@ -35,6 +36,11 @@ class Target:
     classes: list[Any] | None
     kept: np.ndarray
     reason: str
+
+    @cached_property
+    def coded(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The different values in ascending order, the position there of each value, and how often each occurs."""
+        return np.unique(self.values, return_inverse=True, return_counts=True)
 
     @property
     def n_missing(self) -> int:
@@ -184,8 +190,8 @@ class Table:
                     way_out="choose a column that varies",
                 )
             return Target(column, task, values, None, kept, reason)
-        labels = _labels(present)
-        classes, counts = np.unique(labels, return_counts=True)
+        classes, codes, counts = _classes(present)
+        labels = classes[codes]
         if classes.shape[0] < 2:
             raise DataError(
                 who,
@@ -198,7 +204,9 @@ class Table:
             shown = ", ".join(f"'{plain(label, 30)}'" for label in single[:3])
             more = ", ..." if single.shape[0] > 3 else ""
             reason += f"; {single.shape[0]} of {classes.shape[0]} classes have one row only ({shown}{more})"
-        return Target(column, task, labels, classes.tolist(), kept, reason)
+        target = Target(column, task, labels, classes.tolist(), kept, reason)
+        target.__dict__["coded"] = (classes, codes, counts)
+        return target
 
     def features(self, target: Target | str) -> Features:
         """The other columns on the rows with a known target, less those of no use: all missing, constant, id, text.
@@ -281,12 +289,15 @@ def _task_of(present: pl.Series, role: Role, column: str, task: str | None) -> t
     return "regress", f"numbers with {distinct} different values"
 
 
-def _labels(present: pl.Series) -> np.ndarray:
+def _classes(present: pl.Series) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The classes in ascending order, the position there of each cell, and how often each occurs."""
     if present.dtype == pl.String:
-        return np.array(present.to_list(), dtype=str)
-    if present.dtype == pl.Boolean:
-        return present.to_numpy().astype(bool)
-    return present.cast(pl.Int64).to_numpy().astype(np.int64)
+        found = present.unique().sort()
+        codes = present.cast(pl.Enum(found)).to_physical().to_numpy().astype(np.int64)
+        # The order of Polars is that of UTF-8, which is the order of code points, as in NumPy.
+        return np.array(found.to_list(), dtype=str), codes, np.bincount(codes, minlength=found.len())
+    values = present.to_numpy().astype(bool) if present.dtype == pl.Boolean else present.cast(pl.Int64).to_numpy()
+    return np.unique(values, return_inverse=True, return_counts=True)
 
 
 def _no_use(series: pl.Series, role: Role) -> str | None:
@@ -351,10 +362,32 @@ def _twice(names: list[str]) -> DataError:
 
 def plain_types(frame: pl.DataFrame, notes: dict[str, dict[str, Any]]) -> pl.DataFrame:
     """Every column as Int64/UInt64, Float64, Boolean, String or Datetime("us"), with null for missing."""
-    return pl.DataFrame([_plain_type(series, notes) for series in frame.get_columns()])
+    columns = []
+    for series, told in map_columns(_plain_type, frame.get_columns()):
+        if told:
+            notes[series.name] = {**notes.get(series.name, {}), **told}
+        columns.append(series)
+    return pl.DataFrame(columns)
 
 
-def _plain_type(series: pl.Series, notes: dict[str, dict[str, Any]]) -> pl.Series:
+def _plain_type(series: pl.Series) -> tuple[pl.Series, dict[str, Any]]:
+    """The column as one of the plain types, and a note if cells had to go."""
+    if series.dtype.is_float() or series.dtype.is_decimal():
+        return _finite(series.cast(pl.Float64))
+    return _retyped(series), {}
+
+
+def _finite(series: pl.Series) -> tuple[pl.Series, dict[str, Any]]:
+    if bool(series.is_finite().all()):
+        return series, {}
+    told: dict[str, Any] = {}
+    infinite = series.is_infinite().fill_null(False)
+    if infinite.any():
+        told = {"infinite": int(infinite.sum()), "infinite_rows": infinite.arg_true().head(5).to_list()}
+    return series.set(~series.is_finite().fill_null(True), None), told
+
+
+def _retyped(series: pl.Series) -> pl.Series:
     dtype = series.dtype
     if dtype.is_integer():
         if dtype == pl.UInt64:
@@ -362,15 +395,6 @@ def _plain_type(series: pl.Series, notes: dict[str, dict[str, Any]]) -> pl.Serie
         whole = series.cast(pl.Int64, strict=False)
         # Whole numbers over 64 bits stay text, as in `parse`: as floats they would lose digits.
         return whole if whole.null_count() == series.null_count() else series.cast(pl.String)
-    if dtype.is_float() or dtype.is_decimal():
-        series = series.cast(pl.Float64)
-        if not bool(series.is_finite().fill_null(True).all()):
-            infinite = int(series.is_infinite().sum())
-            if infinite:
-                rows = series.is_infinite().fill_null(False).arg_true().head(5).to_list()
-                notes[series.name] = {**notes.get(series.name, {}), "infinite": infinite, "infinite_rows": rows}
-            series = series.set(~series.is_finite().fill_null(True), None)
-        return series
     if dtype in (pl.String, pl.Boolean):
         return series
     if dtype == pl.Null:

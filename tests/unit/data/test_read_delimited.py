@@ -165,3 +165,46 @@ def test_a_quote_that_is_never_closed_is_bounded(write, monkeypatch):
         list(scan_table(file))
     with pytest.raises(DataError, match="quote is opened and never closed"):
         read_table(file)
+
+
+ODD_CELLS = (
+    "2.5", "7", " 2.5", "2.5 ", "", '""', '"2.5"', '" 2.5"', "NA", "NaN", "inf", "1e400", "abc", "-", "007", '"1,5"',
+    "12345678901234567", "1e16", "+1.5", ".5", "1.", "12 %", "  ",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("odd", ODD_CELLS)
+def test_decimals_of_a_large_file_are_read_as_their_text_would_be(tmp_path, monkeypatch, odd):
+    lines = [f"{k / 8 + 0.125},{k},w{k % 3},{'' if k % 7 else k / 4}" for k in range(400)]
+    lines[211] = f"{odd},5,w1,0.5"
+    file = tmp_path / "t.csv"
+    file.write_text("a,b,c,d\n" + "\n".join(lines) + "\n")
+    plainly = read_table(file)
+    monkeypatch.setattr(read_delimited, "_LARGE", 1)
+    monkeypatch.setattr(read_delimited, "_SAMPLE_BYTES", 200)
+    monkeypatch.setattr(read_delimited, "_SAMPLE_PLACES", 3)
+    asked = []
+    survive = read_delimited._survive
+    monkeypatch.setattr(read_delimited, "_survive", lambda frame, names: asked.append(names) or survive(frame, names))
+    found = read_table(file)
+    assert found.frame.equals(plainly.frame, null_equal=True)
+    assert (found.frame.schema, found.notes, found.roles) == (plainly.frame.schema, plainly.notes, plainly.roles)
+    if odd in ("2.5", "7", "", "+1.5"):
+        assert asked == [["a", "d"]]
+
+
+def test_files_below_one_another_are_read_as_text_first(tmp_path, monkeypatch):
+    monkeypatch.setattr(read_delimited, "_LARGE", 1)
+    monkeypatch.setattr(read_delimited, "_SAMPLE_BYTES", 100)
+    for name, last in (("a", "2.5"), ("b", "?")):
+        (tmp_path / f"{name}.csv").write_text("x,y\n" + "1.5,2.5\n" * 100 + f"{last},1.5\n")
+    assert read_table(str(tmp_path / "*.csv")).frame["x"].null_count() == 1
+    assert read_table(tmp_path / "a.csv").frame["x"].dtype == pl.Float64
+
+
+@pytest.mark.parametrize("blank", ["", "\n", "\r\n\n", "\n\r"])
+@pytest.mark.parametrize("header", ["a,b\n", '"a\nb",c\n', '"a ""x""",b\n\n'])
+def test_what_stands_before_the_first_row_is_skipped_in_place(tmp_path, blank, header):
+    file = tmp_path / "t.csv"
+    file.write_bytes((blank + header + blank + '1.5,"x\ny"\n2.5,z\n').encode())
+    assert read_table(file).frame.rows() == [(1.5, "x\ny"), (2.5, "z")]

@@ -209,10 +209,10 @@ def _design(columns: list[tuple[Column, Column]], which: int, rows: int) -> np.n
         one, this = pair[0], pair[which]
         if one.is_text or one.series.dtype == pl.Boolean:
             series = this.series.cast(pl.String)
-            codes, n_codes = label_codes(series, one.counts["label"].head(19))
+            codes, n_codes = label_codes(series, one.leading.head(19))
             parts.append((codes[:, None] == np.arange(n_codes)).astype(np.float64))
         else:
-            codes, n_codes = number_codes(this.series, bin_edges(one, 10))
+            codes, n_codes = number_codes(this, bin_edges(one, 10))
             parts.append((codes[:, None] == np.arange(n_codes)).astype(np.float64))
     return np.hstack(parts) if parts else np.empty((rows, 0))
 

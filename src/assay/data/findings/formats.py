@@ -55,13 +55,15 @@ _MASKS = 200_000
 
 def format_findings(survey: Survey) -> Iterator[Finding]:
     """A011 unreadable cells, A023 mixed formats, A024 mixed units."""
-    for column in survey.columns.values():
-        yield from _unread(survey, column.name)
+
+    def look(column: Column) -> list[Finding]:
+        found: list[Finding] = []
         if column.is_text and column.distinct >= 2:
-            found = [*_dates(column), *_units(column), *_numbers(column)]
-            yield from found
-            if not found:
-                yield from _masks(column)
+            found = [*_dates(column), *_units(column), *_numbers(column)] or list(_masks(column))
+        return [*_unread(survey, column.name), *found]
+
+    for found in survey.each(look):
+        yield from found
 
 
 def _unread(survey: Survey, name: str) -> Iterator[Finding]:
@@ -112,7 +114,7 @@ def _mixed(column: Column, found: dict[str, tuple[int, str]], what: str, words: 
 
 
 def _dates(column: Column) -> Iterator[Finding]:
-    head = column.counts["label"].head(200)
+    head = column.leading
     if not bool(head.str.contains(r"\d{2}.*[-/. ].*\d{2}").mean() or 0) or column.role.role == "text":
         return
     found = _shapes(column, DATE_SHAPES)
@@ -121,7 +123,7 @@ def _dates(column: Column) -> Iterator[Finding]:
 
 
 def _numbers(column: Column) -> Iterator[Finding]:
-    if float(column.counts["label"].head(200).str.contains(r"^[-+$€£¥ ]*\d").mean() or 0) < 0.5:  # type: ignore[arg-type]
+    if float(column.leading.str.contains(r"^[-+$€£¥ ]*\d").mean() or 0) < 0.5:  # type: ignore[arg-type]
         return
     found = _shapes(column, NUMBER_SHAPES)
     numbers = sum(count for count, _ in found.values())
@@ -136,7 +138,7 @@ def _numbers(column: Column) -> Iterator[Finding]:
 
 
 def _units(column: Column) -> Iterator[Finding]:
-    head = column.counts["label"].head(200).str.strip_chars()
+    head = column.leading.str.strip_chars()
     if float(head.str.contains(_WITH_UNIT).mean() or 0) < 0.3:  # type: ignore[arg-type]
         return
     frame = column.counts.with_columns(
@@ -182,9 +184,9 @@ def _masks(column: Column) -> Iterator[Finding]:
     """Codes of one pattern with a few exceptions: "AB-123" and "AB 123"; letters become A, digits 9."""
     if column.role.role == "text" or not 20 <= column.distinct <= _MASKS:
         return
-    labels = column.counts["label"]
-    if float(labels.head(200).str.contains(r"\d").mean() or 0) < 0.8:  # type: ignore[arg-type]
+    if float(column.leading.str.contains(r"\d").mean() or 0) < 0.8:  # type: ignore[arg-type]
         return
+    labels = column.counts["label"]
     frame = column.counts.with_columns(
         labels.str.replace_all(r"\p{Lu}", "A").str.replace_all(r"\p{Ll}", "a").str.replace_all(r"\d", "9")
         .str.replace_all("9+", "9").alias("mask")

@@ -19,25 +19,31 @@ _BROKEN = r"Ã[\u0080-\u00bf€‚ƒ„…†‡ˆ‰Š‹Œ‘’“”•–�
 
 def label_findings(survey: Survey, target: str | None) -> Iterator[Finding]:
     """A008 many categories, A015 case, A021 rare, A022 typos, A025 spaces and signs, A040 broken characters."""
-    for column in survey.columns.values():
-        if not column.is_text or column.missing == survey.n_rows:
-            continue
-        yield from _broken_characters(column)
-        if column.role.role in ("id", "text") or column.distinct < 2:
-            continue
-        ways = _ways(column)
-        yield from _same_in_case(column, ways)
-        yield from _same_but_signs(column, ways)
-        if column.distinct <= MOST_LABELS:
-            yield from _typos_and_rare(column, ways, column.name == target)
-        if column.name != target and column.distinct > MANY_CATEGORIES:
-            mean = column.present.len() / column.distinct
-            yield Finding(
-                "A008", "many categories", [column.name], "medium" if mean < 20 else "low", NO_ROWS,
-                f"{column.distinct} labels, {mean:.1f} rows each in the mean",
-                drop_columns("group the rare labels, or leave it out", [column.name]),
-                {"distinct": column.distinct, "rows_per_label": mean},
-            )  # fmt: skip
+
+    def look(column: Column) -> list[Finding]:
+        return list(_of_column(column, column.name == target))
+
+    for found in survey.each(look, (c for c in survey.columns.values() if c.is_text and c.missing < survey.n_rows)):
+        yield from found
+
+
+def _of_column(column: Column, is_target: bool) -> Iterator[Finding]:
+    yield from _broken_characters(column)
+    if column.role.role in ("id", "text") or column.distinct < 2:
+        return
+    ways = _ways(column)
+    yield from _same_in_case(column, ways)
+    yield from _same_but_signs(column, ways)
+    if column.distinct <= MOST_LABELS:
+        yield from _typos_and_rare(column, ways, is_target)
+    if not is_target and column.distinct > MANY_CATEGORIES:
+        mean = column.present.len() / column.distinct
+        yield Finding(
+            "A008", "many categories", [column.name], "medium" if mean < 20 else "low", NO_ROWS,
+            f"{column.distinct} labels, {mean:.1f} rows each in the mean",
+            drop_columns("group the rare labels, or leave it out", [column.name]),
+            {"distinct": column.distinct, "rows_per_label": mean},
+        )  # fmt: skip
 
 
 def normal_form(labels: pl.Series) -> pl.Series:
@@ -124,8 +130,8 @@ def _typos_and_rare(column: Column, ways: pl.DataFrame, is_target: bool) -> Iter
 
 
 def _broken_characters(column: Column) -> Iterator[Finding]:
-    labels = column.counts["label"]
-    broken = labels.filter(labels.str.contains(_BROKEN))
+    bad = column.tally.filter(pl.col("label").str.contains(_BROKEN))
+    broken = bad.sort(["count", "label"], descending=[True, False])["label"]
     if not broken.len():
         return
     mapping = {}

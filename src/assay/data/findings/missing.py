@@ -38,15 +38,20 @@ FIFTHS = 5
 
 def missing_findings(survey: Survey, target: str | None) -> Iterator[Finding]:
     """A001 missing, A002 all missing, A017 missing by other columns, A018 suspected not at random."""
-    for column in survey.columns.values():
+
+    def look(column: Column) -> list[Finding]:
         gone, rows = column.missing, survey.n_rows
         if gone == rows:
-            yield Finding(
-                "A002", "all missing", [column.name], "medium", rows_at(np.arange(rows)), "every value is missing",
-                drop_columns("leave it out", [column.name]),
-            )  # fmt: skip
-        elif gone and column.name != target:
-            yield from _missing(survey, column, target)
+            return [
+                Finding(
+                    "A002", "all missing", [column.name], "medium", rows_at(np.arange(rows)), "every value is missing",
+                    drop_columns("leave it out", [column.name]),
+                )
+            ]  # fmt: skip
+        return list(_missing(survey, column, target)) if column.name != target else []
+
+    for found in survey.each(look, (column for column in survey.columns.values() if column.missing)):
+        yield from found
 
 
 def _missing(survey: Survey, column: Column, target: str | None) -> Iterator[Finding]:
@@ -267,8 +272,12 @@ def _number_sentinels(column: Column) -> Iterator[Finding]:
 
 
 def _date_sentinels(column: Column) -> Iterator[Finding]:
+    ends = {str(end) for end in column.present.bottom_k(1).append(column.present.top_k(1)).dt.date()} & set(
+        DATE_SENTINELS
+    )
+    if not ends:
+        return
     days = column.present.dt.date().cast(pl.String)
-    ends = {str(days.min()), str(days.max())} & set(DATE_SENTINELS)
     for day in sorted(ends):
         at = (column.series.dt.date().cast(pl.String) == day).fill_null(False)
         count = int(at.sum())

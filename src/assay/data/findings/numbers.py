@@ -190,14 +190,14 @@ def _dates(column: Column) -> Iterator[Finding]:
 
 def outlier_findings(survey: Survey, target: str | None) -> Iterator[Finding]:
     """A026 another unit, A028 outliers of single columns."""
-    for column in survey.columns.values():
-        if not column.is_number or column.role.role != "numeric" or column.distinct <= 10:
-            continue
+    columns = [c for c in survey.columns.values() if c.is_number and c.role.role == "numeric" and c.distinct > 10]
+
+    def look(column: Column) -> list[Finding]:
         drift = _another_unit(column)
-        if drift is not None:
-            yield drift
-            continue
-        yield from _outliers(column)
+        return list(_outliers(column)) if drift is None else [drift]
+
+    for found in survey.each(look, columns):
+        yield from found
 
 
 def _another_unit(column: Column) -> Finding | None:
@@ -213,31 +213,53 @@ def _another_unit(column: Column) -> Finding | None:
     mixed = _percents_among_shares(column, positive)
     if mixed is not None:
         return mixed
-    logs = np.log10(positive)
-    steps = np.diff(logs)
-    # Only gaps with a few values on the small side, and at most 40 % there, can set a cluster apart.
-    index = np.arange(1, logs.size)
-    small = np.minimum(index, logs.size - index)
-    allowed = (small >= max(2, math.ceil(0.002 * logs.size))) & (small <= 0.4 * logs.size)
-    if not allowed.any():
+    cut = _widest_gap(positive)
+    if cut is None:
         return None
-    cut = int(np.argmax(np.where(allowed, steps, -1.0)))
-    gap = float(steps[cut])
-    low, high = logs[: cut + 1], logs[cut + 1 :]
+    gap = math.log10(positive[cut + 1]) - math.log10(positive[cut])
+    low, high = positive[: cut + 1], positive[cut + 1 :]
     minor, major, up = (high, low, True) if high.size < low.size else (low, high, False)
-    bottom, tenth, top_tenth, top = np.quantile(major, (0.01, 0.1, 0.9, 0.99))
-    inner = float(np.diff(major[int(0.05 * major.size) : max(2, int(0.95 * major.size))]).max(initial=0.0))
+    bottom, tenth, middle, top_tenth, top = _log_quantiles(major, (0.01, 0.1, 0.5, 0.9, 0.99))
+    inside = major[int(0.05 * major.size) : max(2, int(0.95 * major.size))]
+    inner = math.log10((inside[1:] / inside[:-1]).max(initial=1.0))
     if top_tenth <= tenth or gap < 4 * inner:
         return None
-    apart = abs(float(np.median(minor) - np.median(major)))
+    centre = float(_log_quantiles(minor, (0.5,))[0])
+    apart = abs(centre - middle)
     for factors, fewest, room, near in ((FAR_FACTORS, 2, 0.5, 0.3), (NEAR_FACTORS, 5, 1.0, 0.06)):
         factor = min(factors, key=lambda f: abs(math.log10(f) - apart))
-        shifted = np.median(minor) - (math.log10(factor) if up else -math.log10(factor))
+        shifted = centre - (math.log10(factor) if up else -math.log10(factor))
         clear = minor.size >= fewest and gap >= room * (top - bottom) and abs(math.log10(factor) - apart) <= near
         if clear and tenth <= shifted <= top_tenth:
             edges = float(positive[cut]), float(positive[cut + 1])
-            return _scale_drift(column, factor, up, edges, (10 ** np.median(minor), 10 ** np.median(major)))
+            return _scale_drift(column, factor, up, edges, (10**centre, 10**middle))
     return None
+
+
+def _widest_gap(positive: np.ndarray) -> int | None:
+    """After which of the ascending values the largest ratio to the next one is.
+
+    Only gaps with a few values on the small side, and at most 40 % there, can set a cluster apart.
+    """
+    size = positive.size
+    fewest, most = max(2, math.ceil(0.002 * size)), min(int(0.4 * size), size // 2)
+    if fewest > most:
+        return None
+    best, widest = None, 1.0
+    for begin, end in ((fewest, most), (size - most, size - fewest)):
+        ratio = positive[begin : end + 1] / positive[begin - 1 : end]
+        at = int(ratio.argmax())
+        if best is None or ratio[at] > widest:
+            best, widest = begin - 1 + at, float(ratio[at])
+    return best
+
+
+def _log_quantiles(values: np.ndarray, probabilities: tuple[float, ...]) -> np.ndarray:
+    """Quantiles of the logarithms of positive numbers in ascending order (linear between neighbours)."""
+    at = np.asarray(probabilities) * (values.size - 1)
+    low = np.floor(at).astype(np.int64)
+    below, above = np.log10(values[low]), np.log10(values[np.minimum(low + 1, values.size - 1)])
+    return below + (at - low) * (above - below)
 
 
 def _percents_among_shares(column: Column, positive: np.ndarray) -> Finding | None:

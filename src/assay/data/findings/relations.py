@@ -11,14 +11,12 @@ import polars as pl
 
 from ... import _kernels
 from ...base.errors import plain
-from ...base.threads import thread_count
 from .finding import NO_ROWS, Finding, drop_columns, named, remedy, rows_of
-from .rows import numeric_columns
+from .rows import numeric_columns, over_chunks
 from .survey import Survey
 
 STRONG = 0.95
 LARGE_VIF = 10.0
-_CHUNK = 65_536
 _MOST_COLUMNS = 1000
 
 
@@ -90,12 +88,20 @@ def _correlation(survey: Survey, names: list[str]) -> tuple[int, np.ndarray, np.
     scale = np.array([survey.columns[name].moments[1] or 1.0 for name in names])
     gram = np.zeros((width + 1, width + 1))
     zero = np.zeros(width)
-    frame = survey.table.frame.select(pl.col(names).cast(pl.Float64))
-    for begin in range(0, survey.n_rows, _CHUNK):
-        cells = (frame[begin : begin + _CHUNK].to_numpy() - shift) / scale
-        whole = ~np.isnan(cells).any(axis=1)
-        cells = np.ascontiguousarray(cells if whole.all() else cells[whole])
-        gram += _kernels.weighted_gram(cells, np.empty((cells.shape[0], 0)), zero, None, None, thread_count(None))
+    gaps = [k for k, name in enumerate(names) if survey.columns[name].missing]
+
+    def products(begin: int, end: int) -> np.ndarray:
+        made = np.empty((width, end - begin))
+        for row, name, centre, spread in zip(made, names, shift, scale):
+            np.subtract(survey.columns[name].numbers[begin:end], centre, out=row)
+            row /= spread
+        if gaps:
+            made = made[:, ~np.isnan(made[gaps].sum(axis=0))]
+        cells = np.ascontiguousarray(made.T)
+        return _kernels.weighted_gram(cells, np.empty((cells.shape[0], 0)), zero, None, None, 1)
+
+    for part in over_chunks(survey.n_rows, products):
+        gram += part
     rows = int(gram[-1, -1] + 0.5)
     if rows < 10:
         return rows, shift, scale, np.eye(width)

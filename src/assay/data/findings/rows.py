@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
 
 import numpy as np
 import polars as pl
@@ -15,11 +17,12 @@ from ..association import chi_square, cramer_v
 from ..table import Target
 from .finding import NO_ROWS, Finding, named, remedy, rows_at, rows_of
 from .labels import MOST_LABELS, normal_form
-from .survey import MISSING, Survey
+from .survey import Survey, one_blas_thread
 
 BLOCKS = 20
 ORDER_EFFECT = 0.3
-_CHUNK = 65_536
+_CHUNK = 16_384
+T = TypeVar("T")
 
 
 def repeats(frame: pl.DataFrame) -> np.ndarray:
@@ -42,7 +45,12 @@ def duplicate_findings(survey: Survey, target: Target | None) -> Iterator[Findin
     frame = table.frame.drop(ids)
     if frame.width == 0:
         return
-    exact = repeats(frame)
+    classed = target is not None and target.task == "classify" and frame.width > 2
+    features = frame.drop(target.name, strict=False) if target is not None and classed else frame
+    hashes = features.hash_rows(seed=0)
+    twins = hashes.is_duplicated()
+    # Rows that differ in their features differ.
+    exact = repeats(frame) if bool(twins.any()) else np.zeros(frame.height, dtype=bool)
     count = int(exact.sum())
     if count:
         beside = " (identifiers aside)" if ids else ""
@@ -54,8 +62,8 @@ def duplicate_findings(survey: Survey, target: Target | None) -> Iterator[Findin
             {"share": count / frame.height},
         )  # fmt: skip
     yield from _near_duplicates(survey, frame, exact)
-    if target is not None and target.task == "classify" and frame.width > 2:
-        yield from _contradictions(survey, frame, target)
+    if target is not None and classed and bool(twins.any()):
+        yield from _contradictions(survey, hashes, target)
 
 
 def _duplicate_keys(survey: Survey, ids: list[str]) -> Iterator[Finding]:
@@ -98,20 +106,18 @@ def _near_duplicates(survey: Survey, frame: pl.DataFrame, exact: np.ndarray) -> 
         )  # fmt: skip
 
 
-def _contradictions(survey: Survey, frame: pl.DataFrame, target: Target) -> Iterator[Finding]:
-    features = frame.drop(target.name) if target.name in frame.columns else frame
-    hashes = pl.DataFrame({"row": features.hash_rows(seed=0), "class": survey.table.frame[target.name]})
-    if not hashes["row"].is_duplicated().any():
-        return
+def _contradictions(survey: Survey, features: pl.Series, target: Target) -> Iterator[Finding]:
+    """Rows whose features, given by their hashes, are those of a row of another class."""
+    hashes = pl.DataFrame({"row": features, "class": survey.table.frame[target.name]})
     mixed = hashes.filter(pl.col("class").is_not_null()).group_by("row").agg(pl.col("class").n_unique())
     keys = mixed.filter(pl.col("class") > 1)["row"]
     if keys.len():
         rows = rows_of(hashes["row"].is_in(keys.implode()))
         yield Finding(
-            "A016", "contradictory rows", [target.name], "medium" if rows["count"] / frame.height > 0.05 else "low",
+            "A016", "contradictory rows", [target.name], "medium" if rows["count"] / hashes.height > 0.05 else "low",
             rows, f"{rows['count']} rows share all features with a row of another class",
             remedy("no model can be right on all of them: check the labels or add columns"),
-            {"share": rows["count"] / frame.height},
+            {"share": rows["count"] / hashes.height},
         )  # fmt: skip
 
 
@@ -125,14 +131,34 @@ def numeric_columns(survey: Survey, without: str | None = None) -> list[str]:
     ]  # fmt: skip
 
 
+def over_chunks(rows: int, function: Callable[[int, int], T]) -> Iterator[T]:
+    """What a function makes of each stretch of rows (begin, end), in order; several at a time."""
+    begins = range(0, rows, _CHUNK)
+
+    def quiet(begin: int) -> T:
+        # A thread of the pool does not inherit what the caller has said about overflow.
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            return function(begin, min(begin + _CHUNK, rows))
+
+    threads = thread_count(None)
+    if threads == 1 or len(begins) == 1:
+        yield from map(quiet, begins)
+        return
+    with one_blas_thread(), ThreadPoolExecutor(threads) as pool:
+        yield from pool.map(quiet, begins)
+
+
 def standard_cells(survey: Survey, names: list[str], begin: int, end: int) -> np.ndarray:
-    """Rows of numeric columns as z-scores; missing cells are 0 (the mean), skewed positive columns enter as logs."""
-    made = []
-    for name in names:
+    """Columns x rows of numbers as z-scores; missing cells are 0 (the mean), skewed positive columns enter as logs."""
+    made = np.empty((len(names), end - begin))
+    for row, name in zip(made, names):
         centre, spread, logs = scale_of(survey, name)
-        column = pl.col(name).cast(pl.Float64)
-        made.append((((column.log() if logs else column) - centre) / spread).fill_null(0.0))
-    return np.ascontiguousarray(survey.table.frame[begin:end].select(made).to_numpy())
+        values = survey.columns[name].numbers[begin:end]
+        np.subtract(np.log(values) if logs else values, centre, out=row)
+        row /= spread
+        if survey.columns[name].missing:
+            np.copyto(row, 0.0, where=np.isnan(values))
+    return made
 
 
 def scale_of(survey: Survey, name: str) -> tuple[float, float, bool]:
@@ -143,7 +169,8 @@ def scale_of(survey: Survey, name: str) -> tuple[float, float, bool]:
         values = column.sorted
         logs = False
         if values[0] > 0 and spread > 0:
-            logs = float(np.mean(((values - mean) / spread) ** 3)) > 2
+            standard = (values - mean) / spread
+            logs = float((standard * standard) @ standard) / values.size > 2
         if logs:
             taken = np.log(values)
             mean, spread = float(taken.mean()), float(taken.std(ddof=1))
@@ -162,12 +189,16 @@ def distance_findings(survey: Survey, target: str | None) -> Iterator[Finding]:
     if len(names) < 2 or rows < 50 or rows < 5 * len(names):
         return
     width = len(names)
+    survey.each(lambda column: scale_of(survey, column.name), [survey.columns[name] for name in names])
     gram = np.zeros((width + 1, width + 1))
     nothing = np.zeros(width)
-    for begin in range(0, rows, _CHUNK):
-        cells = standard_cells(survey, names, begin, begin + _CHUNK)
-        none = np.empty((cells.shape[0], 0))
-        gram += _kernels.weighted_gram(cells, none, nothing, None, None, thread_count(None))
+
+    def products(begin: int, end: int) -> np.ndarray:
+        cells = np.ascontiguousarray(standard_cells(survey, names, begin, end).T)
+        return _kernels.weighted_gram(cells, np.empty((end - begin, 0)), nothing, None, None, 1)
+
+    for part in over_chunks(rows, products):
+        gram += part
     mean = gram[:width, -1] / rows
     covariance = gram[:width, :width] / rows - np.outer(mean, mean)
     values, vectors = np.linalg.eigh(covariance)
@@ -176,13 +207,17 @@ def distance_findings(survey: Survey, target: str | None) -> Iterator[Finding]:
         return
     whiten = vectors[:, kept] / np.sqrt(values[kept])
     threshold = float(chdtri(int(kept.sum()), 0.01 / rows))
-    found, sizes = [], []
-    for begin in range(0, rows, _CHUNK):
-        scores = (standard_cells(survey, names, begin, begin + _CHUNK) - mean) @ whiten
-        distance = np.square(scores).sum(axis=1)
+    rotate = np.ascontiguousarray(whiten.T)
+
+    def distant(begin: int, end: int) -> tuple[np.ndarray, np.ndarray]:
+        cells = standard_cells(survey, names, begin, end)
+        cells -= mean[:, None]
+        scores = rotate @ cells
+        distance = np.einsum("ij,ij->j", scores, scores)
         far = np.flatnonzero(distance > threshold)
-        found.append(far + begin)
-        sizes.append(distance[far])
+        return far + begin, distance[far]
+
+    found, sizes = zip(*over_chunks(rows, distant))
     at = np.concatenate(found)
     # More than 1 % beyond a threshold that one row in a hundred tables crosses: the rows are not Gaussian at all.
     if 0 < at.size <= max(2, 0.01 * rows):
@@ -199,7 +234,7 @@ def distance_findings(survey: Survey, target: str | None) -> Iterator[Finding]:
 
 def row_blocks(rows: int) -> np.ndarray:
     """The block, of twenty consecutive ones, that each row stands in."""
-    return (np.arange(rows) * BLOCKS // rows).astype(np.int64)
+    return (np.arange(rows) * BLOCKS // rows).astype(np.uint8)
 
 
 def order_effect(survey: Survey, name: str, blocks: np.ndarray, n_blocks: int = BLOCKS) -> tuple[float, float]:
@@ -232,9 +267,7 @@ def order_findings(survey: Survey, target: Target | None) -> Iterator[Finding]:
             )  # fmt: skip
         for name, column in survey.columns.items():
             if column.role.role == "id" and column.is_number and column.distinct > 100:
-                codes = survey.codes(name)[0].astype(np.int64)
-                codes[codes == MISSING] = -1
-                effect, p = order_effect(survey, target.name, codes, int(codes.max()) + 1)
+                effect, p = order_effect(survey, target.name, *survey.codes(name))
                 if effect >= 0.5 and p < 1e-6 and not sorted_by_target:
                     yield Finding(
                         "A033", "rows in the order of the target", [name, target.name], "medium", NO_ROWS,
@@ -244,15 +277,13 @@ def order_findings(survey: Survey, target: Target | None) -> Iterator[Finding]:
                     )  # fmt: skip
     if sorted_by_target:
         return
-    moved = {}
-    for name, column in survey.columns.items():
-        usable = (
-            column.role.role in ("numeric", "binary", "nominal", "ordinal") and column.missing < 0.5 * survey.n_rows
-        )
-        if usable and column.distinct > 1 and (target is None or name != target.name):
-            effect, p = order_effect(survey, name, blocks)
-            if effect >= ORDER_EFFECT and p < 1e-6:
-                moved[name] = effect
+    usable = [
+        column for column in survey.columns.values()
+        if column.role.role in ("numeric", "binary", "nominal", "ordinal") and column.missing < 0.5 * survey.n_rows
+        and column.distinct > 1 and (target is None or column.name != target.name)
+    ]  # fmt: skip
+    effects = survey.each(lambda column: order_effect(survey, column.name, blocks), usable)
+    moved = {c.name: effect for c, (effect, p) in zip(usable, effects) if effect >= ORDER_EFFECT and p < 1e-6}
     if moved:
         strongest = max(moved, key=lambda name: moved[name])
         yield Finding(

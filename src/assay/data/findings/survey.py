@@ -7,21 +7,33 @@ about equal frequency, or the most frequent labels and the rest), with `MISSING`
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any, TypeVar
 
 import numpy as np
 import polars as pl
+from threadpoolctl import threadpool_limits
 
+from ... import _kernels
 from ...base.threads import thread_count
+from ..map_columns import LONG
 from ..roles import Role
 from ..table import Table
 
 MISSING = 255
 MOST_BINS = 50
-_LARGE = 50_000
+_BY_COUNT = ["count", "label"]
+T = TypeVar("T")
 PROBABILITIES = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
+
+
+def one_blas_thread() -> AbstractContextManager[Any]:
+    """Threads of the linear algebra under threads of our own would only wait for each other."""
+    return threadpool_limits(1, user_api="blas")
 
 
 @dataclass
@@ -57,26 +69,43 @@ class Column:
         return self.series.dtype == pl.String
 
     @cached_property
+    def numbers(self) -> np.ndarray:
+        """Every cell as a number (dates as microseconds, truth values as 0 and 1), NaN where it is missing."""
+        series = self.series.cast(pl.UInt8) if self.series.dtype == pl.Boolean else self.series
+        return series.to_physical().cast(pl.Float64).rechunk().to_numpy()
+
+    @cached_property
     def sorted(self) -> np.ndarray:
-        """The present numbers in ascending order (dates as microseconds, truth values as 0 and 1)."""
-        present = self.present
-        if present.dtype == pl.Boolean:
-            present = present.cast(pl.UInt8)
-        return np.asarray(present.to_physical().cast(pl.Float64).sort().to_numpy())
+        """The present ones of `numbers` in ascending order."""
+        values = self.numbers
+        return np.sort(values if self.missing == 0 else values[~np.isnan(values)])
 
     @cached_property
     def distinct(self) -> int:
         """Different present values."""
         if self.is_text:
-            return self.counts.height
+            return self.tally.height
         values = self.sorted
-        return int(np.count_nonzero(np.diff(values))) + 1 if values.size else 0
+        return int(np.count_nonzero(values[1:] != values[:-1])) + 1 if values.size else 0
+
+    @cached_property
+    def tally(self) -> pl.DataFrame:
+        """Labels ("label") with how often they occur ("count"), in no order."""
+        labels = self.present.cast(pl.String).rename("label")
+        # Names of rows need no counting, and counting them would cost more than all the rest.
+        if self.role.role == "id" and labels.n_unique() == labels.len():
+            return pl.DataFrame([labels, pl.repeat(1, labels.len(), dtype=pl.UInt32, eager=True).alias("count")])
+        return labels.value_counts(name="count")
 
     @cached_property
     def counts(self) -> pl.DataFrame:
-        """Labels ("label") with how often they occur ("count"), the most frequent first, ties by label."""
-        found = self.present.cast(pl.String).rename("label").value_counts(name="count")
-        return found.sort(["count", "label"], descending=[True, False])
+        """The tally with the most frequent labels first, ties by label."""
+        return self.tally.sort(_BY_COUNT, descending=[True, False])
+
+    @cached_property
+    def leading(self) -> pl.Series:
+        """The first 200 labels of `counts`, without putting all of them in order."""
+        return self.tally.lazy().sort(_BY_COUNT, descending=[True, False]).head(200).collect()["label"]
 
     def quantile(self, probability: float | tuple[float, ...]) -> np.ndarray:
         """Quantiles of the present numbers (linear between neighbours)."""
@@ -112,10 +141,24 @@ class Survey:
     def of(cls, table: Table) -> Survey:
         """The survey of a table; large ones are sorted, counted and coded by several threads at once."""
         survey = cls(table, {s.name: Column(s, table.roles[s.name]) for s in table.frame.get_columns()})
-        if table.n_rows >= _LARGE:
-            with ThreadPoolExecutor(thread_count(None)) as pool:
-                list(pool.map(survey._prepare, survey.columns))
+        if table.n_rows >= LONG:
+            survey.each(lambda column: survey._prepare(column.name))
         return survey
+
+    def each(self, function: Callable[[Column], T], columns: Iterable[Column] | None = None) -> list[T]:
+        """What a function makes of each column, in their order; several at a time where the table is long."""
+        listed = list(self.columns.values() if columns is None else columns)
+
+        def quiet(column: Column) -> T:
+            # A thread of the pool does not inherit what the caller has said about overflow.
+            with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+                return function(column)
+
+        threads = thread_count(None)
+        if threads == 1 or len(listed) < 2 or self.n_rows < LONG:
+            return [quiet(column) for column in listed]
+        with one_blas_thread(), ThreadPoolExecutor(threads) as pool:
+            return list(pool.map(quiet, listed))
 
     def _prepare(self, name: str) -> None:
         column = self.columns[name]
@@ -148,42 +191,32 @@ class Survey:
         return self._totals[name]
 
     def cross(self, name: str, other: np.ndarray, n_other: int) -> np.ndarray:
-        """Counts of code x other code, over the rows where both are present (`other` >= 0)."""
+        """Counts of code x other code (uint8), over the rows where neither is `MISSING`."""
         codes, n_codes = self.codes(name)
-        pairs = codes.astype(np.int64) * n_other
-        pairs += other
-        keep = (codes != MISSING) & (other >= 0)
-        counts = np.bincount(pairs if keep.all() else pairs[keep], minlength=n_codes * n_other)
-        return counts[: n_codes * n_other].reshape(n_codes, n_other)
+        return _kernels.cross_counts(codes, other, n_codes, n_other)
 
     def _code(self, column: Column) -> tuple[np.ndarray, int]:
         if column.is_text:
-            return label_codes(column.series, column.counts["label"].head(MOST_BINS - 1))
+            return label_codes(column.series, column.leading.head(MOST_BINS - 1))
         if column.series.dtype == pl.Boolean:
             return column.series.cast(pl.UInt8).fill_null(MISSING).to_numpy(), 2
         if column.sorted.size == 0:
             return np.full(self.n_rows, MISSING, dtype=np.uint8), 1
-        return number_codes(column.series, bin_edges(column, self.n_bins))
+        return number_codes(column, bin_edges(column, self.n_bins))
 
 
 def bin_edges(column: Column, bins: int) -> np.ndarray:
     """Inner edges of bins with about equal frequency; few different values get a bin each."""
     values = column.sorted
     if column.distinct <= bins:
-        return np.unique(values)[1:]
+        return values[1:][values[1:] != values[:-1]]
     at = (np.arange(1, bins) * values.size) // bins
     return np.unique(values[at])
 
 
-def number_codes(series: pl.Series, edges: np.ndarray) -> tuple[np.ndarray, int]:
+def number_codes(column: Column, edges: np.ndarray) -> tuple[np.ndarray, int]:
     """Bin numbers of a numeric or date column (bin k holds edges[k-1] <= value < edges[k])."""
-    values = series.to_physical().cast(pl.Float64)
-    gone = values.is_null()
-    filled = values.fill_null(0.0).to_numpy()
-    codes = np.searchsorted(edges, filled, side="right").astype(np.uint8)
-    if series.null_count():
-        codes[gone.to_numpy()] = MISSING
-    return codes, edges.size + 1
+    return _kernels.bin_codes(column.numbers, edges), edges.size + 1
 
 
 def label_codes(series: pl.Series, labels: pl.Series) -> tuple[np.ndarray, int]:
@@ -191,8 +224,8 @@ def label_codes(series: pl.Series, labels: pl.Series) -> tuple[np.ndarray, int]:
     listed = labels.to_list()
     if not listed:
         return np.full(series.len(), MISSING, dtype=np.uint8), 1
-    codes = series.replace_strict(listed, list(range(len(listed))), default=len(listed), return_dtype=pl.UInt8)
-    marked = codes.to_numpy().copy()
+    codes = series.cast(pl.Enum(listed), strict=False).to_physical()
+    marked = codes.fill_null(len(listed)).to_numpy().astype(np.uint8)
     if series.null_count():
         marked[series.is_null().to_numpy()] = MISSING
     return marked, len(listed) + 1

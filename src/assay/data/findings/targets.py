@@ -10,7 +10,7 @@ import polars as pl
 from ...base.errors import plain
 from ..table import Table, Target
 from .finding import NO_ROWS, Finding, drop_columns, remedy, rows_of
-from .survey import Column, Survey
+from .survey import MISSING, Column, Survey
 
 SURE_LEAK, LIKELY_LEAK = 0.99, 0.97
 
@@ -34,7 +34,7 @@ def target_findings(survey: Survey, target: Target) -> Iterator[Finding]:
 
 
 def _balance(table: Table, target: Target) -> Iterator[Finding]:
-    labels, counts = np.unique(target.values, return_counts=True)
+    labels, _, counts = target.coded
     total = int(counts.sum())
     largest = int(counts.argmax())
     shares = {plain(label, 30): int(count) / total for label, count in zip(labels[:20], counts[:20])}
@@ -49,7 +49,7 @@ def _balance(table: Table, target: Target) -> Iterator[Finding]:
     rare = counts < 5
     if rare.any() and total >= 25:
         at = np.zeros(table.n_rows, dtype=bool)
-        at[target.kept] = np.isin(target.values, labels[rare])
+        at[target.kept] = rare[target.coded[1]]
         shown = ", ".join(f"'{plain(label, 20)}' ({count})" for label, count in zip(labels[rare][:3], counts[rare][:3]))
         yield Finding(
             "A010", "rare class", [target.name], "medium", rows_of(at),
@@ -66,15 +66,15 @@ def _copies_of_target(table: Table, target: Target) -> Iterator[Finding]:
     """
     rows, values, n_classes = target.kept, target.values, 0
     if target.task == "classify":
-        classes, inverse, sizes = np.unique(values, return_inverse=True, return_counts=True)
+        _, codes, sizes = target.coded
+        n_classes = sizes.shape[0]
         if sizes.max(initial=0) >= 20 and (sizes < 5).any():
             # A class of a few rows, told as rare, must not hide a copy of all the others.
             rows = rows.copy()
-            rows[rows] = (sizes >= 5)[inverse]
-            values = values[(sizes >= 5)[inverse]]
-        classes, inverse = np.unique(values, return_inverse=True)
-        n_classes = classes.shape[0]
-        values = inverse.astype(np.float64)
+            rows[rows] = (sizes >= 5)[codes]
+            codes = (np.cumsum(sizes >= 5) - 1)[codes[(sizes >= 5)[codes]]]
+            n_classes = int((sizes >= 5).sum())
+        values = codes.astype(np.float64)
     frame = table.frame if rows.all() else table.frame.filter(pl.Series(rows))
     if frame.height < 20:
         return
@@ -137,17 +137,18 @@ def _near_perfect(survey: Survey, target: Target, told: set[str]) -> Iterator[Fi
     if survey.n_rows < 100:
         return
     if target.task == "classify":
-        classes, inverse, sizes = np.unique(target.values, return_inverse=True, return_counts=True)
+        classes, inverse, sizes = target.coded
         if classes.shape[0] > 50:
             return
         # A class of a few rows, told as rare, must not hide that the others are given away.
-        rank = np.where(sizes >= 5, np.cumsum(sizes >= 5) - 1, -1)
-        coded = np.full(survey.n_rows, -1, dtype=np.int64)
+        rank = np.where(sizes >= 5, np.cumsum(sizes >= 5) - 1, MISSING).astype(np.uint8)
+        coded = np.full(survey.n_rows, MISSING, dtype=np.uint8)
         coded[target.kept] = rank[inverse]
-        n_classes = int(rank.max()) + 1
+        n_classes = int((sizes >= 5).sum())
     else:
         numbers = np.full(survey.n_rows, np.nan)
         numbers[target.kept] = target.values
+    usable: list[Column] = []
     for name, column in survey.columns.items():
         if name == target.name or name in told or column.role.role == "text" or column.missing > 0.5 * survey.n_rows:
             continue
@@ -155,11 +156,14 @@ def _near_perfect(survey: Survey, target: Target, told: set[str]) -> Iterator[Fi
             continue
         if column.role.role == "id" and column.distinct > 0.5 * survey.n_rows:
             continue
-        if target.task == "classify":
-            counts = survey.cross(name, coded, n_classes).astype(np.float64)
-            score, how = _class_score(counts, _is_ordered(column))
-        else:
-            score, how = _variance_score(survey, name, numbers)
+        usable.append(column)
+
+    def judge(column: Column) -> tuple[float, str]:
+        if target.task != "classify":
+            return _variance_score(survey, column.name, numbers)
+        return _class_score(survey.cross(column.name, coded, n_classes).astype(np.float64), _is_ordered(column))
+
+    for name, (score, how) in zip([column.name for column in usable], survey.each(judge, usable)):
         if score >= LIKELY_LEAK:
             sure = score >= SURE_LEAK and target.task == "classify"
             yield Finding(

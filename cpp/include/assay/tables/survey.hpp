@@ -1,0 +1,29 @@
+// What a look at a table asks of its columns and of its text, at the speed of memory.
+//
+// bin_codes     code of a number = how many of the edges e_0 < ... < e_{m-1} are at most it: bin k holds
+//               e_{k-1} <= x < e_k, the last one everything from e_{m-1} on. NaN has code `no_code`. m <= 254.
+//               IN values (n), edges (m); OUT codes (n). n m comparisons without a branch, which for the at most 50 bins
+//               of a survey is several times faster than a binary search, whose steps no machine can predict.
+// cross_counts  table[a n_second + b] = rows with first code a and second code b; rows where either code is not below
+//               its number of codes (such as `no_code`) are left out. IN first, second (n); OUT table (n_first n_second).
+// even_widths   whether every line that is not blank holds `width` - 1 separators. Text without quotes only: no quoting
+//               is looked at. Lines end in LF, CR before it belongs to the line end. IN text (n bytes).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "assay/common/views.hpp"
+
+namespace assay::tables {
+
+inline constexpr std::uint8_t no_code = 255;
+
+void bin_codes(Vector<const double> values, Vector<const double> edges, Vector<std::uint8_t> codes);
+
+std::vector<std::int64_t> cross_counts(Vector<const std::uint8_t> first, Vector<const std::uint8_t> second, int n_first,
+                                       int n_second);
+
+bool even_widths(Vector<const std::uint8_t> text, std::uint8_t separator, index_t width);
+
+}  // namespace assay::tables
