@@ -34,6 +34,19 @@ def rank_codes(cells: Annotated[NDArray[numpy.float64], dict(shape=(None, None),
     Codes (column by column), offsets and distinct sorted values of the columns of a table.
     """
 
+def bin_codes(values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], edges: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Annotated[NDArray[numpy.uint8], dict(shape=(None,))]:
+    """How many of the ascending edges are at most each value; 255 for NaN."""
+
+def cross_counts(first: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], second: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], n_first: int, n_second: int) -> Annotated[NDArray[numpy.int64], dict(shape=(None, None))]:
+    """
+    Rows with each pair of codes; rows with a code beyond the numbers given are left out.
+    """
+
+def even_widths(text: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], separator: int, width: int) -> bool:
+    """
+    Whether every line of a text without quotes that is not blank holds width - 1 separators.
+    """
+
 def weighted_gram(x: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], y: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], shift: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, threads: int) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]:
     """Sum of w z z^T over the rows, z = [x - shift, y - shift, 1]."""
 
