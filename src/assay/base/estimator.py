@@ -43,6 +43,20 @@ def take_rows(X: Any, rows: np.ndarray) -> Any:
     return [X[i] for i in rows]
 
 
+def check_lengths(who: str, n_rows: int, n_target: int) -> None:
+    """Refuse a target that has not one value per row.
+
+    >>> check_lengths("fit", 3, 3)
+    """
+    if n_rows != n_target:
+        raise DataError(
+            who,
+            "X and y",
+            "must have the same number of rows",
+            f"Found input variables with inconsistent numbers of samples: [{n_rows}, {n_target}]",
+        )
+
+
 def check_weights(who: str, sample_weight: Any, n_rows: int) -> np.ndarray | None:
     """Sample weights as float64, or None: one per row, finite, not negative, not all zero.
 
@@ -158,13 +172,7 @@ class Estimator(BaseEstimator):
         """Read X, check that lengths agree, check cost and weights, and leave out rows of weight zero."""
         rows = self._read(X, reset=True)
         who = type(self).__name__
-        if rows.shape[0] != target.shape[0]:
-            raise DataError(
-                who,
-                "X and y",
-                "must have the same number of rows",
-                f"Found input variables with inconsistent numbers of samples: [{rows.shape[0]}, {target.shape[0]}]",
-            )
+        check_lengths(who, rows.shape[0], target.shape[0])
         weights = check_weights(who, sample_weight, rows.shape[0])
         self._check_table_cost(rows, 1 if target.ndim == 1 else target.shape[1])
         if weights is not None and not weights.all():

@@ -10,7 +10,7 @@ from sklearn.utils import Tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from ..base import Cost, DataError, Integer, Nothing, ParameterError, param
+from ..base import Cost, DataError, Integer, Nothing, ParameterError, check_lengths, param
 from ..base.words import count as counted
 from .reduction import Reduction, settle_signs, weighted_mean
 
@@ -51,13 +51,7 @@ class LDAProjection(Reduction):
         """Find the directions from the training rows and their classes."""
         classes, codes = self._codes(y)
         rows = self._read(X, reset=True)
-        if rows.shape[0] != codes.shape[0]:
-            raise DataError(
-                type(self).__name__,
-                "X and y",
-                "must have the same number of rows",
-                f"Found input variables with inconsistent numbers of samples: [{rows.shape[0]}, {codes.shape[0]}]",
-            )
+        check_lengths(type(self).__name__, rows.shape[0], codes.shape[0])
         kept = slice(None) if sample_weight is None else np.asarray(sample_weight) > 0
         rows, weights = self._rows(X, sample_weight)
         codes = codes[kept] if not isinstance(kept, slice) and np.ndim(kept) else codes

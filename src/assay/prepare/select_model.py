@@ -24,6 +24,7 @@ from ..base import (
     Nothing,
     ParameterError,
     Real,
+    check_lengths,
     check_weights,
     param,
     plain,
@@ -49,13 +50,7 @@ class _ModelSelector(StableSelection, SelectorMixin, Estimator):
         rows, target = self._read(X, reset=True), np.asarray(y)
         if target.ndim == 2 and target.shape[1] == 1:
             target = target.ravel()
-        if target.shape[0] != rows.shape[0]:
-            raise DataError(
-                who,
-                "X and y",
-                "must have the same number of rows",
-                f"Found input variables with inconsistent numbers of samples: [{rows.shape[0]}, {target.shape[0]}]",
-            )
+        check_lengths(who, rows.shape[0], target.shape[0])
         if target.dtype.kind == "f" and not np.isfinite(target).all():
             raise DataError(who, "y", "must be finite (Input y contains NaN or infinity)")
         weights = check_weights(who, sample_weight, rows.shape[0])

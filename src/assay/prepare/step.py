@@ -18,7 +18,7 @@ from sklearn.utils import Tags
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import _check_feature_names_in, check_array, check_is_fitted, validate_data
 
-from ..base import ArrayLike, DataError, Estimator, Nothing, ParameterError, param, plain, take_rows
+from ..base import ArrayLike, DataError, Estimator, Nothing, ParameterError, check_lengths, param, plain, take_rows
 from ..data.columns import split_columns
 from ..data.roles import nearest
 from ..data.table import plain_types, to_polars
@@ -118,13 +118,7 @@ class TableStep(TransformerMixin, Estimator):
                 )
             return None
         target = np.asarray(y)
-        if target.shape[0] != n_rows:
-            raise DataError(
-                type(self).__name__,
-                "X and y",
-                "must have the same number of rows",
-                f"Found input variables with inconsistent numbers of samples: [{n_rows}, {target.shape[0]}]",
-            )
+        check_lengths(type(self).__name__, n_rows, target.shape[0])
         return target
 
     def _chosen(

@@ -28,6 +28,7 @@ from ..base import (
     Real,
     Seed,
     Trace,
+    check_lengths,
     check_weights,
     n_jobs_param,
     param,
@@ -82,13 +83,7 @@ class _SubsetSelector(StableSelection, SelectorMixin, Estimator):
         target = column_or_1d(y, warn=True)
         if learner is None:
             target = _numbers(who, target)
-        if rows.shape[0] != target.shape[0]:
-            raise DataError(
-                who,
-                "X and y",
-                "must have the same number of rows",
-                f"Found input variables with inconsistent numbers of samples: [{rows.shape[0]}, {target.shape[0]}]",
-            )
+        check_lengths(who, rows.shape[0], target.shape[0])
         weights = check_weights(who, sample_weight, rows.shape[0])
         self._check_cost(rows.shape[0], rows.shape[1])
         kept = np.ones(rows.shape[0], dtype=bool) if weights is None else weights > 0

@@ -24,6 +24,7 @@ from ...base import (
     ParameterError,
     Real,
     categorical_features_param,
+    check_lengths,
     check_weights,
     n_jobs_param,
     param,
@@ -331,13 +332,7 @@ class NaiveBayes(MixedInput, Classifier):
     def _codes_of(self, y: Any, n_rows: int) -> np.ndarray:
         labels = column_or_1d(y, warn=True)
         check_classification_targets(labels)
-        if labels.shape[0] != n_rows:
-            raise DataError(
-                type(self).__name__,
-                "X and y",
-                "must have the same number of rows",
-                f"Found input variables with inconsistent numbers of samples: [{n_rows}, {labels.shape[0]}]",
-            )
+        check_lengths(type(self).__name__, n_rows, labels.shape[0])
         codes = np.minimum(np.searchsorted(self.classes_, labels), self.classes_.shape[0] - 1)
         unknown = self.classes_[codes] != labels
         if unknown.any():

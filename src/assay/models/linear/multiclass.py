@@ -15,12 +15,12 @@ from sklearn.utils.validation import _num_samples, check_is_fitted, validate_dat
 
 from ...base import (
     Cost,
-    DataError,
     Fold,
     Instance,
     LabelClassifier,
     Nothing,
     ParameterError,
+    check_lengths,
     check_weights,
     n_jobs_param,
     param,
@@ -67,13 +67,7 @@ class _Reduction(LabelClassifier):
             )
         codes = self._encode_target(y)
         X = self._table(X, reset=True)
-        if _num_samples(X) != codes.shape[0]:
-            raise DataError(
-                who,
-                "X and y",
-                "must have the same number of rows",
-                f"Found input variables with inconsistent numbers of samples: [{_num_samples(X)}, {codes.shape[0]}]",
-            )
+        check_lengths(who, _num_samples(X), codes.shape[0])
         weights = check_weights(who, sample_weight, codes.shape[0])
         if weights is not None:
             if "sample_weight" not in inspect.signature(self._template().fit).parameters:
