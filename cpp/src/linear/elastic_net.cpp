@@ -205,12 +205,9 @@ public:
         load_gradient();
         const double before = measure(penalty).objective(penalty);
         const std::vector<double> old_b = b, old_g = g_;
-        for (std::size_t k = 0; k < columns.size(); ++k) {
-            const double next = ahead_[at(columns[k])];
-            if (next != b[k] && !by_residual_) subtract_row(static_cast<index_t>(k), next - b[k]);
-            b[k] = next;
-        }
+        for (std::size_t k = 0; k < columns.size(); ++k) b[k] = ahead_[at(columns[k])];
         if (by_residual_) rebuild_gradient();
+        else follow_changes(old_b);
         if (!(measure(penalty).objective(penalty) < before)) {
             b = old_b;
             g_ = old_g;
@@ -357,9 +354,18 @@ private:
         }
     }
 
-    // g after the coefficient at place k grows by `change`.
-    void subtract_row(index_t k, double change) {
-        q_.add_row(-change, k, g_.data(), static_cast<index_t>(columns.size()));
+    // g after every coefficient has grown from `from` (zero if empty) to what it is now.
+    void follow_changes(const std::vector<double>& from) {
+        std::vector<double> change;
+        std::vector<index_t> rows;
+        for (std::size_t k = 0; k < columns.size(); ++k) {
+            const double less = (from.empty() ? 0.0 : from[k]) - b[k];
+            if (less == 0) continue;
+            change.push_back(less);
+            rows.push_back(static_cast<index_t>(k));
+        }
+        q_.add_rows(change.data(), rows.data(), static_cast<index_t>(rows.size()), g_.data(),
+                    static_cast<index_t>(columns.size()));
     }
 
     void admit(const std::vector<index_t>& fresh) {
@@ -490,10 +496,10 @@ private:
             change[waiting] = old - value;
             row[waiting++] = k;
             if (waiting < Block::batch) continue;
-            q_.add_batch_of_rows(change, row, g_.data(), m);
+            q_.add_rows(change, row, waiting, g_.data(), m);
             waiting = 0;
         }
-        for (index_t r = 0; r < waiting; ++r) q_.add_row(change[r], row[r], g_.data(), m);
+        q_.add_rows(change, row, waiting, g_.data(), m);
     }
 
     GapSums measure(const Penalty& penalty) const {
@@ -579,8 +585,7 @@ private:
             return;
         }
         std::copy(c_.begin(), c_.end(), g_.begin());
-        for (std::size_t k = 0; k < columns.size(); ++k)
-            if (b[k] != 0) subtract_row(static_cast<index_t>(k), b[k]);
+        follow_changes({});
     }
 };
 

@@ -199,19 +199,18 @@ ASSAY_INLINE void add_single_body(double a, const float* x, double* __restrict__
 ASSAY_DISPATCH(void, add_single, add_single_body, (double a, const float* x, double* y, index_t count),
                (a, x, y, count))
 
-// y += sum_r factors[r] x_r, so that y is read and written once for all rows.
+// y += sum_r factors[r] x_r, so that y is read and written once for all rows. Cells in single precision are added up in
+// single precision, eight at a time: that rounds no more than the cells are rounded themselves.
 template <class Cell>
 ASSAY_INLINE void add_batch_body(const double* factors, const Cell* const* x, double* __restrict__ y, index_t count) {
     static_assert(Block::batch == 8);
     const Cell *x0 = x[0], *x1 = x[1], *x2 = x[2], *x3 = x[3], *x4 = x[4], *x5 = x[5], *x6 = x[6], *x7 = x[7];
-    const double f0 = factors[0], f1 = factors[1], f2 = factors[2], f3 = factors[3];
-    const double f4 = factors[4], f5 = factors[5], f6 = factors[6], f7 = factors[7];
+    Cell f[Block::batch];
+    for (index_t r = 0; r < Block::batch; ++r) f[r] = static_cast<Cell>(factors[r]);
     for (index_t i = 0; i < count; ++i) {
-        const double even = f0 * static_cast<double>(x0[i]) + f2 * static_cast<double>(x2[i]) +
-                            f4 * static_cast<double>(x4[i]) + f6 * static_cast<double>(x6[i]);
-        const double odd = f1 * static_cast<double>(x1[i]) + f3 * static_cast<double>(x3[i]) +
-                           f5 * static_cast<double>(x5[i]) + f7 * static_cast<double>(x7[i]);
-        y[i] += even + odd;
+        const Cell even = f[0] * x0[i] + f[2] * x2[i] + f[4] * x4[i] + f[6] * x6[i];
+        const Cell odd = f[1] * x1[i] + f[3] * x3[i] + f[5] * x5[i] + f[7] * x7[i];
+        y[i] += static_cast<double>(even + odd);
     }
 }
 ASSAY_DISPATCH(void, add_batch, add_batch_body<double>,
@@ -248,20 +247,23 @@ double dot(const double* x, const double* y, index_t count) { return dot_dispatc
 void add_multiple(double a, const double* x, double* y, index_t count) { add_multiple_dispatched(a, x, y, count); }
 void add_multiple(double a, const float* x, double* y, index_t count) { add_single(a, x, y, count); }
 
-void Block::add_row(double factor, index_t a, double* y, index_t count) const {
-    if (single_) add_multiple(factor, low_.get() + a * capacity, y, count);
-    else add_multiple(factor, high_.get() + a * capacity, y, count);
-}
-
-void Block::add_batch_of_rows(const double* factors, const index_t* rows, double* y, index_t count) const {
-    if (single_) {
-        const float* x[batch];
-        for (index_t r = 0; r < batch; ++r) x[r] = low_.get() + rows[r] * capacity;
-        return add_low_batch(factors, x, y, count);
+void Block::add_rows(const double* factors, const index_t* rows, index_t row_count, double* y, index_t count) const {
+    index_t first = 0;
+    for (; first + batch <= row_count; first += batch) {
+        if (single_) {
+            const float* x[batch];
+            for (index_t r = 0; r < batch; ++r) x[r] = low_.get() + rows[first + r] * capacity;
+            add_low_batch(factors + first, x, y, count);
+        } else {
+            const double* x[batch];
+            for (index_t r = 0; r < batch; ++r) x[r] = high_.get() + rows[first + r] * capacity;
+            add_batch(factors + first, x, y, count);
+        }
     }
-    const double* x[batch];
-    for (index_t r = 0; r < batch; ++r) x[r] = high_.get() + rows[r] * capacity;
-    add_batch(factors, x, y, count);
+    for (; first < row_count; ++first) {
+        if (single_) add_multiple(factors[first], low_.get() + rows[first] * capacity, y, count);
+        else add_multiple(factors[first], high_.get() + rows[first] * capacity, y, count);
+    }
 }
 
 void Block::grow(index_t columns, index_t kept) {

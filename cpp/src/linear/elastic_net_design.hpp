@@ -47,11 +47,9 @@ public:
         else high_[place] = value;
     }
     bool single() const { return single_; }
-    // y += sum of factors[r] times the first `count` cells of rows[r], for `batch` rows.
+    // y += sum of factors[r] times the first `count` cells of rows[r]; `batch` rows at a time share a pass over y.
     static constexpr index_t batch = 8;
-    void add_batch_of_rows(const double* factors, const index_t* rows, double* y, index_t count) const;
-    // y += factor times the first `count` cells of row a.
-    void add_row(double factor, index_t a, double* y, index_t count) const;
+    void add_rows(const double* factors, const index_t* rows, index_t row_count, double* y, index_t count) const;
     // Makes room for `columns`, keeping the cells of the first `kept`.
     void grow(index_t columns, index_t kept);
     void release() {
