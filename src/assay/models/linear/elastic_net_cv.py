@@ -178,7 +178,7 @@ class _ChosenPenalty(SparseLinear):
         active = float(min(n_rows, n_features))
         return Cost(
             seconds=1e-3 + points * (1e-9 * n_rows * width + folds * 1e-8 * active**2),
-            bytes=16.0 * n_rows * width + folds * (16.0 * active**2 + 8 * points * width),
+            bytes=20.0 * n_rows * width + folds * (16.0 * active**2 + 8 * points * width),
         )
 
 
