@@ -18,9 +18,15 @@ constexpr double optimal_within = 1e-9;  // relative excess of |g_j| over l1 v_j
 constexpr double expected_margin = 0.97; // of l1 v_j, above which a column is expected to become active
 constexpr double inner_share = 0.7;      // of the tolerance, for the columns of the working set alone
 constexpr double single_limit = 1e-6;    // tolerance down to which sweeps may read Q in single precision
+constexpr index_t least_for_copy = 8;    // penalties from which a copy of the columns in single precision pays
 constexpr index_t least_by_residual = 400;  // working columns from which a sweep over cells may be cheaper than one over Q
 constexpr index_t cells_per_entry = 8;      // entries of Q that cost as much as one cell
 constexpr index_t sweeps_per_check = 5;     // by residual: between two looks at the gap, which cost a sweep each
+
+// Whether blocks of Q, and passes whose rounding is bounded, may be in single precision.
+bool allows_single(const ElasticNetTask& task) {
+    return task.tolerance >= single_limit && !task.refine && !task.trace;
+}
 
 std::size_t at(index_t i) { return static_cast<std::size_t>(i); }
 
@@ -136,7 +142,7 @@ class Problem {
 public:
     Problem(const Design& design, index_t number, const ElasticNetTask& task)
         : design_(design), task_(task), number_(number), place(at(design.p), -1),
-          q_(task.tolerance >= single_limit && !task.refine && !task.trace) {
+          q_(allows_single(task)) {
         gradient.value.assign(design.cross(number), design.cross(number) + design.p);
         gradient.slack.assign(at(design.p), 0.0);
         gradient.residual_squares = y_squares = design.y_squares(number);
@@ -199,12 +205,9 @@ public:
         load_gradient();
         const double before = measure(penalty).objective(penalty);
         const std::vector<double> old_b = b, old_g = g_;
-        for (std::size_t k = 0; k < columns.size(); ++k) {
-            const double next = ahead_[at(columns[k])];
-            if (next != b[k] && !by_residual_) subtract_row(static_cast<index_t>(k), next - b[k]);
-            b[k] = next;
-        }
+        for (std::size_t k = 0; k < columns.size(); ++k) b[k] = ahead_[at(columns[k])];
         if (by_residual_) rebuild_gradient();
+        else follow_changes(old_b);
         if (!(measure(penalty).objective(penalty) < before)) {
             b = old_b;
             g_ = old_g;
@@ -351,9 +354,18 @@ private:
         }
     }
 
-    // g after the coefficient at place k grows by `change`.
-    void subtract_row(index_t k, double change) {
-        q_.add_row(-change, k, g_.data(), static_cast<index_t>(columns.size()));
+    // g after every coefficient has grown from `from` (zero if empty) to what it is now.
+    void follow_changes(const std::vector<double>& from) {
+        std::vector<double> change;
+        std::vector<index_t> rows;
+        for (std::size_t k = 0; k < columns.size(); ++k) {
+            const double less = (from.empty() ? 0.0 : from[k]) - b[k];
+            if (less == 0) continue;
+            change.push_back(less);
+            rows.push_back(static_cast<index_t>(k));
+        }
+        q_.add_rows(change.data(), rows.data(), static_cast<index_t>(rows.size()), g_.data(),
+                    static_cast<index_t>(columns.size()));
     }
 
     void admit(const std::vector<index_t>& fresh) {
@@ -470,14 +482,24 @@ private:
     void sweep(const Penalty& penalty) {
         if (by_residual_) return sweep_by_residual(penalty);
         const auto m = static_cast<index_t>(columns.size());
+        // Changes reach g in batches of rows; until then what they do to g_k is worked out for the one k at hand.
+        double change[Block::batch];
+        index_t row[Block::batch], waiting = 0;
         for (index_t k = 0; k < m; ++k) {
             const double old = b[at(k)], own = diagonal_[at(k)], curvature = own + penalty.l2 * v_[at(k)];
             if (!(curvature > 0)) continue;
-            const double value = penalty.soft(g_[at(k)] + own * old, penalty.l1 * v_[at(k)]) / curvature;
+            double g = g_[at(k)];
+            for (index_t r = 0; r < waiting; ++r) g += change[r] * q_.cell(row[r], k);
+            const double value = penalty.soft(g + own * old, penalty.l1 * v_[at(k)]) / curvature;
             if (value == old) continue;
             b[at(k)] = value;
-            subtract_row(k, value - old);
+            change[waiting] = old - value;
+            row[waiting++] = k;
+            if (waiting < Block::batch) continue;
+            q_.add_rows(change, row, waiting, g_.data(), m);
+            waiting = 0;
         }
+        q_.add_rows(change, row, waiting, g_.data(), m);
     }
 
     GapSums measure(const Penalty& penalty) const {
@@ -563,8 +585,7 @@ private:
             return;
         }
         std::copy(c_.begin(), c_.end(), g_.begin());
-        for (std::size_t k = 0; k < columns.size(); ++k)
-            if (b[k] != 0) subtract_row(static_cast<index_t>(k), b[k]);
+        follow_changes({});
     }
 };
 
@@ -698,7 +719,8 @@ ElasticNetSolution follow_columns(Columns& design, const double* start, const El
 ElasticNetSolution elastic_net_from_columns(const ColumnTable& table, const double* weights, index_t problems,
                                             bool intercept, const double* start, const ElasticNetTask& task,
                                             double* x_mean, double* y_mean, int threads) {
-    elastic_net::ColumnDesign design(table, weights, problems, intercept, x_mean, y_mean, threads);
+    const bool keep_low = task.n_alphas >= elastic_net::least_for_copy && elastic_net::allows_single(task);
+    elastic_net::ColumnDesign design(table, weights, problems, intercept, x_mean, y_mean, keep_low, threads);
     return follow_columns(design, start, task, threads);
 }
 

@@ -11,36 +11,69 @@ namespace assay::elastic_net {
 namespace {
 
 using Lanes = double __attribute__((vector_size(64), may_alias, aligned(8)));
+using LowLanes = float __attribute__((vector_size(64), may_alias, aligned(4)));
+
+template <class Cell>
+struct Wide {
+    using lanes = Lanes;
+};
+template <>
+struct Wide<float> {
+    using lanes = LowLanes;
+};
+template <class Cell>
+constexpr index_t lane_count = 64 / static_cast<index_t>(sizeof(Cell));
 
 constexpr index_t tile_width = 6;   // right-hand columns of a tile
 constexpr index_t row_chunk = 512;  // rows whose cells of a tile's columns stay in the level-1 cache
+constexpr index_t low_chunk = 1024; // the same of single-precision cells, and the longest sum in single precision
 
-// out[a * tile_width + b] = left_a . right_b over `count` cells (a multiple of 8). Each product has its own lanes, added in
-// one fixed order, so a value does not depend on the shape of the tile it is computed in.
-template <int A, int B>
-ASSAY_INLINE void tile_body(const double* const* left, const double* const* right, index_t count, double* out) {
-    Lanes sum[A][B] = {};
-    for (index_t i = 0; i < count; i += 8) {
-        Lanes l[A];
+// A product of two single-precision vectors of at most low_chunk cells, each rounded once, is within this many times
+// |x| |r| of the exact one: low_chunk / 16 fused additions a lane, 4 levels of adding lanes, 3 roundings, and some to spare.
+constexpr double low_error = (static_cast<double>(low_chunk) / 16 + 16) * 0x1p-24;
+// What underflow can lose, as a share of the scales.
+constexpr double low_underflow = 0x1p-100;
+
+ASSAY_INLINE double add_lanes(Lanes s) { return ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7])); }
+ASSAY_INLINE double add_lanes(LowLanes s) {
+    using Half = float __attribute__((vector_size(32)));
+    using Quarter = float __attribute__((vector_size(16)));
+    const Half half = __builtin_shufflevector(s, s, 0, 1, 2, 3, 4, 5, 6, 7) +
+                      __builtin_shufflevector(s, s, 8, 9, 10, 11, 12, 13, 14, 15);
+    const Quarter quarter =
+        __builtin_shufflevector(half, half, 0, 1, 2, 3) + __builtin_shufflevector(half, half, 4, 5, 6, 7);
+    return static_cast<double>((quarter[0] + quarter[2]) + (quarter[1] + quarter[3]));
+}
+
+// out[a * tile_width + b] = left_a . right_b over `count` cells (a multiple of the lanes). Each product has its own lanes,
+// added in one fixed order, so a value does not depend on the shape of the tile it is computed in.
+template <class Cell, int A, int B>
+ASSAY_INLINE void tile_body(const Cell* const* left, const Cell* const* right, index_t count, double* out) {
+    using Vector = typename Wide<Cell>::lanes;
+    Vector sum[A][B] = {};
+    for (index_t i = 0; i < count; i += lane_count<Cell>) {
+        Vector l[A];
 #pragma GCC unroll 4
-        for (int a = 0; a < A; ++a) l[a] = *reinterpret_cast<const Lanes*>(left[a] + i);
+        for (int a = 0; a < A; ++a) l[a] = *reinterpret_cast<const Vector*>(left[a] + i);
 #pragma GCC unroll 6
         for (int b = 0; b < B; ++b) {
-            const Lanes r = *reinterpret_cast<const Lanes*>(right[b] + i);
+            const Vector r = *reinterpret_cast<const Vector*>(right[b] + i);
 #pragma GCC unroll 4
             for (int a = 0; a < A; ++a) sum[a][b] += l[a] * r;
         }
     }
+#pragma GCC unroll 4
     for (int a = 0; a < A; ++a)
-        for (int b = 0; b < B; ++b) {
-            const Lanes s = sum[a][b];
-            out[a * tile_width + b] = ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7]));
-        }
+#pragma GCC unroll 6
+        for (int b = 0; b < B; ++b) out[a * tile_width + b] = add_lanes(sum[a][b]);
 }
 
 #define ASSAY_TILE(A, B)                                                                                    \
-    ASSAY_DISPATCH(void, tile_##A##B, (tile_body<A, B>),                                                    \
+    ASSAY_DISPATCH(void, tile_##A##B, (tile_body<double, A, B>),                                            \
                    (const double* const* left, const double* const* right, index_t count, double* out),    \
+                   (left, right, count, out))                                                               \
+    ASSAY_DISPATCH(void, low_tile_##A##B, (tile_body<float, A, B>),                                         \
+                   (const float* const* left, const float* const* right, index_t count, double* out),      \
                    (left, right, count, out))
 ASSAY_TILE(4, 6)
 ASSAY_TILE(4, 5)
@@ -52,25 +85,92 @@ ASSAY_TILE(2, 2)
 ASSAY_TILE(1, 1)
 #undef ASSAY_TILE
 
+template <class Cell>
+using Tile = void (*)(const Cell* const*, const Cell* const*, index_t, double*);
+template <class Cell>
+struct Tiles {
+    static constexpr Tile<double> four[] = {tile_41, tile_42, tile_43, tile_44, tile_45, tile_46};
+    static constexpr Tile<double> two = tile_22, one = tile_11;
+};
+template <>
+struct Tiles<float> {
+    static constexpr Tile<float> four[] = {low_tile_41, low_tile_42, low_tile_43, low_tile_44, low_tile_45, low_tile_46};
+    static constexpr Tile<float> two = low_tile_22, one = low_tile_11;
+};
+
 // Any part of a 4 x 6 tile of inner products, in the largest pieces that the registers hold.
-void products(const double* const* left, index_t a_count, const double* const* right, index_t b_count, index_t count,
+template <class Cell>
+void products(const Cell* const* left, index_t a_count, const Cell* const* right, index_t b_count, index_t count,
               double* out) {
-    if (a_count == 4 && simd_level() == Simd::avx512) {
-        constexpr decltype(&tile_41) tiles[] = {tile_41, tile_42, tile_43, tile_44, tile_45, tile_46};
-        return tiles[b_count - 1](left, right, count, out);
-    }
+    if (a_count == 4 && simd_level() == Simd::avx512) return Tiles<Cell>::four[b_count - 1](left, right, count, out);
     for (index_t a = 0; a < a_count; a += 2) {
         for (index_t b = 0; b < b_count; b += 2) {
             if (a + 1 < a_count && b + 1 < b_count) {
-                tile_22(left + a, right + b, count, out + a * tile_width + b);
+                Tiles<Cell>::two(left + a, right + b, count, out + a * tile_width + b);
                 continue;
             }
             for (index_t i = a; i < std::min(a + 2, a_count); ++i)
                 for (index_t j = b; j < std::min(b + 2, b_count); ++j)
-                    tile_11(left + i, right + j, count, out + i * tile_width + j);
+                    Tiles<Cell>::one(left + i, right + j, count, out + i * tile_width + j);
         }
     }
 }
+
+// residual_b -= sum_u coefficients[u * tile_width + b] column_u over 8 V rows: B residuals stay in registers while the
+// columns pass. A coefficient of zero changes nothing, so a residual is the same alone or in company.
+template <int V, int B>
+ASSAY_INLINE void subtract_rows(const double* const* columns, const double* coefficients, index_t count, index_t row,
+                                double* const* residuals) {
+    Lanes r[B][V];
+#pragma GCC unroll 6
+    for (int b = 0; b < B; ++b)
+#pragma GCC unroll 2
+        for (int v = 0; v < V; ++v) r[b][v] = *reinterpret_cast<const Lanes*>(residuals[b] + row + 8 * v);
+    for (index_t u = 0; u < count; ++u) {
+        for (int v = 0; v < V; ++v) __builtin_prefetch(columns[u] + row + 8 * (v + 8));
+        Lanes x[V];
+#pragma GCC unroll 2
+        for (int v = 0; v < V; ++v) x[v] = *reinterpret_cast<const Lanes*>(columns[u] + row + 8 * v);
+#pragma GCC unroll 6
+        for (int b = 0; b < B; ++b)
+#pragma GCC unroll 2
+            for (int v = 0; v < V; ++v) r[b][v] -= coefficients[u * tile_width + b] * x[v];
+    }
+#pragma GCC unroll 6
+    for (int b = 0; b < B; ++b)
+#pragma GCC unroll 2
+        for (int v = 0; v < V; ++v) *reinterpret_cast<Lanes*>(residuals[b] + row + 8 * v) = r[b][v];
+}
+
+template <int B>
+ASSAY_INLINE void subtract_body(const double* const* columns, const double* coefficients, index_t count, index_t begin,
+                                index_t end, double* const* residuals) {
+    index_t row = begin;
+    for (; row + 16 <= end; row += 16) subtract_rows<2, B>(columns, coefficients, count, row, residuals);
+    for (; row < end; row += 8) subtract_rows<1, B>(columns, coefficients, count, row, residuals);
+}
+
+#define ASSAY_SUBTRACT(B)                                                                                            \
+    ASSAY_DISPATCH(void, subtract_##B, (subtract_body<B>),                                                           \
+                   (const double* const* columns, const double* coefficients, index_t count, index_t begin,          \
+                    index_t end, double* const* residuals),                                                          \
+                   (columns, coefficients, count, begin, end, residuals))
+ASSAY_SUBTRACT(1)
+ASSAY_SUBTRACT(2)
+ASSAY_SUBTRACT(3)
+ASSAY_SUBTRACT(4)
+ASSAY_SUBTRACT(5)
+ASSAY_SUBTRACT(6)
+#undef ASSAY_SUBTRACT
+
+// A power of two that is at least the length of a vector.
+double scale_of(double norm) { return norm > 0 ? std::ldexp(1.0, std::max(std::ilogb(norm) + 1, -960)) : 1.0; }
+
+ASSAY_INLINE void narrow_body(const double* x, double factor, float* __restrict__ out, index_t count) {
+    for (index_t i = 0; i < count; ++i) out[i] = static_cast<float>(factor * x[i]);
+}
+ASSAY_DISPATCH(void, narrow, narrow_body, (const double* x, double factor, float* out, index_t count),
+               (x, factor, out, count))
 
 ASSAY_INLINE double dot_body(const double* x, const double* y, index_t count) {
     Lanes sum[2] = {};
@@ -98,6 +198,25 @@ ASSAY_INLINE void add_single_body(double a, const float* x, double* __restrict__
 }
 ASSAY_DISPATCH(void, add_single, add_single_body, (double a, const float* x, double* y, index_t count),
                (a, x, y, count))
+
+// y += sum_r factors[r] x_r, so that y is read and written once for all rows. Cells in single precision are added up in
+// single precision, eight at a time: that rounds no more than the cells are rounded themselves.
+template <class Cell>
+ASSAY_INLINE void add_batch_body(const double* factors, const Cell* const* x, double* __restrict__ y, index_t count) {
+    static_assert(Block::batch == 8);
+    const Cell *x0 = x[0], *x1 = x[1], *x2 = x[2], *x3 = x[3], *x4 = x[4], *x5 = x[5], *x6 = x[6], *x7 = x[7];
+    Cell f[Block::batch];
+    for (index_t r = 0; r < Block::batch; ++r) f[r] = static_cast<Cell>(factors[r]);
+    for (index_t i = 0; i < count; ++i) {
+        const Cell even = f[0] * x0[i] + f[2] * x2[i] + f[4] * x4[i] + f[6] * x6[i];
+        const Cell odd = f[1] * x1[i] + f[3] * x3[i] + f[5] * x5[i] + f[7] * x7[i];
+        y[i] += static_cast<double>(even + odd);
+    }
+}
+ASSAY_DISPATCH(void, add_batch, add_batch_body<double>,
+               (const double* factors, const double* const* x, double* y, index_t count), (factors, x, y, count))
+ASSAY_DISPATCH(void, add_low_batch, add_batch_body<float>,
+               (const double* factors, const float* const* x, double* y, index_t count), (factors, x, y, count))
 
 ASSAY_INLINE void weigh_body(const double* w, const double* x, double mean, double factor, double* __restrict__ out,
                              index_t count) {
@@ -128,9 +247,23 @@ double dot(const double* x, const double* y, index_t count) { return dot_dispatc
 void add_multiple(double a, const double* x, double* y, index_t count) { add_multiple_dispatched(a, x, y, count); }
 void add_multiple(double a, const float* x, double* y, index_t count) { add_single(a, x, y, count); }
 
-void Block::add_row(double factor, index_t a, double* y, index_t count) const {
-    if (single_) add_multiple(factor, low_.get() + a * capacity, y, count);
-    else add_multiple(factor, high_.get() + a * capacity, y, count);
+void Block::add_rows(const double* factors, const index_t* rows, index_t row_count, double* y, index_t count) const {
+    index_t first = 0;
+    for (; first + batch <= row_count; first += batch) {
+        if (single_) {
+            const float* x[batch];
+            for (index_t r = 0; r < batch; ++r) x[r] = low_.get() + rows[first + r] * capacity;
+            add_low_batch(factors + first, x, y, count);
+        } else {
+            const double* x[batch];
+            for (index_t r = 0; r < batch; ++r) x[r] = high_.get() + rows[first + r] * capacity;
+            add_batch(factors + first, x, y, count);
+        }
+    }
+    for (; first < row_count; ++first) {
+        if (single_) add_multiple(factors[first], low_.get() + rows[first] * capacity, y, count);
+        else add_multiple(factors[first], high_.get() + rows[first] * capacity, y, count);
+    }
 }
 
 void Block::grow(index_t columns, index_t kept) {
@@ -184,11 +317,16 @@ void MomentDesign::refresh(std::vector<Request>& requests, const double*, int th
 }
 
 ColumnDesign::ColumnDesign(const ColumnTable& table, const double* weights, index_t n_problems, bool intercept,
-                           double* x_mean, double* y_mean, int threads)
+                           double* x_mean, double* y_mean, bool keep_low, int threads)
     : table_(table), x_mean_(x_mean), norms_(at(table.p)), parts_(at(n_problems)) {
     p = table.p;
     problems = n_problems;
     const index_t n = table.stride;
+    if (keep_low) {
+        low_stride_ = (n + 15) / 16 * 16;
+        low_.reset(new float[at(p * low_stride_)]);
+        scales_.resize(at(p));
+    }
     std::vector<const double*> right;
     for (index_t f = 0; f < problems; ++f) {
         Part& part = parts_[at(f)];
@@ -223,6 +361,11 @@ ColumnDesign::ColumnDesign(const ColumnTable& table, const double* weights, inde
             for (index_t a = 0; a < count; ++a) {
                 left[a] = table_.columns + (j + a) * n;
                 norms_[at(j + a)] = std::sqrt(dot(left[a], left[a], n));
+                if (!keep_low) continue;
+                scales_[at(j + a)] = scale_of(norms_[at(j + a)]);
+                float* const low = low_.get() + (j + a) * low_stride_;
+                narrow(left[a], 1 / scales_[at(j + a)], low, n);
+                std::fill(low + n, low + low_stride_, 0.0f);
             }
             for (index_t s = 0; s < sides; s += tile_width) {
                 double out[4 * tile_width];
@@ -243,78 +386,122 @@ bool ColumnDesign::finite() const {
     return std::all_of(norms_.begin(), norms_.end(), [](double norm) { return std::isfinite(norm); });
 }
 
-void ColumnDesign::block(index_t problem, const std::vector<index_t>& columns, index_t first,
-                         Block& block) const {
+void ColumnDesign::block(index_t problem, const std::vector<index_t>& columns, index_t first, Block& block) const {
+    // Single precision holds where no column's mean is far from zero for its spread: the cells are of columns not centred.
+    const auto near = [&](index_t begin, index_t end) {
+        for (index_t a = begin; a < end; ++a) {
+            const double mean = x_mean_[problem * p + columns[at(a)]];
+            if (!(mean * mean <= 10 * block.cell(a, a))) return false;
+        }
+        return true;
+    };
+    if (low_ != nullptr && block.single() && near(0, first)) {
+        fill<float>(problem, columns, first, block);
+        if (near(first, static_cast<index_t>(columns.size()))) return;
+    }
+    fill<double>(problem, columns, first, block);
+}
+
+template <class Cell>
+void ColumnDesign::fill(index_t problem, const std::vector<index_t>& columns, index_t first, Block& block) const {
+    constexpr bool low = std::is_same_v<Cell, float>;
     const Part& part = parts_[at(problem)];
     const double* mean = x_mean_ + problem * p;
-    const index_t n = table_.stride, m = static_cast<index_t>(columns.size());
+    const index_t n = table_.stride, stride = low ? low_stride_ : n, m = static_cast<index_t>(columns.size());
     // Entering columns are weighted in groups that stay in the cache while all others stream past them.
-    const index_t group = std::clamp<index_t>((index_t{512} << 10) / (8 * n) / tile_width * tile_width, tile_width, 60);
+    const auto room = (index_t{512} << 10) / (static_cast<index_t>(sizeof(Cell)) * n);
+    const index_t group = std::clamp<index_t>(room / tile_width * tile_width, tile_width, 60);
     const index_t most = std::min(group, m - first);
-    std::vector<double> scaled(at(most * n)), sums(at(m * most));
+    std::vector<Cell> scaled(at(most * stride), Cell{0});
+    std::vector<double> sums(at(m * most)), own(low ? at(n) : 0), scales(at(most), 1.0);
     for (index_t begin = first; begin < m; begin += group) {
         const index_t end = std::min(m, begin + group), wide = end - begin;
         for (index_t b = begin; b < end; ++b) {
             const index_t j = columns[at(b)];
-            weigh(part.weights, table_.columns + j * n, mean[j], 1.0 / part.weight, scaled.data() + (b - begin) * n, n);
+            Cell* const to = scaled.data() + (b - begin) * stride;
+            if constexpr (low) {
+                weigh(part.weights, table_.columns + j * n, mean[j], 1.0 / part.weight, own.data(), n);
+                double& scale = scales[at(b - begin)];
+                scale = scale_of(std::sqrt(dot(own.data(), own.data(), n)));
+                narrow(own.data(), 1 / scale, to, n);
+            } else {
+                weigh(part.weights, table_.columns + j * n, mean[j], 1.0 / part.weight, to, n);
+            }
         }
         std::fill(sums.begin(), sums.end(), 0.0);
         for (const RowRange& range : part.ranges) {
+            const index_t last = range.end == n ? stride : range.end;
             for (index_t a = 0; a < end; a += 4) {
-                const double* left[4];
+                const Cell* left[4];
                 const index_t tall = std::min<index_t>(4, end - a);
-                for (index_t k = 0; k < tall; ++k) left[k] = table_.columns + columns[at(a + k)] * n + range.begin;
+                for (index_t k = 0; k < tall; ++k) left[k] = column<Cell>(columns[at(a + k)]) + range.begin;
                 for (index_t b = begin; b < end; b += tile_width) {
                     if (b + tile_width <= a) continue;
-                    const double* right[tile_width];
+                    const Cell* right[tile_width];
                     const index_t some = std::min(tile_width, end - b);
-                    for (index_t k = 0; k < some; ++k) right[k] = scaled.data() + (b - begin + k) * n + range.begin;
+                    for (index_t k = 0; k < some; ++k) right[k] = scaled.data() + (b - begin + k) * stride + range.begin;
                     double out[4 * tile_width];
-                    products(left, tall, right, some, range.end - range.begin, out);
+                    products(left, tall, right, some, last - range.begin, out);
                     for (index_t i = 0; i < tall; ++i)
                         for (index_t k = 0; k < some; ++k)
                             sums[at((a + i) * wide + b - begin + k)] += out[i * tile_width + k];
                 }
             }
         }
-        for (index_t a = 0; a < end; ++a)
+        for (index_t a = 0; a < end; ++a) {
+            const double scale = low ? scales_[at(columns[at(a)])] : 1.0;
             for (index_t b = std::max(begin, a); b < end; ++b) {
-                block.set(a, b, sums[at(a * wide + b - begin)]);
-                block.set(b, a, sums[at(a * wide + b - begin)]);
+                const double value = sums[at(a * wide + b - begin)] * scale * scales[at(b - begin)];
+                block.set(a, b, value);
+                block.set(b, a, value);
             }
+        }
     }
 }
 
 // r = y - mean - sum_j b_j (x_j - mean_j) on the training rows, of all problems asked for: a column is read once for them.
 void ColumnDesign::residuals(const std::vector<Request>& requests, int threads) {
-    struct Entry {
-        index_t column, request;
-        double value;
-    };
-    std::vector<Entry> entries;
-    std::vector<double> level;
-    for (std::size_t k = 0; k < requests.size(); ++k) {
-        const Support& support = requests[k].support;
-        const double* mean = x_mean_ + requests[k].problem * p;
-        double shift = -parts_[at(requests[k].problem)].y_mean;
-        for (std::size_t a = 0; a < support.columns.size(); ++a) {
-            if (support.values[a] == 0) continue;
-            shift += support.values[a] * mean[support.columns[a]];
-            entries.push_back({support.columns[a], static_cast<index_t>(k), support.values[a]});
-        }
-        level.push_back(shift);
+    constexpr index_t together = 16;  // columns whose cells of one chunk of rows stay in the level-1 cache
+    const auto count = static_cast<index_t>(requests.size());
+    std::vector<index_t> place(at(p), -1);
+    for (const Request& request : requests)
+        for (std::size_t a = 0; a < request.support.columns.size(); ++a)
+            if (request.support.values[a] != 0) place[at(request.support.columns[a])] = 0;
+    std::vector<const double*> columns;
+    for (index_t j = 0; j < p; ++j) {
+        if (place[at(j)] < 0) continue;
+        place[at(j)] = static_cast<index_t>(columns.size());
+        columns.push_back(table_.columns + j * table_.stride);
     }
-    std::sort(entries.begin(), entries.end(), [](const Entry& left, const Entry& right) {
-        return left.column < right.column || (left.column == right.column && left.request < right.request);
-    });
-    parallel_chunks(table_.stride, 256, threads, [&](index_t, index_t begin, index_t end) {
-        for (std::size_t k = 0; k < requests.size(); ++k) {
-            double* r = parts_[at(requests[k].problem)].residual.data();
-            for (index_t i = begin; i < end; ++i) r[i] = table_.target[i] + level[k];
+    // Coefficients of each column, in groups of tile_width problems.
+    const auto used = static_cast<index_t>(columns.size()), groups = (count + tile_width - 1) / tile_width;
+    std::vector<double> coefficients(at(groups * used * tile_width), 0.0), level(at(count));
+    std::vector<double*> to(at(count));
+    for (index_t k = 0; k < count; ++k) {
+        const Request& request = requests[at(k)];
+        Part& part = parts_[at(request.problem)];
+        const double* mean = x_mean_ + request.problem * p;
+        to[at(k)] = part.residual.data();
+        level[at(k)] = -part.y_mean;
+        double* const own = coefficients.data() + k / tile_width * used * tile_width + k % tile_width;
+        for (std::size_t a = 0; a < request.support.columns.size(); ++a) {
+            const index_t j = request.support.columns[a];
+            if (request.support.values[a] == 0) continue;
+            level[at(k)] += request.support.values[a] * mean[j];
+            own[place[at(j)] * tile_width] = request.support.values[a];
         }
-        for (const Entry& entry : entries)
-            add_multiple(-entry.value, table_.columns + entry.column * table_.stride + begin,
-                         parts_[at(requests[at(entry.request)].problem)].residual.data() + begin, end - begin);
+    }
+    constexpr decltype(&subtract_1) subtract[] = {subtract_1, subtract_2, subtract_3, subtract_4, subtract_5, subtract_6};
+    parallel_chunks(table_.stride, 256, threads, [&](index_t, index_t begin, index_t end) {
+        for (index_t k = 0; k < count; ++k)
+            for (index_t i = begin; i < end; ++i) to[at(k)][i] = table_.target[i] + level[at(k)];
+        for (index_t u = 0; u < used; u += together) {
+            const index_t some = std::min(together, used - u);
+            for (index_t g = 0; g < groups; ++g)
+                subtract[std::min(tile_width, count - g * tile_width) - 1](
+                    columns.data() + u, coefficients.data() + (g * used + u) * tile_width, some, begin, end,
+                    to.data() + g * tile_width);
+        }
     });
 }
 
@@ -340,16 +527,43 @@ void ColumnDesign::refresh(std::vector<Request>& requests, const double* penalty
         const double way = std::sqrt(moved) * part.norm_factor;
         for (index_t j = 0; j < p; ++j) request.gradient.slack[at(j)] += way * norms_[at(j)];
     });
-    // A column is read if some problem cannot do without it; the others keep what they know of it.
-    const auto needs = [&](const Request& request, index_t j) {
-        return request.place[at(j)] >= 0 ||
-               std::abs(request.gradient.value[at(j)]) + request.gradient.slack[at(j)] > request.l1 * penalty_weights[j];
+    // A column is read if some problem cannot do without it; the others keep what they know of it. In single precision
+    // where there is such a copy: the rounding is bounded and goes to the slack, and only columns with a coefficient, or
+    // which may still break the conditions, are read again in double.
+    const auto open = [&](const Request& request, index_t j) {
+        return std::abs(request.gradient.value[at(j)]) + request.gradient.slack[at(j)] > request.l1 * penalty_weights[j];
     };
-    std::vector<index_t> wanted;
-    for (index_t j = 0; j < p; ++j)
-        if (std::isfinite(penalty_weights[j]) &&
-            std::any_of(requests.begin(), requests.end(), [&](const Request& request) { return needs(request, j); }))
-            wanted.push_back(j);
+    const auto active = [](const Request& request, index_t j) {
+        const index_t place = request.place[at(j)];
+        return place >= 0 && request.support.values[at(place)] != 0;
+    };
+    const auto wanted = [&](const auto& needs) {
+        std::vector<index_t> chosen;
+        for (index_t j = 0; j < p; ++j)
+            if (std::isfinite(penalty_weights[j]) &&
+                std::any_of(requests.begin(), requests.end(), [&](const Request& request) { return needs(request, j); }))
+                chosen.push_back(j);
+        return chosen;
+    };
+    const bool low = low_ != nullptr && std::all_of(requests.begin(), requests.end(), [](const Request& request) {
+        return request.l1 > 0;
+    });
+    if (low) {
+        const auto needs = [&](const Request& request, index_t j) {
+            return !active(request, j) && (request.place[at(j)] >= 0 || open(request, j));
+        };
+        low_gradients(requests, wanted(needs), needs, threads);
+    }
+    const auto needs = [&](const Request& request, index_t j) {
+        return (low ? active(request, j) : request.place[at(j)] >= 0) || open(request, j);
+    };
+    gradients(requests, wanted(needs), needs, threads);
+}
+
+template <class Needs>
+void ColumnDesign::gradients(std::vector<Request>& requests, const std::vector<index_t>& wanted, const Needs& needs,
+                             int threads) {
+    const index_t n = table_.stride, count = static_cast<index_t>(requests.size());
     parallel_chunks(static_cast<index_t>(wanted.size()), 16, threads, [&](index_t, index_t begin, index_t end) {
         for (index_t j = begin; j < end; j += 4) {
             const double* left[4];
@@ -369,6 +583,48 @@ void ColumnDesign::refresh(std::vector<Request>& requests, const double* penalty
                         if (!needs(request, column)) continue;
                         request.gradient.value[at(column)] = out[a * tile_width + b];
                         request.gradient.slack[at(column)] = 0;
+                    }
+            }
+        }
+    });
+}
+
+template <class Needs>
+void ColumnDesign::low_gradients(std::vector<Request>& requests, const std::vector<index_t>& wanted, const Needs& needs,
+                                 int threads) {
+    const index_t n = table_.stride, count = static_cast<index_t>(requests.size());
+    std::vector<float> sides(at(count * low_stride_), 0.0f);
+    std::vector<double> norms(at(count)), scales(at(count));
+    for (index_t k = 0; k < count; ++k) {
+        const std::vector<double>& residual = parts_[at(requests[at(k)].problem)].weighted_residual;
+        norms[at(k)] = std::sqrt(dot(residual.data(), residual.data(), n));
+        scales[at(k)] = scale_of(norms[at(k)]);
+        narrow(residual.data(), 1 / scales[at(k)], sides.data() + k * low_stride_, n);
+    }
+    parallel_chunks(static_cast<index_t>(wanted.size()), 16, threads, [&](index_t, index_t begin, index_t end) {
+        for (index_t j = begin; j < end; j += 4) {
+            const index_t tall = std::min<index_t>(4, end - j);
+            for (index_t s = 0; s < count; s += tile_width) {
+                const index_t wide = std::min(tile_width, count - s);
+                double sums[4 * tile_width] = {};
+                for (index_t row = 0; row < low_stride_; row += low_chunk) {
+                    const float *left[4], *right[tile_width];
+                    for (index_t a = 0; a < tall; ++a) left[a] = column<float>(wanted[at(j + a)]) + row;
+                    for (index_t b = 0; b < wide; ++b) right[b] = sides.data() + (s + b) * low_stride_ + row;
+                    double out[4 * tile_width];
+                    products(left, tall, right, wide, std::min(low_chunk, low_stride_ - row), out);
+                    for (index_t a = 0; a < tall; ++a)
+                        for (index_t b = 0; b < wide; ++b) sums[a * tile_width + b] += out[a * tile_width + b];
+                }
+                for (index_t a = 0; a < tall; ++a)
+                    for (index_t b = 0; b < wide; ++b) {
+                        Request& request = requests[at(s + b)];
+                        const index_t column = wanted[at(j + a)];
+                        if (!needs(request, column)) continue;
+                        const double scale = scales_[at(column)] * scales[at(s + b)];
+                        request.gradient.value[at(column)] = sums[a * tile_width + b] * scale;
+                        request.gradient.slack[at(column)] =
+                            low_error * norms_[at(column)] * norms[at(s + b)] + low_underflow * scale;
                     }
             }
         }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <type_traits>
 #include <vector>
 
 #include "assay/linear/elastic_net.hpp"
@@ -45,8 +46,10 @@ public:
         if (single_) low_[place] = static_cast<float>(value);
         else high_[place] = value;
     }
-    // y += factor times the first `count` cells of row a.
-    void add_row(double factor, index_t a, double* y, index_t count) const;
+    bool single() const { return single_; }
+    // y += sum of factors[r] times the first `count` cells of rows[r]; `batch` rows at a time share a pass over y.
+    static constexpr index_t batch = 8;
+    void add_rows(const double* factors, const index_t* rows, index_t row_count, double* y, index_t count) const;
     // Makes room for `columns`, keeping the cells of the first `kept`.
     void grow(index_t columns, index_t kept);
     void release() {
@@ -101,8 +104,9 @@ struct RowRange {
 
 class ColumnDesign final : public Design {
 public:
+    // keep_low: with a copy in single precision, for the passes whose rounding can be bounded.
     ColumnDesign(const ColumnTable& table, const double* weights, index_t n_problems, bool intercept, double* x_mean,
-                 double* y_mean, int threads);
+                 double* y_mean, bool keep_low, int threads);
     double y_squares(index_t problem) const override { return parts_[static_cast<std::size_t>(problem)].y_squares; }
     const double* cross(index_t problem) const override {
         return parts_[static_cast<std::size_t>(problem)].cross.data();
@@ -120,11 +124,27 @@ private:
         std::vector<double> residual;           // of the training rows, zero elsewhere
         std::vector<double> weighted_residual;  // w r / W
     };
+    template <class Cell>
+    const Cell* column(index_t j) const {
+        if constexpr (std::is_same_v<Cell, float>) return low_.get() + j * low_stride_;
+        else return table_.columns + j * table_.stride;
+    }
+    template <class Cell>
+    void fill(index_t problem, const std::vector<index_t>& columns, index_t first, Block& block) const;
     void residuals(const std::vector<Request>& requests, int threads);
+    // Gradients of the wanted columns, in double or in single precision with slack, for the requests that need them.
+    template <class Needs>
+    void gradients(std::vector<Request>& requests, const std::vector<index_t>& wanted, const Needs& needs, int threads);
+    template <class Needs>
+    void low_gradients(std::vector<Request>& requests, const std::vector<index_t>& wanted, const Needs& needs,
+                       int threads);
 
     const ColumnTable table_;
     const double* x_mean_;
     std::vector<double> norms_;  // |x_j| over all rows
+    std::unique_ptr<float[]> low_;  // column j over scales_[j], a power of two >= |x_j|, or null
+    index_t low_stride_ = 0;        // a multiple of 16
+    std::vector<double> scales_;
     std::vector<Part> parts_;
 };
 

@@ -40,6 +40,12 @@ struct TileShape {
 // c[8 x 8 or 16] += a^T b over `rows` rows: eight columns of panel a, the left and/or right half of panel b.
 template <bool left, bool right>
 ASSAY_INLINE void half_tile(const double* a, const double* b, index_t rows, double* c, index_t stride) {
+    // The sums of a wide table are beyond the near caches: they arrive while the products are formed.
+#pragma GCC unroll 8
+    for (int i = 0; i < 8; ++i) {
+        if constexpr (left) __builtin_prefetch(c + i * stride, 1);
+        if constexpr (right) __builtin_prefetch(c + i * stride + 8, 1);
+    }
     Vector8 sum[8][2] = {};
     for (index_t r = 0; r < rows; ++r) {
         const Vector8 low = *reinterpret_cast<const Vector8*>(b + r * panel);
@@ -51,11 +57,10 @@ ASSAY_INLINE void half_tile(const double* a, const double* b, index_t rows, doub
             if constexpr (right) sum[i][1] += row[i] * high;
         }
     }
+#pragma GCC unroll 8
     for (int i = 0; i < 8; ++i) {
-        for (int j = 0; j < 8; ++j) {
-            if constexpr (left) c[i * stride + j] += sum[i][0][j];
-            if constexpr (right) c[i * stride + j + 8] += sum[i][1][j];
-        }
+        if constexpr (left) *reinterpret_cast<Vector8*>(c + i * stride) += sum[i][0];
+        if constexpr (right) *reinterpret_cast<Vector8*>(c + i * stride + 8) += sum[i][1];
     }
 }
 
@@ -159,14 +164,18 @@ void narrow_gram(const Table& table, double* padded, int threads) {
     const index_t least = width < 256 ? 4096 : 1024;
     const index_t grain = std::max<index_t>(least, (chunk_count(n, most_chunks) + row_block - 1) / row_block * row_block);
     const index_t chunks = chunk_count(n, grain);
-    std::vector<double> partial(static_cast<std::size_t>(chunks * cells), 0.0);
+    std::vector<Aligned> partial(static_cast<std::size_t>(chunks));
     parallel_chunks(n, grain, threads, [&](index_t chunk, index_t begin, index_t end) {
         const bool weighted = table.selection.weights != nullptr;
         Aligned plain = allocate(table.packed_size());
         Aligned scaled = weighted ? allocate(table.packed_size()) : nullptr;
         std::fill(plain.get(), plain.get() + table.packed_size(), 0.0);
         if (weighted) std::fill(scaled.get(), scaled.get() + table.packed_size(), 0.0);
-        double* sums = partial.data() + chunk * cells;
+        // Cleared here and not for all at once: the memory is first touched by the thread that uses it.
+        Aligned& own = partial[static_cast<std::size_t>(chunk)];
+        own = allocate(cells);
+        double* sums = own.get();
+        std::fill(sums, sums + cells, 0.0);
         for (index_t first = begin; first < end; first += row_block) {
             const index_t last = std::min(end, first + row_block);
             table.pack(first, last, plain.get(), scaled.get());
@@ -176,8 +185,11 @@ void narrow_gram(const Table& table, double* padded, int threads) {
                     table.multiply(left, plain.get(), last - first, i, j, sums);
         }
     });
-    for (index_t chunk = 0; chunk < chunks; ++chunk)
-        for (index_t k = 0; k < cells; ++k) padded[k] += partial[static_cast<std::size_t>(chunk * cells + k)];
+    parallel_chunks(width, panel, threads, [&](index_t, index_t begin, index_t end) {
+        for (const Aligned& sums : partial)
+            for (index_t i = begin; i < end && sums != nullptr; ++i)
+                for (index_t k = i * width + begin; k < (i + 1) * width; ++k) padded[k] += sums[static_cast<std::size_t>(k)];
+    });
 }
 
 void wide_gram(const Table& table, double* padded, int threads) {
@@ -242,9 +254,10 @@ void weighted_gram(Matrix<const double> x, Matrix<const double> y, RowSelection 
                    double* gram, int threads) {
     const index_t d = x.cols + y.cols + 1, panels = (d + panel - 1) / panel, width = panels * panel;
     const Table table{x, y, selection, shift, panels};
-    std::vector<double> padded(static_cast<std::size_t>(width * width), 0.0);
-    if (d <= narrow_limit) narrow_gram(table, padded.data(), threads);
-    else wide_gram(table, padded.data(), threads);
+    const Aligned padded = allocate(width * width);
+    std::fill(padded.get(), padded.get() + width * width, 0.0);
+    if (d <= narrow_limit) narrow_gram(table, padded.get(), threads);
+    else wide_gram(table, padded.get(), threads);
     for (index_t i = 0; i < d; ++i)
         for (index_t j = i; j < d; ++j)
             gram[i * d + j] = gram[j * d + i] = padded[static_cast<std::size_t>(i * width + j)];

@@ -12,7 +12,10 @@
 // then those that break the optimality conditions. Every so often (and at the end, with `refine`) the step to the
 // minimum of the quadratic on the current signs is taken, cut at the first sign change: it never raises the objective
 // and makes the solution exact to rounding. Without `refine` and with a tolerance of 1e-6 or more the block is kept in single
-// precision, which halves the bytes of a sweep; all checks over the columns stay in double.
+// precision, which halves the bytes of a sweep. A path of 8 penalties or more from columns then also keeps them in single
+// precision: blocks are computed from that copy, and so is the gradient of columns without a coefficient, with
+// |g_j - computed| <= 80 2^-24 |x_j| |w r / W|. A column that may exceed l1 v_j with that bound, or has a coefficient, is read
+// in double, so that the gap is certified as if all were.
 //
 // Stopping: duality gap <= tolerance y'Wy / W over ALL columns. Two feasible dual points are tried: the residual of the
 // problem augmented by sqrt(l2 v) rows, scaled into the feasible set, and (l2 > 0) the residual itself with the conjugate of
@@ -25,7 +28,7 @@
 // same bit for bit alone or in company, and for any number of threads.
 //
 // Cost for m working columns: m^2 multiply-adds a sweep; from columns n m for each column that enters and n p a check
-// for all problems together (memory 8 n p for the columns, 8 m^2 for each problem).
+// for all problems together (memory 8 or 12 n p for the columns, 8 m^2 for each problem).
 // References: Friedman, Hastie & Tibshirani, J. Statistical Software 33(1), 2010; Tibshirani et al., JRSS B 74, 2012 (strong
 // rules); Fercoq, Gramfort & Salmon, ICML 2015 (gap-safe rules); Massias, Gramfort & Salmon, ICML 2018 (working sets).
 #pragma once

@@ -114,7 +114,7 @@ class _ChosenPenalty(SparseLinear):
         errors, found = [], []
         for ratio, grid in zip(ratios, grids, strict=True):
             paths = [self._follow(parts, group, grid, float(ratio), factors) for group in self._groups(len(folds))]
-            found.append(np.concatenate([p.coef for p in paths]))
+            found.append(paths[0].coef if len(paths) == 1 else np.concatenate([p.coef for p in paths]))
             intercepts = np.concatenate([p.intercept for p in paths])
             errors.append(np.stack([parts.errors(k, found[-1][k], intercepts[k]) for k in range(len(folds))], axis=1))
         which, point = self._choose(np.array(errors), parts.test_weights)
@@ -178,7 +178,7 @@ class _ChosenPenalty(SparseLinear):
         active = float(min(n_rows, n_features))
         return Cost(
             seconds=1e-3 + points * (1e-9 * n_rows * width + folds * 1e-8 * active**2),
-            bytes=16.0 * n_rows * width + folds * (16.0 * active**2 + 8 * points * width),
+            bytes=20.0 * n_rows * width + folds * (16.0 * active**2 + 8 * points * width),
         )
 
 
@@ -309,7 +309,9 @@ class _Parts:
                 return errors
         test = self.folds[fold][1]
         used = np.flatnonzero((coef != 0).any(axis=0))
-        residual = self.target[test, None] - self.rows[test][:, used] @ coef[:, used].T - intercept
+        dense = isinstance(self.rows, np.ndarray)
+        cells = self.rows[np.ix_(test, used)] if dense else self.rows[test][:, used]
+        residual = self.target[test, None] - cells @ coef[:, used].T - intercept
         return np.average(residual**2, axis=0, weights=self.weights[test])
 
 

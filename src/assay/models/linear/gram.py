@@ -103,16 +103,23 @@ class GramStatistics:
     def centred(self) -> Centred:
         """Moments around the mean if there is an intercept, else around zero."""
         p = self.shift.shape[0] - self.n_targets
-        total = self.sums[:-1, :-1]
         weight = float(self.sums[-1, -1])
         mean = np.zeros_like(self.shift)
+        gram, cross = self.sums[:p, :p].copy(), self.sums[:p, p:-1].copy()
         if self.fit_intercept:
             first = self.sums[-1, :-1]
             mean = self.shift + first / weight
-            total = total - np.outer(first, first / weight)
-        return Centred(
-            weight, mean[:p], mean[p:], total[:p, :p].copy(), total[:p, p:].copy(), np.diag(total)[p:].copy()
-        )
+            np.subtract(gram, np.outer(first[:p], first[:p] / weight), out=gram)
+            cross -= np.outer(first[:p], first[p:] / weight)
+        return Centred(weight, mean[:p], mean[p:], gram, cross, self.variation()[p:])
+
+    def variation(self) -> np.ndarray:
+        """Squares of each column and target around the mean if there is an intercept, else around zero."""
+        squares = np.diag(self.sums)[:-1].copy()
+        if self.fit_intercept:
+            first = self.sums[-1, :-1]
+            squares -= first * (first / float(self.sums[-1, -1]))
+        return squares
 
 
 class FiniteByGram:
@@ -162,10 +169,7 @@ def complement(whole: GramStatistics, part: GramStatistics) -> GramStatistics | 
     rest = whole.minus(part)
     if not rest.sums[-1, -1] > 0:
         return None
-    before, after = whole.centred(), rest.centred()
-    total = np.append(np.diag(before.gram), before.y_squares)
-    left = np.append(np.diag(after.gram), after.y_squares)
-    return rest if bool((left >= LEAST_SHARE * total).all()) else None
+    return rest if bool((rest.variation() >= LEAST_SHARE * whole.variation()).all()) else None
 
 
 def _central_values(rows: np.ndarray | SparseTable, targets: np.ndarray, fit_intercept: bool) -> np.ndarray:
