@@ -89,6 +89,7 @@ def measure(problem: Problem) -> dict[str, Measured]:
     data = problem.make()
     contenders = [problem.ours, *problem.peers]
     results = {c.name: Measured() for c in contenders}
+    assert len(results) == len(contenders), f"{problem.id}: contenders must have different names"
     for round_number in range(problem.repeats):
         for contender in contenders if round_number % 2 == 0 else reversed(contenders):
             measured = results[contender.name]

@@ -78,11 +78,11 @@ PROBLEMS: tuple[Problem, ...] = (
         size="5k x 12",
         make=make,
         ours=Contender("C45Classifier", "assay", ours),
-        peers=(Contender("C4.5", "chefboost", chefboost, aim=100),),
+        peers=(Contender("chefboost C4.5", "chefboost", chefboost, aim=100),),
         quality=accuracy,
         gate=0.005,
         quality_name="accuracy",
-        repeats=1,
+        repeats=2,
         limit="one visit of every cell per level: n d depth entries of 8 bytes",
     ),
 )

@@ -44,7 +44,7 @@ PROBLEMS: tuple[Problem, ...] = (
         size="200k x 50",
         make=_make,
         ours=Contender("Perceptron", "assay", _ours),
-        peers=(Contender("Perceptron", "scikit-learn", _sklearn, aim=1.5),),
+        peers=(Contender("scikit-learn Perceptron", "scikit-learn", _sklearn, aim=1.5),),
         quality=_accuracy,
         gate=0.01,
         quality_name="test accuracy",
