@@ -227,7 +227,7 @@ def test_wide_splits_keep_their_largest_branches():
 )
 def test_a_broken_tree_does_not_hang_the_drawing(nodes):
     whole = [{"rows": 1.0, "value": [1.0], "prediction": 1.0, "parent": -1, **node} for node in nodes]
-    read(tree_figure({"kind": "tree", "classes": None, "nodes": whole}))
+    assert read(tree_figure({"kind": "tree", "classes": None, "nodes": whole})).tag == f"{SVG}svg"
 
 
 @pytest.mark.parametrize("nasty", fixture.NASTY)
