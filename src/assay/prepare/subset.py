@@ -254,7 +254,7 @@ class _StepwiseSelector(_SubsetSelector):
         """Walk from subset to subset and keep the one that the criterion names."""
         rows, target, kept, weights = self._begin(X, y, sample_weight)
         always = self._always(getattr(self, "feature_names_in_", None))
-        least, most, _ = self._sizes(int(always.sum()))
+        least, most, decides = self._sizes(int(always.sum()))
         folds = self._folds(rows, target, kept) if self.criterion == "cv" else None
         trace = self._new_trace()
         usable = np.ones(rows.shape[1], dtype=bool)
@@ -279,8 +279,8 @@ class _StepwiseSelector(_SubsetSelector):
             floating=self.floating,
         )
         path = self._walk(scores, rules, trace)
-        available = [size for size in path.loss if size <= most] or [min(path.loss)]
-        path = path.among(available)
+        if decides:
+            path = path.among([size for size in path.loss if size <= most] or [min(path.loss)])
         size = path.best_size(least) if self.n_features_to_select == "best" else path.end
         if size < least:
             self._warn_fewer(least, size)
