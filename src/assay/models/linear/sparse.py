@@ -229,7 +229,7 @@ def is_sparse(rows: Any) -> bool:
     return isinstance(rows, SparseTable)
 
 
-def dense_rows(rows: Any, part: slice) -> np.ndarray:
+def dense_rows(rows: Any, part: slice | np.ndarray) -> np.ndarray:
     """Some rows with every cell written out."""
     return rows[part].toarray() if isinstance(rows, SparseTable) else rows[part]
 

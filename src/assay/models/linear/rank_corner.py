@@ -1,0 +1,173 @@
+"""The minimum of the pairwise hinge to rounding: the few pairs that sit on its corner are listed and solved for.
+
+At the minimum w of mean hinge + alpha |w|^2 / 2 pairs with margin d . w below 1 pull with their full share, those above
+not at all, and those on the corner (d . w = 1) with something between:
+
+    alpha w = sum_{open} share d + sum_{corner} mu d,   0 <= mu <= share,   d . w = 1 on the corner.
+
+A parabola of width h in the corner makes the objective smooth; its minimum, by Newton's method, lies near the sharp
+one. With the pairs whose margin is near 1 listed, and all others held as open or not, the dual is a small quadratic
+problem in the bounded mu, solved by active sets. Any mu within its bounds gives the dual value
+
+    sum_{open} share + sum mu - |sum_{open} share d + sum mu d|^2 / (2 alpha),
+
+a lower bound on the objective: the difference is the duality gap that certifies the result.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, solve_triangular
+
+from .rank_pairs import Pairs
+from .sparse import dense_rows
+
+MOST_COLUMNS, MOST_CELLS, MOST_PAIRS = 150, 500_000, 1000
+NEWTON_STEPS, ROUNDS = 30, 10
+EXACT = 1e-13
+
+
+def rounded(pairs: Pairs, scores: np.ndarray, width: float | None) -> tuple[float, np.ndarray]:
+    """Half the squared hinge (None), or the hinge with a parabola of this width in its corner, and the slopes.
+
+    The parabola is the difference of two squared hinges with margins 1 and 1 - width, over the width; a squared hinge
+    with another margin is the one with margin 1 at stretched scores.
+    """
+    value, slope = pairs.loss(scores, True)
+    if width is None:
+        return value, slope
+    margin = 1.0 - width
+    inner_value, inner_slope = pairs.loss(scores / margin, True)
+    return (value - margin**2 * inner_value) / width, (slope - margin * inner_slope) / width
+
+
+class Corner:
+    """The hinge objective of one table, near its minimum."""
+
+    def __init__(self, rows: Any, pairs: Pairs, alpha: float, scale: np.ndarray):
+        self.rows, self.pairs, self.alpha, self.scale = rows, pairs, alpha, scale
+        self.limit = MOST_CELLS // (rows.shape[1] + 1)
+
+    def finish(self, weights: np.ndarray, width: float) -> tuple[np.ndarray, float, float] | None:
+        """(weights, objective, gap) of the minimum from that with a rounded corner; None if the corner is too full."""
+        if self.rows.shape[1] > MOST_COLUMNS or width >= 0.25:
+            return None
+        best, reach, corner = None, 4.0 * width, width
+        if self.pairs.between(self.rows @ weights, 1.0 - reach, 1.0 + reach, MOST_PAIRS) is None:
+            return None
+        weights = self._newton(weights, width)
+        for _ in range(ROUNDS):
+            found = self._exact(weights, reach, corner)
+            if found is None or (best is not None and found[2] >= best[2]):
+                break
+            best, weights, corner = found, found[0], 1e-9
+            if found[2] <= EXACT * found[1]:
+                break
+        return best
+
+    def _differences(self, scores: np.ndarray, low: float, high: float) -> tuple[np.ndarray, np.ndarray] | None:
+        """Differences of the rows of the pairs with margins from low to high, and their shares."""
+        listed = self.pairs.between(scores, low, high, self.limit)
+        if listed is None:
+            return None
+        first, second, share = listed
+        return dense_rows(self.rows, first) - dense_rows(self.rows, second), share
+
+    def _newton(self, weights: np.ndarray, width: float) -> np.ndarray:
+        """The minimum with a corner of this width, or what is reached."""
+        value, gradient = self._smooth(weights, width)
+        for _ in range(NEWTON_STEPS):
+            listed = self._differences(self.rows @ weights, 1.0 - width, 1.0)
+            if listed is None:
+                return weights
+            differences = listed[0] * self.scale
+            curvature = (differences * (listed[1] / width)[:, None]).T @ differences + np.diag(
+                self.alpha * self.scale**2
+            )
+            try:
+                step = -self.scale * cho_solve(cho_factor(curvature), self.scale * gradient)
+            except LinAlgError:
+                return weights
+            fall = -float(gradient @ step)
+            if not fall > 1e-15 * value / width:
+                return weights
+            length = 1.0
+            while length > 1e-6:
+                following = weights + length * step
+                next_value, next_gradient = self._smooth(following, width)
+                if next_value <= value - 1e-4 * length * fall:
+                    break
+                length *= 0.5
+            else:
+                return weights
+            weights, value, gradient = following, next_value, next_gradient
+        return weights
+
+    def _smooth(self, weights: np.ndarray, width: float) -> tuple[float, np.ndarray]:
+        value, slope = rounded(self.pairs, self.rows @ weights, width)
+        return value + 0.5 * self.alpha * float(weights @ weights), self.rows.T @ slope + self.alpha * weights
+
+    def _exact(self, weights: np.ndarray, reach: float, corner: float) -> tuple[np.ndarray, float, float] | None:
+        """(weights, objective, gap) with the pairs of margin within `reach` of 1 solved for and the others held."""
+        scores = self.rows @ weights
+        listed = self._differences(scores, 1.0 - reach, 1.0 + reach)
+        if listed is None or listed[0].shape[0] > MOST_PAIRS:
+            return None
+        differences, where = np.unique(listed[0], axis=0, return_inverse=True)
+        share = np.bincount(where.ravel(), listed[1], minlength=differences.shape[0])
+        value, slope = self.pairs.loss(scores / (1.0 - reach), False)
+        pull = -(self.rows.T @ slope)
+        open_share = value + float(pull @ weights) / (1.0 - reach)
+        start = share * np.clip((1.0 - differences @ weights) / corner, 0.0, 1.0)
+        on_corner = _bounded(differences, share, pull, self.alpha, start)
+        solved = (pull + differences.T @ on_corner) / self.alpha
+        penalty = 0.5 * self.alpha * float(solved @ solved)
+        objective = self.pairs.loss(self.rows @ solved, False)[0] + penalty
+        return solved, objective, max(objective - (open_share + float(on_corner.sum()) - penalty), 0.0)
+
+
+def _bounded(differences: np.ndarray, share: np.ndarray, pull: np.ndarray, alpha: float, mu: np.ndarray) -> np.ndarray:
+    """The mu, 0 <= mu <= share, of least |pull + differences.T mu|^2 / (2 alpha) - sum mu, by active sets."""
+    mu, free = mu.copy(), (mu > 0) & (mu < share)
+
+    def slopes() -> np.ndarray:
+        return differences @ ((pull + differences.T @ mu) / alpha) - 1.0
+
+    for _ in range(min(5 * mu.shape[0] + 50, 500)):
+        inside = np.flatnonzero(free)
+        if inside.size:
+            longest, step = _free_step(differences[inside], slopes()[inside], alpha)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                room = np.where(step > 0, (share[inside] - mu[inside]) / step, -mu[inside] / step)
+            room = np.where(step == 0, np.inf, room)
+            nearest = int(np.argmin(room))
+            mu[inside] = np.clip(mu[inside] + min(longest, room[nearest]) * step, 0.0, share[inside])
+            if room[nearest] <= longest:
+                mu[inside[nearest]] = share[inside[nearest]] if step[nearest] > 0 else 0.0
+                free[inside[nearest]] = False
+                continue
+        slope = slopes()
+        wrong = np.where(~free & (((mu <= 0) & (slope < 0)) | ((mu >= share) & (slope > 0))), np.abs(slope), 0.0)
+        if wrong.max(initial=0.0) <= 1e-12:
+            break
+        free[int(np.argmax(wrong))] = True
+    return mu
+
+
+def _free_step(differences: np.ndarray, slope: np.ndarray, alpha: float) -> tuple[float, np.ndarray]:
+    """How far to go at most, and where: to the minimum over these mu, or down a direction without curvature."""
+    if differences.shape[0] <= differences.shape[1]:
+        factor = np.linalg.qr(differences.T, mode="r")
+        size = np.abs(np.diag(factor))
+        if size.min() > 1e-10 * size.max():
+            return 1.0, -alpha * solve_triangular(factor, solve_triangular(factor, slope, trans="T"))
+    left, sizes, _ = np.linalg.svd(differences, full_matrices=False)
+    known = sizes > 1e-11 * sizes[0]
+    left, sizes = left[:, known], sizes[known]
+    explained = left.T @ slope
+    flat = left @ explained - slope
+    if np.abs(flat).max() > 1e-10:
+        return np.inf, flat
+    return 1.0, -alpha * (left @ (explained / sizes**2))
