@@ -43,6 +43,15 @@ def take_rows(X: Any, rows: np.ndarray) -> Any:
     return [X[i] for i in rows]
 
 
+def is_missing(label: Any) -> bool:
+    """Whether a label is None, NaN or the missing value of a frame.
+
+    >>> is_missing(None), is_missing(float("nan")), is_missing("no")
+    (True, True, False)
+    """
+    return label is None or type(label).__name__ in ("NAType", "NaTType") or bool(label != label)
+
+
 def check_lengths(who: str, n_rows: int, n_target: int) -> None:
     """Refuse a target that has not one value per row.
 
@@ -220,7 +229,7 @@ class LabelClassifier(ClassifierMixin, Estimator):
         return codes.astype(np.int32)
 
     def _labels_from_objects(self, labels: np.ndarray) -> np.ndarray:
-        missing = np.array([v is None or v != v for v in labels], dtype=bool)
+        missing = np.array([is_missing(v) for v in labels], dtype=bool)
         if missing.any():
             raise DataError(
                 type(self).__name__,

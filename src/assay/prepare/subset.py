@@ -36,6 +36,8 @@ from ..base import (
     thread_count,
     trace_param,
 )
+from ..base.cells import require_finite, require_squares, require_table
+from ..base.estimator import is_missing
 from .stability import StableSelection
 from .subset_scores import (
     CRITERIA,
@@ -76,10 +78,13 @@ class _SubsetSelector(StableSelection, SelectorMixin, Estimator):
             raise ParameterError(
                 who, "parameter 'criterion'", "must be 'cv' when an estimator is given", f"got {self.criterion!r}"
             )
-        finite = True if learner is None or not get_tags(learner).input_tags.allow_nan else "allow-nan"
+        takes_nan = learner is not None and get_tags(learner).input_tags.allow_nan
+        require_table(who, X)
         rows = validate_data(
-            self, X, reset=True, dtype=np.float64, order="C", ensure_all_finite=finite, ensure_min_samples=2
+            self, X, reset=True, dtype=np.float64, order="C", ensure_all_finite=False, ensure_min_samples=2
         )
+        if not takes_nan or np.isinf(rows).any():
+            require_finite(who, rows, getattr(self, "feature_names_in_", None))
         target = column_or_1d(y, warn=True)
         if learner is None:
             target = _numbers(who, target)
@@ -607,7 +612,7 @@ def _numbers(who: str, target: np.ndarray) -> np.ndarray:
         try:
             numbers = target.astype(np.float64)
         except (TypeError, ValueError):
-            missing = [v is None or v != v for v in target.tolist()]
+            missing = [is_missing(v) for v in target.tolist()]
             if any(missing):
                 raise DataError(who, "y", "must not hold missing labels (Input y contains NaN)") from None
             labels, codes = np.unique(target.astype(str), return_inverse=True)
@@ -630,4 +635,5 @@ def _numbers(who: str, target: np.ndarray) -> np.ndarray:
             f"first at row {int(np.flatnonzero(~np.isfinite(numbers))[0])}",
             "drop those rows first",
         )
+    require_squares(who, numbers)
     return numbers

@@ -11,7 +11,7 @@ import numpy as np
 from scipy import stats
 from scipy.sparse import issparse
 from sklearn.base import clone
-from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ...base import (
     ArrayLike,
@@ -34,12 +34,13 @@ from ...base import (
     thread_count,
     trace_param,
 )
+from ...base.cells import require_finite, require_squares, require_table
 from ...data.columns import ColumnSchema, MixedInput
 from .glm_families import FAMILIES, LINKS, TWEEDIE_NAMES, best_theta
 from .glm_solver import OutOfRange, Solution, Task, solve
 from .ridge import copy_columns
 from .sparse import SparseInput, SparseTable, require_narrow
-from .summary import CoefficientRow, GlmSummary
+from .summary import CoefficientRow, GlmSummary, combination_text
 
 _THETA_ROUNDS = 100
 _NO_COLUMNS = np.zeros(1, dtype=np.int32)
@@ -200,6 +201,7 @@ class GLM(SparseInput, MixedInput, Regressor):
             raise DataError(
                 who, f"y of family '{self.family}'", family.rule, f"got {target[row]:g} at row {row}", way_out
             )
+        require_squares(who, target)
         used = target if weights is None else target[weights > 0]
         for edge in (0.0, 1.0) if kind.family == "bernoulli" else (0.0,):
             if family.needs_positive_mean and (used == edge).all():
@@ -400,9 +402,7 @@ class GLM(SparseInput, MixedInput, Regressor):
     def _warn_about(self, solution: Solution) -> None:
         who = type(self).__name__
         if solution.dependent.size:
-            names = ", ".join(f"'{plain(self.term_names_[j])}'" for j in solution.dependent[:5])
-            more = ", ..." if solution.dependent.size > 5 else ""
-            text = f"{who}: columns {names}{more} are linear combinations of others and were given coefficient 0."
+            text = combination_text(who, [self.term_names_[j] for j in solution.dependent])
             warnings.warn(AssayWarning("W203", text), stacklevel=4)
         if solution.status == "separated":
             text = (
@@ -446,9 +446,11 @@ class GLM(SparseInput, MixedInput, Regressor):
         chosen = self.categorical_features
         if issparse(X) or isinstance(X, SparseTable):
             return self._read_sparse(X, reset)
+        require_table(type(self).__name__, X)
         plain_numbers = isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "fiub"
         if plain_numbers and (chosen is None or isinstance(chosen, str)):
-            values = validate_data(self, X, reset=reset, dtype=np.float64, order="C")
+            values = validate_data(self, X, reset=reset, dtype=np.float64, order="C", ensure_all_finite=False)
+            require_finite(type(self).__name__, values, getattr(self, "feature_names_in_", None))
             if reset:
                 count = values.shape[1]
                 names = tuple(f"x{j}" for j in range(count))
@@ -459,7 +461,7 @@ class GLM(SparseInput, MixedInput, Regressor):
         values = super()._read(X, reset=reset)
         missing = np.isnan(values)
         if missing.any() and not self.schema_.nominal[missing.any(axis=0)].any():
-            check_array(values, estimator=self, input_name="X")
+            require_finite(type(self).__name__, values, self.schema_.names)
         if missing.any():
             column = int(np.flatnonzero(missing.any(axis=0) & self.schema_.nominal)[0])
             raise DataError(

@@ -203,14 +203,20 @@ class _DescentLearner(SparseInput, Estimator):
     def _refuse_divergence(
         self, X: np.ndarray, target: np.ndarray, weights: np.ndarray, rows: np.ndarray, batch: int, smooth: bool
     ) -> None:
+        if self.eta0 is None:
+            raise DataError(
+                type(self).__name__,
+                "the loss",
+                f"grew without bound with the step taken from the data ({self.eta0_:.3g})",
+                way_out="standardise the columns and divide y by its largest value, or give a smaller eta0",
+            )
         way_out = "use a smaller eta0, or None to take it from the data"
         rule = "is too large: the loss grew without bound"
         if smooth:
             limit = stable_step(self._curvature(X, target, weights, rows, batch), self.momentum, self.nesterov)
             formula = "2 / L" if not self.momentum else "the limit of this momentum"
             rule += f", and steps are stable below {limit:.3g} ({formula}) for these rows"
-        subject = "parameter 'eta0'" if self.eta0 is not None else "the step from the data (eta0=None)"
-        raise ParameterError(type(self).__name__, subject, rule, f"got {self.eta0_:.3g}", way_out)
+        raise ParameterError(type(self).__name__, "parameter 'eta0'", rule, f"got {self.eta0_:.3g}", way_out)
 
     def _fit_epochs(
         self, X: np.ndarray, target: np.ndarray, weights: np.ndarray | None, outputs: int, strata: np.ndarray | None

@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.utils.validation import check_array, validate_data
+from sklearn.utils.validation import validate_data
 
 from ... import _kernels
+from ...base.cells import require_finite
 from .sparse import SparseTable
 
 # The training part must keep this share of each column's variation, or its own rows are read instead: the rounding
@@ -134,9 +135,9 @@ class FiniteByGram:
         return validate_data(self, X, reset=True, dtype=np.float64, order="C", ensure_all_finite=False)
 
     def _require_finite(self, rows: np.ndarray) -> None:
-        """Raise scikit-learn's sentence if a cell is missing or infinite."""
+        """Refuse a missing or infinite cell."""
         if not isinstance(rows, SparseTable):  # whose stored cells were looked at when they were read
-            check_array(rows, estimator=self, input_name="X")
+            require_finite(type(self).__name__, rows, getattr(self, "feature_names_in_", None))
 
 
 def _sparse_sums(

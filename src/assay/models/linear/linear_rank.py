@@ -141,7 +141,11 @@ class LinearRank(SparseInput, Estimator):
             spread = np.sqrt(rows.moments(row_weights, 1)[1])
         else:
             spread = np.sqrt(np.average((rows - np.average(rows, 0, row_weights)) ** 2, 0, row_weights))
-        scale = np.where(spread > 0, 1.0 / np.where(spread > 0, spread, 1.0), 1.0)
+        if not spread.max(initial=0.0) < 1e140:
+            raise DataError(
+                type(self).__name__, "X", "must be small enough to be squared in float64", way_out="scale the columns"
+            )
+        scale = 1.0 / np.sqrt(spread**2 + self.alpha)
         weights, self.n_iter_ = np.zeros(rows.shape[1]), 0
         width = None if self.loss == "squared_hinge" else FIRST_WIDTH
         corner = Corner(rows, pairs, float(self.alpha), scale)
@@ -155,7 +159,7 @@ class LinearRank(SparseInput, Estimator):
                 self.objective_ = value + 0.5 * self.alpha * float(weights @ weights)
                 self.gap_ = max(self.objective_ - bound, 0.0)
                 found = None if width is None else corner.finish(weights, width)
-                if found is not None and found[2] < self.gap_:
+                if found is not None and found[2] < self.gap_ and found[1] <= self.objective_ * (1 + 1e-12):
                     weights, self.objective_, self.gap_ = found
                 reached = self.gap_ <= self._least_gap() * self.objective_
                 if reached or width is None or width <= LEAST_WIDTH or self.n_iter_ >= self.max_iter:
@@ -163,10 +167,10 @@ class LinearRank(SparseInput, Estimator):
                 width /= 4.0
         self.coef_ = weights
         self._keep_trace(trace)
-        if not reached and self.n_iter_ >= self.max_iter:
+        if not reached and (self.n_iter_ >= self.max_iter or not self.gap_ <= self.tol * self.objective_):
             text = (
-                f"{type(self).__name__}: not converged after {self.n_iter_} iterations (gap {self.gap_:.2g}); raise "
-                "max_iter, tol or alpha."
+                f"{type(self).__name__}: not converged after {self.n_iter_} iterations (gap {self.gap_:.2g}); "
+                "standardise the columns, or raise max_iter, tol or alpha."
             )
             warnings.warn(AssayWarning("W201", text), stacklevel=3)
         return self

@@ -35,6 +35,7 @@ from ...base import (
 from .logistic_inference import LogisticInference
 from .logistic_solver import DENSE_LIMIT, Solution, Task, log_probabilities_of, probabilities_of, solve
 from .sparse import SparseInput, SparseTable
+from .summary import combination_text
 
 
 class LogisticRegression(SparseInput, LogisticInference, Classifier):
@@ -187,9 +188,7 @@ class LogisticRegression(SparseInput, LogisticInference, Classifier):
     def _warn_about(self, solution: Solution) -> None:
         who = type(self).__name__
         if solution.dependent.size:
-            names = ", ".join(f"'{plain(self._column_name(int(j)))}'" for j in solution.dependent[:5])
-            more = ", ..." if solution.dependent.size > 5 else ""
-            text = f"{who}: columns {names}{more} are linear combinations of others and were given coefficient 0."
+            text = combination_text(who, [self._column_name(int(j)) for j in solution.dependent])
             warnings.warn(AssayWarning("W203", text), stacklevel=4)
         if solution.status == "separated" or (solution.status == "max_iter" and solution.completely_separated):
             how = "a hyperplane separates the classes" if solution.completely_separated else "some rows are separated"

@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.metaestimators import available_if
@@ -28,6 +29,7 @@ from ...base import (
     take_rows,
     thread_count,
 )
+from ...base.cells import require_finite, require_table
 from .logistic import LogisticRegression
 from .ridge import copy_columns
 
@@ -154,15 +156,19 @@ class _Reduction(LabelClassifier):
         if hasattr(X, "columns"):
             validate_data(self, X, reset=reset, skip_check_array=True)
             return X
+        require_table(type(self).__name__, X)
         takes = get_tags(self._template()).input_tags
-        return validate_data(
+        rows = validate_data(
             self,
             X,
             reset=reset,
             dtype=None if takes.string else "numeric",
             accept_sparse=("csr", "csc") if takes.sparse else False,
-            ensure_all_finite="allow-nan" if takes.allow_nan else True,
+            ensure_all_finite="allow-nan" if takes.allow_nan else issparse(X),
         )
+        if not takes.allow_nan and isinstance(rows, np.ndarray) and rows.dtype.kind == "f":
+            require_finite(type(self).__name__, rows)
+        return rows
 
     def _check_rows(self, X: Any) -> Any:
         check_is_fitted(self)

@@ -86,6 +86,7 @@ class Corner:
             curvature = (differences * (listed[1] / width)[:, None]).T @ differences + np.diag(
                 self.alpha * self.scale**2
             )
+            curvature += 1e-12 * curvature.trace() / curvature.shape[0] * np.eye(curvature.shape[0])
             try:
                 step = -self.scale * cho_solve(cho_factor(curvature), self.scale * gradient)
             except LinAlgError:
@@ -123,9 +124,13 @@ class Corner:
         start = share * np.clip((1.0 - differences @ weights) / corner, 0.0, 1.0)
         on_corner = _bounded(differences, share, pull, self.alpha, start)
         solved = (pull + differences.T @ on_corner) / self.alpha
-        penalty = 0.5 * self.alpha * float(solved @ solved)
-        objective = self.pairs.loss(self.rows @ solved, False)[0] + penalty
-        return solved, objective, max(objective - (open_share + float(on_corner.sum()) - penalty), 0.0)
+        bound = open_share + float(on_corner.sum()) - 0.5 * self.alpha * float(solved @ solved)
+        pinned = differences[(on_corner > 0) & (on_corner < share)]
+        if pinned.size:  # rounding of large columns moves them off the corner
+            solved = solved + np.linalg.lstsq(pinned, 1.0 - pinned @ solved, rcond=1e-13)[0]
+        objective = self.pairs.loss(self.rows @ solved, False)[0] + 0.5 * self.alpha * float(solved @ solved)
+        gap = objective - bound
+        return (solved, objective, max(gap, 0.0)) if gap > -1e-9 * objective else None
 
 
 def _bounded(differences: np.ndarray, share: np.ndarray, pull: np.ndarray, alpha: float, mu: np.ndarray) -> np.ndarray:

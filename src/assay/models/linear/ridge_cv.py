@@ -23,6 +23,7 @@ from ...base import (
     plain,
     thread_count,
 )
+from ...base.cells import require_squares
 from .elastic_net_cv import cv_param, make_folds
 from .fold_statistics import ChosenRows, ChunkedGram, FoldStatistics
 from .gram import FiniteByGram, GramStatistics
@@ -113,6 +114,7 @@ class RidgeCV(SparseInput, FiniteByGram, Regressor):
         known: GramStatistics | FoldStatistics | None = None,
     ) -> RidgeCV:
         """Score, choose and fit; `known` are the statistics of the rows (of the folds, if there are folds)."""
+        require_squares(type(self).__name__, target)
         alphas, moments = self._alphas(), None
         if folds is None:
             moments = known.centred() if isinstance(known, GramStatistics) else None

@@ -3,10 +3,24 @@
 from __future__ import annotations
 
 import html
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from ...base import plain
+
+
+def combination_text(who: str, names: Sequence[str]) -> str:
+    """The warning that some columns repeat others.
+
+    >>> combination_text("GLM", ["height in cm"])
+    "GLM: column 'height in cm' is a linear combination of others and was given coefficient 0."
+    """
+    listed = ", ".join(f"'{plain(name)}'" for name in names[:5])
+    if len(names) == 1:
+        return f"{who}: column {listed} is a linear combination of others and was given coefficient 0."
+    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+    return f"{who}: columns {listed}{more} are linear combinations of others and were given coefficient 0."
 
 
 @dataclass(frozen=True)

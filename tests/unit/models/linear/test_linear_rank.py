@@ -118,6 +118,31 @@ def test_whole_numbers_with_many_pairs_on_the_corner_are_solved_too():
     np.testing.assert_allclose(model.coef_, listed.coef_, atol=1e-10)
 
 
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+@pytest.mark.parametrize("factor", [1e6, 1e3, 1e-6, 1e-12])
+def test_the_unit_of_a_column_does_not_spoil_the_minimum(loss, factor):
+    """A large column is hardly penalised, a tiny one in vain: the objective is that of a free or an absent column."""
+    X, y = load_diabetes(return_X_y=True, scaled=False)
+    X, y = X[:100], y[:100]
+    without = LinearRank(loss=loss).fit(X[:, 1:], y).objective_
+    scaled = LinearRank(loss=loss).fit(X * np.append(factor, np.ones(9)), y)
+    assert scaled.gap_ <= (1e-5 if factor == 1e6 else 1e-9)
+    if factor < 1:
+        assert scaled.objective_ == pytest.approx(without, rel=1e-6)
+    else:
+        assert scaled.objective_ <= LinearRank(loss=loss).fit(X, y).objective_ + scaled.gap_
+
+
+def test_what_cannot_be_certified_is_said():
+    X, y = load_diabetes(return_X_y=True, scaled=False)
+    X, y = X[:100], y[:100]
+    with pytest.warns(AssayWarning, match="W201.*standardise"):
+        huge = LinearRank().fit(X * np.append(1e12, np.ones(9)), y)
+    assert huge.objective_ == pytest.approx(LinearRank().fit(X, y).objective_, rel=1e-6)
+    with pytest.raises(DataError, match="squared"):
+        LinearRank().fit(X * 1e150, y)
+
+
 @pytest.mark.parametrize("width", [0.01, 0.3])
 def test_listed_pairs_are_those_of_all_pairs(queries, width):
     X, y, groups = queries
