@@ -15,14 +15,14 @@ def require_table(who: str, X: Any) -> None:
     >>> require_table("Lasso", np.zeros(3))
     Traceback (most recent call last):
     assay.base.errors.DataError: Lasso: X must be a table of rows and columns; Expected 2D array, got 1D array of \
-shape (3,); reshape it with X.reshape(-1, 1) if it is one column, or X.reshape(1, -1) if it is one row.
+shape (3,); Reshape your data with X.reshape(-1, 1) if it is one column, or X.reshape(1, -1) if it is one row.
     """
     shape = getattr(X, "shape", None)
     if shape is None and isinstance(X, (list, tuple)) and X and np.isscalar(X[0]):
         shape = (len(X),)
     if isinstance(shape, tuple) and len(shape) == 1:
         came = f"Expected 2D array, got 1D array of shape {shape}"
-        way_out = "reshape it with X.reshape(-1, 1) if it is one column, or X.reshape(1, -1) if it is one row"
+        way_out = "Reshape your data with X.reshape(-1, 1) if it is one column, or X.reshape(1, -1) if it is one row"
         raise DataError(who, "X", "must be a table of rows and columns", came, way_out)
 
 

@@ -392,6 +392,7 @@ def fold_summary(errors: np.ndarray) -> dict[str, float]:
 
 def information_row(parts: GramParts, share: float, size: int) -> dict[str, float]:
     """Residual sum of squares, R2 and the information criteria of a subset, from its share of the total."""
+    share = share if size else 1.0  # without columns, all of it to the last digit
     row = {"rss": share * parts.total_squares, "r2": 1.0 - share}
     for name in ("aic", "bic", "adjusted_r2"):
         rule = Criterion(name, parts.weight, int(parts.fit_intercept), parts.total_squares)

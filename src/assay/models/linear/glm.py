@@ -540,6 +540,7 @@ class GLM(SparseInput, MixedInput, Regressor):
         """The coefficient table and the quality of the fit, to print or to show in a notebook."""
         intervals = self.confidence_intervals(level)
         first = 0 if self.fit_intercept else 1
+        theta = f" (theta = {self.theta_:.6g})" if self.family == "negative_binomial" else ""
         names = ["(intercept)", *self.term_names_.tolist()][first:]
         estimates = np.append(self.intercept_, self.coef_)[first:]
         errors = np.append(self.intercept_se_, self.coef_se_)[first:]
@@ -552,7 +553,7 @@ class GLM(SparseInput, MixedInput, Regressor):
             rows=rows,
             level=level,
             statistic="z" if self._known_dispersion_ else "t",
-            title=f"{self.family}, {self.link_} link",
+            title=f"{self.family.replace('_', ' ')}{theta}, {self.link_.replace('_', ' ')} link",
             n_observations=self.n_observations_,
             df_residual=self.df_residual_,
             dispersion=self.dispersion_,

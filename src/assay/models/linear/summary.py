@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -71,14 +72,20 @@ class CoefficientTable:
         return [
             [
                 plain(row.name, 40),
-                *(f"{v:.6g}" for v in (row.estimate, row.standard_error)),
-                f"{row.t_value:.3f}",
-                f"{row.p_value:.3g}",
-                *(f"{v:.6g}" for v in (row.low, row.high)),
+                f"{row.estimate:.6g}",
+                *self._inference(row),
                 *(["" if row.vif is None else f"{row.vif:.3g}"] if self._has_vif() else []),
             ]
             for row in self.rows
         ]
+
+    @staticmethod
+    def _inference(row: CoefficientRow) -> list[str]:
+        """Error, test and interval; dashes for a coefficient held at 0 (a repeated column, the reference level)."""
+        if row.estimate == 0 and math.isinf(row.standard_error):
+            return ["-"] * 5
+        interval = (f"{v:.6g}" for v in (row.low, row.high))
+        return [f"{row.standard_error:.6g}", f"{row.t_value:.3f}", f"{row.p_value:.3g}", *interval]
 
     def __str__(self) -> str:
         table = [self._heads(), *self._cells()]

@@ -529,3 +529,13 @@ def test_unpenalised_fit_after_a_penalised_one_forgets_nothing_and_keeps_nothing
     model = GLM(family="poisson").fit(X, y)
     assert hasattr(model, "coef_se_")
     assert not hasattr(model.set_params(alpha=1.0).fit(X, y), "coef_se_")
+
+
+def test_summary_reads_well_for_held_levels_and_names_with_two_words():
+    X = pd.DataFrame({"dose": [0.0, 1.0, 2.0, 3.0, 4.0, 5.0], "kind": ["old", "new"] * 3})
+    model = GLM(family="negative_binomial", theta=2.0).fit(X, [1.0, 3.0, 2.0, 6.0, 4.0, 9.0])
+    lines = str(model.summary()).splitlines()
+    held = next(line for line in lines if line.startswith("kind=new"))
+    assert held.split() == ["kind=new", "0", "-", "-", "-", "-", "-"]
+    assert "negative binomial (theta = 2), log link" in str(model.summary()) and "inf" not in "".join(lines)
+    assert "<td>-</td>" in model.summary()._repr_html_()

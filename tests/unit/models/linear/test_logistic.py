@@ -198,7 +198,7 @@ def test_constant_and_repeated_columns_work():
 def test_dependent_columns_without_penalty_are_named_and_held_at_zero():
     X, y = make(classes=3)
     wide = np.column_stack([X, X[:, 0] + X[:, 1], np.ones(400)])
-    with pytest.warns(AssayWarning, match="linear combinations") as caught:
+    with pytest.warns(AssayWarning, match="linear combination") as caught:
         model = LogisticRegression(penalty=None).fit(wide, y)
     assert codes_of(caught) == ["W203"]
     np.testing.assert_allclose(
