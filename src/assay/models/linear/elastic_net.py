@@ -109,6 +109,7 @@ class SparseLinear(SparseInput, FiniteByGram, Regressor):
             bool(self.positive),
             float(self.tol),
             int(self.max_iter),
+            who=type(self).__name__,
             **how,
         )
 

@@ -38,6 +38,12 @@ class Penalties:
     max_iter: int
     refine: bool = False
     trace: bool = False
+    who: str = "ElasticNet"
+
+    def too_large(self) -> DataError:
+        """What to say of numbers whose products are not finite."""
+        rule = "must be small enough for their products to be finite"
+        return DataError(self.who, "X and y", rule, way_out="scale the columns")
 
     def for_kernel(self) -> _kernels.ElasticNetPath:
         """The same for the kernel."""
@@ -92,7 +98,7 @@ class MomentSource:
         cross = np.array([self.cross(k) for k in range(len(self.problems))])
         squares = np.array([float(m.y_squares[0]) / m.weight for m in self.problems])
         if not (all(np.isfinite(g).all() for g in grams) and np.isfinite(cross).all() and np.isfinite(squares).all()):
-            raise _too_large()
+            raise penalties.too_large()
         found = _kernels.elastic_net_from_moments(grams, cross, squares, start, penalties.for_kernel(), self.threads)
         x_mean = np.array([m.x_mean for m in self.problems])
         y_mean = np.array([m.y_mean[0] for m in self.problems])
@@ -169,7 +175,7 @@ class ColumnSource:
             target, total = self._centred_target(k)
             squares[k] = self.weights[k] @ target**2 / total
             if not np.isfinite(squares[k]):  # where these and the squares of the columns are finite, their products are
-                raise _too_large()
+                raise penalties.too_large()
         found = _kernels.elastic_net_from_columns(
             self.columns,
             self.target,
@@ -180,7 +186,7 @@ class ColumnSource:
             self.threads,
         )
         if not found["finite"]:
-            raise _too_large()
+            raise penalties.too_large()
         x_mean = self.shift[:-1] + found["x_mean"]
         return _paths(found, x_mean, self.shift[-1] + found["y_mean"], squares, penalties.tol, self.fit_intercept)
 
@@ -241,7 +247,7 @@ class SparseColumnSource:
             target, total = self._centred_target(k)
             squares[k] = (self.weights[k] * target**2).sum() / total
             if not (np.isfinite(squares[k]) and np.isfinite(self.cross(k)).all()):
-                raise _too_large()
+                raise penalties.too_large()
         found = _kernels.elastic_net_from_sparse_columns(
             self.table.by_column,
             np.ascontiguousarray(self.target),
@@ -252,7 +258,7 @@ class SparseColumnSource:
             self.threads,
         )
         if not found["finite"]:
-            raise _too_large()
+            raise penalties.too_large()
         x_mean = self.shift[:-1] + found["x_mean"]
         return _paths(found, x_mean, self.shift[-1] + found["y_mean"], squares, penalties.tol, self.fit_intercept)
 
@@ -297,12 +303,6 @@ def whole_source(
 def _start_penalty(variances: np.ndarray, weight: float) -> float:
     level = float(variances.sum()) / weight
     return level if level > 0 else 1.0
-
-
-def _too_large() -> DataError:
-    return DataError(
-        "ElasticNet", "X and y", "must be small enough for their products to be finite", way_out="scale the columns"
-    )
 
 
 def _paths(

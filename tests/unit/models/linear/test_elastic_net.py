@@ -15,7 +15,7 @@ from sklearn import linear_model as reference
 from sklearn.model_selection import KFold
 
 from assay.base import AssayWarning, DataError, ParameterError
-from assay.models.linear import ElasticNet, Lasso, LeastSquares, enet_path, lasso_path
+from assay.models.linear import ElasticNet, Lasso, LassoCV, LeastSquares, enet_path, lasso_path
 from assay.models.linear import elastic_net_solver as solver
 
 TIGHT = {"tol": 1e-14, "max_iter": 100_000}
@@ -229,3 +229,10 @@ def test_view_holds_the_coefficients():
     X, y = table()
     model = Lasso(alpha=0.1).fit(X, y)
     assert model.view()["values"] == [model.coef_.tolist()]
+
+
+@pytest.mark.parametrize("model", [Lasso(), LassoCV(cv=2), ElasticNet()], ids=lambda m: type(m).__name__)
+def test_products_that_overflow_are_refused_by_name(model):
+    X = np.random.default_rng(0).normal(size=(20, 3))
+    with pytest.raises(DataError, match=f"^{type(model).__name__}: X and y must be small enough"):
+        model.fit(X, X[:, 0] * 1e200)
