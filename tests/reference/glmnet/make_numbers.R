@@ -2,7 +2,7 @@
 library(glmnet)
 args <- commandArgs(TRUE)
 glmnet.control(fdev = 0, devmax = 1)
-number <- function(v) gsub("Inf", "Infinity", paste0("[", paste(sprintf("%.17g", v), collapse = ", "), "]"))
+number <- function(v) gsub("Inf", "1e999", paste0("[", paste(sprintf("%.17g", v), collapse = ", "), "]"))
 matrix_text <- function(m) paste0("[", paste(apply(m, 1, number), collapse = ", "), "]")
 cases <- character(0)
 
