@@ -219,10 +219,12 @@ class C45Classifier(_Multiway):
 
     Of the columns whose information gain is at least average, the one of largest gain ratio is tested. A nominal column
     gets a branch for every category (those that no row of the node has share an empty leaf, which predicts as the node
-    would); a numeric column is cut in two. A row whose tested cell is missing goes down every branch, with the share
-    of its weight that the branch has among the other rows; a prediction is then the mean over the branches, and so it
-    is for a category that `fit` did not see. `apply`, rules, SQL, JSON and the Python function take one way for such a
-    row: the heaviest branch. For rows without such cells they all predict the same.
+    would); a numeric column is cut in two. A row whose tested cell is missing goes down every branch, with the share of
+    its weight that the branch has among the other rows; a prediction is then the mean over the branches, and so it is
+    for a category that `fit` did not see. `apply`, rules, SQL, JSON and the Python function take one way for such a
+    row: the heaviest branch. For rows without such cells they all predict the same. With `subtree_raising` and
+    `threshold="observed"` the tree is that of WEKA's J48, but for values within 1e-5 of each other, which J48 takes as
+    equal.
 
     {parameters}
 
