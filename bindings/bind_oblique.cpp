@@ -28,7 +28,12 @@ nb::dict to_dict(trees::Tree&& tree, std::size_t n_columns, std::size_t n_numeri
     result["linear_weight"] = own(std::move(tree.linear_weight), tests, n_numeric);
     result["linear_fill"] = own(std::move(tree.linear_fill), tests, n_numeric);
     result["linear_share"] = own(std::move(tree.linear_share), tests, n_numeric);
-    if (trace) result["gains"] = own(std::move(tree.gains), n, n_columns);
+    if (trace) {
+        const std::size_t tried = tree.tried_node.size();
+        result["gains"] = own(std::move(tree.gains), n, n_columns);
+        result["tried_node"] = own(std::move(tree.tried_node));
+        result["tried"] = own(std::move(tree.tried), tried, n_numeric + 2);
+    }
     return result;
 }
 

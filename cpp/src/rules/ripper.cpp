@@ -69,15 +69,15 @@ private:
     double exception_bits(const Bits& cover) const {
         const double covered = weight_of(cover, cover, weights_), right = weight_of(cover, *positive_, weights_);
         const double open = total_ - covered, false_positive = covered - right, false_negative = total_positive_ - right;
-        // Cohen expects as many false positives as negatives; the larger part is coded against that expectation.
-        const double expected = 0.5 * (false_positive + false_negative);
+        // Of the errors, false positives are expected as often as the class is; the larger part is coded against that.
+        const double share = total_positive_ / total_, errors = false_positive + false_negative;
         double bits = log2_positive(total_ + 1);
         if (covered > open) {
-            if (covered > 0) bits += subset_bits(covered, false_positive, std::min(expected / covered, 1.0));
+            if (covered > 0) bits += subset_bits(covered, false_positive, std::min(share * errors / covered, 1.0));
             if (open > 0) bits += subset_bits(open, false_negative, false_negative / open);
         } else {
             if (covered > 0) bits += subset_bits(covered, false_positive, false_positive / covered);
-            if (open > 0) bits += subset_bits(open, false_negative, std::min(expected / open, 1.0));
+            if (open > 0) bits += subset_bits(open, false_negative, std::min((1 - share) * errors / open, 1.0));
         }
         return bits;
     }

@@ -235,6 +235,11 @@ private:
     void append_linear(Tree& tree, const NodeList& list, std::size_t i) const {
         const index_t p = growth_.options.oblique->n_columns, from = list.linear[i] * p;
         tree.linear.push_back(-1);
+        if (traced() > 0) {
+            tree.tried.insert(tree.tried.end(), list.tried[i].begin(), list.tried[i].end());
+            tree.tried_node.resize(tree.tried.size() / static_cast<std::size_t>(p + 2),
+                                   static_cast<std::int32_t>(tree.linear.size()) - 1);
+        }
         if (list.linear[i] < 0) return;
         tree.linear.back() = static_cast<std::int32_t>(static_cast<index_t>(tree.linear_weight.size()) / p);
         const auto copy = [&](const std::vector<double>& source, std::vector<double>& target) {

@@ -40,6 +40,7 @@ struct NodeList {
     std::vector<std::uint8_t> missing_left;
     std::vector<std::int32_t> linear;
     std::vector<double> linear_weight, linear_fill, linear_share;
+    std::vector<std::vector<double>> tried;  // with trace: for each linear test, its gain, threshold and weights
 
     std::int32_t add(const Summary& summary, const std::vector<double>& values, index_t traced_columns) {
         feature.push_back(-1);
@@ -54,6 +55,7 @@ struct NodeList {
         weight.push_back(summary.weight);
         value.insert(value.end(), values.begin(), values.end());
         gains.resize(gains.size() + static_cast<std::size_t>(traced_columns), std::numeric_limits<double>::quiet_NaN());
+        if (traced_columns > 0) tried.emplace_back();
         return static_cast<std::int32_t>(feature.size() - 1);
     }
 };
@@ -514,18 +516,27 @@ private:
             if (i > 0) rank += sums[i].first != sums[i - 1].first;
             entries[i] = make_entry<Wide>(rank, sums[i].second);
         }
-        const Candidate found = scratch_[0].scanner.scan(data_, totals, entries.data(), node.size(), best.candidate);
+        const bool traced = growth_.options.trace;
+        const Candidate found = scratch_[0].scanner.scan(data_, totals, entries.data(), node.size(),
+                                                         traced ? Candidate{} : best.candidate);
+        if (found.position < 0) return;
+        const auto p = static_cast<std::size_t>(found.position);
+        const double below = sums[p - 1].first, above = sums[p].first, middle = 0.5 * below + 0.5 * above;
+        const double threshold = middle < above && middle >= below ? middle : below;
+        if (traced) {
+            auto& tried = nodes_.tried[static_cast<std::size_t>(node.node)];
+            tried.insert(tried.end(), {gain(node, totals, found.cost), threshold});
+            tried.insert(tried.end(), test.weight.begin(), test.weight.end());
+        }
         if (!found.better_than(best.candidate)) return;
         // A gain of rounding alone is none: the simpler test stays.
         if (best.found() && gain(node, totals, found.cost) <= gain(node, totals, best.candidate.cost) + 1e-12) return;
-        const auto p = static_cast<std::size_t>(found.position);
         best.candidate = found;
         best.feature = o.columns[test.lead];
         best.weight = std::move(test.weight);
         best.fill = std::move(test.fill);
         best.share = std::move(test.share);
-        const double below = sums[p - 1].first, above = sums[p].first, middle = 0.5 * below + 0.5 * above;
-        best.threshold = middle < above && middle >= below ? middle : below;
+        best.threshold = threshold;
         best.order.resize(rows.size());
         for (std::size_t i = 0; i < rows.size(); ++i) best.order[i] = sums[i].second;
     }

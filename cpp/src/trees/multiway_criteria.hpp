@@ -58,6 +58,7 @@ struct Phi {
 // The best test of a column: the first `position` known entries against the rest, or a branch per category.
 struct MultiwayCandidate {
     bool valid = false, varies = false;  // `varies`: the known cells do not all agree
+    bool counted = false;                // in the average gain: valid, or nominal with two large branches
     double gain = 0, split_info = 0, ratio = 0;
     index_t position = 0;
     Wide below = 0, above = 0;  // ranks on both sides of a numeric cut
@@ -107,6 +108,7 @@ void finish(const Items& items, const MultiwayOptions& options, double gain, dou
     found.ratio = split_info > 0 ? gain / split_info : 0.0;
     found.valid = !options.positive_gain || gain > tolerance;
     if (!(items.total > 0)) found.valid = false;
+    found.counted = found.valid;
 }
 
 template <class Policy>
@@ -194,6 +196,7 @@ MultiwayCandidate scan_nominal(const Items& items, const Wide* e, index_t known,
     }
     if (large < 2) return found;
     finish<Policy>(items, options, (phi.cost<Policy>(weight, all) - cost) / items.total, info, found);
+    found.counted = items.total > 0;
     return found;
 }
 

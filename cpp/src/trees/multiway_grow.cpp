@@ -141,7 +141,7 @@ private:
     index_t choose(const Store& store, const std::vector<MultiwayCandidate>& found) const {
         double sum = 0, counted = 0, sum_all = 0, all = 0;
         for (std::size_t s = 0; s < found.size(); ++s) {
-            if (!found[s].valid) continue;
+            if (!found[s].counted) continue;
             ++all;
             sum_all += found[s].gain;
             if (shared_.columns.n_categories[store.active[s]] >= 0.3 * shared_.total) continue;
@@ -165,7 +165,7 @@ private:
     void record(const Store& store, const std::vector<MultiwayCandidate>& found) const {
         for (std::size_t s = 0; s < found.size(); ++s) {
             const MultiwayCandidate& one = found[s];
-            if (!one.valid) continue;
+            if (!one.counted) continue;
             const std::int32_t f = store.active[s];
             double* row = store.node->table.data() + static_cast<index_t>(f) * 4;
             row[0] = one.gain;

@@ -24,7 +24,8 @@
 // against a replacement (grown anew) and a revision (grown on), both pruned for the error of the whole set; the
 // variant of least description length stays; positives left uncovered get rules as before.
 // Description length of a rule with k of m possible tests: half of log2* k + log2-likelihood of k in m; of the
-// exceptions: log2(cover + uncover + 1) plus the cost of naming false positives and false negatives (Quinlan 1995).
+// exceptions: log2(cover + uncover + 1) plus the cost of naming false positives and false negatives, of which the
+// share of the class is expected to be false positives (Quinlan 1995).
 //
 // sequential_covering: per class, the rule of best quality found by beam search, until none is accepted.
 //

@@ -106,6 +106,8 @@ struct Tree {
     // With linear tests: the row of each node in the matrices below, or -1; weights, fills, and shares |b_j| / sum |b|.
     std::vector<std::int32_t> linear;
     std::vector<double> linear_weight, linear_fill, linear_share;
+    std::vector<std::int32_t> tried_node;  // with trace: the node of each linear test that was tried
+    std::vector<double> tried;             // its gain, threshold and weights
 };
 
 Tree grow_cart(const CodedColumns& columns, Vector<const std::int32_t> rows, const CartTarget& target,

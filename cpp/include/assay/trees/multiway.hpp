@@ -12,7 +12,8 @@
 //   `by_ratio`: of the candidates whose gain is at least the average gain of all candidates, less 0.001 bits, the one of
 // largest ratio. A nominal column with a category for every three rows or so (>= 0.3 n) does not count in the average
 // unless all are such. Otherwise the one of largest gain. Gains within 1e-9 of each other are equal, and the lower
-// column and threshold win. With `positive_gain` a candidate needs a gain above that; a split needs W/n G >= min_decrease.
+// column and threshold win. With `positive_gain` a candidate needs a gain above that (a nominal column without still counts in
+// the average); a split needs W/n G >= min_decrease.
 //   An item whose tested cell is missing goes down every branch with the share w_b / W_k of its weight. Categories that
 // did not reach the node get one leaf of weight 0 with the class shares of the node. A node is a leaf if it is pure, at
 // `max_depth`, weighs less than `min_split` or 2 `min_leaf`, or has no candidate.

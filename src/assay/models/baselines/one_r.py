@@ -29,11 +29,12 @@ from ..rules.rule_set import Rule, RuleSet
 class OneRClassifier(MixedInput, Classifier):
     """Makes one rule per column, whose branches predict their majority class, and keeps the one with fewest errors.
 
-    A nominal column has a branch per category. A numeric column is cut into intervals as Holte (1993) does: values
-    join a bucket in order until one class holds `min_bucket_size` rows of it, then while they belong to that class
-    alone; equal values stay together, and neighbouring buckets that predict the same class are joined. Missing cells
-    are a branch of their own; categories (and missing cells) that training rows did not show get the most frequent
-    class. Ties go to the first column, and to the first class in `classes_`.
+    A nominal column has a branch per category. A numeric column is cut into intervals as Holte (1993) does: values join
+    a bucket in order until one class holds `min_bucket_size` rows of it, then while they belong to that class alone;
+    equal values stay together, and neighbouring buckets that predict the same class are joined. Buckets are filled by
+    values, not by rows as in WEKA's OneR, so that the rule does not depend on the order of rows. Missing cells are a
+    branch of their own; categories (and missing cells) that training rows did not show get the most frequent class.
+    Ties go to the first column, and to the first class in `classes_`.
 
     {parameters}
 

@@ -29,7 +29,7 @@ from ...data.columns import MixedInput
 from ._engine import CodedTable, Tree, condition_words, node_test
 from ._fitted import ClassTree, row_count
 from .export import TreeExports
-from .pessimistic import pessimistic_leaves
+from .pessimistic import idle_leaves, pessimistic_leaves
 from .raising import raised
 
 
@@ -219,10 +219,12 @@ class C45Classifier(_Multiway):
 
     Of the columns whose information gain is at least average, the one of largest gain ratio is tested. A nominal column
     gets a branch for every category (those that no row of the node has share an empty leaf, which predicts as the node
-    would); a numeric column is cut in two. A row whose tested cell is missing goes down every branch, with the share
-    of its weight that the branch has among the other rows; a prediction is then the mean over the branches, and so it
-    is for a category that `fit` did not see. `apply`, rules, SQL, JSON and the Python function take one way for such a
-    row: the heaviest branch. For rows without such cells they all predict the same.
+    would); a numeric column is cut in two. A row whose tested cell is missing goes down every branch, with the share of
+    its weight that the branch has among the other rows; a prediction is then the mean over the branches, and so it is
+    for a category that `fit` did not see. `apply`, rules, SQL, JSON and the Python function take one way for such a
+    row: the heaviest branch. For rows without such cells they all predict the same. With `subtree_raising` and
+    `threshold="observed"` the tree is that of WEKA's J48, but for values within 1e-5 of each other, which J48 takes as
+    equal.
 
     {parameters}
 
@@ -276,6 +278,9 @@ class C45Classifier(_Multiway):
         Choice("midpoint", "observed"),
         "Where a numeric column is cut: midway, or at the largest training value not above that, as C4.5 prints it.",
     )
+    collapse: bool = param(
+        True, Boolean(), "Replace subtrees by leaves where they get no more training rows right, pruned or not."
+    )
     prune: bool = param(True, Boolean(), "Replace subtrees by leaves where the pessimistic error does not rise.")
     confidence_factor: float = param(
         0.25, Real(0, 0.5, "right"), "Level of the upper limit of a leaf's error; smaller prunes more."
@@ -308,11 +313,13 @@ class C45Classifier(_Multiway):
             self._use_observed_thresholds(table, rows)
         trace = self._new_trace()
         self._record(trace, splits)
+        grown, count = self.tree_, 0
+        if self.collapse:
+            self.tree_ = grown.cut(idle_leaves(grown))
         if self.prune:
-            grown = self.tree_
             if self.subtree_raising:
                 self.tree_, count = raised(
-                    grown,
+                    self.tree_,
                     table,
                     rows,
                     target,
@@ -321,7 +328,8 @@ class C45Classifier(_Multiway):
                     gini=self.criterion == "gini",
                 )
             else:
-                self.tree_, count = grown.cut(pessimistic_leaves(grown, self.confidence_factor)), 0
+                self.tree_ = self.tree_.cut(pessimistic_leaves(self.tree_, self.confidence_factor))
+        if self.collapse or self.prune:
             trace.record(
                 "pruning",
                 leaves_before=grown.n_leaves,
@@ -340,4 +348,16 @@ class C45Classifier(_Multiway):
             column = table.values[table.offsets[j] : table.offsets[j + 1]]
             seen = np.bincount(table.codes[j, rows], minlength=column.shape[0] + 1)[:-1] > 0
             here = numeric & (tree.feature == j)
-            tree.threshold[here] = column[seen][np.searchsorted(column[seen], tree.threshold[here], side="right") - 1]
+            tree.threshold[here] = observed_cuts(column[seen], tree.threshold[here])
+
+
+def observed_cuts(values: np.ndarray, cuts: np.ndarray) -> np.ndarray:
+    """For each cut the largest of the sorted values not above it, where a value a rounding error above is not above.
+
+    >>> observed_cuts(np.array([0.56, 0.561, 0.562]), np.array([(0.56 + 0.562) / 2, 0.5615])).tolist()
+    [0.561, 0.561]
+    """
+    place = np.searchsorted(values, cuts, side="right") - 1
+    following = values[np.minimum(place + 1, values.shape[0] - 1)]
+    grain = np.spacing(np.abs(cuts))
+    return np.where((following - cuts <= 2 * grain) & (cuts - values[place] > 8 * grain), following, values[place])

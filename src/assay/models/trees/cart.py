@@ -118,7 +118,7 @@ class _Cart(FittedTree, ImportanceOfColumns, TreeExports, MixedInput, Estimator)
         grown = self._grown(table, rows, target, weights, self.trace)
         self.tree_ = Tree.of(grown, table.n_categories)
         self.missing_seen_ = table.missing_seen(rows)
-        self._record(grown.get("gains"))
+        self._record(grown)
         self.__dict__.pop("pruning_path_", None)
         self.ccp_alpha_ = 0.0 if isinstance(self.ccp_alpha, str) else float(self.ccp_alpha)
         if isinstance(self.ccp_alpha, str) and rows.shape[0] > 1:
@@ -260,10 +260,11 @@ class _Cart(FittedTree, ImportanceOfColumns, TreeExports, MixedInput, Estimator)
         model: Any = clone(self).set_params(ccp_alpha="cv_1se" if rule == "1se" else "cv", cv=cv)
         return model.fit(X, y, sample_weight=sample_weight).pruning_curve_
 
-    def _record(self, gains: np.ndarray | None) -> None:
+    def _record(self, grown: dict[str, np.ndarray]) -> None:
         """The trace: for each node the best decrease of impurity that every column offered, before pruning."""
         trace = self._new_trace()
-        if gains is not None:
+        if "gains" in grown:
+            gains = grown["gains"]
             depths, words, names = self.tree_.depths(), self._words(), self.schema_.names
             for node in range(self.tree_.node_count):
                 inner = self.tree_.feature[node] >= 0
@@ -275,8 +276,13 @@ class _Cart(FittedTree, ImportanceOfColumns, TreeExports, MixedInput, Estimator)
                     impurity=float(self.tree_.impurity[node]),
                     test=words[node][0] if inner else None,
                     gains={names[j]: float(g) for j, g in enumerate(gains[node]) if not math.isnan(g)},
+                    **self._other_tests(grown, node),
                 )
         self._keep_trace(trace)
+
+    def _other_tests(self, grown: dict[str, np.ndarray], node: int) -> dict[str, Any]:
+        """What the trace says of tests of a node that are not on one column."""
+        return {}
 
     # -- using -----------------------------------------------------------------------------------------------------
     def estimate_cost(self, n_rows: int, n_features: int, n_outputs: int = 1) -> Cost:

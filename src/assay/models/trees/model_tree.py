@@ -34,13 +34,14 @@ from .export import TreeExports
 class ModelTreeRegressor(FittedTree, TreeExports, MixedInput, Regressor):
     """A regression tree with a linear model in every leaf (M5), pruned and smoothed.
 
-    The tree is grown by the decrease of variance, with nominal columns and missing cells as in `CartRegressor`. Every
-    node then gets a linear model on the numeric columns that are tested below it; columns leave a model while the error
-    expected on new rows, sqrt(RSS / n) (n + v) / (n - v) with v parameters, does not rise; and a subtree is replaced by
-    the model of its node where that is expected to be no worse. Nominal columns stand in tests only. A missing cell
-    counts in a model as the mean of the column among the training rows of the leaf. Smoothing mixes the model of a leaf
-    with those on the way to the root, so that neighbouring leaves agree better; the result is again one linear model
-    per leaf, which is what views and exports show.
+    The tree is grown by the decrease of variance, with nominal columns and missing cells as in `CartRegressor` (M5
+    takes the standard deviation and WEKA's M5P the fifth root of the variance). Every node then gets a linear model on
+    the numeric columns that are tested below it; columns leave a model while the error expected on new rows, sqrt(RSS /
+    n) (n + v) / (n - v) with v parameters, does not rise; and a subtree is replaced by the model of its node where that
+    is expected to be no worse. Nominal columns stand in tests only. A missing cell counts in a model as the mean of the
+    column among the training rows of the leaf. Smoothing mixes the model of a leaf with those on the way to the root,
+    so that neighbouring leaves agree better; the result is again one linear model per leaf, which is what views and
+    exports show.
 
     {parameters}
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ... import _kernels
 from ...base import Choice, Cost, Integer, Real, param, thread_count
+from ..rules.linear import LinearSum
 from ._engine import CRITERIA, CodedTable
 from ._fitted import row_count
 from .cart import CartClassifier
@@ -36,6 +39,7 @@ class ObliqueTreeClassifier(CartClassifier):
     missing_seen_ : for each column, whether training rows had missing cells
     ccp_alpha_ : the price of a leaf that pruned the tree
     pruning_curve_ : with `ccp_alpha` chosen in cross-validation, the error along the pruning path
+    trace_ : with `trace`, for each node before pruning the gain of every column and of every linear test tried
 
     Examples
     --------
@@ -92,6 +96,19 @@ class ObliqueTreeClassifier(CartClassifier):
             threads=thread_count(self.n_jobs),
             **arguments,
         )
+
+    def _other_tests(self, grown: dict[str, np.ndarray], node: int) -> dict[str, Any]:
+        """Every linear test that was tried, with its gain, in the order of trial."""
+        tests = []
+        for gain, threshold, *weights in grown["tried"][grown["tried_node"] == node].tolist():
+            names = [self.schema_.names[j] for j in np.flatnonzero(self.tree_.n_categories == 0).tolist()]
+            terms = tuple((name, weight, 0.0) for name, weight in zip(names, weights, strict=True) if weight)
+            test = f"{LinearSum(0.0, terms).to_text()} <= {threshold:.6g}"
+            same = self.tree_.is_linear(node) and bool(
+                (self.tree_.linear_weight[self.tree_.linear[node]] == weights).all()
+            )
+            tests.append({"test": test, "gain": gain, "taken": same and threshold == float(self.tree_.threshold[node])})
+        return {"linear_tests": tests}
 
     def estimate_cost(self, n_rows: int, n_features: int, n_outputs: int = 1) -> Cost:
         """Growing a tree by columns, and for each level the directions: products of columns, or passes over them."""

@@ -23,7 +23,8 @@ _TEST = (
     "category_offset",
     "branch_offset",
 )
-_CHANGING = (*_TEST, "branches", "value", "impurity", "n_node_samples", "weighted_n_node_samples")
+_PER_NODE = (*_TEST, "value", "impurity", "n_node_samples", "weighted_n_node_samples")
+_CHANGING = (*_PER_NODE, "branches")
 _TOLERANCE = 1e-9  # weights this close are equal, as in the kernel
 
 Part = tuple[np.ndarray, np.ndarray]
@@ -63,7 +64,7 @@ def raised(
     work = _Raising(tree, table, rows, labels, weights, confidence_factor, slack, gini)
     for node in range(tree.node_count - 1, -1, -1):
         work.decide(node)
-    return work.tree.cut(work.leaf), work.count
+    return work.finished(), work.count
 
 
 class _Raising:
@@ -125,6 +126,40 @@ class _Raising:
             parts.append((child, (one, mass)))
         return parts
 
+    def _open_branches(self, node: int, part: Part) -> None:
+        """Give categories that share an empty leaf below a test leaves of their own, if these rows have them."""
+        tree = self.tree
+        if not tree.is_multiway(node):
+            return
+        branch = tree.branch_children(node)
+        codes = np.unique(self.table.codes[tree.feature[node], self.rows[part[0]]])
+        codes = codes[codes < branch.shape[0] - 1]
+        width = np.bincount(branch[:-1], minlength=tree.node_count)[branch[codes]]
+        shared = codes[(width > 1) & self.leaf[branch[codes]]]
+        if shared.shape[0] == 0:
+            return
+        count, last = shared.shape[0], branch[shared]
+        grown = {
+            name: np.concatenate([array, array[last]])
+            for name in _PER_NODE
+            if (array := getattr(tree, name)).shape[0] == tree.node_count
+        }
+        branch[shared] = np.arange(tree.node_count, tree.node_count + count)
+        self.leaf, self.as_leaf = np.append(self.leaf, self.leaf[last]), np.append(self.as_leaf, self.as_leaf[last])
+        self.expected = np.append(self.expected, self.expected[last])
+        self.parts += [(np.empty(0, dtype=np.int64), np.empty(0))] * count
+        self.tree = replace(tree, **grown)
+
+    def finished(self) -> Tree:
+        """The tree; leaves that no row reached share one node of their test again."""
+        tree = self.tree
+        for node in np.flatnonzero(~self.leaf).tolist():
+            if tree.is_multiway(node):
+                branch = tree.branch_children(node)
+                empty = self.leaf[branch] & (tree.weighted_n_node_samples[branch] == 0)
+                branch[empty] = branch[empty].min(initial=tree.node_count)
+        return tree.cut(self.leaf)
+
     def _counts(self, part: Part) -> np.ndarray:
         return np.bincount(self.labels[part[0]], weights=part[1], minlength=self.tree.value.shape[1])
 
@@ -136,6 +171,7 @@ class _Raising:
             if self.leaf[at]:
                 found.append(self._counts(here))
             else:
+                self._open_branches(at, here)
                 stack += self._send(at, here)
         counts = np.array(found)
         weight = counts.sum(axis=1)

@@ -101,14 +101,14 @@ class Plain:
         if sum(c > 0 for c in counts.values()) < 2 or total < 2 * self.options["min_leaf"] - 1e-9 or depth == deepest:
             return node
         found = [c for j in range(len(self.nominal)) if (c := self.candidate(items, j, total)) is not None]
-        if self.options["positive"]:
-            found = [c for c in found if c["gain"] > 1e-9]
-        if not found:
+        positive = [c for c in found if c["gain"] > 1e-9] if self.options["positive"] else found
+        if not positive:
             return node
+        found = [c for c in found if self.nominal[c["column"]] or c in positive]
         counted = [c for c in found if len(self.categories[c["column"]]) < 0.3 * self.n_rows] or found
         average = sum(c["gain"] for c in counted) / len(counted)
         best, most = None, 0.0
-        for c in found:
+        for c in positive:
             by_ratio = self.options["criterion"] == "gain_ratio"
             if by_ratio and c["gain"] < average - 1e-3:
                 continue
@@ -200,7 +200,7 @@ OPTIONS = [
 def test_tree_and_probabilities_equal_a_plain_c45(seed, ours, theirs, weighted):
     X, y = mixed_table(seed)
     weights = np.random.default_rng(seed).integers(1, 4, len(y)) if weighted else None
-    model = C45Classifier(prune=False, **ours).fit(X, y, sample_weight=weights)
+    model = C45Classifier(prune=False, collapse=False, **ours).fit(X, y, sample_weight=weights)
     categories = [() if c is None else tuple(c.tolist()) for c in model.schema_.categories]
     n_rows = len(y) if weights is None else int(weights.sum())
     plain = Plain([bool(c) for c in categories], len(model.classes_), n_rows, categories, **theirs)
@@ -386,6 +386,7 @@ def test_max_depth_limits_the_depth():
         ({"min_impurity_decrease": 0.02}, {"min_impurity_decrease": 0.0}),
         ({"threshold_cost": True}, {"threshold_cost": False}),
         ({"prune": True}, {"prune": False}),
+        ({"collapse": True}, {"collapse": False}),
         ({"prune": True, "confidence_factor": 0.01}, {"prune": True, "confidence_factor": 0.5}),
     ],
 )
@@ -577,3 +578,16 @@ def test_view_and_drawing_show_every_branch():
     drawing = model.to_svg()
     ElementTree.fromstring(drawing)
     assert all(word in drawing for word in ("outlook?", "humidity = high", "overcast"))
+
+
+def test_nominal_columns_without_gain_count_in_the_average():
+    """WEKA's J48 3.6.14 tests `fine` without the idle columns, and `rough`, then `fine`, with them."""
+    k = np.arange(64)
+    y = np.where(k < 32, "yes", "no")
+    columns = {"fine": [f"f{one:02d}" for one in k // 4], "rough": np.where(k < 16, "a", "b").tolist()}
+    idle = {f"idle{z}": [f"v{(one >> z) % 2}" for one in k.tolist()] for z in range(3)}
+    alone = C45Classifier().fit(pd.DataFrame(columns), y)
+    beside = C45Classifier(trace=True).fit(pd.DataFrame(columns | idle), y)
+    assert [alone.tree_.feature[0], alone.get_n_leaves(), beside.tree_.feature[0]] == [0, 16, 1]
+    offered = beside.trace_[0]["values"]["candidates"]
+    assert set(offered) == {*columns, *idle} and offered["idle0"]["gain"] == pytest.approx(0, abs=1e-12)

@@ -362,3 +362,40 @@ def test_trace_names_the_linear_test():
     model = oblique(trace=True).fit(X, X[:, 1] - X[:, 0] > 0)
     root = model.trace_[0]["values"]
     assert "x0" in root["test"] and "x1" in root["test"] and set(root["gains"]) == {"x0", "x1"}
+
+
+@pytest.mark.parametrize("direction", ["lda", "logistic"])
+def test_trace_holds_the_linear_tests_that_lost(direction):
+    """Each is scored as in words: the gain is that of the two parts which the test makes of the rows."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 2)).round(3)
+    y = (X[:, 0] > 0.2) ^ (rng.random(120) < 0.1)
+    model = oblique(direction, trace=True, max_depth=1).fit(X, y)
+    root = model.trace_[0]["values"]
+    assert not model.tree_.has_linear and root["linear_tests"]
+    for tried in root["linear_tests"]:
+        assert not tried["taken"] and 0 <= tried["gain"] <= max(root["gains"].values()) + 1e-12
+        total, end = tried["test"].split(" <= ")
+        terms = total.replace("- ", "-").replace("+ ", "").split(" ")
+        sums, weight = np.zeros(120), 1.0
+        for term in terms:
+            if "x" in term:
+                sums += (-1 if term[0] == "-" else 1) * weight * X[:, int(term[-1])]
+                weight = 1.0
+            else:
+                weight = float(term)
+        parts = [y[sums <= float(end)], y[sums > float(end)]]
+        gini = sum(len(part) / 120 * 2 * part.mean() * (1 - part.mean()) for part in parts)
+        assert tried["gain"] == pytest.approx(root["impurity"] - gini, abs=2e-3)
+    plain = oblique(direction, max_depth=1).fit(X, y)
+    np.testing.assert_array_equal(plain.tree_.threshold, model.tree_.threshold)
+
+
+def test_trace_marks_the_linear_test_that_was_taken():
+    X = np.random.default_rng(0).normal(size=(100, 2))
+    model = oblique(trace=True).fit(X, X[:, 1] - X[:, 0] > 0)
+    root = model.trace_[0]["values"]
+    taken = [one for one in root["linear_tests"] if one["taken"]]
+    assert [one["test"] for one in taken] == [root["test"]]
+    assert taken[0]["gain"] == pytest.approx(root["impurity"]) and taken[0]["gain"] > max(root["gains"].values())
+    assert model.trace_[1]["values"]["linear_tests"] == []

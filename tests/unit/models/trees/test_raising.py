@@ -212,3 +212,19 @@ def test_folds_are_separate_fits():
     for (train, test), model in zip(folds, start.fit_folds(X, y, folds), strict=True):
         alone = clone(start).fit(X.iloc[train], y[train])
         np.testing.assert_array_equal(model.predict_proba(X.iloc[test]), alone.predict_proba(X.iloc[test]))
+
+
+@pytest.mark.parametrize("seed", [133, 208, 472])
+def test_categories_that_come_by_raising_get_leaves_of_their_own(seed):
+    """A test deep in the tree sees few categories; raised, it gets rows of others, one leaf for each of them."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 4, 100)
+    X = pd.DataFrame()
+    for j in range(5):
+        typical = rng.integers(0, 6, 4)[y]
+        X[f"c{j}"] = [f"v{k}" for k in np.where(rng.random(100) < 0.75, typical, rng.integers(0, 6, 100))]
+    model = C45Classifier(subtree_raising=True, trace=True, large_branches=False).fit(X, y)
+    assert count_raised(model) > 0
+    for node in np.flatnonzero(model.tree_.feature >= 0).tolist():
+        child, count = np.unique(model.tree_.branch_children(node)[:-1], return_counts=True)
+        assert (model.tree_.weighted_n_node_samples[child[count > 1]] == 0).all()
