@@ -698,11 +698,40 @@ namespace {
 
 constexpr index_t most_panels_at_once = 32;
 
+// The first of found[from..count) below the bound, or count.
+ASSAY_INLINE index_t next_below_body(const double* found, index_t from, index_t count, double bound) {
+    for (; from + panel_lanes <= count; from += panel_lanes) {
+        int some = 0;
+        for (index_t i = 0; i < panel_lanes; ++i) some |= found[from + i] < bound;
+        if (some) break;
+    }
+    while (from < count && !(found[from] < bound)) ++from;
+    return from;
+}
+ASSAY_DISPATCH(index_t, next_below, next_below_body, (const double* found, index_t from, index_t count, double bound),
+               (found, from, count, bound))
+
+// For each column whether no row has it missing.
+std::vector<std::uint8_t> complete_columns(const double* panels, index_t n, index_t d) {
+    std::vector<std::uint8_t> complete(static_cast<std::size_t>(d), 1);
+    for (index_t panel = 0; panel < panel_count(n); ++panel)
+        for (index_t j = 0; j < d; ++j) {
+            const double* const cells = panels + (panel * d + j) * panel_lanes;
+            int missing = 0;
+            for (index_t lane = 0; lane < panel_lanes; ++lane) missing |= cells[lane] != cells[lane];
+            complete[static_cast<std::size_t>(j)] &= missing == 0;
+        }
+    return complete;
+}
+
 // Calls use(query, first row, rows, distances) for stretches of rows, for each query of a chunk.
 template <class Use>
-void for_stretches(Metric metric, const MetricOptions& options, const double* panels, index_t n,
+void for_stretches(Metric metric, MetricOptions options, const double* panels, index_t n,
                    Matrix<const double> queries, int threads, Use&& use) {
     const index_t d = queries.cols, total = panel_count(n);
+    std::vector<std::uint8_t> complete;
+    if (metric == Metric::mixed) complete = complete_columns(panels, n, d);
+    options.complete = complete.empty() ? nullptr : complete.data();
     const PanelDistances measure = panel_distances(metric);
     // A stretch stays in the first-level cache while the queries of the chunk pass.
     const index_t fitting = (1 << 15) / (panel_lanes * static_cast<index_t>(sizeof(double)) * std::max<index_t>(1, d));
@@ -729,15 +758,9 @@ void nearest_by_metric(Metric metric, const MetricOptions& options, const double
     for_stretches(metric, options, panels, n, queries, threads,
                   [&](index_t i, index_t first, index_t rows, const double* found) {
                       Nearest& mine = best[static_cast<std::size_t>(i)];
-                      double bound = mine.bound();
-                      bool full = mine.full();
-                      for (index_t r = 0; r < rows; ++r) {
-                          if (found[r] < bound || !full) {
-                              mine.offer(found[r], first + r);
-                              bound = mine.bound();
-                              full = mine.full();
-                          }
-                      }
+                      index_t r = 0;
+                      for (; r < rows && !mine.full(); ++r) mine.offer(found[r], first + r);
+                      for (; (r = next_below(found, r, rows, mine.bound())) < rows; ++r) mine.offer(found[r], first + r);
                   });
     for (index_t i = 0; i < queries.rows; ++i)
         best[static_cast<std::size_t>(i)].write(nearest + i * k, distances + i * k);

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import threading
 import warnings
+from dataclasses import replace
 
 import numpy as np
+import polars as pl
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.dummy import DummyClassifier
@@ -14,9 +16,10 @@ from sklearn.metrics import accuracy_score, confusion_matrix
 from sklearn.tree import DecisionTreeClassifier
 
 from assay.base.errors import AssayWarning, DataError, ParameterError
-from assay.data import load_dataset, read_table
+from assay.data import Table, load_dataset, read_table
 from assay.experiment import Plan, Store, run
 from assay.experiment.inputs import Inputs
+from assay.prepare import Chain
 
 
 class Fragile(ClassifierMixin, BaseEstimator):
@@ -115,6 +118,22 @@ def test_a_test_row_cannot_change_what_was_learned_from_the_training_rows(mixed)
     again, _, test = leaky.fold(plan.learners[0], 0)
     assert np.array_equal(train, again, equal_nan=True)
     assert np.nanmax(np.abs(test)) > 1e6
+
+
+@pytest.mark.parametrize("scales", [True, False])
+def test_folds_of_numbers_alone_are_prepared_as_any_others(iris, scales):
+    """Bit for bit what the preparation of frames gives, for columns of whole numbers too."""
+    frame = iris.frame.with_columns((pl.col("petal_width") * 10).cast(pl.Int64))
+    plan = Plan(Table.from_frame(frame), "species", learners=["knn-classifier"], design="2x2")
+    learner = replace(plan.learners[0], entry=replace(plan.learners[0].entry, scales=scales))
+    inputs = Inputs(plan)
+    assert inputs._only_numbers
+    for number, split in enumerate(plan.splits):
+        chain = Chain((), inputs.roles, learner.entry)
+        train, target = chain.fit_training(inputs.frame[split.train], plan.y[split.train])
+        ours = inputs.fold(learner, number)
+        assert np.array_equal(ours[0], train) and np.array_equal(ours[1], target)
+        assert np.array_equal(ours[2], chain.transform(inputs.frame[split.test]))
 
 
 def test_a_shared_matrix_gives_what_the_frame_itself_would(mixed):
