@@ -133,6 +133,11 @@ class Estimator(BaseEstimator):
         cells = float(n_rows) * n_features
         return Cost(seconds=2e-9 * cells * n_outputs, bytes=16.0 * cells)
 
+    def estimate_predict_cost(self, n_rows: int, n_features: int, n_queries: int) -> Cost:
+        """Seconds and bytes of `predict` on `n_queries` rows after `fit` on `n_rows` (an order of magnitude)."""
+        cells = float(n_queries) * n_features
+        return Cost(seconds=1e-9 * cells, bytes=16.0 * cells)
+
     def _check_cost(self, n_rows: int, n_features: int, n_outputs: int = 1) -> None:
         cost = self.estimate_cost(n_rows, n_features, n_outputs)
         check_cost(type(self).__name__, cost, self._way_out)

@@ -19,6 +19,7 @@ from assay.base.errors import AssayWarning, DataError, ParameterError
 from assay.data import Table, load_dataset, read_table
 from assay.experiment import Plan, Store, run
 from assay.experiment.inputs import Inputs
+from assay.experiment.run import _Clock, _Unit
 from assay.prepare import Chain
 
 
@@ -286,3 +287,25 @@ def test_steps_are_part_of_the_key_and_of_the_command(mixed):
     learner = plain_plan.learners[0]
     assert plain_plan.unit_key(learner, 0, "") != scaled.unit_key(learner, 0, "")
     assert """--prepare 'scale={"method": "min-max"}'""" in run(scaled).command
+
+
+def test_the_time_left_follows_what_the_learners_really_take(iris):
+    """Two units of the slow learner took 3 s each and two of the quick one nothing: three slow ones left take 9 s."""
+    plan = Plan(iris, "species", learners=["zero-r", "naive-bayes"], design="5-fold")
+    units = [_Unit(learner, split, "", "") for learner in (0, 1) for split in range(5)]
+    seen = []
+    clock = _Clock(plan, units, units, seen.append)
+    clock.start -= 6.0
+    clock.tick([(units[0], {"fit_seconds": 2.0, "predict_seconds": 1.0}), (units[1], {"fit_seconds": 3.0})])
+    clock.tick([(unit, {"fit_seconds": 0.0}) for unit in units[5:7]])
+    assert seen[-1].done == 4 and seen[-1].eta == pytest.approx(9.0, rel=0.05)
+    clock.tick([(units[2], ValueError("no"))])
+    assert seen[-1].eta == pytest.approx(6.0, rel=0.05)
+
+
+def test_nearest_neighbours_are_known_to_be_slow_to_predict(iris):
+    plan = Plan(iris, "species", learners=["knn-classifier", "naive-bayes"])
+    small, quick = (learner.estimator.estimate_predict_cost(50_000, 20, 50_000) for learner in plan.learners)
+    assert small.seconds > 10 * quick.seconds
+    few = plan.learners[0].estimator.estimate_predict_cost(50_000, 2, 50_000)
+    assert few.seconds < small.seconds
