@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import queue
-import sys
 import threading
 import time
 import warnings
@@ -80,6 +79,8 @@ def run(
     store: Store | str | Path | None = None,
     jobs: int = 1,
     progress: Callable[[Progress], None] | None = None,
+    *,
+    views: bool = True,
 ) -> Results:
     """Run the folds of a plan that the store does not hold yet, and return all results.
 
@@ -89,6 +90,7 @@ def run(
     store : where finished folds are kept and found again; None keeps nothing
     jobs : threads that run learners side by side; the results are the same for every number
     progress : called in the calling thread after each finished unit
+    views : also fit every learner on all rows, for its picture and its preparation in words; the scores need neither
 
     One failing learner never stops the rest: its error sentence is kept in its result. After KeyboardInterrupt
     everything that was finished is in the store.
@@ -97,8 +99,8 @@ def run(
         raise ParameterError("run", "parameter 'jobs'", "must be an integer >= 1", f"got {plain(repr(jobs))}")
     if isinstance(store, (str, Path)):
         with Store(store) as opened:
-            return run(plan, opened, jobs, progress)
-    units = _units(plan, store)
+            return run(plan, opened, jobs, progress, views=views)
+    units = _units(plan, store, views)
     values = _finished(plan, units, store)
     reused = len(values)
     missing = [unit for unit in units if unit not in values]
@@ -114,7 +116,7 @@ def run(
 
 
 # -- cutting the work ------------------------------------------------------------------------------------------------
-def _units(plan: Plan, store: Store | None) -> list[_Unit]:
+def _units(plan: Plan, store: Store | None, views: bool) -> list[_Unit]:
     code = code_version() if store is not None else ""
     units = []
     for number, learner in enumerate(plan.learners):
@@ -122,6 +124,8 @@ def _units(plan: Plan, store: Store | None) -> list[_Unit]:
             key = plan.unit_key(learner, index, code) if store is not None else ""
             what = f"{learner.title}, repetition {split.repetition + 1} fold {split.fold + 1}"
             units.append(_Unit(number, index, key, what))
+        if not views:
+            continue
         key = plan.unit_key(learner, None, code) if store is not None else ""
         units.append(_Unit(number, None, key, f"{learner.title}, all rows"))
     return units
@@ -185,7 +189,7 @@ def _work(
     clock: _Clock,
 ) -> dict[int, tuple[int, str]]:
     failed: dict[int, tuple[int, str]] = {}
-    with threadpool_limits(limits=1, user_api="blas"), _heard_warnings(), _quick_turns():
+    with threadpool_limits(limits=1, user_api="blas"), _heard_warnings():
         # Daemon threads: an interrupt may leave a kernel running, and leaving must not wait for it.
         workers = [
             threading.Thread(target=_worker, args=(state,), name=f"assay-{i}", daemon=True)
@@ -213,17 +217,6 @@ def _work(
                 _keep(state, [a for a in arrived if a[0] is not None], values, failed, store)
             raise
     return failed
-
-
-@contextlib.contextmanager
-def _quick_turns() -> Iterator[None]:
-    """A thread that comes back from a kernel waits a moment for the interpreter, not the usual 5 ms."""
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(min(before, 2e-4))
-    try:
-        yield
-    finally:
-        sys.setswitchinterval(before)
 
 
 def _keep(

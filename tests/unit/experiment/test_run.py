@@ -182,6 +182,15 @@ def test_a_second_run_finds_everything_in_the_store(iris, tmp_path):
     assert first.to_dict() == second.to_dict() and first.timings == second.timings
 
 
+def test_scores_need_no_views_and_views_can_come_later(iris, tmp_path):
+    plan = Plan(iris, "species", learners=["zero-r", "cart-classifier"])
+    bare = run(plan, tmp_path / "s", views=False)
+    whole = run(plan, tmp_path / "s")
+    assert [result.view for result in bare.learners] == [None, None] and not bare.failed
+    assert all(result.view is not None and result.preparation for result in whole.learners)
+    assert whole.reused == 20 and numbers(bare) == numbers(whole)
+
+
 def test_new_metrics_learners_and_seeds_run_only_what_is_missing(iris, tmp_path):
     path = tmp_path / "s"
     run(Plan(iris, "species", learners=["zero-r"], metrics=["accuracy"]), path)
