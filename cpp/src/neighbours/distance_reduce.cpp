@@ -11,6 +11,7 @@
 #include "assay/common/threads.hpp"
 #if defined(__x86_64__) && defined(__GNUC__)
 #include <immintrin.h>
+#define ASSAY_HAS_AVX512 1
 #endif
 
 namespace assay::neighbours {
@@ -97,14 +98,22 @@ struct Scored {
 // Decides which candidates of a query stay, and the bound below which new ones are taken.
 class Contest {
 public:
-    Contest(Matrix<const double> rows, const Rounding& rounding, index_t k)
-        : capacity(std::max(k + 2 * screen_points, 2 * k + 48)), rounding_(rounding), k_(k), rescorer_(rows) {}
+    // room: how many tiles of scores fit beside k candidates.
+    Contest(Matrix<const double> rows, const Rounding& rounding, index_t k, index_t room)
+        : capacity(std::max(k + room * screen_points, 2 * k + 48)), rounding_(rounding), k_(k), rescorer_(rows) {}
+
+    // Every row that may be among the k nearest has a float32 score below kth + margin, whatever the kth score.
+    double margin(double query_norm) const { return 2.0 * rounding_.error(query_norm, rounding_.largest_norm); }
 
     void tighten(Candidates& c, float& bound) {
         if (c.count < k_) return;
         working_.assign(c.scores, c.scores + c.count);
         std::nth_element(working_.begin(), working_.begin() + (k_ - 1), working_.end());
-        const double kth = working_[static_cast<std::size_t>(k_ - 1)];
+        tighten(c, bound, working_[static_cast<std::size_t>(k_ - 1)]);
+    }
+
+    // The same where the k-th smallest score is known.
+    void tighten(Candidates& c, float& bound, double kth) {
         bound = std::min(bound, above(kth + 2.0 * rounding_.error_below(c.query_norm, kth)));
         keep_below(c, bound);
         if (c.count > (capacity + k_) / 2) settle(c, bound);
@@ -113,6 +122,17 @@ public:
     // False if the index did not hold k usable rows (it was changed since it was built): nothing is written then.
     bool finish(Candidates& c, float bound, std::int64_t* rows, double* distances) {
         tighten(c, bound);
+        return write(c, rows, distances);
+    }
+    bool finish(Candidates& c, float bound, double kth, std::int64_t* rows, double* distances) {
+        if (kth < FLT_MAX) tighten(c, bound, kth);
+        return write(c, rows, distances);
+    }
+
+    const index_t capacity;
+
+private:
+    bool write(Candidates& c, std::int64_t* rows, double* distances) {
         if (c.count < k_) return false;
         rescore(c);
         std::sort(exact_.begin(), exact_.end());
@@ -123,9 +143,6 @@ public:
         return true;
     }
 
-    const index_t capacity;
-
-private:
     static void keep_below(Candidates& c, float bound) {
         index_t kept = 0;
         for (index_t i = 0; i < c.count; ++i) {
@@ -318,6 +335,107 @@ __attribute__((target("arch=x86-64-v4"))) void append_avx512(const float* tile, 
 }
 #endif
 
+#if defined(ASSAY_HAS_AVX512)
+// Few neighbours (k <= 64): each query's k smallest scores stay sorted in vectors, so that its bound is that of the rows
+// seen so far, and not that of the last full list.
+constexpr index_t few_neighbours = 64;
+
+struct Few {
+    Contest& contest;
+    Candidates* candidates;
+    float* bounds;
+    const double* margins;
+    float* smallest;  // `vectors` x 16 per query, ascending
+    index_t k, vectors;
+};
+
+__attribute__((target("arch=x86-64-v4"), noinline)) void take_few(const Few& few, index_t query, std::uint32_t hits,
+                                                                  const float* scores, std::int32_t row) {
+    Candidates& c = few.candidates[query];
+    const index_t before = c.count;
+    const __m512i lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+    for (int half = 0; half < 2; ++half) {
+        const auto mask = static_cast<__mmask16>(hits >> (16 * half));
+        // Compress in registers: a compressing store is far slower.
+        _mm512_storeu_ps(c.scores + c.count, _mm512_maskz_compress_ps(mask, _mm512_load_ps(scores + 16 * half)));
+        _mm512_storeu_si512(
+            c.rows + c.count,
+            _mm512_maskz_compress_epi32(mask, _mm512_add_epi32(lanes, _mm512_set1_epi32(row + 16 * half))));
+        c.count += __builtin_popcount(mask);
+    }
+    float* smallest = few.smallest + query * few.vectors * 16;
+    const __mmask16 all = 0xFFFF;  // GCC 12 takes the forms without a mask for uses of uninitialised values
+    const __m512i lowest = _mm512_castps_si512(_mm512_set1_ps(-FLT_MAX));
+    for (index_t i = before; i < c.count; ++i) {
+        const __m512 score = _mm512_set1_ps(c.scores[i]);
+        // A sorted vector with one more value: each lane is the smaller of itself and max(value, its left neighbour).
+        __m512i left = lowest;
+        for (index_t v = 0; v < few.vectors; ++v) {
+            const __m512 old = _mm512_loadu_ps(smallest + v * 16);
+            const __m512 shifted =
+                _mm512_castsi512_ps(_mm512_maskz_alignr_epi32(all, _mm512_castps_si512(old), left, 15));
+            const __m512 larger = _mm512_maskz_max_ps(all, score, shifted);
+            _mm512_storeu_ps(smallest + v * 16, _mm512_maskz_min_ps(all, old, larger));
+            left = _mm512_castps_si512(old);
+        }
+    }
+    const float kth = smallest[few.k - 1];
+    float& bound = few.bounds[query];
+    if (kth < FLT_MAX) {
+        const auto reach = static_cast<float>(static_cast<double>(kth) + few.margins[query]);
+        bound = std::min(bound, reach + (std::abs(reach) * 0x1p-22F + FLT_MIN));
+    }
+    if (c.count + screen_points > few.contest.capacity) few.contest.tighten(c, bound, kth);
+}
+
+__attribute__((target("arch=x86-64-v4"))) void screen_few(const Pass& pass, index_t first, index_t last, const Few& few) {
+    static_assert(screen_points == 32);
+    const index_t d = pass.d;
+    alignas(64) float tile[group * screen_points];
+    for (index_t panel = first; panel < last; ++panel) {
+        const index_t row = panel * screen_points;
+        const __m512 low = _mm512_loadu_ps(pass.half_norms + row), high = _mm512_loadu_ps(pass.half_norms + row + 16);
+        for (index_t query = 0; query < pass.groups * group; query += group) {
+            __m512 score[group][2];
+            ASSAY_UNROLL
+            for (int t = 0; t < group; ++t) {
+                score[t][0] = low;
+                score[t][1] = high;
+            }
+            const float* x = pass.panels + row * d;
+            const float* q = pass.queries + query * d;
+            for (index_t j = 0; j < d; ++j, x += screen_points, q += group) {
+                const __m512 x0 = _mm512_loadu_ps(x), x1 = _mm512_loadu_ps(x + 16);
+                ASSAY_UNROLL
+                for (int t = 0; t < group; ++t) {
+                    const __m512 value = _mm512_set1_ps(q[t]);
+                    score[t][0] = _mm512_fnmadd_ps(x0, value, score[t][0]);
+                    score[t][1] = _mm512_fnmadd_ps(x1, value, score[t][1]);
+                }
+            }
+            std::uint32_t hits[group], some = 0;
+            ASSAY_UNROLL
+            for (int t = 0; t < group; ++t) {
+                const __m512 bound = _mm512_set1_ps(few.bounds[query + t]);
+                hits[t] = _mm512_kunpackw(_mm512_cmp_ps_mask(score[t][1], bound, _CMP_LT_OQ),
+                                          _mm512_cmp_ps_mask(score[t][0], bound, _CMP_LT_OQ));
+                some |= static_cast<std::uint32_t>(hits[t] != 0) << t;
+            }
+            if (some == 0) continue;
+            ASSAY_UNROLL
+            for (int t = 0; t < group; ++t) {
+                _mm512_store_ps(tile + t * screen_points, score[t][0]);
+                _mm512_store_ps(tile + t * screen_points + 16, score[t][1]);
+            }
+            for (; some != 0; some &= some - 1) {
+                const int t = __builtin_ctz(some);
+                take_few(few, query + t, hits[t], tile + t * screen_points, static_cast<std::int32_t>(row));
+            }
+        }
+    }
+}
+#endif
+
 class NearestSink final : public Sink {
 public:
     NearestSink(Contest& contest, std::vector<Candidates>& candidates)
@@ -465,10 +583,14 @@ void nearest_euclidean(Matrix<const double> rows, const Screen& screen, Matrix<c
                        std::int64_t* nearest, double* distances, int threads) {
     const index_t n = rows.rows, d = rows.cols, panels = screen_panel_count(n);
     const Rounding rounding(screen, d);
+    bool few = false;
+#if defined(ASSAY_HAS_AVX512)
+    few = k <= few_neighbours && simd_level() == Simd::avx512;
+#endif
     parallel_chunks(queries.rows, (k <= 512 ? chunk_groups : 1) * group, threads, [&](index_t, index_t begin,
                                                                                     index_t end) {
         const ScreenPanels screen_panels = Compiled<false>::choose();
-        Contest contest(rows, rounding, k);
+        Contest contest(rows, rounding, k, few ? 4 : 2);
         const index_t groups = (end - begin + group - 1) / group;
         const auto slots = static_cast<std::size_t>(groups * group), capacity = static_cast<std::size_t>(contest.capacity);
         std::unique_ptr<float[]> scores(new float[slots * capacity]);
@@ -489,17 +611,42 @@ void nearest_euclidean(Matrix<const double> rows, const Screen& screen, Matrix<c
             sink.bounds[slot] = i < end && std::isfinite(norms[slot]) ? FLT_MAX : -FLT_MAX;
         }
         const Pass pass{screen.panels, screen.half_norms, d, packed.data(), groups};
+        std::vector<float> smallest;
+        std::vector<double> margins;
+        const index_t vectors = few ? (k + 15) / 16 : 0;
+#if defined(ASSAY_HAS_AVX512)
+        if (few) {
+            smallest.assign(slots * static_cast<std::size_t>(vectors) * 16, FLT_MAX);
+            margins.resize(slots);
+            for (std::size_t slot = 0; slot < slots; ++slot) margins[slot] = contest.margin(norms[slot]);
+        }
+        const Few selection{contest, candidates.data(), sink.bounds.data(), margins.data(), smallest.data(), k, vectors};
+#endif
         for (index_t from = 0; from < panels; from += panels_between_looks) {
             if (interrupted()) return;
-            screen_panels(pass, from, std::min(panels, from + panels_between_looks), sink);
+            const index_t to = std::min(panels, from + panels_between_looks);
+#if defined(ASSAY_HAS_AVX512)
+            if (few) {
+                screen_few(pass, from, to, selection);
+                continue;
+            }
+#endif
+            screen_panels(pass, from, to, sink);
         }
         Rescorer rescorer(rows);
         Nearest scanned(k);
         for (index_t i = begin; i < end; ++i) {
             const auto slot = static_cast<std::size_t>(i - begin);
-            if (std::isfinite(norms[slot]) &&
-                contest.finish(candidates[slot], sink.bounds[slot], nearest + i * k, distances + i * k))
-                continue;
+            if (std::isfinite(norms[slot])) {
+                const float bound = sink.bounds[slot];
+                std::int64_t* to = nearest + i * k;
+                const bool done =
+                    few ? contest.finish(candidates[slot], bound,
+                                         smallest[slot * static_cast<std::size_t>(vectors) * 16 + static_cast<std::size_t>(k - 1)],
+                                         to, distances + i * k)
+                        : contest.finish(candidates[slot], bound, to, distances + i * k);
+                if (done) continue;
+            }
             scan_rows(rescorer, queries.row(i), n, scanned);
             scanned.write(nearest + i * k, distances + i * k);
         }
@@ -551,11 +698,40 @@ namespace {
 
 constexpr index_t most_panels_at_once = 32;
 
+// The first of found[from..count) below the bound, or count.
+ASSAY_INLINE index_t next_below_body(const double* found, index_t from, index_t count, double bound) {
+    for (; from + panel_lanes <= count; from += panel_lanes) {
+        int some = 0;
+        for (index_t i = 0; i < panel_lanes; ++i) some |= found[from + i] < bound;
+        if (some) break;
+    }
+    while (from < count && !(found[from] < bound)) ++from;
+    return from;
+}
+ASSAY_DISPATCH(index_t, next_below, next_below_body, (const double* found, index_t from, index_t count, double bound),
+               (found, from, count, bound))
+
+// For each column whether no row has it missing.
+std::vector<std::uint8_t> complete_columns(const double* panels, index_t n, index_t d) {
+    std::vector<std::uint8_t> complete(static_cast<std::size_t>(d), 1);
+    for (index_t panel = 0; panel < panel_count(n); ++panel)
+        for (index_t j = 0; j < d; ++j) {
+            const double* const cells = panels + (panel * d + j) * panel_lanes;
+            int missing = 0;
+            for (index_t lane = 0; lane < panel_lanes; ++lane) missing |= cells[lane] != cells[lane];
+            complete[static_cast<std::size_t>(j)] &= missing == 0;
+        }
+    return complete;
+}
+
 // Calls use(query, first row, rows, distances) for stretches of rows, for each query of a chunk.
 template <class Use>
-void for_stretches(Metric metric, const MetricOptions& options, const double* panels, index_t n,
+void for_stretches(Metric metric, MetricOptions options, const double* panels, index_t n,
                    Matrix<const double> queries, int threads, Use&& use) {
     const index_t d = queries.cols, total = panel_count(n);
+    std::vector<std::uint8_t> complete;
+    if (metric == Metric::mixed) complete = complete_columns(panels, n, d);
+    options.complete = complete.empty() ? nullptr : complete.data();
     const PanelDistances measure = panel_distances(metric);
     // A stretch stays in the first-level cache while the queries of the chunk pass.
     const index_t fitting = (1 << 15) / (panel_lanes * static_cast<index_t>(sizeof(double)) * std::max<index_t>(1, d));
@@ -582,15 +758,9 @@ void nearest_by_metric(Metric metric, const MetricOptions& options, const double
     for_stretches(metric, options, panels, n, queries, threads,
                   [&](index_t i, index_t first, index_t rows, const double* found) {
                       Nearest& mine = best[static_cast<std::size_t>(i)];
-                      double bound = mine.bound();
-                      bool full = mine.full();
-                      for (index_t r = 0; r < rows; ++r) {
-                          if (found[r] < bound || !full) {
-                              mine.offer(found[r], first + r);
-                              bound = mine.bound();
-                              full = mine.full();
-                          }
-                      }
+                      index_t r = 0;
+                      for (; r < rows && !mine.full(); ++r) mine.offer(found[r], first + r);
+                      for (; (r = next_below(found, r, rows, mine.bound())) < rows; ++r) mine.offer(found[r], first + r);
                   });
     for (index_t i = 0; i < queries.rows; ++i)
         best[static_cast<std::size_t>(i)].write(nearest + i * k, distances + i * k);

@@ -1,6 +1,7 @@
 #include "assay/neighbours/metrics.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 
@@ -32,8 +33,7 @@ struct SumPolicy {
 
 struct Euclidean : SumPolicy {
     template <class L>
-    ASSAY_INLINE void step(typename L::Value& total, typename L::Value&, const typename L::Value& x, double q, bool,
-                           double) {
+    ASSAY_INLINE void step(typename L::Value& total, typename L::Value&, const typename L::Value& x, double q, double) {
         const typename L::Value difference = x - q;
         total += difference * difference;
     }
@@ -41,8 +41,7 @@ struct Euclidean : SumPolicy {
 
 struct Manhattan : SumPolicy {
     template <class L>
-    ASSAY_INLINE void step(typename L::Value& total, typename L::Value&, const typename L::Value& x, double q, bool,
-                           double) {
+    ASSAY_INLINE void step(typename L::Value& total, typename L::Value&, const typename L::Value& x, double q, double) {
         typename L::Value difference = x - q;
         absolute<L>(difference);
         total += difference;
@@ -51,8 +50,7 @@ struct Manhattan : SumPolicy {
 
 struct Chebyshev : SumPolicy {
     template <class L>
-    ASSAY_INLINE void step(typename L::Value& total, typename L::Value&, const typename L::Value& x, double q, bool,
-                           double) {
+    ASSAY_INLINE void step(typename L::Value& total, typename L::Value&, const typename L::Value& x, double q, double) {
         typename L::Value difference = x - q;
         absolute<L>(difference);
         total = difference > total ? difference : total;
@@ -61,7 +59,7 @@ struct Chebyshev : SumPolicy {
 
 struct Minkowski : SumPolicy {
     template <class L>
-    ASSAY_INLINE void step(typename L::Value& total, typename L::Value&, const typename L::Value& x, double q, bool,
+    ASSAY_INLINE void step(typename L::Value& total, typename L::Value&, const typename L::Value& x, double q,
                            double p) {
         constexpr int width = sizeof(typename L::Value) / sizeof(double);
         for (int i = 0; i < width; ++i) total[i] += std::pow(std::abs(x[i] - q), p);
@@ -77,8 +75,7 @@ struct SharePolicy : SumPolicy {
 
 struct Hamming : SharePolicy {
     template <class L>
-    ASSAY_INLINE void step(typename L::Value& total, typename L::Value&, const typename L::Value& x, double q, bool,
-                           double) {
+    ASSAY_INLINE void step(typename L::Value& total, typename L::Value&, const typename L::Value& x, double q, double) {
         const typename L::Value none{}, one = none + 1.0, other = none + q;
         total += x != other ? one : none;
     }
@@ -86,8 +83,7 @@ struct Hamming : SharePolicy {
 
 struct Matching : SharePolicy {
     template <class L>
-    ASSAY_INLINE void step(typename L::Value& total, typename L::Value&, const typename L::Value& x, double q, bool,
-                           double) {
+    ASSAY_INLINE void step(typename L::Value& total, typename L::Value&, const typename L::Value& x, double q, double) {
         const typename L::Value none{}, one = none + 1.0;
         if (q != 0.0)
             total += x != none ? none : one;
@@ -99,7 +95,7 @@ struct Matching : SharePolicy {
 struct Jaccard : SumPolicy {
     template <class L>
     ASSAY_INLINE void step(typename L::Value& total, typename L::Value& present, const typename L::Value& x, double q,
-                           bool, double) {
+                           double) {
         const typename L::Value none{}, one = none + 1.0;
         if (q != 0.0) {
             total += x != none ? none : one;
@@ -118,37 +114,13 @@ struct Jaccard : SumPolicy {
 
 struct Cosine : SumPolicy {
     template <class L>
-    ASSAY_INLINE void step(typename L::Value& total, typename L::Value&, const typename L::Value& x, double q, bool,
-                           double) {
+    ASSAY_INLINE void step(typename L::Value& total, typename L::Value&, const typename L::Value& x, double q, double) {
         total += x * q;
     }
     template <class L>
     ASSAY_INLINE void finish(typename L::Value& total, const typename L::Value&, index_t, index_t) {
         const typename L::Value none{}, distance = 1.0 - total;
         total = distance > none ? distance : none;
-    }
-};
-
-struct Mixed : SumPolicy {
-    static constexpr bool skips_missing = true;
-    template <class L>
-    ASSAY_INLINE void step(typename L::Value& total, typename L::Value& compared, const typename L::Value& x, double q,
-                           bool nominal, double) {
-        const typename L::Value none{}, one = none + 1.0, other = none + q;
-        typename L::Value term;
-        if (nominal) {
-            term = x != other ? one : none;
-        } else {
-            term = x - q;
-            absolute<L>(term);
-        }
-        total += x == x ? term : none;
-        compared += x == x ? one : none;
-    }
-    template <class L>
-    ASSAY_INLINE void finish(typename L::Value& total, const typename L::Value& compared, index_t, index_t) {
-        const typename L::Value none{}, one = none + 1.0;
-        total = compared > none ? total / (compared > none ? compared : one) : one;
     }
 };
 
@@ -175,14 +147,13 @@ ASSAY_INLINE void panels_body(const double* query, const double* panels, index_t
         if constexpr (Policy::skips_missing)
             if (q != q) continue;
         ++used;
-        const bool nominal = options.nominal != nullptr && options.nominal[j] != 0;
 #pragma GCC unroll 8
         for (int b = 0; b < together; ++b) {
 #pragma GCC unroll 8
             for (int part = 0; part < parts; ++part) {
                 Value x;
                 std::memcpy(&x, panels + (b * d + j) * panel_lanes + part * width, sizeof x);
-                Policy::template step<L>(total[b][part], extra[b][part], x, q, nominal, options.p);
+                Policy::template step<L>(total[b][part], extra[b][part], x, q, options.p);
             }
         }
     }
@@ -207,6 +178,65 @@ ASSAY_INLINE void distances_body(const double* query, const double* panels, inde
     for (; b < count; ++b)
         panels_body<Policy, width, 1>(query, panels + b * d * panel_lanes, d, options, distances + b * panel_lanes);
 }
+
+// The mixed metric in plain loops over lanes, compiled for each kind of column: comparisons of vector types would be
+// taken apart lane by lane before the instruction set is known, and x == x would become a branch.
+constexpr std::uint64_t infinite = std::uint64_t{0x7FF} << 53;  // the bits of infinity without the sign; NaN is above
+template <index_t together, bool nominal, bool complete>
+ASSAY_INLINE void mixed_column(const double* column, index_t stride, double q, double* total, double* compared) {
+    for (index_t b = 0; b < together; ++b)
+        for (index_t i = 0; i < panel_lanes; ++i) {
+            const double x = column[b * stride + i];
+            const double term = nominal ? (x != q ? 1.0 : 0.0) : std::abs(x - q);
+            if constexpr (complete) {
+                total[b * panel_lanes + i] += term;
+            } else {
+                const std::uint64_t present = std::bit_cast<std::uint64_t>(x) << 1 > infinite ? 0 : ~std::uint64_t{0};
+                total[b * panel_lanes + i] += std::bit_cast<double>(std::bit_cast<std::uint64_t>(term) & present);
+                compared[b * panel_lanes + i] += std::bit_cast<double>(std::bit_cast<std::uint64_t>(1.0) & present);
+            }
+        }
+}
+
+template <index_t together>
+ASSAY_INLINE void mixed_panels(const double* query, const double* panels, index_t d, const MetricOptions& options,
+                               double* distances) {
+    constexpr index_t lanes = together * panel_lanes;
+    const index_t stride = d * panel_lanes;
+    alignas(64) double total[lanes] = {}, compared[lanes] = {};
+    double always = 0.0;
+    for (index_t j = 0; j < d; ++j) {
+        const double q = query[j];
+        if (q != q) continue;
+        const double* const column = panels + j * panel_lanes;
+        const bool nominal = options.nominal != nullptr && options.nominal[j] != 0;
+        if (options.complete != nullptr && options.complete[j] != 0) {
+            always += 1.0;
+            if (nominal) mixed_column<together, true, true>(column, stride, q, total, compared);
+            else mixed_column<together, false, true>(column, stride, q, total, compared);
+        } else {
+            if (nominal) mixed_column<together, true, false>(column, stride, q, total, compared);
+            else mixed_column<together, false, false>(column, stride, q, total, compared);
+        }
+    }
+    for (index_t i = 0; i < lanes; ++i) {
+        const double columns = compared[i] + always;
+        distances[i] = columns > 0.0 ? total[i] / (columns > 0.0 ? columns : 1.0) : 1.0;
+    }
+}
+
+ASSAY_INLINE void mixed_body(const double* query, const double* panels, index_t count, index_t d,
+                             const MetricOptions& options, double* distances) {
+    index_t b = 0;
+    for (; b + 4 <= count; b += 4)
+        mixed_panels<4>(query, panels + b * d * panel_lanes, d, options, distances + b * panel_lanes);
+    for (; b < count; ++b)
+        mixed_panels<1>(query, panels + b * d * panel_lanes, d, options, distances + b * panel_lanes);
+}
+ASSAY_DISPATCH(void, mixed_distances, mixed_body,
+               (const double* query, const double* panels, index_t count, index_t d, const MetricOptions& options,
+                double* distances),
+               (query, panels, count, d, options, distances))
 
 // One compiled function per policy and instruction set (each wants its own vector width).
 template <class Policy>
@@ -248,7 +278,7 @@ PanelDistances panel_distances(Metric metric) {
         case Metric::matching: return Compiled<Matching>::choose();
         case Metric::jaccard: return Compiled<Jaccard>::choose();
         case Metric::cosine: return Compiled<Cosine>::choose();
-        case Metric::mixed: return Compiled<Mixed>::choose();
+        case Metric::mixed: return &mixed_distances;
         case Metric::present_euclidean: return Compiled<PresentEuclidean>::choose();
     }
     return nullptr;

@@ -52,6 +52,18 @@ def is_missing(label: Any) -> bool:
     return label is None or type(label).__name__ in ("NAType", "NaTType") or bool(label != label)
 
 
+def is_plain_matrix(X: Any) -> bool:
+    """Whether X is what a learner computes with: a C-ordered float64 matrix of finite numbers, with some cell.
+
+    >>> is_plain_matrix(np.ones((2, 3))), is_plain_matrix([[1.0]]), is_plain_matrix(np.array([[np.inf]]))
+    (True, False, False)
+    """
+    if type(X) is not np.ndarray or X.dtype != np.float64 or X.ndim != 2 or not X.size or not X.flags.c_contiguous:
+        return False
+    with np.errstate(over="ignore", invalid="ignore"):
+        return bool(np.isfinite(X.sum()))
+
+
 def check_lengths(who: str, n_rows: int, n_target: int) -> None:
     """Refuse a target that has not one value per row.
 
@@ -130,6 +142,11 @@ class Estimator(BaseEstimator):
         cells = float(n_rows) * n_features
         return Cost(seconds=2e-9 * cells * n_outputs, bytes=16.0 * cells)
 
+    def estimate_predict_cost(self, n_rows: int, n_features: int, n_queries: int) -> Cost:
+        """Seconds and bytes of `predict` on `n_queries` rows after `fit` on `n_rows` (an order of magnitude)."""
+        cells = float(n_queries) * n_features
+        return Cost(seconds=1e-9 * cells, bytes=16.0 * cells)
+
     def _check_cost(self, n_rows: int, n_features: int, n_outputs: int = 1) -> None:
         cost = self.estimate_cost(n_rows, n_features, n_outputs)
         check_cost(type(self).__name__, cost, self._way_out)
@@ -165,6 +182,8 @@ class Estimator(BaseEstimator):
     # -- data ------------------------------------------------------------------------------------------------
     def _read(self, X: Any, *, reset: bool) -> np.ndarray:
         """X as a C-ordered float64 matrix; remembers or checks the number and names of columns."""
+        if self._takes_as_it_is(X, reset=reset):
+            return X
         return validate_data(
             self,
             X,
@@ -174,6 +193,14 @@ class Estimator(BaseEstimator):
             accept_sparse=self._allow_sparse,
             ensure_all_finite="allow-nan" if self._allow_nan else True,
         )
+
+    def _takes_as_it_is(self, X: Any, *, reset: bool) -> bool:
+        """Whether X needs neither conversion nor a look at its columns' names; remembers how many there are."""
+        if hasattr(self, "feature_names_in_") or not is_plain_matrix(X):
+            return False
+        if reset:
+            self.n_features_in_ = X.shape[1]
+        return X.shape[1] == getattr(self, "n_features_in_", None)
 
     def _begin_rows(
         self, X: Any, target: np.ndarray, sample_weight: Any
@@ -205,6 +232,20 @@ class Estimator(BaseEstimator):
             yield clone(self).fit(take_rows(X, train), target[train], **extra)
 
 
+def _count_labels(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+    """Classes and codes of integer labels that lie close together, without sorting; None for any others."""
+    if labels.dtype.kind not in "iu" or labels.size == 0:
+        return None
+    low, high = int(labels.min()), int(labels.max())
+    # So many classes may deserve a warning.
+    if high - low > labels.size // 4 or max(-low, high) > 2**62:
+        return None
+    shifted = labels.astype(np.int64) - low
+    present = np.bincount(shifted) > 0
+    classes = (np.flatnonzero(present) + low).astype(labels.dtype)
+    return classes, (np.cumsum(present, dtype=np.int32) - np.int32(1))[shifted]
+
+
 class LabelClassifier(ClassifierMixin, Estimator):
     """Base of classifiers that give labels and no probabilities: any labels, two or more classes."""
 
@@ -214,9 +255,13 @@ class LabelClassifier(ClassifierMixin, Estimator):
             raise ValueError(
                 f"{type(self).__name__}: requires y to be passed, but the target y is None; give one label per row."
             )
-        labels = column_or_1d(y, warn=True)
+        labels = y if type(y) is np.ndarray and y.ndim == 1 else column_or_1d(y, warn=True)
         if labels.dtype.kind == "O":
             labels = self._labels_from_objects(labels)
+        counted = _count_labels(labels)
+        if counted is not None:
+            self.classes_, codes = counted
+            return codes
         check_classification_targets(labels)
         if labels.dtype.kind == "f" and not np.isfinite(labels).all():
             raise DataError(

@@ -50,13 +50,17 @@ class MixedInput:
     schema_: ColumnSchema
 
     def _read(self, X: Any, *, reset: bool) -> np.ndarray:
-        if isinstance(X, np.ndarray) and X.ndim != 2:
-            check_array(X, dtype=None, estimator=self)
-        validate_data(self, X, reset=reset, skip_check_array=True)
+        columns: list[Column] | np.ndarray
+        if self._takes_as_it_is(X, reset=reset):  # type: ignore[attr-defined]
+            columns = X
+        else:
+            if isinstance(X, np.ndarray) and X.ndim != 2:
+                check_array(X, dtype=None, estimator=self)
+            validate_data(self, X, reset=reset, skip_check_array=True)
+            columns = split_columns(self, X)
         if reset:
-            values, self.schema_ = fit_columns(self, X, getattr(self, "categorical_features", "from_dtype"))
-            return values
-        return read_columns(self, X, self.schema_)
+            self.schema_ = _schema(self, columns, getattr(self, "categorical_features", "from_dtype"))
+        return _encode(self, columns, self.schema_)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()  # type: ignore[misc]
@@ -78,12 +82,16 @@ def fit_columns(owner: Any, X: Any, categorical_features: Any) -> tuple[np.ndarr
     ['blue', 'red']
     """
     columns = split_columns(owner, X)
-    names = _names(owner, X, columns)
+    schema = _schema(owner, columns, categorical_features)
+    return _encode(owner, columns, schema), schema
+
+
+def _schema(owner: Any, columns: list[Column] | np.ndarray, categorical_features: Any) -> ColumnSchema:
+    names = _names(owner, columns)
     chosen = _nominal_mask(owner, columns, names, categorical_features)
     listed = _columns(columns) if chosen.any() else []
     categories = tuple(_categories(listed[j]) if chosen[j] else None for j in range(len(names)))
-    schema = ColumnSchema(names, chosen, categories)
-    return _encode(owner, columns, schema), schema
+    return ColumnSchema(names, chosen, categories)
 
 
 def read_columns(owner: Any, X: Any, schema: ColumnSchema) -> np.ndarray:
@@ -208,7 +216,7 @@ def _is_missing(value: Any) -> bool:
     )
 
 
-def _names(owner: Any, X: Any, columns: list[Column] | np.ndarray) -> tuple[str, ...]:
+def _names(owner: Any, columns: list[Column] | np.ndarray) -> tuple[str, ...]:
     names = getattr(owner, "feature_names_in_", None)
     count = columns.shape[1] if isinstance(columns, np.ndarray) else len(columns)
     return tuple(map(str, names)) if names is not None else tuple(f"x{j}" for j in range(count))

@@ -20,6 +20,7 @@ import numpy as np
 from ..base.estimator import take_rows
 from ..catalogue import Entry
 from ..prepare import Chain, auto_prepare
+from ..prepare.impute import NumericBlock
 from .plan import Learner, Plan
 
 CACHE_BYTES = 256e6
@@ -59,6 +60,25 @@ class Inputs:
             matrix[:, j] = _codes(rows[name]) if j in labels else _numbers(rows[name])
         return matrix, labels
 
+    @cached_property
+    def _only_numbers(self) -> bool:
+        """Whether preparation is standardising complete numbers and nothing else, which needs no frame."""
+        numbers = all(role.role == "numeric" for role in self.roles.values())
+        return (
+            numbers and not self.plan.prepare and not self._missing and all(d.is_numeric() for d in self.frame.dtypes)
+        )
+
+    @cached_property
+    def _numeric_columns(self) -> list[np.ndarray]:
+        return [series.to_numpy() for series in self.frame.get_columns()]
+
+    def _by_column(self, rows: np.ndarray) -> np.ndarray:
+        """Some rows of a table of numbers, as one row of memory per column."""
+        out = np.empty((len(self._numeric_columns), rows.shape[0]))
+        for cells, column in zip(out, self._numeric_columns):
+            cells[:] = column[rows]
+        return out
+
     def shared(self, learner: Learner) -> tuple[np.ndarray, dict[str, Any]] | None:
         """The matrix for all folds and the parameters that say which columns hold labels, if the learner needs no
         more; None if its preparation would learn from rows (dates count from the first training date)."""
@@ -84,6 +104,11 @@ class Inputs:
 
         def make() -> tuple[Any, Any, Any]:
             rows = self.plan.splits[split]
+            if self._only_numbers:
+                block, train = NumericBlock.fit(
+                    self._by_column(rows.train), False, impute=True, standardise=learner.entry.scales
+                )
+                return train, self.plan.y[rows.train], block.apply(self._by_column(rows.test), False)
             chain = Chain(self.plan.prepare, self.roles, learner.entry)
             train, target = chain.fit_training(take_rows(self.frame, rows.train), self.plan.y[rows.train])
             return train, target, chain.transform(take_rows(self.frame, rows.test))

@@ -79,6 +79,8 @@ def run(
     store: Store | str | Path | None = None,
     jobs: int = 1,
     progress: Callable[[Progress], None] | None = None,
+    *,
+    views: bool = True,
 ) -> Results:
     """Run the folds of a plan that the store does not hold yet, and return all results.
 
@@ -88,6 +90,7 @@ def run(
     store : where finished folds are kept and found again; None keeps nothing
     jobs : threads that run learners side by side; the results are the same for every number
     progress : called in the calling thread after each finished unit
+    views : also fit every learner on all rows, for its picture and its preparation in words; the scores need neither
 
     One failing learner never stops the rest: its error sentence is kept in its result. After KeyboardInterrupt
     everything that was finished is in the store.
@@ -96,8 +99,8 @@ def run(
         raise ParameterError("run", "parameter 'jobs'", "must be an integer >= 1", f"got {plain(repr(jobs))}")
     if isinstance(store, (str, Path)):
         with Store(store) as opened:
-            return run(plan, opened, jobs, progress)
-    units = _units(plan, store)
+            return run(plan, opened, jobs, progress, views=views)
+    units = _units(plan, store, views)
     values = _finished(plan, units, store)
     reused = len(values)
     missing = [unit for unit in units if unit not in values]
@@ -113,7 +116,7 @@ def run(
 
 
 # -- cutting the work ------------------------------------------------------------------------------------------------
-def _units(plan: Plan, store: Store | None) -> list[_Unit]:
+def _units(plan: Plan, store: Store | None, views: bool) -> list[_Unit]:
     code = code_version() if store is not None else ""
     units = []
     for number, learner in enumerate(plan.learners):
@@ -121,6 +124,8 @@ def _units(plan: Plan, store: Store | None) -> list[_Unit]:
             key = plan.unit_key(learner, index, code) if store is not None else ""
             what = f"{learner.title}, repetition {split.repetition + 1} fold {split.fold + 1}"
             units.append(_Unit(number, index, key, what))
+        if not views:
+            continue
         key = plan.unit_key(learner, None, code) if store is not None else ""
         units.append(_Unit(number, None, key, f"{learner.title}, all rows"))
     return units
@@ -161,13 +166,15 @@ def _tasks(plan: Plan, missing: list[_Unit], jobs: int) -> deque[_Task]:
 
 
 def _seconds(plan: Plan, number: int) -> float:
-    """Rough seconds of one fit, for the order of the work and the time left."""
+    """Rough seconds of one fold, for the order of the work and the time left."""
     estimator = plan.learners[number].estimator
     rows, columns = plan.features.frame.shape
     if not isinstance(estimator, Estimator):
         return 1e-3 + 1e-6 * rows * columns
+    tested = plan.splits[0].test.shape[0]
     try:
-        return 1e-3 + float(estimator.estimate_cost(rows, columns).seconds)
+        fitted = estimator.estimate_cost(rows - tested, columns).seconds
+        return 1e-3 + float(fitted + estimator.estimate_predict_cost(rows - tested, columns, tested).seconds)
     except Exception:
         return 1e-3
 
@@ -199,7 +206,7 @@ def _work(
                         arrived.append(state.outbox.get_nowait())
                 idle += sum(unit is None for unit, _ in arrived)
                 _keep(state, arrived, values, failed, store)
-                clock.tick([unit for unit, _ in arrived if unit is not None])
+                clock.tick([(unit, value) for unit, value in arrived if unit is not None])
         except BaseException:
             state.stop.set()
             with contextlib.suppress(queue.Empty):
@@ -245,7 +252,11 @@ def _error_sentence(learner: Learner, error: BaseException) -> str:
 
 
 class _Clock:
-    """Turns finished units into progress with time left, weighing learners by their estimated cost."""
+    """Turns finished units into progress with time left.
+
+    A learner's units left take what its finished ones took; before the first one, what was estimated, scaled by how
+    the estimates of the others came out.
+    """
 
     def __init__(
         self, plan: Plan, units: list[_Unit], missing: list[_Unit], progress: Callable[[Progress], None] | None
@@ -253,21 +264,33 @@ class _Clock:
         self.progress = progress
         self.total, self.done = len(units), len(units) - len(missing)
         self.start = time.perf_counter()
-        self.seconds = [_seconds(plan, number) for number in range(len(plan.learners))] if progress else []
-        self.left = sum(self.seconds[unit.learner] for unit in missing) if progress else 0.0
-        self.spent = 0.0
-        if progress is not None and self.done:
+        if progress is None:
+            return
+        self.estimated = np.array([_seconds(plan, number) for number in range(len(plan.learners))])
+        self.left = np.bincount([unit.learner for unit in missing], minlength=len(plan.learners))
+        self.spent, self.measured = np.zeros(len(plan.learners)), np.zeros(len(plan.learners))
+        if self.done:
             progress(Progress(self.done, self.total, "found in the store", None))
 
-    def tick(self, units: list[_Unit]) -> None:
+    def tick(self, units: list[tuple[_Unit, dict[str, Any] | BaseException]]) -> None:
         self.done += len(units)
         if self.progress is None or not units:
             return
-        for unit in units:
-            self.spent += self.seconds[unit.learner]
-            self.left -= self.seconds[unit.learner]
-        eta = (time.perf_counter() - self.start) * max(self.left, 0.0) / self.spent
-        self.progress(Progress(self.done, self.total, units[-1].what, eta))
+        for unit, value in units:
+            self.left[unit.learner] -= 1
+            if isinstance(value, dict):
+                self.measured[unit.learner] += 1
+                self.spent[unit.learner] += value["fit_seconds"] + value.get("predict_seconds", 0.0)
+        self.progress(Progress(self.done, self.total, units[-1][0].what, self._seconds_left()))
+
+    def _seconds_left(self) -> float:
+        worked = float(self.spent.sum())
+        known = self.measured > 0
+        scale = worked / float(self.estimated @ self.measured) if known.any() else 1.0
+        each = np.where(known, self.spent / np.maximum(self.measured, 1.0), scale * self.estimated)
+        # Seconds of work per second that passed: the threads, less what else the run does.
+        pace = worked / (time.perf_counter() - self.start) if worked > 0.0 else 1.0
+        return float(each @ self.left) / pace
 
 
 # -- the working threads ---------------------------------------------------------------------------------------------

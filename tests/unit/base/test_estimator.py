@@ -35,6 +35,32 @@ def test_labels_of_any_type_come_back_as_they_were(labels):
     assert model.classes_.dtype.kind != "O"
 
 
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int32, np.int64, np.uint64])
+@pytest.mark.parametrize("low", [0, -100, 3, 2**63])
+def test_integer_labels_are_counted_as_they_would_be_sorted(dtype, low):
+    limits = np.iinfo(dtype)
+    if not limits.min <= low <= limits.max:
+        return
+    high = min(low + 200, limits.max)
+    labels = np.resize(np.array([high, low, low, (low + high) // 2], dtype=dtype), 1000)
+    model = ZeroRClassifier()
+    codes = model._encode_target(labels)
+    classes, expected = np.unique(labels, return_inverse=True)
+    np.testing.assert_array_equal(model.classes_, classes)
+    np.testing.assert_array_equal(codes, expected)
+    assert model.classes_.dtype == dtype and codes.dtype == np.int32
+
+
+def test_a_model_fitted_on_arrays_still_checks_the_columns_of_the_next():
+    model = ZeroRClassifier().fit(np.zeros((3, 2)), [0, 1, 1])
+    with pytest.raises(ValueError, match="2 features"):
+        model.predict(np.zeros((1, 3)))
+    named = ZeroRClassifier().fit(pd.DataFrame({"a": [0.0, 1.0], "b": [0.0, 1.0]}), [0, 1])
+    with pytest.warns(UserWarning, match="feature names"):
+        named.predict(np.zeros((1, 2)))
+    assert not hasattr(named.fit(np.zeros((2, 2)), [0, 1]), "feature_names_in_")
+
+
 @pytest.mark.parametrize("labels", [["a", None, "b"], [1.0, np.nan, 2.0]])
 def test_missing_labels_are_refused(labels):
     with pytest.raises(ValueError, match="NaN"):

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import threading
 import warnings
+from dataclasses import replace
 
 import numpy as np
+import polars as pl
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.dummy import DummyClassifier
@@ -14,9 +16,11 @@ from sklearn.metrics import accuracy_score, confusion_matrix
 from sklearn.tree import DecisionTreeClassifier
 
 from assay.base.errors import AssayWarning, DataError, ParameterError
-from assay.data import load_dataset, read_table
+from assay.data import Table, load_dataset, read_table
 from assay.experiment import Plan, Store, run
 from assay.experiment.inputs import Inputs
+from assay.experiment.run import _Clock, _Unit
+from assay.prepare import Chain
 
 
 class Fragile(ClassifierMixin, BaseEstimator):
@@ -117,6 +121,22 @@ def test_a_test_row_cannot_change_what_was_learned_from_the_training_rows(mixed)
     assert np.nanmax(np.abs(test)) > 1e6
 
 
+@pytest.mark.parametrize("scales", [True, False])
+def test_folds_of_numbers_alone_are_prepared_as_any_others(iris, scales):
+    """Bit for bit what the preparation of frames gives, for columns of whole numbers too."""
+    frame = iris.frame.with_columns((pl.col("petal_width") * 10).cast(pl.Int64))
+    plan = Plan(Table.from_frame(frame), "species", learners=["knn-classifier"], design="2x2")
+    learner = replace(plan.learners[0], entry=replace(plan.learners[0].entry, scales=scales))
+    inputs = Inputs(plan)
+    assert inputs._only_numbers
+    for number, split in enumerate(plan.splits):
+        chain = Chain((), inputs.roles, learner.entry)
+        train, target = chain.fit_training(inputs.frame[split.train], plan.y[split.train])
+        ours = inputs.fold(learner, number)
+        assert np.array_equal(ours[0], train) and np.array_equal(ours[1], target)
+        assert np.array_equal(ours[2], chain.transform(inputs.frame[split.test]))
+
+
 def test_a_shared_matrix_gives_what_the_frame_itself_would(mixed):
     from assay.experiment import default_learners
 
@@ -160,6 +180,15 @@ def test_a_second_run_finds_everything_in_the_store(iris, tmp_path):
     second = run(plan, tmp_path / "s", jobs=2)
     assert first.reused == 0 and second.reused == 22
     assert first.to_dict() == second.to_dict() and first.timings == second.timings
+
+
+def test_scores_need_no_views_and_views_can_come_later(iris, tmp_path):
+    plan = Plan(iris, "species", learners=["zero-r", "cart-classifier"])
+    bare = run(plan, tmp_path / "s", views=False)
+    whole = run(plan, tmp_path / "s")
+    assert [result.view for result in bare.learners] == [None, None] and not bare.failed
+    assert all(result.view is not None and result.preparation for result in whole.learners)
+    assert whole.reused == 20 and numbers(bare) == numbers(whole)
 
 
 def test_new_metrics_learners_and_seeds_run_only_what_is_missing(iris, tmp_path):
@@ -267,3 +296,25 @@ def test_steps_are_part_of_the_key_and_of_the_command(mixed):
     learner = plain_plan.learners[0]
     assert plain_plan.unit_key(learner, 0, "") != scaled.unit_key(learner, 0, "")
     assert """--prepare 'scale={"method": "min-max"}'""" in run(scaled).command
+
+
+def test_the_time_left_follows_what_the_learners_really_take(iris):
+    """Two units of the slow learner took 3 s each and two of the quick one nothing: three slow ones left take 9 s."""
+    plan = Plan(iris, "species", learners=["zero-r", "naive-bayes"], design="5-fold")
+    units = [_Unit(learner, split, "", "") for learner in (0, 1) for split in range(5)]
+    seen = []
+    clock = _Clock(plan, units, units, seen.append)
+    clock.start -= 6.0
+    clock.tick([(units[0], {"fit_seconds": 2.0, "predict_seconds": 1.0}), (units[1], {"fit_seconds": 3.0})])
+    clock.tick([(unit, {"fit_seconds": 0.0}) for unit in units[5:7]])
+    assert seen[-1].done == 4 and seen[-1].eta == pytest.approx(9.0, rel=0.05)
+    clock.tick([(units[2], ValueError("no"))])
+    assert seen[-1].eta == pytest.approx(6.0, rel=0.05)
+
+
+def test_nearest_neighbours_are_known_to_be_slow_to_predict(iris):
+    plan = Plan(iris, "species", learners=["knn-classifier", "naive-bayes"])
+    small, quick = (learner.estimator.estimate_predict_cost(50_000, 20, 50_000) for learner in plan.learners)
+    assert small.seconds > 10 * quick.seconds
+    few = plan.learners[0].estimator.estimate_predict_cost(50_000, 2, 50_000)
+    assert few.seconds < small.seconds

@@ -40,6 +40,7 @@ constexpr int metric_count = 10;
 struct MetricOptions {
     double p = 2.0;                         // minkowski
     const std::uint8_t* nominal = nullptr;  // mixed: one flag per column
+    const std::uint8_t* complete = nullptr;  // mixed: columns without a missing cell in any panel (null: not known)
 };
 
 constexpr index_t panel_lanes = 16;

@@ -244,21 +244,18 @@ class _Objective:
             # Adding the same vector to every class changes no probability; at zero class sums the gradient has no
             # part along it, so that curvature put there leaves the step alone and makes the system definite.
             lift = diagonal.reshape(classes, count).mean(axis=0)
-            blocks = hessian.reshape(classes, count, classes, count)
-            for j in range(count):
-                blocks[:, j, :, j] += lift[j]
+            same_column = np.einsum("kjlj->klj", hessian.reshape(classes, count, classes, count))
+            same_column += lift
         size = 1.0 / np.sqrt(np.maximum(diagonal, np.finfo(float).tiny))
         hessian *= size[:, None] * size
         repair = 0.0
-        while True:
-            try:
-                factor = cho_factor(hessian, lower=True, check_finite=False)
-                break
-            except LinAlgError:
-                grown = 1e-14 if repair == 0.0 else 100.0 * repair
-                diagonal += grown - repair
-                repair = grown
-        return (size * cho_solve(factor, size * gradient.ravel(), check_finite=False)).reshape(classes, count)
+        factor, refused = lapack.dpotrf(hessian, lower=1, clean=0)
+        while refused:
+            grown = 1e-14 if repair == 0.0 else 100.0 * repair
+            diagonal += grown - repair
+            repair = grown
+            factor, refused = lapack.dpotrf(hessian, lower=1, clean=0)
+        return (size * lapack.dpotrs(factor, size * gradient.ravel(), lower=1)[0]).reshape(classes, count)
 
     def _solve_conjugate(self, point: _Point, gradient: np.ndarray, ridge: np.ndarray) -> np.ndarray:
         """Preconditioned conjugate gradients; the forcing term shrinks with the gradient: superlinear convergence."""

@@ -32,7 +32,7 @@ from ...base import (
     thread_count,
 )
 from ...data.columns import MixedInput
-from .distances import METRICS, Distance, get
+from .distances import METRICS, Distance, Euclidean, get
 from .search import build_index, choose_algorithm, count_within, nearest, nearest_of_incomplete
 
 
@@ -250,6 +250,18 @@ class _Neighbours(MixedInput, Estimator):
         """Seconds and bytes of `fit`: the rows are copied and indexed."""
         cells = float(n_rows) * n_features
         return Cost(seconds=1.5e-8 * cells, bytes=28.0 * cells + 8.0 * n_rows * n_outputs)
+
+    def estimate_predict_cost(self, n_rows: int, n_features: int, n_queries: int) -> Cost:
+        """Seconds and bytes of the search: every query meets every row, unless there is a tree."""
+        metric = "euclidean" if self.metric == "auto" else self.metric
+        distance = get(metric, self.p)
+        chosen = choose_algorithm(distance, n_rows, n_features) if self.algorithm == "auto" else self.algorithm
+        if chosen == "kd_tree":
+            seconds = 1e-7 * n_queries * np.log2(n_rows + 2.0) * 1.3**n_features
+        else:
+            per_column = 2e-11 if isinstance(distance, Euclidean) else 1.5e-10
+            seconds = (per_column * n_features + 1e-10) * n_rows * n_queries
+        return Cost(seconds=seconds, bytes=n_queries * (8.0 * n_features + 16.0 * self.n_neighbors))
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,9 @@ CRITERIA = {
 
 _LISTED = 6
 
+DEEPEST_SHOWN = 5
+"""The depth at which the drawing of a tree is cut."""
+
 
 @dataclass(frozen=True)
 class CodedTable:
@@ -44,8 +48,14 @@ class CodedTable:
 
     def missing_seen(self, rows: np.ndarray) -> np.ndarray:
         """Which columns have a missing cell in these rows."""
-        absent = np.diff(self.offsets)
-        return np.array([bool((self.codes[j, rows] == absent[j]).any()) for j in range(self.codes.shape[0])])
+        absent, seen = np.diff(self.offsets), np.zeros(self.codes.shape[0], dtype=bool)
+        for j in self._incomplete:
+            seen[j] = bool((self.codes[j, rows] == absent[j]).any())
+        return seen
+
+    @cached_property
+    def _incomplete(self) -> np.ndarray:
+        return np.flatnonzero((self.codes == np.diff(self.offsets)[:, None]).any(axis=1))
 
     def cells(self, rows: np.ndarray) -> np.ndarray:
         """These rows as they were before coding."""
@@ -475,7 +485,7 @@ def tree_view(
     words: dict[int, tuple[str, ...]],
     labels: list[str],
     classes: list[Any] | None,
-    deepest: int = 5,
+    deepest: int = DEEPEST_SHOWN,
     names: tuple[str, ...] = (),
     equations: dict[int, str] | None = None,
 ) -> dict[str, Any]:

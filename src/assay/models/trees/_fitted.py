@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ...base import Fold, check_weights, class_factors, plain, thread_count
 from ...data.columns import ColumnSchema
-from ._engine import CodedTable, Tree, condition_words, tree_view
+from ._engine import DEEPEST_SHOWN, CodedTable, Tree, condition_words, tree_view
 
 
 def row_count(wanted: int | float, n_rows: float) -> float:
@@ -91,9 +91,16 @@ class FittedTree:
     def _leaf_words(self, node: int) -> str:
         raise NotImplementedError  # pragma: no cover
 
-    def _words(self) -> dict[int, tuple[str, ...]]:
-        inner = np.flatnonzero(self.tree_.feature >= 0).tolist()
-        return {node: condition_words(self.tree_, node, self.schema_, self.missing_seen_) for node in inner}
+    def _words(self, deepest: int | None = None) -> dict[int, tuple[str, ...]]:
+        """The tests of the inner nodes, down to a depth."""
+        seen = self.missing_seen_
+        return {node: condition_words(self.tree_, node, self.schema_, seen) for node in self._inner(deepest)}
+
+    def _inner(self, deepest: int | None) -> list[int]:
+        wanted = self.tree_.feature >= 0
+        if deepest is not None:
+            wanted &= self.tree_.depths() <= deepest
+        return np.flatnonzero(wanted).tolist()
 
     def to_text(self) -> str:
         """The tree as indented text, one test or leaf per line."""
@@ -118,7 +125,8 @@ class FittedTree:
         check_is_fitted(self)
         classes = getattr(self, "classes_", None)
         listed = None if classes is None else classes.tolist()
-        return tree_view(self.tree_, self._words(), self._labels(), listed, names=self.schema_.names)
+        words = self._words(DEEPEST_SHOWN)
+        return tree_view(self.tree_, words, self._labels(), listed, names=self.schema_.names)
 
 
 class ClassTree(FittedTree):
@@ -139,7 +147,8 @@ class ClassTree(FittedTree):
         return class_factors(type(self).__name__, self.class_weight, self.classes_, target, weights)
 
     def _labels(self) -> list[str]:
-        return [plain(c) for c in self.classes_[self.tree_.value.argmax(axis=1)].tolist()]
+        labels = [plain(c) for c in self.classes_.tolist()]
+        return [labels[k] for k in self.tree_.value.argmax(axis=1).tolist()]
 
     def _leaf_words(self, node: int) -> str:
         return f"{self.tree_.n_node_samples[node]} rows, {self.tree_.value[node].max():.0%}"

@@ -159,11 +159,10 @@ class _Multiway(ClassTree, TreeExports, MixedInput, Classifier):
         return Cost(seconds=(1.5e-8 * levels + 6e-8) * cells * n_outputs, bytes=32.0 * cells + 200.0 * n_rows)
 
     # -- showing -----------------------------------------------------------------------------------------------------
-    def _words(self) -> dict[int, tuple[str, ...]]:
+    def _words(self, deepest: int | None = None) -> dict[int, tuple[str, ...]]:
         # Missing cells go down every branch, so no branch names them.
         none = np.zeros(len(self.schema_.names), dtype=bool)
-        inner = np.flatnonzero(self.tree_.feature >= 0).tolist()
-        return {node: condition_words(self.tree_, node, self.schema_, none) for node in inner}
+        return {node: condition_words(self.tree_, node, self.schema_, none) for node in self._inner(deepest)}
 
     def _leaf_words(self, node: int) -> str:
         rows = round(float(self.tree_.weighted_n_node_samples[node]), 2)

@@ -206,6 +206,49 @@ def test_neighbours_are_exact_on_nasty_data(kind, algorithm):
         assert equal.any() and (np.diff(rows[:40], axis=1)[equal] > 0).all()
 
 
+@pytest.mark.parametrize("k", [1, 2, 15, 16, 17, 48, 63, 64, 65, 200])
+@pytest.mark.parametrize("ties", [True, False])
+def test_the_number_of_neighbours_changes_how_they_are_kept_and_not_which_they_are(k, ties):
+    """Against a stable sort of all squared distances; the coordinates are whole, so that these have no rounding."""
+    rng = np.random.default_rng(3)
+    X = rng.integers(0, 3 if ties else 4000, size=(1500, 5)).astype(float)
+    queries = rng.integers(0, 3 if ties else 4000, size=(37, 5)).astype(float)
+    model = KNNClassifier(n_neighbors=k, algorithm="brute").fit(X, np.arange(1500) % 2)
+    squared = ((queries[:, None, :] - X[None]) ** 2).sum(axis=2)
+    rows = np.argsort(squared, axis=1, kind="stable")[:, :k]
+    distances, found = model.kneighbors(queries)
+    np.testing.assert_array_equal(found, rows)
+    np.testing.assert_array_equal(distances, np.sqrt(np.take_along_axis(squared, rows, axis=1)))
+
+
+@pytest.mark.parametrize("level", ["baseline", "avx2", "avx512"])
+@pytest.mark.parametrize("n_rows", [9, 47, 130])
+def test_the_mixed_distance_is_the_mean_over_the_columns_known_in_both_rows(level, n_rows):
+    """Complete and incomplete columns, numbers and labels, and rows with nothing in common, against plain NumPy."""
+    rng = np.random.default_rng(n_rows)
+    X = rng.random((n_rows + 9, 5))
+    X[:, 3:] = rng.integers(0, 3, size=(n_rows + 9, 2))
+    X[:, [1, 4]] = np.where(rng.random((n_rows + 9, 2)) < 0.4, np.nan, X[:, [1, 4]])
+    X[n_rows] = [np.nan, np.nan, np.nan, np.nan, np.nan]
+    model = KNNClassifier(n_neighbors=n_rows, metric="mixed", categorical_features=[3, 4])
+    best = _kernels.simd_level()
+    try:
+        _kernels.set_simd_level(level)
+        distances, rows = model.fit(X[:n_rows], np.arange(n_rows) % 2).kneighbors(X[n_rows:])
+    finally:
+        _kernels.set_simd_level(best)
+    low, high = np.nanmin(X[:n_rows, :3], axis=0), np.nanmax(X[:n_rows, :3], axis=0)
+    span = np.where(high > low, high - low, np.inf)
+    placed = X.copy()
+    placed[:, :3] = np.clip((X[:, :3] - low) / span, 0.0, 1.0)
+    gaps = np.abs(placed[n_rows:, None, :] - placed[None, :n_rows])
+    gaps[:, :, 3:] = np.where(np.isnan(gaps[:, :, 3:]), np.nan, gaps[:, :, 3:] > 0)
+    known = (~np.isnan(gaps)).sum(axis=2)
+    expected = np.where(known > 0, np.nansum(gaps, axis=2) / np.maximum(known, 1), 1.0)
+    np.testing.assert_allclose(distances, np.take_along_axis(expected, rows, axis=1), rtol=1e-13)
+    np.testing.assert_allclose(distances, np.sort(expected, axis=1), rtol=1e-13)
+
+
 def test_threads_and_instruction_sets_change_nothing():
     rng = np.random.default_rng(5)
     X, queries = rng.integers(0, 9, size=(900, 6)).astype(float), rng.integers(0, 9, size=(130, 6)).astype(float)
