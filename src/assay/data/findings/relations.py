@@ -88,16 +88,10 @@ def _correlation(survey: Survey, names: list[str]) -> tuple[int, np.ndarray, np.
     scale = np.array([survey.columns[name].moments[1] or 1.0 for name in names])
     gram = np.zeros((width + 1, width + 1))
     zero = np.zeros(width)
-    gaps = [k for k, name in enumerate(names) if survey.columns[name].missing]
+    columns = [survey.columns[name].numbers for name in names]
 
     def products(begin: int, end: int) -> np.ndarray:
-        made = np.empty((width, end - begin))
-        for row, name, centre, spread in zip(made, names, shift, scale):
-            np.subtract(survey.columns[name].numbers[begin:end], centre, out=row)
-            row /= spread
-        if gaps:
-            made = made[:, ~np.isnan(made[gaps].sum(axis=0))]
-        cells = np.ascontiguousarray(made.T)
+        cells = _kernels.standard_rows(columns, begin, end, shift, scale, True)
         return _kernels.weighted_gram(cells, np.empty((cells.shape[0], 0)), zero, None, None, 1)
 
     for part in over_chunks(survey.n_rows, products):
