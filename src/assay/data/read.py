@@ -376,9 +376,10 @@ def _stack(frames: list[tuple[str, pl.DataFrame]]) -> pl.DataFrame:
         _same_columns(shown, frame, first_shown, first)
         for name in first.columns:
             if not _join(first[name].dtype, frame[name].dtype):
+                here, there = frame[name].dtype, first[name].dtype
                 raise refuse(
                     shown,
-                    f"holds {frame[name].dtype} in column '{plain(name)}' where {first_shown} holds {first[name].dtype}",
+                    f"holds {here} in column '{plain(name)}' where {first_shown} holds {there}",
                     way_out="give every file the same types",
                 )
         result.append(frame.select(first.columns))
@@ -387,10 +388,13 @@ def _stack(frames: list[tuple[str, pl.DataFrame]]) -> pl.DataFrame:
 
 def _join(one: pl.DataType, other: pl.DataType) -> bool:
     """Whether cells of two types can stand in one column; times would become bare numbers among numbers."""
-    if pl.Null in (one, other) or pl.String in (one, other):
-        return True
-    if one.is_temporal() or other.is_temporal():
-        return {one.base_type(), other.base_type()} <= {pl.Date, pl.Datetime} or one.base_type() == other.base_type()
+    numbers = one.is_numeric() or other.is_numeric() or pl.Boolean in (one, other)
+    if numbers and (one.is_temporal() or other.is_temporal()):
+        return False
+    try:
+        pl.concat([pl.DataFrame(schema={"": kind}) for kind in (one, other)], how="vertical_relaxed")
+    except pl.exceptions.PolarsError:
+        return False
     return True
 
 

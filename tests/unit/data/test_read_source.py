@@ -88,6 +88,8 @@ def test_types_of_binary_files_must_agree(tmp_path):
     pl.DataFrame({"a": [date(2024, 1, 31)]}).write_parquet(tmp_path / "4.parquet")
     text = refusal(f"{tmp_path}/*.parquet")
     assert "4.parquet' holds Date in column 'a'" in text and "1.parquet" in text
+    pl.DataFrame({"a": pl.Series(["x"], dtype=pl.Categorical)}).write_parquet(tmp_path / "3.parquet")
+    assert "3.parquet' holds Categorical in column 'a'" in refusal(f"{tmp_path}/*.parquet")
 
 
 def test_nested_columns_are_refused_with_the_file_and_the_column(tmp_path):

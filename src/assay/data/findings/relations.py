@@ -54,7 +54,7 @@ def collinear_findings(survey: Survey, target: str | None) -> Iterator[Finding]:
         return
     twins = _twins(survey, names)
     dependent: set[int] = set()
-    for j, terms in _dependences(correlation):
+    for j, terms in _dependences(correlation, rows):
         dependent |= {j, *terms}
         if len(terms) == 1 and (names[j], names[next(iter(terms))]) in twins:
             continue
@@ -114,13 +114,18 @@ def _twins(survey: Survey, names: list[str]) -> set[tuple[str, str]]:
     return {(a, b) for group in keys.values() for a in group for b in group if a != b}
 
 
-def _dependences(correlation: np.ndarray) -> Iterator[tuple[int, dict[int, float]]]:
-    """Columns that are linear in earlier ones: (column, {earlier column: weight on the standard scale})."""
+def _dependences(correlation: np.ndarray, rows: int) -> Iterator[tuple[int, dict[int, float]]]:
+    """Columns that are linear in earlier ones: (column, {earlier column: weight on the standard scale}).
+
+    Of `rows` rows, any column is linear in `rows` - 1 others, which says nothing about it: the search ends there.
+    """
     width = correlation.shape[0]
     kept: list[int] = []
     factor = np.zeros((width, width))
     for j in range(width):
         m = len(kept)
+        if m >= rows - 1:
+            return
         row = np.zeros(m)
         for i in range(m):
             row[i] = (correlation[j, kept[i]] - factor[i, :i] @ row[:i]) / factor[i, i]

@@ -16,7 +16,7 @@ from ...base.words import count as count_of
 from ..association import chi_square, cramer_v
 from ..table import Target
 from .finding import NO_ROWS, Finding, named, remedy, rows_at, rows_of
-from .labels import MOST_LABELS, normal_form
+from .labels import MOST_LABELS, normal_form, one_way
 from .survey import Survey, one_blas_thread
 
 BLOCKS = 20
@@ -87,6 +87,7 @@ def _duplicate_keys(survey: Survey, ids: list[str]) -> Iterator[Finding]:
 def _near_duplicates(survey: Survey, frame: pl.DataFrame, exact: np.ndarray) -> Iterator[Finding]:
     """Rows that are equal once case, spaces, signs and accents of their text are left out."""
     changed = []
+    mapping: dict[str, dict[str, str]] = {}
     for series in frame.get_columns():
         column = survey.columns[series.name]
         if not column.is_text or column.distinct < 2 or (column.distinct > MOST_LABELS and column.role.role != "text"):
@@ -95,6 +96,7 @@ def _near_duplicates(survey: Survey, frame: pl.DataFrame, exact: np.ndarray) -> 
         normal = normal_form(labels)
         if normal.n_unique() < labels.len():
             changed.append(series.replace_strict(labels, normal, default=None, return_dtype=pl.String))
+            mapping[series.name] = one_way(pl.DataFrame({"label": labels, "normal": normal}), "normal")
     if not changed or frame.width < 3:
         return
     near = repeats(frame.with_columns(changed)) & ~exact
@@ -104,7 +106,8 @@ def _near_duplicates(survey: Survey, frame: pl.DataFrame, exact: np.ndarray) -> 
             "A020", "near-duplicate rows", [series.name for series in changed], "medium", rows_of(near),
             f"{count_of(count, 'row')} equal to an earlier row but for case, spaces or signs in "
             f"{named([s.name for s in changed])}",
-            remedy("write the labels one way, then keep one of each", "drop-duplicates"),
+            remedy("write the labels one way, then keep one of each", "replace-values", list(mapping),
+                   {"mapping": mapping}),
             {"share": count / frame.height},
         )  # fmt: skip
 
