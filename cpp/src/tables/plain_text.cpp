@@ -19,6 +19,7 @@ namespace assay::tables {
 namespace {
 
 constexpr index_t chunk_bytes = index_t{1} << 22;
+constexpr int length_bits = 24;  // of a text cell, beside its place in the text
 constexpr std::size_t most_labels = std::size_t{1} << 14;
 constexpr std::uint64_t most_exact = std::uint64_t{1} << 53;
 constexpr std::array<double, 23> powers{1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
@@ -134,7 +135,6 @@ class LabelSet {
 struct Part {
     std::vector<index_t> missing;  // rows
     LabelSet labels;
-    std::vector<std::uint8_t> bytes;  // of text, cell after cell
     bool failed = false;
 };
 
@@ -160,8 +160,8 @@ struct Place {
 
 class Reader {
    public:
-    Reader(std::uint8_t separator, const PlainTable& table, index_t longest)
-        : separator_(separator), table_(table), longest_(longest) {}
+    Reader(const std::uint8_t* text, std::uint8_t separator, const PlainTable& table, index_t longest)
+        : text_(text), separator_(separator), table_(table), longest_(longest) {}
 
     void read(Chunk& chunk) const {
         const std::size_t width = table_.columns.size();
@@ -195,6 +195,7 @@ class Reader {
     }
 
    private:
+    const std::uint8_t* text_;
     std::uint8_t separator_;
     const PlainTable& table_;
     index_t longest_;
@@ -239,9 +240,8 @@ class Reader {
     const std::uint8_t* text(Place& place, const std::uint8_t* p, index_t row) const {
         const std::uint8_t* end = end_of(p);
         if (end == p) place.part->missing.push_back(row);
-        auto& bytes = place.part->bytes;
-        bytes.insert(bytes.end(), p, end);
-        static_cast<std::int64_t*>(place.cells)[row + 1] = static_cast<std::int64_t>(bytes.size());
+        if (end - p >= index_t{1} << length_bits) fail(place);
+        static_cast<std::int64_t*>(place.cells)[row + 1] = (p - text_) << length_bits | (end - p);
         return end;
     }
 
@@ -299,7 +299,8 @@ class Reader {
     }
 };
 
-void gather(PlainColumn& column, std::size_t j, std::vector<Chunk>& chunks, index_t rows) {
+void gather(PlainColumn& column, std::size_t j, const std::vector<Chunk>& chunks, index_t rows,
+            const std::uint8_t* text) {
     for (const Chunk& chunk : chunks) {
         column.failed = column.failed || chunk.parts[j].failed;
         column.missing += static_cast<index_t>(chunk.parts[j].missing.size());
@@ -331,18 +332,16 @@ void gather(PlainColumn& column, std::size_t j, std::vector<Chunk>& chunks, inde
             for (index_t row = chunk.first_row; row < chunk.first_row + chunk.rows; ++row) codes[row] = to[codes[row]];
         }
     } else if (column.kind == CellKind::text) {
-        std::size_t size = 0;
-        for (const Chunk& chunk : chunks) size += chunk.parts[j].bytes.size();
-        column.bytes = std::static_pointer_cast<std::uint8_t>(large(size + 1));
         auto* offsets = static_cast<std::int64_t*>(column.cells.get());
+        constexpr std::int64_t length = (std::int64_t{1} << length_bits) - 1;
+        std::int64_t size = 0;
+        for (index_t row = 0; row < rows; ++row) size += offsets[row + 1] & length;
+        column.bytes = std::static_pointer_cast<std::uint8_t>(large(static_cast<std::size_t>(size) + 1));
         offsets[0] = 0;
-        std::int64_t done = 0;
-        for (Chunk& chunk : chunks) {
-            auto& bytes = chunk.parts[j].bytes;
-            std::copy(bytes.begin(), bytes.end(), column.bytes.get() + done);
-            for (index_t row = chunk.first_row; row < chunk.first_row + chunk.rows; ++row) offsets[row + 1] += done;
-            done += static_cast<std::int64_t>(bytes.size());
-            bytes = {};
+        for (index_t row = 0; row < rows; ++row) {
+            const std::int64_t cell = offsets[row + 1];
+            std::memcpy(column.bytes.get() + offsets[row], text + (cell >> length_bits), static_cast<std::size_t>(cell & length));
+            offsets[row + 1] = offsets[row] + (cell & length);
         }
     }
 }
@@ -406,16 +405,21 @@ PlainTable read_plain(std::uint8_t* text, index_t size, std::uint8_t separator, 
         const std::size_t each = column.kind == CellKind::label ? 4 : 8;
         column.cells = large(each * static_cast<std::size_t>(table.rows + 1));
     }
-    const Reader reader(separator, table, longest);
-    parallel_chunks(n_chunks, 1, threads,
-                    [&](index_t c, index_t, index_t) { reader.read(chunks[static_cast<std::size_t>(c)]); });
+    const Reader reader(text, separator, table, longest);
+    // Threads go through stretches far from each other: two that first touch one large page would both clear it.
+    const index_t stretch = chunk_count(n_chunks, std::max(threads, 1));
+    parallel_chunks(stretch * std::max(threads, 1), 1, threads, [&](index_t c, index_t, index_t) {
+        const index_t at = c % std::max(threads, 1) * stretch + c / std::max(threads, 1);
+        if (at < n_chunks) reader.read(chunks[static_cast<std::size_t>(at)]);
+    });
     table.plain = std::all_of(chunks.begin(), chunks.end(), [](const Chunk& chunk) { return chunk.plain; });
     if (!table.plain) {
         table.columns.clear();
         return table;
     }
     parallel_chunks(static_cast<index_t>(kinds.size()), 1, threads, [&](index_t j, index_t, index_t) {
-        gather(table.columns[static_cast<std::size_t>(j)], static_cast<std::size_t>(j), chunks, table.rows);
+        gather(table.columns[static_cast<std::size_t>(j)], static_cast<std::size_t>(j), chunks, table.rows,
+               text);
     });
     return table;
 }
