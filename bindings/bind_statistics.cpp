@@ -5,6 +5,7 @@
 
 #include "assay/bayes/naive_bayes.hpp"
 #include "assay/statistics/class_moments.hpp"
+#include "assay/statistics/gap_sums.hpp"
 #include "assay/statistics/gram.hpp"
 #include "bindings.hpp"
 
@@ -132,6 +133,18 @@ Result1<std::int32_t> labels(Array2<const double> x, const BayesArrays& arrays, 
 void bind_statistics(nb::module_& m) {
     m.def("weighted_gram", &gram, "x"_a.noconvert(), "y"_a.noconvert(), "shift"_a.noconvert(), "weights"_a.none(),
           "rows"_a.none(), "threads"_a, "Sum of w z z^T over the rows, z = [x - shift, y - shift, 1].");
+    m.def(
+        "gap_sums",
+        [](Array2<const double> z, Array2<const std::uint8_t> marks, int threads) {
+            require(z.shape(0) == marks.shape(0) && z.shape(1) == marks.shape(1), "gap_sums",
+                    "cells and marks must have the same shape");
+            const std::size_t p = z.shape(1);
+            std::vector<double> sums(p * p), squares(p * p), both(p * p);
+            without_gil([&] { gap_sums(view(z), view(marks), sums.data(), squares.data(), both.data(), threads); });
+            return nb::make_tuple(own(std::move(sums), p, p), own(std::move(squares), p, p), own(std::move(both), p, p));
+        },
+        "z"_a.noconvert(), "marks"_a.noconvert(), "threads"_a,
+        "Sums and squares of column i over the rows that column j marks, and rows that both mark, all [j, i].");
     m.def("quadratic_forms", &forms, "gram"_a.noconvert(), "combinations"_a.noconvert(), "threads"_a,
           "c' G c for each row c of combinations.");
     m.def("class_moments", &moments, "x"_a.noconvert(), "codes"_a.noconvert(), "classes"_a, "shift"_a.noconvert(),

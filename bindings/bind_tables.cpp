@@ -1,8 +1,68 @@
+#include "assay/tables/plain_text.hpp"
 #include "assay/tables/rank_codes.hpp"
 #include "assay/tables/survey.hpp"
 #include "bindings.hpp"
 
 namespace assay::bindings {
+namespace {
+
+// The C data interface of Arrow: a column handed over without a copy to whoever speaks it.
+struct ArrowSchema {
+    const char *format, *name, *metadata;
+    std::int64_t flags, n_children;
+    ArrowSchema **children, *dictionary;
+    void (*release)(ArrowSchema*);
+    void* private_data;
+};
+struct ArrowArray {
+    std::int64_t length, null_count, offset, n_buffers, n_children;
+    const void** buffers;
+    ArrowArray **children, *dictionary;
+    void (*release)(ArrowArray*);
+    void* private_data;
+};
+
+template <class T>
+nb::capsule capsule(T* held, const char* name) {
+    return nb::capsule(held, name, [](void* p) noexcept {
+        T* still = static_cast<T*>(p);
+        if (still->release != nullptr) still->release(still);
+        delete still;
+    });
+}
+
+// A column that was read, and what it takes to hand it over.
+struct PlainCells {
+    std::shared_ptr<tables::PlainColumn> column;
+    index_t rows = 0;
+
+    nb::tuple arrow(nb::object) const {
+        using tables::CellKind;
+        const CellKind kind = column->kind;
+        const char* format = kind == CellKind::number  ? "g"
+                             : kind == CellKind::whole ? "l"
+                             : kind == CellKind::label ? "I"
+                                                       : "U";
+        auto* schema = new ArrowSchema{format, "", nullptr, 2, 0, nullptr, nullptr,
+                                       [](ArrowSchema* s) { s->release = nullptr; }, nullptr};
+        struct Held {
+            std::shared_ptr<tables::PlainColumn> column;
+            const void* buffers[3];
+        };
+        const void* valid = column->valid.empty() ? nullptr : column->valid.data();
+        auto* held = new Held{column, {valid, column->cells.get(), column->bytes.get()}};
+        auto* array = new ArrowArray{rows, column->missing, 0, kind == CellKind::text ? 3 : 2, 0, held->buffers, nullptr,
+                                     nullptr,
+                                     [](ArrowArray* a) {
+                                         delete static_cast<Held*>(a->private_data);
+                                         a->release = nullptr;
+                                     },
+                                     held};
+        return nb::make_tuple(capsule(schema, "arrow_schema"), capsule(array, "arrow_array"));
+    }
+};
+
+}  // namespace
 
 void bind_tables(nb::module_& m) {
     m.def(
@@ -36,6 +96,105 @@ void bind_tables(nb::module_& m) {
         },
         "first"_a.noconvert(), "second"_a.noconvert(), "n_first"_a, "n_second"_a,
         "Rows with each pair of codes; rows with a code beyond the numbers given are left out.");
+    m.def(
+        "code_counts",
+        [](Array1<const std::uint8_t> codes) {
+            return own(without_gil([&] { return tables::code_counts(view(codes)); }));
+        },
+        "codes"_a.noconvert(), "Rows with each of the codes 0 .. 255.");
+    m.def(
+        "group_sums",
+        [](Array1<const std::uint8_t> codes, Array1<const double> values) {
+            require(codes.shape(0) == values.shape(0), "group_sums", "both columns must have the same length");
+            auto found = without_gil([&] { return tables::group_sums(view(codes), view(values)); });
+            return nb::make_tuple(own(std::move(found.sums)), own(std::move(found.counts)));
+        },
+        "codes"_a.noconvert(), "values"_a.noconvert(),
+        "Sums of the values of each of the codes 0 .. 255, and how many there are; NaN is left out.");
+    m.def(
+        "moments",
+        [](Array1<const double> values) {
+            const auto found = without_gil([&] { return tables::moments(view(values)); });
+            return nb::make_tuple(found.mean, found.squares, found.cubes);
+        },
+        "values"_a.noconvert(), "Mean, and sums of squares and cubes around it, of values without NaN.");
+    m.def(
+        "mid_ranks",
+        [](Array1<const double> values) {
+            std::vector<double> ranks(values.shape(0));
+            Vector<double> out{ranks.data(), static_cast<index_t>(ranks.size()), 1};
+            without_gil([&] { tables::mid_ranks(view(values), out); });
+            return own(std::move(ranks));
+        },
+        "values"_a.noconvert(), "Ranks from 1 on, ties share their mean; NaN where the value is.");
+    nb::class_<PlainCells>(m, "PlainCells", "A column of a text, handed over by the Arrow C data interface.")
+        .def("__arrow_c_array__", &PlainCells::arrow, "requested_schema"_a = nb::none());
+    m.def(
+        "scan_text",
+        [](Array1<const std::uint8_t> text, int threads) {
+            const auto found = without_gil([&] { return tables::scan_text(view(text), threads); });
+            nb::dict facts;
+            facts["lines"] = found.lines;
+            facts["zero"] = found.zero;
+            facts["beyond_ascii"] = found.beyond_ascii;
+            facts["quote"] = found.quote;
+            facts["stray_return"] = found.returns != found.line_ends_with_return;
+            return facts;
+        },
+        "text"_a.noconvert(), "threads"_a,
+        "Lines of a text and whether it holds zero bytes, bytes beyond ASCII, quotes, or returns that end no line.");
+    m.def(
+        "read_plain",
+        [](Array1<std::uint8_t> text, std::size_t begin, std::size_t end, int separator, std::vector<int> kinds,
+           std::int64_t longest, int threads) -> nb::object {
+            require(begin <= end && end + tables::padding <= text.shape(0), "read_plain",
+                    "the text must be followed by 64 bytes");
+            std::vector<tables::CellKind> wanted;
+            for (const int kind : kinds) {
+                require(kind >= 0 && kind <= 4, "read_plain", "kinds must lie in 0 .. 4");
+                wanted.push_back(static_cast<tables::CellKind>(kind));
+            }
+            auto table = without_gil([&] {
+                return tables::read_plain(text.data() + begin, static_cast<index_t>(end - begin),
+                                          static_cast<std::uint8_t>(separator), wanted, longest, threads);
+            });
+            if (!table.plain) return nb::none();
+            nb::list columns;
+            for (auto& column : table.columns) {
+                if (column.failed || column.kind == tables::CellKind::skip) {
+                    columns.append(nb::none());
+                    continue;
+                }
+                auto labels = std::move(column.labels);
+                const PlainCells cells{std::make_shared<tables::PlainColumn>(std::move(column)), table.rows};
+                columns.append(nb::make_tuple(cells, labels));
+            }
+            return columns;
+        },
+        "text"_a.noconvert(), "begin"_a, "end"_a, "separator"_a, "kinds"_a, "longest"_a, "threads"_a,
+        "The columns of a plain delimited text: (cells, labels) each, None for one that failed or was not wanted. "
+        "None if the text is not plain.");
+    m.def(
+        "standard_rows",
+        [](std::vector<Array1<const double>> columns, std::int64_t begin, std::int64_t end, Array1<const double> centre,
+           Array1<const double> spread, bool complete) {
+            const std::size_t p = columns.size();
+            require(centre.shape(0) == p && spread.shape(0) == p, "standard_rows", "one centre and spread per column");
+            std::vector<const double*> cells;
+            for (const auto& column : columns) {
+                require(0 <= begin && begin <= end && static_cast<std::size_t>(end) <= column.shape(0), "standard_rows",
+                        "the rows must lie in the columns");
+                cells.push_back(column.data());
+            }
+            std::vector<double> z(static_cast<std::size_t>(end - begin) * p);
+            const index_t rows = without_gil([&] {
+                return tables::standard_rows(cells, begin, end, centre.data(), spread.data(), complete, z.data());
+            });
+            z.resize(static_cast<std::size_t>(rows) * p);
+            return own(std::move(z), static_cast<std::size_t>(rows), p);
+        },
+        "columns"_a, "begin"_a, "end"_a, "centre"_a.noconvert(), "spread"_a.noconvert(), "complete"_a,
+        "Rows of (x - centre) / spread from columns; a missing cell is 0, or its row is left out where `complete`.");
     m.def(
         "even_widths",
         [](Array1<const std::uint8_t> text, int separator, std::int64_t width) {

@@ -5,6 +5,7 @@
 #include "assay/common/random.hpp"
 #include "assay/common/simd.hpp"
 #include "assay/statistics/class_moments.hpp"
+#include "assay/statistics/gap_sums.hpp"
 #include "assay/statistics/gram.hpp"
 #include "check.hpp"
 
@@ -156,5 +157,34 @@ TEST("quadratic forms equal the double sum, for any number of threads") {
             for (index_t j = 0; j < d; ++j) sum += c[f * d + i] * gram[i * d + j] * c[f * d + j];
         CHECK_NEAR(one[f], sum, 1e-12);
         CHECK(one[f] == three[f]);
+    }
+}
+
+TEST("gap sums are sums over the rows a column marks, for any number of threads") {
+    const index_t n = 333, p = 45;
+    Random random(9);
+    std::vector<double> z(static_cast<std::size_t>(n * p));
+    std::vector<std::uint8_t> marks(z.size());
+    for (auto& cell : z) cell = random.normal();
+    for (auto& mark : marks) mark = random.below(5) == 0;
+    const auto size = static_cast<std::size_t>(p * p);
+    std::vector<double> sums(size), squares(size), both(size), again(size), spare(size), other(size);
+    const Matrix<const double> cells = c_matrix<const double>(z.data(), n, p);
+    const Matrix<const std::uint8_t> marked = c_matrix<const std::uint8_t>(marks.data(), n, p);
+    gap_sums(cells, marked, sums.data(), squares.data(), both.data(), 1);
+    gap_sums(cells, marked, again.data(), spare.data(), other.data(), 3);
+    CHECK(sums == again && squares == spare && both == other);
+    for (index_t j = 0; j < p; ++j) {
+        for (index_t i = 0; i < p; ++i) {
+            double sum = 0, square = 0, count = 0;
+            for (index_t r = 0; r < n; ++r) {
+                if (marked(r, j) == 0) continue;
+                sum += cells(r, i);
+                square += cells(r, i) * cells(r, i);
+                count += marked(r, i);
+            }
+            const auto at = static_cast<std::size_t>(j * p + i);
+            CHECK(std::abs(sums[at] - sum) < 1e-10 && std::abs(squares[at] - square) < 1e-10 && both[at] == count);
+        }
     }
 }

@@ -1,3 +1,4 @@
+#include "assay/tables/plain_text.hpp"
 #include "assay/tables/rank_codes.hpp"
 #include "assay/tables/survey.hpp"
 
@@ -93,4 +94,91 @@ TEST("even widths look at every line that is not blank") {
     CHECK(!even("a;b;c\n1;2\n"));
     CHECK(!even("a;b;c\n1;2;3;4"));
     CHECK(even(""));
+}
+
+TEST("moments are those around the mean, far from zero and for any block") {
+    std::vector<double> values;
+    for (int i = 0; i < 10001; ++i) values.push_back(1e9 + i % 5);
+    const auto found = tables::moments({values.data(), static_cast<index_t>(values.size()), 1});
+    double mean = 0, squares = 0, cubes = 0;
+    for (const double v : values) mean += v - 1e9;
+    mean /= static_cast<double>(values.size());
+    for (const double v : values) {
+        const double d = v - 1e9 - mean;
+        squares += d * d;
+        cubes += d * d * d;
+    }
+    CHECK(std::abs(found.mean - 1e9 - mean) < 1e-6);
+    CHECK(std::abs(found.squares - squares) < 1e-6 * squares);
+    CHECK(std::abs(found.cubes - cubes) < 1e-3);
+}
+
+TEST("group sums leave missing values out, and counts of codes add up") {
+    const double nan = std::numeric_limits<double>::quiet_NaN();
+    const std::vector<std::uint8_t> codes{0, 1, 0, 255, 1, 1};
+    const std::vector<double> values{1, 2, nan, 8, 3, 4};
+    const auto found = tables::group_sums({codes.data(), 6, 1}, {values.data(), 6, 1});
+    CHECK(found.sums[0] == 1 && found.sums[1] == 9 && found.sums[255] == 8);
+    CHECK(found.counts[0] == 1 && found.counts[1] == 3 && found.counts[2] == 0);
+    const auto counts = tables::code_counts({codes.data(), 6, 1});
+    CHECK(counts[0] == 2 && counts[1] == 3 && counts[255] == 1);
+}
+
+TEST("mid-ranks share ties and keep missing values") {
+    const double nan = std::numeric_limits<double>::quiet_NaN();
+    const std::vector<double> values{5, nan, 1, 5, 9};
+    std::vector<double> ranks(5);
+    tables::mid_ranks({values.data(), 5, 1}, {ranks.data(), 5, 1});
+    CHECK(ranks[0] == 2.5 && std::isnan(ranks[1]) && ranks[2] == 1 && ranks[3] == 2.5 && ranks[4] == 4);
+}
+
+TEST("standard rows are z-scores; a missing cell is 0 or takes its row away") {
+    const double nan = std::numeric_limits<double>::quiet_NaN();
+    std::vector<double> a(600), b(600);
+    for (std::size_t i = 0; i < 600; ++i) {
+        a[i] = static_cast<double>(i);
+        b[i] = i % 3 == 1 ? nan : 2.0 * static_cast<double>(i);
+    }
+    const double centre[] = {1, 2}, spread[] = {2, 4};
+    std::vector<double> z(1200);
+    CHECK(tables::standard_rows({a.data(), b.data()}, 10, 590, centre, spread, false, z.data()) == 580);
+    CHECK(z[0] == 4.5 && z[1] == 0 && z[2] == 5 && z[3] == 5);
+    CHECK(tables::standard_rows({a.data(), b.data()}, 10, 590, centre, spread, true, z.data()) == 386);
+    CHECK(z[0] == 5 && z[1] == 5 && z[2] == 5.5 && z[3] == 5.5);
+}
+
+TEST("a scan of text tells what plain reading must know") {
+    const auto scan = [](const std::string& text) {
+        return tables::scan_text({reinterpret_cast<const std::uint8_t*>(text.data()), static_cast<index_t>(text.size()), 1}, 1);
+    };
+    const auto fine = scan("a,b\r\n1,2\r\n");
+    CHECK(fine.lines == 2 && fine.returns == 2 && fine.line_ends_with_return == 2);
+    CHECK(!fine.zero && !fine.quote && !fine.beyond_ascii);
+    CHECK(scan("a\rb\n").line_ends_with_return == 0);
+    CHECK(scan(std::string("a\0b", 3)).zero && scan("\"").quote && scan("\xc3\xa9").beyond_ascii);
+}
+
+TEST("plain text becomes columns; a cell that does not fit fails its column alone") {
+    using tables::CellKind;
+    const auto read = [](std::string text, std::vector<CellKind> kinds) {
+        const auto size = static_cast<index_t>(text.size());
+        text.append(static_cast<std::size_t>(tables::padding), '\0');
+        return tables::read_plain(reinterpret_cast<std::uint8_t*>(text.data()), size, ',', kinds, 1000, 1);
+    };
+    const auto table = read("1.5,7,x,abc\n-0.25,-3,y,\n,0,x,d", {CellKind::number, CellKind::whole, CellKind::label, CellKind::text});
+    CHECK(table.plain && table.rows == 3);
+    const auto* numbers = static_cast<const double*>(table.columns[0].cells.get());
+    CHECK(numbers[0] == 1.5 && numbers[1] == -0.25 && table.columns[0].missing == 1 && table.columns[0].valid[0] == 0xfb);
+    const auto* wholes = static_cast<const std::int64_t*>(table.columns[1].cells.get());
+    CHECK(wholes[0] == 7 && wholes[1] == -3 && wholes[2] == 0);
+    const auto* codes = static_cast<const std::uint32_t*>(table.columns[2].cells.get());
+    CHECK(codes[0] == 0 && codes[1] == 1 && codes[2] == 0 && table.columns[2].labels.size() == 2);
+    const auto* offsets = static_cast<const std::int64_t*>(table.columns[3].cells.get());
+    CHECK(offsets[1] == 3 && offsets[2] == 3 && offsets[3] == 4 && table.columns[3].bytes.get()[3] == 'd');
+    const auto odd = read("1.5,07\nx,2\n", {CellKind::number, CellKind::whole});
+    CHECK(odd.plain && odd.columns[0].failed && odd.columns[1].failed);
+    CHECK(!read("1,2\n1\n", {CellKind::number, CellKind::number}).plain);
+    CHECK(!read("1,2\n1,2,3\n", {CellKind::number, CellKind::number}).plain);
+    CHECK(!read("1,2\n\n3,4\n", {CellKind::number, CellKind::number}).plain);
+    CHECK(!read("1,2\n,\n", {CellKind::number, CellKind::number}).plain);
 }

@@ -50,6 +50,17 @@ def test_mended_cells_are_no_longer_found(dirty):
     assert not left & {(f.code, tuple(f.columns)) for f in before}
 
 
+def test_every_step_that_a_remedy_names_makes_its_finding_vanish(dirty):
+    found = [f for f in audit(dirty, target="outcome").findings if f.remedy["step"] and f.code != "A009"]
+    # The first finding of each code and step: one of each kind is enough, and each takes an audit.
+    first = {(f.code, f.remedy["step"]): f for f in reversed(found)}
+    assert len({code for code, _ in first}) >= 25
+    for (code, step), finding in first.items():
+        mended = type(dirty).from_frame(applied(step_for(finding), dirty.frame))
+        left = [f for f in audit(mended, target="outcome").findings if f.code == code]
+        assert finding.columns[:1] not in [f.columns[:1] for f in left], (code, step)
+
+
 def test_remedies_go_into_a_comparison():
     table = load_dataset("customers")
     steps = [f.remedy for f in audit(table, target="churned").findings if f.remedy["step"] == "impute-simple"]

@@ -1,9 +1,13 @@
 #include "assay/tables/survey.hpp"
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "assay/common/simd.hpp"
+#include "assay/tables/rank_codes.hpp"
 
 namespace assay::tables {
 namespace {
@@ -49,7 +53,139 @@ ASSAY_INLINE index_t count_body(const std::uint8_t* text, index_t n, std::uint8_
 ASSAY_DISPATCH(index_t, count_of, count_body, (const std::uint8_t* text, index_t n, std::uint8_t sought),
                (text, n, sought))
 
+// Sums of (x - centre)^k for k = 1, 2, 3, block by block so that no sum grows long.
+ASSAY_INLINE void central_body(const double* x, index_t n, double centre, double* out) {
+    constexpr index_t block = 4096, width = 16;
+    out[0] = out[1] = out[2] = 0;
+    for (index_t begin = 0; begin < n; begin += block) {
+        const index_t end = begin + block < n ? begin + block : n;
+        double first[width] = {}, second[width] = {}, third[width] = {};
+        index_t i = begin;
+        for (; i + width <= end; i += width) {
+            for (index_t k = 0; k < width; ++k) {
+                const double d = x[i + k] - centre;
+                first[k] += d;
+                second[k] += d * d;
+                third[k] += d * d * d;
+            }
+        }
+        for (; i < end; ++i) {
+            const double d = x[i] - centre;
+            first[0] += d;
+            second[0] += d * d;
+            third[0] += d * d * d;
+        }
+        double sums[3] = {};
+        for (index_t k = 0; k < width; ++k) {
+            sums[0] += first[k];
+            sums[1] += second[k];
+            sums[2] += third[k];
+        }
+        for (int k = 0; k < 3; ++k) out[k] += sums[k];
+    }
+}
+ASSAY_DISPATCH(void, central_sums, central_body, (const double* x, index_t n, double centre, double* out),
+               (x, n, centre, out))
+
+ASSAY_INLINE void standard_body(const double* x, index_t n, double centre, double spread, double* z, index_t step,
+                                std::uint8_t* gap) {
+    for (index_t i = 0; i < n; ++i) {
+        const double value = (x[i] - centre) / spread;
+        const bool missing = value != value;
+        z[i * step] = missing ? 0.0 : value;
+        gap[i] = static_cast<std::uint8_t>(gap[i] | missing);
+    }
+}
+ASSAY_DISPATCH(void, standard_column, standard_body,
+               (const double* x, index_t n, double centre, double spread, double* z, index_t step, std::uint8_t* gap),
+               (x, n, centre, spread, z, step, gap))
+
 }  // namespace
+
+index_t standard_rows(const std::vector<const double*>& columns, index_t begin, index_t end, const double* centre,
+                      const double* spread, bool complete, double* z) {
+    constexpr index_t block = 256;  // rows whose cells stay in the nearest cache while every column is put in
+    const auto p = static_cast<index_t>(columns.size());
+    index_t kept = 0;
+    for (index_t first = begin; first < end; first += block) {
+        const index_t rows = std::min(block, end - first);
+        double* to = z + kept * p;
+        std::array<std::uint8_t, block> gap{};
+        for (index_t j = 0; j < p; ++j)
+            standard_column(columns[static_cast<std::size_t>(j)] + first, rows, centre[j], spread[j], to + j, p,
+                            gap.data());
+        index_t stay = rows;
+        if (complete) {
+            stay = 0;
+            for (index_t i = 0; i < rows; ++i) {
+                if (gap[static_cast<std::size_t>(i)] != 0) continue;
+                if (stay != i) std::copy(to + i * p, to + (i + 1) * p, to + stay * p);
+                ++stay;
+            }
+        }
+        kept += stay;
+    }
+    return kept;
+}
+
+Moments moments(Vector<const double> values) {
+    const double n = static_cast<double>(values.size);
+    double sums[3];
+    central_sums(values.data, values.size, 0.0, sums);
+    double mean = sums[0] / n;
+    central_sums(values.data, values.size, mean, sums);
+    // What rounding left of the mean, taken off the sums around it. A shift in the last digits would be rounding itself.
+    const double off = sums[0] / n;
+    if (std::abs(off) > 4 * std::numeric_limits<double>::epsilon() * std::abs(mean)) mean += off;
+    return {mean, sums[1] - n * off * off, sums[2] - 3 * off * sums[1] + 2 * n * off * off * off};
+}
+
+std::vector<std::int64_t> code_counts(Vector<const std::uint8_t> codes) {
+    std::array<std::array<std::uint32_t, 256>, 4> tables{};
+    std::vector<std::int64_t> counts(256, 0);
+    constexpr index_t block = index_t{1} << 30;
+    for (index_t begin = 0; begin < codes.size; begin += block) {
+        const index_t end = std::min(begin + block, codes.size);
+        for (auto& table : tables) table.fill(0);
+        for (index_t i = begin; i < end; ++i) ++tables[static_cast<std::size_t>(i & 3)][codes.data[i]];
+        for (std::size_t c = 0; c < 256; ++c)
+            for (const auto& table : tables) counts[c] += table[c];
+    }
+    return counts;
+}
+
+GroupSums group_sums(Vector<const std::uint8_t> codes, Vector<const double> values) {
+    std::array<std::array<double, 256>, 4> sums{};
+    std::array<std::array<std::int64_t, 256>, 4> counts{};
+    for (index_t i = 0; i < codes.size; ++i) {
+        const double x = values.data[i];
+        const bool present = x == x;
+        const std::size_t turn = static_cast<std::size_t>(i & 3), code = codes.data[i];
+        sums[turn][code] += present ? x : 0.0;
+        counts[turn][code] += present;
+    }
+    GroupSums found{std::vector<double>(256), std::vector<std::int64_t>(256)};
+    for (std::size_t c = 0; c < 256; ++c) {
+        found.sums[c] = (sums[0][c] + sums[1][c]) + (sums[2][c] + sums[3][c]);
+        found.counts[c] = counts[0][c] + counts[1][c] + counts[2][c] + counts[3][c];
+    }
+    return found;
+}
+
+void mid_ranks(Vector<const double> values, Vector<double> ranks) {
+    const std::int32_t numeric = 0;
+    const auto coded = rank_codes(c_matrix(values.data, values.size, 1), {&numeric, 1, 1}, 1);
+    std::vector<double> rank(coded.values.size() + 1, 0.0);
+    for (const std::uint32_t code : coded.codes) rank[code] += 1;
+    double before = 0;
+    for (std::size_t v = 0; v + 1 < rank.size(); ++v) {
+        const double count = rank[v];
+        rank[v] = before + (count + 1) / 2;
+        before += count;
+    }
+    rank.back() = std::numeric_limits<double>::quiet_NaN();
+    for (index_t i = 0; i < values.size; ++i) ranks.data[i] = rank[coded.codes[static_cast<std::size_t>(i)]];
+}
 
 void bin_codes(Vector<const double> values, Vector<const double> edges, Vector<std::uint8_t> codes) {
     bin_codes_of(values.data, values.size, edges.data, edges.size, codes.data);

@@ -8,12 +8,14 @@ numeric, nominal        correlation ratio eta = sqrt(between-group / total sum o
 
 Missing cells are left out pair by pair; the result is what a loop over pairs would give, from a few Gram matrices:
 with M the 0/1 matrix of present cells and X centred with 0 for missing, n = M'M, sums = X'M, squares = (X^2)'M and
-products = X'X hold all that the correlations need.
+products = X'X hold all that the correlations need. Only the last is a product of full matrices: the others are sums
+over the cells that are missing (or present, if these are fewer), taken off the totals.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -91,37 +93,84 @@ def _from_complete(cells: np.ndarray, n_jobs: int | None) -> np.ndarray:
 
 
 def _from_gaps(cells: np.ndarray, gaps: np.ndarray, holes: np.ndarray, n_jobs: int | None) -> np.ndarray:
-    columns, missing = cells.shape[1], int(holes.sum())
     # Any shift is exact algebra; one near the means, here of the first rows, keeps the sums free of cancellation.
     head, gone = cells[:_CHUNK], gaps[:_CHUNK]
     present = np.maximum(head.shape[0] - gone.sum(axis=0), 1)
     centre = np.where(gone, 0.0, head).sum(axis=0) / present
     scale = np.sqrt(np.where(gone, 0.0, np.square(head - centre)).sum(axis=0) / present)
     scale[scale == 0] = 1.0
-    width = 2 * columns + missing
-    gram = np.zeros((width + 1, width + 1))
-    # One buffer serves all chunks: fresh pages would cost more than the products.
-    buffer = np.empty((min(_CHUNK, cells.shape[0]), width))
-    for begin in range(0, cells.shape[0], _CHUNK):
-        part, gone = cells[begin : begin + _CHUNK], gaps[begin : begin + _CHUNK]
-        wide = buffer[: part.shape[0]]
-        centred = wide[:, :columns]
-        np.subtract(part, centre, out=centred)
+
+    def part(begin: int, end: int) -> tuple[np.ndarray, np.ndarray]:
+        gone = gaps[begin:end]
+        centred = np.subtract(cells[begin:end], centre)
         centred /= scale
         np.copyto(centred, 0.0, where=gone)
-        np.square(centred, out=wide[:, columns : 2 * columns])
-        np.copyto(wide[:, 2 * columns :], ~gone[:, holes])
-        gram += _gram(wide, np.zeros(width), n_jobs)
-    # Columns without gaps are present everywhere: the Gram matrix's own column of ones stands for them.
-    marks = np.full(columns, width)
-    marks[holes] = 2 * columns + np.arange(missing)
-    sums = gram[:columns][:, marks]
-    squares = gram[columns : 2 * columns][:, marks]
-    counts = gram[np.ix_(marks, marks)]
+        return centred, gone
+
+    return _by_pairs(part, gaps.sum(axis=0), cells.shape[0], n_jobs)
+
+
+def column_correlations(columns: Sequence[np.ndarray], n_jobs: int | None = None) -> np.ndarray:
+    """Pearson's r of columns that stand apart, NaN cells left out pair by pair: `correlations` without a matrix.
+
+    >>> import numpy as np
+    >>> column_correlations([np.array([1.0, 2.0, 3.0, 9.0]), np.array([2.0, 4.0, 6.0, np.nan])]).round(3).tolist()
+    [[1.0, 1.0], [1.0, 1.0]]
+    """
+    rows = columns[0].size
+    heads = [column[:_CHUNK][~np.isnan(column[:_CHUNK])] for column in columns]
+    found = [_kernels.moments(head) if head.size else (0.0, 0.0, 0.0) for head in heads]
+    centre = np.array([mean for mean, *_ in found])
+    scale = np.sqrt([squares / max(head.size, 1) for (_, squares, _), head in zip(found, heads)])
+    scale[(scale == 0) | np.isnan(scale)] = 1.0
+    missing = np.array([int(np.isnan(column).sum()) for column in columns])
+
+    def part(begin: int, end: int) -> tuple[np.ndarray, np.ndarray]:
+        gone = np.zeros((end - begin, len(columns)), dtype=bool)
+        for j in np.flatnonzero(missing).tolist():
+            gone[:, j] = np.isnan(columns[j][begin:end])
+        return _kernels.standard_rows(columns, begin, end, centre, scale, False), gone
+
+    return _by_pairs(part, missing, rows, n_jobs)
+
+
+def _by_pairs(
+    part: Callable[[int, int], tuple[np.ndarray, np.ndarray]], missing: np.ndarray, rows: int, n_jobs: int | None
+) -> np.ndarray:
+    """Pearson's r from parts of the rows: (cells about 0 and of size 1 with 0 for missing, which are missing).
+
+    Sums over the rows where both are present come from those over the rows a column marks: the missing ones, which are
+    taken off the total, or the present ones where they are fewer.
+    """
+    width = missing.size
+    few = missing > rows / 2
+    gram = np.zeros((width + 1, width + 1))
+    over_marks = np.zeros((3, width, width))
+    # Some megabytes of cells at a time, so that each thread has its own.
+    step = min(_CHUNK, max(1024, (1 << 21) // width))
+
+    def sums_of(begin: int) -> tuple[np.ndarray, Any]:
+        cells, gone = part(begin, min(begin + step, rows))
+        marks = _kernels.gap_sums(cells, (gone != few).view(np.uint8), 1) if missing.any() else 0.0
+        return _gram(cells, np.zeros(width), 1), marks
+
+    with ThreadPoolExecutor(thread_count(n_jobs)) as pool:
+        for products, marks in pool.map(sums_of, range(0, rows, step)):
+            gram += products
+            over_marks += marks
+    totals = np.diag(gram)[:width]
+    marked = np.where(few, rows - missing, missing)
+    sums, squares, both = over_marks
+    sums = np.where(few[:, None], sums, gram[:width, -1] - sums).T
+    squares = np.where(few[:, None], squares, totals - squares).T
+    pair = few[:, None] & few
+    counts = np.where(pair, both, np.where(few[:, None], marked[:, None] - both, np.where(
+        few, marked - both, rows - marked[:, None] - marked + both)))  # fmt: skip
     with np.errstate(invalid="ignore", divide="ignore"):
-        products = gram[:columns, :columns] - sums * sums.T / counts
+        products = gram[:width, :width] - sums * sums.T / counts
         spread = squares - sums**2 / counts
-    spread[(counts < 2) | (spread <= 1e-12 * np.maximum(squares, 1e-300))] = np.nan
+    nothing = 1e-12 * np.maximum(squares, 1e-300) + 4e-16 * totals[:, None]
+    spread[(counts < 2) | (spread <= nothing)] = np.nan
     found = _scaled(products, spread * spread.T)
     np.fill_diagonal(found, np.where(np.isnan(np.diag(spread)), np.nan, 1.0))
     return found
@@ -129,9 +178,9 @@ def _from_gaps(cells: np.ndarray, gaps: np.ndarray, holes: np.ndarray, n_jobs: i
 
 def _ranks(cells: np.ndarray) -> np.ndarray:
     """Mid-ranks of every column, NaN where the cell is missing."""
-    frame = pl.DataFrame({str(k): cells[:, k] for k in range(cells.shape[1])})
-    ranked = frame.select(pl.all().fill_nan(None).rank("average"))
-    return np.ascontiguousarray(ranked.to_numpy().astype(np.float64))
+    columns = np.ascontiguousarray(cells.T)
+    with ThreadPoolExecutor(thread_count(None)) as pool:
+        return np.column_stack(list(pool.map(_kernels.mid_ranks, columns)))
 
 
 def _spearman_with_gaps(cells: np.ndarray, gaps: np.ndarray, holes: np.ndarray, n_jobs: int | None) -> np.ndarray:

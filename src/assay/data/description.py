@@ -17,9 +17,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
+from .. import _kernels
 from ..base.errors import ParameterError, plain
 from ..base.words import compact, number
-from .association import correlations, cramer_v
+from .association import column_correlations, cramer_v
 from .findings.finding import jsonable
 from .findings.survey import MISSING, PROBABILITIES, Column, Survey
 from .table import Table
@@ -33,8 +34,8 @@ class Description:
 
     >>> from assay.data import describe, load_dataset
     >>> found = describe(load_dataset("iris"))
-    >>> found.columns[0]["name"], found.columns[0]["mean"]
-    ('sepal_length', 5.843333333333334)
+    >>> found.columns[0]["name"], round(found.columns[0]["mean"], 9)
+    ('sepal_length', 5.843333333)
     >>> round(found.association("petal_length", "petal_width"), 3)
     0.963
     >>> round(found.association("petal_length", "species"), 3)
@@ -138,9 +139,17 @@ def describe(
     table = table if isinstance(table, Table) else Table.from_frame(table)
     if not isinstance(bins, int) or bins < 2:
         raise ParameterError("describe", "parameter 'bins'", "must be an integer >= 2", f"got {bins!r}")
-    survey = Survey.of(table)
+    return describe_survey(Survey.of(table), associations=associations, corrected=corrected, bins=bins, n_jobs=n_jobs)
+
+
+@np.errstate(over="ignore", invalid="ignore", divide="ignore")
+def describe_survey(
+    survey: Survey, *, associations: bool = True, corrected: bool = False, bins: int = 20, n_jobs: int | None = None
+) -> Description:
+    """What `describe` says, from a look at the table that was taken already."""
     columns = survey.each(lambda column: _summary(column, bins))
     found = _associations(survey, corrected, n_jobs) if associations else {"names": [], "kinds": [], "strength": []}
+    table = survey.table
     return Description(table.name, table.n_rows, columns, found, _missing_map(survey), table)
 
 
@@ -230,18 +239,18 @@ def _associations(survey: Survey, corrected: bool, n_jobs: int | None) -> dict[s
     p, q = len(numbers), len(labels)
     strength = np.full((p + q, p + q), np.nan)
     found: dict[str, Any] = {"names": names, "kinds": ["numeric"] * p + ["nominal"] * q, "numeric": numbers}
-    cells = survey.table.frame.select(pl.col(numbers).cast(pl.Float64)) if p else None
-    if cells is not None and survey.n_rows > 1:
-        strength[:p, :p] = correlations(cells.to_numpy(), n_jobs=n_jobs)
-        ranks = cells.select(pl.all().rank("average")).cast(pl.Float64).to_numpy()
-        found["spearman"] = correlations(ranks, n_jobs=n_jobs).tolist()
+    counted = [survey.columns[name] for name in numbers]
+    if counted and survey.n_rows > 1:
+        strength[:p, :p] = column_correlations([column.numbers for column in counted], n_jobs)
+        ranks = survey.each(lambda column: _kernels.mid_ranks(column.numbers), counted)
+        found["spearman"] = column_correlations(ranks, n_jobs).tolist()
     for i, name in enumerate(labels):
         strength[p + i, p + i] = 1.0
         for j in range(i):
             counts = survey.cross(name, *survey.codes(labels[j]))
             strength[p + i, p + j] = strength[p + j, p + i] = cramer_v(counts, corrected)
     groups = [_Groups.of(survey, label) for label in labels]
-    ratios = survey.each(lambda column: _ratios(column, groups), [survey.columns[name] for name in numbers])
+    ratios = survey.each(lambda column: _ratios(column, groups), counted)
     for j, found_ratios in enumerate(ratios):
         strength[p:, j] = strength[j, p:] = found_ratios
     found["pearson"] = strength[:p, :p].tolist()
@@ -250,39 +259,29 @@ def _associations(survey: Survey, corrected: bool, n_jobs: int | None) -> dict[s
 
 
 class _Groups(NamedTuple):
-    """The rows of a table by the labels of one column: group of each row, rows in each, and which rows have one."""
+    """The rows of a table by the labels of one column: group of each row, how many groups, which rows have one."""
 
     codes: np.ndarray
-    counts: np.ndarray
+    size: int
     present: np.ndarray | None
 
     @classmethod
     def of(cls, survey: Survey, name: str) -> _Groups:
-        codes = survey.codes(name)[0]
-        present = codes != MISSING if survey.columns[name].missing else None
-        # Counting by group works on wide integers: made once, not once for each number.
-        return cls(codes.astype(np.intp), survey.totals(name), present)
+        codes, size = survey.codes(name)
+        return cls(codes, size, codes != MISSING if survey.columns[name].missing else None)
 
 
 def _ratios(column: Column, groups: list[_Groups]) -> list[float]:
     """The correlation ratio of one column of numbers with each grouping, over the rows where both are present."""
     values = column.numbers - column.moments[0]
-    gaps = np.isnan(values) if column.missing else None
-    if gaps is not None:
-        values[gaps] = 0.0
-    squares = float(values @ values)
-    return [_ratio(by, values, gaps, squares) for by in groups]
+    return [_ratio(by, values, column.central_sums[1]) for by in groups]
 
 
-def _ratio(groups: _Groups, values: np.ndarray, gaps: np.ndarray | None, squares: float) -> float:
-    """The correlation ratio from sums within groups; missing numbers are 0, `squares` is their sum of squares."""
-    counts = groups.counts
-    size = counts.size
-    if gaps is not None:
-        counts = counts - np.bincount(groups.codes[gaps], minlength=MISSING + 1)[:size]
-    sums = np.bincount(groups.codes, weights=values, minlength=MISSING + 1)[:size]
+def _ratio(groups: _Groups, values: np.ndarray, squares: float) -> float:
+    """The correlation ratio from sums within groups; `squares` is the sum of squares of all values."""
+    sums, counts = (found[: groups.size] for found in _kernels.group_sums(groups.codes, values))
     if groups.present is not None:
-        kept = values[groups.present]
+        kept = np.nan_to_num(values[groups.present])
         squares = float(kept @ kept)
     total = counts.sum()
     if total < 2 or np.count_nonzero(counts) < 2:

@@ -18,8 +18,9 @@ from typing import Any
 from ..base import svg
 from ..base.svg import PALETTE
 from ..base.words import clean, compact, count, label, listing, number, percent, rows, sentence
-from .description import Description, describe
+from .description import Description, describe_survey
 from .findings.finding import SEVERITIES, Audit, Finding
+from .findings.survey import Survey
 
 MOST_CARDS = 120
 MOST_PAIRS = 60
@@ -56,7 +57,10 @@ def describe_page(description: Description) -> str:
 def audit_page(audit: Audit) -> str:
     """The page of an audit: the findings first, then the table they are about."""
     title = clean(audit.name, 80)
-    description = describe(audit.table, corrected=True) if audit.table is not None else None
+    survey = audit.survey
+    if survey is None and audit.table is not None:
+        survey = Survey.of(audit.table)
+    description = describe_survey(survey, corrected=True) if survey is not None else None
     counts = {level: sum(f.severity == level for f in audit.findings) for level in SEVERITIES}
     lead = _size(description) if description is not None else count(audit.n_rows, "row")
     if audit.target:

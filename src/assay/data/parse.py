@@ -7,6 +7,7 @@ do not fit 64 bits stay text, because as numbers they would lose digits.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,6 +32,8 @@ AMBIGUOUS_DATES = (
     ("%d-%m-%Y", "%m-%d-%Y"),
     ("%d/%m/%Y %H:%M", "%m/%d/%Y %H:%M"),
     ("%d/%m/%Y %H:%M:%S", "%m/%d/%Y %H:%M:%S"),
+    ("%d/%m/%Y %I:%M %p", "%m/%d/%Y %I:%M %p"),
+    ("%d/%m/%Y %I:%M:%S %p", "%m/%d/%Y %I:%M:%S %p"),
 )
 
 _SPACES = r"[\s\u00a0\u2009\u202f]"
@@ -46,8 +49,20 @@ _SAMPLE = 1000
 Note = dict[str, Any]
 
 
-def parse_columns(frame: pl.DataFrame, *, decimal_comma: bool) -> tuple[pl.DataFrame, dict[str, Note]]:
+@dataclass(frozen=True)
+class Coded:
+    """A column of labels as its different labels and, for each row, the position there (null where it is missing)."""
+
+    labels: pl.Series
+    codes: pl.Series
+
+
+def parse_columns(
+    frame: pl.DataFrame, *, decimal_comma: bool, settled: Collection[str] = ()
+) -> tuple[pl.DataFrame, dict[str, Note]]:
     """Parse every text column; returns the frame and a note for each column that changed.
+
+    Columns in `settled` are known to stay the text they are (see `stays_text`).
 
     >>> import polars as pl
     >>> raw = pl.DataFrame({"price": ["1,234.50", " 12 ", "?"], "when": ["2024-05-01", "2024-05-02", None]})
@@ -59,7 +74,7 @@ def parse_columns(frame: pl.DataFrame, *, decimal_comma: bool) -> tuple[pl.DataF
     """
 
     def parsed(series: pl.Series) -> tuple[pl.Series, Note]:
-        if series.dtype != pl.String:
+        if series.dtype != pl.String or series.name in settled:
             return series.rechunk(), {}
         series, note = _parse(series, decimal_comma)
         return series.rechunk(), note
@@ -124,6 +139,28 @@ def follow_plan(series: pl.Series, plan: ColumnPlan) -> tuple[pl.Series, pl.Seri
         read = text
     fails = read.is_null() & text.is_not_null()
     return read.alias(series.name), (text.is_not_null() if plan.kind == "empty" else fails)
+
+
+def stays_text(labels: pl.Series) -> bool:
+    """Whether a column of these labels stays as it is: none is a token, has spaces around it, or may be parsed.
+
+    >>> import polars as pl
+    >>> stays_text(pl.Series(["red", "blue"])), stays_text(pl.Series(["red", "?"])), stays_text(pl.Series(["red", "7"]))
+    (True, False, False)
+    """
+    if labels.len() == 0 or not bool((labels.str.strip_chars() == labels).all()):
+        return False
+    if bool(labels.is_in(MISSING_TOKENS).any()) or bool(labels.str.to_lowercase().is_in(["true", "false"]).any()):
+        return False
+    return all(
+        found.null_count() == labels.len()
+        for found in (
+            labels.cast(pl.Float64, strict=False),
+            _undress(labels, european=False),
+            _undress(labels, european=True),
+            _looks_dated(labels),
+        )
+    )
 
 
 def _parse(series: pl.Series, decimal_comma: bool) -> tuple[pl.Series, Note]:

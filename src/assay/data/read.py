@@ -18,7 +18,7 @@ import polars as pl
 
 from ..base import config
 from ..base.errors import DataError, ParameterError, plain
-from .parse import parse_columns
+from .parse import Coded, parse_columns
 from .read_arff import ArffTable, read_arff
 from .read_columnar import columnar_pieces, read_columnar
 from .read_delimited import delimited_pieces, read_delimited
@@ -231,13 +231,28 @@ def _check_shape(frame: pl.DataFrame, shown: str) -> None:
         raise refuse(shown, "holds no columns", way_out="check that it was written completely")
     if frame.height == 0:
         raise refuse(shown, "holds column names but no rows", way_out="check that it was written completely")
+    for name, kind in frame.schema.items():
+        if kind.is_nested() or kind in (pl.Binary, pl.Object):
+            raise refuse(
+                shown,
+                f"holds nested or binary values in column '{plain(name)}'",
+                f"their type is {plain(kind, 40)}",
+                "flatten it into plain columns or leave it out",
+            )
 
 
 class _Part:
     """One file as read: its cells before text is parsed, and what was decided about it."""
 
-    def __init__(self, file: SourceFile, frame: pl.DataFrame, decisions: list[Decision], arff: ArffTable | None = None):
-        self.file, self.frame, self.decisions, self.arff = file, frame, decisions, arff
+    def __init__(
+        self,
+        file: SourceFile,
+        frame: pl.DataFrame,
+        decisions: list[Decision],
+        coded: dict[str, Coded] | None = None,
+        arff: ArffTable | None = None,
+    ):
+        self.file, self.frame, self.decisions, self.coded, self.arff = file, frame, decisions, coded or {}, arff
 
 
 def _read_file(file: SourceFile, options: Options, *, alone: bool = True) -> _Part:
@@ -247,7 +262,7 @@ def _read_file(file: SourceFile, options: Options, *, alone: bool = True) -> _Pa
         part = _Part(file, *read_ndjson(file, options))
     elif file.kind == "ARFF":
         arff = read_arff(file, options)
-        part = _Part(file, arff.frame, arff.decisions, arff)
+        part = _Part(file, arff.frame, arff.decisions, arff=arff)
     elif file.kind == "Excel":
         part = _Part(file, *read_excel(file, options))
     else:
@@ -294,12 +309,13 @@ def _build(
     comma = any(d.what == "delimiter" and d.value == "semicolon" for part in parts for d in part.decisions)
     notes: dict[str, Any] = {}
     known: dict[str, Any] = {}
+    coded = parts[0].coded if len(parts) == 1 else {}
     kind = files[0].kind
     name = _name_of(path, files)
     if kind == "ARFF":
         known, notes, name = _arff_roles(parts, name)
     elif kind in _PARSED:
-        frame, notes = parse_columns(frame, decimal_comma=comma)
+        frame, notes = parse_columns(frame, decimal_comma=comma, settled=coded)
         decisions += _decimal_mark(notes, comma)
     if file_column is not None:
         if file_column in frame.columns:
@@ -322,6 +338,7 @@ def _build(
         reading=reading,
         read_notes=decisions,
         known_roles=known,
+        coded=coded,
     )
 
 
@@ -357,22 +374,28 @@ def _stack(frames: list[tuple[str, pl.DataFrame]]) -> pl.DataFrame:
     result = [first]
     for shown, frame in frames[1:]:
         _same_columns(shown, frame, first_shown, first)
+        for name in first.columns:
+            if not _join(first[name].dtype, frame[name].dtype):
+                here, there = frame[name].dtype, first[name].dtype
+                raise refuse(
+                    shown,
+                    f"holds {here} in column '{plain(name)}' where {first_shown} holds {there}",
+                    way_out="give every file the same types",
+                )
         result.append(frame.select(first.columns))
+    return pl.concat(result, how="vertical_relaxed", rechunk=True)
+
+
+def _join(one: pl.DataType, other: pl.DataType) -> bool:
+    """Whether cells of two types can stand in one column; times would become bare numbers among numbers."""
+    numbers = one.is_numeric() or other.is_numeric() or pl.Boolean in (one, other)
+    if numbers and (one.is_temporal() or other.is_temporal()):
+        return False
     try:
-        return pl.concat(result, how="vertical_relaxed", rechunk=True)
+        pl.concat([pl.DataFrame(schema={"": kind}) for kind in (one, other)], how="vertical_relaxed")
     except pl.exceptions.PolarsError:
-        for shown, frame in frames[1:]:
-            for name in first.columns:
-                try:
-                    pl.concat([first[name].head(1).to_frame(), frame[name].head(1).to_frame()], how="vertical_relaxed")
-                except pl.exceptions.PolarsError:
-                    raise refuse(
-                        shown,
-                        f"holds {frame[name].dtype} in column '{plain(name)}' where {first_shown} holds "
-                        f"{first[name].dtype}",
-                        way_out="give every file the same types",
-                    ) from None
-        raise
+        return False
+    return True
 
 
 def _same_columns(shown: str, frame: pl.DataFrame, first_shown: str, first: pl.DataFrame) -> None:

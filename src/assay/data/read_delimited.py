@@ -22,8 +22,9 @@ import polars as pl
 from .. import _kernels
 from ..base import config
 from ..base.errors import DataError, ParameterError, plain
-from .parse import MISSING_TOKENS
+from .parse import MISSING_TOKENS, Coded
 from .read_notes import WHO, Decision, refuse, succession
+from .read_plain import read_plain
 from .read_source import Options, Piece, SourceFile, too_large
 from .read_text import TextStream
 
@@ -33,6 +34,10 @@ _PIECE_BYTES = 1 << 23
 _SLOW_ROWS = 20_000
 _LARGE = 1 << 22
 _SAMPLE_BYTES, _SAMPLE_PLACES = 1 << 15, 32
+_NO_TABLE = (
+    (re.compile(rb"(?i)\s*<(?:!doctype|html|\?xml)"), "a web page or XML", "save the data itself as CSV"),
+    (re.compile(rb'\s*(?:\[\s*[\[{]|\{\s*"[^"\n]*"\s*:)'), "JSON", "write one object per line and name it .ndjson"),
+)
 _PREAMBLE = re.compile(rb'[\r\n]*"?sep=([,;|\t:])"?\r?\n')
 
 
@@ -59,6 +64,9 @@ def open_delimited(file: SourceFile, options: Options) -> tuple[TextStream, Dial
     stream = TextStream(file, options.encoding)
     given = options.delimiter if file.kind == "CSV" else options.delimiter or "\t"
     head = stream.head()
+    for start, what, way_out in _NO_TABLE:
+        if start.match(head):
+            raise refuse(stream.shown, f"holds {what}, not delimited text", way_out=way_out)
     spoken = _PREAMBLE.match(head)
     if spoken is not None:
         head = head[spoken.end() :]
@@ -80,11 +88,13 @@ def open_delimited(file: SourceFile, options: Options) -> tuple[TextStream, Dial
     return stream, Dialect(chosen, names, header.value != "none", each, (decision, header), spoken is not None)
 
 
-def read_delimited(file: SourceFile, options: Options, *, alone: bool = True) -> tuple[pl.DataFrame, list[Decision]]:
-    """A delimited file as a frame of strings, and what was decided about it.
+def read_delimited(
+    file: SourceFile, options: Options, *, alone: bool = True
+) -> tuple[pl.DataFrame, list[Decision], dict[str, Coded]]:
+    """A delimited file as a frame of strings, what was decided about it, and the codes of columns of labels if known.
 
-    The columns of a large file that stands `alone` that hold plain decimal numbers come as such: `parse_columns` would
-    make the same of their text.
+    The columns of a large file that stands `alone` that hold plain numbers come as such: `parse_columns` would make the
+    same of their text.
     """
     stream, dialect = open_delimited(file, options)
     # The text itself, a view of 16 bytes for each cell as text, and 8 for the cell as a number.
@@ -92,10 +102,14 @@ def read_delimited(file: SourceFile, options: Options, *, alone: bool = True) ->
     packed = file.path.stat().st_size
     if not file.zipped and packed * factor > config.memory_limit():
         raise too_large(stream.shown, packed * factor)
+    if alone and packed >= _LARGE and options.encoding is None and not (file.zipped or dialect.preamble):
+        plain_columns = read_plain(file.path, dialect.separator, dialect.names, header=dialect.header)
+        if plain_columns is not None:
+            return plain_columns[0], [dialect.decisions[0], stream.decision, dialect.decisions[1]], plain_columns[1]
     data = stream.all_bytes(factor)
     decimals = _decimals(data, dialect) if alone and len(data) >= _LARGE else []
     frame = _frame(data, stream.shown, dialect, header=dialect.header, first=True, decimals=decimals)
-    return frame, [dialect.decisions[0], stream.decision, dialect.decisions[1]]
+    return frame, [dialect.decisions[0], stream.decision, dialect.decisions[1]], {}
 
 
 def delimited_pieces(file: SourceFile, options: Options, decided: list[Decision]) -> Iterator[Piece]:
@@ -448,7 +462,9 @@ def _ragged(record: list[str], shown: str, dialect: Dialect, line: int, row: int
         f"has {found} fields on line {line} (row {row}) where the {'header' if dialect.header else 'first line'} "
         f"has {width}",
         f"{place}; the line starts with '{plain(dialect.separator.join(record), 40)}'",
-        "quote fields that hold the separator, or repair the line",
+        "quote fields that hold the separator, or repair the line"
+        if width > 1
+        else "remove what stands above the column names, or repair the line",
     )
 
 

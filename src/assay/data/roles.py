@@ -166,8 +166,17 @@ class Role:
         return {**facts, "order": list(self.order)} if self.order else facts
 
 
-def infer_roles(frame: pl.DataFrame, notes: Mapping[str, Mapping[str, Any]] | None = None) -> dict[str, Role]:
+def infer_roles(
+    frame: pl.DataFrame,
+    notes: Mapping[str, Mapping[str, Any]] | None = None,
+    *,
+    labels: Mapping[str, pl.Series] | None = None,
+    distinct: dict[str, int] | None = None,
+) -> dict[str, Role]:
     """The role of every column of a frame (see the rules above); `notes` are those of `parse_columns`.
+
+    `labels` are the different labels of columns where they are known; `distinct` is filled with how many different
+    cells columns of text have.
 
     >>> import polars as pl
     >>> roles = infer_roles(pl.DataFrame({"size": ["low", "high", "medium", "low"], "age": [31, 45, 22, 60]}))
@@ -180,7 +189,9 @@ def infer_roles(frame: pl.DataFrame, notes: Mapping[str, Mapping[str, Any]] | No
     roles = {}
     columns = frame.get_columns()
     first = columns[0].name if len(columns) > 1 else None
-    inferred = map_columns(lambda series: _infer(series, first=series.name == first), columns)
+    known = labels or {}
+    counts = distinct if distinct is not None else {}
+    inferred = map_columns(lambda series: _infer(series, series.name == first, known.get(series.name), counts), columns)
     for series, role in zip(columns, inferred):
         added = _told(notes.get(series.name, {}))
         if added:
@@ -189,7 +200,7 @@ def infer_roles(frame: pl.DataFrame, notes: Mapping[str, Mapping[str, Any]] | No
     return roles
 
 
-def _infer(series: pl.Series, first: bool) -> Role:
+def _infer(series: pl.Series, first: bool, labels: pl.Series | None, counts: dict[str, int]) -> Role:
     present = series.drop_nulls()
     if present.len() == 0:
         return Role("nominal" if series.dtype == pl.String else "numeric", 0.0, "every value is missing")
@@ -201,7 +212,13 @@ def _infer(series: pl.Series, first: bool) -> Role:
         return _infer_float(series, present, first)
     if series.dtype.is_integer():
         return _infer_integer(series, present, first)
-    return _infer_text(present, series.name)
+    if labels is None:
+        counts[series.name] = present.n_unique()
+        few = counts[series.name] <= _MOST_LEVELS
+        labels = present.unique() if few else None
+    else:
+        counts[series.name] = labels.len()
+    return _infer_text(present, series.name, counts[series.name], labels)
 
 
 def _infer_float(series: pl.Series, present: pl.Series, first: bool) -> Role:
@@ -242,10 +259,9 @@ def _counts_rows(series: pl.Series) -> bool:
     return series[0] in (0, 1) and bool((series.diff().drop_nulls() == 1).all())
 
 
-def _infer_text(present: pl.Series, name: str) -> Role:
-    distinct = present.n_unique()
-    if distinct == 2:
-        labels = sorted(present.unique().to_list())
+def _infer_text(present: pl.Series, name: str, distinct: int, different: pl.Series | None) -> Role:
+    if distinct == 2 and different is not None:
+        labels = sorted(different.to_list())
         return Role("binary", 0.95, f"two labels: {plain(labels[0], 30)} and {plain(labels[1], 30)}")
     rows = present.len()
     share = distinct / rows
@@ -255,8 +271,8 @@ def _infer_text(present: pl.Series, name: str) -> Role:
     words = float(sample.str.count_matches(r"\S+").mean() or 0)  # type: ignore[arg-type]
     if words >= 4 and share > 0.5 and distinct > 10:
         return Role("text", 0.9, f"prose: {words:.0f} words in the mean cell, {distinct} different cells")
-    if distinct <= _MOST_LEVELS:
-        labels = [str(label) for label in present.unique().to_list()]
+    if distinct <= _MOST_LEVELS and different is not None:
+        labels = [str(label) for label in different.to_list()]
         found = _ordered(labels)
         if found is not None:
             order, confidence, what = found

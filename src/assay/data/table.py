@@ -15,6 +15,7 @@ import polars as pl
 
 from ..base.errors import DataError, ParameterError, plain
 from .map_columns import map_columns
+from .parse import Coded
 from .read_notes import Decision
 from .roles import Role, check_overrides, infer_roles, nearest
 
@@ -78,6 +79,10 @@ class Table:
     notes: dict[str, dict[str, Any]] = field(default_factory=dict)
     reading: str = ""
     read_notes: tuple[Decision, ...] = ()
+    coded: dict[str, Coded] = field(default_factory=dict, repr=False, compare=False)
+    """Columns of labels whose codes reading has found on its way."""
+    distinct: dict[str, int] = field(default_factory=dict, repr=False, compare=False)
+    """How many different cells columns of text have, where telling their role took a count."""
 
     @classmethod
     def build(
@@ -91,6 +96,7 @@ class Table:
         reading: str = "",
         read_notes: Sequence[Decision] = (),
         known_roles: Mapping[str, Role] | None = None,
+        coded: dict[str, Coded] | None = None,
     ) -> Table:
         """A table from a Polars frame: types made plain, roles inferred, overrides checked.
 
@@ -98,8 +104,11 @@ class Table:
         """
         notes = dict(notes or {})
         frame = plain_types(frame, notes)
-        found = {**infer_roles(frame, notes), **(known_roles or {}), **check_overrides(frame, roles or {})}
-        return cls(name, source, frame, found, notes, reading, tuple(read_notes))
+        labels = {column: codes.labels for column, codes in (coded or {}).items()}
+        distinct: dict[str, int] = {}
+        inferred = infer_roles(frame, notes, labels=labels, distinct=distinct)
+        found = {**inferred, **(known_roles or {}), **check_overrides(frame, roles or {})}
+        return cls(name, source, frame, found, notes, reading, tuple(read_notes), coded or {}, distinct)
 
     @classmethod
     def from_frame(cls, frame: Any, *, name: str = "table", roles: Mapping[str, Any] | None = None) -> Table:
@@ -190,7 +199,7 @@ class Table:
                     way_out="choose a column that varies",
                 )
             return Target(column, task, values, None, kept, reason)
-        classes, codes, counts = _classes(present)
+        classes, codes, counts = _classes(present, self.coded.get(column))
         labels = classes[codes]
         if classes.shape[0] < 2:
             raise DataError(
@@ -289,8 +298,14 @@ def _task_of(present: pl.Series, role: Role, column: str, task: str | None) -> t
     return "regress", f"numbers with {distinct} different values"
 
 
-def _classes(present: pl.Series) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _classes(present: pl.Series, coded: Coded | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The classes in ascending order, the position there of each cell, and how often each occurs."""
+    if coded is not None:
+        found = coded.labels.sort()
+        place = np.empty(found.len(), dtype=np.int64)
+        place[coded.labels.arg_sort().to_numpy()] = np.arange(found.len())
+        codes = place[coded.codes.drop_nulls().to_numpy()]
+        return np.array(found.to_list(), dtype=str), codes, np.bincount(codes, minlength=found.len())
     if present.dtype == pl.String:
         found = present.unique().sort()
         codes = present.cast(pl.Enum(found)).to_physical().to_numpy().astype(np.int64)

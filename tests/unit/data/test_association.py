@@ -12,7 +12,7 @@ from scipy import stats
 
 from assay.base import DataError, ParameterError
 from assay.data import correlation_ratio, correlations, cramer_v
-from assay.data.association import chi_square, holm
+from assay.data.association import chi_square, column_correlations, holm
 
 
 def table(seed=0, rows=300, columns=6, gaps=0.0):
@@ -115,3 +115,18 @@ def test_correlations_do_not_depend_on_units(seed, scale, shift):
     expected[1] *= np.sign(scale)
     expected[:, 1] *= np.sign(scale)
     np.testing.assert_allclose(correlations(moved), expected, atol=1e-7)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.6, 0.97])
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_columns_apart_correlate_as_a_matrix_does_and_as_pandas_says(share, n_jobs):
+    rng = np.random.default_rng(8)
+    cells = rng.normal(size=(3000, 5)) + [0, 1e6, -3, 0, 0]
+    cells[:, 1] += cells[:, 0]
+    cells[rng.random(cells.shape) < [share, 0.1, share, 0, 0.5]] = np.nan
+    cells[:, 3] = 7.0
+    expected = pd.DataFrame(cells).corr().to_numpy()
+    apart = column_correlations([np.ascontiguousarray(column) for column in cells.T], n_jobs)
+    for found in (apart, correlations(cells, n_jobs=n_jobs)):
+        np.testing.assert_allclose(found, expected, atol=1e-9)
+    assert np.isnan(apart[3]).all()

@@ -99,3 +99,11 @@ def test_infinity_among_numbers_becomes_missing():
 
 def test_a_column_of_nothing_stays_missing():
     assert parsed([None, None])[0].null_count() == 2
+
+
+def test_hours_of_a_twelve_hour_clock():
+    frame, notes = parse_columns(
+        pl.DataFrame({"c": ["1/31/2024 3:45 PM", "2/15/2024 11:00 AM", "12/5/2024 12:30 AM"]}), decimal_comma=False
+    )
+    assert [str(value) for value in frame["c"]] == ["2024-01-31 15:45:00", "2024-02-15 11:00:00", "2024-12-05 00:30:00"]
+    assert notes["c"]["format"] == "%m/%d/%Y %I:%M %p"

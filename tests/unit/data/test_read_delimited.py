@@ -181,6 +181,7 @@ def test_decimals_of_a_large_file_are_read_as_their_text_would_be(tmp_path, monk
     file.write_text("a,b,c,d\n" + "\n".join(lines) + "\n")
     plainly = read_table(file)
     monkeypatch.setattr(read_delimited, "_LARGE", 1)
+    monkeypatch.setattr(read_delimited, "read_plain", lambda *_, **__: None)
     monkeypatch.setattr(read_delimited, "_SAMPLE_BYTES", 200)
     monkeypatch.setattr(read_delimited, "_SAMPLE_PLACES", 3)
     asked = []
@@ -208,3 +209,19 @@ def test_what_stands_before_the_first_row_is_skipped_in_place(tmp_path, blank, h
     file = tmp_path / "t.csv"
     file.write_bytes((blank + header + blank + '1.5,"x\ny"\n2.5,z\n').encode())
     assert read_table(file).frame.rows() == [(1.5, "x\ny"), (2.5, "z")]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("<!DOCTYPE html>\n<html><body>log in</body></html>\n", "holds a web page or XML, not delimited text"),
+        ('[{"a": 1, "b": 2}]\n', "holds JSON, not delimited text"),
+        ('{"a": 1, "b": 2}\n{"a": 3, "b": 4}\n', "name it .ndjson"),
+        ("Sales of 2024\na,b\n1,2\n3,4\n", "remove what stands above the column names"),
+    ],
+)
+def test_what_is_no_table_is_told_by_name(tmp_path, text, told):
+    file = tmp_path / "t.csv"
+    file.write_text(text)
+    with pytest.raises(DataError, match=told):
+        read_table(file)

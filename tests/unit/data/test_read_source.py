@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from datetime import date
 
 import polars as pl
 import pytest
@@ -83,9 +84,20 @@ def test_types_of_binary_files_must_agree(tmp_path):
     pl.DataFrame({"a": [1, 2]}).write_parquet(tmp_path / "1.parquet")
     pl.DataFrame({"a": [1.5]}).write_parquet(tmp_path / "2.parquet")
     assert read_table(f"{tmp_path}/*.parquet").frame["a"].to_list() == [1.0, 2.0, 1.5]
-    pl.DataFrame({"a": [[1]]}).write_parquet(tmp_path / "3.parquet")
+    pl.DataFrame({"a": [True]}).write_parquet(tmp_path / "3.parquet")
+    pl.DataFrame({"a": [date(2024, 1, 31)]}).write_parquet(tmp_path / "4.parquet")
     text = refusal(f"{tmp_path}/*.parquet")
-    assert "3.parquet' holds List(Int64) in column 'a'" in text and "1.parquet" in text
+    assert "4.parquet' holds Date in column 'a'" in text and "1.parquet" in text
+    pl.DataFrame({"a": pl.Series(["x"], dtype=pl.Categorical)}).write_parquet(tmp_path / "3.parquet")
+    assert "3.parquet' holds Categorical in column 'a'" in refusal(f"{tmp_path}/*.parquet")
+
+
+def test_nested_columns_are_refused_with_the_file_and_the_column(tmp_path):
+    pl.DataFrame({"a": [1], "n": [[1, 2]]}).write_parquet(tmp_path / "n.parquet")
+    (tmp_path / "n.ndjson").write_text('{"a": 1, "n": {"x": 1}}\n')
+    for name, kind in (("n.parquet", "List"), ("n.ndjson", "Struct")):
+        text = refusal(tmp_path / name)
+        assert f"{name}' holds nested or binary values in column 'n'; their type is {kind}" in text
 
 
 def test_one_pattern_reads_one_format(tmp_path):

@@ -125,7 +125,7 @@ def audit(
     found = _once(found)
     order = {column: position for position, column in enumerate(table.columns)}
     found.sort(key=lambda f: (SEVERITIES.index(f.severity), f.code, order.get(f.columns[0], -1) if f.columns else -1))
-    return Audit(table.name, table.n_rows, len(table.columns), found, table, name)
+    return Audit(table.name, table.n_rows, len(table.columns), found, table, name, survey=survey)
 
 
 def _once(found: list[Finding]) -> list[Finding]:

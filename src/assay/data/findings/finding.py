@@ -16,6 +16,7 @@ from ...base.errors import ParameterError, plain
 
 if TYPE_CHECKING:
     from ..table import Table
+    from .survey import Survey
 
 SEVERITIES = ("high", "medium", "low")
 FIRST = 5
@@ -112,6 +113,8 @@ class Audit:
     findings: list[Finding]
     table: Table | None = field(default=None, repr=False, compare=False)
     target: str | None = None
+    survey: Survey | None = field(default=None, repr=False, compare=False, kw_only=True)
+    """The look at the table that the findings come from; the page is drawn from it."""
 
     @property
     def worst(self) -> str | None:

@@ -61,7 +61,7 @@ def _ways(column: Column) -> pl.DataFrame:
     return column.counts.with_columns(labels.str.to_lowercase().alias("lower"), normal_form(labels).alias("normal"))
 
 
-def _one_way(ways: pl.DataFrame, key: str) -> dict[str, str]:
+def one_way(ways: pl.DataFrame, key: str) -> dict[str, str]:
     """For labels that share a key: every one but the most frequent, with the most frequent it should become."""
     best = ways.unique(key, keep="first", maintain_order=True).select(key, pl.col("label").alias("best"))
     joined = ways.join(best, on=key, how="left").filter(pl.col("label") != pl.col("best"))
@@ -80,9 +80,7 @@ def _written(column: Column, code: str, kind: str, mapping: dict[str, str], word
 
 def _same_in_case(column: Column, ways: pl.DataFrame) -> Iterator[Finding]:
     if ways["lower"].n_unique() < ways.height:
-        yield _written(
-            column, "A015", "labels that differ in case", _one_way(ways, "lower"), "write each label one way"
-        )
+        yield _written(column, "A015", "labels that differ in case", one_way(ways, "lower"), "write each label one way")
 
 
 def _same_but_signs(column: Column, ways: pl.DataFrame) -> Iterator[Finding]:
@@ -90,7 +88,7 @@ def _same_but_signs(column: Column, ways: pl.DataFrame) -> Iterator[Finding]:
         return
     mixed = ways.filter(pl.col("lower").n_unique().over("normal") > 1)
     yield _written(
-        column, "A025", "labels that differ in spaces or signs", _one_way(mixed, "normal"),
+        column, "A025", "labels that differ in spaces or signs", one_way(mixed, "normal"),
         "write each label one way, without stray spaces",
     )  # fmt: skip
 
@@ -114,6 +112,9 @@ def _typos_and_rare(column: Column, ways: pl.DataFrame, is_target: bool) -> Iter
     odd = {label for label, many in zip(labels, counts) if many < 5 and many < 0.005 * total} - set(slips)
     # Numbers as text and broken characters are told elsewhere.
     odd = {label for label in odd if not re.search(rf"^\d|{_BROKEN}", label)}
+    # The label that holds what is left over is meant to be small.
+    rest = next((label for label in labels if label.strip().lower() == "other"), "other")
+    odd.discard(rest)
     if odd and total >= 200:
         listed = sorted(odd)
         at = column.series.is_in(listed).fill_null(False)
@@ -124,7 +125,7 @@ def _typos_and_rare(column: Column, ways: pl.DataFrame, is_target: bool) -> Iter
             f"({share_text(rows['count'], total)}): {quoted(listed)}",
             remedy(
                 "join them in one label, so that folds do not meet labels they never saw", "replace-values",
-                [column.name], {"mapping": {column.name: dict.fromkeys(listed, "other")}},
+                [column.name], {"mapping": {column.name: dict.fromkeys(listed, rest)}},
             ), {"labels": len(listed)},
         )  # fmt: skip
 

@@ -20,7 +20,7 @@ from ...base.errors import plain
 from ...base.words import count as count_of
 from ..association import chi_square, cramer_v, holm
 from .finding import Finding, drop_columns, named, quoted, remedy, rows_at, rows_of, share_text
-from .survey import Column, Survey
+from .survey import Column, Survey, quantiles
 
 TEXT_SENTINELS = (
     "-", "--", "---", ".", "..", "unknown", "missing", "not available", "not applicable", "n.a.", "n.a", "na.", "tbd",
@@ -255,13 +255,15 @@ def _number_sentinels(column: Column) -> Iterator[Finding]:
     values = column.sorted
     for value in sorted({values[0], values[-1]} & {float(s) for s in NUMBER_SENTINELS}):
         first, last = np.searchsorted(values, value), np.searchsorted(values, value, side="right")
-        others = np.concatenate([values[:first], values[last:]])
+        # The value stands at one end, so that the others follow each other.
+        others = values[last:] if first == 0 else values[:first]
         count = int(last - first)
         if count < 2 or others.size < 10:
             continue
         lowest, highest = float(others[0]), float(others[-1])
         # Another code may sit at the other end (-99 and 999): the gap is measured against the bulk of the values.
-        span = float(np.quantile(others, 0.99) - np.quantile(others, 0.01)) or highest - lowest
+        low, high = quantiles(others, (0.01, 0.99))
+        span = float(high - low) or highest - lowest
         gap = lowest - value if value == values[0] else value - highest
         # -1 stands close to counts and shares that start at 0, so it has to be frequent among large values.
         odd = lowest >= 0 and span > 20 and count > 0.01 * column.series.len() if value == -1 else gap > span

@@ -308,8 +308,10 @@ def _fences(column: Column, reach: float) -> tuple[float, float] | None:
         a, b = math.log(q25), math.log(q75)
         low, high = min(low, math.exp(a - reach * (b - a))), max(high, math.exp(min(b + reach * (b - a), 700.0)))
     if column.sorted[0] >= 0:
-        a, b = math.log1p(q25), math.log1p(q75)
-        high = max(high, math.expm1(min(b + reach * (b - a), 700.0)))
+        # log(1 + x / size), which takes zeros, with the column's own size: the answer must not change with its unit.
+        size = float(column.quantile(0.5)) or q75
+        a, b = math.log1p(q25 / size), math.log1p(q75 / size)
+        high = max(high, size * math.expm1(min(b + reach * (b - a), 700.0)))
     return float(low), float(high)
 
 

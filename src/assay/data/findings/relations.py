@@ -54,7 +54,7 @@ def collinear_findings(survey: Survey, target: str | None) -> Iterator[Finding]:
         return
     twins = _twins(survey, names)
     dependent: set[int] = set()
-    for j, terms in _dependences(correlation):
+    for j, terms in _dependences(correlation, rows):
         dependent |= {j, *terms}
         if len(terms) == 1 and (names[j], names[next(iter(terms))]) in twins:
             continue
@@ -88,16 +88,10 @@ def _correlation(survey: Survey, names: list[str]) -> tuple[int, np.ndarray, np.
     scale = np.array([survey.columns[name].moments[1] or 1.0 for name in names])
     gram = np.zeros((width + 1, width + 1))
     zero = np.zeros(width)
-    gaps = [k for k, name in enumerate(names) if survey.columns[name].missing]
+    columns = [survey.columns[name].numbers for name in names]
 
     def products(begin: int, end: int) -> np.ndarray:
-        made = np.empty((width, end - begin))
-        for row, name, centre, spread in zip(made, names, shift, scale):
-            np.subtract(survey.columns[name].numbers[begin:end], centre, out=row)
-            row /= spread
-        if gaps:
-            made = made[:, ~np.isnan(made[gaps].sum(axis=0))]
-        cells = np.ascontiguousarray(made.T)
+        cells = _kernels.standard_rows(columns, begin, end, shift, scale, True)
         return _kernels.weighted_gram(cells, np.empty((cells.shape[0], 0)), zero, None, None, 1)
 
     for part in over_chunks(survey.n_rows, products):
@@ -120,13 +114,18 @@ def _twins(survey: Survey, names: list[str]) -> set[tuple[str, str]]:
     return {(a, b) for group in keys.values() for a in group for b in group if a != b}
 
 
-def _dependences(correlation: np.ndarray) -> Iterator[tuple[int, dict[int, float]]]:
-    """Columns that are linear in earlier ones: (column, {earlier column: weight on the standard scale})."""
+def _dependences(correlation: np.ndarray, rows: int) -> Iterator[tuple[int, dict[int, float]]]:
+    """Columns that are linear in earlier ones: (column, {earlier column: weight on the standard scale}).
+
+    Of `rows` rows, any column is linear in `rows` - 1 others, which says nothing about it: the search ends there.
+    """
     width = correlation.shape[0]
     kept: list[int] = []
     factor = np.zeros((width, width))
     for j in range(width):
         m = len(kept)
+        if m >= rows - 1:
+            return
         row = np.zeros(m)
         for i in range(m):
             row[i] = (correlation[j, kept[i]] - factor[i, :i] @ row[:i]) / factor[i, i]

@@ -16,7 +16,7 @@ from ...base.words import count as count_of
 from ..association import chi_square, cramer_v
 from ..table import Target
 from .finding import NO_ROWS, Finding, named, remedy, rows_at, rows_of
-from .labels import MOST_LABELS, normal_form
+from .labels import MOST_LABELS, normal_form, one_way
 from .survey import Survey, one_blas_thread
 
 BLOCKS = 20
@@ -47,10 +47,13 @@ def duplicate_findings(survey: Survey, target: Target | None) -> Iterator[Findin
         return
     classed = target is not None and target.task == "classify" and frame.width > 2
     features = frame.drop(target.name, strict=False) if target is not None and classed else frame
-    hashes = features.hash_rows(seed=0)
-    twins = hashes.is_duplicated()
+    hashes = features.with_columns(
+        column.coded.codes.alias(name) for name, column in survey.columns.items() if column.coded and name in features
+    ).hash_rows(seed=0)
+    ordered = np.sort(hashes.to_numpy())
+    twins = bool((ordered[1:] == ordered[:-1]).any())
     # Rows that differ in their features differ.
-    exact = repeats(frame) if bool(twins.any()) else np.zeros(frame.height, dtype=bool)
+    exact = repeats(frame) if twins else np.zeros(frame.height, dtype=bool)
     count = int(exact.sum())
     if count:
         beside = " (identifiers aside)" if ids else ""
@@ -62,7 +65,7 @@ def duplicate_findings(survey: Survey, target: Target | None) -> Iterator[Findin
             {"share": count / frame.height},
         )  # fmt: skip
     yield from _near_duplicates(survey, frame, exact)
-    if target is not None and classed and bool(twins.any()):
+    if target is not None and classed and twins:
         yield from _contradictions(survey, hashes, target)
 
 
@@ -84,6 +87,7 @@ def _duplicate_keys(survey: Survey, ids: list[str]) -> Iterator[Finding]:
 def _near_duplicates(survey: Survey, frame: pl.DataFrame, exact: np.ndarray) -> Iterator[Finding]:
     """Rows that are equal once case, spaces, signs and accents of their text are left out."""
     changed = []
+    mapping: dict[str, dict[str, str]] = {}
     for series in frame.get_columns():
         column = survey.columns[series.name]
         if not column.is_text or column.distinct < 2 or (column.distinct > MOST_LABELS and column.role.role != "text"):
@@ -92,6 +96,7 @@ def _near_duplicates(survey: Survey, frame: pl.DataFrame, exact: np.ndarray) -> 
         normal = normal_form(labels)
         if normal.n_unique() < labels.len():
             changed.append(series.replace_strict(labels, normal, default=None, return_dtype=pl.String))
+            mapping[series.name] = one_way(pl.DataFrame({"label": labels, "normal": normal}), "normal")
     if not changed or frame.width < 3:
         return
     near = repeats(frame.with_columns(changed)) & ~exact
@@ -101,7 +106,8 @@ def _near_duplicates(survey: Survey, frame: pl.DataFrame, exact: np.ndarray) -> 
             "A020", "near-duplicate rows", [series.name for series in changed], "medium", rows_of(near),
             f"{count_of(count, 'row')} equal to an earlier row but for case, spaces or signs in "
             f"{named([s.name for s in changed])}",
-            remedy("write the labels one way, then keep one of each", "drop-duplicates"),
+            remedy("write the labels one way, then keep one of each", "replace-values", list(mapping),
+                   {"mapping": mapping}),
             {"share": count / frame.height},
         )  # fmt: skip
 
@@ -148,17 +154,12 @@ def over_chunks(rows: int, function: Callable[[int, int], T]) -> Iterator[T]:
         yield from pool.map(quiet, begins)
 
 
-def standard_cells(survey: Survey, names: list[str], begin: int, end: int) -> np.ndarray:
-    """Columns x rows of numbers as z-scores; missing cells are 0 (the mean), skewed positive columns enter as logs."""
-    made = np.empty((len(names), end - begin))
-    for row, name in zip(made, names):
-        centre, spread, logs = scale_of(survey, name)
-        values = survey.columns[name].numbers[begin:end]
-        np.subtract(np.log(values) if logs else values, centre, out=row)
-        row /= spread
-        if survey.columns[name].missing:
-            np.copyto(row, 0.0, where=np.isnan(values))
-    return made
+def standard_rows(survey: Survey, names: list[str], begin: int, end: int) -> np.ndarray:
+    """Rows x columns of numbers as z-scores; missing cells are 0 (the mean), skewed positive columns enter as logs."""
+    scales = [scale_of(survey, name) for name in names]
+    columns = [survey.columns[n].logs if logs else survey.columns[n].numbers for n, (*_, logs) in zip(names, scales)]
+    centre, spread = (np.array([scale[k] for scale in scales]) for k in range(2))
+    return _kernels.standard_rows(columns, begin, end, centre, spread, False)
 
 
 def scale_of(survey: Survey, name: str) -> tuple[float, float, bool]:
@@ -169,11 +170,11 @@ def scale_of(survey: Survey, name: str) -> tuple[float, float, bool]:
         values = column.sorted
         logs = False
         if values[0] > 0 and spread > 0:
-            standard = (values - mean) / spread
-            logs = float((standard * standard) @ standard) / values.size > 2
+            logs = column.central_sums[2] / spread**3 / values.size > 2
         if logs:
-            taken = np.log(values)
-            mean, spread = float(taken.mean()), float(taken.std(ddof=1))
+            taken = column.logs
+            mean, squares, _ = _kernels.moments(taken if column.missing == 0 else taken[~np.isnan(taken)])
+            spread = float(np.sqrt(squares / (values.size - 1)))
         survey.scales[name] = (mean, spread or 1.0, logs)
     return survey.scales[name]
 
@@ -194,7 +195,7 @@ def distance_findings(survey: Survey, target: str | None) -> Iterator[Finding]:
     nothing = np.zeros(width)
 
     def products(begin: int, end: int) -> np.ndarray:
-        cells = np.ascontiguousarray(standard_cells(survey, names, begin, end).T)
+        cells = standard_rows(survey, names, begin, end)
         return _kernels.weighted_gram(cells, np.empty((end - begin, 0)), nothing, None, None, 1)
 
     for part in over_chunks(rows, products):
@@ -207,13 +208,12 @@ def distance_findings(survey: Survey, target: str | None) -> Iterator[Finding]:
         return
     whiten = vectors[:, kept] / np.sqrt(values[kept])
     threshold = float(chdtri(int(kept.sum()), 0.01 / rows))
-    rotate = np.ascontiguousarray(whiten.T)
 
     def distant(begin: int, end: int) -> tuple[np.ndarray, np.ndarray]:
-        cells = standard_cells(survey, names, begin, end)
-        cells -= mean[:, None]
-        scores = rotate @ cells
-        distance = np.einsum("ij,ij->j", scores, scores)
+        cells = standard_rows(survey, names, begin, end)
+        cells -= mean
+        scores = cells @ whiten
+        distance = np.einsum("ij,ij->i", scores, scores)
         far = np.flatnonzero(distance > threshold)
         return far + begin, distance[far]
 
@@ -234,7 +234,8 @@ def distance_findings(survey: Survey, target: str | None) -> Iterator[Finding]:
 
 def row_blocks(rows: int) -> np.ndarray:
     """The block, of twenty consecutive ones, that each row stands in."""
-    return (np.arange(rows) * BLOCKS // rows).astype(np.uint8)
+    begins = -(-np.arange(BLOCKS + 1) * rows // BLOCKS)
+    return np.repeat(np.arange(BLOCKS, dtype=np.uint8), np.diff(begins))
 
 
 def order_effect(survey: Survey, name: str, blocks: np.ndarray, n_blocks: int = BLOCKS) -> tuple[float, float]:

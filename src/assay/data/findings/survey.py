@@ -11,16 +11,17 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, TypeVar
 
 import numpy as np
 import polars as pl
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from ... import _kernels
 from ...base.threads import thread_count
 from ..map_columns import LONG
+from ..parse import Coded
 from ..roles import Role
 from ..table import Table
 
@@ -33,7 +34,13 @@ PROBABILITIES = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
 
 def one_blas_thread() -> AbstractContextManager[Any]:
     """Threads of the linear algebra under threads of our own would only wait for each other."""
-    return threadpool_limits(1, user_api="blas")
+    return _libraries().limit(limits=1, user_api="blas")
+
+
+@cache
+def _libraries() -> ThreadpoolController:
+    # Looking for the libraries takes some milliseconds, and an audit asks often.
+    return ThreadpoolController()
 
 
 @dataclass
@@ -42,6 +49,8 @@ class Column:
 
     series: pl.Series
     role: Role
+    coded: Coded | None = None
+    known_distinct: int | None = None
 
     @property
     def name(self) -> str:
@@ -83,6 +92,8 @@ class Column:
     @cached_property
     def distinct(self) -> int:
         """Different present values."""
+        if self.known_distinct is not None:
+            return self.known_distinct
         if self.is_text:
             return self.tally.height
         values = self.sorted
@@ -91,9 +102,13 @@ class Column:
     @cached_property
     def tally(self) -> pl.DataFrame:
         """Labels ("label") with how often they occur ("count"), in no order."""
+        if self.coded is not None:
+            codes = self.coded.codes.drop_nulls().to_numpy()
+            counts = np.bincount(codes, minlength=self.coded.labels.len()).astype(np.uint32)
+            return pl.DataFrame([self.coded.labels.alias("label"), pl.Series("count", counts)])
         labels = self.present.cast(pl.String).rename("label")
         # Names of rows need no counting, and counting them would cost more than all the rest.
-        if self.role.role == "id" and labels.n_unique() == labels.len():
+        if self.role.role == "id" and (self.known_distinct or labels.n_unique()) == labels.len():
             return pl.DataFrame([labels, pl.repeat(1, labels.len(), dtype=pl.UInt32, eager=True).alias("count")])
         return labels.value_counts(name="count")
 
@@ -109,11 +124,7 @@ class Column:
 
     def quantile(self, probability: float | tuple[float, ...]) -> np.ndarray:
         """Quantiles of the present numbers (linear between neighbours)."""
-        values = self.sorted
-        at = np.asarray(probability) * (values.size - 1)
-        low = np.floor(at).astype(np.int64)
-        high = np.minimum(low + 1, values.size - 1)
-        return values[low] + (at - low) * (values[high] - values[low])
+        return quantiles(self.sorted, probability)
 
     @cached_property
     def moments(self) -> tuple[float, float]:
@@ -121,10 +132,18 @@ class Column:
         values = self.sorted
         if values.size == 0:
             return float("nan"), float("nan")
-        with np.errstate(over="ignore", invalid="ignore"):
-            centre = float(values.mean())
-            spread = float(np.sqrt(np.square(values - centre).sum() / (values.size - 1))) if values.size > 1 else 0.0
-        return centre, spread
+        centre, squares, _ = self.central_sums
+        return centre, float(np.sqrt(squares / (values.size - 1))) if values.size > 1 else 0.0
+
+    @cached_property
+    def central_sums(self) -> tuple[float, float, float]:
+        """Mean of the present numbers, and their sums of squares and cubes around it."""
+        return _kernels.moments(self.sorted)
+
+    @cached_property
+    def logs(self) -> np.ndarray:
+        """The logarithms of `numbers`."""
+        return np.log(self.numbers)
 
 
 @dataclass
@@ -140,7 +159,13 @@ class Survey:
     @classmethod
     def of(cls, table: Table) -> Survey:
         """The survey of a table; large ones are sorted, counted and coded by several threads at once."""
-        survey = cls(table, {s.name: Column(s, table.roles[s.name]) for s in table.frame.get_columns()})
+        survey = cls(
+            table,
+            {
+                s.name: Column(s, table.roles[s.name], table.coded.get(s.name), table.distinct.get(s.name))
+                for s in table.frame.get_columns()
+            },
+        )
         if table.n_rows >= LONG:
             survey.each(lambda column: survey._prepare(column.name))
         return survey
@@ -187,7 +212,7 @@ class Survey:
         """How many rows hold each code."""
         if name not in self._totals:
             codes, n_codes = self.codes(name)
-            self._totals[name] = np.bincount(codes, minlength=256)[:n_codes].astype(np.float64)
+            self._totals[name] = _kernels.code_counts(codes)[:n_codes].astype(np.float64)
         return self._totals[name]
 
     def cross(self, name: str, other: np.ndarray, n_other: int) -> np.ndarray:
@@ -197,12 +222,21 @@ class Survey:
 
     def _code(self, column: Column) -> tuple[np.ndarray, int]:
         if column.is_text:
-            return label_codes(column.series, column.leading.head(MOST_BINS - 1))
+            listed = column.leading.head(MOST_BINS - 1)
+            return label_codes(column.series, listed) if column.coded is None else known_codes(column.coded, listed)
         if column.series.dtype == pl.Boolean:
             return column.series.cast(pl.UInt8).fill_null(MISSING).to_numpy(), 2
         if column.sorted.size == 0:
             return np.full(self.n_rows, MISSING, dtype=np.uint8), 1
         return number_codes(column, bin_edges(column, self.n_bins))
+
+
+def quantiles(values: np.ndarray, probability: float | tuple[float, ...]) -> np.ndarray:
+    """Quantiles of numbers in ascending order (linear between neighbours)."""
+    at = np.asarray(probability) * (values.size - 1)
+    low = np.floor(at).astype(np.int64)
+    high = np.minimum(low + 1, values.size - 1)
+    return values[low] + (at - low) * (values[high] - values[low])
 
 
 def bin_edges(column: Column, bins: int) -> np.ndarray:
@@ -217,6 +251,15 @@ def bin_edges(column: Column, bins: int) -> np.ndarray:
 def number_codes(column: Column, edges: np.ndarray) -> tuple[np.ndarray, int]:
     """Bin numbers of a numeric or date column (bin k holds edges[k-1] <= value < edges[k])."""
     return _kernels.bin_codes(column.numbers, edges), edges.size + 1
+
+
+def known_codes(coded: Coded, labels: pl.Series) -> tuple[np.ndarray, int]:
+    """What `label_codes` gives, from codes that are there already."""
+    if labels.len() == 0:
+        return np.full(coded.codes.len(), MISSING, dtype=np.uint8), 1
+    place = {label: k for k, label in enumerate(labels.to_list())}
+    moved = np.array([place.get(label, len(place)) for label in coded.labels.to_list()] + [MISSING], dtype=np.uint8)
+    return moved[coded.codes.fill_null(coded.labels.len()).to_numpy()], len(place) + 1
 
 
 def label_codes(series: pl.Series, labels: pl.Series) -> tuple[np.ndarray, int]:

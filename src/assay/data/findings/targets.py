@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import polars as pl
 
+from ... import _kernels
 from ...base.errors import plain
 from ..table import Table, Target
 from .finding import NO_ROWS, Finding, drop_columns, remedy, rows_of
@@ -28,7 +29,7 @@ def target_findings(survey: Survey, target: Target) -> Iterator[Finding]:
         )  # fmt: skip
     if target.task == "classify":
         yield from _balance(table, target)
-    copies = list(_copies_of_target(table, target))
+    copies = list(_copies_of_target(survey, target))
     yield from copies
     yield from _near_perfect(survey, target, {finding.columns[0] for finding in copies})
 
@@ -58,12 +59,13 @@ def _balance(table: Table, target: Target) -> Iterator[Finding]:
         )  # fmt: skip
 
 
-def _copies_of_target(table: Table, target: Target) -> Iterator[Finding]:
+def _copies_of_target(survey: Survey, target: Target) -> Iterator[Finding]:
     """Columns that all but equal the target.
 
     Numbers: |correlation| > .999 with a numeric or two-class target. Labels and few-valued numbers: each label goes
     with one class and each class with one label, in at least .999 of the rows. Needs 20 rows.
     """
+    table = survey.table
     rows, values, n_classes = target.kept, target.values, 0
     if target.task == "classify":
         _, codes, sizes = target.coded
@@ -82,13 +84,18 @@ def _copies_of_target(table: Table, target: Target) -> Iterator[Finding]:
     linear = set()
     if n_classes in (0, 2):
         numbers = [n for n in names if frame[n].dtype.is_numeric() or frame[n].dtype == pl.Boolean]
-        numbered = frame.select(numbers).with_columns(pl.Series("__target__", values))
-        strengths = numbered.select(
-            [pl.corr(pl.col(n).cast(pl.Float64), pl.col("__target__")).alias(f"{j}") for j, n in enumerate(numbers)]
-        )
-        for j, name in enumerate(numbers):
-            strength = strengths[f"{j}"][0] if strengths.width else None
-            if strength is not None and np.isfinite(strength) and abs(strength) > 0.999:
+        every = bool(rows.all())
+        centred = values - values.mean()
+        for name in numbers:
+            column = survey.columns[name]
+            if every and not column.missing:
+                strength = _strength(column.numbers, centred, *column.central_sums[:2])
+            else:
+                cells = column.numbers[rows]
+                there = ~np.isnan(cells)
+                cells, partner = cells[there], values[there]
+                strength = _strength(cells, partner - partner.mean(), *_kernels.moments(cells)[:2])
+            if np.isfinite(strength) and abs(strength) > 0.999:
                 linear.add(name)
                 told = f"its correlation with the target is {strength:.5f}"
                 yield _leak(name, target.name, told, {"correlation": strength})
@@ -99,6 +106,14 @@ def _copies_of_target(table: Table, target: Target) -> Iterator[Finding]:
                 if share is not None and share >= 0.999:
                     told = f"its values go one to one with the classes in {100 * share:.1f} %"
                     yield _leak(name, target.name, told, {"share": share})
+
+
+def _strength(cells: np.ndarray, centred: np.ndarray, mean: float, squares: float) -> float:
+    """Pearson's r of cells, given their mean and sum of squares around it, with values whose mean is 0."""
+    size = np.sqrt(squares * (centred @ centred))
+    # Cells far from 0 for their spread are centred too; elsewhere centring one side is enough.
+    moved = cells - mean if mean * mean * cells.size > 1e6 * squares else cells
+    return float(moved @ centred / size) if size > 0 else float("nan")
 
 
 def _leak(name: str, target: str, evidence: str, statistics: dict[str, float]) -> Finding:

@@ -117,6 +117,10 @@ def likely_typos(labels: Sequence[str], counts: Sequence[int]) -> Iterator[tuple
     frequent, rare = frequent[:MOST_FREQUENT], rare[:MOST_RARE]
     if not frequent or not rare:
         return
+    # Labels that are all about as frequent have no pair to look at.
+    most, fewest = max(count for _, count in frequent), min(count for _, count in rare)
+    frequent = [(label, count) for label, count in frequent if count >= 20 * fewest]
+    rare = [(label, count) for label, count in rare if most >= 20 * count]
     index: dict[str, list[tuple[str, int]]] = {}
     for label, count in frequent:
         for form in _shortened(label.lower(), max(allowed_distance(label), 1 if len(label) == 3 else 0)):

@@ -273,3 +273,44 @@ def test_rows_in_the_order_of_the_target_are_told():
 
 def test_imbalance_asks_for_balance():
     assert findings("A009", "y", y=["no"] * (N - 20) + ["yes"] * 20)[0].remedy["step"] == "balance"
+
+
+# -- no false alarms, and remedies that hold
+def test_a_table_with_more_columns_than_rows_has_no_dependence_to_tell():
+    wide = {f"g{k}": rng(k).normal(size=60) for k in range(80)}
+    assert findings("A031", **wide) == []
+    wide["g3"] = wide["g1"] + 2 * wide["g2"]
+    (found,) = findings("A031", **wide)
+    assert found.columns == ["g3", "g1", "g2"]
+
+
+@pytest.mark.parametrize("unit", [1e-6, 1.0, 1000.0, 1e9])
+def test_outliers_do_not_change_with_the_unit_of_the_column(unit):
+    values = np.append(0.0, np.exp(rng(4).normal(-4, 0.7, N)))
+    values[7] = 40 * values.max()
+    (found,) = findings("A028", x=values * unit)
+    (same,) = findings("A028", x=values)
+    assert (found.rows, found.severity) == (same.rows, same.severity) and found.rows["first"] == [7]
+
+
+def test_a_long_tail_from_zero_on_is_no_crowd_of_wild_values():
+    values = np.append(np.zeros(3), np.exp(rng(2).normal(-3.5, 0.8, N)))
+    assert not [f for f in findings("A028", x=values) if f.severity != "low"]
+
+
+def test_near_duplicates_are_mended_by_writing_labels_one_way():
+    labels, numbers = some(["New York", "Oslo"]), rng(3).normal(size=N).tolist()
+    labels[1], labels[9], numbers[9] = "New York", "new-york", numbers[1]
+    table = Table.from_frame(pl.DataFrame({"c": labels, "x": numbers, "z": np.sin(numbers)}))
+    (found,) = [f for f in audit(table).findings if f.code == "A020"]
+    assert found.remedy["step"] == "replace-values" and found.rows == {"count": 1, "first": [9]}
+    assert found.remedy["parameters"]["mapping"] == {"c": {"new-york": "New York"}}
+
+
+def test_rare_labels_join_the_label_that_is_there_for_them():
+    labels = some(["Berlin", "Hamburg"]) * 3
+    labels[:4] = ["Quito", "Lima", "Other", "Other"]
+    (found,) = findings("A021", c=labels)
+    assert found.remedy["parameters"]["mapping"] == {"c": {"Lima": "Other", "Quito": "Other"}}
+    labels[:2] = ["Other", "Other"]
+    assert findings("A021", c=labels) == []

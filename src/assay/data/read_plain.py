@@ -1,0 +1,154 @@
+"""Large delimited files of plain ASCII without quotes, read by one kernel straight into columns.
+
+Numbers come as numbers and labels as codes, where the other way reads every cell as text first and parses it then; the
+result is the same. Whatever is not plain (quotes, letters beyond ASCII, a ragged or blank line) is left to that other
+way, which also says what is wrong.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from .. import _kernels
+from ..base import config
+from ..base.threads import thread_count
+from .parse import Coded, stays_text
+
+_PADDING = 64
+_SAMPLE_BYTES, _SAMPLE_PLACES = 1 << 15, 32
+_SKIP, _NUMBER, _WHOLE, _LABEL, _TEXT = range(5)
+_SEPARATORS = ",;\t|"
+
+
+def read_plain(
+    path: Path, separator: str, names: list[str], *, header: bool
+) -> tuple[pl.DataFrame, dict[str, Coded]] | None:
+    """The columns of a plain file and the codes of those that stay labels; None if the file is not plain.
+
+    >>> import tempfile, pathlib
+    >>> file = pathlib.Path(tempfile.mkdtemp()) / "small.csv"
+    >>> _ = file.write_text("size,price\\nS,1.5\\nM,\\nS,2.5\\nS,3.5\\n")
+    >>> frame, coded = read_plain(file, ",", ["size", "price"], header=True)
+    >>> frame["price"].to_list(), coded["size"].labels.to_list(), coded["size"].codes.to_list()
+    ([1.5, None, 2.5, 3.5], ['S', 'M'], [0, 1, 0, 0])
+    """
+    if separator not in _SEPARATORS or len(names) < 2:
+        return None
+    threads = thread_count(None)
+    try:
+        kinds = _kinds(path, separator, len(names))
+        text = _bytes_of(path, threads) if kinds is not None else None
+    except OSError:
+        return None
+    if kinds is None or text is None:
+        return None
+    size = text.size - _PADDING
+    seen = _kernels.scan_text(text[:size], threads)
+    if seen["zero"] or seen["beyond_ascii"] or seen["quote"] or seen["stray_return"] or not seen["lines"]:
+        return None
+    begin, end = _body(text, size, header)
+    if begin >= end:
+        return None
+    longest = int(config.get().max_line_bytes)
+    cells: Any = _kernels.read_plain(text, begin, end, ord(separator), kinds, longest, threads)
+    if cells is None:
+        return None
+    failed = [j for j, found in enumerate(cells) if found is None]
+    if failed:
+        kinds = [_TEXT if j in set(failed) else _SKIP for j in range(len(names))]
+        again: Any = _kernels.read_plain(text, begin, end, ord(separator), kinds, longest, threads)
+        for j in failed:
+            cells[j] = again[j]
+    columns: list[pl.Series] = []
+    coded: dict[str, Coded] = {}
+    for name, (values, labels) in zip(names, cells):
+        series = pl.Series(values).alias(name)
+        if series.dtype == pl.UInt32:
+            known = Coded(pl.Series(name, labels, dtype=pl.String), series)
+            series = known.labels.gather(series)
+            if stays_text(known.labels):
+                coded[name] = known
+        columns.append(series)
+    return pl.DataFrame(columns), coded
+
+
+def _bytes_of(path: Path, threads: int) -> np.ndarray:
+    """The file with room after its end; several threads, because most of the time goes into fresh memory."""
+    size = path.stat().st_size
+    text = np.empty(size + _PADDING, dtype=np.uint8)
+    text[size:] = 0
+    share = -(-size // threads)
+
+    def fill(begin: int) -> None:
+        with open(path, "rb", buffering=0) as file:
+            file.seek(begin)
+            part = memoryview(text.data)[begin : min(begin + share, size)]
+            while part:
+                count = file.readinto(part)
+                if not count:
+                    raise OSError("the file became shorter")
+                part = part[count:]
+
+    with ThreadPoolExecutor(threads) as pool:
+        list(pool.map(fill, range(0, size, share)))
+    return text
+
+
+def _body(text: np.ndarray, size: int, header: bool) -> tuple[int, int]:
+    """Where the rows begin and end, without the header and blank lines around them."""
+
+    def after_blanks(place: int) -> int:
+        while place < size and text[place] in b"\r\n":
+            place += 1
+        return place
+
+    begin = after_blanks(0)
+    if header:
+        step = 1 << 16
+        for place in range(begin, size, step):
+            found = text[place : place + step].tobytes().find(b"\n")
+            if found >= 0:
+                begin = after_blanks(place + found + 1)
+                break
+        else:
+            return size, size
+    end = size
+    while (
+        end > begin + 1 and text[end - 1] == 10 and (text[end - 2] == 10 or bytes(text[end - 3 : end - 1]) == b"\n\r")
+    ):
+        end -= 1 if text[end - 2] == 10 else 2
+    return begin, end
+
+
+def _kinds(path: Path, separator: str, width: int) -> list[int] | None:
+    """What each column seems to hold, by lines from all over the file; None if they are not plain."""
+    last = path.stat().st_size - _SAMPLE_BYTES
+    lines: list[bytes] = []
+    with open(path, "rb", buffering=0) as file:
+        for place in dict.fromkeys(np.linspace(0, max(last, 0), _SAMPLE_PLACES).astype(int).tolist()):
+            file.seek(place)
+            part = file.read(_SAMPLE_BYTES)
+            # A line that is longer than all this is no business of plain reading, nor is reading it into memory.
+            whole = part.split(b"\n")[1:-1]
+            if not whole or not part.isascii() or b'"' in part:
+                return None
+            lines += whole
+    schema = {str(j): pl.String for j in range(width)}
+    try:
+        frame = pl.read_csv(b"\n".join(lines), separator=separator, has_header=False, schema=schema, glob=False)
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
+        return None
+    return [_kind(series.drop_nulls()) for series in frame.get_columns()]
+
+
+def _kind(present: pl.Series) -> int:
+    if present.len() == 0:
+        return _LABEL
+    if present.cast(pl.Float64, strict=False).null_count() == 0:
+        return _WHOLE if present.cast(pl.Int64, strict=False).null_count() == 0 else _NUMBER
+    return _LABEL if present.n_unique() <= 0.5 * present.len() else _TEXT
