@@ -38,6 +38,7 @@ from .elastic_net_solver import (
     Source,
     column_source,
     prefers_moments,
+    single_prefers_moments,
     table_prefers_moments,
     whole_source,
 )
@@ -145,13 +146,15 @@ class _OnePenalty(SparseLinear):
         rows, target, weights = self._begin(X, y, sample_weight)
         if self._is_smooth():
             return self._fit_smooth(rows, target, weights)
-        source = self._source(rows, target, weights)
+        source = self._source(rows, target, weights, single=True)
         return self._fit_problem(source, 0, rows.shape[1])
 
-    def _source(self, rows: np.ndarray, target: np.ndarray, weights: np.ndarray | None) -> Source:
-        if not table_prefers_moments(rows):
+    def _source(
+        self, rows: np.ndarray, target: np.ndarray, weights: np.ndarray | None, *, single: bool = False
+    ) -> Source:
+        if not (single_prefers_moments(rows) if single else table_prefers_moments(rows)):
             self._require_finite(rows)
-        source = whole_source(rows, target, weights, self.fit_intercept, thread_count(self.n_jobs))
+        source = whole_source(rows, target, weights, self.fit_intercept, thread_count(self.n_jobs), single=single)
         if isinstance(source, MomentSource) and not np.isfinite(source.problems[0].gram).all():
             self._require_finite(rows)
         return source
