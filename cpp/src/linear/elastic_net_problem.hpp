@@ -256,8 +256,9 @@ public:
             for (std::size_t k = 0; k < columns.size() && optimal; ++k)
                 optimal = b[k] != 0 || penalty.pull(g_[k]) <= penalty.l1 * v_[k] * (1 + optimal_within);
             exact = whole && optimal;
-            if (exact) return;
+            if (exact || sweeps >= task_.max_sweeps) return;
             sweep(penalty);
+            ++sweeps;
             if (trace) objective.push_back(measure(penalty).objective(penalty));
         }
     }
