@@ -25,6 +25,7 @@ template <class Cell>
 constexpr index_t lane_count = 64 / static_cast<index_t>(sizeof(Cell));
 
 constexpr index_t a_step = 4;       // columns of a sweep that share the reads and writes of the residual
+constexpr double farthest = 1e4;    // square of a mean, in variances, up to which sweeps keep the residual's sum at zero
 constexpr index_t row_chunk = 512;  // rows whose cells of a tile's columns stay in the level-1 cache
 constexpr index_t low_chunk = 1024; // the same of single-precision cells, and the longest sum in single precision
 
@@ -252,6 +253,12 @@ ASSAY_DISPATCH(void, weigh, weigh_body,
                (const double* w, const double* x, double mean, double factor, double* out, index_t count),
                (w, x, mean, factor, out, count))
 
+double sum_of(const double* x, index_t count) {
+    double sum = 0;
+    for (index_t i = 0; i < count; ++i) sum += x[i];
+    return sum;
+}
+
 // Ranges of rows, of 8 to row_chunk each, that leave out long runs of rows without weight.
 std::vector<RowRange> used_rows(const double* weights, index_t n) {
     constexpr index_t granule = 64;
@@ -378,6 +385,7 @@ ColumnDesign::ColumnDesign(const ColumnTable& table, const double* weights, inde
             const double w = part.weights[i];
             part.residual[at(i)] = w > 0 ? table.target[i] - part.y_mean : 0.0;
             part.weighted_residual[at(i)] = w * part.residual[at(i)] / total;
+            part.residual_sum += part.weighted_residual[at(i)];
         }
         part.y_squares = dot(part.residual.data(), part.weighted_residual.data(), n);
         part.shares.resize(at(n));
@@ -410,6 +418,9 @@ ColumnDesign::ColumnDesign(const ColumnTable& table, const double* weights, inde
                         else x_mean[f * p + j + a] = intercept ? out[a * tile_width + b] / parts_[at(f)].weight : 0.0;
                     }
             }
+            for (index_t f = 0; f < problems; ++f)
+                for (index_t a = 0; a < count; ++a)
+                    parts_[at(f)].cross[at(j + a)] -= x_mean[f * p + j + a] * parts_[at(f)].residual_sum;
         }
     });
 }
@@ -449,6 +460,7 @@ void ColumnDesign::fill(index_t problem, const std::vector<index_t>& columns, in
         const index_t begin = first + from, end = first + to_place, wide = end - begin;
         std::vector<Cell> scaled(at(wide * stride), Cell{0});
         std::vector<double> sums(at(end * wide), 0.0), own(low ? at(n) : 0), scales(at(wide), 1.0);
+        std::vector<double> left_over(at(wide));  // of the sum of a weighted column, which is zero but for rounding
         for (index_t b = begin; b < end; ++b) {
             const index_t j = columns[at(b)];
             Cell* const to = scaled.data() + (b - begin) * stride;
@@ -459,6 +471,7 @@ void ColumnDesign::fill(index_t problem, const std::vector<index_t>& columns, in
                 narrow(own.data(), 1 / scale, to, n);
             } else {
                 weigh(part.weights, table_.columns + j * n, mean[j], 1.0 / part.weight, to, n);
+                left_over[at(b - begin)] = sum_of(to, n);
             }
         }
         for (const RowRange& range : part.ranges) {
@@ -483,7 +496,8 @@ void ColumnDesign::fill(index_t problem, const std::vector<index_t>& columns, in
         for (index_t a = 0; a < end; ++a) {
             const double scale = low ? scales_[at(columns[at(a)])] : 1.0;
             for (index_t b = std::max(begin, a); b < end; ++b) {
-                const double value = sums[at(a * wide + b - begin)] * scale * scales[at(b - begin)];
+                const double value = sums[at(a * wide + b - begin)] * scale * scales[at(b - begin)] -
+                                     mean[columns[at(a)]] * left_over[at(b - begin)];
                 block.set(a, b, value);
                 block.set(b, a, value);
             }
@@ -588,6 +602,15 @@ double ColumnDesign::slope(index_t, index_t column, const ResidualState& state) 
     return dot(table_.columns + column * table_.stride, state.e.data(), table_.stride);
 }
 
+bool ColumnDesign::near(index_t problem, const std::vector<index_t>& columns, const ResidualState& state) const {
+    for (std::size_t k = 0; k < columns.size(); ++k) {
+        const double mean = x_mean_[problem * p + columns[k]];
+        const double own = state.own[k * at(a_step) + k % at(a_step)];
+        if (!(mean * mean <= farthest * own || mean == 0)) return false;
+    }
+    return true;
+}
+
 GapSums ColumnDesign::sweep(index_t problem, const std::vector<index_t>& columns, const Penalty& penalty,
                             const std::vector<double>& v, std::vector<double>& b, ResidualState& state) const {
     const Part& part = parts_[at(problem)];
@@ -643,16 +666,18 @@ void ColumnDesign::refresh(std::vector<Request>& requests, const double* penalty
     parallel_chunks(count, 1, threads, [&](index_t k, index_t, index_t) {
         Request& request = requests[at(k)];
         Part& part = parts_[at(request.problem)];
-        double squares = 0, moved = 0;
+        double squares = 0, moved = 0, sum = 0;
         for (index_t i = 0; i < n; ++i) {
             const double w = part.weights[i] / part.weight;
             double& r = part.residual[at(i)];
             if (w == 0) r = 0;
             part.weighted_residual[at(i)] = w * r;
             squares += w * r * r;
+            sum += w * r;
             const double change = r - before[at(k)][at(i)];
             moved += w * change * change;
         }
+        part.residual_sum = sum;
         request.gradient.residual_squares = squares;
         const double way = std::sqrt(moved) * part.norm_factor;
         for (index_t j = 0; j < p; ++j) request.gradient.slack[at(j)] += way * norms_[at(j)];
@@ -711,7 +736,7 @@ void ColumnDesign::gradients(std::vector<Request>& requests, const std::vector<i
                         Request& request = requests[at(s + b)];
                         const index_t column = wanted[at(j + a)];
                         if (!needs(request, column)) continue;
-                        request.gradient.value[at(column)] = out[a * tile_width + b];
+                        request.gradient.value[at(column)] = out[a * tile_width + b] - level(request.problem, column);
                         request.gradient.slack[at(column)] = 0;
                     }
             }
@@ -752,7 +777,8 @@ void ColumnDesign::low_gradients(std::vector<Request>& requests, const std::vect
                         const index_t column = wanted[at(j + a)];
                         if (!needs(request, column)) continue;
                         const double scale = scales_[at(column)] * scales[at(s + b)];
-                        request.gradient.value[at(column)] = sums[a * tile_width + b] * scale;
+                        request.gradient.value[at(column)] =
+                            sums[a * tile_width + b] * scale - level(request.problem, column);
                         request.gradient.slack[at(column)] =
                             low_error * norms_[at(column)] * norms[at(s + b)] + low_underflow * scale;
                     }

@@ -96,6 +96,8 @@ public:
     virtual void last_residual(index_t, ResidualState&) const {}  // as `refresh` left it
     virtual double slope(index_t, index_t, const ResidualState&) const { return 0; }
     virtual double squares(index_t, const ResidualState&) const { return 0; }  // r'Wr / W
+    // Whether the means of the columns are so near zero for their spread that sweeps keep the residual's sum at zero.
+    virtual bool near(index_t, const std::vector<index_t>&, const ResidualState&) const { return true; }
     // One sweep of coordinate descent over the columns, whose coefficients and penalty weights are b and v. Returns the
     // sums of the gap as each column was found when its turn came.
     virtual GapSums sweep(index_t, const std::vector<index_t>&, const Penalty&, const std::vector<double>&,
@@ -144,6 +146,7 @@ public:
     }
     double slope(index_t problem, index_t column, const ResidualState& state) const override;
     double squares(index_t problem, const ResidualState& state) const override;
+    bool near(index_t problem, const std::vector<index_t>& columns, const ResidualState& state) const override;
     GapSums sweep(index_t problem, const std::vector<index_t>& columns, const Penalty& penalty,
                   const std::vector<double>& v, std::vector<double>& b, ResidualState& state) const override;
 
@@ -151,6 +154,7 @@ private:
     struct Part {
         const double* weights;
         double weight = 0, y_mean = 0, y_squares = 0, norm_factor = 0;
+        double residual_sum = 0;                // sum of w r / W: zero but for rounding with an intercept
         std::vector<RowRange> ranges;           // of the rows with weight
         std::vector<double> cross;
         std::vector<double> residual;           // of the training rows, zero elsewhere
@@ -171,6 +175,11 @@ private:
     template <class Needs>
     void low_gradients(std::vector<Request>& requests, const std::vector<index_t>& wanted, const Needs& needs,
                        int threads);
+
+    // What a residual whose sum is off zero adds to the product with a column.
+    double level(index_t problem, index_t column) const {
+        return x_mean_[problem * p + column] * parts_[at(problem)].residual_sum;
+    }
 
     const ColumnTable table_;
     const double* x_mean_;

@@ -390,6 +390,8 @@ private:
     // foreseen from the gradients met on the way; the check over all columns has the last word.
     void solve_by_full_columns(const Penalty& penalty, double target, bool trace) {
         design_.last_residual(number_, state_);
+        abandoned = !design_.near(number_, columns, state_);
+        if (abandoned) return;
         double before = std::numeric_limits<double>::infinity();
         History history;
         history.keep(b, state_.e);

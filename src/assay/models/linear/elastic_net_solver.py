@@ -289,9 +289,14 @@ def prefers_moments(n_rows: int, n_columns: int) -> bool:
 
 def single_prefers_moments(rows: np.ndarray | SparseTable) -> bool:
     """Whether a Gram matrix is the cheaper way in for one penalty alone."""
-    if not isinstance(rows, SparseTable) and rows.shape[1] > SINGLE_MOMENTS and rows.size <= SINGLE_CELLS:
-        return False
-    return table_prefers_moments(rows)
+    if isinstance(rows, SparseTable):
+        return table_prefers_moments(rows)
+    return not sweeps_columns(*rows.shape) and prefers_moments(*rows.shape)
+
+
+def sweeps_columns(n_rows: int, n_columns: int) -> bool:
+    """Whether sweeps over the columns themselves are cheaper than a Gram matrix, for one penalty on full rows."""
+    return n_columns > SINGLE_MOMENTS and n_rows * n_columns <= SINGLE_CELLS
 
 
 def whole_source(
