@@ -16,6 +16,7 @@ namespace {
 constexpr double early_share = 0.1;  // of the whole gap, to which a working set is solved while columns wait outside
 constexpr double way_factor = 1.5;        // between the penalties that lead to a single one
 constexpr double longest_way = 40;
+constexpr index_t most_before_double = 200;  // sweeps over Q in single precision, which may not be enough
 constexpr double rough_tolerance = 1e-3;  // for them
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
@@ -159,13 +160,16 @@ ElasticNetSolution follow_single(Design& design, const double* start, const Elas
     whole.alphas = way.data();
     whole.n_alphas = static_cast<index_t>(way.size());
     whole.refine = false;
+    whole.max_sweeps = std::min(task.max_sweeps, most_before_double);
     manner.rough = whole.n_alphas - 1;
     ElasticNetSolution solution = follow_path(design, start, whole, manner, threads);
     solution.coefficients.erase(solution.coefficients.begin(), solution.coefficients.end() - design.p);
     solution.gaps = {solution.gaps.back()};
     spent = std::accumulate(solution.sweeps.begin(), solution.sweeps.end(), spent);
     const auto active = design.p - std::count(solution.coefficients.begin(), solution.coefficients.end(), 0.0);
-    if (task.refine && active <= exact_limit && solution.sweeps.back() < task.max_sweeps && !interrupted()) {
+    const bool open = solution.gaps[0] > task.tolerance * design.y_squares(0);
+    const bool more = open ? solution.sweeps.back() < task.max_sweeps : task.refine && active <= exact_limit;
+    if (more && !interrupted()) {
         ElasticNetSolution refined = follow_path(design, solution.coefficients.data(), task, manner = {}, threads);
         spent += refined.sweeps[0];
         refined.objective.insert(refined.objective.begin(), solution.objective.begin(), solution.objective.end());

@@ -325,7 +325,7 @@ void MomentDesign::block(index_t problem, const std::vector<index_t>& columns, i
                          int threads) const {
     const double* gram = moments_[at(problem)].gram;
     const auto m = static_cast<index_t>(columns.size());
-    parallel_chunks(m, 64, threads, [&](index_t, index_t begin, index_t end) {
+    parallel_chunks(m, 64, threads_for(static_cast<double>(m * m), threads), [&](index_t, index_t begin, index_t end) {
         for (index_t a = begin; a < end; ++a) {
             const double* row = gram + columns[at(a)] * p;
             for (index_t b = a < first ? first : 0; b < m; ++b) block.set(a, b, row[columns[at(b)]]);
@@ -456,7 +456,8 @@ void ColumnDesign::fill(index_t problem, const std::vector<index_t>& columns, in
     // Entering columns are weighted in groups that stay in the cache while all others stream past them.
     const auto room = (index_t{512} << 10) / (static_cast<index_t>(sizeof(Cell)) * n);
     const index_t group = std::clamp<index_t>(room / tile_width * tile_width, tile_width, 60);
-    parallel_chunks(m - first, group, threads, [&](index_t, index_t from, index_t to_place) {
+    const int workers = threads_for(static_cast<double>(m - first) * static_cast<double>(m) * static_cast<double>(n), threads);
+    parallel_chunks(m - first, group, workers, [&](index_t, index_t from, index_t to_place) {
         const index_t begin = first + from, end = first + to_place, wide = end - begin;
         std::vector<Cell> scaled(at(wide * stride), Cell{0});
         std::vector<double> sums(at(end * wide), 0.0), own(low ? at(n) : 0), scales(at(wide), 1.0);
@@ -538,7 +539,8 @@ void ColumnDesign::residuals(const std::vector<Request>& requests, int threads) 
         }
     }
     constexpr decltype(&subtract_1) subtract[] = {subtract_1, subtract_2, subtract_3, subtract_4, subtract_5, subtract_6};
-    parallel_chunks(table_.stride, 256, threads, [&](index_t, index_t begin, index_t end) {
+    const int workers = threads_for(static_cast<double>(table_.stride * used * count), threads);
+    parallel_chunks(table_.stride, 256, workers, [&](index_t, index_t begin, index_t end) {
         for (index_t k = 0; k < count; ++k)
             for (index_t i = begin; i < end; ++i) to[at(k)][i] = table_.target[i] + level[at(k)];
         for (index_t u = 0; u < used; u += together) {
@@ -556,7 +558,8 @@ void ColumnDesign::extend(index_t problem, const std::vector<index_t>& columns, 
     const Part& part = parts_[at(problem)];
     const index_t n = table_.stride, m = static_cast<index_t>(columns.size()), known = first / a_step * a_step;
     state.own.resize(at(m * a_step));
-    parallel_chunks(m - known, 16 * a_step, threads, [&](index_t, index_t from, index_t to) {
+    const int workers = threads_for(static_cast<double>((m - known) * n * a_step), threads);
+    parallel_chunks(m - known, 16 * a_step, workers, [&](index_t, index_t from, index_t to) {
         std::vector<double> scaled(at(a_step * n));
         for (index_t begin = known + from; begin < known + to; begin += a_step) {
             const index_t wide = std::min(a_step, m - begin);
@@ -660,6 +663,7 @@ double ColumnDesign::squares(index_t problem, const ResidualState& state) const 
 
 void ColumnDesign::refresh(std::vector<Request>& requests, const double* penalty_weights, int threads) {
     const index_t n = table_.stride, count = static_cast<index_t>(requests.size());
+    threads = threads_for(static_cast<double>(n * p * count), threads);
     std::vector<std::vector<double>> before;
     for (const Request& request : requests) before.push_back(parts_[at(request.problem)].residual);
     residuals(requests, threads);

@@ -12,6 +12,9 @@ namespace assay::elastic_net {
 
 inline std::size_t at(index_t i) { return static_cast<std::size_t>(i); }
 
+// Threads for a piece of work: one where waking others takes longer, most of all on a busy machine.
+inline int threads_for(double multiply_adds, int threads) { return multiply_adds < 4e6 ? 1 : threads; }
+
 // What is known of one problem at its current coefficients.
 struct Gradient {
     std::vector<double> value;     // g_j when it was last computed

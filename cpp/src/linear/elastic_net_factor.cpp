@@ -50,7 +50,8 @@ bool factorise(std::vector<double>& matrix, index_t m, int threads) {
                 else row[j] = std::sqrt(rest);
             }
         }
-        parallel_chunks(m - last, rows_a_task, threads, [&](index_t, index_t begin, index_t end) {
+        const double work = static_cast<double>(m - last) * static_cast<double>(last) * panel;
+        parallel_chunks(m - last, rows_a_task, threads_for(work, threads), [&](index_t, index_t begin, index_t end) {
             subtract_explained(a, m, first, last, last + begin, last + end);
             for (index_t i = last + begin; i < last + end; ++i) {
                 double* const row = a + i * m;

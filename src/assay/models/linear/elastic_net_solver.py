@@ -22,8 +22,8 @@ from .sparse_ridge import solve_by_products
 ALWAYS_MOMENTS = 1000
 MOST_MOMENTS = 8000
 ROWS_PER_COLUMN = 5
-# One penalty on full rows: beyond this many columns a Gram matrix costs more than the sweeps it saves, as long as a copy of
-# the cells by column is not too large.
+# One penalty on full rows: beyond this many columns a Gram matrix costs more than the sweeps it saves, as long as a
+# copy of the cells by column is not too large.
 SINGLE_MOMENTS = 200
 SINGLE_CELLS = 125_000_000
 # Sparse tables: beyond this many columns, sweeps over the Gram matrix cost more than working sets of sparse columns.
