@@ -36,6 +36,44 @@ def _scikit_learn_lasso(data: Any) -> Any:
     return LassoCV(cv=5, n_jobs=-1).fit(*data[:2])
 
 
+_SMALL = 0.02
+
+
+def _lasso_once(data: Any) -> Any:
+    from assay.models.linear import Lasso
+
+    return Lasso(alpha=_SMALL, n_jobs=-1).fit(*data[:2])
+
+
+def _scikit_learn_lasso_once(data: Any) -> Any:
+    from sklearn.linear_model import Lasso
+
+    return Lasso(alpha=_SMALL).fit(*data[:2])
+
+
+def _objective(data: Any, model: Any) -> float:
+    X, y = data[:2]
+    residual = y - X @ model.coef_ - model.intercept_
+    return float(0.5 * np.mean(residual**2) + _SMALL * np.abs(model.coef_).sum())
+
+
+def _dense_support(id: str, size: str, n: int, p: int, active: int, limit: str) -> Problem:
+    return Problem(
+        id=id,
+        title="Lasso, one small penalty, most columns active",
+        size=size,
+        make=_sparse_truth(n, p, active, 5.0, 4),
+        ours=Contender("assay Lasso", "assay", _lasso_once),
+        peers=(Contender("scikit-learn Lasso", "scikit-learn", _scikit_learn_lasso_once, aim=1.5),),
+        quality=_objective,
+        gate=1e-5,
+        quality_name="objective",
+        lower_is_better=True,
+        repeats=3,
+        limit=limit,
+    )
+
+
 _ALPHAS = np.geomspace(1e-2, 1e6, 50)
 
 
@@ -84,6 +122,22 @@ PROBLEMS: tuple[Problem, ...] = (
         lower_is_better=True,
         repeats=2,
         limit="one read of X (400 MB) and n d^2 / 2 multiply-adds",
+    ),
+    _dense_support(
+        "lasso-dense-support",
+        "10,000 x 2,000, 1,600 active",
+        10_000,
+        2_000,
+        900,
+        "a copy of X by column (160 MB) and two reads of it for each of ten sweeps",
+    ),
+    _dense_support(
+        "lasso-dense-support-wide",
+        "2,000 x 5,000, 1,700 active",
+        2_000,
+        5_000,
+        600,
+        "n m^2 / 2 multiply-adds for the block of the active columns, and sweeps over it",
     ),
     Problem(
         id="ridge-cv",

@@ -24,7 +24,8 @@ struct Wide<float> {
 template <class Cell>
 constexpr index_t lane_count = 64 / static_cast<index_t>(sizeof(Cell));
 
-constexpr index_t tile_width = 6;   // right-hand columns of a tile
+constexpr index_t a_step = 4;       // columns of a sweep that share the reads and writes of the residual
+constexpr double farthest = 1e4;    // square of a mean, in variances, up to which sweeps keep the residual's sum at zero
 constexpr index_t row_chunk = 512;  // rows whose cells of a tile's columns stay in the level-1 cache
 constexpr index_t low_chunk = 1024; // the same of single-precision cells, and the longest sum in single precision
 
@@ -163,6 +164,32 @@ ASSAY_SUBTRACT(5)
 ASSAY_SUBTRACT(6)
 #undef ASSAY_SUBTRACT
 
+// e -= share (level + sum_u factors[u] column_u): the change of w r / W when coefficients change.
+ASSAY_INLINE void move_body(const double* const* columns, const double* factors, index_t count, double level,
+                            const double* share, double* __restrict__ e, index_t n) {
+    index_t row = 0;
+    for (; row + 16 <= n; row += 16) {
+        Lanes first = {}, second = {};
+        first += level;
+        second += level;
+        for (index_t u = 0; u < count; ++u) {
+            first += factors[u] * *reinterpret_cast<const Lanes*>(columns[u] + row);
+            second += factors[u] * *reinterpret_cast<const Lanes*>(columns[u] + row + 8);
+        }
+        *reinterpret_cast<Lanes*>(e + row) -= *reinterpret_cast<const Lanes*>(share + row) * first;
+        *reinterpret_cast<Lanes*>(e + row + 8) -= *reinterpret_cast<const Lanes*>(share + row + 8) * second;
+    }
+    for (; row < n; ++row) {
+        double sum = level;
+        for (index_t u = 0; u < count; ++u) sum += factors[u] * columns[u][row];
+        e[row] -= share[row] * sum;
+    }
+}
+ASSAY_DISPATCH(void, move_residual, move_body,
+               (const double* const* columns, const double* factors, index_t count, double level, const double* share,
+                double* e, index_t n),
+               (columns, factors, count, level, share, e, n))
+
 // A power of two that is at least the length of a vector.
 double scale_of(double norm) { return norm > 0 ? std::ldexp(1.0, std::max(std::ilogb(norm) + 1, -960)) : 1.0; }
 
@@ -226,7 +253,11 @@ ASSAY_DISPATCH(void, weigh, weigh_body,
                (const double* w, const double* x, double mean, double factor, double* out, index_t count),
                (w, x, mean, factor, out, count))
 
-std::size_t at(index_t i) { return static_cast<std::size_t>(i); }
+double sum_of(const double* x, index_t count) {
+    double sum = 0;
+    for (index_t i = 0; i < count; ++i) sum += x[i];
+    return sum;
+}
 
 // Ranges of rows, of 8 to row_chunk each, that leave out long runs of rows without weight.
 std::vector<RowRange> used_rows(const double* weights, index_t n) {
@@ -243,6 +274,10 @@ std::vector<RowRange> used_rows(const double* weights, index_t n) {
 
 }  // namespace
 
+void tile_products(const double* const* left, index_t a_count, const double* const* right, index_t b_count,
+                   index_t count, double* out) {
+    products(left, a_count, right, b_count, count, out);
+}
 double dot(const double* x, const double* y, index_t count) { return dot_dispatched(x, y, count); }
 void add_multiple(double a, const double* x, double* y, index_t count) { add_multiple_dispatched(a, x, y, count); }
 void add_multiple(double a, const float* x, double* y, index_t count) { add_single(a, x, y, count); }
@@ -278,44 +313,6 @@ void Block::grow(index_t columns, index_t kept) {
     capacity = columns;
 }
 
-MomentDesign::MomentDesign(const std::vector<ElasticNetMoments>& moments, index_t columns) : moments_(moments) {
-    p = columns;
-    problems = static_cast<index_t>(moments.size());
-}
-
-double MomentDesign::y_squares(index_t problem) const { return moments_[at(problem)].y_squares; }
-const double* MomentDesign::cross(index_t problem) const { return moments_[at(problem)].cross; }
-
-void MomentDesign::block(index_t problem, const std::vector<index_t>& columns, index_t first,
-                         Block& block) const {
-    const double* gram = moments_[at(problem)].gram;
-    const auto m = static_cast<index_t>(columns.size());
-    for (index_t a = 0; a < m; ++a) {
-        const double* row = gram + columns[at(a)] * p;
-        for (index_t b = a < first ? first : 0; b < m; ++b) block.set(a, b, row[columns[at(b)]]);
-    }
-}
-
-void MomentDesign::refresh(std::vector<Request>& requests, const double*, int threads) {
-    parallel_chunks(static_cast<index_t>(requests.size()), 1, threads, [&](index_t k, index_t, index_t) {
-        const Request& request = requests[at(k)];
-        const ElasticNetMoments& moments = moments_[at(request.problem)];
-        std::vector<double>& g = request.gradient.value;
-        std::copy(moments.cross, moments.cross + p, g.begin());
-        const auto m = static_cast<index_t>(request.support.columns.size());
-        for (index_t a = 0; a < m; ++a)
-            if (request.support.values[at(a)] != 0)
-                add_multiple(-request.support.values[at(a)], moments.gram + request.support.columns[at(a)] * p, g.data(),
-                             p);
-        double explained = 0;
-        for (index_t a = 0; a < m; ++a) {
-            const index_t j = request.support.columns[at(a)];
-            explained += request.support.values[at(a)] * (moments.cross[j] + g[at(j)]);
-        }
-        request.gradient.residual_squares = std::max(0.0, moments.y_squares - explained);
-    });
-}
-
 ColumnDesign::ColumnDesign(const ColumnTable& table, const double* weights, index_t n_problems, bool intercept,
                            double* x_mean, double* y_mean, bool keep_low, int threads)
     : table_(table), x_mean_(x_mean), norms_(at(table.p)), parts_(at(n_problems)) {
@@ -348,8 +345,11 @@ ColumnDesign::ColumnDesign(const ColumnTable& table, const double* weights, inde
             const double w = part.weights[i];
             part.residual[at(i)] = w > 0 ? table.target[i] - part.y_mean : 0.0;
             part.weighted_residual[at(i)] = w * part.residual[at(i)] / total;
+            part.residual_sum += part.weighted_residual[at(i)];
         }
         part.y_squares = dot(part.residual.data(), part.weighted_residual.data(), n);
+        part.shares.resize(at(n));
+        for (index_t i = 0; i < n; ++i) part.shares[at(i)] = part.weights[i] / total;
         right.push_back(part.weighted_residual.data());
         right.push_back(part.weights);
     }
@@ -378,6 +378,9 @@ ColumnDesign::ColumnDesign(const ColumnTable& table, const double* weights, inde
                         else x_mean[f * p + j + a] = intercept ? out[a * tile_width + b] / parts_[at(f)].weight : 0.0;
                     }
             }
+            for (index_t f = 0; f < problems; ++f)
+                for (index_t a = 0; a < count; ++a)
+                    parts_[at(f)].cross[at(j + a)] -= x_mean[f * p + j + a] * parts_[at(f)].residual_sum;
         }
     });
 }
@@ -386,7 +389,8 @@ bool ColumnDesign::finite() const {
     return std::all_of(norms_.begin(), norms_.end(), [](double norm) { return std::isfinite(norm); });
 }
 
-void ColumnDesign::block(index_t problem, const std::vector<index_t>& columns, index_t first, Block& block) const {
+void ColumnDesign::block(index_t problem, const std::vector<index_t>& columns, index_t first, Block& block,
+                         int threads) const {
     // Single precision holds where no column's mean is far from zero for its spread: the cells are of columns not centred.
     const auto near = [&](index_t begin, index_t end) {
         for (index_t a = begin; a < end; ++a) {
@@ -396,14 +400,15 @@ void ColumnDesign::block(index_t problem, const std::vector<index_t>& columns, i
         return true;
     };
     if (low_ != nullptr && block.single() && near(0, first)) {
-        fill<float>(problem, columns, first, block);
+        fill<float>(problem, columns, first, block, threads);
         if (near(first, static_cast<index_t>(columns.size()))) return;
     }
-    fill<double>(problem, columns, first, block);
+    fill<double>(problem, columns, first, block, threads);
 }
 
 template <class Cell>
-void ColumnDesign::fill(index_t problem, const std::vector<index_t>& columns, index_t first, Block& block) const {
+void ColumnDesign::fill(index_t problem, const std::vector<index_t>& columns, index_t first, Block& block,
+                        int threads) const {
     constexpr bool low = std::is_same_v<Cell, float>;
     const Part& part = parts_[at(problem)];
     const double* mean = x_mean_ + problem * p;
@@ -411,11 +416,12 @@ void ColumnDesign::fill(index_t problem, const std::vector<index_t>& columns, in
     // Entering columns are weighted in groups that stay in the cache while all others stream past them.
     const auto room = (index_t{512} << 10) / (static_cast<index_t>(sizeof(Cell)) * n);
     const index_t group = std::clamp<index_t>(room / tile_width * tile_width, tile_width, 60);
-    const index_t most = std::min(group, m - first);
-    std::vector<Cell> scaled(at(most * stride), Cell{0});
-    std::vector<double> sums(at(m * most)), own(low ? at(n) : 0), scales(at(most), 1.0);
-    for (index_t begin = first; begin < m; begin += group) {
-        const index_t end = std::min(m, begin + group), wide = end - begin;
+    const int workers = threads_for(static_cast<double>(m - first) * static_cast<double>(m) * static_cast<double>(n), threads);
+    parallel_chunks(m - first, group, workers, [&](index_t, index_t from, index_t to_place) {
+        const index_t begin = first + from, end = first + to_place, wide = end - begin;
+        std::vector<Cell> scaled(at(wide * stride), Cell{0});
+        std::vector<double> sums(at(end * wide), 0.0), own(low ? at(n) : 0), scales(at(wide), 1.0);
+        std::vector<double> left_over(at(wide));  // of the sum of a weighted column, which is zero but for rounding
         for (index_t b = begin; b < end; ++b) {
             const index_t j = columns[at(b)];
             Cell* const to = scaled.data() + (b - begin) * stride;
@@ -426,9 +432,9 @@ void ColumnDesign::fill(index_t problem, const std::vector<index_t>& columns, in
                 narrow(own.data(), 1 / scale, to, n);
             } else {
                 weigh(part.weights, table_.columns + j * n, mean[j], 1.0 / part.weight, to, n);
+                left_over[at(b - begin)] = sum_of(to, n);
             }
         }
-        std::fill(sums.begin(), sums.end(), 0.0);
         for (const RowRange& range : part.ranges) {
             const index_t last = range.end == n ? stride : range.end;
             for (index_t a = 0; a < end; a += 4) {
@@ -451,12 +457,13 @@ void ColumnDesign::fill(index_t problem, const std::vector<index_t>& columns, in
         for (index_t a = 0; a < end; ++a) {
             const double scale = low ? scales_[at(columns[at(a)])] : 1.0;
             for (index_t b = std::max(begin, a); b < end; ++b) {
-                const double value = sums[at(a * wide + b - begin)] * scale * scales[at(b - begin)];
+                const double value = sums[at(a * wide + b - begin)] * scale * scales[at(b - begin)] -
+                                     mean[columns[at(a)]] * left_over[at(b - begin)];
                 block.set(a, b, value);
                 block.set(b, a, value);
             }
         }
-    }
+    });
 }
 
 // r = y - mean - sum_j b_j (x_j - mean_j) on the training rows, of all problems asked for: a column is read once for them.
@@ -492,7 +499,8 @@ void ColumnDesign::residuals(const std::vector<Request>& requests, int threads) 
         }
     }
     constexpr decltype(&subtract_1) subtract[] = {subtract_1, subtract_2, subtract_3, subtract_4, subtract_5, subtract_6};
-    parallel_chunks(table_.stride, 256, threads, [&](index_t, index_t begin, index_t end) {
+    const int workers = threads_for(static_cast<double>(table_.stride * used * count), threads);
+    parallel_chunks(table_.stride, 256, workers, [&](index_t, index_t begin, index_t end) {
         for (index_t k = 0; k < count; ++k)
             for (index_t i = begin; i < end; ++i) to[at(k)][i] = table_.target[i] + level[at(k)];
         for (index_t u = 0; u < used; u += together) {
@@ -505,24 +513,135 @@ void ColumnDesign::residuals(const std::vector<Request>& requests, int threads) 
     });
 }
 
+void ColumnDesign::extend(index_t problem, const std::vector<index_t>& columns, index_t first, ResidualState& state,
+                          int threads) const {
+    const Part& part = parts_[at(problem)];
+    const index_t n = table_.stride, m = static_cast<index_t>(columns.size()), known = first / a_step * a_step;
+    state.own.resize(at(m * a_step));
+    const int workers = threads_for(static_cast<double>((m - known) * n * a_step), threads);
+    parallel_chunks(m - known, 16 * a_step, workers, [&](index_t, index_t from, index_t to) {
+        std::vector<double> scaled(at(a_step * n));
+        for (index_t begin = known + from; begin < known + to; begin += a_step) {
+            const index_t wide = std::min(a_step, m - begin);
+            const double *left[a_step], *right[a_step];
+            for (index_t k = 0; k < wide; ++k) {
+                const index_t j = columns[at(begin + k)];
+                left[k] = table_.columns + j * n;
+                right[k] = scaled.data() + k * n;
+                weigh(part.weights, left[k], x_mean_[problem * p + j], 1 / part.weight, scaled.data() + k * n, n);
+            }
+            double out[4 * tile_width];
+            products(left, wide, right, wide, n, out);
+            for (index_t k = 0; k < wide; ++k)
+                std::copy_n(out + k * tile_width, wide, state.own.data() + (begin + k) * a_step);
+        }
+    });
+}
+
+void ColumnDesign::residual(index_t problem, const Support& support, ResidualState& state) const {
+    const Part& part = parts_[at(problem)];
+    const index_t n = table_.stride;
+    state.e.resize(at(n));
+    weigh(part.weights, table_.target, part.y_mean, 1 / part.weight, state.e.data(), n);
+    const double* moved[a_step];
+    double by[a_step], level = 0;
+    index_t count = 0;
+    const auto flush = [&] {
+        move_residual(moved, by, count, level, part.shares.data(), state.e.data(), n);
+        count = 0;
+        level = 0;
+    };
+    for (std::size_t a = 0; a < support.columns.size(); ++a) {
+        if (support.values[a] == 0) continue;
+        moved[count] = table_.columns + support.columns[a] * n;
+        by[count++] = support.values[a];
+        level -= support.values[a] * x_mean_[problem * p + support.columns[a]];
+        if (count == a_step) flush();
+    }
+    flush();
+}
+
+double ColumnDesign::slope(index_t, index_t column, const ResidualState& state) const {
+    return dot(table_.columns + column * table_.stride, state.e.data(), table_.stride);
+}
+
+bool ColumnDesign::near(index_t problem, const std::vector<index_t>& columns, const ResidualState& state) const {
+    for (std::size_t k = 0; k < columns.size(); ++k) {
+        const double mean = x_mean_[problem * p + columns[k]];
+        const double own = state.own[k * at(a_step) + k % at(a_step)];
+        if (!(mean * mean <= farthest * own || mean == 0)) return false;
+    }
+    return true;
+}
+
+GapSums ColumnDesign::sweep(index_t problem, const std::vector<index_t>& columns, const Penalty& penalty,
+                            const std::vector<double>& v, std::vector<double>& b, ResidualState& state) const {
+    const Part& part = parts_[at(problem)];
+    const double* const mean = x_mean_ + problem * p;
+    const index_t n = table_.stride, m = static_cast<index_t>(columns.size());
+    GapSums sums{part.y_squares, 0};
+    for (index_t begin = 0; begin < m; begin += a_step) {
+        const index_t wide = std::min(a_step, m - begin);
+        const double* left[a_step];
+        double g[a_step];
+        for (index_t k = 0; k < wide; ++k) left[k] = table_.columns + columns[at(begin + k)] * n;
+        const double* const right = state.e.data();
+        double out[4 * tile_width];
+        products(left, wide, &right, 1, n, out);
+        for (index_t k = 0; k < wide; ++k) g[k] = out[k * tile_width];
+        const double* changed[a_step];
+        double change[a_step], level = 0;
+        index_t count = 0;
+        for (index_t k = 0; k < wide; ++k) {
+            const index_t j = columns[at(begin + k)];
+            const double* const own = state.own.data() + (begin + k) * a_step;
+            const double old = b[at(begin + k)], weight = v[at(begin + k)];
+            sums.add(penalty, weight, old, g[k], part.cross[at(j)]);
+            const double curvature = own[k] + penalty.l2 * weight;
+            if (!(curvature > 0)) continue;
+            const double value = penalty.soft(g[k] + own[k] * old, penalty.l1 * weight) / curvature;
+            if (value == old) continue;
+            b[at(begin + k)] = value;
+            changed[count] = left[k];
+            change[count++] = value - old;
+            level -= (value - old) * mean[j];
+            for (index_t later = k + 1; later < wide; ++later) g[later] -= (value - old) * own[later];
+        }
+        if (count > 0) move_residual(changed, change, count, level, part.shares.data(), state.e.data(), n);
+    }
+    sums.residual_squares = squares(problem, state);
+    return sums;
+}
+
+double ColumnDesign::squares(index_t problem, const ResidualState& state) const {
+    const Part& part = parts_[at(problem)];
+    double sum = 0;
+    for (std::size_t i = 0; i < state.e.size(); ++i)
+        if (part.shares[i] > 0) sum += state.e[i] * state.e[i] / part.shares[i];
+    return sum;
+}
+
 void ColumnDesign::refresh(std::vector<Request>& requests, const double* penalty_weights, int threads) {
     const index_t n = table_.stride, count = static_cast<index_t>(requests.size());
+    threads = threads_for(static_cast<double>(n * p * count), threads);
     std::vector<std::vector<double>> before;
     for (const Request& request : requests) before.push_back(parts_[at(request.problem)].residual);
     residuals(requests, threads);
     parallel_chunks(count, 1, threads, [&](index_t k, index_t, index_t) {
         Request& request = requests[at(k)];
         Part& part = parts_[at(request.problem)];
-        double squares = 0, moved = 0;
+        double squares = 0, moved = 0, sum = 0;
         for (index_t i = 0; i < n; ++i) {
             const double w = part.weights[i] / part.weight;
             double& r = part.residual[at(i)];
             if (w == 0) r = 0;
             part.weighted_residual[at(i)] = w * r;
             squares += w * r * r;
+            sum += w * r;
             const double change = r - before[at(k)][at(i)];
             moved += w * change * change;
         }
+        part.residual_sum = sum;
         request.gradient.residual_squares = squares;
         const double way = std::sqrt(moved) * part.norm_factor;
         for (index_t j = 0; j < p; ++j) request.gradient.slack[at(j)] += way * norms_[at(j)];
@@ -581,7 +700,7 @@ void ColumnDesign::gradients(std::vector<Request>& requests, const std::vector<i
                         Request& request = requests[at(s + b)];
                         const index_t column = wanted[at(j + a)];
                         if (!needs(request, column)) continue;
-                        request.gradient.value[at(column)] = out[a * tile_width + b];
+                        request.gradient.value[at(column)] = out[a * tile_width + b] - level(request.problem, column);
                         request.gradient.slack[at(column)] = 0;
                     }
             }
@@ -622,7 +741,8 @@ void ColumnDesign::low_gradients(std::vector<Request>& requests, const std::vect
                         const index_t column = wanted[at(j + a)];
                         if (!needs(request, column)) continue;
                         const double scale = scales_[at(column)] * scales[at(s + b)];
-                        request.gradient.value[at(column)] = sums[a * tile_width + b] * scale;
+                        request.gradient.value[at(column)] =
+                            sums[a * tile_width + b] * scale - level(request.problem, column);
                         request.gradient.slack[at(column)] =
                             low_error * norms_[at(column)] * norms[at(s + b)] + low_underflow * scale;
                     }

@@ -6,8 +6,14 @@
 #include <vector>
 
 #include "assay/linear/elastic_net.hpp"
+#include "elastic_net_penalty.hpp"
 
 namespace assay::elastic_net {
+
+inline std::size_t at(index_t i) { return static_cast<std::size_t>(i); }
+
+// Threads for a piece of work: one where waking others takes longer, most of all on a busy machine.
+inline int threads_for(double multiply_adds, int threads) { return multiply_adds < 4e6 ? 1 : threads; }
 
 // What is known of one problem at its current coefficients.
 struct Gradient {
@@ -64,6 +70,13 @@ private:
     std::unique_ptr<float[]> low_;
 };
 
+// Where sweeps that update the residual stand: e = w r / W but for the means, which `level` makes good.
+struct ResidualState {
+    std::vector<double> e;
+    double level = 0;
+    std::vector<double> own;  // of the working set: Q_jj, or by full columns the blocks of Q along its diagonal
+};
+
 class Design {
 public:
     virtual ~Design() = default;
@@ -72,18 +85,28 @@ public:
     virtual double y_squares(index_t problem) const = 0;
     virtual const double* cross(index_t problem) const = 0;
     // Cells of Q between columns a and b of the list, for every pair with a or b >= first.
-    virtual void block(index_t problem, const std::vector<index_t>& columns, index_t first, Block& block) const = 0;
+    virtual void block(index_t problem, const std::vector<index_t>& columns, index_t first, Block& block,
+                       int threads) const = 0;
     // Gradients at the given coefficients; entries that are certain to stay below l1 v_j may be left with slack.
     virtual void refresh(std::vector<Request>& requests, const double* penalty_weights, int threads) = 0;
 
-    // A design of short columns also offers updates of the residual in place of those of the gradient: e = w r / W but for
-    // the means, which `level` makes good.
+    // Designs by column also offer updates of the residual in place of those of the gradient.
+    virtual index_t rows() const { return 0; }          // of full columns
     virtual index_t cells(index_t) const { return 0; }  // stored in a column; 0: not offered
-    virtual double square(index_t, index_t) const { return 0; }
-    virtual double residual(index_t, const Support&, std::vector<double>&) const { return 0; }  // returns the level
-    virtual double slope(index_t, index_t, const std::vector<double>&, double) const { return 0; }
-    // b_j has changed by `by`; returns the change of the level.
-    virtual double move(index_t, index_t, double, std::vector<double>&) const { return 0; }
+    // The columns from place `first` on are new.
+    virtual void extend(index_t, const std::vector<index_t>&, index_t, ResidualState&, int) const {}
+    virtual void residual(index_t, const Support&, ResidualState&) const {}
+    virtual void last_residual(index_t, ResidualState&) const {}  // as `refresh` left it
+    virtual double slope(index_t, index_t, const ResidualState&) const { return 0; }
+    virtual double squares(index_t, const ResidualState&) const { return 0; }  // r'Wr / W
+    // Whether the means of the columns are so near zero for their spread that sweeps keep the residual's sum at zero.
+    virtual bool near(index_t, const std::vector<index_t>&, const ResidualState&) const { return true; }
+    // One sweep of coordinate descent over the columns, whose coefficients and penalty weights are b and v. Returns the
+    // sums of the gap as each column was found when its turn came.
+    virtual GapSums sweep(index_t, const std::vector<index_t>&, const Penalty&, const std::vector<double>&,
+                          std::vector<double>&, ResidualState&) const {
+        return {};
+    }
 };
 
 class MomentDesign final : public Design {
@@ -91,7 +114,8 @@ public:
     MomentDesign(const std::vector<ElasticNetMoments>& moments, index_t columns);
     double y_squares(index_t problem) const override;
     const double* cross(index_t problem) const override;
-    void block(index_t problem, const std::vector<index_t>& columns, index_t first, Block& block) const override;
+    void block(index_t problem, const std::vector<index_t>& columns, index_t first, Block& block,
+               int threads) const override;
     void refresh(std::vector<Request>& requests, const double* penalty_weights, int threads) override;
 
 private:
@@ -111,18 +135,34 @@ public:
     const double* cross(index_t problem) const override {
         return parts_[static_cast<std::size_t>(problem)].cross.data();
     }
-    void block(index_t problem, const std::vector<index_t>& columns, index_t first, Block& block) const override;
+    void block(index_t problem, const std::vector<index_t>& columns, index_t first, Block& block,
+               int threads) const override;
     void refresh(std::vector<Request>& requests, const double* penalty_weights, int threads) override;
     bool finite() const;  // whether the squares of all columns are
+    index_t rows() const override { return table_.stride; }
+    index_t cells(index_t) const override { return table_.stride; }
+    void extend(index_t problem, const std::vector<index_t>& columns, index_t first, ResidualState& state,
+                int threads) const override;
+    void residual(index_t problem, const Support& support, ResidualState& state) const override;
+    void last_residual(index_t problem, ResidualState& state) const override {
+        state.e = parts_[at(problem)].weighted_residual;
+    }
+    double slope(index_t problem, index_t column, const ResidualState& state) const override;
+    double squares(index_t problem, const ResidualState& state) const override;
+    bool near(index_t problem, const std::vector<index_t>& columns, const ResidualState& state) const override;
+    GapSums sweep(index_t problem, const std::vector<index_t>& columns, const Penalty& penalty,
+                  const std::vector<double>& v, std::vector<double>& b, ResidualState& state) const override;
 
 private:
     struct Part {
         const double* weights;
         double weight = 0, y_mean = 0, y_squares = 0, norm_factor = 0;
+        double residual_sum = 0;                // sum of w r / W: zero but for rounding with an intercept
         std::vector<RowRange> ranges;           // of the rows with weight
         std::vector<double> cross;
         std::vector<double> residual;           // of the training rows, zero elsewhere
         std::vector<double> weighted_residual;  // w r / W
+        std::vector<double> shares;             // w / W
     };
     template <class Cell>
     const Cell* column(index_t j) const {
@@ -130,7 +170,7 @@ private:
         else return table_.columns + j * table_.stride;
     }
     template <class Cell>
-    void fill(index_t problem, const std::vector<index_t>& columns, index_t first, Block& block) const;
+    void fill(index_t problem, const std::vector<index_t>& columns, index_t first, Block& block, int threads) const;
     void residuals(const std::vector<Request>& requests, int threads);
     // Gradients of the wanted columns, in double or in single precision with slack, for the requests that need them.
     template <class Needs>
@@ -138,6 +178,11 @@ private:
     template <class Needs>
     void low_gradients(std::vector<Request>& requests, const std::vector<index_t>& wanted, const Needs& needs,
                        int threads);
+
+    // What a residual whose sum is off zero adds to the product with a column.
+    double level(index_t problem, index_t column) const {
+        return x_mean_[problem * p + column] * parts_[at(problem)].residual_sum;
+    }
 
     const ColumnTable table_;
     const double* x_mean_;
@@ -157,14 +202,17 @@ public:
     const double* cross(index_t problem) const override {
         return parts_[static_cast<std::size_t>(problem)].cross.data();
     }
-    void block(index_t problem, const std::vector<index_t>& columns, index_t first, Block& block) const override;
+    void block(index_t problem, const std::vector<index_t>& columns, index_t first, Block& block,
+               int threads) const override;
     void refresh(std::vector<Request>& requests, const double* penalty_weights, int threads) override;
     bool finite() const;
     index_t cells(index_t column) const override { return table_.columns.end(column) - table_.columns.begin(column); }
-    double square(index_t problem, index_t column) const override;
-    double residual(index_t problem, const Support& support, std::vector<double>& e) const override;
-    double slope(index_t problem, index_t column, const std::vector<double>& e, double level) const override;
-    double move(index_t problem, index_t column, double by, std::vector<double>& e) const override;
+    void extend(index_t problem, const std::vector<index_t>& columns, index_t first, ResidualState& state,
+                int threads) const override;
+    void residual(index_t problem, const Support& support, ResidualState& state) const override;
+    double slope(index_t problem, index_t column, const ResidualState& state) const override;
+    GapSums sweep(index_t problem, const std::vector<index_t>& columns, const Penalty& penalty,
+                  const std::vector<double>& v, std::vector<double>& b, ResidualState& state) const override;
 
 private:
     struct Part {
@@ -176,11 +224,20 @@ private:
         std::vector<double> weighted_residual;  // w r / W
     };
 
+    // b_j has changed by `by`.
+    void move(index_t problem, index_t column, double by, ResidualState& state) const;
+
     const SparseColumnTable table_;
     const double* x_mean_;
     std::vector<double> norms_;
     std::vector<Part> parts_;
 };
+
+// out[a * tile_width + b] = left_a . right_b over `count` cells (a multiple of 8), for at most 4 left and tile_width right
+// ones; a value does not depend on which others it is computed with.
+constexpr index_t tile_width = 6;
+void tile_products(const double* const* left, index_t a_count, const double* const* right, index_t b_count,
+                   index_t count, double* out);
 
 // Inner product and y += a x over `count` elements.
 double dot(const double* x, const double* y, index_t count);

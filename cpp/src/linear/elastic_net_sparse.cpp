@@ -7,8 +7,6 @@
 namespace assay::elastic_net {
 namespace {
 
-std::size_t at(index_t i) { return static_cast<std::size_t>(i); }
-
 constexpr index_t widest = 8;  // right-hand sides that share one read of a column: a cache line of them
 
 // sums[s] = sum over the stored cells of a column of x_i side[i * S + s]. Two running sums for each side, added at the
@@ -120,8 +118,8 @@ bool SparseColumnDesign::finite() const {
     return std::all_of(norms_.begin(), norms_.end(), [](double norm) { return std::isfinite(norm); });
 }
 
-void SparseColumnDesign::block(index_t problem, const std::vector<index_t>& columns, index_t first,
-                               Block& block) const {
+void SparseColumnDesign::block(index_t problem, const std::vector<index_t>& columns, index_t first, Block& block,
+                               int) const {
     const Part& part = parts_[at(problem)];
     const double* const mean = x_mean_ + problem * p;
     const SparseMatrix& table = table_.columns;
@@ -153,42 +151,59 @@ void SparseColumnDesign::block(index_t problem, const std::vector<index_t>& colu
     }
 }
 
-double SparseColumnDesign::square(index_t problem, index_t column) const {
+void SparseColumnDesign::extend(index_t problem, const std::vector<index_t>& columns, index_t first,
+                                ResidualState& state, int) const {
     const Part& part = parts_[at(problem)];
     const SparseMatrix& table = table_.columns;
-    double sum = 0;
-    for (index_t k = table.begin(column); k < table.end(column); ++k)
-        sum += part.weights[table.indices[k]] * table.values[k] * table.values[k];
-    const double mean = x_mean_[problem * p + column];
-    return sum / part.weight - mean * mean;
+    state.own.resize(columns.size());
+    for (std::size_t a = at(first); a < columns.size(); ++a) {
+        double sum = 0;
+        for (index_t k = table.begin(columns[a]); k < table.end(columns[a]); ++k)
+            sum += part.weights[table.indices[k]] * table.values[k] * table.values[k];
+        const double mean = x_mean_[problem * p + columns[a]];
+        state.own[a] = sum / part.weight - mean * mean;
+    }
 }
 
-double SparseColumnDesign::residual(index_t problem, const Support& support, std::vector<double>& e) const {
+void SparseColumnDesign::residual(index_t problem, const Support& support, ResidualState& state) const {
     const Part& part = parts_[at(problem)];
-    const SparseMatrix& table = table_.columns;
-    e.resize(at(table.places));
-    for (index_t i = 0; i < table.places; ++i) e[at(i)] = part.weights[i] * (table_.target[i] - part.y_mean) / part.weight;
-    double level = 0;
+    const index_t n = table_.columns.places;
+    state.e.resize(at(n));
+    for (index_t i = 0; i < n; ++i)
+        state.e[at(i)] = part.weights[i] * (table_.target[i] - part.y_mean) / part.weight;
+    state.level = 0;
     for (std::size_t a = 0; a < support.columns.size(); ++a)
-        if (support.values[a] != 0) level += move(problem, support.columns[a], support.values[a], e);
-    return level;
+        if (support.values[a] != 0) move(problem, support.columns[a], support.values[a], state);
 }
 
-double SparseColumnDesign::slope(index_t problem, index_t column, const std::vector<double>& e, double level) const {
+double SparseColumnDesign::slope(index_t problem, index_t column, const ResidualState& state) const {
     double sum;
-    column_products<1>(table_.columns, column, e.data(), &sum);
-    return sum + level * x_mean_[problem * p + column];
+    column_products<1>(table_.columns, column, state.e.data(), &sum);
+    return sum + state.level * x_mean_[problem * p + column];
 }
 
-double SparseColumnDesign::move(index_t problem, index_t column, double by, std::vector<double>& e) const {
+void SparseColumnDesign::move(index_t problem, index_t column, double by, ResidualState& state) const {
     const Part& part = parts_[at(problem)];
     const SparseMatrix& table = table_.columns;
     const double factor = by / part.weight;
     for (index_t k = table.begin(column); k < table.end(column); ++k) {
         const index_t i = table.indices[k];
-        e[at(i)] -= factor * table.values[k] * part.weights[i];
+        state.e[at(i)] -= factor * table.values[k] * part.weights[i];
     }
-    return by * x_mean_[problem * p + column];
+    state.level += by * x_mean_[problem * p + column];
+}
+
+GapSums SparseColumnDesign::sweep(index_t problem, const std::vector<index_t>& columns, const Penalty& penalty,
+                                  const std::vector<double>& v, std::vector<double>& b, ResidualState& state) const {
+    for (std::size_t k = 0; k < columns.size(); ++k) {
+        const double old = b[k], own = state.own[k], curvature = own + penalty.l2 * v[k];
+        if (!(curvature > 0)) continue;
+        const double value = penalty.soft(slope(problem, columns[k], state) + own * old, penalty.l1 * v[k]) / curvature;
+        if (value == old) continue;
+        b[k] = value;
+        move(problem, columns[k], value - old, state);
+    }
+    return {};
 }
 
 void SparseColumnDesign::refresh(std::vector<Request>& requests, const double* penalty_weights, int threads) {

@@ -10,7 +10,8 @@
 // Working set: coordinate descent sees only the columns of a growing set, whose block of Q is kept; a step along the path
 // starts from the last solution and admits the columns that the sequential strong rule keeps, |g_j| >= v_j (2 l1 - l1'),
 // then those that break the optimality conditions. Every so often (and at the end, with `refine`) the step to the
-// minimum of the quadratic on the current signs is taken, cut at the first sign change: it never raises the objective
+// minimum of the quadratic on the current signs is taken, by a Cholesky factor; where coefficients would change sign on the
+// way, the lowest of the points on the way is taken, with and without those held at zero. It never raises the objective
 // and makes the solution exact to rounding. Without `refine` and with a tolerance of 1e-6 or more the block is kept in single
 // precision, which halves the bytes of a sweep. A path of 8 penalties or more from columns then also keeps them in single
 // precision: blocks are computed from that copy, and so is the gradient of columns without a coefficient, with
@@ -22,15 +23,22 @@
 // the elastic net. A column whose gradient was g_j when the residual had moved by a path length D_j has now at most
 // |g_j| + |x_j| (D - D_j): while that stays below l1 v_j the column is inactive for certain and is not read again.
 //
+// One penalty from columns, as many rows as columns: no Q, but sweeps that update w r / W, four columns at a time with their
+// own 4 x 4 block of Q, extrapolated every five sweeps (Anderson) where that is downhill. When they have taken about as long
+// as Q of the active columns would (ill-conditioned columns), or rows are fewer, the penalty is reached by a path of larger
+// ones, each 1/1.5 of the last and solved to 1e-3. `refine` then asks for at most 1,000 active columns, 200 without Q.
+//
 // Two sources of Q: a Gram matrix for each problem (many rows), or the columns themselves (many columns), where blocks of Q
 // are computed when a column enters and the gradients of all problems come from one read of the table.
 // From columns, many problems (training parts of folds) advance together, one penalty at a time. Either way each is the
 // same bit for bit alone or in company, and for any number of threads.
 //
 // Cost for m working columns: m^2 multiply-adds a sweep; from columns n m for each column that enters and n p a check
-// for all problems together (memory 8 or 12 n p for the columns, 8 m^2 for each problem).
+// for all problems together (memory 8 or 12 n p for the columns, 8 m^2 for each problem); m^3 / 6 an exact step; without Q
+// 2 n m a sweep.
 // References: Friedman, Hastie & Tibshirani, J. Statistical Software 33(1), 2010; Tibshirani et al., JRSS B 74, 2012 (strong
-// rules); Fercoq, Gramfort & Salmon, ICML 2015 (gap-safe rules); Massias, Gramfort & Salmon, ICML 2018 (working sets).
+// rules); Fercoq, Gramfort & Salmon, ICML 2015 (gap-safe rules); Massias, Gramfort & Salmon, ICML 2018 (working sets,
+// extrapolation).
 #pragma once
 
 #include <cstdint>

@@ -38,6 +38,8 @@ from .elastic_net_solver import (
     Source,
     column_source,
     prefers_moments,
+    single_prefers_moments,
+    sweeps_columns,
     table_prefers_moments,
     whole_source,
 )
@@ -146,13 +148,15 @@ class _OnePenalty(SparseLinear):
         rows, target, weights = self._begin(X, y, sample_weight)
         if self._is_smooth():
             return self._fit_smooth(rows, target, weights)
-        source = self._source(rows, target, weights)
+        source = self._source(rows, target, weights, single=True)
         return self._fit_problem(source, 0, rows.shape[1])
 
-    def _source(self, rows: np.ndarray, target: np.ndarray, weights: np.ndarray | None) -> Source:
-        if not table_prefers_moments(rows):
+    def _source(
+        self, rows: np.ndarray, target: np.ndarray, weights: np.ndarray | None, *, single: bool = False
+    ) -> Source:
+        if not (single_prefers_moments(rows) if single else table_prefers_moments(rows)):
             self._require_finite(rows)
-        source = whole_source(rows, target, weights, self.fit_intercept, thread_count(self.n_jobs))
+        source = whole_source(rows, target, weights, self.fit_intercept, thread_count(self.n_jobs), single=single)
         if isinstance(source, MomentSource) and not np.isfinite(source.problems[0].gram).all():
             self._require_finite(rows)
         return source
@@ -205,7 +209,9 @@ class _OnePenalty(SparseLinear):
         return self
 
     def fit_folds(self, X: Any, y: Any, folds: Iterable[Fold], sample_weight: Any = None) -> Iterator[Any]:
-        """One fitted clone per fold from one Gram matrix less that of the rows left out, or from one set of columns."""
+        """One fitted clone per fold from one Gram matrix less that of the rows left out, or from one set of columns.
+
+        Equal to separate fits to rounding where the last step is exact, else within the tolerance."""
         if self._is_smooth():
             yield from super().fit_folds(X, y, folds, sample_weight)
             return
@@ -239,7 +245,7 @@ class _OnePenalty(SparseLinear):
     def estimate_cost(self, n_rows: int, n_features: int, n_outputs: int = 1) -> Cost:
         """A Gram matrix and sweeps over it, or a copy by column and some reads of it."""
         width = n_features + 2.0
-        if prefers_moments(n_rows, n_features):
+        if prefers_moments(n_rows, n_features) and not sweeps_columns(n_rows, n_features):
             return Cost(
                 seconds=1e-3 + n_rows * width * (1e-9 + 3e-11 * width) + 2e-8 * width**2,
                 bytes=8.0 * n_rows * width + 40.0 * width**2,
@@ -251,8 +257,9 @@ class Lasso(_OnePenalty):
     """Least squares with an absolute penalty, which sets coefficients to zero.
 
     Minimises 1/(2 W) sum_i w_i (y_i - b0 - x_i b)^2 + alpha |b|_1 with W = sum w: the objective of scikit-learn's
-    `Lasso`. Coordinate descent on working sets stops by the duality gap; then the active coefficients are solved for
-    exactly, so the optimality conditions hold to rounding. `alpha=0` gives least squares in closed form.
+    `Lasso`. Coordinate descent on working sets stops by the duality gap; then, with up to 200 active coefficients
+    (1,000 where rows are fewer than columns), these are solved for exactly, so that the optimality conditions hold to
+    rounding. `alpha=0` gives least squares in closed form.
 
     {parameters}
 
@@ -261,7 +268,7 @@ class Lasso(_OnePenalty):
     coef_ : array (n_features,)
     intercept_ : float
     dual_gap_ : float, how far the objective can be above its minimum
-    n_iter_ : int, sweeps of coordinate descent
+    n_iter_ : int, sweeps of coordinate descent, those at larger penalties on the way included
     penalty_weights_ : array (n_features,), the penalty factors if any were asked for
     trace_ : with `trace`, the objective after every sweep
 
@@ -288,7 +295,7 @@ class ElasticNet(_OnePenalty):
     coef_ : array (n_features,)
     intercept_ : float
     dual_gap_ : float, how far the objective can be above its minimum
-    n_iter_ : int, sweeps of coordinate descent
+    n_iter_ : int, sweeps of coordinate descent, those at larger penalties on the way included
     penalty_weights_ : array (n_features,), the penalty factors if any were asked for
     trace_ : with `trace`, the objective after every sweep
 

@@ -22,6 +22,10 @@ from .sparse_ridge import solve_by_products
 ALWAYS_MOMENTS = 1000
 MOST_MOMENTS = 8000
 ROWS_PER_COLUMN = 5
+# One penalty on full rows: beyond this many columns a Gram matrix costs more than the sweeps it saves, as long as a
+# copy of the cells by column is not too large.
+SINGLE_MOMENTS = 200
+SINGLE_CELLS = 125_000_000
 # Sparse tables: beyond this many columns, sweeps over the Gram matrix cost more than working sets of sparse columns.
 SPARSE_MOMENTS = 2000
 
@@ -289,11 +293,29 @@ def prefers_moments(n_rows: int, n_columns: int) -> bool:
     return n_columns <= ALWAYS_MOMENTS or (n_columns <= MOST_MOMENTS and n_rows >= ROWS_PER_COLUMN * n_columns)
 
 
+def single_prefers_moments(rows: np.ndarray | SparseTable) -> bool:
+    """Whether a Gram matrix is the cheaper way in for one penalty alone."""
+    if isinstance(rows, SparseTable):
+        return table_prefers_moments(rows)
+    return not sweeps_columns(*rows.shape) and prefers_moments(*rows.shape)
+
+
+def sweeps_columns(n_rows: int, n_columns: int) -> bool:
+    """Whether sweeps over the columns themselves are cheaper than a Gram matrix, for one penalty on full rows."""
+    return n_columns > SINGLE_MOMENTS and n_rows * n_columns <= SINGLE_CELLS
+
+
 def whole_source(
-    rows: np.ndarray, target: np.ndarray, weights: np.ndarray | None, fit_intercept: bool, threads: int
+    rows: np.ndarray,
+    target: np.ndarray,
+    weights: np.ndarray | None,
+    fit_intercept: bool,
+    threads: int,
+    *,
+    single: bool = False,
 ) -> Source:
-    """The source of one problem: all rows."""
-    if table_prefers_moments(rows):
+    """The source of one problem: all rows; `single` where it will be solved for one penalty alone."""
+    if single_prefers_moments(rows) if single else table_prefers_moments(rows):
         statistics = GramStatistics.of(rows, target[:, None], weights, fit_intercept=fit_intercept, threads=threads)
         return MomentSource([statistics.centred()], fit_intercept, threads)
     row_weights = np.ones(rows.shape[0]) if weights is None else weights

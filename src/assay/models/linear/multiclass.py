@@ -131,15 +131,32 @@ class _Reduction(LabelClassifier):
         """The binary learners of one fold after the other; a code of -1 is a class without weight."""
         raise NotImplementedError  # pragma: no cover
 
+    def _shared_reader(self, X: Any) -> LogisticRegression | None:
+        """A logistic learner that may read X once for all tasks, whose rows are then used in place; None for others."""
+        template = self._template()
+        if type(template) is not LogisticRegression or issparse(X):
+            return None
+        reader = clone(template)
+        reader._check_parameters()
+        return reader
+
     def _fit_parts(self, X: Any, tasks: list[tuple[np.ndarray | None, np.ndarray]], weights: np.ndarray | None) -> list:
         """One fitted binary learner per task (rows or None for all, 0/1 target), on as many threads as allowed."""
         workers = min(thread_count(self.n_jobs), len(tasks))
+        reader = self._shared_reader(X)
+        values = None if reader is None else reader._read(X, reset=True)
 
         def fit_one(task: tuple[np.ndarray | None, np.ndarray]) -> Any:
             rows, target = task
             learner = clone(self._template())
             if workers > 1 and "n_jobs" in learner.get_params(deep=False) and learner.n_jobs is None:
                 learner.set_params(n_jobs=1)
+            if values is not None:
+                copy_columns(reader, learner)
+                learner.classes_ = np.array([0, 1])
+                codes = np.zeros(values.shape[0], dtype=np.int32)
+                codes[slice(None) if rows is None else rows] = target
+                return learner._fit_rows(values, rows, codes, weights, None)
             part = X if rows is None else take_rows(X, rows)
             extra = {}
             if weights is not None:

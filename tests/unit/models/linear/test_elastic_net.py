@@ -236,3 +236,101 @@ def test_products_that_overflow_are_refused_by_name(model):
     X = np.random.default_rng(0).normal(size=(20, 3))
     with pytest.raises(DataError, match=f"^{type(model).__name__}: X and y must be small enough"):
         model.fit(X, X[:, 0] * 1e200)
+
+
+def dense_table(n, p, seed=0, correlation=0.0):
+    """Most columns matter; with a correlation, in blocks of 20 columns."""
+    rng = np.random.default_rng(seed)
+    own, shared = rng.normal(size=(n, p)), np.repeat(rng.normal(size=(n, p // 20)), 20, axis=1)
+    X = np.sqrt(1 - correlation) * own + np.sqrt(correlation) * shared + rng.normal(size=p)
+    return X, X @ rng.normal(size=p) + 3.0 * rng.normal(size=n) + 2.0
+
+
+def breach(model, X, y, weights=None, factors=None):
+    """The largest breach of the optimality conditions, as a share of the penalty."""
+    w = np.ones(len(y)) if weights is None else weights
+    v = np.ones(X.shape[1]) if factors is None else factors
+    kept = np.isfinite(v)
+    ratio = getattr(model, "l1_ratio", 1.0)
+    residual = y - X @ model.coef_ - model.intercept_
+    g = (X.T @ (w * residual) / w.sum())[kept] - model.alpha * (1 - ratio) * (v * model.coef_)[kept]
+    b, limit = model.coef_[kept], model.alpha * ratio * v[kept]
+    pull = g if model.positive else np.abs(g)
+    return (
+        max(np.abs(g - limit * np.sign(b))[b != 0].max(initial=0), (pull - limit)[b == 0].max(initial=0)) / model.alpha
+    )
+
+
+def objective_of(model, X, y, weights=None, factors=None):
+    v = np.ones(X.shape[1]) if factors is None else factors
+    b, v = model.coef_[np.isfinite(v)], v[np.isfinite(v)]
+    ratio = getattr(model, "l1_ratio", 1.0)
+    loss = np.average((y - X @ model.coef_ - model.intercept_) ** 2, weights=weights) / 2
+    return loss + model.alpha * (ratio * v @ np.abs(b) + (1 - ratio) / 2 * v @ b**2)
+
+
+@pytest.mark.parametrize("options", [{}, {"positive": True}, {"fit_intercept": False}, {"l1_ratio": 0.6}])
+@pytest.mark.parametrize("shape", [(500, 240), (160, 260)])
+def test_many_active_columns_reach_the_minimum_within_the_gap(shape, options):
+    X, y = dense_table(*shape)
+    kind = ElasticNet if "l1_ratio" in options else Lasso
+    factors = np.ones(shape[1])
+    factors[[3, 7]], factors[11] = 0.5, np.inf
+    for weights in (None, np.random.default_rng(2).integers(0, 3, size=len(y)).astype(float)):
+        model = kind(alpha=0.02, penalty_weights=factors, **options).fit(X, y, weights)
+        again = kind(alpha=0.02, penalty_weights=factors, n_jobs=3, **options).fit(X, y, weights)
+        np.testing.assert_array_equal(model.coef_, again.coef_)
+        tight = kind(alpha=0.02, penalty_weights=factors, tol=1e-12, max_iter=20_000, **options).fit(X, y, weights)
+        assert breach(tight, X, y, weights, factors) < 1e-4
+        centre = np.average(y, weights=weights) if model.fit_intercept else 0.0
+        assert model.dual_gap_ <= 1e-4 * np.average((y - centre) ** 2, weights=weights)
+        least = objective_of(tight, X, y, weights, factors)
+        assert -1e-9 * least <= objective_of(model, X, y, weights, factors) - least <= model.dual_gap_ + 1e-9 * least
+        assert model.coef_[11] == 0 and np.count_nonzero(model.coef_) > 100
+
+
+@pytest.mark.parametrize("shape", [(500, 240), (160, 260)])
+@pytest.mark.parametrize("alpha", [1e-1, 1e-2, 1e-5])
+def test_columns_in_blocks_of_correlation_099_and_tiny_penalties_converge(shape, alpha):
+    X, y = dense_table(*shape, correlation=0.99)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", AssayWarning)
+        model = Lasso(alpha=alpha).fit(X, y)
+    peer = reference.Lasso(alpha=alpha, max_iter=200)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        peer.fit(X, y)
+    assert model.dual_gap_ <= 1e-4 * y.var()
+    assert objective_of(model, X, y) <= objective_of(peer, X, y) + model.dual_gap_
+
+
+def test_free_columns_beside_many_active_ones_have_no_gradient():
+    X, y = dense_table(700, 300)
+    factors = np.ones(300)
+    factors[:4] = 0
+    model = Lasso(alpha=0.05, penalty_weights=factors, tol=1e-10).fit(X, y)
+    gradient = (X - X.mean(axis=0)).T @ (y - model.predict(X)) / len(y)
+    assert np.abs(gradient[:4]).max() < 1e-9
+    assert np.abs(gradient).max() <= 0.05 * (1 + 1e-4)
+
+
+def test_a_single_penalty_reads_columns_where_a_gram_matrix_costs_more(monkeypatch):
+    X, y = dense_table(500, 260)
+    assert not solver.single_prefers_moments(X) and solver.table_prefers_moments(X)
+    by_columns = Lasso(alpha=0.3, tol=1e-12).fit(X, y)
+    monkeypatch.setattr(solver, "SINGLE_CELLS", 0)
+    assert solver.single_prefers_moments(X)
+    by_moments = Lasso(alpha=0.3, tol=1e-12).fit(X, y)
+    np.testing.assert_allclose(by_columns.coef_, by_moments.coef_, atol=1e-5)
+    monkeypatch.undo()
+    monkeypatch.setattr(solver, "SINGLE_MOMENTS", 260)
+    np.testing.assert_array_equal(Lasso(alpha=0.3, tol=1e-12).fit(X, y).coef_, by_moments.coef_)
+
+
+def test_rows_without_weight_and_far_from_the_others_leave_the_answer_alone():
+    X, y = dense_table(600, 240)
+    strange = np.vstack([X, np.full((6, 240), 1e9)])
+    weights = np.append(np.ones(600), np.zeros(6))
+    model = Lasso(alpha=0.05).fit(X, y)
+    far = Lasso(alpha=0.05).fit(strange, np.append(y, np.zeros(6)), weights)
+    assert abs(objective_of(far, X, y) - objective_of(model, X, y)) <= max(far.dual_gap_, model.dual_gap_)

@@ -178,3 +178,36 @@ def test_folds_go_through_the_binary_learner_and_equal_separate_fits(cls, weight
         np.testing.assert_allclose(model.predict_proba(X[test]), separate.predict_proba(X[test]), rtol=1e-6, atol=1e-8)
     alone = next(iter(cls().fit_folds(X, y, [folds[2]], weights)))
     np.testing.assert_array_equal(alone.decision_function(X), together[2].decision_function(X))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("options", [{}, {"class_weight": "balanced"}, {"penalty": "l1", "C": 0.5}])
+def test_logistic_learners_that_share_one_read_equal_separate_fits(overlap, weighted, options):
+    X, y = overlap
+    frame = pl.DataFrame(X, schema=["a", "b", "c"])
+    weights = np.random.default_rng(1).integers(0, 3, size=len(y)).astype(float) if weighted else None
+    inner = LogisticRegression(**options)
+    rest = OneVsRest(estimator=inner).fit(frame, y, weights)
+    duels = OneVsOne(estimator=inner).fit(frame, y, weights)
+    parts = [(learner, slice(None), y == k) for k, learner in enumerate(rest.estimators_)]
+    pairs = [(i, j) for i in range(4) for j in range(i + 1, 4)]
+    for learner, (i, j) in zip(duels.estimators_, pairs, strict=True):
+        rows = np.flatnonzero((y == i) | (y == j))
+        parts.append((learner, rows, y[rows] == j))
+    for learner, rows, target in parts:
+        alone = LogisticRegression(**options)
+        alone.fit(frame[rows], target.astype(np.int64), None if weights is None else weights[rows])
+        np.testing.assert_allclose(learner.coef_, alone.coef_, rtol=0, atol=1e-10)
+        np.testing.assert_allclose(learner.intercept_, alone.intercept_, rtol=0, atol=1e-10)
+        assert learner.classes_.tolist() == alone.classes_.tolist() and learner.n_iter_ == alone.n_iter_
+        assert learner.feature_names_in_.tolist() == ["a", "b", "c"]
+
+
+def test_shared_reading_refuses_what_a_learner_alone_refuses(overlap):
+    X, y = overlap
+    with pytest.raises(ParameterError, match="'C'"):
+        OneVsRest(estimator=LogisticRegression(C=-1.0)).fit(X, y)
+    hole = X.copy()
+    hole[3, 1] = np.nan
+    with pytest.raises(ValueError, match="NaN"):
+        OneVsOne(estimator=LogisticRegression()).fit(hole, y)
