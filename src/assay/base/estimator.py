@@ -7,6 +7,7 @@ methods below, which validate parameters, data, weights and cost in that order.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from datetime import date
 from typing import Any, dataclass_transform
 
 import numpy as np
@@ -17,7 +18,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from .cost import Cost, check_cost
-from .errors import DataError
+from .errors import DataError, plain
 from .parameters import Parameter, build_init, collect, document
 from .randomness import Stream
 from .trace import Trace
@@ -41,6 +42,58 @@ def take_rows(X: Any, rows: np.ndarray) -> Any:
     if hasattr(X, "__getitem__") and hasattr(X, "columns"):
         return X[np.asarray(rows)]
     return [X[i] for i in rows]
+
+
+def refuse_cells(who: str, X: Any, refused: str, names: Any = None) -> None:
+    """Name the first column of X that is no finite number, if that is why scikit-learn refused it.
+
+    `names` are those of the columns of a plain array.
+
+    >>> refuse_cells("PCA", np.array([[1.0, "a"]], dtype=object), "could not convert string to float: 'a'")
+    Traceback (most recent call last):
+    assay.base.errors.DataError: PCA: column 'x1' holds text ('a') where numbers are needed; make indicators or ranks \
+of its labels first, or let auto_prepare do it.
+    """
+    if issparse(X) or np.ndim(X) != 2 or "feature names" in refused:
+        return
+    named = getattr(X, "columns", None)
+    for j in range(np.shape(X)[1]):
+        name = str(named[j]) if named is not None else f"x{j}" if names is None else str(names[j])
+        cells = np.asarray(X[named[j]] if named is not None else np.asarray(X, dtype=object)[:, j])
+        if cells.dtype.kind in "mM" or any(isinstance(cell, date) for cell in cells[:100].tolist()):
+            way_out = "make numbers of it first with DateParts, or let auto_prepare do it"
+            raise DataError(who, f"column '{plain(name)}'", "holds dates where numbers are needed", way_out=way_out)
+        if cells.dtype.kind in "OUT":
+            text = next((cell for cell in cells.tolist() if isinstance(cell, str) and not _is_number(cell)), None)
+            if text is not None:
+                rule = f"holds text ('{plain(text, 30)}') where numbers are needed"
+                way_out = "make indicators or ranks of its labels first, or let auto_prepare do it"
+                raise DataError(who, f"column '{plain(name)}'", rule, way_out=way_out)
+        for word, rule, way_out in _NOT_FINITE:
+            if word in refused and cells.dtype.kind in "fO" and _holds(cells, word):
+                raise DataError(who, f"column '{plain(name)}'", rule, f"Input X contains {word}", way_out)
+
+
+_NOT_FINITE = (
+    ("NaN", "must not have missing cells", "fill them first with a step such as ImputeSimple, or leave the rows out"),
+    ("infinity", "must hold finite numbers", "make them missing first, or leave the rows out"),
+)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _holds(cells: np.ndarray, word: str) -> bool:
+    try:
+        numbers = cells.astype(np.float64)
+    except (TypeError, ValueError):
+        return word == "NaN" and any(cell is None or type(cell).__name__ == "NAType" for cell in cells.tolist())
+    return bool((np.isnan(numbers) if word == "NaN" else np.isinf(numbers)).any())
 
 
 def check_lengths(who: str, n_rows: int, n_target: int) -> None:
@@ -156,15 +209,23 @@ class Estimator(BaseEstimator):
     # -- data ------------------------------------------------------------------------------------------------
     def _read(self, X: Any, *, reset: bool) -> np.ndarray:
         """X as a C-ordered float64 matrix; remembers or checks the number and names of columns."""
-        return validate_data(
-            self,
-            X,
-            reset=reset,
-            dtype=np.float64,
-            order="C",
-            accept_sparse=self._allow_sparse,
-            ensure_all_finite="allow-nan" if self._allow_nan else True,
-        )
+        return self._numbers_of(X, reset=reset, ensure_all_finite="allow-nan" if self._allow_nan else True)
+
+    def _numbers_of(self, X: Any, *, reset: bool, ensure_all_finite: Any) -> np.ndarray:
+        """What `_read` gives, with finite cells or not; one sentence names the column that holds no numbers."""
+        try:
+            return validate_data(
+                self,
+                X,
+                reset=reset,
+                dtype=np.float64,
+                order="C",
+                accept_sparse=self._allow_sparse,
+                ensure_all_finite=ensure_all_finite,
+            )
+        except (ValueError, TypeError) as refused:
+            refuse_cells(type(self).__name__, X, str(refused))
+            raise
 
     def _begin_rows(
         self, X: Any, target: np.ndarray, sample_weight: Any

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from sklearn.utils.validation import check_is_fitted
 
-from ..base import Choice, Cost, Integer, param, plain
+from ..base import Choice, Cost, Integer, ParameterError, param, plain
 from .step import TableStep, columns_param, is_number, matrix_of
 
 
@@ -107,7 +107,9 @@ class Discretise(TableStep):
         """A number for each code: the middle of its interval, the cut itself for the outer ones (`output="codes"`)."""
         check_is_fitted(self)
         if self.output != "codes":
-            raise ValueError("Discretise: inverse_transform needs output='codes'; fit a step with it.")
+            raise ParameterError(
+                "Discretise", "parameter 'output'", "must be 'codes' for the way back", f"got '{self.output}'"
+            )
         frame = self._open(X, reset=False)
         made = []
         for name, cuts in zip(self.cut_, self.cuts_):

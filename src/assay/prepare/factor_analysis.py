@@ -72,9 +72,9 @@ class FactorAnalysis(Reduction):
         if not converged:
             text = f"FactorAnalysis: not converged after {self.max_iter} iterations; raise max_iter or tol."
             warnings.warn(AssayWarning("W152", text), stacklevel=2)
-        if self.rotation is not None and loadings.size:
-            loadings = _rotated(loadings, self.rotation)
-        loadings = settle_signs(loadings[np.argsort(-(loadings**2).sum(axis=1), kind="stable")])
+        if loadings.size:
+            turned = loadings if self.rotation is None else _rotated(loadings, self.rotation)
+            loadings = settle_signs(turned[np.argsort(-(turned**2).sum(axis=1), kind="stable")])
         self.components_ = np.zeros((wanted, n_columns))
         self.components_[: loadings.shape[0], varies] = loadings * scale
         self.noise_variance_ = np.zeros(n_columns)

@@ -98,7 +98,7 @@ def test_the_way_back_is_the_middle_of_the_interval():
     X = np.array([[0.0], [4.0], [8.0], [np.nan]])
     step = Discretise(method="equal-width", n_bins=4).fit(X)
     np.testing.assert_array_equal(step.inverse_transform(step.transform(X)), [[2.0], [5.0], [6.0], [np.nan]])
-    with pytest.raises(ValueError, match="output='codes'"):
+    with pytest.raises(ValueError, match="must be 'codes' for the way back"):
         Discretise(output="labels").fit(X).inverse_transform(X)
 
 

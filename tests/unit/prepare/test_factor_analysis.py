@@ -82,6 +82,12 @@ def test_more_columns_than_rows_and_constant_columns():
     assert found.log_likelihood_[-1] == pytest.approx(told, abs=1e-6)
 
 
+def test_columns_that_never_vary_have_no_factor():
+    found = FactorAnalysis(n_components=1, rotation="varimax").fit(np.ones((5, 2)))
+    assert not found.components_.any() and not found.transform(np.ones((2, 2))).any()
+    assert found.explain() == ["1 factor explains 0.0% of the variance of a column on average."]
+
+
 def test_a_stop_before_the_end_is_said():
     with pytest.warns(AssayWarning, match="not converged after 2 iterations"):
         FactorAnalysis(n_components=3, max_iter=2, tol=1e-12).fit(X)

@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.utils.validation import check_array, validate_data
+from sklearn.utils.validation import check_array
 
 from ... import _kernels
+from ...base.estimator import refuse_cells
 from .sparse import SparseTable
 
 # The training part must keep this share of each column's variation, or its own rows are read instead: the rounding
@@ -131,12 +132,17 @@ class FiniteByGram:
     def _read(self, X: Any, *, reset: bool) -> np.ndarray:
         if not reset or issparse(X):
             return super()._read(X, reset=reset)  # type: ignore[misc]
-        return validate_data(self, X, reset=True, dtype=np.float64, order="C", ensure_all_finite=False)
+        return self._numbers_of(X, reset=True, ensure_all_finite=False)  # type: ignore[attr-defined]
 
     def _require_finite(self, rows: np.ndarray) -> None:
-        """Raise scikit-learn's sentence if a cell is missing or infinite."""
-        if not isinstance(rows, SparseTable):  # whose stored cells were looked at when they were read
+        """Name the first column with a cell that is missing or infinite."""
+        if isinstance(rows, SparseTable):  # whose stored cells were looked at when they were read
+            return
+        try:
             check_array(rows, estimator=self, input_name="X")
+        except ValueError as refused:
+            refuse_cells(type(self).__name__, rows, str(refused), getattr(self, "feature_names_in_", None))
+            raise
 
 
 def _sparse_sums(
