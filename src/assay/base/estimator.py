@@ -224,6 +224,10 @@ class Estimator(BaseEstimator):
                 ensure_all_finite=ensure_all_finite,
             )
         except (ValueError, TypeError) as refused:
+            if type(refused).__name__ == "DuplicateError":
+                raise DataError(
+                    type(self).__name__, "X", "must not have two columns of one name", way_out="rename one of them"
+                ) from None
             refuse_cells(type(self).__name__, X, str(refused))
             raise
 

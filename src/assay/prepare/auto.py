@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 from sklearn.base import TransformerMixin
 from sklearn.utils import Tags, get_tags
+from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_is_fitted
 
 from .. import catalogue
@@ -21,7 +22,7 @@ from ..data.table import plain_types, to_polars
 from .dates import expand, origin_of, parts_of
 from .encode import MISSING_LABEL, Indicators, as_text, ranks
 from .impute import NumericBlock
-from .step import listed
+from .step import is_frame, listed, table_like, to_pandas
 
 _PLAIN = (pl.Float64, pl.Int64, pl.String, pl.Boolean, pl.Datetime("us"))
 
@@ -112,14 +113,25 @@ class Preparation(TransformerMixin, Estimator):
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
         """Learn from the training rows and prepare them."""
-        return self._learn(X)
+        return self._close(self._learn(X), X)
 
     def transform(self, X: Any) -> Any:
         """Prepare rows by what the training rows said."""
         check_is_fitted(self)
         frame = self._frame(X, reset=False)
         columns, holes = self._numbers(frame)
-        return self._assemble(frame, self.block_.apply(columns, holes))
+        return self._close(self._assemble(frame, self.block_.apply(columns, holes)), X)
+
+    def _close(self, out: Any, like: Any) -> Any:
+        """A frame as the caller's kind of frame, or as `set_output` says; a matrix is scikit-learn's to wrap."""
+        if not isinstance(out, pl.DataFrame):
+            return out
+        wanted = _get_output_config("transform", self)["dense"]
+        if wanted == "pandas":
+            import pandas as pd
+
+            return to_pandas(out, getattr(like, "index", None), pd)
+        return out if wanted == "polars" or not is_frame(like) else table_like(out, like)
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Names of the columns that come out."""

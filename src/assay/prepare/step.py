@@ -88,8 +88,17 @@ class TableStep(TransformerMixin, Estimator):
         """X as a frame of plain types with null for missing; remembers or checks the number and names of columns."""
         if isinstance(X, np.ndarray) and X.ndim != 2:
             check_array(X, dtype=None, estimator=self)
+        if isinstance(X, (dict, pl.LazyFrame)):
+            raise DataError(
+                type(self).__name__,
+                "X",
+                "must be an array or a pandas, Polars or pyarrow table",
+                f"got a {type(X).__name__}",
+                "collect it first" if isinstance(X, pl.LazyFrame) else "make a frame of it first",
+            )
+        framed = is_frame(X)
         validate_data(self, X, reset=reset, skip_check_array=True)
-        if is_frame(X):
+        if framed:
             frame = _with_categories(plain_types(to_polars(X), {}), X)
             if frame.height == 0 or frame.width == 0:
                 check_array(np.empty(frame.shape), estimator=self)
@@ -108,7 +117,7 @@ class TableStep(TransformerMixin, Estimator):
             return frame
         import pandas as pd
 
-        return _to_pandas(frame, getattr(like, "index", None), pd)
+        return to_pandas(frame, getattr(like, "index", None), pd)
 
     def _target(self, y: Any, n_rows: int) -> np.ndarray | None:
         if y is None:
@@ -329,7 +338,7 @@ def table_like(frame: pl.DataFrame, like: Any) -> Any:
         native = nw.from_native(like, eager_only=True)
         namespace = native.implementation.to_native_namespace()
         if native.implementation.is_pandas():
-            return _to_pandas(frame, like.index, namespace)
+            return to_pandas(frame, like.index, namespace)
         return frame.to_arrow() if native.implementation.is_pyarrow() else frame
     if all(is_number(series) for series in frame.get_columns()):
         return matrix_of(frame)
@@ -339,7 +348,7 @@ def table_like(frame: pl.DataFrame, like: Any) -> Any:
     return cells
 
 
-def _to_pandas(frame: pl.DataFrame, index: Any, pandas: Any) -> Any:
+def to_pandas(frame: pl.DataFrame, index: Any, pandas: Any) -> Any:
     """Column by column, so that pyarrow is not needed; a table with other rows than the index has is numbered anew."""
     columns = {}
     for series in frame.get_columns():

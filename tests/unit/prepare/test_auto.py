@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import datetime
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 from sklearn.base import clone
@@ -15,7 +16,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from assay import catalogue
 from assay.base import DataError, ParameterError, UsageError
-from assay.data import Role, load_dataset
+from assay.data import Role, infer_roles, load_dataset
 from assay.prepare import Preparation, auto_prepare
 
 ENTRY = catalogue.get("zero-r")
@@ -277,3 +278,14 @@ def test_the_preparation_is_a_scikit_learn_transformer():
 def test_bad_parameters_are_refused(wrong):
     with pytest.raises(ParameterError):
         Preparation(**wrong).fit(FRAME)
+
+
+def test_frames_come_out_as_the_kind_that_went_in_or_that_set_output_names():
+    given = FRAME.to_pandas().set_index(pd.Index([f"r{i}" for i in range(FRAME.height)]))
+    native = auto_prepare(infer_roles(FRAME), NATIVE_COMPLETE)
+    same = native.fit_transform(given)
+    assert isinstance(same, pd.DataFrame) and same.index.tolist() == given.index.tolist()
+    assert same["age"].dtype == np.float64
+    wrapped = clone(native).set_output(transform="pandas").fit(FRAME).transform(FRAME)
+    assert isinstance(wrapped, pd.DataFrame) and wrapped["age"].dtype == np.float64
+    assert isinstance(clone(native).set_output(transform="polars").fit(given).transform(given), pl.DataFrame)
