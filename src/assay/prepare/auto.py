@@ -47,7 +47,7 @@ def auto_prepare(roles: Roles[str, Role], learner: Entry | str | Any) -> Prepara
     >>> preparation.fit_transform(features.frame).columns
     ['outlook', 'temperature', 'humidity', 'windy']
     >>> auto_prepare(features.roles, "ridge").fit(features.frame).explain()[-1]
-    "windy: 1 for 'true' and 0 for 'false'; an unseen category is all zeros."
+    "windy: 1 for 'true' and 0 for 'false'; an unseen category counts as 'false'."
     """
     entry = _entry(learner)
     if entry is None:
@@ -172,6 +172,8 @@ class Preparation(TransformerMixin, Estimator):
                 sentences.append(f"{listed(self.labels_)}: a missing label becomes the label '{self.missing_label_}'.")
         for code in self.indicators_:
             sentences.append(f"{plain(code.name)}: {plain(code.explain(), 300)}.")
+        if self.left_missing_:
+            sentences.append(f"{listed(self.left_missing_)}: missing values are left to the learner, which takes them.")
         return sentences or ["The columns are passed on as they are."]
 
     # -- the steps -----------------------------------------------------------------------------------------------
@@ -197,6 +199,7 @@ class Preparation(TransformerMixin, Estimator):
         )
         texts = [] if self.as_frame_ else [as_text(frame[name]) for name in self.labels_]
         self.indicators_ = [Indicators.fit(text, self.max_categories, self.drop_first) for text in texts]
+        self.left_missing_ = [n for n in self.roles_ if frame[n].null_count()] if self.missing == "native" else []
         self.missing_in_labels_ = any(frame[name].null_count() for name in self.labels_)
         self.missing_label_ = _free_label(frame, self.labels_) if self.as_frame_ else MISSING_LABEL
         return self._assemble(frame, values)

@@ -242,6 +242,9 @@ def test_explanations_name_every_treatment():
         assert words in text
     native = "\n".join(auto_prepare(ROLES, NATIVE_COMPLETE).fit(FRAME).explain())
     assert "region, member: passed on as labels" in native and "'(missing)'" in native
+    assert "left to the learner" not in native
+    takes_all = auto_prepare(ROLES, NATIVE).fit(FRAME).explain()
+    assert takes_all[-1] == "age, level, region: missing values are left to the learner, which takes them."
     as_is = auto_prepare({"calls": ROLES["calls"]}, MATRIX).fit(FRAME).explain()
     assert as_is == ["The columns are passed on as they are."]
 
@@ -253,6 +256,8 @@ def test_the_learner_may_be_an_id_a_class_or_an_instance():
         assert auto_prepare(ROLES, learner).get_params() == expected
     with pytest.raises(UsageError, match="did you mean"):
         auto_prepare(ROLES, "rigde")
+    with pytest.raises(UsageError, match="did you mean knn-classifier or knn-regressor"):
+        auto_prepare(ROLES, "knn")
     with pytest.raises(UsageError, match="'learner' must be a catalogue entry"):
         auto_prepare(ROLES, 3)
 
