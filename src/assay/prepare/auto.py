@@ -22,7 +22,7 @@ from ..data.table import plain_types, to_polars
 from .dates import expand, origin_of, parts_of
 from .encode import MISSING_LABEL, Indicators, as_text, ranks
 from .impute import NumericBlock
-from .step import is_frame, listed, table_like, to_pandas
+from .step import free_name, is_frame, listed, table_like, to_pandas
 
 _PLAIN = (pl.Float64, pl.Int64, pl.String, pl.Boolean, pl.Datetime("us"))
 
@@ -137,7 +137,11 @@ class Preparation(TransformerMixin, Estimator):
         """Names of the columns that come out."""
         check_is_fitted(self)
         names = self._block_names()
-        names += self.labels_ if self.as_frame_ else [name for code in self.indicators_ for name in code.names]
+        if self.as_frame_:
+            return np.array([*names, *self.labels_], dtype=object)
+        for code in self.indicators_:
+            for name in code.names:
+                names.append(free_name(name, names))
         return np.array(names, dtype=object)
 
     def explain(self) -> list[str]:
@@ -291,7 +295,10 @@ class Preparation(TransformerMixin, Estimator):
         return expand(series, None if origin is None else datetime.fromisoformat(origin), parts)
 
     def _block_names(self) -> list[str]:
-        return [*self.numeric_, *(f"{self.numeric_[j]} missing" for j in self.block_.indicated)]
+        names, others = list(self.numeric_), self.labels_ if self.as_frame_ else []
+        for j in self.block_.indicated:
+            names.append(free_name(f"{self.numeric_[j]} missing", [*names, *others]))
+        return names
 
     def _assemble(self, frame: pl.DataFrame, numbers: np.ndarray) -> Any:
         if self.as_frame_:

@@ -294,3 +294,14 @@ def test_frames_come_out_as_the_kind_that_went_in_or_that_set_output_names():
     wrapped = clone(native).set_output(transform="pandas").fit(FRAME).transform(FRAME)
     assert isinstance(wrapped, pd.DataFrame) and wrapped["age"].dtype == np.float64
     assert isinstance(clone(native).set_output(transform="polars").fit(given).transform(given), pl.DataFrame)
+
+
+def test_no_two_columns_come_out_under_one_name():
+    table = pl.DataFrame(
+        {"age": [1.5, None, 2.5, 3.5], "age missing": [1.5, 2.5, 3.5, 4.5], "g": ["(missing)", None, "u", "v"]}
+    )
+    for nominal in ("one-hot", "native"):
+        step = Preparation(nominal=nominal).set_output(transform="polars").fit(table)
+        names = step.get_feature_names_out().tolist()
+        assert len(set(names)) == len(names) and step.transform(table).columns == names
+        assert {"age missing", "age missing'"} <= set(names)

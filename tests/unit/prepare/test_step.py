@@ -130,3 +130,8 @@ def test_pipelines_of_imbalanced_learn_take_the_rows_through_a_function_sampler(
 def test_what_is_no_table_is_refused_with_the_way_out(X, words):
     with pytest.raises(DataError, match=words):
         Scale().fit(X)
+
+
+def test_large_whole_numbers_with_gaps_keep_their_digits_in_pandas():
+    table = pd.DataFrame({"id": pd.array([2**53 + 1, None, 3], dtype="Int64"), "x": [1.0, 2.0, 4.0]})
+    assert Scale(columns=["x"]).fit_transform(table)["id"].tolist() == [2**53 + 1, pd.NA, 3]
