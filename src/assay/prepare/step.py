@@ -88,7 +88,7 @@ class TableStep(TransformerMixin, Estimator):
         """X as a frame of plain types with null for missing; remembers or checks the number and names of columns."""
         if isinstance(X, np.ndarray) and X.ndim != 2:
             check_array(X, dtype=None, estimator=self)
-        if isinstance(X, (dict, pl.LazyFrame)):
+        if isinstance(X, pl.LazyFrame) or type(X) is dict:
             raise DataError(
                 type(self).__name__,
                 "X",
