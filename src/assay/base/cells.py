@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
+from datetime import date
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 
 from .errors import DataError, plain
 
@@ -36,24 +40,85 @@ def require_squares(who: str, y: np.ndarray) -> None:
 
 
 def require_finite(who: str, rows: np.ndarray, names: Any = None) -> None:
-    """Refuse a matrix with a missing or infinite cell, and name the first.
+    """Refuse a matrix with a missing or infinite cell, and name the first such column.
 
     >>> require_finite("Lasso", np.array([[1.0, 2.0], [3.0, np.nan]]), ["age", "height"])
     Traceback (most recent call last):
     assay.base.errors.DataError: Lasso: column 'height' must not have missing cells; Input X contains NaN, first at \
-row 1; fill them first, for example with ImputeSimple, or leave the rows out.
+row 1; fill them first (`assay.prepare.ImputeSimple`), or use a method that takes them (`assay methods --native missing`).
     """
-    wrong = ~np.isfinite(rows)
-    columns = np.flatnonzero(wrong.any(axis=0))
-    if not columns.size:
-        return
-    missing = np.isnan(rows)
-    column = int(np.flatnonzero(missing.any(axis=0))[0]) if missing.any() else int(columns[0])
-    name = f"x{column}" if names is None else str(names[column])
-    subject, place = f"column '{plain(name, 40)}'", int(np.flatnonzero(wrong[:, column])[0])
-    if missing.any():
-        came = f"Input X contains NaN, first at row {int(np.flatnonzero(missing[:, column])[0])}"
-        way_out = "fill them first, for example with ImputeSimple, or leave the rows out"
-        raise DataError(who, subject, "must not have missing cells", came, way_out)
-    came = f"Input X contains infinity, first at row {place}"
-    raise DataError(who, subject, "must hold finite numbers", came, "correct the cells or leave the rows out")
+    for test, refusal in ((np.isnan, _missing), (np.isinf, _infinite)):
+        wrong = test(rows)
+        columns = np.flatnonzero(wrong.any(axis=0))
+        if columns.size:
+            raise refusal(who, _column(names, int(columns[0])), int(np.flatnonzero(wrong[:, columns[0]])[0]))
+
+
+@contextlib.contextmanager
+def naming_cells(estimator: Any, X: Any) -> Iterator[None]:
+    """Turn scikit-learn's complaint about the cells of X into one sentence that names the column and the way out."""
+    try:
+        yield
+    except (TypeError, ValueError) as complaint:
+        refused = _refusal(estimator, X, complaint)
+        if refused is None:
+            raise
+        raise refused from None
+
+
+def _refusal(estimator: Any, X: Any, complaint: Exception) -> DataError | None:
+    """What is wrong with the first column of X that is no column of finite numbers, if that was the complaint."""
+    who, words = type(estimator).__name__, str(complaint)
+    if type(complaint).__name__ == "DuplicateError":
+        return DataError(who, "X", "must not have two columns of one name", way_out="rename one of them")
+    X = np.asarray(X, dtype=object) if isinstance(X, (list, tuple)) else X
+    if issparse(X) or len(getattr(X, "shape", ())) != 2 or "feature names" in words:
+        return None
+    framed = hasattr(X, "columns")
+    names = list(X.columns) if framed else getattr(estimator, "feature_names_in_", None)
+    for j in range(X.shape[1]):
+        cells, column = np.asarray(X[names[j]] if framed else X[:, j]), _column(names, j)
+        if cells.dtype.kind in "mM" or any(isinstance(cell, date) for cell in cells[:100].tolist()):
+            way_out = "make numbers of it first (`assay.prepare.DateParts`, or `assay.prepare.auto_prepare`)"
+            return DataError(who, column, "holds dates where numbers are needed", way_out=way_out)
+        numbers = _numbers(cells)
+        if isinstance(numbers, str):
+            rule = f"holds labels such as '{plain(numbers, 30)}' where numbers are needed"
+            way_out = "encode it first (`assay.prepare.auto_prepare` does what a learner needs), or use a method that "
+            return DataError(who, column, rule, way_out=way_out + "takes labels (`assay methods --native nominal`)")
+        if "NaN" in words and np.isnan(numbers).any():
+            return _missing(who, column, int(np.flatnonzero(np.isnan(numbers))[0]))
+        if "inf" in words and np.isinf(numbers).any():
+            return _infinite(who, column, int(np.flatnonzero(np.isinf(numbers))[0]))
+    return None
+
+
+def _numbers(cells: np.ndarray) -> np.ndarray | str:
+    """A column as numbers, missing cells as NaN; or the first text in it that is no number."""
+    try:
+        return cells.astype(np.float64)
+    except (TypeError, ValueError):
+        numbers = np.full(cells.shape, np.nan)
+        for i, cell in enumerate(cells.tolist()):
+            try:
+                numbers[i] = np.nan if cell is None or type(cell).__name__ == "NAType" else float(cell)
+            except (TypeError, ValueError):
+                return str(cell)
+        return numbers
+
+
+def _column(names: Any, j: int) -> str:
+    return f"column '{plain(f'x{j}' if names is None else names[j], 40)}'"
+
+
+def _missing(who: str, column: str, row: int) -> DataError:
+    way_out = (
+        "fill them first (`assay.prepare.ImputeSimple`), or use a method that takes them (`assay methods --native "
+    )
+    came = f"Input X contains NaN, first at row {row}"
+    return DataError(who, column, "must not have missing cells", came, way_out + "missing`)")
+
+
+def _infinite(who: str, column: str, row: int) -> DataError:
+    came = f"Input X contains infinity, first at row {row}"
+    return DataError(who, column, "must hold finite numbers", came, "correct the cells or leave the rows out")

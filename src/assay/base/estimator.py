@@ -16,6 +16,7 @@ from sklearn.utils import Tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
+from .cells import naming_cells, require_table
 from .cost import Cost, check_cost
 from .errors import DataError
 from .parameters import Parameter, build_init, collect, document
@@ -184,15 +185,21 @@ class Estimator(BaseEstimator):
         """X as a C-ordered float64 matrix; remembers or checks the number and names of columns."""
         if self._takes_as_it_is(X, reset=reset):
             return X
-        return validate_data(
-            self,
-            X,
-            reset=reset,
-            dtype=np.float64,
-            order="C",
-            accept_sparse=self._allow_sparse,
-            ensure_all_finite="allow-nan" if self._allow_nan else True,
-        )
+        return self._numbers_of(X, reset=reset, ensure_all_finite="allow-nan" if self._allow_nan else True)
+
+    def _numbers_of(self, X: Any, *, reset: bool, ensure_all_finite: Any) -> np.ndarray:
+        """What `_read` gives, with finite cells or not; one sentence names the column that holds no numbers."""
+        require_table(type(self).__name__, X)
+        with naming_cells(self, X):
+            return validate_data(
+                self,
+                X,
+                reset=reset,
+                dtype=np.float64,
+                order="C",
+                accept_sparse=self._allow_sparse,
+                ensure_all_finite=ensure_all_finite,
+            )
 
     def _takes_as_it_is(self, X: Any, *, reset: bool) -> bool:
         """Whether X needs neither conversion nor a look at its columns' names; remembers how many there are."""

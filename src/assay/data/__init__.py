@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from .generators import recoil_tracks as recoil_tracks
     from .merging import MergeCheck as MergeCheck
     from .merging import merge_check as merge_check
+    from .missingness import McarTest as McarTest
+    from .missingness import little_mcar as little_mcar
     from .read import read_batches as read_batches
     from .read import read_table as read_table
     from .read import scan_table as scan_table
@@ -62,6 +64,7 @@ __getattr__, __dir__ = lazy(
         "generators": "Baskets CommunityGraph GridWorld HmmSequences RecoilTracks baskets circles community_graph "
         "gaussian_classes grid_world hmm_sequences moons polynomial_curve recoil_tracks",
         "merging": "MergeCheck merge_check",
+        "missingness": "McarTest little_mcar",
         "parse": "",
         "read": "read_batches read_table scan_table",
         "read_notes": "Decision",

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 from sklearn.base import TransformerMixin
 from sklearn.utils import Tags, get_tags
+from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_is_fitted
 
 from .. import catalogue
@@ -21,7 +22,7 @@ from ..data.table import plain_types, to_polars
 from .dates import expand, origin_of, parts_of
 from .encode import MISSING_LABEL, Indicators, as_text, ranks
 from .impute import NumericBlock
-from .step import listed
+from .step import free_name, is_frame, listed, table_like, to_pandas
 
 _PLAIN = (pl.Float64, pl.Int64, pl.String, pl.Boolean, pl.Datetime("us"))
 
@@ -46,7 +47,7 @@ def auto_prepare(roles: Roles[str, Role], learner: Entry | str | Any) -> Prepara
     >>> preparation.fit_transform(features.frame).columns
     ['outlook', 'temperature', 'humidity', 'windy']
     >>> auto_prepare(features.roles, "ridge").fit(features.frame).explain()[-1]
-    "windy: 1 for 'true' and 0 for 'false'; an unseen category is all zeros."
+    "windy: 1 for 'true' and 0 for 'false'; an unseen category counts as 'false'."
     """
     entry = _entry(learner)
     if entry is None:
@@ -112,20 +113,35 @@ class Preparation(TransformerMixin, Estimator):
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
         """Learn from the training rows and prepare them."""
-        return self._learn(X)
+        return self._close(self._learn(X), X)
 
     def transform(self, X: Any) -> Any:
         """Prepare rows by what the training rows said."""
         check_is_fitted(self)
         frame = self._frame(X, reset=False)
         columns, holes = self._numbers(frame)
-        return self._assemble(frame, self.block_.apply(columns, holes))
+        return self._close(self._assemble(frame, self.block_.apply(columns, holes)), X)
+
+    def _close(self, out: Any, like: Any) -> Any:
+        """A frame as the caller's kind of frame, or as `set_output` says; a matrix is scikit-learn's to wrap."""
+        if not isinstance(out, pl.DataFrame):
+            return out
+        wanted = _get_output_config("transform", self)["dense"]
+        if wanted == "pandas":
+            import pandas as pd
+
+            return to_pandas(out, getattr(like, "index", None), pd)
+        return out if wanted == "polars" or not is_frame(like) else table_like(out, like)
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Names of the columns that come out."""
         check_is_fitted(self)
         names = self._block_names()
-        names += self.labels_ if self.as_frame_ else [name for code in self.indicators_ for name in code.names]
+        if self.as_frame_:
+            return np.array([*names, *self.labels_], dtype=object)
+        for code in self.indicators_:
+            for name in code.names:
+                names.append(free_name(name, names))
         return np.array(names, dtype=object)
 
     def explain(self) -> list[str]:
@@ -160,6 +176,8 @@ class Preparation(TransformerMixin, Estimator):
                 sentences.append(f"{listed(self.labels_)}: a missing label becomes the label '{self.missing_label_}'.")
         for code in self.indicators_:
             sentences.append(f"{plain(code.name)}: {plain(code.explain(), 300)}.")
+        if self.left_missing_:
+            sentences.append(f"{listed(self.left_missing_)}: missing values are left to the learner, which takes them.")
         return sentences or ["The columns are passed on as they are."]
 
     # -- the steps -----------------------------------------------------------------------------------------------
@@ -185,6 +203,7 @@ class Preparation(TransformerMixin, Estimator):
         )
         texts = [] if self.as_frame_ else [as_text(frame[name]) for name in self.labels_]
         self.indicators_ = [Indicators.fit(text, self.max_categories, self.drop_first) for text in texts]
+        self.left_missing_ = [n for n in self.roles_ if frame[n].null_count()] if self.missing == "native" else []
         self.missing_in_labels_ = any(frame[name].null_count() for name in self.labels_)
         self.missing_label_ = _free_label(frame, self.labels_) if self.as_frame_ else MISSING_LABEL
         return self._assemble(frame, values)
@@ -276,7 +295,10 @@ class Preparation(TransformerMixin, Estimator):
         return expand(series, None if origin is None else datetime.fromisoformat(origin), parts)
 
     def _block_names(self) -> list[str]:
-        return [*self.numeric_, *(f"{self.numeric_[j]} missing" for j in self.block_.indicated)]
+        names, others = list(self.numeric_), self.labels_ if self.as_frame_ else []
+        for j in self.block_.indicated:
+            names.append(free_name(f"{self.numeric_[j]} missing", [*names, *others]))
+        return names
 
     def _assemble(self, frame: pl.DataFrame, numbers: np.ndarray) -> Any:
         if self.as_frame_:

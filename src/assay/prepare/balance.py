@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from ..base import Choice, Cost, DataError, UsageError, param, plain, random_state_param
 from .encode import as_text, from_text
-from .step import RowStep, is_quantity, is_value, kind_of, listed, matrix_of
+from .step import RowStep, class_codes, is_quantity, is_value, kind_of, listed, matrix_of
 
 NEIGHBOURS = 5
 """SMOTE draws between a row and one of this many nearest rows of its class (or as many as there are)."""
@@ -23,7 +23,7 @@ def class_weights(y: Any) -> dict[Any, float]:
     >>> class_weights(["no", "no", "no", "yes"])
     {'no': 0.6666666666666666, 'yes': 2.0}
     """
-    classes, codes = _classes("class_weights", y)
+    classes, codes = class_codes("class_weights", y)
     counts = np.bincount(codes)
     return dict(zip(classes.tolist(), (codes.size / (classes.size * counts)).tolist()))
 
@@ -88,7 +88,7 @@ class Balance(RowStep):
         """The balanced training rows and their targets."""
         self._check_parameters()
         if y is not None:
-            _classes(type(self).__name__, y)
+            class_codes(type(self).__name__, y)
         if self.strategy != "smote":
             return super().fit_resample(X, y, **fitted)
         self.fit(X, y)
@@ -102,7 +102,7 @@ class Balance(RowStep):
     def _kept(self, frame: pl.DataFrame, y: np.ndarray | None) -> np.ndarray:
         if self.strategy == "weights":
             return np.arange(frame.height)
-        classes, codes = _classes(type(self).__name__, y)
+        classes, codes = class_codes(type(self).__name__, y)
         stream, counts = self._stream(), np.bincount(codes)
         parts = [] if self.strategy == "down" else [np.arange(frame.height)]
         for k in range(classes.size):
@@ -184,20 +184,3 @@ class Balance(RowStep):
         cells = float(n_rows) * n_features
         seconds = 1e-7 * n_rows + (1e-7 * cells * np.log2(n_rows + 2.0) if self.strategy == "smote" else 1e-8 * cells)
         return Cost(seconds=seconds + 1e-5, bytes=32.0 * cells + 32.0 * n_rows)
-
-
-def _classes(who: str, y: Any) -> tuple[np.ndarray, np.ndarray]:
-    """The classes of a target and the code of each row; refuses what is no class."""
-    labels = column_or_1d(np.asarray(y))
-    if labels.size == 0:
-        raise DataError(who, "y", "must have at least one row", "got none")
-    if labels.dtype.kind == "O":
-        missing = np.array([v is None or v != v for v in labels], dtype=bool)
-        if missing.any():
-            row = int(missing.argmax())
-            raise DataError(who, "y", "must not hold missing labels", f"first at row {row}", "drop those rows first")
-        labels = labels.astype(str)
-    if labels.dtype.kind == "f" and not (np.isfinite(labels) & (labels == np.round(labels))).all():
-        raise DataError(who, "y", "must hold classes", "got numbers with decimals or missing", "discretise it first")
-    classes, codes = np.unique(labels, return_inverse=True)
-    return classes, codes

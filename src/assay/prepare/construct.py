@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from collections.abc import Mapping as Mapped
 from itertools import combinations, combinations_with_replacement
 from math import comb
@@ -11,10 +12,22 @@ import numpy as np
 import polars as pl
 from sklearn.utils.validation import check_is_fitted
 
-from ..base import ArrayLike, Boolean, Cost, DataError, Integer, Mapping, Nothing, ParameterError, param, plain
+from ..base import (
+    ArrayLike,
+    Boolean,
+    Cost,
+    DataError,
+    Instance,
+    Integer,
+    Mapping,
+    Nothing,
+    ParameterError,
+    param,
+    plain,
+)
 from ..data.roles import nearest
 from .expression import Node, evaluate, parse
-from .step import TableStep, columns_param, is_number, matrix_of
+from .step import TableStep, columns_param, is_number
 
 _FORMULA = "Formula"
 
@@ -45,8 +58,8 @@ class Formula(TableStep):
 
     formulas: Any = param(
         None,
-        Mapping() | ArrayLike() | Nothing(),
-        "Formulas as {'name': 'expression'} or as texts 'name = expression'; None for none.",
+        Mapping() | ArrayLike() | Instance(str) | Nothing(),
+        "Formulas as {'name': 'expression'}, as texts 'name = expression' or one such text; None for none.",
     )
     keep: bool = param(True, Boolean(), "Keep the old columns beside the new ones.")
 
@@ -215,29 +228,29 @@ class Polynomial(TableStep):
             )
 
     def _apply(self, frame: pl.DataFrame) -> pl.DataFrame:
-        cells = matrix_of(frame.select(self.used_))
-        with np.errstate(all="ignore"):
-            blocks = [self._monomials(cells), *self._extras(cells)]
-            made = np.column_stack(blocks) if blocks else np.empty((frame.height, 0))
-        made[~np.isfinite(made)] = np.nan
+        columns = [frame[name].cast(pl.Float64).to_numpy() for name in self.used_]
         passed = frame.drop(self.used_)
         names = self.names_out_[passed.width :]
-        return passed.with_columns([pl.Series(n, made[:, j], nan_to_null=True) for j, n in enumerate(names)])
+        with np.errstate(all="ignore"):
+            made = [*self._monomials(columns, frame.height), *self._extras(columns)]
+            finite = (np.where(np.isfinite(cells), cells, np.nan) for cells in made)
+            return passed.with_columns(
+                [pl.Series(name, cells, nan_to_null=True) for name, cells in zip(names, finite, strict=True)]
+            )
 
-    def _monomials(self, cells: np.ndarray) -> np.ndarray:
+    def _monomials(self, columns: list[np.ndarray], n_rows: int) -> list[np.ndarray]:
         """Each monomial is an earlier one times a column, so that the whole set costs one product per cell."""
-        made = np.empty((cells.shape[0], self.powers_.shape[0]))
-        place = {(0,) * cells.shape[1]: -1}
+        made: list[np.ndarray] = []
+        place: dict[tuple[int, ...], int] = {}
         for j, powers in enumerate(self.powers_):
             place[tuple(powers)] = j
-            last = int(np.flatnonzero(powers)[-1]) if powers.any() else -1
-            if last < 0:
-                made[:, j] = 1.0
+            if not powers.any():
+                made.append(np.ones(n_rows))
                 continue
+            last = int(np.flatnonzero(powers)[-1])
             lower = powers.copy()
             lower[last] -= 1
-            parent = place[tuple(lower)]
-            made[:, j] = cells[:, last] if parent < 0 or not lower.any() else made[:, parent] * cells[:, last]
+            made.append(made[place[tuple(lower)]] * columns[last] if lower.any() else columns[last])
         return made
 
     def _extra_names(self) -> list[str]:
@@ -251,22 +264,23 @@ class Polynomial(TableStep):
                     names.append(f"{a}^2 {'+' if kind == 'sum_of_squares' else '-'} {b}^2")
         return names
 
-    def _extras(self, cells: np.ndarray) -> list[np.ndarray]:
+    def _extras(self, columns: list[np.ndarray]) -> list[np.ndarray]:
         functions = {"square": np.square, "reciprocal": np.reciprocal}
-        blocks = [functions.get(name, getattr(np, name, np.square))(cells) for name in self._listed("functions", BASIS)]
-        if self._listed("pairs", PAIRS):
-            first, second = np.triu_indices(cells.shape[1], 1)
-            a, b = cells[:, first], cells[:, second]
-            combined = {
-                "product": lambda: a * b,
-                "ratio": lambda: a / b,
-                "sum_of_squares": lambda: a * a + b * b,
-                "difference_of_squares": lambda: a * a - b * b,
-                "sum": lambda: a + b,
-                "difference": lambda: a - b,
-            }
-            blocks += [combined[kind]() for kind in self._listed("pairs", PAIRS)]
-        return blocks
+        combined: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
+            "product": np.multiply,
+            "ratio": np.divide,
+            "sum_of_squares": lambda a, b: a * a + b * b,
+            "difference_of_squares": lambda a, b: a * a - b * b,
+            "sum": np.add,
+            "difference": np.subtract,
+        }
+        made = []
+        for name in self._listed("functions", BASIS):
+            function = functions.get(name) or getattr(np, name)
+            made += [function(cells) for cells in columns]
+        for kind in self._listed("pairs", PAIRS):
+            made += [combined[kind](a, b) for a, b in combinations(columns, 2)]
+        return made
 
     def _listed(self, parameter: str, allowed: Any) -> list[str]:
         given = getattr(self, parameter)

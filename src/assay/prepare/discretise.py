@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 from sklearn.utils.validation import check_is_fitted
 
-from ..base import Choice, Cost, Integer, param, plain
-from .step import TableStep, columns_param, is_number, matrix_of
+from ..base import Choice, Cost, Integer, ParameterError, param, plain
+from .step import TableStep, class_codes, columns_param, free_name, is_number, matrix_of
 
 
 class Discretise(TableStep):
@@ -55,13 +55,16 @@ class Discretise(TableStep):
             raise ValueError(
                 "Discretise: method 'mdl' requires y to be passed, but the target y is None; give one class per row."
             )
-        codes = None if self.method != "mdl" else np.unique(np.asarray(y).astype(str), return_inverse=True)[1]
+        codes = None if self.method != "mdl" else class_codes(type(self).__name__, y)[1]
         cells = matrix_of(frame.select(self.cut_))
         self.cuts_ = [self._cuts(cells[:, j], codes) for j in range(cells.shape[1])]
         self.names_out_ = []
+        taken = list(frame.columns)
         for name in frame.columns:
             if name in self.cut_ and self.output == "one-hot":
-                self.names_out_ += [f"{name} {label}" for label in _labels(self.cuts_[self.cut_.index(name)])]
+                for label in _labels(self.cuts_[self.cut_.index(name)]):
+                    taken.append(free_name(f"{name} {label}", taken))
+                    self.names_out_.append(taken[-1])
             else:
                 self.names_out_.append(name)
 
@@ -98,16 +101,18 @@ class Discretise(TableStep):
                 words = pl.Series(labels, dtype=pl.String).gather(pl.Series(np.where(gone, 0, codes)))
                 columns.append(words.set(pl.Series(gone), None).alias(series.name))
                 continue
-            for k, label in enumerate(labels):
+            for k in range(len(labels)):
                 ones = np.where(gone, np.nan, (codes == k).astype(np.float64))
-                columns.append(pl.Series(f"{series.name} {label}", ones, nan_to_null=True))
+                columns.append(pl.Series(self.names_out_[len(columns)], ones, nan_to_null=True))
         return pl.DataFrame(columns)
 
     def inverse_transform(self, X: Any) -> np.ndarray:
         """A number for each code: the middle of its interval, the cut itself for the outer ones (`output="codes"`)."""
         check_is_fitted(self)
         if self.output != "codes":
-            raise ValueError("Discretise: inverse_transform needs output='codes'; fit a step with it.")
+            raise ParameterError(
+                "Discretise", "parameter 'output'", "must be 'codes' for the way back", f"got '{self.output}'"
+            )
         frame = self._open(X, reset=False)
         made = []
         for name, cuts in zip(self.cut_, self.cuts_):

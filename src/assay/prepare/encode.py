@@ -95,8 +95,8 @@ class Indicators:
         if self.missing:
             out[series.is_null().to_numpy(), out.shape[1] - 1] = 1.0
 
-    def explain(self) -> str:
-        """What becomes of the column, in words."""
+    def explain(self, unseen: str = "") -> str:
+        """What becomes of the column, in words; `unseen` says what becomes of an unseen category, if not the usual."""
         count = len(self.categories)
         if self.baseline is not None and count == 1 and not self.others:
             words = f"1 for '{self.categories[0]}' and 0 for '{self.baseline}'"
@@ -107,7 +107,8 @@ class Indicators:
             words += f", {len(self.others)} rare categories share one more"
         if self.missing:
             words += ", missing is a category of its own"
-        return words + "; an unseen category is all zeros"
+        usual = "is all zeros" if self.baseline is None else f"counts as '{self.baseline}'"
+        return f"{words}; an unseen category {unseen or usual}"
 
 
 def ranks(series: pl.Series, order: Sequence[Any]) -> pl.Series:

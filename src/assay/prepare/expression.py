@@ -313,7 +313,7 @@ _OPERATORS: dict[str, Callable[..., Cells]] = {
     "-": np.subtract,
     "*": np.multiply,
     "/": np.divide,
-    "**": np.power,
+    "**": lambda a, b: np.where(np.isnan(a) | np.isnan(b), np.nan, np.power(a, b)),  # NumPy: nan ** 0 == 1 ** nan == 1
     "negative": np.negative,
     "<": _compared(np.less),
     "<=": _compared(np.less_equal),

@@ -354,7 +354,8 @@ class ImputeMultiple(TableStep):
         for method, phrase in words.items():
             names = [plain(name) for name, chosen in self.methods_.items() if chosen == method]
             if names:
-                sentences.append(f"{listing(names)}: missing cells are filled {phrase} on all other columns.")
+                given = " on all other columns" if len(self.columns_) > 1 else ", with no other column to tell from"
+                sentences.append(f"{listing(names)}: missing cells are filled {phrase}{given}.")
         for name in self.sampled_:
             sentences.append(f"{plain(name)}: has too many labels to model; missing cells are drawn from all of them.")
         for name in self.empty_:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg
+from scipy.sparse import csr_matrix
 from sklearn.utils import Tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
@@ -79,8 +80,7 @@ class LDAProjection(Reduction):
         self.mean_ = weighted_mean(rows, weights)
         share = np.bincount(codes, weights=weights, minlength=k)
         centred = rows - self.mean_
-        sums = np.zeros((k, rows.shape[1]))
-        np.add.at(sums, codes, centred * weights[:, None])
+        sums = csr_matrix((weights, (codes, np.arange(codes.size))), shape=(k, codes.size)) @ centred
         offsets = sums / share[:, None]
         self.means_ = offsets + self.mean_
         within = (centred - offsets[codes]) * np.sqrt(weights)[:, None]
@@ -154,5 +154,7 @@ class LDAProjection(Reduction):
 
 
 def _rank(matrix: np.ndarray) -> int:
+    if matrix.shape[0] > matrix.shape[1]:
+        matrix = scipy.linalg.qr(matrix, mode="r", check_finite=False)[0][: matrix.shape[1]]
     singular = scipy.linalg.svdvals(matrix) if min(matrix.shape) else np.zeros(0)
     return int((singular > 1e-9 * max(float(singular.max(initial=0.0)), 1e-300)).sum())

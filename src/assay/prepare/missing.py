@@ -259,8 +259,9 @@ class ImputeGroup(TableStep):
         if self.strategy != "most_frequent" and cells["value"].dtype.is_numeric():
             number = pl.col("value").cast(pl.Float64)
             return cells.group_by(keys).agg(number.mean() if self.strategy == "mean" else number.median())
-        counts = cells.group_by(cells.columns).len().sort(["len", "value"], descending=[True, False])
-        return counts.group_by(keys, maintain_order=True).agg(pl.col("value").first())
+        counts = cells.group_by(cells.columns).len()
+        most = pl.col("len") == pl.col("len").max()
+        return counts.group_by(keys).agg(pl.col("value").filter(most).min())
 
     def _keys(self, frame: pl.DataFrame) -> pl.DataFrame:
         columns = []
@@ -440,8 +441,13 @@ def filling_of(series: pl.Series, strategy: str) -> Filling:
         return 0 if number else MISSING_LABEL if present.dtype == pl.String else False
     if number and strategy in ("mean", "median"):
         return float(present.mean() if strategy == "mean" else present.median())  # type: ignore[arg-type]
-    counts = present.alias("value").value_counts().sort(["count", "value"], descending=[True, False])
-    return counts["value"][0]
+    if number:
+        ordered = present.sort()
+        starts = np.flatnonzero((ordered != ordered.shift(1)).fill_null(True).to_numpy())
+        return ordered[int(starts[np.argmax(np.diff(starts, append=ordered.len()))])]
+    counts = present.alias("value").value_counts()
+    frequent = counts.filter(pl.col("count") == pl.col("count").max())["value"]
+    return bool(frequent.min()) if present.dtype == pl.Boolean else str(frequent.min())
 
 
 def _typed(series: pl.Series, filling: Filling) -> pl.Series:

@@ -175,17 +175,8 @@ class OneHot(TableStep):
     def explain(self) -> list[str]:
         """What becomes of each column, in words."""
         check_is_fitted(self)
-        unseen = {
-            "ignore": "an unseen category is all zeros",
-            "error": "an unseen category is refused",
-            "infrequent": "an unseen category counts as rare",
-        }
-        return [
-            f"{plain(name)}: "
-            + self._indicators(name).explain().replace(unseen["ignore"], unseen[self.handle_unknown])
-            + "."
-            for name in self.coded_
-        ]
+        unseen = {"ignore": "", "error": "is refused", "infrequent": "counts as rare"}[self.handle_unknown]
+        return [f"{plain(name)}: {self._indicators(name).explain(unseen)}." for name in self.coded_]
 
     def estimate_cost(self, n_rows: int, n_features: int, n_outputs: int = 1) -> Cost:
         """A look-up per cell; the memory counts ten categories per column."""

@@ -412,17 +412,24 @@ def _pool_coefficients(models: list[Any], n_rows: int) -> Pooled | None:
             slope, error = np.append(model.intercept_, slope), np.append(model.intercept_se_, error)
         estimates.append(slope)
         errors.append(error)
-    size = len(estimates[0])
-    names = getattr(last[0], "feature_names_in_", None)
-    count = np.ravel(last[0].coef_).size
-    listed = [str(name) for name in names] if names is not None else [f"x{j}" for j in range(count)]
-    if hasattr(models[0], "steps") and hasattr(models[0][:-1], "get_feature_names_out"):
-        listed = [str(name) for name in models[0][:-1].get_feature_names_out()]
-    if len(listed) != count:
-        listed = [f"q{j}" for j in range(count)]
-    labels = ["intercept", *listed] if size > count else listed
+    labels = _coefficient_names(models[0], last[0], len(estimates[0]))
     with np.errstate(invalid="ignore"):
         usable = np.isfinite(np.array(errors)).all()
     if not usable:
         return None
-    return pool(np.array(estimates), np.array(errors) ** 2, float(max(n_rows - size, 1)), names=labels)
+    return pool(np.array(estimates), np.array(errors) ** 2, float(max(n_rows - len(labels), 1)), names=labels)
+
+
+def _coefficient_names(model: Any, last: Any, size: int) -> list[str]:
+    """Names of the coefficients, intercepts in front; with several rows of them each name has its class before it."""
+    rows, count = np.atleast_2d(last.coef_).shape
+    names = getattr(last, "feature_names_in_", None)
+    listed = [str(name) for name in names] if names is not None else [f"x{j}" for j in range(count)]
+    if hasattr(model, "steps") and hasattr(model[:-1], "get_feature_names_out"):
+        listed = [str(name) for name in model[:-1].get_feature_names_out()]
+    if len(listed) != count:
+        listed = [f"q{j}" for j in range(count)]
+    classes = [str(label) for label in getattr(last, "classes_", range(rows))][-rows:]
+    marks = [f"{label}: " for label in classes] if rows > 1 else [""]
+    intercepts = [f"{mark}intercept" for mark in marks] if size > rows * count else []
+    return intercepts + [f"{mark}{name}" for mark in marks for name in listed]

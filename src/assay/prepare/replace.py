@@ -54,7 +54,7 @@ class ReplaceValues(TableStep):
         self.kinds_ = {name: kind_of(frame[name]) for name in self.replacements_}
         self.names_out_ = list(frame.columns)
         self.counts_ = {
-            name: int(_cells(frame[name]).is_in(_series(old, _cells(frame[name]).dtype)).sum() or 0)
+            name: int(_cells(frame[name]).is_in(_series(old, _cells(frame[name]).dtype).implode()).sum() or 0)
             for name, (old, _) in self.replacements_.items()
         }
 

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..base import AssayWarning, Choice, Cost, DataError, Integer, Nothing, Real, param, plain
 from .encode import as_text
 from .stability import StableSelection, holds_numbers
-from .step import TableStep, is_number, matrix_of
+from .step import TableStep, is_number, matrix_of, refuse_missing
 
 MEASURES = ("pearson", "f", "chi-square", "mutual-information", "gain-ratio", "total-variation")
 
@@ -106,7 +106,14 @@ class SelectFilter(StableSelection, TableStep):
         if flat.ndim != 1:
             raise DataError("SelectFilter", "y", "must be one column", f"got shape {y.shape}")
         if flat.dtype.kind == "f" and not np.isfinite(flat).all():
-            raise DataError("SelectFilter", "y", "must be finite (Input y contains NaN or infinity)")
+            raise DataError(
+                "SelectFilter",
+                "y",
+                "must be finite (Input y contains NaN or infinity)",
+                way_out="drop those rows first",
+            )
+        if flat.dtype.kind == "O":
+            refuse_missing("SelectFilter", flat)
         numbers = self.target == "numbers" or (self.target == "auto" and holds_numbers(flat))
         if not numbers:
             codes = np.unique(flat.astype(str) if flat.dtype.kind == "O" else flat, return_inverse=True)[1]

@@ -16,7 +16,7 @@ import polars as pl
 from sklearn.base import TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils._set_output import _get_output_config
-from sklearn.utils.validation import _check_feature_names_in, check_array, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_feature_names_in, check_array, check_is_fitted, column_or_1d, validate_data
 
 from ..base import ArrayLike, DataError, Estimator, Nothing, ParameterError, check_lengths, param, plain, take_rows
 from ..data.columns import split_columns
@@ -88,8 +88,17 @@ class TableStep(TransformerMixin, Estimator):
         """X as a frame of plain types with null for missing; remembers or checks the number and names of columns."""
         if isinstance(X, np.ndarray) and X.ndim != 2:
             check_array(X, dtype=None, estimator=self)
+        if isinstance(X, pl.LazyFrame) or type(X) is dict:
+            raise DataError(
+                type(self).__name__,
+                "X",
+                "must be an array or a pandas, Polars or pyarrow table",
+                f"got a {type(X).__name__}",
+                "collect it first" if isinstance(X, pl.LazyFrame) else "make a frame of it first",
+            )
+        framed = is_frame(X)
         validate_data(self, X, reset=reset, skip_check_array=True)
-        if is_frame(X):
+        if framed:
             frame = _with_categories(plain_types(to_polars(X), {}), X)
             if frame.height == 0 or frame.width == 0:
                 check_array(np.empty(frame.shape), estimator=self)
@@ -108,7 +117,7 @@ class TableStep(TransformerMixin, Estimator):
             return frame
         import pandas as pd
 
-        return _to_pandas(frame, getattr(like, "index", None), pd)
+        return to_pandas(frame, getattr(like, "index", None), pd)
 
     def _target(self, y: Any, n_rows: int) -> np.ndarray | None:
         if y is None:
@@ -306,6 +315,34 @@ def is_label(series: pl.Series) -> bool:
     return series.dtype in (pl.String, pl.Boolean)
 
 
+def refuse_missing(who: str, labels: np.ndarray) -> None:
+    """Refuse objects among which one is missing.
+
+    >>> refuse_missing("SelectFilter", np.array(["a", "b"], dtype=object))
+    """
+    missing = np.array([v is None or type(v).__name__ in ("NAType", "NaTType") or v != v for v in labels], dtype=bool)
+    if missing.any():
+        row = int(missing.argmax())
+        raise DataError(who, "y", "must not hold missing labels", f"first at row {row}", "drop those rows first")
+
+
+def class_codes(who: str, y: Any) -> tuple[np.ndarray, np.ndarray]:
+    """The classes of a target and the code of each row; refuses what is no class.
+
+    >>> class_codes("Balance", ["b", "a", "b"])[1].tolist()
+    [1, 0, 1]
+    """
+    labels = column_or_1d(np.asarray(y))
+    if labels.size == 0:
+        raise DataError(who, "y", "must have at least one row", "got none")
+    if labels.dtype.kind == "O":
+        refuse_missing(who, labels)
+        labels = labels.astype(str)
+    if labels.dtype.kind == "f" and not (np.isfinite(labels) & (labels == np.round(labels))).all():
+        raise DataError(who, "y", "must hold classes", "got numbers with decimals or missing", "discretise it first")
+    return np.unique(labels, return_inverse=True)
+
+
 def matrix_of(frame: pl.DataFrame, height: int | None = None) -> np.ndarray:
     """Columns of numbers as a C-ordered float64 matrix with NaN for missing; `height` counts the rows of no columns."""
     if not frame.width:
@@ -329,7 +366,7 @@ def table_like(frame: pl.DataFrame, like: Any) -> Any:
         native = nw.from_native(like, eager_only=True)
         namespace = native.implementation.to_native_namespace()
         if native.implementation.is_pandas():
-            return _to_pandas(frame, like.index, namespace)
+            return to_pandas(frame, like.index, namespace)
         return frame.to_arrow() if native.implementation.is_pyarrow() else frame
     if all(is_number(series) for series in frame.get_columns()):
         return matrix_of(frame)
@@ -339,11 +376,14 @@ def table_like(frame: pl.DataFrame, like: Any) -> Any:
     return cells
 
 
-def _to_pandas(frame: pl.DataFrame, index: Any, pandas: Any) -> Any:
+def to_pandas(frame: pl.DataFrame, index: Any, pandas: Any) -> Any:
     """Column by column, so that pyarrow is not needed; a table with other rows than the index has is numbered anew."""
     columns = {}
     for series in frame.get_columns():
-        if series.dtype.is_numeric():
+        if series.dtype.is_integer() and series.null_count() and (series.abs() > 2**53).any():
+            # As floats, which is what pandas makes of whole numbers with gaps, these would lose digits.
+            columns[series.name] = pandas.array(series.to_list(), dtype=str(series.dtype))
+        elif series.dtype.is_numeric():
             columns[series.name] = series.to_numpy()
         elif series.dtype.is_temporal():
             columns[series.name] = series.to_numpy().astype("datetime64[us]")

@@ -36,7 +36,7 @@ from ..base import (
     thread_count,
     trace_param,
 )
-from ..base.cells import require_finite, require_squares, require_table
+from ..base.cells import naming_cells, require_squares, require_table
 from ..base.estimator import is_missing
 from .stability import StableSelection
 from .subset_scores import (
@@ -80,11 +80,11 @@ class _SubsetSelector(StableSelection, SelectorMixin, Estimator):
             )
         takes_nan = learner is not None and get_tags(learner).input_tags.allow_nan
         require_table(who, X)
-        rows = validate_data(
-            self, X, reset=True, dtype=np.float64, order="C", ensure_all_finite=False, ensure_min_samples=2
-        )
-        if not takes_nan or np.isinf(rows).any():
-            require_finite(who, rows, getattr(self, "feature_names_in_", None))
+        finite = "allow-nan" if takes_nan else True
+        with naming_cells(self, X):
+            rows = validate_data(
+                self, X, reset=True, dtype=np.float64, order="C", ensure_all_finite=finite, ensure_min_samples=2
+            )
         target = column_or_1d(y, warn=True)
         if learner is None:
             target = _numbers(who, target)

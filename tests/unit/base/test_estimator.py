@@ -2,9 +2,12 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from sklearn.base import clone
 
 from assay.base import DataError, check_weights, take_rows
 from assay.models.baselines import ZeroRClassifier, ZeroRRegressor
+from assay.models.linear import LeastSquares
+from assay.prepare import PCA
 
 
 @pytest.mark.parametrize("make", [np.asarray, pd.DataFrame, pl.DataFrame, list])
@@ -75,3 +78,42 @@ def test_missing_target_values_are_refused_with_the_row():
 def test_text_target_is_refused_for_regression():
     with pytest.raises(ValueError, match="numeric"):
         ZeroRRegressor().fit(np.zeros((2, 1)), ["low", "high"])
+
+
+CELLS = {
+    "text": (pd.DataFrame({"age": [1, 2, 3], "city": ["Rome", "Bonn", "Oslo"]}), "column 'city' holds text ('Rome')"),
+    "category": (
+        pd.DataFrame({"age": [1, 2, 3], "city": pd.Categorical(["b", "a", "b"])}),
+        "column 'city' holds text ('b')",
+    ),
+    "text in Polars": (pl.DataFrame({"age": [1, 2, 3], "city": ["1", "2", "x"]}), "column 'city' holds text ('x')"),
+    "text in objects": (np.array([[1, "a"], [2, "b"], [3, "c"]], dtype=object), "column 'x1' holds text ('a')"),
+    "dates": (
+        pd.DataFrame({"day": pd.date_range("2024-01-01", periods=3, tz="Europe/Berlin"), "n": [1, 2, 3]}),
+        "column 'day' holds dates",
+    ),
+    "missing": (
+        pd.DataFrame({"age": [1, 2, 3], "pay": [1.0, np.nan, 2.0]}),
+        "column 'pay' must not have missing cells",
+    ),
+    "missing whole numbers": (
+        pd.DataFrame({"age": [1, 2, 3], "pay": pd.array([1, None, 2], dtype="Int64")}),
+        "column 'pay' must not have missing cells",
+    ),
+    "missing truth": (
+        pd.DataFrame({"age": [1, 2, 3], "paid": pd.array([True, None, False], dtype="boolean")}),
+        "column 'paid' must not have missing cells",
+    ),
+    "infinite": (np.array([[1.0, 2.0], [3.0, np.inf], [4.0, 5.0]]), "column 'x1' must hold finite numbers"),
+}
+
+
+@pytest.mark.parametrize("model", [PCA(), LeastSquares()], ids=["PCA", "LeastSquares"])
+@pytest.mark.parametrize("case", list(CELLS))
+def test_a_column_that_holds_no_numbers_is_named_in_one_sentence(model, case):
+    X, told = CELLS[case]
+    with pytest.raises(DataError) as refused:
+        clone(model).fit(X, [1.0, 2.0, 4.0])
+    words = str(refused.value)
+    assert words.startswith(f"{type(model).__name__}: {told}") and words.endswith(".") and "\n" not in words
+    assert "first" in words.split("; ")[-1]

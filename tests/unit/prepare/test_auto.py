@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import datetime
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 from sklearn.base import clone
@@ -15,7 +16,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from assay import catalogue
 from assay.base import DataError, ParameterError, UsageError
-from assay.data import Role, load_dataset
+from assay.data import Role, infer_roles, load_dataset
 from assay.prepare import Preparation, auto_prepare
 
 ENTRY = catalogue.get("zero-r")
@@ -241,6 +242,9 @@ def test_explanations_name_every_treatment():
         assert words in text
     native = "\n".join(auto_prepare(ROLES, NATIVE_COMPLETE).fit(FRAME).explain())
     assert "region, member: passed on as labels" in native and "'(missing)'" in native
+    assert "left to the learner" not in native
+    takes_all = auto_prepare(ROLES, NATIVE).fit(FRAME).explain()
+    assert takes_all[-1] == "age, level, region: missing values are left to the learner, which takes them."
     as_is = auto_prepare({"calls": ROLES["calls"]}, MATRIX).fit(FRAME).explain()
     assert as_is == ["The columns are passed on as they are."]
 
@@ -252,6 +256,8 @@ def test_the_learner_may_be_an_id_a_class_or_an_instance():
         assert auto_prepare(ROLES, learner).get_params() == expected
     with pytest.raises(UsageError, match="did you mean"):
         auto_prepare(ROLES, "rigde")
+    with pytest.raises(UsageError, match="did you mean knn-classifier or knn-regressor"):
+        auto_prepare(ROLES, "knn")
     with pytest.raises(UsageError, match="'learner' must be a catalogue entry"):
         auto_prepare(ROLES, 3)
 
@@ -277,3 +283,25 @@ def test_the_preparation_is_a_scikit_learn_transformer():
 def test_bad_parameters_are_refused(wrong):
     with pytest.raises(ParameterError):
         Preparation(**wrong).fit(FRAME)
+
+
+def test_frames_come_out_as_the_kind_that_went_in_or_that_set_output_names():
+    given = FRAME.to_pandas().set_index(pd.Index([f"r{i}" for i in range(FRAME.height)]))
+    native = auto_prepare(infer_roles(FRAME), NATIVE_COMPLETE)
+    same = native.fit_transform(given)
+    assert isinstance(same, pd.DataFrame) and same.index.tolist() == given.index.tolist()
+    assert same["age"].dtype == np.float64
+    wrapped = clone(native).set_output(transform="pandas").fit(FRAME).transform(FRAME)
+    assert isinstance(wrapped, pd.DataFrame) and wrapped["age"].dtype == np.float64
+    assert isinstance(clone(native).set_output(transform="polars").fit(given).transform(given), pl.DataFrame)
+
+
+def test_no_two_columns_come_out_under_one_name():
+    table = pl.DataFrame(
+        {"age": [1.5, None, 2.5, 3.5], "age missing": [1.5, 2.5, 3.5, 4.5], "g": ["(missing)", None, "u", "v"]}
+    )
+    for nominal in ("one-hot", "native"):
+        step = Preparation(nominal=nominal).set_output(transform="polars").fit(table)
+        names = step.get_feature_names_out().tolist()
+        assert len(set(names)) == len(names) and step.transform(table).columns == names
+        assert {"age missing", "age missing'"} <= set(names)

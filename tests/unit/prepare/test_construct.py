@@ -94,3 +94,7 @@ def test_refusals():
         Polynomial().fit(pl.DataFrame({"a": [1.0], "a^2": [2.0]}))
     with pytest.raises(CostError, match="lower degree"):
         Polynomial(degree=8).fit(np.ones((1000, 60)))
+
+
+def test_one_formula_may_stand_alone():
+    assert Formula(formulas="roi = gain / 2").fit_transform(DEALS)["roi"].to_list() == [60.0, 45.0, None]

@@ -8,7 +8,7 @@ import pytest
 from sklearn.cluster import KMeans
 from sklearn.preprocessing import KBinsDiscretizer
 
-from assay.base import AssayError
+from assay.base import AssayError, DataError
 from assay.data import load_dataset
 from assay.prepare import Discretise
 from assay.prepare.discretise import mdl_cuts
@@ -98,7 +98,7 @@ def test_the_way_back_is_the_middle_of_the_interval():
     X = np.array([[0.0], [4.0], [8.0], [np.nan]])
     step = Discretise(method="equal-width", n_bins=4).fit(X)
     np.testing.assert_array_equal(step.inverse_transform(step.transform(X)), [[2.0], [5.0], [6.0], [np.nan]])
-    with pytest.raises(ValueError, match="output='codes'"):
+    with pytest.raises(ValueError, match="must be 'codes' for the way back"):
         Discretise(output="labels").fit(X).inverse_transform(X)
 
 
@@ -117,3 +117,16 @@ def test_words_and_refusals():
         Discretise(method="mdl").fit(np.ones((3, 1)))
     with pytest.raises(AssayError, match="n_bins"):
         Discretise(n_bins=1).fit(np.ones((3, 1)))
+
+
+def test_mdl_refuses_a_target_that_is_no_class():
+    X = np.arange(6.0)[:, None]
+    for y, words in (([0.5, 1.5, 2.5, 3.5, 4.5, 5.5], "must hold classes"), (["a", None, "b", "a", "b", "a"], "row 1")):
+        with pytest.raises(DataError, match=words):
+            Discretise(method="mdl").fit(X, y)
+
+
+def test_names_that_are_taken_get_a_mark():
+    table = pl.DataFrame({"a": [1.0, 2.0, 3.0, 4.0], "a < 2.5": ["x"] * 4})
+    out = Discretise(output="one-hot", n_bins=2).fit_transform(table)
+    assert out.columns == ["a < 2.5'", "a >= 2.5", "a < 2.5"] and out["a < 2.5'"].to_list() == [1.0, 1.0, 0.0, 0.0]

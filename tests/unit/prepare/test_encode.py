@@ -23,7 +23,7 @@ def test_each_row_has_one_indicator():
 def test_two_labels_need_one_indicator():
     code, out = coded(["no", "yes", "no"])
     assert code.names == ["c=yes"] and out.ravel().tolist() == [0.0, 1.0, 0.0]
-    assert code.explain() == "1 for 'yes' and 0 for 'no'; an unseen category is all zeros"
+    assert code.explain() == "1 for 'yes' and 0 for 'no'; an unseen category counts as 'no'"
 
 
 def test_one_label_keeps_its_indicator_and_none_gives_none():

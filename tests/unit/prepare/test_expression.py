@@ -122,3 +122,32 @@ def test_every_function_has_a_value():
     for name, (counts, _) in FUNCTIONS.items():
         source = f"{name}({', '.join(['y'] * counts[0])})"
         assert np.isfinite(value(source)[0]), source
+
+
+@pytest.mark.parametrize("source", ["x ** 0", "1 ** x", "(0 * x) ^ 0"])
+def test_a_missing_cell_makes_every_power_missing(source):
+    """IEEE 754 says nan ** 0 = 1 ** nan = 1; a cell that is not there is another thing."""
+    np.testing.assert_array_equal(value(source), [1.0, 1.0, 1.0, np.nan])
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.lists(
+        st.sampled_from(
+            [*"xyt+-*/^()<>,=.@\\[]{}#%;", "`odd name`", "**", "==", "!=", " and ", " or ", " not ", "1e308", "1e999",
+             "'a'", "\n", "\x00", "__import__", "lambda ", *[f"{name}(" for name in FUNCTIONS]]
+        ),
+        max_size=14,
+    )
+)  # fmt: skip
+def test_any_jumble_gives_numbers_or_one_sentence(tokens):
+    told = ""
+    try:
+        node = parse("test", "".join(tokens))
+    except AssayError as refused:
+        told = str(refused)
+    if told:
+        assert "\n" not in told and told.endswith(".")
+    elif set(node.columns()) <= {"x", "y", "odd name"}:
+        found = evaluate(node, COLUMNS, 4)
+        assert found.shape == (4,) and not np.isinf(found).any()

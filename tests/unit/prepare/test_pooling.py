@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,7 +16,9 @@ from sklearn.metrics import accuracy_score, r2_score
 from sklearn.pipeline import make_pipeline
 
 from assay.base import AssayError
+from assay.data import load_dataset
 from assay.models.linear import LeastSquares
+from assay.models.linear import LogisticRegression as Logistic
 from assay.prepare import ImputeMultiple, Scale, fit_multiple, pool
 
 
@@ -196,3 +199,18 @@ def test_fit_multiple_refuses_in_one_sentence():
     y[3] = np.nan
     with pytest.raises(AssayError, match="must not have missing values"):
         fit_multiple(ImputeMultiple(), LeastSquares(), X, y)
+
+
+def test_coefficients_of_several_classes_carry_their_class():
+    iris = load_dataset("iris").frame
+    cells = iris.select("sepal_length", "sepal_width")
+    # Without noise setosa would be separated, and its coefficients would have no end.
+    cells = cells + pl.DataFrame(np.random.default_rng(0).normal(size=(150, 2)), schema=cells.columns)
+    holed = cells.with_columns(cells["sepal_width"].set(pl.Series(np.arange(150) % 10 == 0), None))
+    settings = {"n_imputations": 2, "max_iter": 2, "random_state": 0}
+    fitted = fit_multiple(ImputeMultiple(**settings), Logistic(penalty=None), holed, iris["species"].to_numpy())
+    classes = ["setosa", "versicolor", "virginica"]
+    slopes = [f"{label}: {column}" for label in classes for column in cells.columns]
+    assert fitted.coefficients.names == [f"{label}: intercept" for label in classes] + slopes
+    place = fitted.coefficients.names.index("virginica: sepal_width")
+    assert fitted.coefficients.estimate[place] == pytest.approx(np.mean([m.coef_[2, 1] for m in fitted.models_]))

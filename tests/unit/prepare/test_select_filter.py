@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 import scipy.stats
@@ -11,7 +12,7 @@ from sklearn.feature_selection import f_classif, f_regression, r_regression
 from sklearn.metrics import mutual_info_score
 from statsmodels.stats.multitest import multipletests
 
-from assay.base import AssayError, AssayWarning
+from assay.base import AssayError, AssayWarning, DataError
 from assay.data import load_dataset
 from assay.prepare import SelectFilter
 
@@ -134,3 +135,9 @@ def test_refusals():
         SelectFilter(measure="f").fit(WEATHER.drop("play"), WEATHER["play"].to_numpy())
     with pytest.raises(AssayError, match="has no p-value"):
         SelectFilter(measure="gain-ratio", alpha=0.05).fit(IRIS, CLASSES)
+
+
+@pytest.mark.parametrize("gone", [None, pd.NA, float("nan")], ids=["None", "NA", "nan"])
+def test_a_missing_class_is_refused_with_its_row(gone):
+    with pytest.raises(DataError, match="must not hold missing labels; first at row 2; drop those rows first"):
+        SelectFilter().fit(np.arange(4.0)[:, None], np.array(["a", "b", gone, "a"], dtype=object))

@@ -9,7 +9,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from assay.base import AssayError
+from assay.base import AssayError, DataError
 from assay.prepare import Balance, RowStep, Scale, TableStep
 
 
@@ -116,3 +116,22 @@ def test_pipelines_of_imbalanced_learn_take_the_rows_through_a_function_sampler(
     np.testing.assert_allclose(model.predict_proba(X[:1]), [[0.5, 0.5]])
     with pytest.raises(TypeError, match="implements both"):
         make_pipeline(Balance(strategy="down"), DummyClassifier()).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("X", "words"),
+    [
+        (pd.DataFrame(np.ones((2, 2)), columns=["a", "a"]), "must not have two columns of one name"),
+        ({"a": [1, 2]}, "got a dict; make a frame of it first"),
+        (pl.LazyFrame({"a": [1, 2]}), "got a LazyFrame; collect it first"),
+    ],
+    ids=["names", "dict", "lazy"],
+)
+def test_what_is_no_table_is_refused_with_the_way_out(X, words):
+    with pytest.raises(DataError, match=words):
+        Scale().fit(X)
+
+
+def test_large_whole_numbers_with_gaps_keep_their_digits_in_pandas():
+    table = pd.DataFrame({"id": pd.array([2**53 + 1, None, 3], dtype="Int64"), "x": [1.0, 2.0, 4.0]})
+    assert Scale(columns=["x"]).fit_transform(table)["id"].tolist() == [2**53 + 1, pd.NA, 3]

@@ -47,7 +47,8 @@ A041  dates in the wrong order              an end before its beginning
 ====  ====================================  ========================================================================
 
 Row numbers count from 0; those of A035 and A038 count in the other table. Everything is exact and over all rows, except
-A039, which draws 20,000 rows of larger tables. Codes that begin with M come from `merge_check`.
+A039 and Little's test in A001, which take 20,000 rows of larger tables. Codes that begin with M come from
+`merge_check`.
 """
 
 from __future__ import annotations

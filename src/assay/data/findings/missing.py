@@ -11,14 +11,16 @@ else explains the gaps, is suspect; so are gaps that go with the target alone.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from ...base.errors import plain
+from ...base.errors import DataError, plain
 from ...base.words import count as count_of
 from ..association import chi_square, cramer_v, holm
+from ..missingness import McarTest, little_mcar
 from .finding import Finding, drop_columns, named, quoted, remedy, rows_at, rows_of, share_text
 from .survey import Column, Survey, quantiles
 
@@ -34,10 +36,13 @@ ALPHA = 0.01
 LEAST_EFFECT = 0.05
 LEAST_ROWS = 10
 FIFTHS = 5
+MOST_JOINT = 2e6
+"""Patterns of gaps times cubed columns up to which Little's joint test is made."""
 
 
 def missing_findings(survey: Survey, target: str | None) -> Iterator[Finding]:
     """A001 missing, A002 all missing, A017 missing by other columns, A018 suspected not at random."""
+    joint = _joint(survey)
 
     def look(column: Column) -> list[Finding]:
         gone, rows = column.missing, survey.n_rows
@@ -48,20 +53,37 @@ def missing_findings(survey: Survey, target: str | None) -> Iterator[Finding]:
                     drop_columns("leave it out", [column.name]),
                 )
             ]  # fmt: skip
-        return list(_missing(survey, column, target)) if column.name != target else []
+        return list(_missing(survey, column, target, joint)) if column.name != target else []
 
     for found in survey.each(look, (column for column in survey.columns.values() if column.missing)):
         yield from found
 
 
-def _missing(survey: Survey, column: Column, target: str | None) -> Iterator[Finding]:
+def _joint(survey: Survey) -> McarTest | None:
+    """Little's test over the columns of numbers, on at most 20,000 rows spread evenly over the table."""
+    numbers = [c for c in survey.columns.values() if c.role.role == "numeric" and 2 * c.missing < survey.n_rows]
+    holed = sum(column.missing > 0 for column in numbers)
+    step = -(-survey.n_rows // 20_000)
+    patterns = min(2.0**holed, survey.n_rows / step)
+    if not any(column.missing >= LEAST_ROWS for column in numbers) or patterns * len(numbers) ** 3 > MOST_JOINT:
+        return None
+    try:
+        return little_mcar(np.column_stack([column.numbers[::step] for column in numbers]), max_iter=100, tol=1e-5)
+    except DataError:
+        return None
+
+
+def _missing(survey: Survey, column: Column, target: str | None, joint: McarTest | None) -> Iterator[Finding]:
     gone, rows, name = column.missing, survey.n_rows, column.name
     share = gone / rows
     severity = "high" if share > 0.6 else "medium" if share > 0.05 else "low"
     at = column.series.is_null().arg_true().to_numpy().astype(np.int64)
     mechanism, partners = _mechanism(survey, column, at, target)
     told = "; completely at random as far as tests can tell" if mechanism == "completely at random" else ""
+    if told and joint is not None and column.role.role == "numeric":
+        told += f" (p {joint.p_value:.2g} in Little's joint test of the numbers)"
     facts = {"missing": gone, "share": share, "mechanism": mechanism, "depends_on": [p["column"] for p in partners]}
+    facts |= {} if joint is None else {"little": asdict(joint)}
     strategy = "median" if column.is_number else "most_frequent"
     if share > 0.6:
         cure = drop_columns("leave the column out, or find out why", [name])
@@ -76,14 +98,15 @@ def _missing(survey: Survey, column: Column, target: str | None) -> Iterator[Fin
     )  # fmt: skip
     if mechanism == "depends on columns":
         shown = " and ".join(_told(p) for p in partners[:2])
-        groups = [p["column"] for p in partners if p["groups"]][:2]
+        # The target is not there when rows have to be predicted.
+        groups = [p["column"] for p in partners if p["groups"] and p["column"] != target][:2]
         if groups:
             cure = remedy(
                 f"impute within the groups of {named(groups)}, or by multiple imputation", "impute-group", [name],
                 {"by": groups, "strategy": strategy},
             )  # fmt: skip
         else:
-            cure = remedy("impute from the other columns, several times", "impute-multiple", [name])
+            cure = remedy("impute from the other columns, several times", "impute-multiple", [name], {"columns": None})
         strongest = max(p["effect"] for p in partners)
         yield Finding(
             "A017", "missing depends on columns", [name, *[p["column"] for p in partners]],

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.utils.validation import validate_data
 
 from ... import _kernels
 from ...base.cells import require_finite
@@ -132,7 +131,7 @@ class FiniteByGram:
     def _read(self, X: Any, *, reset: bool) -> np.ndarray:
         if not reset or issparse(X):
             return super()._read(X, reset=reset)  # type: ignore[misc]
-        return validate_data(self, X, reset=True, dtype=np.float64, order="C", ensure_all_finite=False)
+        return self._numbers_of(X, reset=True, ensure_all_finite=False)  # type: ignore[attr-defined]
 
     def _require_finite(self, rows: np.ndarray) -> None:
         """Refuse a missing or infinite cell."""

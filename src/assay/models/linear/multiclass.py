@@ -29,7 +29,7 @@ from ...base import (
     take_rows,
     thread_count,
 )
-from ...base.cells import require_finite, require_table
+from ...base.cells import naming_cells, require_table
 from .logistic import LogisticRegression
 from .ridge import copy_columns
 
@@ -175,17 +175,15 @@ class _Reduction(LabelClassifier):
             return X
         require_table(type(self).__name__, X)
         takes = get_tags(self._template()).input_tags
-        rows = validate_data(
-            self,
-            X,
-            reset=reset,
-            dtype=None if takes.string else "numeric",
-            accept_sparse=("csr", "csc") if takes.sparse else False,
-            ensure_all_finite="allow-nan" if takes.allow_nan else issparse(X),
-        )
-        if not takes.allow_nan and isinstance(rows, np.ndarray) and rows.dtype.kind == "f":
-            require_finite(type(self).__name__, rows)
-        return rows
+        with naming_cells(self, X):
+            return validate_data(
+                self,
+                X,
+                reset=reset,
+                dtype=None if takes.string else "numeric",
+                accept_sparse=("csr", "csc") if takes.sparse else False,
+                ensure_all_finite="allow-nan" if takes.allow_nan else True,
+            )
 
     def _check_rows(self, X: Any) -> Any:
         check_is_fitted(self)

@@ -17,7 +17,6 @@ from sklearn.utils.validation import validate_data
 
 from ... import _kernels
 from ...base import Cost, DataError, thread_count
-from ...base.cells import require_table
 from ...base.cost import check_cost
 
 _NONE = np.empty(0)
@@ -204,7 +203,6 @@ class SparseInput:
                 self.n_features_in_ = X.shape[1]
             return X
         if not sparse.issparse(X):
-            require_table(type(self).__name__, X)
             return super()._read(X, reset=reset)  # type: ignore[misc]
         return SparseTable.of(validate_data(self, X, reset=reset, dtype=np.float64, accept_sparse="csr"))
 

@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 from assay.data import Table, audit
+from assay.prepare import step_for
 
 N = 600
 
@@ -128,3 +129,18 @@ def test_the_remedy_of_a_number_in_disguise_names_the_number():
     told = finding(result(**{**columns, "v": values}), "A007")
     assert told.remedy["parameters"] == {"mapping": {"v": {-999: None}}}
     assert told.to_dict()["remedy"]["parameters"] == {"mapping": {"v": {"-999": None}}}
+
+
+def test_the_remedy_never_needs_the_target_and_uses_the_other_columns():
+    """The target is no column of the rows that the step prepares."""
+    rng, columns = base()
+    churned = np.where(columns["x"] > 0.5, "yes", "no")
+    values = columns["x"] + 0.1 * rng.normal(size=N)
+    table = pl.DataFrame(
+        {**columns, "churned": churned, "m": holed(values, (columns["x"] > 0) & (rng.random(N) < 0.5))}
+    )
+    told = finding(audit(table, target="churned"), "A017")
+    assert "churned" in told.columns[1:] and "churned" not in str(told.remedy)
+    step = step_for(told).fit(table.drop("churned"))
+    error = step.transform(table.drop("churned"))["m"].to_numpy() - values
+    assert np.abs(error).max() < 0.6
