@@ -5,8 +5,9 @@ from __future__ import annotations
 import click
 
 from .. import catalogue
+from ..base.words import count
 from .main import OK, common_options
-from .output import console, counted, print_json, table
+from .output import console, print_json, table
 
 
 @click.command()
@@ -34,5 +35,5 @@ def methods(
         return OK
     rows = [[entry.id, entry.task, ", ".join(entry.native), entry.title, entry.summary] for entry in found]
     columns = [("id", "left"), ("task", "left"), ("takes", "left"), ("title", "left"), ("summary", "left")]
-    console().print(table(counted(len(found), "method"), columns, rows))
+    console().print(table(count(len(found), "method"), columns, rows))
     return OK
