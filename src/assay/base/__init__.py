@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from .estimator import Regressor as Regressor
     from .estimator import check_lengths as check_lengths
     from .estimator import check_weights as check_weights
+    from .estimator import naming_cells as naming_cells
     from .estimator import take_rows as take_rows
     from .parameters import AnyOf as AnyOf
     from .parameters import ArrayLike as ArrayLike
@@ -61,7 +62,8 @@ __getattr__, __dir__ = lazy(
         "config": "",
         "cost": "Cost check_cost",
         "errors": "AssayError AssayWarning CostError DataError DesignError ParameterError UsageError plain sentence",
-        "estimator": "Classifier Estimator Fold LabelClassifier Regressor check_lengths check_weights take_rows",
+        "estimator": "Classifier Estimator Fold LabelClassifier Regressor check_lengths check_weights naming_cells "
+        "take_rows",
         "parameters": "AnyOf ArrayLike Boolean Choice Function Instance Integer Kind Mapping Nothing Parameter Real "
         "Seed categorical_features_param n_jobs_param param random_state_param trace_param",
         "randomness": "Stream",

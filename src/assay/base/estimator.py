@@ -6,6 +6,7 @@ methods below, which validate parameters, data, weights and cost in that order.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Iterator
 from typing import Any, dataclass_transform
 
@@ -17,10 +18,11 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from .cost import Cost, check_cost
-from .errors import DataError
+from .errors import DataError, plain
 from .parameters import Parameter, build_init, collect, document
 from .randomness import Stream
 from .trace import Trace
+from .words import count
 
 Fold = tuple[np.ndarray, np.ndarray]
 
@@ -90,6 +92,49 @@ def check_weights(who: str, sample_weight: Any, n_rows: int) -> np.ndarray | Non
     return weights
 
 
+@contextlib.contextmanager
+def naming_cells(estimator: Any, X: Any) -> Iterator[None]:
+    """Turn scikit-learn's complaints about the cells of X into one sentence that names the column and the way out."""
+    try:
+        yield
+    except ValueError as error:
+        raise _cells_not_taken(estimator, X, str(error)) or error from None
+
+
+def _cells_not_taken(estimator: Any, X: Any, complaint: str) -> DataError | None:
+    X = np.asarray(X) if isinstance(X, (list, tuple)) else X
+    if "Input X" not in complaint and "could not convert" not in complaint:
+        return None
+    if issparse(X) or len(getattr(X, "shape", ())) != 2:
+        return None
+    who, framed = type(estimator).__name__, hasattr(X, "columns")
+    names = list(X.columns) if framed else list(getattr(estimator, "feature_names_in_", ()))
+    for position in range(X.shape[1]):
+        column = f"column '{plain(names[position], 40)}'" if len(names) == X.shape[1] else f"column {position} of X"
+        cells = np.asarray(X[names[position]] if framed else X[:, position])
+        try:
+            numbers = cells.astype(np.float64)
+        except (TypeError, ValueError):
+            words = [cell for cell in cells.tolist() if isinstance(cell, str)]
+            if not words:
+                return None
+            rule = f"holds labels such as '{plain(words[0], 30)}' where numbers are needed"
+            way_out = "encode it first (`assay.prepare.auto_prepare` does what a learner needs), or use a method that "
+            return DataError(who, column, rule, way_out=way_out + "takes labels (`assay methods --native nominal`)")
+        missing, infinite = np.isnan(numbers), np.isinf(numbers)
+        if missing.any() and "contains NaN" in complaint:
+            rule, came = f"has {count(int(missing.sum()), 'missing cell')} (Input X contains NaN)", missing
+            way_out = "fill them first (`assay.prepare.ImputeSimple`), or use a method that takes them (`assay methods "
+            way_out += "--native missing`)"
+        elif infinite.any() and "contains inf" in complaint:
+            rule, came = f"has {count(int(infinite.sum()), 'infinite cell')} (Input X contains infinity)", infinite
+            way_out = "correct them first"
+        else:
+            continue
+        return DataError(who, column, rule, f"first at row {int(np.flatnonzero(came)[0])}", way_out)
+    return None
+
+
 @dataclass_transform(kw_only_default=True)
 class Estimator(BaseEstimator):
     """Base of every method: parameters come from declarations, the constructor only stores them."""
@@ -156,15 +201,16 @@ class Estimator(BaseEstimator):
     # -- data ------------------------------------------------------------------------------------------------
     def _read(self, X: Any, *, reset: bool) -> np.ndarray:
         """X as a C-ordered float64 matrix; remembers or checks the number and names of columns."""
-        return validate_data(
-            self,
-            X,
-            reset=reset,
-            dtype=np.float64,
-            order="C",
-            accept_sparse=self._allow_sparse,
-            ensure_all_finite="allow-nan" if self._allow_nan else True,
-        )
+        with naming_cells(self, X):
+            return validate_data(
+                self,
+                X,
+                reset=reset,
+                dtype=np.float64,
+                order="C",
+                accept_sparse=self._allow_sparse,
+                ensure_all_finite="allow-nan" if self._allow_nan else True,
+            )
 
     def _begin_rows(
         self, X: Any, target: np.ndarray, sample_weight: Any

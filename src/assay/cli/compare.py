@@ -152,7 +152,7 @@ def show_results(record: dict[str, Any], report: Path) -> None:
     if comparison and comparison.get("sentence"):
         out.print(Text(plain(comparison["sentence"], 2000)))
     if recommendation:
-        out.print(Text(f"Recommendation: {plain(recommendation['title'])}. {plain(recommendation['reason'], 1000)}"))
+        out.print(Text(f"Recommendation: {plain(recommendation['reason'], 1000)}"))
     out.print(Text(f"Report: {plain(report, 1000)}"), soft_wrap=True)
 
 

@@ -61,4 +61,10 @@ def _show(found: Any) -> None:
     )[:STRONGEST]
     if pairs:
         columns = [("column", "left"), ("column", "left"), ("strength", "right")]
-        out.print(table("The strongest pairs", columns, [[a, b, f"{value:.3f}"] for _, a, b, value in pairs]))
+        out.print(
+            table(
+                "The strongest pairs",
+                columns,
+                [[plain(a, 40), plain(b, 40), f"{value:.3f}"] for _, a, b, value in pairs],
+            )
+        )

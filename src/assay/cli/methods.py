@@ -6,7 +6,7 @@ import click
 
 from .. import catalogue
 from ..base.words import count
-from .main import OK, common_options
+from .main import OK, common_options, say
 from .output import console, print_json, table
 
 
@@ -32,6 +32,9 @@ def methods(
     )
     if as_json:
         print_json([{"schema": "assay.method/1", **entry.to_dict()} for entry in found])
+        return OK
+    if not found:
+        say("assay: no method is like that; 'assay methods' alone lists them all.")
         return OK
     rows = [[entry.id, entry.task, ", ".join(entry.native), entry.title, entry.summary] for entry in found]
     columns = [("id", "left"), ("task", "left"), ("takes", "left"), ("title", "left"), ("summary", "left")]

@@ -75,7 +75,7 @@ def write_text(path: Path, text: str) -> None:
             "assay",
             f"file '{plain(path, 200)}'",
             f"cannot be written ({error.strerror or error})",
-            way_out="choose another folder with --out",
+            way_out="choose another place",
         ) from None
 
 

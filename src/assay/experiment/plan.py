@@ -77,7 +77,7 @@ class Plan:
 
     Parameters
     ----------
-    table : Table or path of a file
+    table : Table, pandas or Polars frame, or path of a file
     target : name of the column to predict
     learners : catalogue ids, pairs (id, parameters) or scikit-learn estimators; None for every method of the task
     design : how rows are split: "5x2", "10-fold", "5-fold" or "RxK"; one for which no test is valid is refused
@@ -112,10 +112,8 @@ class Plan:
 
         if isinstance(self.table, (str, os.PathLike)):
             settle("table", read_table(self.table))
-        if not isinstance(self.table, Table):
-            raise UsageError(
-                "Plan", "table", "must be a Table or the path of a file", f"got {type(self.table).__name__}"
-            )
+        elif not isinstance(self.table, Table):
+            settle("table", Table.from_frame(self.table))
         if self.task not in (None, "classify", "regress"):
             raise ParameterError(
                 "Plan", "parameter 'task'", "must be 'classify', 'regress' or None", f"got {plain(repr(self.task))}"

@@ -31,6 +31,7 @@ from ..base import (
     check_lengths,
     check_weights,
     n_jobs_param,
+    naming_cells,
     param,
     plain,
     thread_count,
@@ -77,9 +78,10 @@ class _SubsetSelector(StableSelection, SelectorMixin, Estimator):
                 who, "parameter 'criterion'", "must be 'cv' when an estimator is given", f"got {self.criterion!r}"
             )
         finite = True if learner is None or not get_tags(learner).input_tags.allow_nan else "allow-nan"
-        rows = validate_data(
-            self, X, reset=True, dtype=np.float64, order="C", ensure_all_finite=finite, ensure_min_samples=2
-        )
+        with naming_cells(self, X):
+            rows = validate_data(
+                self, X, reset=True, dtype=np.float64, order="C", ensure_all_finite=finite, ensure_min_samples=2
+            )
         target = column_or_1d(y, warn=True)
         if learner is None:
             target = _numbers(who, target)

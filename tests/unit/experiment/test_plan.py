@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from assay import catalogue
-from assay.base.errors import AssayError, AssayWarning, DataError, ParameterError, UsageError
+from assay.base.errors import AssayError, AssayWarning, DataError, ParameterError
 from assay.data import Table, load_dataset, read_table
 from assay.experiment import Plan, default_learners, run
 from assay.experiment.plan import describe_value
@@ -71,6 +71,11 @@ def test_classes_with_few_rows_are_named_by_their_labels():
     frame = pl.DataFrame({"a": [float(i) for i in range(13)], "y": [*"xy" * 6, "rare one"]})
     with pytest.warns(AssayWarning, match="class 'rare one' \\(1\\) has fewer rows than there are folds"):
         assert Plan(Table.from_frame(frame), "y").splits
+
+
+def test_a_frame_is_a_table_too(table):
+    from_frame = Plan(table.frame.to_pandas(), "bought", learners=["zero-r"])
+    assert from_frame.task == "classify" and len(from_frame.y) == 60
 
 
 def test_learners_are_ids_pairs_or_estimators(table):
@@ -143,7 +148,7 @@ def test_a_bad_choice_is_refused_in_one_sentence(table, arguments, words):
 def test_a_bad_target_or_table_is_refused(table, tmp_path):
     with pytest.raises(DataError, match="bougt"):
         Plan(table, "bougt")
-    with pytest.raises(UsageError, match="must be a Table or the path"):
+    with pytest.raises(DataError, match="must be a pandas, Polars or pyarrow table"):
         Plan([[1, 2]], "bought")
     (tmp_path / "bare.csv").write_text("only,y\n1,a\n1,b\n1,a\n1,b\n")
     with pytest.raises(DataError, match="no usable column"):

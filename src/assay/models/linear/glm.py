@@ -29,6 +29,7 @@ from ...base import (
     categorical_features_param,
     check_weights,
     n_jobs_param,
+    naming_cells,
     param,
     plain,
     thread_count,
@@ -448,7 +449,8 @@ class GLM(SparseInput, MixedInput, Regressor):
             return self._read_sparse(X, reset)
         plain_numbers = isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "fiub"
         if plain_numbers and (chosen is None or isinstance(chosen, str)):
-            values = validate_data(self, X, reset=reset, dtype=np.float64, order="C")
+            with naming_cells(self, X):
+                values = validate_data(self, X, reset=reset, dtype=np.float64, order="C")
             if reset:
                 count = values.shape[1]
                 names = tuple(f"x{j}" for j in range(count))
@@ -459,7 +461,8 @@ class GLM(SparseInput, MixedInput, Regressor):
         values = super()._read(X, reset=reset)
         missing = np.isnan(values)
         if missing.any() and not self.schema_.nominal[missing.any(axis=0)].any():
-            check_array(values, estimator=self, input_name="X")
+            with naming_cells(self, values):
+                check_array(values, estimator=self, input_name="X")
         if missing.any():
             column = int(np.flatnonzero(missing.any(axis=0) & self.schema_.nominal)[0])
             raise DataError(

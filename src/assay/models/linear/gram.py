@@ -14,6 +14,7 @@ from scipy.sparse import issparse
 from sklearn.utils.validation import check_array, validate_data
 
 from ... import _kernels
+from ...base import naming_cells
 from .sparse import SparseTable
 
 # The training part must keep this share of each column's variation, or its own rows are read instead: the rounding
@@ -131,12 +132,14 @@ class FiniteByGram:
     def _read(self, X: Any, *, reset: bool) -> np.ndarray:
         if not reset or issparse(X):
             return super()._read(X, reset=reset)  # type: ignore[misc]
-        return validate_data(self, X, reset=True, dtype=np.float64, order="C", ensure_all_finite=False)
+        with naming_cells(self, X):
+            return validate_data(self, X, reset=True, dtype=np.float64, order="C", ensure_all_finite=False)
 
     def _require_finite(self, rows: np.ndarray) -> None:
-        """Raise scikit-learn's sentence if a cell is missing or infinite."""
+        """Refuse missing and infinite cells."""
         if not isinstance(rows, SparseTable):  # whose stored cells were looked at when they were read
-            check_array(rows, estimator=self, input_name="X")
+            with naming_cells(self, rows):
+                check_array(rows, estimator=self, input_name="X")
 
 
 def _sparse_sums(

@@ -23,6 +23,7 @@ from ...base import (
     check_lengths,
     check_weights,
     n_jobs_param,
+    naming_cells,
     param,
     plain,
     take_rows,
@@ -155,14 +156,15 @@ class _Reduction(LabelClassifier):
             validate_data(self, X, reset=reset, skip_check_array=True)
             return X
         takes = get_tags(self._template()).input_tags
-        return validate_data(
-            self,
-            X,
-            reset=reset,
-            dtype=None if takes.string else "numeric",
-            accept_sparse=("csr", "csc") if takes.sparse else False,
-            ensure_all_finite="allow-nan" if takes.allow_nan else True,
-        )
+        with naming_cells(self, X):
+            return validate_data(
+                self,
+                X,
+                reset=reset,
+                dtype=None if takes.string else "numeric",
+                accept_sparse=("csr", "csc") if takes.sparse else False,
+                ensure_all_finite="allow-nan" if takes.allow_nan else True,
+            )
 
     def _check_rows(self, X: Any) -> Any:
         check_is_fitted(self)
