@@ -84,13 +84,13 @@ def test_same_seed_gives_the_same_bits_whatever_the_number_of_threads(entry):
     assert entry.deterministic
     X, y = numeric(entry, n=3000)
     parameters = entry.load().__parameters__
-    outputs = []
+    given = []
     for jobs in (1, 2, 5):
         with threadpool_limits(limits=jobs, user_api="openmp"):
             model = quick(entry, **({"n_jobs": jobs} if "n_jobs" in parameters else {})).fit(X, y)
-            outputs.append(outputs(model, X[:500]))
-    np.testing.assert_array_equal(outputs[0], outputs[1])
-    np.testing.assert_array_equal(outputs[0], outputs[2])
+            given.append(outputs(model, X[:500]))
+    np.testing.assert_array_equal(given[0], given[1])
+    np.testing.assert_array_equal(given[0], given[2])
 
 
 @every_method
