@@ -8,7 +8,7 @@ export CMAKE_BUILD_PARALLEL_LEVEL ?= $(JOBS)
 
 SOURCES := $(shell find src cpp bindings -type f -not -name '*.so' -not -path '*__pycache__*' 2>/dev/null)
 
-.PHONY: demo test test-slow test-kernels lint bench docs develop stubs clean
+.PHONY: demo test test-slow test-lowest test-kernels lint bench docs develop stubs clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -30,6 +30,13 @@ test: lint test-kernels
 
 test-slow: $(VENV)/.tools
 	$(BIN)/python -m pytest -m slow tests
+
+# The same tests with every dependency at the lower bound that pyproject.toml states.
+test-lowest:
+	$(PYTHON) -m venv build/lowest
+	build/lowest/bin/python -m pip --disable-pip-version-check -q install -c constraints-lowest.txt scikit-build-core nanobind ninja cmake
+	build/lowest/bin/python -m pip --disable-pip-version-check -q install -c constraints-lowest.txt --no-build-isolation ".[plots,test]"
+	build/lowest/bin/python -m pytest -n $(JOBS) -m "not slow" tests
 
 # The C++ tests, once under the address and undefined-behaviour sanitizers.
 test-kernels: $(VENV)/.tools

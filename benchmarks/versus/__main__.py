@@ -102,6 +102,11 @@ def isolated(problem: str) -> list[dict[str, Any]]:
     return json.loads(ran.stdout.splitlines()[-1])
 
 
+def _version(row: dict[str, Any]) -> str:
+    """The peer's version; a peer that ran in an environment of its own has none to tell."""
+    return "" if row["peer_version"] == "absent" else f" {row['peer_version']}"
+
+
 def table(rows: list[dict[str, Any]]) -> str:
     """The results as a Markdown table; a lost gate is shown as such."""
     lines = [
@@ -117,7 +122,7 @@ def table(rows: list[dict[str, Any]]) -> str:
             ratio = f"**{row['ratio']:.1f}x**"
         aim = "" if row["aim"] is None else f"{row['aim']:g}x"
         lines.append(
-            f"| {row['title']} | {row['size']} | {row['peer']} {row['peer_version']} | {_number(row['seconds'])} "
+            f"| {row['title']} | {row['size']} | {row['peer']}{_version(row)} | {_number(row['seconds'])} "
             f"| {_number(row['peer_seconds'])} | {ratio} | {aim} "
             f"| {row['quality_name']} {_number(row['quality'])} / {_number(row['peer_quality'])} "
             f"| {row['megabytes']:.0f} / {row['peer_megabytes']:.0f} |"

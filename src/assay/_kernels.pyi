@@ -42,6 +42,40 @@ def cross_counts(first: Annotated[NDArray[numpy.uint8], dict(shape=(None,), orde
     Rows with each pair of codes; rows with a code beyond the numbers given are left out.
     """
 
+def code_counts(codes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Annotated[NDArray[numpy.int64], dict(shape=(None,))]:
+    """Rows with each of the codes 0 .. 255."""
+
+def group_sums(codes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple:
+    """
+    Sums of the values of each of the codes 0 .. 255, and how many there are; NaN is left out.
+    """
+
+def moments(values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple:
+    """Mean, and sums of squares and cubes around it, of values without NaN."""
+
+def mid_ranks(values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
+    """Ranks from 1 on, ties share their mean; NaN where the value is."""
+
+class PlainCells:
+    """A column of a text, handed over by the Arrow C data interface."""
+
+    def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple: ...
+
+def scan_text(text: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], threads: int) -> dict:
+    """
+    Lines of a text and whether it holds zero bytes, bytes beyond ASCII, quotes, or returns that end no line.
+    """
+
+def read_plain(text: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], begin: int, end: int, separator: int, kinds: Sequence[int], longest: int, threads: int) -> object:
+    """
+    The columns of a plain delimited text: (cells, labels) each, None for one that failed or was not wanted. None if the text is not plain.
+    """
+
+def standard_rows(columns: Sequence[Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]], begin: int, end: int, centre: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], spread: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], complete: bool) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]:
+    """
+    Rows of (x - centre) / spread from columns; a missing cell is 0, or its row is left out where `complete`.
+    """
+
 def even_widths(text: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], separator: int, width: int) -> bool:
     """
     Whether every line of a text without quotes that is not blank holds width - 1 separators.
@@ -49,6 +83,11 @@ def even_widths(text: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order=
 
 def weighted_gram(x: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], y: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], shift: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, threads: int) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]:
     """Sum of w z z^T over the rows, z = [x - shift, y - shift, 1]."""
+
+def gap_sums(z: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], marks: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], threads: int) -> tuple:
+    """
+    Sums and squares of column i over the rows that column j marks, and rows that both mark, all [j, i].
+    """
 
 def quadratic_forms(gram: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], combinations: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], threads: int) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
     """c' G c for each row c of combinations."""

@@ -12,6 +12,8 @@ def lazy(package: str, modules: Mapping[str, str]) -> tuple[Callable[[str], Any]
     home = {name: module for module, names in modules.items() for name in names.split()}
 
     def __getattr__(name: str) -> Any:
+        if name == "__all__":
+            return sorted(home)
         if name in home:
             return getattr(importlib.import_module(f"{package}.{home[name]}"), name)
         if name in modules:

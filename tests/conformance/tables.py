@@ -5,11 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import polars as pl
+from scipy.sparse import issparse
 
 from assay import catalogue
+from assay.base import Estimator
 from assay.catalogue import Entry
 
 LEARNERS = [entry for entry in catalogue.entries() if entry.task in ("classify", "regress")]
+FRAMES = {"pandas": pd.DataFrame, "polars": pl.DataFrame}
 TRANSFORMERS = [entry for entry in catalogue.entries() if entry.task == "transform"]
 
 
@@ -57,9 +62,30 @@ def predictions(model: Any, X: Any) -> np.ndarray:
     return np.asarray(model.predict(X), dtype=float)
 
 
+def outputs(model: Any, X: Any) -> np.ndarray:
+    """What a fitted learner predicts or a fitted transformer gives, as a dense array."""
+    out = model.transform(X) if hasattr(model, "transform") else predictions(model, X)
+    return out.toarray() if issparse(out) else np.asarray(out)
+
+
 def quick(entry: Entry, **parameters: Any) -> Any:
     """An instance with a fixed seed where the class has one."""
     cls: Any = entry.load()
     if "random_state" in cls.__parameters__:
         parameters.setdefault("random_state", 0)
     return cls(**parameters)
+
+
+def is_plain(value: Any) -> bool:
+    """Whether fitted state is arrays of numbers and texts, and small values of Python, at every depth."""
+    if isinstance(value, np.ndarray):
+        return value.dtype.kind != "O"
+    if isinstance(value, dict):
+        return all(isinstance(k, (str, int)) and is_plain(v) for k, v in value.items())
+    if isinstance(value, (list, tuple)):
+        return all(map(is_plain, value))
+    if hasattr(value, "__dataclass_fields__"):
+        return all(is_plain(getattr(value, name)) for name in value.__dataclass_fields__)
+    if isinstance(value, Estimator):
+        return all(is_plain(part) for part in vars(value).values())
+    return value is None or isinstance(value, (str, bool, int, float, np.generic))

@@ -1,224 +1,25 @@
-"""Every claim of every catalogue entry, proved in both directions: what is claimed works, what is not is refused."""
+"""What learners and transformers of the catalogue claim alike, proved in both directions."""
 
 from __future__ import annotations
 
-import inspect
 import json
 import warnings
 
 import numpy as np
-import pandas as pd
-import polars as pl
 import pytest
 from scipy.sparse import csr_matrix
-from sklearn.base import clone, is_classifier, is_regressor
-from sklearn.model_selection import KFold
+from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
 from assay import config
-from assay.base import AssayError, CostError, Estimator
+from assay.base import AssayError, CostError
 
-from .tables import LEARNERS, named, numeric, predictions, quick, with_missing, with_nominal
+from .tables import LEARNERS, TRANSFORMERS, is_plain, named, numeric, outputs, quick
 
-every_learner = pytest.mark.parametrize(**named(LEARNERS))
-FRAMES = {"pandas": pd.DataFrame, "polars": pl.DataFrame}
-
-
-@every_learner
-def test_class_loads_and_has_the_task_it_claims(entry):
-    model = entry.load()()
-    assert is_classifier(model) == (entry.task == "classify")
-    assert is_regressor(model) == (entry.task == "regress")
+every_method = pytest.mark.parametrize(**named([*LEARNERS, *TRANSFORMERS]))
 
 
-@every_learner
-def test_learner_beats_guessing_unless_it_says_it_may_not(entry):
-    X, y = numeric(entry)
-    model = quick(entry).fit(X, y)
-    assert model.predict(X).shape == y.shape
-    baseline = 1 / 3 if entry.task == "classify" else 0.0
-    assert model.score(X, y) >= baseline - 1e-12
-
-
-@every_learner
-@pytest.mark.parametrize("frame", FRAMES)
-def test_nominal_columns_are_taken_natively_exactly_if_claimed(entry, frame):
-    columns, y = with_nominal(entry)
-    X = FRAMES[frame](columns)
-    if "nominal" not in entry.native:
-        with pytest.raises((ValueError, TypeError)):
-            quick(entry).fit(X, y)
-        return
-    model = quick(entry).fit(X, y)
-    if not entry.id.startswith("zero-r"):
-        assert model.score(X, y) > (0.6 if entry.task == "classify" else 0.5)
-    unseen = FRAMES[frame]({**columns, "colour": ["never seen"] * len(y)})
-    assert np.isfinite(predictions(model, unseen)).all()
-
-
-@every_learner
-def test_pandas_and_polars_frames_give_the_same_model(entry):
-    X, y = numeric(entry)
-    names = ["a", "b", "c", "d"]
-    from_pandas = quick(entry).fit(pd.DataFrame(X, columns=names), y)
-    from_polars = quick(entry).fit(pl.DataFrame(X, schema=names), y)
-    assert list(from_pandas.feature_names_in_) == list(from_polars.feature_names_in_) == names
-    np.testing.assert_array_equal(
-        predictions(from_pandas, pd.DataFrame(X, columns=names)),
-        predictions(from_polars, pl.DataFrame(X, schema=names)),
-    )
-
-
-@every_learner
-def test_missing_values_are_taken_natively_exactly_if_claimed(entry):
-    X, y = with_missing(entry)
-    if "missing" not in entry.native:
-        with pytest.raises(ValueError, match="NaN|missing"):
-            quick(entry).fit(X, y)
-        return
-    model = quick(entry).fit(X, y)
-    assert np.isfinite(predictions(model, X)).all()
-    assert np.isfinite(predictions(model, np.full((3, X.shape[1]), np.nan))).all()
-    if "nominal" in entry.native:
-        columns, y = with_nominal(entry, missing=True)
-        for make in FRAMES.values():
-            assert np.isfinite(predictions(quick(entry).fit(make(columns), y), make(columns))).all()
-
-
-@every_learner
-def test_sparse_matrices_are_taken_exactly_if_claimed(entry):
-    X, y = numeric(entry)
-    if "sparse" not in entry.native:
-        with pytest.raises(TypeError, match=r"[Ss]parse"):
-            quick(entry).fit(csr_matrix(X), y)
-        return
-    np.testing.assert_allclose(
-        predictions(quick(entry).fit(csr_matrix(X), y), csr_matrix(X)), predictions(quick(entry).fit(X, y), X)
-    )
-
-
-@every_learner
-def test_weights_equal_repetition_exactly_if_claimed(entry):
-    X, y = numeric(entry)
-    takes = "sample_weight" in inspect.signature(entry.load().fit).parameters
-    assert takes == entry.weights
-    if not takes:
-        return
-    weights = np.random.default_rng(3).integers(0, 4, size=len(y))
-    weighted = quick(entry).fit(X, y, sample_weight=weights)
-    repeated = quick(entry).fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
-    np.testing.assert_allclose(predictions(weighted, X), predictions(repeated, X), rtol=1e-7, atol=1e-8)
-
-
-@every_learner
-def test_probabilities_are_probabilities_exactly_if_claimed(entry):
-    X, y = numeric(entry)
-    model = quick(entry).fit(X, y)
-    assert hasattr(model, "predict_proba") == entry.probabilities
-    if entry.probabilities:
-        p = model.predict_proba(np.vstack([X, 1e6 * X]))
-        assert (p >= 0).all() and (p <= 1).all()
-        np.testing.assert_allclose(p.sum(axis=1), 1.0, atol=1e-12)
-
-
-@every_learner
-def test_several_outputs_exactly_if_claimed(entry):
-    X, y = numeric(entry)
-    both = np.column_stack([y, y])
-    if not entry.multi_output:
-        with pytest.raises(ValueError):
-            quick(entry).fit(X, both)
-        return
-    one, two = quick(entry).fit(X, y).predict(X), quick(entry).fit(X, both).predict(X)
-    np.testing.assert_allclose(two, np.column_stack([one, one]), rtol=1e-10, atol=1e-10)
-
-
-@every_learner
-def test_partial_fit_exists_exactly_if_claimed_and_equals_or_approaches_fit(entry):
-    cls = entry.load()
-    assert hasattr(cls, "partial_fit") == entry.incremental
-    if not entry.incremental:
-        assert not entry.online
-        return
-    X, y = numeric(entry)
-    model = quick(entry)
-    for _ in range(200 if entry.online else 1):
-        for part in np.array_split(np.arange(len(y)), 3):
-            model.partial_fit(X[part], y[part], **({"classes": np.unique(y)} if entry.task == "classify" else {}))
-    if entry.online:
-        assert model.score(X, y) > quick(entry).fit(X, y).score(X, y) - 0.1
-        return
-    np.testing.assert_allclose(predictions(model, X), predictions(quick(entry).fit(X, y), X), rtol=1e-6, atol=1e-8)
-
-
-@every_learner
-def test_same_seed_gives_the_same_bits_whatever_the_number_of_threads(entry):
-    assert entry.deterministic
-    X, y = numeric(entry, n=3000)
-    parameters = entry.load().__parameters__
-    outputs = []
-    for jobs in (1, 2, 5):
-        with threadpool_limits(limits=jobs, user_api="openmp"):
-            model = quick(entry, **({"n_jobs": jobs} if "n_jobs" in parameters else {})).fit(X, y)
-            outputs.append(predictions(model, X[:500]))
-    np.testing.assert_array_equal(outputs[0], outputs[1])
-    np.testing.assert_array_equal(outputs[0], outputs[2])
-
-
-def _folds(n: int) -> list[tuple[np.ndarray, np.ndarray]]:
-    return list(KFold(4, shuffle=True, random_state=0).split(np.zeros(n)))
-
-
-@every_learner
-def test_fold_sharing_equals_separate_fits(entry):
-    shares = entry.load().fit_folds is not Estimator.fit_folds
-    assert shares == entry.shares_folds
-    X, y = numeric(entry, n=300)
-    folds = _folds(len(y))
-    weights = np.random.default_rng(5).integers(0, 3, size=len(y)).astype(float) if entry.weights else None
-    for given in [None, weights] if entry.weights else [None]:
-        models = list(quick(entry).fit_folds(X, y, folds, sample_weight=given))
-        assert len(models) == len(folds)
-        for (train, test), model in zip(folds, models, strict=True):
-            extra = {} if given is None else {"sample_weight": given[train]}
-            separate = quick(entry).fit(X[train], y[train], **extra)
-            np.testing.assert_allclose(
-                predictions(model, X[test]), predictions(separate, X[test]), rtol=1e-6, atol=1e-7
-            )
-
-
-@every_learner
-def test_a_fold_does_not_depend_on_which_other_folds_are_asked_for(entry):
-    X, y = numeric(entry, n=300)
-    folds = _folds(len(y))
-    together = list(quick(entry).fit_folds(X, y, folds))[2]
-    alone = next(iter(quick(entry).fit_folds(X, y, [folds[2]])))
-    np.testing.assert_array_equal(predictions(together, X[folds[2][1]]), predictions(alone, X[folds[2][1]]))
-
-
-@every_learner
-def test_fold_sharing_works_on_mixed_tables(entry):
-    if not {"nominal", "missing"} <= set(entry.native):
-        pytest.skip("takes numbers only")
-    columns, y = with_nominal(entry, missing=True)
-    X = pl.DataFrame(columns)
-    folds = _folds(len(y))
-    for (train, test), model in zip(folds, quick(entry).fit_folds(X, y, folds), strict=True):
-        separate = quick(entry).fit(X[train], y[train])
-        np.testing.assert_allclose(predictions(model, X[test]), predictions(separate, X[test]), rtol=1e-6, atol=1e-7)
-
-
-@every_learner
-def test_scale_of_a_column_matters_exactly_if_claimed(entry):
-    X, y = numeric(entry)
-    scaled = X * np.array([1000.0, 1.0, 0.01, 5.0])
-    same = np.allclose(
-        predictions(quick(entry).fit(X, y), X), predictions(quick(entry).fit(scaled, y), scaled), rtol=1e-5, atol=1e-6
-    )
-    assert same != entry.scales
-
-
-@every_learner
+@every_method
 def test_every_parameter_refuses_its_bad_values_in_one_sentence(entry):
     X, y = numeric(entry)
     cls = entry.load()
@@ -230,7 +31,7 @@ def test_every_parameter_refuses_its_bad_values_in_one_sentence(entry):
             assert text.startswith(f"{cls.__name__}: parameter '{name}' must be ") and "\n" not in text
 
 
-@every_learner
+@every_method
 def test_defaults_are_allowed_values_and_documented(entry):
     cls = entry.load()
     for name, declared in cls.__parameters__.items():
@@ -240,31 +41,17 @@ def test_defaults_are_allowed_values_and_documented(entry):
     assert ">>>" in cls.__doc__
 
 
-def _is_plain(value) -> bool:
-    if isinstance(value, np.ndarray):
-        return value.dtype.kind != "O"
-    if isinstance(value, dict):
-        return all(isinstance(k, (str, int)) and _is_plain(v) for k, v in value.items())
-    if isinstance(value, (list, tuple)):
-        return all(map(_is_plain, value))
-    if hasattr(value, "__dataclass_fields__"):
-        return all(_is_plain(getattr(value, name)) for name in value.__dataclass_fields__)
-    if isinstance(value, Estimator):
-        return all(_is_plain(part) for part in vars(value).values())
-    return value is None or isinstance(value, (str, bool, int, float, np.generic))
-
-
-@every_learner
-def test_fitted_state_is_plain_arrays_and_small_values(entry):
+@every_method
+def test_fitted_stateis_plain_arrays_and_small_values(entry):
     X, y = numeric(entry)
     model = quick(entry).fit(X, y)
     for name, value in vars(model).items():
         assert name in model.__parameters__ or name.endswith("_") or name.startswith("_"), name
         if name not in ("feature_names_in_", *model.__parameters__):
-            assert _is_plain(value), f"{name} is a {type(value).__name__}"
+            assert is_plain(value), f"{name} is a {type(value).__name__}"
 
 
-@every_learner
+@every_method
 def test_trace_has_one_schema_and_is_absent_unless_asked_for(entry):
     X, y = numeric(entry)
     model = quick(entry).fit(X, y)
@@ -276,11 +63,11 @@ def test_trace_has_one_schema_and_is_absent_unless_asked_for(entry):
     for step, record in enumerate(model.trace_):
         assert set(record) == {"step", "what", "values"} and record["step"] == step
     json.dumps(model.trace_)
-    np.testing.assert_array_equal(predictions(model, X), predictions(quick(entry).fit(X, y), X))
+    np.testing.assert_array_equal(outputs(model, X), outputs(quick(entry).fit(X, y), X))
     assert not hasattr(clone(model), "trace_")
 
 
-@every_learner
+@every_method
 def test_cost_grows_with_the_table_and_the_limit_is_obeyed(entry):
     small, large = quick(entry).estimate_cost(1000, 10), quick(entry).estimate_cost(1_000_000, 10)
     assert 0 < small.seconds < large.seconds and 0 < small.bytes < large.bytes
@@ -292,20 +79,37 @@ def test_cost_grows_with_the_table_and_the_limit_is_obeyed(entry):
         quick(entry).fit(X, y)
 
 
-@every_learner
-def test_view_is_plain_data_of_a_known_kind(entry):
+@every_method
+def test_same_seed_gives_the_same_bits_whatever_the_number_of_threads(entry):
+    assert entry.deterministic
+    X, y = numeric(entry, n=3000)
+    parameters = entry.load().__parameters__
+    given = []
+    for jobs in (1, 2, 5):
+        with threadpool_limits(limits=jobs, user_api="openmp"):
+            model = quick(entry, **({"n_jobs": jobs} if "n_jobs" in parameters else {})).fit(X, y)
+            given.append(outputs(model, X[:500]))
+    np.testing.assert_array_equal(given[0], given[1])
+    np.testing.assert_array_equal(given[0], given[2])
+
+
+@every_method
+def test_sparse_matrices_are_taken_exactly_if_claimed(entry):
     X, y = numeric(entry)
-    view = quick(entry).fit(X, y).view()
-    if view is not None:
-        assert view["kind"] in ("tree", "rules", "coefficients", "shares")
-        json.dumps(view)
+    if "sparse" not in entry.native:
+        with pytest.raises(TypeError, match=r"[Ss]parse"):
+            quick(entry).fit(csr_matrix(X), y)
+        return
+    np.testing.assert_allclose(
+        outputs(quick(entry).fit(csr_matrix(X), y), csr_matrix(X)), outputs(quick(entry).fit(X, y), X)
+    )
 
 
-@every_learner
-@pytest.mark.parametrize("case", ["one class", "one row", "constant column", "huge values", "duplicate rows"])
+@every_method
+@pytest.mark.parametrize("case", ["constant target", "one row", "constant column", "huge values", "duplicate rows"])
 def test_odd_tables_give_an_answer_or_one_sentence(entry, case):
     X, y = numeric(entry)
-    if case == "one class":
+    if case == "constant target":
         y = np.full(len(y), y[0])
     elif case == "one row":
         X, y = X[:1], y[:1]
@@ -319,7 +123,7 @@ def test_odd_tables_give_an_answer_or_one_sentence(entry, case):
         warnings.simplefilter("ignore")
         refusal = None
         try:
-            answer = predictions(quick(entry).fit(X, y), X)
+            answer = outputs(quick(entry).fit(X, y), X)
         except ValueError as error:
             refusal = str(error).strip()
     if refusal is None:

@@ -16,8 +16,7 @@ from assay.catalogue import Entry
 from assay.data.roles import infer_roles
 from assay.prepare import Preparation
 
-from .tables import TRANSFORMERS, named, quick
-from .test_claims import _is_plain
+from .tables import TRANSFORMERS, is_plain, named, quick
 
 OPTIONS: dict[str, dict[str, Any]] = {
     "drop-missing": {"axis": "columns", "max_share": 0.25},
@@ -200,7 +199,7 @@ def test_a_step_that_looks_at_the_other_test_rows_is_caught():
 
 
 @every_transformer
-def test_fitted_state_is_plain_on_a_mixed_table_too(entry):
+def test_fitted_stateis_plain_on_a_mixed_table_too(entry):
     X, y = table(entry)
     for name, value in state(make(entry).fit(take_rows(X, TRAIN), y[TRAIN])).items():
-        assert name == "feature_names_in_" or _is_plain(value), f"{name} is a {type(value).__name__}"
+        assert name == "feature_names_in_" or is_plain(value), f"{name} is a {type(value).__name__}"

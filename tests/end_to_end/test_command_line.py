@@ -116,6 +116,7 @@ def test_choices_reach_the_plan(shop):
 BAD_TABLES = {
     "wrong target": (b"a,b\n1,x\n2,y\n3,x\n4,y\n", "bb", "bb"),
     "empty file": (b"", "b", "empty"),
+    "two rows": (b"a,b\n1,x\n2,y\n", "b", "at least 10 rows"),
     "header only": (b"a,b\n", "b", "row"),
     "one class": (b"a,b\n1,x\n2,x\n3,x\n4,x\n", "b", "class"),
     "target all missing": (b"a,b\n1,\n2,NA\n3,\n4,\n", "b", "missing"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,7 @@ KERNELS = sorted((ROOT / "cpp" / "src").rglob("*.cpp"))
         "CMakeLists.txt",
         ".ci/run",
         "constraints.txt",
+        "constraints-lowest.txt",
         "docs/design/architecture.md",
         "docs/design/decisions.md",
         "docs/design/errata.md",
@@ -39,6 +41,16 @@ def test_the_house_has_its_rooms(name):
 @pytest.mark.parametrize("target", ["demo", "test", "lint", "bench", "docs"])
 def test_make_has_its_targets(target):
     assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text(), re.MULTILINE)
+
+
+def test_the_lowest_constraints_are_the_lower_bounds_of_the_project():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    extras = project["project"]["optional-dependencies"]
+    bounds = [*project["build-system"]["requires"], *project["project"]["dependencies"]]
+    bounds += [one for extra in ("plots", "balance", "excel", "sql", "test") for one in extras[extra]]
+    pins = (ROOT / "constraints-lowest.txt").read_text().split()
+    assert set(pins) == {bound.replace(">=", "==") for bound in bounds}
+    assert len(pins) == len({pin.partition("==")[0] for pin in pins}), "one bound for one package"
 
 
 def test_ci_calls_the_test_command_of_the_readme():

@@ -42,10 +42,10 @@ def require_squares(who: str, y: np.ndarray) -> None:
 def require_finite(who: str, rows: np.ndarray, names: Any = None) -> None:
     """Refuse a matrix with a missing or infinite cell, and name the first such column.
 
-    >>> require_finite("Lasso", np.array([[1.0, 2.0], [3.0, np.nan]]), ["age", "height"])
+    >>> require_finite("Lasso", np.array([[1.0, 2.0], [3.0, np.inf]]), ["age", "height"])
     Traceback (most recent call last):
-    assay.base.errors.DataError: Lasso: column 'height' must not have missing cells; Input X contains NaN, first at \
-row 1; fill them first (`assay.prepare.ImputeSimple`), or use a method that takes them (`assay methods --native missing`).
+    assay.base.errors.DataError: Lasso: column 'height' must hold finite numbers; Input X contains infinity, first at \
+row 1; correct the cells or leave the rows out.
     """
     for test, refusal in ((np.isnan, _missing), (np.isinf, _infinite)):
         wrong = test(rows)
@@ -75,7 +75,7 @@ def _refusal(estimator: Any, X: Any, complaint: Exception) -> DataError | None:
     if issparse(X) or len(getattr(X, "shape", ())) != 2 or "feature names" in words:
         return None
     framed = hasattr(X, "columns")
-    names = list(X.columns) if framed else getattr(estimator, "feature_names_in_", None)
+    names: Any = list(X.columns) if framed else getattr(estimator, "feature_names_in_", None)
     for j in range(X.shape[1]):
         cells, column = np.asarray(X[names[j]] if framed else X[:, j]), _column(names, j)
         if cells.dtype.kind in "mM" or any(isinstance(cell, date) for cell in cells[:100].tolist()):

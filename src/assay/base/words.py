@@ -200,10 +200,14 @@ def listing(items: Sequence[str], last: str = "and") -> str:
 
 
 def parameters(values: Any) -> str:
-    """Parameters of a learner as `name=value` pairs."""
+    """Parameters of a learner as `name=value` pairs.
+
+    >>> parameters({"alpha": 0.5, "class_weight": None})
+    'alpha=0.5, class_weight=None'
+    """
     if not isinstance(values, dict):
         return ""
-    shown = (f"{clean(k, 40)}={compact(v) if is_number(v) else clean(v, 60)}" for k, v in values.items())
+    shown = (f"{clean(k, 40)}={compact(v) if is_number(v) else clean(str(v), 60)}" for k, v in values.items())
     return clean(", ".join(shown), 600)
 
 
@@ -225,11 +229,11 @@ def warning(value: Any) -> str:
 
 
 def sentence(text: object, limit: int = 600, capital: bool = False) -> str:
-    """A text that ends (and, if asked, begins) like a sentence.
+    """A text that ends (and, if asked, begins) like a sentence, with per cent as it stands in tables and figures.
 
-    >>> sentence("leave it out", capital=True)
-    'Leave it out.'
+    >>> sentence("5 % are missing: leave it out", capital=True)
+    '5% are missing: leave it out.'
     """
-    whole = clean(text, limit).strip()
+    whole = re.sub(r"(?<=\d) %", "%", clean(text, limit).strip())
     whole = whole[:1].upper() + whole[1:] if capital else whole
     return whole if not whole or whole.endswith((".", "!", "?", "…")) else whole + "."

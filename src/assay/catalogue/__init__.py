@@ -34,8 +34,10 @@ def get(method: str) -> Entry:
     """
     if method in _BY_ID:
         return _BY_ID[method]
-    begun = [name for name in _BY_ID if name.startswith(f"{str(method).lower()}-")]
-    near = (begun or difflib.get_close_matches(str(method), _BY_ID, cutoff=0.4))[:3]
+    word = str(method).lower()
+    # Part of a name ("cart") says more than letters in common ("scale").
+    near = [name for name in _BY_ID if len(word) > 2 and word in name][:3]
+    near = near or difflib.get_close_matches(word, _BY_ID, n=3, cutoff=0.4)
     hint = f"did you mean {' or '.join(near)}?" if near else "`assay methods` lists them all"
     raise UsageError("catalogue", f"method '{plain(method)}'", "is not in the catalogue", way_out=hint)
 

@@ -8,8 +8,9 @@ from typing import Any
 import click
 
 from ..base.errors import UsageError, plain
+from ..base.words import count
 from .main import FINDINGS, OK, common_options
-from .output import console, counted, messages, print_json, table, write_text
+from .output import console, messages, print_json, table, write_text
 
 SCHEMA = "assay.audit/1"
 LEVELS = ("high", "medium", "low")
@@ -74,7 +75,7 @@ def audit(
             print_json(_record(read, target, found, against, merged))
         else:
             _show(read, findings)
-        tell(f"assay: {counted(len(findings), 'finding')}, {severe} severe.")
+        tell(f"assay: {count(len(findings), 'finding')}, {severe} severe.")
         failing = [] if fail_on == "never" else found.at_least(fail_on)
     return FINDINGS if failing else OK
 
@@ -126,8 +127,8 @@ def _show(read: Any, findings: list[dict[str, Any]]) -> None:
     if not findings:
         out.print(
             Text(
-                f"Nothing to report in {plain(read.name)}: {counted(read.n_rows, 'row')}, "
-                f"{counted(len(read.columns), 'column')}."
+                f"Nothing to report in {plain(read.name)}: {count(read.n_rows, 'row')}, "
+                f"{count(len(read.columns), 'column')}."
             )
         )
         return

@@ -12,8 +12,9 @@ from typing import Any
 import click
 
 from ..base.errors import DataError, UsageError, plain
+from ..base.words import count
 from .main import OK, SOME_FAILED, common_options
-from .output import console, counted, json_text, messages, print_json, progress_bar, table, write_text
+from .output import console, json_text, messages, print_json, progress_bar, table, write_text
 
 
 def default_jobs() -> int:
@@ -96,7 +97,7 @@ def compare_table(
         tell(f"assay: {failure.error}")
     record = results.to_dict()
     write_text(folder / "results.json", json_text(record))
-    report = Path(write_report(record, folder / "report.html", timings=results.timings))
+    report = write_report(results, folder / "report.html")
     if as_json:
         print_json(record)
     else:
@@ -151,19 +152,19 @@ def show_results(record: dict[str, Any], report: Path) -> None:
     if comparison and comparison.get("sentence"):
         out.print(Text(plain(comparison["sentence"], 2000)))
     if recommendation:
-        out.print(Text(f"Recommendation: {plain(recommendation['title'])}. {plain(recommendation['reason'], 1000)}"))
+        out.print(Text(f"Recommendation: {plain(recommendation['reason'], 1000)}"))
     out.print(Text(f"Report: {plain(report, 1000)}"), soft_wrap=True)
 
 
 def _tell_plan(plan: Any, tell: Any) -> None:
     rows, columns = plan.features.frame.shape
     tell(
-        f"assay: {counted(rows, 'row')}, {counted(columns, 'column')}, target '{plain(plan.target.name)}' "
-        f"to {plan.task}: {counted(len(plan.learners), 'learner')}, {plan.design.describe()}."
+        f"assay: {count(rows, 'row')}, {count(columns, 'column')}, target '{plain(plan.target.name)}' "
+        f"to {plan.task}: {count(len(plan.learners), 'learner')}, {plan.design.describe()}."
     )
     without = plan.table.n_rows - rows
     if without:
-        tell(f"assay: {counted(without, 'row')} without a target left out.")
+        tell(f"assay: {count(without, 'row')} without a target left out.")
     for column in plan.features.set_aside:
         tell(
             f"assay: column '{plain(column['column'])}' is set aside: {plain(column['reason'], 200)}.".replace(

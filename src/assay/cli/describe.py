@@ -8,8 +8,9 @@ from typing import Any
 import click
 
 from ..base.errors import plain
+from ..base.words import count
 from .main import OK, common_options
-from .output import console, counted, messages, print_json, table, write_text
+from .output import console, messages, print_json, table, write_text
 
 SCHEMA = "assay.describe/1"
 STRONGEST = 10
@@ -37,7 +38,7 @@ def describe(data: str, roles: tuple[str, ...], page: Path | None, quiet: bool, 
             print_json({"schema": SCHEMA, "data": source, **found.to_dict()})
         else:
             _show(found)
-        tell(f"assay: {counted(found.n_rows, 'row')}, {counted(len(found.columns), 'column')}.")
+        tell(f"assay: {count(found.n_rows, 'row')}, {count(len(found.columns), 'column')}.")
     return OK
 
 
@@ -60,4 +61,10 @@ def _show(found: Any) -> None:
     )[:STRONGEST]
     if pairs:
         columns = [("column", "left"), ("column", "left"), ("strength", "right")]
-        out.print(table("The strongest pairs", columns, [[a, b, f"{value:.3f}"] for _, a, b, value in pairs]))
+        out.print(
+            table(
+                "The strongest pairs",
+                columns,
+                [[plain(a, 40), plain(b, 40), f"{value:.3f}"] for _, a, b, value in pairs],
+            )
+        )

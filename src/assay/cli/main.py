@@ -103,7 +103,7 @@ class LazyGroup(click.Group):
         except AssayError as error:
             if debugging():
                 raise
-            say(f"assay: {plain(error, 2000)}")
+            say(f"assay: {plain(error, 2000).removeprefix('assay: ')}")
             code = error.exit_code
         except Exception as error:
             if debugging():

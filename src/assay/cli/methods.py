@@ -5,8 +5,9 @@ from __future__ import annotations
 import click
 
 from .. import catalogue
-from .main import OK, common_options
-from .output import console, counted, print_json, table
+from ..base.words import count
+from .main import OK, common_options, say
+from .output import console, print_json, table
 
 
 @click.command()
@@ -32,7 +33,10 @@ def methods(
     if as_json:
         print_json([{"schema": "assay.method/1", **entry.to_dict()} for entry in found])
         return OK
+    if not found:
+        say("assay: no method is like that; 'assay methods' alone lists them all.")
+        return OK
     rows = [[entry.id, entry.task, ", ".join(entry.native), entry.title, entry.summary] for entry in found]
     columns = [("id", "left"), ("task", "left"), ("takes", "left"), ("title", "left"), ("summary", "left")]
-    console().print(table(counted(len(found), "method"), columns, rows))
+    console().print(table(count(len(found), "method"), columns, rows))
     return OK

@@ -52,15 +52,6 @@ def table(title: str, columns: Sequence[tuple[str, str]], rows: Iterable[Sequenc
     return made
 
 
-def counted(number: int, noun: str) -> str:
-    """A number with its noun.
-
-    >>> counted(1, "row"), counted(3, "row")
-    ('1 row', '3 rows')
-    """
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
 def print_json(value: Any) -> None:
     """Plain data on stdout, one text for one value."""
     click.echo(json_text(value), nl=False)
@@ -84,7 +75,7 @@ def write_text(path: Path, text: str) -> None:
             "assay",
             f"file '{plain(path, 200)}'",
             f"cannot be written ({error.strerror or error})",
-            way_out="choose another folder with --out",
+            way_out="choose another place",
         ) from None
 
 

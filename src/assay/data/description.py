@@ -19,7 +19,7 @@ import polars as pl
 
 from .. import _kernels
 from ..base.errors import ParameterError, plain
-from ..base.words import compact, number
+from ..base.words import compact, count, number
 from .association import column_correlations, cramer_v
 from .findings.finding import jsonable
 from .findings.survey import MISSING, PROBABILITIES, Column, Survey
@@ -81,11 +81,13 @@ class Description:
         rows = [head, *[_line(column) for column in self.columns]]
         widths = [max(len(row[k]) for row in rows) for k in range(len(head))]
         right = {2, 3, 4, 5, 6, 7, 8}
-        lines = [f"{plain(self.name)}: {self.n_rows} rows, {len(self.columns)} columns"]
+        lines = [f"{plain(self.name)}: {count(self.n_rows, 'row')}, {count(len(self.columns), 'column')}"]
         for row in rows:
             cells = [f"{text:>{w}}" if k in right else f"{text:<{w}}" for k, (text, w) in enumerate(zip(row, widths))]
             lines.append(("  " + "  ".join(cells)).rstrip())
         return "\n".join(lines)
+
+    __repr__ = __str__
 
     def _repr_html_(self) -> str:
         head = "".join(
@@ -95,7 +97,7 @@ class Description:
         rows = "".join(
             "<tr>" + "".join(f"<td>{escape(text)}</td>" for text in _line(column)) + "</tr>" for column in self.columns
         )
-        title = f"{escape(plain(self.name))}: {self.n_rows} rows, {len(self.columns)} columns"
+        title = f"{escape(plain(self.name))}: {count(self.n_rows, 'row')}, {count(len(self.columns), 'column')}"
         return f"<table><caption>{title}</caption><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
 
 

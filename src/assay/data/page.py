@@ -107,8 +107,9 @@ def _findings(findings: list[Finding], counts: dict[str, int]) -> str:
             columns += f'<span class="quiet">and {more} more</span>'
         starts = tuple(finding.columns) or ("",)
         many = finding.rows["count"]
-        first = ", ".join(compact(row) for row in finding.rows["first"])
-        where = f'{compact(many)}<div class="quiet">{first}{", …" if many > len(finding.rows["first"]) else ""}</div>'
+        first = [str(row) for row in finding.rows["first"]]
+        listed = ", ".join([*first, "…"] if many > len(first) else first) if first else ""
+        where = f'{compact(many)}<div class="quiet">{listed}</div>'
         step = finding.remedy.get("step")
         chip = f' <span class="chip">{escape(step)}</span>' if step else ""
         body.append(

@@ -7,7 +7,7 @@ import glob
 import os
 import re
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -186,11 +186,3 @@ def _bytes(size: float) -> str:
         if size >= 0.1 * scale:
             return f"{size / scale:.1f} {unit}"
     return f"{size:.0f} bytes"
-
-
-def rows_in_order(pieces: Iterator[Piece]) -> Iterator[Piece]:
-    """Pieces of one file with the number of their first row counted on."""
-    row = 1
-    for piece in pieces:
-        yield piece._replace(first_row=row)
-        row += piece.frame.height

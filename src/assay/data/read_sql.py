@@ -255,7 +255,7 @@ def _arrow_column(field: Any, array: Any, database: Database) -> pl.Series:
     if isinstance(array.type, pa.BaseExtensionType):
         array = array.storage
     try:
-        if kind == "uuid" and pa.types.is_fixed_size_binary(array.type):
+        if kind == "uuid" and (pa.types.is_fixed_size_binary(array.type) or pa.types.is_binary(array.type)):
             return pl.Series(name, [_uuid(cell) for cell in array.to_pylist()], dtype=pl.String)
         series = pl.Series(name, pl.from_arrow(array))
         return series.cast(pl.Float64) if kind == "numeric" else series

@@ -22,6 +22,7 @@ from typing import Any
 import polars as pl
 
 from ..base.errors import DataError, ParameterError, plain
+from ..base.words import count
 from .map_columns import map_columns
 
 ROLES = ("numeric", "binary", "nominal", "ordinal", "datetime", "text", "id")
@@ -243,7 +244,9 @@ def _infer_integer(series: pl.Series, present: pl.Series, first: bool) -> Role:
     share = distinct / present.len()
     if words & _ID_WORDS:
         if share > 0.9 and present.len() >= 5:
-            return Role("id", 0.95, "named like an identifier, and the values do not repeat")
+            return Role(
+                "id", 0.95, f"named like an identifier, and {'no' if share == 1.0 else 'hardly any'} value repeats"
+            )
         if distinct > _MOST_CODES and share >= 0.05:
             return Role("id", 0.7, "named like an identifier; its values repeat, so it names groups")
         if distinct <= _MOST_CODES:
@@ -278,7 +281,7 @@ def _infer_text(present: pl.Series, name: str, distinct: int, different: pl.Seri
             order, confidence, what = found
             return Role("ordinal", confidence, f"{what}: " + " < ".join(plain(v, 30) for v in order), order)
     if share > 0.9 and name_words(name) & _ID_WORDS and rows >= 5:
-        return Role("id", 0.95, "named like an identifier, and the values do not repeat")
+        return Role("id", 0.95, f"named like an identifier, and {'no' if share == 1.0 else 'hardly any'} value repeats")
     if share == 1.0 and rows >= 20:
         return Role("id", 0.8, "a different value in every row")
     if name_words(name) & _ID_WORDS and distinct > _MOST_CODES and share >= 0.05:
@@ -387,9 +390,8 @@ def _told(note: Mapping[str, Any]) -> str:
         parts.append("read from text")
     if note.get("failed"):
         row, value = note["first"][0]
-        parts.append(
-            f"{note['failed']} cells that are no {note['to']} became missing (first: '{plain(value, 30)}' at row {row})"
-        )
+        cells = count(note["failed"], "cell")
+        parts.append(f"{cells} could not be read and became missing (first: '{plain(value, 30)}' at row {row})")
     if note.get("ambiguous"):
         parts.append(f"looks like {note['ambiguous']}")
     return "; ".join(parts)

@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 
 from ..base.errors import DataError, ParameterError, plain
+from ..base.words import count
 from .map_columns import map_columns
 from .parse import Coded
 from .read_notes import Decision
@@ -246,12 +247,14 @@ class Table:
         return Features(frame.rechunk(), {name: self.roles[name] for name in frame.columns}, set_aside)
 
     def __str__(self) -> str:
-        lines = [f"{self.name}: {self.n_rows} rows, {len(self.columns)} columns"]
+        lines = [f"{plain(self.name)}: {count(self.n_rows, 'row')}, {count(len(self.columns), 'column')}"]
         width = max(len(plain(name, 30)) for name in self.columns)
         lines += [f"  {plain(name, 30):<{width}}  {self.roles[name]}" for name in self.columns]
         if self.reading:
             lines += [f"read as {self.reading}", *(f"  {decision}" for decision in self.read_notes)]
         return "\n".join(lines)
+
+    __repr__ = __str__
 
     def _repr_html_(self) -> str:
         rows = "".join(
@@ -260,7 +263,7 @@ class Table:
             for name, role in self.roles.items()
         )
         head = "<tr><th>column</th><th>role</th><th>confidence</th><th>reason</th></tr>"
-        title = f"{escape(plain(self.name))}: {self.n_rows} rows, {len(self.columns)} columns"
+        title = f"{escape(plain(self.name))}: {count(self.n_rows, 'row')}, {count(len(self.columns), 'column')}"
         told = "".join(f"<li>{escape(str(decision))}</li>" for decision in self.read_notes)
         told = f"<p>read as {escape(self.reading)}</p><ul>{told}</ul>" if self.reading else ""
         return f"<table><caption>{title}</caption><thead>{head}</thead><tbody>{rows}</tbody></table>{told}"

@@ -106,6 +106,8 @@ class Comparison:
     def __str__(self) -> str:
         return self.sentence
 
+    __repr__ = __str__
+
     def _repr_html_(self) -> str:
         ranked = any("average_rank" in row for row in self.summary.values())
         titles = ("learner", f"mean {self.metric}", "interval", *(("average rank",) if ranked else ()), "group")
@@ -644,7 +646,9 @@ def _sentence(
         verb = "is" if len(better) == 1 else "are"
         lead += f"; {listed or 'no learner'} {verb if better else 'is'} significantly better than {names[baseline]}."
     elif len(not_worse) == 1:
-        others_are = "the other learner is" if len(ranked) == 2 else f"all {len(ranked) - 1} others are"
+        others_are = {2: "the other learner is", 3: "both others are"}.get(
+            len(ranked), f"all {len(ranked) - 1} others are"
+        )
         lead += f"; {others_are} significantly worse."
     else:
         others = [names[name] for name in not_worse[1:]]

@@ -359,12 +359,13 @@ def _warn_small_classes(codes: np.ndarray, labels: list[Any] | None, folds: int)
         return
     names = ", ".join(f"'{plain(labels[c] if labels else c)}' ({counts[c]})" for c in small[:3])
     more = f" and {small.size - 3} more" if small.size > 3 else ""
+    subject = f"class {names} has" if small.size == 1 else f"classes {names}{more} have"
     lonely = " A class of one row is never in training when it is tested." if (counts[small] == 1).any() else ""
     warnings.warn(
         AssayWarning(
             "W401",
-            f"make_design: fewer rows than {folds} folds in class {names}{more}; "
-            f"some test parts hold none of them.{lonely}",
+            f"make_design: {subject} fewer rows than there are folds ({folds}), so that some test parts hold none of "
+            f"them.{lonely}",
         ),
         stacklevel=3,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib.metadata
+import itertools
 import numbers
 import os
 import re
@@ -20,7 +21,7 @@ from sklearn.base import is_regressor as _is_regressor
 from sklearn.utils import get_tags
 
 from .. import catalogue
-from ..base.errors import ParameterError, UsageError, plain
+from ..base.errors import DataError, ParameterError, UsageError, plain
 from ..catalogue import Entry
 from ..data import Table, read_table
 from ..evaluate import Design, Evidence, compare, default_metrics, get_metric, make_design
@@ -29,6 +30,9 @@ from .store import digest, without_nan
 
 FOREIGN_SIMPLICITY = 100
 """Rank of an estimator that is not in the catalogue: simpler models are preferred where both do equally well."""
+
+FEWEST_TO_LEARN = 5
+"""Training rows below which nothing is learned; the usual five neighbours need as many."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +77,7 @@ class Plan:
 
     Parameters
     ----------
-    table : Table or path of a file
+    table : Table, pandas or Polars frame, or path of a file
     target : name of the column to predict
     learners : catalogue ids, pairs (id, parameters) or scikit-learn estimators; None for every method of the task
     design : how rows are split: "5x2", "10-fold", "5-fold" or "RxK"; one for which no test is valid is refused
@@ -108,10 +112,8 @@ class Plan:
 
         if isinstance(self.table, (str, os.PathLike)):
             settle("table", read_table(self.table))
-        if not isinstance(self.table, Table):
-            raise UsageError(
-                "Plan", "table", "must be a Table or the path of a file", f"got {type(self.table).__name__}"
-            )
+        elif not isinstance(self.table, Table):
+            settle("table", Table.from_frame(self.table))
         if self.task not in (None, "classify", "regress"):
             raise ParameterError(
                 "Plan", "parameter 'task'", "must be 'classify', 'regress' or None", f"got {plain(repr(self.task))}"
@@ -133,6 +135,7 @@ class Plan:
         settle("prepare", settle_steps(self.prepare, self.seed))
         settle("metrics", _settle_metrics(self.metrics, self.task, 2 if self.classes is None else len(self.classes)))
         self.features  # noqa: B018  a table without a usable column is refused here, not in the middle of a run
+        self._check_rows()
 
     # -- what follows from the choices -------------------------------------------------------------------------
     @cached_property
@@ -166,7 +169,10 @@ class Plan:
     @cached_property
     def splits(self) -> list[Any]:
         """The folds, in order of repetition and fold."""
-        return list(self.design.splits(self.y, self.stratified, self.seed))
+        y = self.y
+        if self.classes is not None and np.bincount(y).min() < (self.design.folds or 1):
+            y = self.classes[y]  # the same folds; a warning about small classes then names them
+        return list(self.design.splits(y, self.stratified, self.seed))
 
     @property
     def stratified(self) -> bool:
@@ -209,6 +215,27 @@ class Plan:
             "task": self.task,
             "roles": without_nan(roles),
         }
+
+    def _check_rows(self) -> None:
+        """Refuse a table on which no comparison can mean anything, with the smallest that would do."""
+        needed = _smallest_table(self.design.folds or 2, self.task == "regress")
+        if len(self.y) < needed:
+            raise DataError(
+                "Plan",
+                f"table '{plain(self.table.name)}'",
+                f"must have at least {needed} rows with a target for the design '{self.design.name}'",
+                f"got {len(self.y)}",
+                "bring more rows",
+            )
+        if self.classes is not None and np.count_nonzero(np.bincount(self.y) > 1) < 2:
+            raise DataError(
+                "Plan",
+                f"target '{plain(self.target.name)}'",
+                "must have at least 2 rows in each of two classes, one to learn from and one to test",
+                f"got {len(self.classes)} classes of which "
+                f"{np.count_nonzero(np.bincount(self.y) > 1) or 'none'} has more than one row",
+                "bring more rows, or choose another target",
+            )
 
     # -- description ---------------------------------------------------------------------------------------------
     def describe(self) -> dict[str, Any]:
@@ -270,6 +297,16 @@ def describe_value(value: Any) -> Any:
     if hasattr(value, "get_params"):
         return {"class": type(value).__qualname__, **describe_value(value.get_params(deep=False))}
     return re.sub(r" at 0x[0-9a-f]+", "", repr(value))
+
+
+def _smallest_table(folds: int, regress: bool) -> int:
+    """The fewest rows that leave `FEWEST_TO_LEARN` for training and enough to score (R² needs two) in each fold.
+
+    >>> _smallest_table(2, False), _smallest_table(10, False), _smallest_table(10, True)
+    (10, 10, 20)
+    """
+    test = 2 if regress else 1
+    return next(n for n in itertools.count(2) if n // folds >= test and n - -(-n // folds) >= FEWEST_TO_LEARN)
 
 
 # -- settling what the user gave -----------------------------------------------------------------------------------

@@ -222,22 +222,35 @@ class Results:
                 words += ["--role", f"{name}={role.role}{order}"]
         return " ".join(shlex.quote(plain(word, 1000)) for word in words)
 
-    def _repr_html_(self) -> str:
-        """A short table: learner, mean, interval, group."""
-        metric = get_metric(self.plan.metrics[0])
+    def _lines(self) -> list[tuple[str, ...]]:
+        """Learner, mean, interval and group, the best first and those without scores last."""
         summary = {} if self.comparison is None else self.comparison.summary
-        rows = []
-        for result in self.learners:
-            cells = [html.escape(plain(result.title))]
-            if result.error is not None or result.id not in summary:
-                cells += [html.escape(result.error or "no score"), "", ""]
+        by_id = {result.id: result for result in self.learners}
+        lines = []
+        for name in [*summary, *(name for name in by_id if name not in summary)]:
+            row, result = summary.get(name), by_id[name]
+            if row is None:
+                lines.append((plain(result.title), plain(result.error or "no score", 300), "", ""))
             else:
-                line = summary[result.id]
-                low, high = line["interval"]
-                cells += [f"{line['mean']:.4f}", f"{low:.4f} to {high:.4f}", html.escape(str(line["group"]))]
-            rows.append("<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>")
-        head = "".join(f"<th>{html.escape(t)}</th>" for t in ("learner", metric.title, "interval", "group"))
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+                low, high = row["interval"]
+                lines.append((plain(result.title), f"{row['mean']:.4f}", f"{low:.4f} to {high:.4f}", str(row["group"])))
+        return [("learner", self.plan.metrics[0], f"{100 * (1 - self.plan.alpha):g} % interval", "group"), *lines]
+
+    def __str__(self) -> str:
+        lines = self._lines()
+        widths = [max(len(line[k]) for line in lines if line[2]) for k in range(4)]
+        widths[0] = max(len(line[0]) for line in lines)
+        title = f"target {plain(self.plan.target.name)} in {plain(self.plan.table.name)}: {self.plan.design.describe()}"
+        text = [title] + ["  " + "  ".join(f"{cell:<{w}}" for cell, w in zip(line, widths)).rstrip() for line in lines]
+        return "\n".join(text if self.comparison is None else [*text, self.comparison.sentence])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        head, *lines = ([html.escape(cell) for cell in line] for line in self._lines())
+        body = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in line) + "</tr>" for line in lines)
+        said = "" if self.comparison is None else f"<p>{html.escape(self.comparison.sentence)}</p>"
+        return f"<table><thead><tr><th>{'</th><th>'.join(head)}</th></tr></thead><tbody>{body}</tbody></table>{said}"
 
 
 def _step_word(step: Any) -> str | None:

@@ -22,6 +22,7 @@ from ..base import words
 from ..base.errors import DataError
 from ..base.svg import CLASSES, GROUPS, NAMESPACE, PALETTE, group_index
 from ..base.words import Label, clean, decimals_for, is_number, label, listing, number, show
+from ..experiment import Results
 from ..models.trees.svg import tree_outline
 from .figures import (
     by_mean,
@@ -52,8 +53,20 @@ _METRIC_TITLES = {
 }
 
 
-def render_report(results: Mapping[str, Any], timings: Mapping[str, Any] | None = None) -> str:
-    """The report as HTML text; the same results always give the same text."""
+def render_report(results: Any, timings: Mapping[str, Any] | None = None) -> str:
+    """The report as HTML text; the same results always give the same text.
+
+    `results` is what `assay.experiment.run` returns, or its `to_dict()` as `results.json` holds it; `timings` adds the
+    seconds of each learner to the latter.
+
+    >>> from assay.data import load_dataset
+    >>> from assay.experiment import Plan, run
+    >>> results = run(Plan(load_dataset("iris"), "species", learners=["zero-r", "one-r"]))
+    >>> render_report(results).lstrip()[:15]
+    '<!doctype html>'
+    """
+    if isinstance(results, Results):
+        results, timings = results.to_dict(), timings or results.timings
     if not isinstance(results, Mapping) or results.get("schema") != SCHEMA:
         came = results.get("schema") if isinstance(results, Mapping) else type(results).__name__
         raise DataError("write_report", "the results", f"must have the schema '{SCHEMA}'", f"got {clean(came, 40)!r}")
@@ -64,10 +77,8 @@ def render_report(results: Mapping[str, Any], timings: Mapping[str, Any] | None 
     return page.render(policy=policy, style=Markup(style), **_contents(results, timings or {})) + "\n"
 
 
-def write_report(
-    results: Mapping[str, Any], path: str | os.PathLike[str], timings: Mapping[str, Any] | None = None
-) -> Path:
-    """Write the report to `path` in one step: readers see the old file or the whole new one."""
+def write_report(results: Any, path: str | os.PathLike[str], timings: Mapping[str, Any] | None = None) -> Path:
+    """Write the report (see `render_report`) to `path` in one step: readers see the old file or the whole new one."""
     target = Path(path)
     html = render_report(results, timings)
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -208,7 +219,7 @@ def _answer(
         "metric": metric,
         "level": level,
         "sentence": words.sentence(comparison.get("sentence")),
-        "reason": words.sentence(recommendation.get("reason")),
+        "reason": words.sentence(recommendation.get("reason")) if chosen is not best else "",
         "failed": [_name(one).short for one in failed],
         "compared": len(ranked),
     }
@@ -308,6 +319,8 @@ def _severity(finding: Mapping[str, Any]) -> tuple[str, int]:
 
 def _finding(one: Mapping[str, Any]) -> dict[str, Any]:
     columns = [label(column, 40) for column in (one.get("columns") or [])]
+    evidence = words.evidence(one.get("evidence"))
+    starts_with_column = evidence.startswith(tuple(str(column) for column in one.get("columns") or ()))
     where = one.get("rows")
     many = where.get("count") if isinstance(where, Mapping) else where
     remedy = one.get("remedy")
@@ -318,7 +331,7 @@ def _finding(one: Mapping[str, Any]) -> dict[str, Any]:
         "columns": columns[:12],
         "columns_more": max(0, len(columns) - 12),
         "rows": words.rows(many) if is_number(many) and many else "",
-        "evidence": words.sentence(words.evidence(one.get("evidence")), 400),
+        "evidence": words.sentence(evidence, 400, capital=not starts_with_column),
         "remedy": words.sentence(remedy.get("words") if isinstance(remedy, Mapping) else remedy, 400, capital=True),
     }
 
@@ -439,14 +452,15 @@ def _table(
 
 
 def _pairs(ranked: Sequence[Mapping[str, Any]], comparison: Mapping[str, Any], greater: bool) -> dict[str, Any] | None:
-    """The tests as a triangle, better learner in the row; a pair given the other way round changes its sign."""
+    """The tests as a triangle, better learner in the row, without rows and columns in which nothing was tested; a
+    pair given the other way round changes its sign."""
     tests = {(one.get("a"), one.get("b")): one for one in comparison.get("pairs") or []}
     if not tests or len(ranked) < 2:
         return None
     places = max(3, decimals_for([one.get("difference") for one in tests.values()]))
     if any(is_number(one.get("difference")) and abs(one["difference"]) >= 10 for one in tests.values()):
         places = decimals_for([one.get("difference") for one in tests.values()])
-    lines = []
+    lines, below = [], ranked[1:]
     for i, first in enumerate(ranked[:-1]):
         cells: list[dict[str, Any] | None] = [None] * i
         for second in ranked[i + 1 :]:
@@ -454,9 +468,14 @@ def _pairs(ranked: Sequence[Mapping[str, Any]], comparison: Mapping[str, Any], g
             if test is None:
                 test, sign = tests.get((second.get("id"), first.get("id"))), -1
             cells.append(_pair(test, sign, places) if test is not None else None)
-        lines.append({"name": _name(first, 32), "cells": cells})
+        if any(cells):
+            lines.append({"name": _name(first, 32), "cells": cells})
+    tested = [any(line["cells"][j] for line in lines) for j in range(len(below))]
+    for line in lines:
+        line["cells"] = [cell for cell, kept in zip(line["cells"], tested) if kept]
+    columns = [_name(one, 32) for one, kept in zip(below, tested) if kept]
     sentences = [words.sentence(one.get("sentence")) for one in tests.values() if one.get("sentence")]
-    return {"columns": [_name(one, 32) for one in ranked[1:]], "lines": lines, "sentences": sentences[:200]}
+    return {"columns": columns, "lines": lines, "sentences": sentences[:200]}
 
 
 def _pair(test: Mapping[str, Any], sign: int, places: int) -> dict[str, Any]:

@@ -6,9 +6,11 @@ import json
 import subprocess
 import sys
 
+import pytest
 from click.testing import CliRunner
 
 from assay import catalogue
+from assay.base.errors import UsageError
 from assay.cli.main import assay
 
 
@@ -48,3 +50,13 @@ def test_no_learner_is_loaded():
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert out.stderr.strip() == "[]"
+
+
+def test_part_of_a_name_leads_to_the_names_that_hold_it():
+    with pytest.raises(UsageError, match="did you mean cart-classifier or cart-regressor?"):
+        catalogue.get("CART")
+
+
+def test_a_search_without_a_hit_says_so_instead_of_an_empty_table():
+    result = CliRunner().invoke(assay, ["methods", "no such method at all"])
+    assert result.exit_code == 0 and result.stdout == "" and "no method" in result.stderr

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from assay.data import Table, audit, describe, load_dataset
+from assay.data import Table, audit, describe, load_dataset, read_table
 
 HOSTILE = "<script>alert('x')</script>"
 
@@ -73,3 +73,14 @@ def test_the_same_table_gives_the_same_page():
     table = load_dataset("weather")
     assert describe(table).to_html() == describe(table).to_html()
     assert "Nothing was found" in audit(table).to_html()
+
+
+def test_row_numbers_are_written_plainly_and_only_where_they_are_known(tmp_path):
+    file = tmp_path / "t.csv"
+    file.write_text(
+        "id,v\n" + "".join(f"{i},{('n/a', '')[i % 9] if i % 9 < 2 else i * i % 97}\n" for i in [*range(1500), 7, 8])
+    )
+    result = audit(read_table(file))
+    assert any(finding.rows["count"] and not finding.rows["first"] for finding in result.findings)
+    page = result.to_html()
+    assert "1500, 1501" in page and 'quiet">, …' not in page

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import polars as pl
 import pytest
 from sklearn.cluster import KMeans
 from sklearn.dummy import DummyClassifier, DummyRegressor
@@ -12,9 +13,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from assay import catalogue
-from assay.base.errors import AssayError, DataError, ParameterError, UsageError
-from assay.data import load_dataset, read_table
-from assay.experiment import Plan, default_learners
+from assay.base.errors import AssayError, AssayWarning, DataError, ParameterError
+from assay.data import Table, load_dataset, read_table
+from assay.experiment import Plan, default_learners, run
 from assay.experiment.plan import describe_value
 from assay.models.baselines import ZeroRClassifier, ZeroRRegressor
 
@@ -39,6 +40,42 @@ def test_defaults_are_every_loadable_method_of_the_task(table):
     assert all(catalogue.get(learner.id).task == "classify" for learner in plan.learners)
     assert plan.metrics[0] == "accuracy" and plan.design.name == "5x2"
     assert [learner.id for learner in Plan(table, "price").learners] == [e.id for e in default_learners("regress")]
+
+
+@pytest.mark.parametrize(
+    ("target", "design", "rule"),
+    [
+        (["x", "y"], "5x2", "at least 10 rows with a target for the design '5x2'; got 2"),
+        ([1.5, 2.5], "5x2", "at least 10 rows"),
+        ([*"xy" * 4, "x"], "10-fold", "at least 10 rows"),
+        ([i / 3 for i in range(19)], "10-fold", "at least 20 rows"),
+        ([*"x" * 11, "y"], "5x2", "at least 2 rows in each of two classes.*2 classes of which 1 has"),
+        ([f"{i}th" for i in range(12)], "5x2", "at least 2 rows in each of two classes.*12 classes of which none has"),
+    ],
+)
+def test_a_hopeless_table_is_refused_with_the_smallest_that_would_do(target, design, rule):
+    frame = pl.DataFrame({"a": [float(i) for i in range(len(target))], "y": target})
+    with pytest.raises(DataError, match=rule):
+        Plan(Table.from_frame(frame), "y", design=design)
+
+
+@pytest.mark.parametrize(
+    ("target", "design"), [([*"xy" * 5], "5x2"), ([*"xy" * 5], "10-fold"), ([i / 3 for i in range(20)], "10-fold")]
+)
+def test_the_smallest_table_runs(target, design):
+    frame = pl.DataFrame({"a": [float(i * i % 7) for i in range(len(target))], "y": target})
+    assert not run(Plan(Table.from_frame(frame), "y", design=design)).failed
+
+
+def test_classes_with_few_rows_are_named_by_their_labels():
+    frame = pl.DataFrame({"a": [float(i) for i in range(13)], "y": [*"xy" * 6, "rare one"]})
+    with pytest.warns(AssayWarning, match="class 'rare one' \\(1\\) has fewer rows than there are folds"):
+        assert Plan(Table.from_frame(frame), "y").splits
+
+
+def test_a_frame_is_a_table_too(table):
+    from_frame = Plan(table.frame.to_pandas(), "bought", learners=["zero-r"])
+    assert from_frame.task == "classify" and len(from_frame.y) == 60
 
 
 def test_learners_are_ids_pairs_or_estimators(table):
@@ -111,7 +148,7 @@ def test_a_bad_choice_is_refused_in_one_sentence(table, arguments, words):
 def test_a_bad_target_or_table_is_refused(table, tmp_path):
     with pytest.raises(DataError, match="bougt"):
         Plan(table, "bougt")
-    with pytest.raises(UsageError, match="must be a Table or the path"):
+    with pytest.raises(DataError, match="must be a pandas, Polars or pyarrow table"):
         Plan([[1, 2]], "bought")
     (tmp_path / "bare.csv").write_text("only,y\n1,a\n1,b\n1,a\n1,b\n")
     with pytest.raises(DataError, match="no usable column"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from sklearn.dummy import DummyClassifier
@@ -66,6 +67,14 @@ def test_the_command_makes_the_same_plan_again(results):
 def test_a_plan_that_only_python_can_say_has_no_command_line():
     results = run(Plan(load_dataset("iris"), "species", learners=[DummyClassifier()]))
     assert results.command.startswith("Plan('iris', 'species', learners=[dummy-classifier]")
+
+
+def test_at_the_prompt_results_are_a_short_table_best_first(results):
+    lines = str(results).splitlines()
+    assert repr(results) == str(results) and len(lines) == len(results.learners) + 3
+    means = [float(re.findall(r"0\.\d{4}", line)[0]) for line in lines[2:-1]]
+    assert means == sorted(means, reverse=True)
+    assert lines[-1] == results.comparison.sentence
 
 
 def test_the_html_is_short_and_escaped(results):

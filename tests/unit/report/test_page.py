@@ -15,6 +15,8 @@ from reading import Page
 
 from assay.base.errors import DataError
 from assay.base.svg import PALETTE
+from assay.data import load_dataset
+from assay.experiment import Plan, run
 from assay.report import render_report, write_report
 
 CASES = {
@@ -175,7 +177,7 @@ def test_the_answer_names_the_recommended_model_its_score_and_the_test():
     low, high = one["interval"]
     assert text.index("To predict churned, use Logistic regression .") < text.index("Question and data")
     assert f"Its accuracy is {one['mean']:.3f} (95% interval {low:.3f} to {high:.3f} )" in text
-    assert results["comparison"]["sentence"] in text
+    assert results["comparison"]["sentence"].replace(" %", "%") in text
     assert results["recommendation"]["reason"] in text
 
 
@@ -187,6 +189,22 @@ def test_a_pair_given_the_other_way_round_changes_its_sign_only():
         pair["difference"] = -pair["difference"]
         pair["interval"] = [-end for end in reversed(pair["interval"])]
     assert render_report(turned) == render_report(results)
+
+
+def test_learners_that_were_compared_with_the_best_only_have_no_empty_rows():
+    results = fixture.classification()
+    best = results["comparison"]["best"]
+    results["comparison"]["pairs"] = [p for p in results["comparison"]["pairs"] if best in (p["a"], p["b"])]
+    page = render_report(results)
+    tests = page[page.index('class="panel scroll pairs"') :]
+    body = tests[tests.index("<tbody>") : tests.index("</tbody>")]
+    assert body.count("<tr>") == 1 and 'class="void"' not in body
+    assert body.count("<td") == len(results["comparison"]["pairs"])
+
+
+def test_results_of_a_run_are_taken_as_they_are():
+    results = run(Plan(load_dataset("iris"), "species", learners=["zero-r", "one-r"]))
+    assert render_report(results) == render_report(results.to_dict(), results.timings)
 
 
 def test_learners_stand_best_first_also_where_lower_is_better():

@@ -35,7 +35,7 @@ def against_findings(survey: Survey, other: Survey, target: str | None) -> Itera
         if survey.columns[name].role.role not in ("id", "text") and survey.columns[name].missing < survey.n_rows
         and other.columns[name].missing < other.n_rows
     ]  # fmt: skip
-    tests = [_compare(survey.columns[name], other.columns[name]) for name in usable]
+    tests = [shift_of(survey.columns[name], other.columns[name]) for name in usable]
     adjusted: Any = holm([test["p"] for test in tests]) if tests else []
     for name, test, p in zip(usable, tests, adjusted):
         test["p_holm"] = float(p)
@@ -122,10 +122,6 @@ def _counts_up(column: Column) -> bool:
 
 def shift_of(one: Column, two: Column) -> dict[str, Any]:
     """How far two columns of the same kind differ in distribution: shift, p-value, stability index, in words."""
-    return _compare(one, two)
-
-
-def _compare(one: Column, two: Column) -> dict[str, Any]:
     if one.is_text or one.series.dtype == pl.Boolean:
         return _compare_labels(one, two)
     a, b = one.sorted, two.sorted

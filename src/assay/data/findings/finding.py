@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 
 from ...base.errors import ParameterError, plain
+from ...base.words import count
 
 if TYPE_CHECKING:
     from ..table import Table
@@ -155,7 +156,8 @@ class Audit:
         return write_page(audit_page(self), file)
 
     def __str__(self) -> str:
-        title = f"{plain(self.name)}: {self.n_rows} rows, {self.n_columns} columns, {len(self.findings)} findings"
+        size = f"{count(self.n_rows, 'row')}, {count(self.n_columns, 'column')}"
+        title = f"{plain(self.name)}: {size}, {count(len(self.findings), 'finding')}"
         if not self.findings:
             return title
         cells = [(f.code, f.severity, f.kind, named(f.columns), f.evidence, f.remedy["words"]) for f in self.findings]
@@ -164,6 +166,8 @@ class Audit:
         for row in cells:
             lines.append("  " + "  ".join(f"{row[k]:<{widths[k]}}" for k in range(4)) + f"  {row[4]}; {row[5]}")
         return "\n".join(lines)
+
+    __repr__ = __str__
 
     def _repr_html_(self) -> str:
         head = "".join(f"<th>{name}</th>" for name in ("code", "severity", "what", "columns", "evidence", "remedy"))

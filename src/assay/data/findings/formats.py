@@ -69,11 +69,12 @@ def format_findings(survey: Survey) -> Iterator[Finding]:
 def _unread(survey: Survey, name: str) -> Iterator[Finding]:
     note = survey.table.notes.get(name, {})
     if note.get("failed"):
-        shown = ", ".join(f"'{plain(value, 20)}'" for _, value in note["first"][:3])
+        like = " like the others" if note["to"] == "date" else ""
+        shown = quoted(dict.fromkeys(value for _, value in note["first"]))
         yield Finding(
             "A011", "unreadable cells", [name], "medium",
             {"count": note["failed"], "first": [row for row, _ in note["first"]]},
-            f"{note['failed']} cells are no {note['to']} and became missing (such as {shown})",
+            f"{count(note['failed'], 'cell')} could not be read as a {note['to']}{like} and became missing ({shown})",
             remedy("correct them in the source, or declare the column nominal"), {"failed": note["failed"]},
         )  # fmt: skip
     if note.get("infinite"):

@@ -160,7 +160,7 @@ def _by_name(column: Column) -> Iterator[Finding]:
             yield Finding(
                 "A027", "out of range", [column.name], "medium", rows,
                 f"{count(rows['count'], 'value')} that cannot be, by the column's name ({_rule_words(rule)}): "
-                + quoted([f"{v:g}" for v in odd], 4),
+                + quoted(dict.fromkeys(f"{v:g}" for v in odd), 4),
                 remedy("make them missing, or correct them", "range-rules", [column.name],
                        {"rules": {column.name: rule}, "action": "missing"}),
                 {"rule": rule, "given": False},

@@ -134,6 +134,18 @@ def test_imbalance_and_rare_classes_are_named():
     assert only(found, "A010").rows == {"count": 3, "first": [197, 198, 199]}
 
 
+def test_examples_of_unreadable_cells_do_not_repeat_and_dates_are_not_called_no_dates(tmp_path):
+    file = tmp_path / "t.csv"
+    days = [f"2024-01-{1 + i % 28:02d}" for i in range(97)] + ["18/09/2023"] * 3
+    sizes = [str(i) for i in range(97)] + ["unknown"] * 3
+    file.write_text("day,size\n" + "\n".join(f"{day},{size}" for day, size in zip(days, sizes)))
+    told = [finding.evidence for finding in audit(read_table(file)).findings if finding.code == "A011"]
+    assert told == [
+        "3 cells could not be read as a date like the others and became missing ('18/09/2023')",
+        "3 cells could not be read as a number and became missing ('unknown')",
+    ]
+
+
 def test_unreadable_cells_are_told(tmp_path):
     file = tmp_path / "t.csv"
     file.write_text("v,y\n" + "\n".join(f"{i}.5,{'ab'[i % 2]}" for i in range(98)) + "\noops,a\n?,b\n")

@@ -35,7 +35,10 @@ def test_coefficients_equal_scikit_learn(shape, intercept, weighted, alpha):
 def test_several_targets_and_a_penalty_for_each(shape):
     X, Y = table(*shape, q=3)
     for alpha in (2.0, [0.1, 1.0, 10.0], [0.1, 0.1, 10.0]):
-        model, peer = Ridge(alpha=alpha).fit(X, Y), Peer(alpha=alpha, solver="svd").fit(X, Y)
+        model, peer = (
+            Ridge(alpha=alpha).fit(X, Y),
+            Peer(alpha=np.array(alpha) if isinstance(alpha, list) else alpha, solver="svd").fit(X, Y),
+        )
         np.testing.assert_allclose(model.coef_, peer.coef_, rtol=1e-7, atol=1e-9)
         np.testing.assert_allclose(model.predict(X), peer.predict(X), rtol=1e-7, atol=1e-8)
     with pytest.raises(ParameterError, match="one for each of 3 targets"):
