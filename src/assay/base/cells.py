@@ -45,7 +45,7 @@ def require_finite(who: str, rows: np.ndarray, names: Any = None) -> None:
     >>> require_finite("Lasso", np.array([[1.0, 2.0], [3.0, np.inf]]), ["age", "height"])
     Traceback (most recent call last):
     assay.base.errors.DataError: Lasso: column 'height' must hold finite numbers; Input X contains infinity, first at \
-row 1; correct the cells or leave the rows out.
+row 1; correct the cells first, or leave the rows out.
     """
     for test, refusal in ((np.isnan, _missing), (np.isinf, _infinite)):
         wrong = test(rows)
@@ -82,6 +82,8 @@ def _refusal(estimator: Any, X: Any, complaint: Exception) -> DataError | None:
             way_out = "make numbers of it first (`assay.prepare.DateParts`, or `assay.prepare.auto_prepare`)"
             return DataError(who, column, "holds dates where numbers are needed", way_out=way_out)
         numbers = _numbers(cells)
+        if numbers is None:
+            return None
         if isinstance(numbers, str):
             rule = f"holds labels such as '{plain(numbers, 30)}' where numbers are needed"
             way_out = "encode it first (`assay.prepare.auto_prepare` does what a learner needs), or use a method that "
@@ -93,8 +95,10 @@ def _refusal(estimator: Any, X: Any, complaint: Exception) -> DataError | None:
     return None
 
 
-def _numbers(cells: np.ndarray) -> np.ndarray | str:
-    """A column as numbers, missing cells as NaN; or the first text in it that is no number."""
+def _numbers(cells: np.ndarray) -> np.ndarray | str | None:
+    """A column as numbers, missing cells as NaN; or the first text in it that is no number; None for other things."""
+    if cells.dtype.kind == "c":
+        return None
     try:
         return cells.astype(np.float64)
     except (TypeError, ValueError):
@@ -103,7 +107,7 @@ def _numbers(cells: np.ndarray) -> np.ndarray | str:
             try:
                 numbers[i] = np.nan if cell is None or type(cell).__name__ == "NAType" else float(cell)
             except (TypeError, ValueError):
-                return str(cell)
+                return cell if isinstance(cell, str) else None
         return numbers
 
 
@@ -121,4 +125,4 @@ def _missing(who: str, column: str, row: int) -> DataError:
 
 def _infinite(who: str, column: str, row: int) -> DataError:
     came = f"Input X contains infinity, first at row {row}"
-    return DataError(who, column, "must hold finite numbers", came, "correct the cells or leave the rows out")
+    return DataError(who, column, "must hold finite numbers", came, "correct the cells first, or leave the rows out")

@@ -81,13 +81,19 @@ def test_text_target_is_refused_for_regression():
 
 
 CELLS = {
-    "text": (pd.DataFrame({"age": [1, 2, 3], "city": ["Rome", "Bonn", "Oslo"]}), "column 'city' holds text ('Rome')"),
+    "text": (
+        pd.DataFrame({"age": [1, 2, 3], "city": ["Rome", "Bonn", "Oslo"]}),
+        "column 'city' holds labels such as 'Rome'",
+    ),
     "category": (
         pd.DataFrame({"age": [1, 2, 3], "city": pd.Categorical(["b", "a", "b"])}),
-        "column 'city' holds text ('b')",
+        "column 'city' holds labels such as 'b'",
     ),
-    "text in Polars": (pl.DataFrame({"age": [1, 2, 3], "city": ["1", "2", "x"]}), "column 'city' holds text ('x')"),
-    "text in objects": (np.array([[1, "a"], [2, "b"], [3, "c"]], dtype=object), "column 'x1' holds text ('a')"),
+    "text in Polars": (
+        pl.DataFrame({"age": [1, 2, 3], "city": ["1", "2", "x"]}),
+        "column 'city' holds labels such as 'x'",
+    ),
+    "text in objects": (np.array([[1, "a"], [2, "b"], [3, "c"]], dtype=object), "column 'x1' holds labels such as 'a'"),
     "dates": (
         pd.DataFrame({"day": pd.date_range("2024-01-01", periods=3, tz="Europe/Berlin"), "n": [1, 2, 3]}),
         "column 'day' holds dates",
