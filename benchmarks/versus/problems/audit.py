@@ -153,7 +153,7 @@ PROBLEMS: tuple[Problem, ...] = (
         quality=_count,
         gate=0,
         quality_name="columns looked at",
-        repeats=2,
+        repeats=1,
         limit="reading the text into fresh memory (about half of the processor time), one sort and one binning of each "
         "number, five passes over the numbers: moments, two Gram matrices, distances, hashes of rows; a twentieth of "
         "TableReport's time is less than polars.read_csv alone takes for the file",

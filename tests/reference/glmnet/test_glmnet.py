@@ -32,7 +32,7 @@ from assay.models.linear import (
 )
 
 HERE = Path(__file__).parent
-STORED = json.loads((HERE.parents[1] / "data/references/glmnet/numbers.json").read_text())
+STORED = json.loads((HERE / "numbers.json").read_text())
 CASES = STORED["cases"]
 
 

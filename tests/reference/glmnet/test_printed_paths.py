@@ -16,7 +16,7 @@ from scipy.special import xlogy
 from assay.models.linear import GLM, lasso_path
 
 HERE = Path(__file__).parent
-PRINTED = json.loads((HERE.parents[1] / "data/references/glmnet/printed.json").read_text())
+PRINTED = json.loads((HERE / "printed.json").read_text())
 MODELS = np.array(PRINTED["models"]) - 1
 
 

@@ -1,4 +1,4 @@
-"""Pooling and imputation agree with mice 3.15 in R 4.2 (facts with their script in tests/data/references/r)."""
+"""Pooling and imputation agree with mice 3.15 in R 4.2 (facts with their script beside this file)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from assay.models.linear import LeastSquares, LogisticRegression
 from assay.prepare import ImputeMultiple, pool
 from assay.prepare.pooling import _pool_coefficients
 
-FACTS = Path(__file__).parents[2] / "data" / "references" / "r"
+FACTS = Path(__file__).parent
 POOL = json.loads((FACTS / "mice_pool.json").read_text())
 DRAWS = json.loads((FACTS / "mice_draws.json").read_text())
 IRIS = load_dataset("iris").frame

@@ -16,7 +16,7 @@ from assay.models.linear import GLM, LeastSquares, LogisticRegression
 from assay.prepare import BackwardSelector, ExhaustiveSelector, ForwardSelector
 
 HERE = Path(__file__).parent
-CASES = json.loads((HERE.parents[1] / "data/references/r/numbers.json").read_text())["cases"]
+CASES = json.loads((HERE / "numbers.json").read_text())["cases"]
 
 
 def _tables():

@@ -1,4 +1,4 @@
-"""Reductions, quantiles and distances agree with R 4.2 (facts with their script in tests/data/references/r).
+"""Reductions, quantiles and distances agree with R 4.2 (facts with their script beside this file).
 
 Directions are compared without their signs, which R leaves to chance.
 """
@@ -15,7 +15,7 @@ from scipy.spatial.distance import pdist, squareform
 from assay.data import load_dataset
 from assay.prepare import PCA, Embedding, FactorAnalysis, LDAProjection, Outliers
 
-FACTS = json.loads((Path(__file__).parents[2] / "data" / "references" / "r" / "reductions.json").read_text())
+FACTS = json.loads((Path(__file__).parent / "reductions.json").read_text())
 FACTORS = FACTS.pop("factanal")
 R = {name: np.array(value) for name, value in FACTS.items() if isinstance(value, list)}
 TABLES = {

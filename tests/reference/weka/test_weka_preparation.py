@@ -1,4 +1,4 @@
-"""Cuts by MDL and scores of columns agree with WEKA 3.6.14 (facts with their script in tests/data/references/weka)."""
+"""Cuts by MDL and scores of columns agree with WEKA 3.6.14 (facts with their script beside this file)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from assay.data import load_dataset
 from assay.prepare import Discretise, SelectFilter
 
-FACTS = Path(__file__).parents[2] / "data" / "references" / "weka"
+FACTS = Path(__file__).parent
 CUTS = json.loads((FACTS / "discretize.json").read_text())["cuts"]
 SCORES = json.loads((FACTS / "attribute_evaluation.json").read_text())["scores"]
 TARGETS = {

@@ -14,7 +14,7 @@ from scipy import stats
 from assay.base import DataError
 from assay.data import audit, little_mcar, load_dataset
 
-FACTS = json.loads((Path(__file__).parents[2] / "data" / "references" / "r" / "little.json").read_text())
+FACTS = json.loads((Path(__file__).parents[2] / "reference" / "r" / "little.json").read_text())
 
 
 def holed_iris() -> np.ndarray:

@@ -1,6 +1,6 @@
 """RIPPER against WEKA's JRip on the same folds.
 
-Recorded in tests/data/references/weka/trees.json, which says how. The two draw their pruning rows differently, so that
+Recorded in trees.json beside this file, which says how. The two draw their pruning rows differently, so that
 single rules differ; over many tables they should be as good.
 """
 
@@ -17,7 +17,7 @@ from sklearn.model_selection import StratifiedKFold
 
 from assay.models.rules import Ripper, RulesFromTree
 
-RECORDED = json.loads((Path(__file__).parents[3] / "data/references/weka/trees.json").read_text())["jrip"]
+RECORDED = json.loads((Path(__file__).parent / "trees.json").read_text())["jrip"]
 
 
 def mixed() -> tuple[pl.DataFrame, np.ndarray]:

@@ -1,6 +1,6 @@
 """CART against the trees that R's rpart grows, without surrogates.
 
-Recorded in tests/data/references/rpart/trees.json, which says how. rpart prunes classification trees by their errors
+Recorded in trees.json beside this file, which says how. rpart prunes classification trees by their errors
 and CART here, as scikit-learn, by impurity; so these are compared unpruned, and regression trees also pruned.
 """
 
@@ -16,7 +16,7 @@ from sklearn import datasets
 
 from assay.models.trees import CartClassifier, CartRegressor
 
-CASES = json.loads((Path(__file__).parents[3] / "data/references/rpart/trees.json").read_text())["cases"]
+CASES = json.loads((Path(__file__).parent / "trees.json").read_text())["cases"]
 
 
 def shops() -> pl.DataFrame:

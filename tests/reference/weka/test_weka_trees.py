@@ -1,6 +1,6 @@
 """Trees against those that WEKA 3.6.14 grows.
 
-Recorded in tests/data/references/weka/trees.json, which says how. The tables have their classes in the order of their
+Recorded in trees.json beside this file, which says how. The tables have their classes in the order of their
 names, so that ties between classes fall alike. Not compared: J48's `-B` (one category against the rest), which
 `C45Classifier` does not have, and `-R`, whose pruning rows depend on WEKA's random numbers. J48 takes numeric values
 within 1e-5 as equal and `C45Classifier` does not, so that columns of small numbers are recorded in larger units.
@@ -21,7 +21,7 @@ from assay.data import load_dataset
 from assay.models.baselines import OneRClassifier
 from assay.models.trees import C45Classifier, ID3Classifier, ModelTreeRegressor
 
-RECORDED = json.loads((Path(__file__).parents[3] / "data/references/weka/trees.json").read_text())
+RECORDED = json.loads((Path(__file__).parent / "trees.json").read_text())
 OPTIONS = {
     "default": {"subtree_raising": True},
     "-U": {"prune": False},
