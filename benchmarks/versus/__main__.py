@@ -180,13 +180,13 @@ def main() -> None:
     if unknown:
         raise SystemExit(f"versus: no problem '{min(unknown)}'; there are {', '.join(known)}.")
     rows: list[dict[str, Any]] = []
+    where = machine()
     for name in options.problems or known:
         print(f"running {name} ...", file=sys.stderr, flush=True)
-        rows += isolated(name)
-    where = machine()
-    text = table(rows)
-    print(text)
-    kept = keep(rows, where, list(known))
+        measured = isolated(name)
+        rows += measured
+        kept = keep(measured, where, list(known))
+    print(table(rows))
     if options.readme:
         write_readme(table(kept), where)
 
