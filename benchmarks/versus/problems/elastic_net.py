@@ -106,7 +106,7 @@ PROBLEMS: tuple[Problem, ...] = (
         gate=0.02,
         quality_name="test MSE",
         lower_is_better=True,
-        repeats=1,
+        repeats=2,
         limit="one read of X (160 MB) for each penalty and the sweeps of each fold near saturation",
     ),
     Problem(
