@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import warnings
 
@@ -42,7 +43,7 @@ def test_defaults_are_allowed_values_and_documented(entry):
 
 
 @every_method
-def test_fitted_stateis_plain_arrays_and_small_values(entry):
+def test_fitted_state_is_plain_arrays_and_small_values(entry):
     X, y = numeric(entry)
     model = quick(entry).fit(X, y)
     for name, value in vars(model).items():
@@ -130,3 +131,24 @@ def test_odd_tables_give_an_answer_or_one_sentence(entry, case):
         assert np.isfinite(answer).all()
     else:
         assert refusal and "\n" not in refusal
+
+
+def _grouped_folds(owner: np.ndarray, groups: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+    held = groups[owner]
+    return [(np.flatnonzero(held != g), np.flatnonzero(held == g)) for g in np.unique(groups)]
+
+
+@every_method
+def test_weights_equal_repetition_exactly_if_claimed(entry):
+    X, y = numeric(entry)
+    takes = "sample_weight" in inspect.signature(entry.load().fit).parameters
+    assert takes == entry.weights
+    if not takes:
+        return
+    weights = np.random.default_rng(3).integers(0, 4, size=len(y))
+    owner, groups = np.repeat(np.arange(len(y)), weights), np.arange(len(y)) % 4
+    has_folds = "cv" in entry.load().__parameters__
+    extra = [{"cv": _grouped_folds(rows, groups)} if has_folds else {} for rows in (np.arange(len(y)), owner)]
+    weighted = quick(entry, **extra[0]).fit(X, y, sample_weight=weights)
+    repeated = quick(entry, **extra[1]).fit(X[owner], y[owner])
+    np.testing.assert_allclose(outputs(weighted, X), outputs(repeated, X), rtol=1e-7, atol=1e-8)

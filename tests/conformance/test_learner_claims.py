@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 
 import numpy as np
@@ -78,19 +77,6 @@ def test_missing_values_are_taken_natively_exactly_if_claimed(entry):
         columns, y = with_nominal(entry, missing=True)
         for make in FRAMES.values():
             assert np.isfinite(predictions(quick(entry).fit(make(columns), y), make(columns))).all()
-
-
-@every_learner
-def test_weights_equal_repetition_exactly_if_claimed(entry):
-    X, y = numeric(entry)
-    takes = "sample_weight" in inspect.signature(entry.load().fit).parameters
-    assert takes == entry.weights
-    if not takes:
-        return
-    weights = np.random.default_rng(3).integers(0, 4, size=len(y))
-    weighted = quick(entry).fit(X, y, sample_weight=weights)
-    repeated = quick(entry).fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
-    np.testing.assert_allclose(predictions(weighted, X), predictions(repeated, X), rtol=1e-7, atol=1e-8)
 
 
 @every_learner

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
-
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -59,27 +57,6 @@ def test_pandas_and_polars_frames_give_the_same_columns(entry):
         outputs.append((list(model.get_feature_names_out()), np.asarray(model.transform(make))))
     assert outputs[0][0] == outputs[1][0]
     np.testing.assert_array_equal(outputs[0][1], outputs[1][1])
-
-
-def _grouped_folds(owner: np.ndarray, groups: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
-    held = groups[owner]
-    return [(np.flatnonzero(held != g), np.flatnonzero(held == g)) for g in np.unique(groups)]
-
-
-@every_transformer
-def test_weights_equal_repetition_exactly_if_claimed(entry):
-    X, y = numeric(entry)
-    takes = "sample_weight" in inspect.signature(entry.load().fit).parameters
-    assert takes == entry.weights
-    if not takes:
-        return
-    weights = np.random.default_rng(3).integers(0, 4, size=len(y))
-    owner, groups = np.repeat(np.arange(len(y)), weights), np.arange(len(y)) % 4
-    has_folds = "cv" in entry.load().__parameters__
-    extra = [{"cv": _grouped_folds(rows, groups)} if has_folds else {} for rows in (np.arange(len(y)), owner)]
-    weighted = quick(entry, **extra[0]).fit(X, y, sample_weight=weights)
-    repeated = quick(entry, **extra[1]).fit(X[owner], y[owner])
-    np.testing.assert_allclose(weighted.transform(X), repeated.transform(X), rtol=1e-7, atol=1e-8)
 
 
 @every_transformer

@@ -94,7 +94,7 @@ class Problem:
         mean = np.average(values, axis=0, weights=self.weights)
         return np.sqrt(np.average((values - mean) ** 2, axis=0, weights=self.weights))
 
-    def check(self, k, coef, intercept, accuracy=1e-7):
+    def assert_equal_at(self, k, coef, intercept, accuracy=1e-7):
         """Coefficients of standardised columns and the intercept, relative to the largest; the same columns at zero."""
         reference = self.coef[..., k, :]
         size = np.abs(reference).max(initial=1e-3)
@@ -111,14 +111,14 @@ def test_lasso_and_elastic_net_equal_glmnet(case):
     for k, alpha in enumerate(problem.alphas):
         model = ElasticNet(alpha=alpha, l1_ratio=problem.l1_ratio, **options)
         model.fit(problem.X, problem.y, problem.weights)
-        problem.check(k, model.coef_, model.intercept_)
+        problem.assert_equal_at(k, model.coef_, model.intercept_)
         explained = 1 - np.average((problem.y - model.predict(problem.X)) ** 2, weights=problem.weights) / np.average(
             (problem.y - np.average(problem.y, weights=problem.weights)) ** 2, weights=problem.weights
         )
         assert explained == pytest.approx(case["dev_ratio"][k], abs=1e-9)
         if case["alpha"] == 1:
             lasso = Lasso(alpha=alpha, **options).fit(problem.X, problem.y, problem.weights)
-            problem.check(k, lasso.coef_, lasso.intercept_)
+            problem.assert_equal_at(k, lasso.coef_, lasso.intercept_)
 
 
 @_cases("gaussian")
@@ -130,7 +130,7 @@ def test_whole_paths_equal_glmnet(case):
     paths = [path, lasso_path(problem.X, problem.y, **options)] if case["alpha"] == 1 else [path]
     for found in paths:
         for k in range(len(problem.alphas)):
-            problem.check(k, found.coef[k], found.intercept[k], 1e-6)
+            problem.assert_equal_at(k, found.coef[k], found.intercept[k], 1e-6)
 
 
 @_cases("gaussian", "binomial", "poisson", suits=_unbounded)
@@ -141,7 +141,7 @@ def test_generalised_linear_models_equal_glmnet(case):
         model = GLM(family=family, alpha=alpha, l1_ratio=problem.l1_ratio, penalty_weights=problem.factors, tol=1e-11)
         offset = None if family == "gaussian" else problem.offset
         model.fit(problem.X, problem.y, sample_weight=problem.weights, offset=offset)
-        problem.check(k, model.coef_, model.intercept_)
+        problem.assert_equal_at(k, model.coef_, model.intercept_)
         assert 1 - model.deviance_ / model.null_deviance_ == pytest.approx(case["dev_ratio"][k], abs=1e-9)
 
 
@@ -156,9 +156,9 @@ def test_logistic_regression_equals_glmnet(case):
         model = LogisticRegression(C=C, **options).fit(problem.X, problem.y, problem.weights)
         for coef, intercept in ((model.coef_, model.intercept_), (path.coefs[k], path.intercepts[k])):
             if coef.shape[0] == 1:
-                problem.check(k, coef[0], intercept[0])
+                problem.assert_equal_at(k, coef[0], intercept[0])
             else:
-                problem.check(k, coef, intercept - intercept.mean())
+                problem.assert_equal_at(k, coef, intercept - intercept.mean())
 
 
 def _folds(case):
@@ -187,7 +187,7 @@ def test_cross_validated_squared_error_equals_cv_glmnet(case):
     np.testing.assert_allclose(np.average(model.mse_path_, axis=1, weights=sizes), case["cvm"], rtol=1e-7)
     chosen = int(np.argmin(case["cvm"]))
     assert model.alpha_ == problem.alphas[chosen]
-    problem.check(chosen, model.coef_, model.intercept_)
+    problem.assert_equal_at(chosen, model.coef_, model.intercept_)
 
 
 @_with_folds("binomial", "multinomial")

@@ -25,7 +25,7 @@ TABLES = {
 ROWS = [0, 59, 177]
 
 
-def alike(ours: np.ndarray, theirs: np.ndarray, rtol: float = 1e-8) -> None:
+def assert_alike(ours: np.ndarray, theirs: np.ndarray, rtol: float = 1e-8) -> None:
     np.testing.assert_allclose(np.abs(ours), np.abs(theirs), rtol=rtol, atol=rtol * np.abs(theirs).max())
 
 
@@ -33,16 +33,16 @@ def alike(ours: np.ndarray, theirs: np.ndarray, rtol: float = 1e-8) -> None:
 def test_principal_components_are_those_of_prcomp(matrix):
     X = TABLES["wine"]
     pca = PCA(matrix=matrix).fit(X)
-    alike(np.sqrt(pca.explained_variance_), R[f"prcomp_{matrix}_sdev"])
-    alike(pca.components_[:3].T, R[f"prcomp_{matrix}_rotation"])
-    alike(pca.transform(X)[ROWS, :3], R[f"prcomp_{matrix}_scores"])
+    assert_alike(np.sqrt(pca.explained_variance_), R[f"prcomp_{matrix}_sdev"])
+    assert_alike(pca.components_[:3].T, R[f"prcomp_{matrix}_rotation"])
+    assert_alike(pca.transform(X)[ROWS, :3], R[f"prcomp_{matrix}_scores"])
     if matrix == "correlation":
-        alike(np.sqrt(pca.explained_variance_), R["princomp_correlation_sdev"])
+        assert_alike(np.sqrt(pca.explained_variance_), R["princomp_correlation_sdev"])
 
 
 def test_mahalanobis_distances_are_those_of_r():
     X, rows = TABLES["wine"], [0, 59, 121, 177]
-    alike(PCA().fit(X).mahalanobis(X)[rows], R["mahalanobis"])
+    assert_alike(PCA().fit(X).mahalanobis(X)[rows], R["mahalanobis"])
     assert Outliers(method="mahalanobis", threshold=0.999).fit(X).flagged_ == R["mahalanobis_over"][0]
 
 
@@ -50,17 +50,17 @@ def test_mahalanobis_distances_are_those_of_r():
 def test_discriminants_are_those_of_lda_in_mass(table):
     target = load_dataset(table).frame[{"wine": "cultivar", "iris": "species"}[table]].to_numpy()
     fisher = LDAProjection().fit(TABLES[table], target)
-    alike(fisher.components_.T, R[f"lda_{table}_scaling"])
+    assert_alike(fisher.components_.T, R[f"lda_{table}_scaling"])
     squared = R[f"lda_{table}_svd"] ** 2
-    alike(fisher.explained_variance_ratio_, squared / squared.sum())
+    assert_alike(fisher.explained_variance_ratio_, squared / squared.sum())
 
 
 @pytest.mark.parametrize(("metric", "name"), [("euclidean", "cmdscale"), ("cityblock", "cmdscale_manhattan")])
 def test_places_are_those_of_cmdscale(metric, name):
     """Manhattan distances are not Euclidean: the negative eigenvalues are told, as R's goodness of fit tells them."""
     found = Embedding(n_components=2, input="distances").fit(squareform(pdist(TABLES["iris"], metric)))
-    alike(found.embedding_[[0, 50, 100, 149]], R[f"{name}_points"])
-    alike(found.eigenvalues_, R[f"{name}_eig"][:2])
+    assert_alike(found.embedding_[[0, 50, 100, 149]], R[f"{name}_points"])
+    assert_alike(found.eigenvalues_, R[f"{name}_eig"][:2])
     first, second = R[f"{name}_gof"]
     assert found.negative_share_ == pytest.approx(1 - first / second, abs=1e-9)
 
@@ -69,9 +69,9 @@ def test_bounds_are_quantiles_of_type_seven():
     X = TABLES["wine"]
     low, first, third, high = R["quantiles_type7"]
     tails = Outliers(method="percentile", threshold=0.01).fit(X)
-    alike(np.stack([tails.low_, tails.high_]), np.stack([low, high]), 1e-12)
+    assert_alike(np.stack([tails.low_, tails.high_]), np.stack([low, high]), 1e-12)
     fences = Outliers(method="iqr", threshold=1.5).fit(X)
-    alike(fences.high_, third + 1.5 * (third - first), 1e-12)
+    assert_alike(fences.high_, third + 1.5 * (third - first), 1e-12)
 
 
 @pytest.mark.parametrize(
@@ -83,8 +83,8 @@ def test_factors_are_those_of_factanal(case, table, k):
     facts = {name: np.array(value) for name, value in FACTORS[case].items()}
     ours = FactorAnalysis(n_components=k).fit(X)
     np.testing.assert_allclose(ours.noise_variance_ / X.var(axis=0), facts["uniquenesses"], atol=3e-6)
-    alike(ours.components_ / X.std(axis=0), facts["loadings"].T, 3e-6)
-    alike(ours.transform(X)[ROWS], facts["scores"] * np.sqrt(len(X) / (len(X) - 1)), 3e-6)
+    assert_alike(ours.components_ / X.std(axis=0), facts["loadings"].T, 3e-6)
+    assert_alike(ours.transform(X)[ROWS], facts["scores"] * np.sqrt(len(X) / (len(X) - 1)), 3e-6)
     turned = facts["varimax"].T
     turned = turned[np.argsort(-(turned**2).sum(axis=1))]
-    alike(FactorAnalysis(n_components=k, rotation="varimax").fit(X).components_ / X.std(axis=0), turned, 3e-6)
+    assert_alike(FactorAnalysis(n_components=k, rotation="varimax").fit(X).components_ / X.std(axis=0), turned, 3e-6)

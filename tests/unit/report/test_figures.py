@@ -109,13 +109,17 @@ def test_confusion_shows_counts_and_shares_of_the_row():
 
 
 def test_a_class_without_rows_has_no_share_to_divide_by():
-    inside(read(confusion_figure([[0, 0], [1, 2]], ["a", "b"])))
+    svg = confusion_figure([[0, 0], [1, 2]], ["a", "b"])
+    inside(read(svg))
+    assert "nan" not in svg.lower() and {"33%", "67%"} <= set(texts(svg))
 
 
 @pytest.mark.parametrize("classes", [2, 3, 7, 12])
 def test_confusion_fits_any_number_of_classes(classes):
     view = [[1] * classes] * classes
-    inside(read(confusion_figure(view, [f"a class with a long name {k}" for k in range(classes)])))
+    svg = confusion_figure(view, [f"a class with a long name {k}" for k in range(classes)])
+    inside(read(svg))
+    assert svg.count("1 rows of class") + svg.count("1 row of class") == classes**2
 
 
 def test_bars_are_as_long_as_the_shares():

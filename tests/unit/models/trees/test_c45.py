@@ -167,7 +167,7 @@ def plain_rows(frame):
     return [[None if v is None or v != v else v for v in row] for row in frame.itertuples(index=False)]
 
 
-def same(tree: Tree, node, plain, classes):
+def assert_same(tree: Tree, node, plain, classes):
     """The same tests, weights and class weights, node by node."""
     assert tree.weighted_n_node_samples[node] == pytest.approx(plain["weight"], abs=1e-8)
     total = sum(plain["counts"].values())
@@ -180,7 +180,7 @@ def same(tree: Tree, node, plain, classes):
         if plain["cut"] is not None:
             assert tree.threshold[node] == pytest.approx(plain["cut"])
         for child, below in zip(children, plain["children"], strict=True):
-            same(tree, child, below, classes)
+            assert_same(tree, child, below, classes)
 
 
 OPTIONS = [
@@ -207,7 +207,7 @@ def test_tree_and_probabilities_equal_a_plain_c45(seed, ours, theirs, weighted):
     rows = plain_rows(X)
     items = [(r, int(c), float(w)) for r, c, w in zip(rows, y, np.ones(len(y)) if weights is None else weights)]
     grown = plain.grow(items)
-    same(model.tree_, 0, grown, model.classes_.tolist())
+    assert_same(model.tree_, 0, grown, model.classes_.tolist())
     other = mixed_table(seed + 100, missing=0.3)[0]
     other.loc[::5, "colour"] = "never seen"
     expected = [[plain.shares(grown, r).get(c, 0.0) for c in model.classes_.tolist()] for r in plain_rows(other)]
@@ -222,7 +222,7 @@ def test_id3_equals_a_plain_tree_of_largest_information_gain(seed):
     options = {"criterion": "entropy", "min_leaf": 1, "large": False, "cost": False, "positive": False}
     plain = Plain([bool(c) for c in categories], len(model.classes_), len(y), categories, **options)
     grown = plain.grow([(r, int(c), 1.0) for r, c in zip(plain_rows(X), y)])
-    same(model.tree_, 0, grown, model.classes_.tolist())
+    assert_same(model.tree_, 0, grown, model.classes_.tolist())
 
 
 def upper_limit(n, e, confidence):
