@@ -33,7 +33,7 @@ def frames(draw, rows=ROWS):
     return pl.DataFrame(columns)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=60, suppress_health_check=list(HealthCheck))
 @given(frames(), frames())
 def test_any_table_is_audited_described_and_compared(one, two):
     table = Table.from_frame(one)
@@ -48,7 +48,7 @@ def test_any_table_is_audited_described_and_compared(one, two):
     json.dumps(merge_check(one, two).to_dict(), allow_nan=False)
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=25, suppress_health_check=list(HealthCheck))
 @given(frames(), st.randoms(use_true_random=False))
 def test_the_order_of_the_columns_changes_no_finding(frame, random):
     names = frame.columns

@@ -20,7 +20,7 @@ def frame_of(cells):
     return pl.DataFrame({"c": pl.Series(labels, dtype=pl.String), "n": pl.Series(numbers, dtype=pl.Float64)})
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(CELLS)
 def test_codes_name_their_cells(cells):
     codes, schema = fit_columns("test", frame_of(cells), "from_dtype")
@@ -29,7 +29,7 @@ def test_codes_name_their_cells(cells):
         assert np.isnan(value) if number is None else value == number
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(CELLS)
 def test_categories_are_sorted_and_distinct(cells):
     _, schema = fit_columns("test", frame_of(cells), "from_dtype")
@@ -37,7 +37,7 @@ def test_categories_are_sorted_and_distinct(cells):
     assert labels == sorted({label for label, _ in cells if label is not None})
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(CELLS, st.randoms(use_true_random=False))
 def test_the_order_of_rows_does_not_matter(cells, random):
     order = list(range(len(cells)))
@@ -47,7 +47,7 @@ def test_the_order_of_rows_does_not_matter(cells, random):
     np.testing.assert_array_equal(shuffled, codes[order])
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(CELLS, CELLS)
 def test_reading_gives_known_codes_unseen_or_missing(cells, later):
     _, schema = fit_columns("test", frame_of(cells), "from_dtype")
@@ -57,7 +57,7 @@ def test_reading_gives_known_codes_unseen_or_missing(cells, later):
     np.testing.assert_array_equal(codes, expected)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(CELLS)
 def test_frames_and_arrays_of_objects_agree(cells):
     frame = frame_of(cells)

@@ -147,7 +147,7 @@ def test_sample_sizes_shrink_as_less_is_asked_and_keep_their_promise(epsilon, de
     assert pac_epsilon("vc", dimension=dimension, n=n, delta=delta) <= epsilon * (1 + 1e-9)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.floats(0.3, 0.95), st.floats(0.1, 2), st.floats(0.2, 2))
 def test_a_power_law_is_reproduced_within_its_range(a, b, c):
     sizes = np.array([20, 40, 80, 160, 320])

@@ -30,7 +30,7 @@ def search(X, queries, k, **parameters):
     return model.kneighbors(queries)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(tables(coarse))
 def test_integer_grids_give_the_exact_order_for_every_search(table):
     X, queries, k = table
@@ -42,7 +42,7 @@ def test_integer_grids_give_the_exact_order_for_every_search(table):
             np.testing.assert_array_equal(search(X, queries, k, metric=metric, algorithm=algorithm)[1], expected)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(tables(wild))
 def test_tree_and_brute_force_agree_bit_for_bit_on_wild_numbers(table):
     X, queries, k = table
@@ -53,7 +53,7 @@ def test_tree_and_brute_force_agree_bit_for_bit_on_wild_numbers(table):
         np.testing.assert_array_equal(brute[1], tree[1])
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(tables(wild))
 def test_distances_are_those_of_the_definition_and_no_row_left_out_is_nearer(table):
     X, queries, k = table
@@ -63,7 +63,7 @@ def test_distances_are_those_of_the_definition_and_no_row_left_out_is_nearer(tab
     np.testing.assert_allclose(distances, np.sort(full, axis=1)[:, :k], rtol=1e-13)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(tables(coarse), st.permutations(range(5)))
 def test_the_order_of_columns_changes_nothing(table, order):
     X, queries, k = table

@@ -30,7 +30,7 @@ def folder():
         yield Path(path)
 
 
-@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=400, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     content=FILES | st.binary(max_size=60),
     ending=st.sampled_from([".csv", ".csv", ".tsv", ".ndjson", ".csv.gz", ".parquet", ".arff", ".arrow", ".txt"]),
@@ -49,7 +49,7 @@ def test_any_bytes_give_a_table_or_one_sentence(folder, content, ending):
     assert len(table.fingerprint) == 64
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(content=FILES | st.binary(max_size=60), ending=st.sampled_from([".csv", ".tsv", ".ndjson", ".arff"]))
 @pytest.mark.filterwarnings("ignore::assay.base.AssayWarning")
 def test_any_bytes_are_scanned_or_refused_as_they_are_read(folder, content, ending):
@@ -73,7 +73,7 @@ WORDS = st.text("abcxyz ÄÖ,;\"'\n|", min_size=1, max_size=8).filter(lambda wor
 ROWS = st.lists(st.tuples(WORDS, st.integers(-(10**9), 10**9), st.floats(-1e6, 1e6)), min_size=1, max_size=20)
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rows=ROWS, separator=st.sampled_from([",", ";", "\t", "|"]))
 def test_a_written_table_comes_back(folder, rows, separator):
     words, counts, sizes = zip(*rows)
@@ -86,7 +86,7 @@ def test_a_written_table_comes_back(folder, rows, separator):
     assert back.frame["size"].cast(pl.Float64).to_list() == frame["size"].to_list()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(ROWS)
 def test_the_fingerprint_of_equal_frames_is_equal(rows):
     words, counts, sizes = zip(*rows)

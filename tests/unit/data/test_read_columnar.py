@@ -40,7 +40,7 @@ def write(frame: pl.DataFrame, file: Path) -> Path:
 
 
 @pytest.mark.parametrize("ending", ["parquet", "arrow", "feather"])
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(frame=FRAMES)
 def test_a_written_table_comes_back_whole_and_in_batches(ending, frame):
     with tempfile.TemporaryDirectory() as folder:

@@ -108,7 +108,7 @@ def test_a_sheet_of_a_text_file_is_refused(tmp_path):
         read_table(tmp_path / "t.csv", sheet="S")
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(
         st.tuples(st.text("abcü xyz", min_size=1, max_size=6).filter(lambda s: s.strip() == s), st.floats(-1e6, 1e6)),

@@ -25,7 +25,7 @@ ROWS = st.lists(
 )
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(ROWS, st.booleans())
 def test_a_written_table_comes_back(rows, zipped):
     frame = pl.DataFrame(rows, schema={"i": pl.Int64, "f": pl.Float64, "s": pl.String}, orient="row")

@@ -86,7 +86,7 @@ def test_long_sums_are_not_deep():
     assert value("+".join(["1"] * 4000))[0] == 4000
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.text(alphabet="xy0123.+-*/^() <>=!,'`ab", max_size=40))
 def test_any_text_is_read_or_refused(source):
     try:
@@ -111,7 +111,7 @@ TREES = st.recursive(
 )  # fmt: skip
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(TREES)
 def test_arithmetic_is_that_of_python(tree):
     source, expected = tree
@@ -130,7 +130,7 @@ def test_a_missing_cell_makes_every_power_missing(source):
     np.testing.assert_array_equal(value(source), [1.0, 1.0, 1.0, np.nan])
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(
     st.lists(
         st.sampled_from(
