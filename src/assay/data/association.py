@@ -25,6 +25,7 @@ from scipy.special import chdtrc
 from .. import _kernels
 from ..base.errors import DataError, ParameterError
 from ..base.threads import thread_count
+from ..numeric.moments import column_products
 from .table import to_polars
 
 _CHUNK = 16_384
@@ -67,11 +68,6 @@ def _matrix(X: Any) -> np.ndarray:
     return np.ascontiguousarray(cells, dtype=np.float64)
 
 
-def _gram(cells: np.ndarray, shift: np.ndarray, n_jobs: int | None) -> np.ndarray:
-    none = np.empty((cells.shape[0], 0))
-    return _kernels.weighted_gram(cells, none, shift, None, None, thread_count(n_jobs))
-
-
 def _scaled(covariance: np.ndarray, squares: np.ndarray) -> np.ndarray:
     with np.errstate(invalid="ignore", divide="ignore"):
         found = covariance / np.sqrt(squares)
@@ -82,7 +78,7 @@ def _from_complete(cells: np.ndarray, n_jobs: int | None) -> np.ndarray:
     """Pearson's r of columns without missing cells, from one Gram matrix of columns scaled to unit size."""
     columns = cells.shape[1]
     low, high = cells.min(axis=0), cells.max(axis=0)
-    gram = _gram(cells, cells.mean(axis=0), n_jobs)
+    gram = column_products(cells, cells.mean(axis=0), thread_count(n_jobs))
     sums = gram[:columns, -1]
     centred = gram[:columns, :columns] - np.outer(sums, sums) / gram[-1, -1]
     squares = np.diag(centred).copy()
@@ -152,7 +148,7 @@ def _by_pairs(
     def sums_of(begin: int) -> tuple[np.ndarray, Any]:
         cells, gone = part(begin, min(begin + step, rows))
         marks = _kernels.gap_sums(cells, (gone != few).view(np.uint8), 1) if missing.any() else 0.0
-        return _gram(cells, np.zeros(width), 1), marks
+        return column_products(cells), marks
 
     with ThreadPoolExecutor(thread_count(n_jobs)) as pool:
         for products, marks in pool.map(sums_of, range(0, rows, step)):

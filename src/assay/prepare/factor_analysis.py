@@ -13,6 +13,7 @@ from threadpoolctl import threadpool_limits
 
 from ..base import AssayWarning, Choice, Cost, DataError, Integer, Nothing, Real, param
 from ..base.words import count as counted
+from ..numeric.moments import varies
 from .reduction import Reduction, settle_signs
 
 LEAST_NOISE = 0.005
@@ -64,9 +65,9 @@ class FactorAnalysis(Reduction):
             )
         self.mean_ = rows.mean(axis=0)
         deviation = np.sqrt(np.mean((rows - self.mean_) ** 2, axis=0))
-        varies = deviation > 1e-14 * np.abs(self.mean_)
-        scale = deviation[varies]
-        standard = (rows[:, varies] - self.mean_[varies]) / (scale * np.sqrt(n_rows))
+        varying = varies(deviation, self.mean_)
+        scale = deviation[varying]
+        standard = (rows[:, varying] - self.mean_[varying]) / (scale * np.sqrt(n_rows))
         wanted = n_columns if self.n_components is None else self.n_components
         noise, loadings, path, converged = _likeliest(standard, min(wanted, n_columns), self.max_iter, self.tol)
         if not converged:
@@ -76,9 +77,9 @@ class FactorAnalysis(Reduction):
             turned = loadings if self.rotation is None else _rotated(loadings, self.rotation)
             loadings = settle_signs(turned[np.argsort(-(turned**2).sum(axis=1), kind="stable")])
         self.components_ = np.zeros((wanted, n_columns))
-        self.components_[: loadings.shape[0], varies] = loadings * scale
+        self.components_[: loadings.shape[0], varying] = loadings * scale
         self.noise_variance_ = np.zeros(n_columns)
-        self.noise_variance_[varies] = noise * scale**2
+        self.noise_variance_[varying] = noise * scale**2
         constant = scale.size * np.log(2 * np.pi) + 2 * np.log(scale).sum()
         self.log_likelihood_ = -0.5 * n_rows * (np.array(path) + constant)
         self.n_iter_ = len(path)

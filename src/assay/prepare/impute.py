@@ -10,6 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..numeric.moments import inverse_deviation
+
 
 @dataclass(frozen=True)
 class NumericBlock:
@@ -103,5 +105,4 @@ def _inverse_deviation(centred: np.ndarray, mean: np.ndarray, holes: bool) -> np
     left = np.add.reduce(present, axis=1) / count
     variance = np.einsum("ij,ij->i", present, present) / count - left**2
     deviation = np.sqrt(np.maximum(variance, 0.0))
-    varies = deviation > 1e-14 * np.abs(mean)
-    return np.divide(1.0, deviation, out=np.zeros_like(deviation), where=varies)
+    return inverse_deviation(deviation, mean)

@@ -13,7 +13,8 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from ..base import Cost, DataError, Integer, Nothing, ParameterError, check_lengths, param
 from ..base.words import count as counted
-from .reduction import Reduction, settle_signs, weighted_mean
+from ..numeric.moments import weighted_mean
+from .reduction import Reduction, settle_signs
 
 
 class LDAProjection(Reduction):

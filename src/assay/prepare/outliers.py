@@ -11,6 +11,7 @@ from scipy.stats import chi2
 from sklearn.utils.validation import check_is_fitted
 
 from ..base import Choice, Cost, Integer, Nothing, ParameterError, Real, param
+from ..numeric.moments import ROUNDING, PrincipalAxes, deviation_or_one
 from .step import RowStep, columns_param, free_name, is_quantity, listed, matrix_of
 
 THRESHOLDS = {"percentile": 0.01, "iqr": 1.5, "z": 3.0, "mahalanobis": 0.999}
@@ -103,20 +104,19 @@ class Outliers(RowStep):
         else:
             mean, deviation = np.nanmean(cells, axis=0), np.nanstd(cells, axis=0)
             # Rounding of the mean must not make outliers of a constant column.
-            room = self.threshold_ * deviation + 1e-14 * np.abs(mean)
+            room = self.threshold_ * deviation + ROUNDING * np.abs(mean)
             self.low_, self.high_ = mean - room, mean + room
 
     def _learn_space(self, cells: np.ndarray) -> None:
         cells = np.where(np.isnan(cells).all(axis=0), 0.0, cells)
         self.center_, deviation = np.nanmean(cells, axis=0), np.nanstd(cells, axis=0)
-        self.scale_ = np.where(deviation > 1e-14 * np.abs(self.center_), deviation, 1.0)
+        self.scale_ = deviation_or_one(deviation, self.center_)
         rows = self._standardised(cells)
         if self.method == "dbscan":
             self._learn_core(rows)
             return
-        variances, components = np.linalg.eigh(rows.T @ rows / max(rows.shape[0] - 1, 1))
-        real = variances > 1e-10 * max(float(variances.max(initial=0.0)), 1e-300)
-        self.components_, self.variances_ = components[:, real][:, ::-1].copy(), variances[real][::-1].copy()
+        axes = PrincipalAxes.of(rows.T @ rows / max(rows.shape[0] - 1, 1), 1e-10)
+        self.components_, self.variances_ = axes.directions, axes.variances
         self.cut_ = float(chi2.ppf(self.threshold_, self.variances_.size)) if self.variances_.size else 0.0
 
     def _learn_core(self, rows: np.ndarray) -> None:
@@ -135,8 +135,7 @@ class Outliers(RowStep):
 
     def _squared(self, cells: np.ndarray) -> np.ndarray:
         """Squared Mahalanobis distances."""
-        scores = self._standardised(cells) @ self.components_ / np.sqrt(self.variances_)
-        return np.einsum("ij,ij->i", scores, scores)
+        return PrincipalAxes(self.variances_, self.components_).squared_distances(self._standardised(cells))
 
     def _found(self, cells: np.ndarray) -> np.ndarray:
         if not self.judged_:

@@ -14,7 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 from ..base import Boolean, Choice, Cost, DataError, Integer, Nothing, ParameterError, Real, param
 from ..base import svg as svg
 from ..base.words import number, percent
-from .reduction import Reduction, settle_signs, weighted_mean
+from ..numeric.moments import PrincipalAxes, deviation_or_one, weighted_mean
+from .reduction import Reduction, settle_signs
 
 _MATRIX_BYTES = 8.0
 
@@ -170,8 +171,7 @@ class PCA(Reduction):
         self.scale_ = np.ones(rows.shape[1])
         if self.matrix == "correlation":
             deviation = np.sqrt(np.einsum("ij,ij->j", root, root) / (total - 1))
-            varies = deviation > 1e-14 * np.abs(self.mean_)
-            self.scale_[varies] = deviation[varies]
+            self.scale_ = deviation_or_one(deviation, self.mean_)
             root = root / self.scale_
         variances, directions = _principal(root, total)
         rank = int((variances > 1e-13 * float(variances.max())).sum())
@@ -225,9 +225,12 @@ class PCA(Reduction):
     def mahalanobis(self, X: Any) -> np.ndarray:
         """Squared Mahalanobis distance of each row from the centre within the components."""
         check_is_fitted(self)
-        scores = ((self._read(X, reset=False) - self.mean_) / self.scale_) @ self.components_.T
+        return self._live_axes().squared_distances((self._read(X, reset=False) - self.mean_) / self.scale_)
+
+    def _live_axes(self) -> PrincipalAxes:
+        """The kept components along which the training rows vary."""
         live = self.explained_variance_ > 1e-12 * max(float(self.variances_[0]), 1e-300)
-        return (scores[:, live] ** 2 / self.explained_variance_[live]).sum(axis=1)
+        return PrincipalAxes(self.explained_variance_[live], self.components_[live].T)
 
     def distances(self, X: Any, alpha: float = 0.025) -> Distances:
         """Both distances of each row with the chi-square limit: an outlier map.
@@ -242,7 +245,7 @@ class PCA(Reduction):
         if not 0 < alpha < 1:
             raise ParameterError("distances", "parameter 'alpha'", "must be a number > 0 and < 1", f"got {alpha}")
         squared = self.mahalanobis(X)
-        live = int((self.explained_variance_ > 1e-12 * max(float(self.variances_[0]), 1e-300)).sum())
+        live = self._live_axes().variances.size
         p = scipy.special.chdtrc(max(live, 1), squared)
         return Distances(
             squared, p, self.reconstruction_error(X), float(scipy.special.chdtri(max(live, 1), alpha)), alpha

@@ -47,8 +47,3 @@ def settle_signs(directions: np.ndarray) -> np.ndarray:
     largest = np.argmax(np.abs(directions) > np.abs(directions).max(axis=1, keepdims=True) * (1 - 1e-9), axis=1)
     signs = np.sign(directions[np.arange(directions.shape[0]), largest])
     return directions * np.where(signs == 0, 1.0, signs)[:, None]
-
-
-def weighted_mean(rows: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
-    """The mean of each column."""
-    return rows.mean(axis=0) if weights is None else weights @ rows / weights.sum()

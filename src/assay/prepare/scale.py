@@ -9,6 +9,7 @@ import polars as pl
 from sklearn.utils.validation import check_is_fitted
 
 from ..base import Choice, Cost, param, plain
+from ..numeric.moments import varies
 from .step import TableStep, columns_param, is_number, matrix_of
 
 
@@ -54,7 +55,7 @@ class Scale(TableStep):
         cells[:, empty] = 0.0
         if self.method == "standard":
             center, spread = np.nanmean(cells, axis=0), np.nanstd(cells, axis=0)
-            spread[spread <= 1e-14 * np.abs(center)] = 0.0
+            spread[~varies(spread, center)] = 0.0
         elif self.method == "min-max":
             center = np.nanmin(cells, axis=0)
             spread = np.nanmax(cells, axis=0) - center

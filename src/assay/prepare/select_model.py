@@ -29,6 +29,7 @@ from ..base import (
     param,
     plain,
 )
+from ..numeric.moments import inverse_deviation
 from .stability import StableSelection, holds_numbers
 from .subset_scores import Folds, make_folds
 
@@ -61,8 +62,7 @@ class _ModelSelector(StableSelection, SelectorMixin, Estimator):
         share = np.full(rows.shape[0], 1.0 / rows.shape[0]) if weights is None else weights / weights.sum()
         centre = share @ rows
         deviation = np.sqrt(share @ (rows - centre) ** 2)
-        varies = deviation > 1e-14 * np.abs(centre)
-        return (rows - centre) * np.divide(1.0, deviation, out=np.zeros_like(deviation), where=varies), target, weights
+        return (rows - centre) * inverse_deviation(deviation, centre), target, weights
 
     def _model(self) -> Any:
         """The unfitted model: a clone of the user's, one of the catalogue, or ridge regression."""

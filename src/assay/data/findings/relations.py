@@ -11,6 +11,7 @@ import polars as pl
 
 from ... import _kernels
 from ...base.errors import plain
+from ...numeric.moments import column_products
 from .finding import NO_ROWS, Finding, drop_columns, named, remedy, rows_of
 from .rows import numeric_columns, over_chunks
 from .survey import Survey
@@ -87,12 +88,11 @@ def _correlation(survey: Survey, names: list[str]) -> tuple[int, np.ndarray, np.
     shift = np.array([survey.columns[name].moments[0] for name in names])
     scale = np.array([survey.columns[name].moments[1] or 1.0 for name in names])
     gram = np.zeros((width + 1, width + 1))
-    zero = np.zeros(width)
     columns = [survey.columns[name].numbers for name in names]
 
     def products(begin: int, end: int) -> np.ndarray:
         cells = _kernels.standard_rows(columns, begin, end, shift, scale, True)
-        return _kernels.weighted_gram(cells, np.empty((cells.shape[0], 0)), zero, None, None, 1)
+        return column_products(cells)
 
     for part in over_chunks(survey.n_rows, products):
         gram += part

@@ -13,6 +13,7 @@ from scipy.special import chdtri
 from ... import _kernels
 from ...base.threads import thread_count
 from ...base.words import count as count_of
+from ...numeric.moments import PrincipalAxes, column_products
 from ..association import chi_square, cramer_v
 from ..table import Target
 from .finding import NO_ROWS, Finding, named, remedy, rows_at, rows_of
@@ -192,28 +193,24 @@ def distance_findings(survey: Survey, target: str | None) -> Iterator[Finding]:
     width = len(names)
     survey.each(lambda column: scale_of(survey, column.name), [survey.columns[name] for name in names])
     gram = np.zeros((width + 1, width + 1))
-    nothing = np.zeros(width)
 
     def products(begin: int, end: int) -> np.ndarray:
         cells = standard_rows(survey, names, begin, end)
-        return _kernels.weighted_gram(cells, np.empty((end - begin, 0)), nothing, None, None, 1)
+        return column_products(cells)
 
     for part in over_chunks(rows, products):
         gram += part
     mean = gram[:width, -1] / rows
     covariance = gram[:width, :width] / rows - np.outer(mean, mean)
-    values, vectors = np.linalg.eigh(covariance)
-    kept = values > 1e-6 * values[-1]
-    if kept.sum() < 2:
+    axes = PrincipalAxes.of(covariance, 1e-6)
+    if axes.variances.size < 2:
         return
-    whiten = vectors[:, kept] / np.sqrt(values[kept])
-    threshold = float(chdtri(int(kept.sum()), 0.01 / rows))
+    threshold = float(chdtri(axes.variances.size, 0.01 / rows))
 
     def distant(begin: int, end: int) -> tuple[np.ndarray, np.ndarray]:
         cells = standard_rows(survey, names, begin, end)
         cells -= mean
-        scores = cells @ whiten
-        distance = np.einsum("ij,ij->i", scores, scores)
+        distance = axes.squared_distances(cells)
         far = np.flatnonzero(distance > threshold)
         return far + begin, distance[far]
 
@@ -228,7 +225,7 @@ def distance_findings(survey: Survey, target: str | None) -> Iterator[Finding]:
             f"(squared Mahalanobis distance up to {largest:.0f}, threshold {threshold:.0f})",
             remedy("look at them; flag or drop them if they are mistakes", "outliers", names,
                    {"method": "mahalanobis", "action": "flag"}),
-            {"threshold": threshold, "largest": largest, "components": int(kept.sum()), "df": int(kept.sum())},
+            {"threshold": threshold, "largest": largest, "components": axes.variances.size, "df": axes.variances.size},
         )  # fmt: skip
 
 

@@ -33,7 +33,7 @@ from ...base import (
 )
 from ...base.folds import are_complementary
 from ...data.columns import ColumnSchema, MixedInput, fit_columns, read_columns
-from .class_statistics import ClassStatistics, central_values, holds_zero_one
+from ...numeric.class_moments import ClassStatistics, central_values, holds_zero_one
 
 DISTRIBUTIONS = ("gaussian", "bernoulli", "multinomial", "categorical")
 

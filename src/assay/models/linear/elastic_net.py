@@ -31,6 +31,7 @@ from ...base import (
     thread_count,
     trace_param,
 )
+from ...numeric.solves import reduce_rows
 from .elastic_net_solver import (
     MomentSource,
     Paths,
@@ -46,7 +47,6 @@ from .elastic_net_solver import (
 from .free_columns import without_free
 from .gram import FiniteByGram, GramStatistics
 from .ridge import Ridge, coefficient_view, copy_columns, rest_of
-from .solve import reduce_rows
 from .sparse import SparseInput, column_means, require_narrow
 
 

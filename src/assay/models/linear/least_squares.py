@@ -28,9 +28,7 @@ from ...base import (
     take_rows,
     thread_count,
 )
-from .gram import Centred, FiniteByGram, GramStatistics
-from .ridge import coefficient_view, copy_columns, rest_of
-from .solve import (
+from ...numeric.solves import (
     CHUNK,
     REDUCED_TOLERANCE,
     Cholesky,
@@ -41,6 +39,8 @@ from .solve import (
     reduce_rows,
     with_intercept,
 )
+from .gram import Centred, FiniteByGram, GramStatistics
+from .ridge import coefficient_view, copy_columns, rest_of
 from .sparse import SparseInput, SparseTable, column_means, dense_rows, is_sparse, require_narrow, written_out
 from .summary import CoefficientRow, RegressionSummary, SummaryOfTargets
 

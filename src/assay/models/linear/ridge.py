@@ -27,8 +27,8 @@ from ...base import (
     thread_count,
 )
 from ...base.folds import are_complementary
+from ...numeric.solves import cholesky, exact_solve, reduce_rows
 from .gram import Centred, FiniteByGram, GramStatistics, complement
-from .solve import cholesky, exact_solve, reduce_rows
 from .sparse import MOST_SQUARE, SparseInput, SparseTable, dense_rows, require_narrow, written_out
 from .sparse_ridge import solve_by_products, solve_in_dual
 

@@ -6,8 +6,8 @@ import numpy as np
 from scipy.linalg import eigh
 from scipy.sparse.linalg import LinearOperator, lsqr
 
+from ...numeric.solves import cholesky
 from .gram import Centred
-from .solve import cholesky
 from .sparse import SparseTable, column_means
 
 _MOST_PRODUCTS = 20_000

@@ -32,8 +32,8 @@ from ...base import (
     thread_count,
 )
 from ...data.columns import MixedInput
-from .distances import METRICS, Distance, Euclidean, get
-from .search import build_index, choose_algorithm, count_within, nearest, nearest_of_incomplete
+from ...numeric.distances import METRICS, Distance, Euclidean, get
+from ...numeric.neighbours import NeighbourIndex, choose_algorithm
 
 
 class _Neighbours(MixedInput, Estimator):
@@ -77,10 +77,6 @@ class _Neighbours(MixedInput, Estimator):
         self.metric_ = self._choose_metric(values)
         distance = self._distance()
         values = self._check_cells(values, distance)
-        self._placement = distance.learn(values, self.schema_.nominal)
-        placed = np.ascontiguousarray(distance.place(values, self._placement))
-        # The caller may change X after the fit.
-        self.rows_ = placed = placed.copy() if placed is values else placed
         if self.algorithm == "kd_tree" and not distance.has_tree:
             raise ParameterError(
                 who,
@@ -88,9 +84,14 @@ class _Neighbours(MixedInput, Estimator):
                 f"cannot be 'kd_tree' with metric '{self.metric_}'",
                 way_out="use algorithm='auto' or 'brute'",
             )
-        chosen = choose_algorithm(distance, *placed.shape) if self.algorithm == "auto" else self.algorithm
-        self.algorithm_ = chosen
-        self._index = build_index(distance, placed, chosen, thread_count(self.n_jobs))
+        self._index = NeighbourIndex(
+            values,
+            distance,
+            nominal=self.schema_.nominal,
+            algorithm=self.algorithm,
+            threads=thread_count(self.n_jobs),
+        )
+        self.algorithm_, self.rows_ = self._index.algorithm, self._index.rows
         self._held_out: dict[str, np.ndarray] | None = None
 
     def _choose_metric(self, values: np.ndarray) -> str:
@@ -163,7 +164,7 @@ class _Neighbours(MixedInput, Estimator):
                 f"got n_samples_fit={others}",
             )
         if X is None:
-            rows, distances = self._leave_one_out(k)
+            rows, distances = self._index.nearest_to_itself(k, thread_count(self.n_jobs))
         else:
             rows, distances = self._nearest(self._read(X, reset=False), k)
         return (distances, rows) if return_distance else rows
@@ -179,40 +180,24 @@ class _Neighbours(MixedInput, Estimator):
             raise DataError(
                 type(self).__name__, "X", "must be complete to count rows in a radius", "Input X contains NaN"
             )
-        placed = np.ascontiguousarray(distance.place(values, self._placement))
-        threads, nominal = thread_count(self.n_jobs), self._placement.get("nominal")
-        return count_within(distance, self._index, self.rows_, placed, float(radius), threads, nominal)
+        return self._index.count(values, float(radius), thread_count(self.n_jobs))
 
     def _nearest(self, values: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
         """Row numbers and distances of the k nearest training rows of encoded rows."""
         held_out = self._held_out
         if held_out is not None and k == self.n_neighbors and np.array_equal(values, held_out["values"]):
             return held_out["rows"], held_out["distances"]
-        distance = self._distance()
+        distance, threads = self._distance(), thread_count(self.n_jobs)
         values = self._check_cells(values, distance)
         complete = np.ones(values.shape[0], dtype=bool) if distance.takes_missing else ~np.isnan(values).any(axis=1)
         if complete.all():
-            return self._nearest_placed(distance.place(values, self._placement), k)
+            return self._index.nearest(values, k, threads)
         rows = np.empty((values.shape[0], k), dtype=np.int64)
         distances = np.empty((values.shape[0], k))
         if complete.any():
-            rows[complete], distances[complete] = self._nearest_placed(values[complete], k)
-        rows[~complete], distances[~complete] = nearest_of_incomplete(
-            self.rows_, values[~complete], k, thread_count(self.n_jobs)
-        )
+            rows[complete], distances[complete] = self._index.nearest(values[complete], k, threads)
+        rows[~complete], distances[~complete] = self._index.nearest_of_incomplete(values[~complete], k, threads)
         return rows, distances
-
-    def _nearest_placed(self, placed: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-        threads, nominal = thread_count(self.n_jobs), self._placement.get("nominal")
-        queries = np.ascontiguousarray(placed)
-        return nearest(self._distance(), self._index, self.rows_, queries, k, threads, nominal)
-
-    def _leave_one_out(self, k: int) -> tuple[np.ndarray, np.ndarray]:
-        rows, distances = self._nearest_placed(self.rows_, k + 1)
-        own = rows == np.arange(rows.shape[0])[:, None]
-        # A row with k or more earlier copies is not in its own list: then the last one goes.
-        own[~own.any(axis=1), -1] = True
-        return rows[~own].reshape(-1, k), distances[~own].reshape(-1, k)
 
     def _say(self, distances: np.ndarray) -> np.ndarray:
         """The weight of each neighbour in the vote, by `weights`."""
@@ -299,17 +284,13 @@ class _SharedSearch:
         if not self.valid:
             return
         self.values = values
-        placed = np.ascontiguousarray(distance.place(values, {}))
         threads = thread_count(owner.n_jobs)
-        chosen = choose_algorithm(distance, *placed.shape) if owner.algorithm == "auto" else owner.algorithm
         tested = np.unique(np.concatenate([test for _, test in parts]))
         share = min(train.shape[0] for train, _ in parts) / values.shape[0]
         k = owner.n_neighbors
         length = int(np.ceil(k / share + 3.0 * np.sqrt(k * (1.0 - share)) / share)) + 1
-        index = build_index(distance, placed, chosen, threads)
-        self.rows, self.distances = nearest(
-            distance, index, placed, np.ascontiguousarray(placed[tested]), min(length, values.shape[0]), threads
-        )
+        index = NeighbourIndex(values, distance, algorithm=owner.algorithm, threads=threads)
+        self.rows, self.distances = index.nearest(values[tested], min(length, values.shape[0]), threads)
         self.place = np.full(values.shape[0], -1)
         self.place[tested] = np.arange(tested.shape[0])
 

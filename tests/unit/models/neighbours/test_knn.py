@@ -15,7 +15,7 @@ from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from assay import _kernels
 from assay.base import DataError, ParameterError
 from assay.models.neighbours import KNNClassifier, KNNRegressor
-from assay.models.neighbours.distances import METRICS
+from assay.numeric.distances import METRICS
 
 
 @pytest.fixture

@@ -16,6 +16,8 @@ import math
 
 import numpy as np
 
+from .moments import PrincipalAxes
+
 Placement = dict[str, np.ndarray]
 
 # Codes of cpp/include/assay/neighbours/metrics.hpp.
@@ -141,12 +143,10 @@ class Mahalanobis(Euclidean):
     learns = True
 
     def learn(self, rows: np.ndarray, nominal: np.ndarray) -> Placement:
-        mean = rows.mean(axis=0)
         covariance = np.atleast_2d(np.cov(rows, rowvar=False)) if rows.shape[0] > 1 else np.zeros((rows.shape[1],) * 2)
-        values, vectors = np.linalg.eigh(covariance)
-        kept = values > values.max(initial=0.0) * rows.shape[1] * np.finfo(float).eps
-        whitening = vectors[:, kept] / np.sqrt(values[kept]) if kept.any() else np.zeros((rows.shape[1], 1))
-        return {"mean": mean, "whitening": np.ascontiguousarray(whitening)}
+        axes = PrincipalAxes.of(covariance, rows.shape[1] * np.finfo(float).eps)
+        whitening = axes.whitening if axes.variances.size else np.zeros((rows.shape[1], 1))
+        return {"mean": rows.mean(axis=0), "whitening": whitening}
 
     def place(self, rows: np.ndarray, placement: Placement) -> np.ndarray:
         # Column by column instead of one matrix product, so that a row's place never depends on its batch.

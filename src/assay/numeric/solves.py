@@ -1,15 +1,20 @@
-"""Orthogonal solvers behind the closed-form linear models: exact arithmetic, reduction by QR, safe Cholesky."""
+"""Linear solves: least squares in exact arithmetic, reduction of rows by QR, Cholesky with its condition.
+
+A sparse table goes where `Rows` stands if `rows[part].toarray()` gives its rows and `rows.moments` its moments.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.linalg import lapack, solve_triangular
 from threadpoolctl import threadpool_limits
 
-from ... import _kernels
-from .sparse import SparseTable, dense_rows
+from .. import _kernels
+
+Rows = Any
 
 # A column whose part orthogonal to the columns before it is below this share of its norm is a combination of them:
 # rounding of the data for raw columns, and of the reduction for reduced ones.
@@ -60,9 +65,9 @@ def _powers_of_two(columns: np.ndarray) -> np.ndarray:
     return np.where(top > 0, np.exp2(-np.clip(np.frexp(top)[1], -1000, 1000)), 1.0)
 
 
-def column_norms(columns: np.ndarray | SparseTable, weights: np.ndarray | None) -> np.ndarray:
+def column_norms(columns: Rows, weights: np.ndarray | None) -> np.ndarray:
     """Weighted lengths of the columns, without overflow."""
-    if isinstance(columns, SparseTable):
+    if not isinstance(columns, np.ndarray):
         mean, variance, total = columns.moments(weights, 1)
         return np.sqrt(total) * np.hypot(mean, np.sqrt(variance))
     scale = _powers_of_two(columns)
@@ -76,7 +81,7 @@ def with_intercept(rows: np.ndarray, fit_intercept: bool) -> np.ndarray:
 
 
 def reduce_rows(
-    rows: np.ndarray | SparseTable,
+    rows: Rows,
     targets: np.ndarray,
     weights: np.ndarray | None,
     *,
@@ -95,7 +100,8 @@ def reduce_rows(
     with threadpool_limits(1, user_api="blas"):
         for begin in range(0, rows.shape[0], chunk):
             part = slice(begin, begin + chunk)
-            block = np.hstack([with_intercept(dense_rows(rows, part) - centre, fit_intercept), targets[part]])
+            taken = rows[part] if isinstance(rows, np.ndarray) else rows[part].toarray()
+            block = np.hstack([with_intercept(taken - centre, fit_intercept), targets[part]])
             if weights is not None:
                 block *= np.sqrt(weights[part])[:, None]
             factor = _triangle(np.vstack([factor, block]))

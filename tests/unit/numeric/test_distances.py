@@ -7,7 +7,7 @@ import pytest
 from scipy.spatial.distance import cdist
 
 from assay.models.neighbours import KNNRegressor
-from assay.models.neighbours.distances import METRICS, Minkowski, get
+from assay.numeric.distances import METRICS, Minkowski, get
 
 REFERENCES = {
     "euclidean": {"metric": "euclidean"},

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ... import _kernels
+from .. import _kernels
 
 # A class must keep this share of a column's squares for a difference of sums to hold its digits.
 LEAST_SHARE = 1e-5

@@ -1,0 +1,117 @@
+"""The neighbour index: rows as the metric compares them, and the questions that it answers.
+
+`nearest` gives the k nearest rows of each query, `within` the rows in a radius, `count` how many these are. Behind them
+stand the float32 screen (Euclidean), float64 panels (any metric) or a tree; all of them give the same rows and the same
+distances, bit for bit. Of two rows at the same distance the one with the smaller row number is nearer.
+
+>>> index = NeighbourIndex(np.array([[0.0], [1.0], [5.0]]), get("euclidean"))
+>>> index.nearest(np.array([[0.8]]), k=2)[0]
+array([[1, 0]])
+>>> index.count(np.array([[0.8]]), radius=1.0).tolist()
+[2]
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import _kernels
+from .distances import PRESENT_EUCLIDEAN, Distance, Euclidean, get
+
+__all__ = ["NeighbourIndex", "choose_algorithm", "get"]
+
+_SCREEN = ("panels", "half_norms", "centre", "scale", "largest_norm")
+_TREE = ("order", "column", "right", "low", "high", "panels")
+_NO_FLAGS = np.zeros(0, dtype=np.uint8)
+# Rows from which the tree is faster, by number of columns (measured with k = 15 on normal data).
+_TREE_FROM = {1: 200, 2: 200, 3: 200, 4: 200, 5: 500, 6: 2_000, 7: 50_000, 8: 300_000, 9: 2_000_000}
+
+
+def choose_algorithm(distance: Distance, n_rows: int, n_features: int) -> str:
+    """The faster of "brute" and "kd_tree" for rows of this shape."""
+    if not distance.has_tree:
+        return "brute"
+    if isinstance(distance, Euclidean):
+        return "kd_tree" if n_rows >= _TREE_FROM.get(n_features, np.inf) else "brute"
+    return "kd_tree" if n_features <= 10 and n_rows >= 500 else "brute"
+
+
+class NeighbourIndex:
+    """Rows placed as `distance` compares them, ready to be searched.
+
+    `nominal` flags the columns that hold category codes (for metrics that take them); `algorithm` is "brute",
+    "kd_tree" or "auto" for the faster one. The index keeps its own copy of the rows, in `rows`.
+    """
+
+    def __init__(
+        self,
+        rows: np.ndarray,
+        distance: Distance,
+        *,
+        nominal: np.ndarray | None = None,
+        algorithm: str = "auto",
+        threads: int = 1,
+    ):
+        flags = np.zeros(rows.shape[1], dtype=bool) if nominal is None else nominal
+        self.distance = distance
+        self.placement = distance.learn(rows, flags)
+        placed = np.ascontiguousarray(distance.place(rows, self.placement))
+        self.rows = placed.copy() if placed is rows else placed
+        self.algorithm = choose_algorithm(distance, *placed.shape) if algorithm == "auto" else algorithm
+        self.kind, self._arrays = self._build(threads)
+        self._metric: dict[str, Any] = {"metric": distance.code, "p": distance.power}
+        self._nominal = self.placement.get("nominal", _NO_FLAGS)
+
+    def _build(self, threads: int) -> tuple[str, dict[str, Any]]:
+        if self.algorithm == "kd_tree":
+            return "tree", dict(zip(_TREE, _kernels.kd_tree(self.rows, threads), strict=True))
+        if isinstance(self.distance, Euclidean):
+            screen: Any = _kernels.euclidean_screen(self.rows, threads)
+            if screen is not None:
+                return "screen", {"rows": self.rows, **dict(zip(_SCREEN, screen, strict=True))}
+        return "panels", {"panels": _kernels.metric_panels(self.rows, threads), "n": self.rows.shape[0]}
+
+    def place(self, queries: np.ndarray) -> np.ndarray:
+        """Queries as the metric compares them; the rows of the index are so already."""
+        if queries is self.rows:
+            return queries
+        return np.ascontiguousarray(self.distance.place(queries, self.placement))
+
+    def nearest(self, queries: np.ndarray, k: int, threads: int = 1) -> tuple[np.ndarray, np.ndarray]:
+        """Row numbers and distances of the k nearest rows of each query, nearest first."""
+        given: dict[str, Any] = {"queries": self.place(queries), "k": k, "threads": threads, **self._arrays}
+        if self.kind == "screen":
+            found, reduced = _kernels.euclidean_nearest(**given)
+        elif self.kind == "tree":
+            found, reduced = _kernels.kd_tree_nearest(**given, **self._metric)
+        else:
+            found, reduced = _kernels.metric_nearest(**given, **self._metric, nominal=self._nominal)
+        return found.view(np.int64), self.distance.finish(reduced)
+
+    def nearest_to_itself(self, k: int, threads: int = 1) -> tuple[np.ndarray, np.ndarray]:
+        """For every row of the index the k nearest among the other rows."""
+        rows, distances = self.nearest(self.rows, k + 1, threads)
+        own = rows == np.arange(rows.shape[0])[:, None]
+        # A row with k or more earlier copies is not in its own list: then the last one goes.
+        own[~own.any(axis=1), -1] = True
+        return rows[~own].reshape(-1, k), distances[~own].reshape(-1, k)
+
+    def nearest_of_incomplete(self, queries: np.ndarray, k: int, threads: int = 1) -> tuple[np.ndarray, np.ndarray]:
+        """Euclidean neighbours of queries with missing cells: known columns only, scaled up to all columns."""
+        panels = _kernels.metric_panels(self.rows, threads)
+        found, reduced = _kernels.metric_nearest(
+            PRESENT_EUCLIDEAN, 2.0, _NO_FLAGS, panels, self.rows.shape[0], queries, k, threads
+        )
+        return found.view(np.int64), np.sqrt(reduced)
+
+    def count(self, queries: np.ndarray, radius: float, threads: int = 1) -> np.ndarray:
+        """How many rows have a distance <= radius from each query."""
+        reach = self.distance.reduce_radius(radius)
+        given: dict[str, Any] = {"queries": self.place(queries), "threads": threads, **self._arrays}
+        if self.kind == "screen":
+            return _kernels.euclidean_count(**given, squared_radius=reach)
+        if self.kind == "tree":
+            return _kernels.kd_tree_count(**given, **self._metric, radius=reach)
+        return _kernels.metric_count(**given, **self._metric, nominal=self._nominal, radius=reach)
