@@ -55,7 +55,7 @@ lint: $(VENV)/.tools
 
 bench: $(VENV)/.tools
 	$(PIP) install -c constraints.txt --no-build-isolation ".[bench]"
-	$(BIN)/python -m benchmarks.versus --readme
+	$(BIN)/python -m benchmarks.versus --pages
 
 docs: $(VENV)/.tools
 	$(BIN)/python docs/build.py

@@ -1,17 +1,15 @@
 """`python -m benchmarks.versus [problem ...]`: run the problems, print the table, keep the results.
 
-Results go to `benchmarks/versus/results/latest.json`, which keeps the last run of each problem; `--readme` renews the
-table between the markers in README.md. Only ratios from one run count: contenders of a problem always run together.
+Rows go to `benchmarks/versus/results/latest.json`, which keeps the last measurement of each problem and size with its
+date, commit, versions, load and rounds; `--pages` renews `docs/benchmarks.md` and the table and chart of README.md.
+Only ratios from one run count: contenders of a problem always run together. `--quick` takes the smallest size once.
 """
 
 from __future__ import annotations
 
 import argparse
-import importlib
-import importlib.metadata
 import json
 import os
-import pkgutil
 import platform
 import subprocess
 import sys
@@ -19,177 +17,152 @@ import time
 from pathlib import Path
 from typing import Any
 
-from . import problems
-from .harness import Problem, measure
+from .harness import ROOT, Problem, measure, wanted
+from .pages import number, write_pages
+from .problems import all_problems
 
-HERE = Path(__file__).parent
-ROOT = HERE.parents[1]
-MARKERS = ("<!-- versus:begin -->", "<!-- versus:end -->")
-
-
-def all_problems() -> dict[str, Problem]:
-    """Every problem of every file in `problems/`, by id."""
-    found: dict[str, Problem] = {}
-    for module in sorted(m.name for m in pkgutil.iter_modules(problems.__path__)):
-        for problem in importlib.import_module(f"{problems.__name__}.{module}").PROBLEMS:
-            found[problem.id] = problem
-    return found
+RESULTS = Path(__file__).parent / "results" / "latest.json"
 
 
-def machine() -> dict[str, Any]:
-    """What the numbers were measured on."""
+def machine() -> str:
+    """What the numbers were measured on, in one line."""
     lines = Path("/proc/cpuinfo").read_text().splitlines()
     model = next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), "?")
     from assay import _kernels
 
-    return {
-        "cpu": model,
-        "cores": os.cpu_count(),
-        "simd": _kernels.simd_level(),
-        "python": platform.python_version(),
-        "date": time.strftime("%Y-%m-%d"),
-    }
+    return f"{os.cpu_count()} cores of {model} ({_kernels.simd_level()}), Python {platform.python_version()}"
 
 
-def version(package: str) -> str:
-    """The installed version of a package, or 'absent'."""
+def code_commit() -> str:
+    """The last commit that changed the code; a plus sign after it says that uncommitted changes were measured."""
+    code = ("src", "cpp", "bindings")
+
+    def git(*words: str) -> str:
+        return subprocess.run(["git", *words], capture_output=True, text=True, cwd=ROOT, check=True).stdout.strip()
+
     try:
-        return importlib.metadata.version(package)
-    except importlib.metadata.PackageNotFoundError:
-        return "absent"
+        return git("log", "-1", "--format=%h", "--", *code) + ("+" if git("status", "--porcelain", "--", *code) else "")
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
 
 
-def rows_of(problem: Problem) -> list[dict[str, Any]]:
+def stolen_share(before: list[int], after: list[int]) -> float:
+    """Share of processor time that the host took away between two readings of /proc/stat."""
+    spent = [b - a for a, b in zip(before, after)]
+    return spent[7] / max(sum(spent[:8]), 1)
+
+
+def _ticks() -> list[int]:
+    return [int(word) for word in Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:]]
+
+
+def rows_of(problem: Problem, size: int, rounds: int | None) -> list[dict[str, Any]]:
     """One row per peer; the ratio is given only if the quality gate holds."""
-    results = measure(problem)
+    at = problem.sizes[size]
+    rounds = rounds or at.repeats or problem.repeats
+    load, ticks = os.getloadavg()[0], _ticks()
+    results = measure(problem, size, rounds)
+    shared = {
+        "problem": problem.id,
+        "title": problem.title,
+        "size": at.label,
+        "n": at.n,
+        "largest": size == len(problem.sizes) - 1,
+        "headline": problem.headline,
+        "quality_name": problem.quality_name,
+        "gate": problem.gate,
+        "limit": problem.limit,
+        "tried": problem.tried,
+        "commit": code_commit(),
+        "date": time.strftime("%Y-%m-%d %H:%M"),
+        "machine": machine(),
+        "rounds": rounds,
+        "load": round(load, 2),
+        "stolen": round(stolen_share(ticks, _ticks()), 3),
+    }
     ours = results[problem.ours.name]
     rows = []
     for peer in problem.peers:
+        if peer.name not in results:
+            continue
         theirs = results[peer.name]
         gap = (ours.quality - theirs.quality) * (-1 if problem.lower_is_better else 1)
-        passed = ours.error is None and theirs.error is None and gap >= -problem.gate
+        failed = ours.error or theirs.error
+        passed = failed is None and gap >= -problem.gate
         rows.append(
             {
-                "problem": problem.id,
-                "title": problem.title,
-                "size": problem.size,
+                **shared,
                 "peer": peer.name,
-                "peer_version": version(peer.package),
-                "seconds": ours.seconds if ours.error is None else None,
-                "peer_seconds": theirs.seconds if theirs.error is None else None,
+                "package": peer.package,
+                "version": ours.version,
+                "peer_version": theirs.version,
+                "seconds": None if ours.error else ours.seconds,
+                "peer_seconds": None if theirs.error else theirs.seconds,
+                "times": [round(t, 6) for t in ours.times],
+                "peer_times": [round(t, 6) for t in theirs.times],
                 "ratio": theirs.seconds / ours.seconds if passed else None,
                 "aim": peer.aim,
-                "quality_name": problem.quality_name,
-                "quality": ours.quality if ours.error is None else None,
-                "peer_quality": theirs.quality if theirs.error is None else None,
-                "gate": problem.gate,
+                "quality": None if ours.error else ours.quality,
+                "peer_quality": None if theirs.error else theirs.quality,
                 "gate_passed": passed,
-                "megabytes": ours.megabytes,
-                "peer_megabytes": theirs.megabytes,
-                "error": ours.error or theirs.error,
-                "limit": problem.limit,
+                "megabytes": round(ours.megabytes, 1),
+                "peer_megabytes": round(theirs.megabytes, 1),
+                "error": failed,
             }
         )
     return rows
 
 
-def isolated(problem: str) -> list[dict[str, Any]]:
-    """Measure a problem in a process of its own, so that no peer inherits another's memory or threads."""
-    command = [sys.executable, "-m", "benchmarks.versus", "--one", problem]
-    ran = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
-    if ran.returncode:
-        raise SystemExit(f"{problem} failed:\n{ran.stderr[-3000:]}")
-    return json.loads(ran.stdout.splitlines()[-1])
-
-
-def _version(row: dict[str, Any]) -> str:
-    """The peer's version; a peer that ran in an environment of its own has none to tell."""
-    return "" if row["peer_version"] == "absent" else f" {row['peer_version']}"
-
-
-def table(rows: list[dict[str, Any]]) -> str:
-    """The results as a Markdown table; a lost gate is shown as such."""
-    lines = [
-        "| work | size | peer | ours, s | peer, s | ratio | aim | quality ours / peer | MB ours / peer |",
-        "| --- | --- | --- | ---: | ---: | ---: | ---: | --- | --- |",
-    ]
-    for row in rows:
-        if row["error"]:
-            ratio = f"failed: {row['error'][:60]}"
-        elif not row["gate_passed"]:
-            ratio = "gate missed"
-        else:
-            ratio = f"**{row['ratio']:.1f}x**"
-        aim = "" if row["aim"] is None else f"{row['aim']:g}x"
-        lines.append(
-            f"| {row['title']} | {row['size']} | {row['peer']}{_version(row)} | {_number(row['seconds'])} "
-            f"| {_number(row['peer_seconds'])} | {ratio} | {aim} "
-            f"| {row['quality_name']} {_number(row['quality'])} / {_number(row['peer_quality'])} "
-            f"| {row['megabytes']:.0f} / {row['peer_megabytes']:.0f} |"
-        )
-    return "\n".join(lines)
-
-
-def _number(value: float | None) -> str:
-    return "" if value is None else f"{value:.4g}"
-
-
-def keep(rows: list[dict[str, Any]], where: dict[str, Any], order: list[str]) -> list[dict[str, Any]]:
-    """Put the measured rows into the kept results in place of older rows of the same problems; returns all of them.
-
-    A problem's rows always come from one run of that problem; rows from another machine are dropped.
-    """
-    out = HERE / "results" / "latest.json"
-    old = json.loads(out.read_text()) if out.exists() else {"machine": None, "rows": []}
-    here = {key: where[key] for key in ("cpu", "cores")}
-    same = old["machine"] is not None and {key: old["machine"][key] for key in here} == here
-    measured = {row["problem"] for row in rows}
-    both = [row for row in old["rows"] if same and row["problem"] in order and row["problem"] not in measured] + rows
-    both.sort(key=lambda row: order.index(row["problem"]))
-    out.write_text(json.dumps({"machine": where, "assay": version("assay"), "rows": both}, indent=1) + "\n")
+def keep(rows: list[dict[str, Any]], order: list[str]) -> list[dict[str, Any]]:
+    """Put the measured rows in place of the kept rows of the same problems and sizes; returns all of them."""
+    old = json.loads(RESULTS.read_text())["rows"] if RESULTS.exists() else []
+    measured = {(row["problem"], row["n"]) for row in rows}
+    both = [row for row in old if row["problem"] in order and (row["problem"], row["n"]) not in measured] + rows
+    both.sort(key=lambda row: (order.index(row["problem"]), row["n"]))
+    RESULTS.write_text(json.dumps({"rows": both}, indent=1) + "\n")
     return both
-
-
-def write_readme(text: str, where: dict[str, Any]) -> None:
-    """Put the table between the markers of README.md."""
-    readme = ROOT / "README.md"
-    before, rest = readme.read_text().split(MARKERS[0])
-    after = rest.split(MARKERS[1])[1]
-    caption = (
-        f"Measured {where['date']} on {where['cores']} cores of {where['cpu']}, Python {where['python']}, one run."
-    )
-    readme.write_text(f"{before}{MARKERS[0]}\n{caption}\n\n{text}\n{MARKERS[1]}{after}")
 
 
 def main() -> None:
     """Run the asked problems and print the table."""
+    known = {name: problem for name, problem in all_problems().items() if wanted(problem)}
     parser = argparse.ArgumentParser(prog="python -m benchmarks.versus", description=__doc__)
     parser.add_argument("problems", nargs="*", help="problem ids (default: all)")
-    parser.add_argument("--one", help=argparse.SUPPRESS)
     parser.add_argument("--list", action="store_true", help="list the problems and stop")
-    parser.add_argument("--readme", action="store_true", help="renew the table in README.md")
+    parser.add_argument("--size", choices=("small", "large", "all"), default="all", help="which sizes (default: all)")
+    parser.add_argument("--rounds", type=int, help="runs of each contender (default: as each problem says)")
+    parser.add_argument("--quick", action="store_true", help="smallest size, one round, nothing kept")
+    parser.add_argument("--pages", action="store_true", help="renew docs/benchmarks.md and README.md")
     options = parser.parse_args()
-    known = all_problems()
     if options.list:
-        print("\n".join(f"{p.id:24} {p.title}, {p.size}" for p in known.values()))
-        return
-    if options.one:
-        print(json.dumps(rows_of(known[options.one])))
+        for problem in known.values():
+            print(f"{problem.id:28} {problem.title}: {'; '.join(size.label for size in problem.sizes)}")
         return
     unknown = set(options.problems) - set(known)
     if unknown:
         raise SystemExit(f"versus: no problem '{min(unknown)}'; there are {', '.join(known)}.")
-    rows: list[dict[str, Any]] = []
-    where = machine()
     for name in options.problems or known:
-        print(f"running {name} ...", file=sys.stderr, flush=True)
-        measured = isolated(name)
-        rows += measured
-        kept = keep(measured, where, list(known))
-    print(table(rows))
-    if options.readme:
-        write_readme(table(kept), where)
+        problem = known[name]
+        sizes = list(range(len(problem.sizes)))
+        if options.quick or options.size == "small":
+            sizes = sizes[:1]
+        elif options.size == "large":
+            sizes = sizes[-1:]
+        for size in sizes:
+            rows = rows_of(problem, size, 1 if options.quick else options.rounds)
+            for row in rows:
+                ratio = row["error"] or (f"{row['ratio']:.2f}x" if row["gate_passed"] else "gate missed")
+                print(
+                    f"{name:26} {row['size']:28} {row['peer'][:36]:36} {number(row['seconds']):>9} "
+                    f"{number(row['peer_seconds']):>9}  {ratio}  {row['quality_name']} {number(row['quality'])} / "
+                    f"{number(row['peer_quality'])}  MB {row['megabytes']:.0f} / {row['peer_megabytes']:.0f}",
+                    flush=True,
+                )
+            if not options.quick:
+                keep(rows, list(all_problems()))
+    if options.pages:
+        write_pages(json.loads(RESULTS.read_text())["rows"])
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -1,39 +1,75 @@
 """The harness of `versus`: same data, same machine, same run, quality gate first, then the ratio of times.
 
-A problem names its data, its contenders (ours first) and how to measure the quality of what a contender returns. Runs
-alternate between contenders, the best of several counts, and a ratio is reported only if our quality is within the
-gate of the peer's. Peak memory is the growth of the process's resident set, sampled while the contender runs.
+A problem names its data at up to three sizes, its contenders (ours first) and how to measure the quality of what a
+contender returns. Each contender works in a process of its own, with its libraries loaded and one small call behind it
+before any clock starts; the processes take turns, in alternating order, and only one works at a time. The best of
+several rounds counts, and a ratio is reported only if our quality is within the gate of the peer's. Memory is the peak
+of the resident set above the loaded process with its data, children included.
 """
 
 from __future__ import annotations
 
-import gc
+import importlib.metadata
+import json
+import os
+import subprocess
+import sys
 import threading
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
+
+ROOT = Path(__file__).parents[2]
+OVERDUE = 1200.0
+"""Seconds after which a contender's single run is given up."""
 
 
 @dataclass(frozen=True)
 class Contender:
-    """One way to do the work: `run(data)` is timed; `prepare(data)` before it is not."""
+    """One way to do the work: `run(data)` is timed."""
 
     name: str
     package: str
     run: Callable[[Any], Any]
     aim: float | None = None
     """For a peer: how many times faster we want to be."""
+    version: Callable[[], str] | None = None
+    """For a peer that lives in an interpreter of its own: how to learn its version."""
+
+    @property
+    def installed(self) -> str:
+        """The version of the contender's package."""
+        if self.version is not None:
+            return self.version()
+        if self.package == "assay":
+            import assay
+
+            return assay.__version__
+        return importlib.metadata.version(self.package)
+
+
+@dataclass(frozen=True)
+class Size:
+    """One size of a problem: what its `make` is called with, and the number that grows from size to size."""
+
+    label: str
+    n: int
+    arguments: dict[str, Any] = field(default_factory=dict)
+    repeats: int | None = None
+    without: tuple[str, ...] = ()
+    """Names of peers that would need hours at this size, and are left out."""
 
 
 @dataclass(frozen=True)
 class Problem:
-    """One row group of the table: ours against each peer on one data set."""
+    """One row group of the table: ours against each peer on one kind of data."""
 
     id: str
     title: str
-    size: str
-    make: Callable[[], Any]
+    make: Callable[..., Any]
+    sizes: tuple[Size, ...]
+    """From small to large; the first also serves as the small call before the clock starts."""
     ours: Contender
     peers: tuple[Contender, ...]
     quality: Callable[[Any, Any], float]
@@ -45,68 +81,117 @@ class Problem:
     repeats: int = 3
     limit: str = ""
     """What bounds the work: bytes or flops, in words."""
+    tried: str = ""
+    """Which options of the peers were tried, and which of them were slower or worse."""
+    headline: bool = False
+    """Whether the row at the largest size stands in the README."""
+    needs: tuple[str, ...] = ()
+    """Environment variables without which the problem is left out."""
+
+    def __post_init__(self) -> None:
+        names = [contender.name for contender in (self.ours, *self.peers)]
+        assert len(set(names)) == len(names), f"{self.id}: contenders must have different names"
+        assert self.sizes, f"{self.id}: a problem needs a size"
 
 
 @dataclass
 class Measured:
     """What one contender did: its best time, peak memory growth and quality."""
 
-    seconds: float = float("inf")
     megabytes: float = 0.0
     quality: float = float("nan")
+    version: str = ""
     error: str | None = None
     times: list[float] = field(default_factory=list)
 
-
-def resident_bytes() -> int:
-    """Resident set of this process."""
-    with open("/proc/self/statm") as statm:
-        return int(statm.read().split()[1]) * 4096
+    @property
+    def seconds(self) -> float:
+        return min(self.times, default=float("inf"))
 
 
-class _PeakMemory:
-    """Samples the resident set every 5 ms while a block runs."""
+class Worker:
+    """A contender in a process of its own; `worker.py` is what runs there."""
 
-    def __enter__(self) -> _PeakMemory:
-        self.start = self.peak = resident_bytes()
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._watch, daemon=True)
-        self._thread.start()
-        return self
+    def __init__(self, problem: Problem, size: int, contender: Contender):
+        self.measured = Measured()
+        command = [sys.executable, "-m", "benchmarks.versus.worker", problem.id, str(size), contender.name]
+        self._process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, cwd=ROOT
+        )
+        told = self._ask(None)
+        self.measured.version = told.get("version", "")
 
-    def _watch(self) -> None:
-        while not self._stop.wait(0.005):
-            self.peak = max(self.peak, resident_bytes())
+    def _ask(self, word: str | None) -> dict[str, Any]:
+        """Send a word, wait for the answer; a process that dies or takes too long has failed."""
+        assert self._process.stdin is not None and self._process.stdout is not None
+        overdue = threading.Timer(OVERDUE, self._process.kill)
+        overdue.start()
+        try:
+            if word is not None:
+                self._process.stdin.write(word + "\n")
+                self._process.stdin.flush()
+            line = self._process.stdout.readline()
+        except BrokenPipeError:
+            line = ""
+        finally:
+            timed_out = not overdue.is_alive()
+            overdue.cancel()
+        if line:
+            told = json.loads(line)
+        elif timed_out:
+            told = {"error": f"gave no answer within {OVERDUE:g} s"}
+        else:
+            told = {"error": f"its process ended with {self._process.wait()}"}
+        self.measured.error = told.get("error", self.measured.error)
+        return told
 
-    def __exit__(self, *exc: object) -> None:
-        self._stop.set()
-        self._thread.join()
-        self.peak = max(self.peak, resident_bytes())
+    def go(self) -> None:
+        """One timed run."""
+        if self.measured.error is not None:
+            return
+        told = self._ask("go")
+        if "seconds" in told:
+            self.measured.times.append(told["seconds"])
+            self.measured.megabytes = max(self.measured.megabytes, told["megabytes"])
+            self.measured.quality = told["quality"]
+
+    def close(self) -> None:
+        if self._process.stdin is not None:
+            self._process.stdin.close()
+        try:
+            self._process.wait(timeout=20)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
 
 
-def measure(problem: Problem) -> dict[str, Measured]:
-    """Run every contender of a problem in alternating order; errors are kept, not raised."""
-    data = problem.make()
-    contenders = [problem.ours, *problem.peers]
-    results = {c.name: Measured() for c in contenders}
-    assert len(results) == len(contenders), f"{problem.id}: contenders must have different names"
-    for round_number in range(problem.repeats):
-        for contender in contenders if round_number % 2 == 0 else reversed(contenders):
-            measured = results[contender.name]
-            if measured.error:
-                continue
-            gc.collect()
-            try:
-                with _PeakMemory() as memory:
-                    begin = time.perf_counter()
-                    output = contender.run(data)
-                    elapsed = time.perf_counter() - begin
-            except Exception as error:
-                measured.error = f"{type(error).__name__}: {error}"
-                continue
-            measured.times.append(elapsed)
-            measured.seconds = min(measured.seconds, elapsed)
-            measured.megabytes = max(measured.megabytes, (memory.peak - memory.start) / 1e6)
-            measured.quality = float(problem.quality(data, output))
-            del output
-    return results
+def measure(problem: Problem, size: int, rounds: int) -> dict[str, Measured]:
+    """Run every contender of a problem at one size, in turns; errors are kept, not raised."""
+    left_out = problem.sizes[size].without
+    workers: dict[str, Worker] = {}
+    try:
+        for contender in (problem.ours, *problem.peers):
+            if contender.name not in left_out:
+                workers[contender.name] = Worker(problem, size, contender)
+        for number in range(rounds):
+            order = list(workers.values())
+            for worker in order if number % 2 == 0 else reversed(order):
+                worker.go()
+    finally:
+        for worker in workers.values():
+            worker.close()
+    return {name: worker.measured for name, worker in workers.items()}
+
+
+def wanted(problem: Problem) -> bool:
+    """Whether what the problem needs from the environment is there."""
+    return all(os.environ.get(name) for name in problem.needs)
+
+
+def by_rows(label: str, *counts: int, **arguments: Any) -> tuple[Size, ...]:
+    """Sizes that differ in the number of rows, which `make` takes as `rows`; `{n}` in the label is that number.
+
+    >>> [size.label for size in by_rows("{n} x 30", 1000, 10_000)]
+    ['1,000 x 30', '10,000 x 30']
+    """
+    return tuple(Size(label.format(n=f"{count:,}"), count, {"rows": count, **arguments}) for count in counts)

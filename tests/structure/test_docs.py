@@ -66,3 +66,9 @@ def test_examples_run(path, tmp_path):
     out = subprocess.run([sys.executable, str(path)], cwd=tmp_path, capture_output=True, text=True, timeout=300)
     assert out.returncode == 0, out.stderr
     assert out.stdout.strip()
+
+
+def test_pages_about_speed_say_what_was_measured():
+    command = [sys.executable, "-m", "benchmarks.versus.pages", "--check"]
+    out = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert out.returncode == 0, out.stdout + out.stderr

@@ -9,19 +9,18 @@ many of its columns it reports on; that of a correlation matrix is its largest e
 
 from __future__ import annotations
 
-import contextlib
 import os
 import subprocess
 import tempfile
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from benchmarks.versus.harness import Contender, Problem
+from benchmarks.versus.harness import Contender, Problem, Size, by_rows
 
-ROWS, COLUMNS = 1_000_000, 30
+COLUMNS = 30
 YDATA = os.environ.get("ASSAY_YDATA_PYTHON")
 
 
@@ -52,21 +51,6 @@ def _file(rows: int) -> Path:
     return path
 
 
-def _warm(rows: int) -> Path:
-    """The file, after each profiler of this process has looked at a small one: loading code is not what is measured."""
-    small = _file(20_000)
-    _look(small)
-    with contextlib.suppress(ImportError):
-        _skrub(small)
-    return _file(rows)
-
-
-def _audit(file: Path) -> int:
-    from assay.data import audit, read_table
-
-    return audit(read_table(file), target="y").n_columns
-
-
 def _look(file: Path) -> int:
     from assay.data import audit, read_table
 
@@ -94,6 +78,13 @@ print(frame.shape[1])
 """
 
 
+def _ydata_version() -> str:
+    if YDATA is None:
+        return "absent"
+    code = "import importlib.metadata as m; print(m.version('ydata-profiling'))"
+    return subprocess.run([YDATA, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
+
+
 def _ydata(file: Path, how: str) -> int:
     if YDATA is None:
         raise RuntimeError("set ASSAY_YDATA_PYTHON to an interpreter that has ydata-profiling")
@@ -101,9 +92,9 @@ def _ydata(file: Path, how: str) -> int:
     return int(done.stdout.split()[-1])
 
 
-def _cells(gaps: float = 0.0) -> np.ndarray:
+def _cells(columns: int, gaps: float = 0.0) -> np.ndarray:
     rng = np.random.default_rng(0)
-    cells = rng.normal(size=(100_000, 500))
+    cells = rng.normal(size=(100_000, columns))
     cells[:, 1::2] += cells[:, ::2]
     if gaps:
         cells[rng.random(cells.shape) < gaps] = np.nan
@@ -122,6 +113,12 @@ def _pandas(cells: np.ndarray) -> np.ndarray:
     return pd.DataFrame(cells, copy=False).corr().to_numpy()
 
 
+def _polars(cells: np.ndarray) -> np.ndarray:
+    import polars as pl
+
+    return pl.DataFrame(cells).corr().to_numpy()
+
+
 def _numpy(cells: np.ndarray) -> np.ndarray:
     return np.corrcoef(cells, rowvar=False)
 
@@ -129,7 +126,7 @@ def _numpy(cells: np.ndarray) -> np.ndarray:
 def _error(cells: np.ndarray, found: np.ndarray) -> float:
     """The largest error over the first 20 columns, against NumPy on the rows where both cells are present."""
     worst = 0.0
-    for i in range(20):
+    for i in range(min(20, cells.shape[1])):
         for j in range(i):
             both = ~(np.isnan(cells[:, i]) | np.isnan(cells[:, j]))
             worst = max(worst, abs(np.corrcoef(cells[both, i], cells[both, j])[0, 1] - found[i, j]))
@@ -144,62 +141,60 @@ _PROFILERS = (
     Contender("TableReport", "skrub", _skrub, aim=20),
     *(
         (
-            Contender("ProfileReport minimal", "ydata-profiling", lambda file: _ydata(file, "minimal"), aim=20),
-            Contender("ProfileReport", "ydata-profiling", lambda file: _ydata(file, "full"), aim=20),
+            Contender(
+                "ProfileReport minimal", "ydata-profiling", lambda file: _ydata(file, "minimal"), 20, _ydata_version
+            ),
+            Contender("ProfileReport", "ydata-profiling", partial(_ydata, how="full"), 20, _ydata_version),
         )
         if YDATA
         else ()
     ),
 )
 
+_SHAPES = tuple(Size(f"100,000 x {p}", p, {"columns": p}) for p in (20, 100, 500))
+_SHAPES_WITH_GAPS = tuple(Size(s.label, s.n, {**s.arguments, "gaps": 0.1}) for s in _SHAPES)
+
 PROBLEMS: tuple[Problem, ...] = (
     Problem(
-        id="audit-1m",
-        title="audit of a mixed CSV, from file to findings",
-        size=f"{ROWS:,} x {COLUMNS}",
-        make=lambda: _warm(ROWS),
-        ours=Contender("audit", "assay", _audit),
-        peers=_PROFILERS,
-        quality=_count,
-        gate=0,
-        quality_name="columns looked at",
-        repeats=1,
-        limit="reading the text into fresh memory (about half of the processor time), one sort and one binning of each "
-        "number, five passes over the numbers: moments, two Gram matrices, distances, hashes of rows; a twentieth of "
-        "TableReport's time is less than polars.read_csv alone takes for the file",
-    ),
-    Problem(
-        id="audit-page-100k",
-        title="audit and page with pictures of a mixed CSV",
-        size=f"100,000 x {COLUMNS}",
-        make=lambda: _warm(100_000),
+        id="audit",
+        title="audit and page with pictures of a mixed CSV, from the file",
+        make=_file,
+        sizes=by_rows(f"{{n}} x {COLUMNS}", 20_000, 100_000, 1_000_000),
         ours=Contender("audit and page", "assay", _look),
         peers=_PROFILERS,
         quality=_count,
         gate=0,
         quality_name="columns looked at",
-        repeats=2,
-        limit="the audit, one ranking of each number, two correlation matrices; drawing takes some hundredths",
+        repeats=1,
+        headline=True,
+        limit="reading the text into fresh memory (about half of the processor time), one sort and one binning of each "
+        "number, five passes over the numbers: moments, two Gram matrices, distances, hashes of rows; a twentieth of "
+        "TableReport's time is less than polars.read_csv alone takes for the file",
+        tried="TableReport runs no tests and takes associations from a sample; ProfileReport needs an older NumPy and "
+        "runs in an interpreter of its own where ASSAY_YDATA_PYTHON names one.",
     ),
     Problem(
         id="correlation",
         title="correlation matrix",
-        size="100,000 x 500",
         make=_cells,
+        sizes=_SHAPES,
         ours=Contender("correlations", "assay", _correlate),
-        peers=(Contender("DataFrame.corr", "pandas", _pandas, aim=5), Contender("corrcoef", "numpy", _numpy)),
+        peers=(
+            Contender("corrcoef", "numpy", _numpy, aim=1.5),
+            Contender("DataFrame.corr", "polars", _polars, aim=1.5),
+        ),
         quality=_error,
         gate=1e-9,
         quality_name="largest error",
         lower_is_better=True,
-        repeats=1,
         limit="n p^2 / 2 multiply-adds",
+        tried="pandas.DataFrame.corr takes more than a hundred times as long.",
     ),
     Problem(
         id="correlation-gaps",
         title="correlation matrix, 10 % of the cells missing, pair by pair",
-        size="100,000 x 500",
-        make=lambda: _cells(0.1),
+        make=_cells,
+        sizes=_SHAPES_WITH_GAPS[:2],
         ours=Contender("correlations", "assay", _correlate),
         peers=(Contender("DataFrame.corr", "pandas", _pandas, aim=5),),
         quality=_error,

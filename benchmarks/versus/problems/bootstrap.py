@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.versus.harness import Contender, Problem
+from benchmarks.versus.harness import Contender, Problem, by_rows
 
 REPLICATES, LOOPS = 1000, 50
 SCALE = REPLICATES // LOOPS
@@ -31,10 +31,10 @@ TEN = (
 Data = dict[str, np.ndarray]
 
 
-def _scores(n_rows: int) -> Data:
+def _scores(rows: int) -> Data:
     rng = np.random.default_rng(0)
-    y = (rng.random(n_rows) < 0.3).astype(np.int64)
-    return {"y": y, "p": 1 / (1 + np.exp(-(rng.normal(size=n_rows) + 1.5 * y - 1)))}
+    y = (rng.random(rows) < 0.3).astype(np.int64)
+    return {"y": y, "p": 1 / (1 + np.exp(-(rng.normal(size=rows) + 1.5 * y - 1)))}
 
 
 def _area_interval(data: Data) -> tuple[float, float]:
@@ -104,17 +104,17 @@ def _lower_ends(data: Data, intervals: dict[str, tuple[float, float]]) -> float:
     return float(np.mean([low for low, _ in intervals.values()]))
 
 
-def _partitions() -> Data:
+def _partitions(rows: int) -> Data:
     rng = np.random.default_rng(0)
-    truth = rng.integers(0, 100, 50_000)
-    found = np.where(rng.random(50_000) < 0.6, truth, rng.integers(0, 120, 50_000))
+    truth = rng.integers(0, 100, rows)
+    found = np.where(rng.random(rows) < 0.6, truth, rng.integers(0, 120, rows))
     return {"truth": truth, "found": found}
 
 
-def _blobs(n_rows: int) -> Data:
+def _blobs(rows: int) -> Data:
     rng = np.random.default_rng(0)
-    labels = rng.integers(0, 8, n_rows)
-    return {"X": rng.normal(size=(n_rows, 10)) + 3 * rng.normal(size=(8, 10))[labels], "labels": labels}
+    labels = rng.integers(0, 8, rows)
+    return {"X": rng.normal(size=(rows, 10)) + 3 * rng.normal(size=(8, 10))[labels], "labels": labels}
 
 
 def _our_information(data: Data) -> float:
@@ -149,8 +149,9 @@ PROBLEMS: tuple[Problem, ...] = (
     Problem(
         id="bootstrap-auc",
         title=f"BCa interval of the area under ROC ({NOTE})",
-        size="20,000 rows",
-        make=lambda: _scores(20_000),
+        make=_scores,
+        sizes=by_rows("{n} rows", 500, 5_000, 20_000),
+        headline=True,
         ours=Contender("bootstrap_interval", "assay", _area_interval),
         peers=(Contender("loop of roc_auc_score", "scikit-learn", _area_loop, aim=100 / SCALE),),
         quality=_lower_end,
@@ -161,8 +162,8 @@ PROBLEMS: tuple[Problem, ...] = (
     Problem(
         id="bootstrap-ten-metrics",
         title=f"ten metrics with intervals from the same draws ({NOTE})",
-        size="100,000 rows",
-        make=lambda: _scores(100_000),
+        make=_scores,
+        sizes=by_rows("{n} rows", 1_000, 10_000, 100_000),
         ours=Contender("bootstrap_many", "assay", _ten_intervals),
         peers=(Contender("loop of ten metrics", "scikit-learn", _ten_loops, aim=50 / SCALE),),
         quality=_lower_ends,
@@ -174,8 +175,8 @@ PROBLEMS: tuple[Problem, ...] = (
     Problem(
         id="adjusted-mutual-information",
         title="adjusted mutual information of two partitions",
-        size="50,000 points, 100 and 120 clusters",
         make=_partitions,
+        sizes=by_rows("{n} points, 100 and 120 clusters", 2_000, 50_000),
         ours=Contender("adjusted_mutual_information", "assay", _our_information),
         peers=(Contender("adjusted_mutual_info_score", "scikit-learn", _their_information, aim=1),),
         quality=_value,
@@ -186,8 +187,8 @@ PROBLEMS: tuple[Problem, ...] = (
     Problem(
         id="silhouette",
         title="silhouette, Euclidean",
-        size="20,000 x 10, 8 clusters",
-        make=lambda: _blobs(20_000),
+        make=_blobs,
+        sizes=by_rows("{n} x 10, 8 clusters", 1_000, 5_000, 20_000),
         ours=Contender("silhouette", "assay", _our_silhouette),
         peers=(Contender("silhouette_score", "scikit-learn", _their_silhouette, aim=1),),
         quality=_value,

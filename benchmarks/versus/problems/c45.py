@@ -14,25 +14,26 @@ import io
 import os
 import sys
 import tempfile
+from functools import partial
 from typing import Any
 
-from benchmarks.versus.harness import Contender, Problem
+from benchmarks.versus.harness import Contender, Problem, by_rows
 
 
-def make() -> dict[str, Any]:
-    """5,000 rows to train and 2,000 to test: 6 numeric and 6 nominal columns, two classes."""
+def make(rows: int) -> dict[str, Any]:
+    """Rows to train and 2,000 to test: 6 numeric and 6 nominal columns, two classes."""
     import numpy as np
     import pandas as pd
 
     rng = np.random.default_rng(0)
-    n = 7_000
+    n = rows + 2_000
     columns: dict[str, Any] = {f"number_{j}": rng.normal(size=n).round(2) for j in range(6)}
     codes = rng.integers(0, 5, (n, 6))
     columns |= {f"group_{j}": np.array(list("abcde"))[codes[:, j]] for j in range(6)}
     X = pd.DataFrame(columns)
     signal = X["number_0"] + X["number_1"] * (codes[:, 0] > 2) + (codes[:, 1] == 3) * 1.5 - (codes[:, 2] == 1)
     y = np.where(signal + rng.normal(size=n) * 0.3 > 0.3, "yes", "no")
-    return {"X": X[:5_000], "y": y[:5_000], "X_test": X[5_000:], "y_test": y[5_000:]}
+    return {"X": X[:rows], "y": y[:rows], "X_test": X[rows:], "y_test": y[rows:]}
 
 
 def ours(data: dict[str, Any]) -> Any:
@@ -42,7 +43,7 @@ def ours(data: dict[str, Any]) -> Any:
     return C45Classifier(prune=False).fit(data["X"], data["y"]).predict(data["X_test"])
 
 
-def chefboost(data: dict[str, Any]) -> Any:
+def chefboost(data: dict[str, Any], parallel: bool = False) -> Any:
     """The peer's C4.5, in a folder of its own."""
     from chefboost import Chefboost
 
@@ -55,7 +56,7 @@ def chefboost(data: dict[str, Any]) -> Any:
         sys.path.insert(0, folder)
         importlib.invalidate_caches()
         try:
-            model = Chefboost.fit(table, config={"algorithm": "C4.5", "enableParallelism": False}, silent=True)
+            model = Chefboost.fit(table, config={"algorithm": "C4.5", "enableParallelism": parallel}, silent=True)
             return [Chefboost.predict(model, row) for row in data["X_test"].to_numpy().tolist()]
         finally:
             os.chdir(before)
@@ -75,10 +76,13 @@ PROBLEMS: tuple[Problem, ...] = (
     Problem(
         id="c45",
         title="C4.5, mixed columns",
-        size="5k x 12",
         make=make,
+        sizes=by_rows("{n} x 12", 500, 1_500, 5_000),
         ours=Contender("C45Classifier", "assay", ours),
-        peers=(Contender("chefboost C4.5", "chefboost", chefboost, aim=100),),
+        peers=(
+            Contender("chefboost C4.5", "chefboost", chefboost, aim=100),
+            Contender("chefboost C4.5, parallel", "chefboost", partial(chefboost, parallel=True)),
+        ),
         quality=accuracy,
         gate=0.005,
         quality_name="accuracy",

@@ -4,32 +4,32 @@ from __future__ import annotations
 
 from typing import Any
 
-from benchmarks.versus.harness import Contender, Problem
+from benchmarks.versus.harness import Contender, Problem, by_rows
 
 
-def make() -> dict[str, Any]:
-    """150,000 rows to train and 50,000 to test, 30 columns, two classes."""
+def make(rows: int) -> dict[str, Any]:
+    """Rows to train and 50,000 to test, 30 columns, two classes."""
     from sklearn.datasets import make_classification
 
-    X, y = make_classification(200_000, 30, n_informative=15, n_redundant=5, flip_y=0.02, random_state=0)
-    return {"X": X[:150_000], "y": y[:150_000], "X_test": X[150_000:], "y_test": y[150_000:]}
+    X, y = make_classification(rows + 50_000, 30, n_informative=15, n_redundant=5, flip_y=0.02, random_state=0)
+    return {"X": X[:rows], "y": y[:rows], "X_test": X[rows:], "y_test": y[rows:]}
 
 
-def make_million() -> dict[str, Any]:
-    """A million rows to train and 100,000 to test, 20 columns, two classes."""
+def make_shallow(rows: int) -> dict[str, Any]:
+    """Rows to train and 100,000 to test, 20 columns, two classes."""
     from sklearn.datasets import make_classification
 
-    X, y = make_classification(1_100_000, 20, n_informative=12, n_redundant=4, flip_y=0.02, random_state=0)
-    return {"X": X[:1_000_000], "y": y[:1_000_000], "X_test": X[1_000_000:], "y_test": y[1_000_000:]}
+    X, y = make_classification(rows + 100_000, 20, n_informative=12, n_redundant=4, flip_y=0.02, random_state=0)
+    return {"X": X[:rows], "y": y[:rows], "X_test": X[rows:], "y_test": y[rows:]}
 
 
-def make_fitted() -> dict[str, Any]:
-    """Trees to full depth on 150,000 rows of 30 columns, and a million other rows to predict."""
+def make_fitted(rows: int) -> dict[str, Any]:
+    """Trees to full depth on 50,000 rows of 30 columns, and other rows to predict."""
     from sklearn.datasets import make_classification
 
-    X, y = make_classification(1_150_000, 30, n_informative=15, n_redundant=5, flip_y=0.02, random_state=0)
-    data = {"X": X[:150_000], "y": y[:150_000]}
-    return {"ours": ours(data), "theirs": scikit_learn(data), "X_test": X[150_000:], "y_test": y[150_000:]}
+    X, y = make_classification(rows + 50_000, 30, n_informative=15, n_redundant=5, flip_y=0.02, random_state=0)
+    data = {"X": X[:50_000], "y": y[:50_000]}
+    return {"ours": ours(data), "theirs": scikit_learn(data), "X_test": X[50_000:], "y_test": y[50_000:]}
 
 
 def ours(data: dict[str, Any]) -> Any:
@@ -76,8 +76,9 @@ PROBLEMS: tuple[Problem, ...] = (
     Problem(
         id="cart",
         title="CART, full depth",
-        size="150k x 30",
         make=make,
+        sizes=by_rows("{n} x 30", 1_500, 15_000, 150_000),
+        headline=True,
         ours=Contender("CartClassifier", "assay", ours),
         peers=(Contender("DecisionTreeClassifier", "scikit-learn", scikit_learn, aim=5),),
         quality=accuracy,
@@ -88,8 +89,8 @@ PROBLEMS: tuple[Problem, ...] = (
     Problem(
         id="cart-million",
         title="CART, depth 12",
-        size="1M x 20",
-        make=make_million,
+        make=make_shallow,
+        sizes=by_rows("{n} x 20", 2_000, 100_000, 1_000_000),
         ours=Contender("CartClassifier", "assay", ours_twelve),
         peers=(Contender("DecisionTreeClassifier", "scikit-learn", scikit_learn_twelve, aim=5),),
         quality=accuracy,
@@ -101,8 +102,8 @@ PROBLEMS: tuple[Problem, ...] = (
     Problem(
         id="cart-predict",
         title="CART, prediction",
-        size="1M x 30",
         make=make_fitted,
+        sizes=by_rows("{n} x 30", 1_000, 100_000, 1_000_000),
         ours=Contender("CartClassifier", "assay", lambda data: data["ours"].predict(data["X_test"])),
         peers=(
             Contender(

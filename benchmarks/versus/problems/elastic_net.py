@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from benchmarks.versus.harness import Contender, Problem
+from benchmarks.versus.harness import Contender, Problem, Size, by_rows
 
 
-def _sparse_truth(n: int, p: int, active: int, noise: float, seed: int) -> Callable[[], Any]:
+def _sparse_truth(rows: int, columns: int, active: int, noise: float, seed: int) -> Any:
     """Gaussian columns of which `active` matter; as many rows again to test on, at most 20,000."""
-
-    def make() -> Any:
-        rng = np.random.default_rng(seed)
-        coefficients = np.zeros(p)
-        coefficients[rng.choice(p, active, replace=False)] = rng.normal(size=active)
-        X, X_new = rng.normal(size=(n, p)), rng.normal(size=(min(n, 20_000), p))
-        y, y_new = (Z @ coefficients + noise * rng.normal(size=Z.shape[0]) for Z in (X, X_new))
-        return X, y, X_new, y_new
-
-    return make
+    rng = np.random.default_rng(seed)
+    coefficients = np.zeros(columns)
+    coefficients[rng.choice(columns, active, replace=False)] = rng.normal(size=active)
+    X, X_new = rng.normal(size=(rows, columns)), rng.normal(size=(min(rows, 20_000), columns))
+    y, y_new = (Z @ coefficients + noise * rng.normal(size=Z.shape[0]) for Z in (X, X_new))
+    return X, y, X_new, y_new
 
 
 def _lasso(data: Any) -> Any:
@@ -57,14 +52,23 @@ def _objective(data: Any, model: Any) -> float:
     return float(0.5 * np.mean(residual**2) + _SMALL * np.abs(model.coef_).sum())
 
 
-def _dense_support(id: str, size: str, n: int, p: int, active: int, limit: str) -> Problem:
+def _skglm(data: Any) -> Any:
+    from skglm import Lasso
+
+    return Lasso(alpha=_SMALL, tol=1e-6).fit(*data[:2])
+
+
+def _dense_support(id: str, sizes: tuple[Size, ...], limit: str) -> Problem:
     return Problem(
         id=id,
         title="Lasso, one small penalty, most columns active",
-        size=size,
-        make=_sparse_truth(n, p, active, 5.0, 4),
+        make=_sparse_truth,
+        sizes=sizes,
         ours=Contender("assay Lasso", "assay", _lasso_once),
-        peers=(Contender("scikit-learn Lasso", "scikit-learn", _scikit_learn_lasso_once, aim=1.5),),
+        peers=(
+            Contender("scikit-learn Lasso", "scikit-learn", _scikit_learn_lasso_once, aim=1.5),
+            Contender("skglm Lasso", "skglm", _skglm, aim=1.5),
+        ),
         quality=_objective,
         gate=1e-5,
         quality_name="objective",
@@ -98,8 +102,12 @@ PROBLEMS: tuple[Problem, ...] = (
     Problem(
         id="lasso-cv-wide",
         title="LassoCV, 5 folds, 100 penalties, wide table",
-        size="2,000 x 10,000",
-        make=_sparse_truth(2_000, 10_000, 50, 2.0, 0),
+        make=_sparse_truth,
+        sizes=tuple(
+            Size(f"2,000 x {p:,}", p, {"rows": 2_000, "columns": p, "active": 50, "noise": 2.0, "seed": 0})
+            for p in (100, 1_000, 10_000)
+        ),
+        headline=True,
         ours=Contender("assay LassoCV", "assay", _lasso),
         peers=(Contender("scikit-learn LassoCV", "scikit-learn", _scikit_learn_lasso, aim=10),),
         quality=_test_error,
@@ -112,8 +120,8 @@ PROBLEMS: tuple[Problem, ...] = (
     Problem(
         id="lasso-cv-tall",
         title="LassoCV, 5 folds, 100 penalties, tall table",
-        size="100,000 x 500",
-        make=_sparse_truth(100_000, 500, 50, 2.0, 1),
+        make=_sparse_truth,
+        sizes=by_rows("{n} x 500", 1_500, 10_000, 100_000, columns=500, active=50, noise=2.0, seed=1),
         ours=Contender("assay LassoCV", "assay", _lasso),
         peers=(Contender("scikit-learn LassoCV", "scikit-learn", _scikit_learn_lasso, aim=20),),
         quality=_test_error,
@@ -125,25 +133,25 @@ PROBLEMS: tuple[Problem, ...] = (
     ),
     _dense_support(
         "lasso-dense-support",
-        "10,000 x 2,000, 1,600 active",
-        10_000,
-        2_000,
-        900,
+        tuple(
+            Size(f"10,000 x {p:,}", p, {"rows": 10_000, "columns": p, "active": 45 * p // 100, "noise": 5.0, "seed": 4})
+            for p in (200, 700, 2_000)
+        ),
         "a copy of X by column (160 MB) and two reads of it for each of ten sweeps",
     ),
     _dense_support(
         "lasso-dense-support-wide",
-        "2,000 x 5,000, 1,700 active",
-        2_000,
-        5_000,
-        600,
+        tuple(
+            Size(f"2,000 x {p:,}", p, {"rows": 2_000, "columns": p, "active": 12 * p // 100, "noise": 5.0, "seed": 4})
+            for p in (500, 1_600, 5_000)
+        ),
         "n m^2 / 2 multiply-adds for the block of the active columns, and sweeps over it",
     ),
     Problem(
         id="ridge-cv",
         title="RidgeCV, leave-one-out over 50 penalties",
-        size="50,000 x 200",
-        make=_sparse_truth(50_000, 200, 200, 5.0, 2),
+        make=_sparse_truth,
+        sizes=by_rows("{n} x 200", 1_000, 5_000, 50_000, columns=200, active=200, noise=5.0, seed=2),
         ours=Contender("assay RidgeCV", "assay", _ridge),
         peers=(Contender("scikit-learn RidgeCV", "scikit-learn", _scikit_learn_ridge, aim=5),),
         quality=_test_error,

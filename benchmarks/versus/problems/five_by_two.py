@@ -1,8 +1,8 @@
 """Five repetitions of two folds for a set of learners with three metrics, end to end: the whole comparison loop.
 
 Ours runs a plan on a table (target, roles, splits, preparation, fits, predictions, metrics); the peer runs
-`cross_validate` once per learner with its equivalents of the same learners. OneR has no peer and is left out. Neither
-fits a learner on all rows, which ours would do for the pictures of a report.
+`cross_validate` once per learner with its equivalents of the same learners, and fits each learner on all rows, which
+ours does for the pictures of a report. OneR has no peer and is left out.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.versus.harness import Contender, Problem
+from benchmarks.versus.harness import Contender, Problem, by_rows
 
-ROWS, COLUMNS, CLASSES = 10_000, 20, 3
+COLUMNS, CLASSES = 20, 3
 METRICS = ("accuracy", "balanced_accuracy", "f1_macro")
 OURS = ("zero-r", "naive-bayes", "knn-classifier", "cart-classifier", "logistic")
 
 
-def make() -> dict[str, Any]:
+def make(rows: int) -> dict[str, Any]:
     """Overlapping Gaussian classes with a few columns of noise, as arrays and as a file that `read_table` knows."""
     import tempfile
     from pathlib import Path
@@ -28,8 +28,8 @@ def make() -> dict[str, Any]:
     generator = np.random.default_rng(7)
     centres = generator.normal(scale=0.8, size=(CLASSES, COLUMNS))
     centres[:, COLUMNS // 2 :] = 0.0
-    y = generator.integers(CLASSES, size=ROWS)
-    X = centres[y] + generator.normal(size=(ROWS, COLUMNS))
+    y = generator.integers(CLASSES, size=rows)
+    X = centres[y] + generator.normal(size=(rows, COLUMNS))
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "five_by_two.csv"
         names = [f"x{j}" for j in range(COLUMNS)]
@@ -44,7 +44,7 @@ def run_assay(data: dict[str, Any]) -> dict[str, float]:
     """A plan and its run on two cores; nothing is stored, as the peer stores nothing."""
     from assay.experiment import Plan, run
 
-    results = run(Plan(data["table"], "kind", learners=list(OURS), metrics=METRICS), jobs=2, views=False)
+    results = run(Plan(data["table"], "kind", learners=list(OURS), metrics=METRICS, design="5x2"), jobs=2)
     assert not results.failed, results.failed[0].error
     return {result.id: float(result.scores["accuracy"].mean()) for result in results.learners}
 
@@ -72,6 +72,7 @@ def run_sklearn(data: dict[str, Any]) -> dict[str, float]:
     for name, learner in learners.items():
         scores = cross_validate(learner, data["X"], data["y"], cv=splitter, scoring=list(METRICS), n_jobs=2)
         means[name] = float(scores["test_accuracy"].mean())
+        learner.fit(data["X"], data["y"])
     return means
 
 
@@ -84,8 +85,9 @@ PROBLEMS: tuple[Problem, ...] = (
     Problem(
         id="five-by-two",
         title="5x2 cross-validation of five learners, three metrics",
-        size="10k x 20, 3 classes",
         make=make,
+        sizes=by_rows("{n} x 20, 3 classes", 1_000, 10_000),
+        headline=True,
         ours=Contender("assay", "assay", run_assay),
         peers=(Contender("scikit-learn cross_validate, 2 jobs", "scikit-learn", run_sklearn, aim=10.0),),
         quality=quality,

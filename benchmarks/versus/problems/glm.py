@@ -10,25 +10,25 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.versus.harness import Contender, Problem
+from benchmarks.versus.harness import Contender, Problem, by_rows
 
 ALPHA = 1e-3
 C = 0.01
 
 
-def _dense(n_rows: int = 500_000) -> dict[str, Any]:
+def _dense(rows: int) -> dict[str, Any]:
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(n_rows, 50))
+    X = rng.normal(size=(rows, 50))
     y = rng.poisson(np.exp(0.3 + X @ rng.normal(scale=0.1, size=50))).astype(float)
     return {"X": X, "y": y}
 
 
-def _nominal(n_rows: int = 500_000, levels: int = 1000) -> dict[str, Any]:
+def _nominal(rows: int, levels: int = 1000) -> dict[str, Any]:
     import pandas as pd
 
     rng = np.random.default_rng(1)
-    X = rng.normal(size=(n_rows, 20))
-    codes = rng.integers(0, levels, size=n_rows)
+    X = rng.normal(size=(rows, 20))
+    codes = rng.integers(0, levels, size=rows)
     effects = rng.normal(scale=0.3, size=levels)
     y = rng.poisson(np.exp(0.3 + X @ rng.normal(scale=0.1, size=20) + effects[codes])).astype(float)
     frame = pd.DataFrame(X, columns=[f"x{j}" for j in range(20)])
@@ -70,10 +70,10 @@ def _deviance(data: dict[str, Any], model: Any) -> float:
     return float(mean_poisson_deviance(data["y"], np.asarray(model.predict(data["X"]))))
 
 
-def _classes() -> dict[str, Any]:
+def _classes(rows: int) -> dict[str, Any]:
     from sklearn.datasets import make_classification
 
-    X, y = make_classification(50_000, 100, n_informative=15, n_redundant=0, flip_y=0.02, random_state=0)
+    X, y = make_classification(rows, 100, n_informative=15, n_redundant=0, flip_y=0.02, random_state=0)
     return {"X": X, "y": y}
 
 
@@ -111,8 +111,9 @@ PROBLEMS: tuple[Problem, ...] = (
     Problem(
         id="glm-poisson",
         title="Poisson regression, L2",
-        size="500k x 50",
         make=_dense,
+        sizes=by_rows("{n} x 50", 2_000, 50_000, 500_000),
+        headline=True,
         ours=Contender("GLM", "assay", _ours),
         peers=(
             Contender("newton-cholesky", "scikit-learn", _sklearn, aim=2.0),
@@ -127,8 +128,8 @@ PROBLEMS: tuple[Problem, ...] = (
     Problem(
         id="glm-poisson-nominal",
         title="Poisson regression with a nominal column, L2",
-        size="500k x 20 + 1,000 levels",
         make=_nominal,
+        sizes=by_rows("{n} x 20 + 1,000 levels", 20_000, 100_000, 500_000),
         ours=Contender("GLM", "assay", _ours),
         peers=(
             Contender("glum", "glum", _glum, aim=2.0),
@@ -143,8 +144,8 @@ PROBLEMS: tuple[Problem, ...] = (
     Problem(
         id="logistic-l1",
         title="Logistic regression, L1",
-        size="50k x 100",
         make=_classes,
+        sizes=by_rows("{n} x 100", 1_500, 10_000, 50_000),
         ours=Contender("LogisticRegression", "assay", _ours_l1),
         peers=(
             Contender("liblinear", "scikit-learn", partial(_sklearn_l1, solver="liblinear"), aim=2.0),

@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.versus.harness import Contender, Problem
+from benchmarks.versus.harness import Contender, Problem, by_rows
 
 
-def _make() -> dict[str, Any]:
+def _make(rows: int) -> dict[str, Any]:
     from sklearn.datasets import make_classification
 
-    X, y = make_classification(250_000, 50, n_informative=20, n_redundant=5, flip_y=0.02, random_state=0)
+    X, y = make_classification(rows + 50_000, 50, n_informative=20, n_redundant=5, flip_y=0.02, random_state=0)
     X = (X - X.mean(axis=0)) / X.std(axis=0)
-    return {"X": X[:200_000].copy(), "y": y[:200_000].copy(), "X_test": X[200_000:], "y_test": y[200_000:]}
+    return {"X": X[:rows].copy(), "y": y[:rows].copy(), "X_test": X[rows:], "y_test": y[rows:]}
 
 
 _OPTIONS: dict[str, Any] = {"alpha": 1e-4, "eta0": 0.01, "learning_rate": "invscaling", "power_t": 0.25, "tol": None}
@@ -39,11 +39,11 @@ def _test_log_loss(data: dict[str, Any], model: Any) -> float:
     return float(-np.log(np.maximum(own, 1e-300)).mean())
 
 
-def _make_numbers() -> dict[str, Any]:
+def _make_numbers(rows: int) -> dict[str, Any]:
     rng = np.random.default_rng(1)
-    X = rng.normal(size=(250_000, 50))
-    y = X @ rng.normal(size=50) + rng.normal(size=250_000)
-    return {"X": X[:200_000].copy(), "y": y[:200_000].copy(), "X_test": X[200_000:], "y_test": y[200_000:]}
+    X = rng.normal(size=(rows + 50_000, 50))
+    y = X @ rng.normal(size=50) + rng.normal(size=rows + 50_000)
+    return {"X": X[:rows].copy(), "y": y[:rows].copy(), "X_test": X[rows:], "y_test": y[rows:]}
 
 
 def _ours_numbers(data: dict[str, Any]) -> Any:
@@ -67,8 +67,8 @@ PROBLEMS: tuple[Problem, ...] = (
     Problem(
         id="gradient-descent",
         title="Stochastic gradient descent, log loss, ten epochs",
-        size="200k x 50",
         make=_make,
+        sizes=by_rows("{n} x 50", 2_000, 20_000, 200_000),
         ours=Contender("GradientDescentClassifier", "assay", _ours),
         peers=(Contender("SGDClassifier", "scikit-learn", _sklearn, aim=1.5),),
         quality=_test_log_loss,
@@ -80,8 +80,8 @@ PROBLEMS: tuple[Problem, ...] = (
     Problem(
         id="gradient-descent-regression",
         title="Stochastic gradient descent, squared error, ten epochs",
-        size="200k x 50",
         make=_make_numbers,
+        sizes=by_rows("{n} x 50", 2_000, 20_000, 200_000),
         ours=Contender("GradientDescentRegressor", "assay", _ours_numbers),
         peers=(Contender("SGDRegressor", "scikit-learn", _sklearn_numbers, aim=1.5),),
         quality=_test_error,

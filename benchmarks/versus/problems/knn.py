@@ -6,16 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.versus.harness import Contender, Problem
+from benchmarks.versus.harness import Contender, Problem, by_rows
 
 K = 15
 
 
-def make() -> dict[str, np.ndarray]:
+def make(rows: int) -> dict[str, np.ndarray]:
     from sklearn.datasets import make_classification
 
-    X, y = make_classification(200_000, 30, n_informative=15, n_redundant=5, flip_y=0.02, random_state=0)
-    return {"X": X[:150_000], "y": y[:150_000], "queries": X[150_000:155_000], "labels": y[150_000:155_000]}
+    X, y = make_classification(rows + 5_000, 30, n_informative=15, n_redundant=5, flip_y=0.02, random_state=0)
+    return {"X": X[:rows], "y": y[:rows], "queries": X[rows:], "labels": y[rows:]}
 
 
 def _fit_predict(model: Any, data: dict[str, np.ndarray]) -> np.ndarray:
@@ -40,6 +40,16 @@ def intelex(data: dict[str, np.ndarray]) -> np.ndarray:
     return _fit_predict(KNeighborsClassifier(n_neighbors=K, algorithm="brute", n_jobs=-1), data)
 
 
+def faiss_flat(data: dict[str, np.ndarray]) -> np.ndarray:
+    """Exact in float32: distances that differ after the seventh digit may change places."""
+    import faiss
+
+    index = faiss.IndexFlatL2(data["X"].shape[1])
+    index.add(data["X"].astype(np.float32))
+    found = index.search(data["queries"].astype(np.float32), K)[1]
+    return (data["y"][found].mean(axis=1) > 0.5).astype(data["y"].dtype)
+
+
 def accuracy(data: dict[str, np.ndarray], predicted: np.ndarray) -> float:
     return float((predicted == data["labels"]).mean())
 
@@ -48,12 +58,14 @@ PROBLEMS: tuple[Problem, ...] = (
     Problem(
         id="knn-brute",
         title="k nearest neighbours, brute force",
-        size="150k x 30, 5k queries, k=15",
         make=make,
+        sizes=by_rows("{n} x 30, 5,000 queries, k=15", 1_500, 15_000, 150_000),
+        headline=True,
         ours=Contender("assay", "assay", ours),
         peers=(
-            Contender("scikit-learn", "scikit-learn", scikit_learn, aim=2.0),
-            Contender("scikit-learn-intelex", "scikit-learn-intelex", intelex, aim=1.5),
+            Contender("scikit-learn", "scikit-learn", scikit_learn, aim=4.0),
+            Contender("scikit-learn-intelex", "scikit-learn-intelex", intelex, aim=2.0),
+            Contender("faiss IndexFlatL2 (float32)", "faiss-cpu", faiss_flat, aim=1.5),
         ),
         quality=accuracy,
         gate=0.001,

@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.versus.harness import Contender, Problem
+from benchmarks.versus.harness import Contender, Problem, by_rows
 
 ALPHA = 0.01
 
 
-def _make() -> dict[str, Any]:
+def _make(rows: int) -> dict[str, Any]:
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(2000, 10))
-    y = np.digitize(X @ rng.normal(size=10) + 2.0 * rng.normal(size=2000), [-3, -1, 1, 3])
+    X = rng.normal(size=(rows, 10))
+    y = np.digitize(X @ rng.normal(size=10) + 2.0 * rng.normal(size=rows), [-3, -1, 1, 3])
     return {"X": X, "y": y}
 
 
@@ -46,8 +46,8 @@ PROBLEMS: tuple[Problem, ...] = (
     Problem(
         id="linear-rank",
         title="Linear ranking, pairwise hinge",
-        size="2000 x 10, 1.5 million pairs",
         make=_make,
+        sizes=by_rows("{n} x 10, all pairs", 200, 700, 2_000),
         ours=Contender("LinearRank", "assay", _ours),
         peers=(Contender("LinearSVC on differences", "scikit-learn", _sklearn, aim=20.0),),
         quality=_objective,

@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.versus.harness import Contender, Problem
+from benchmarks.versus.harness import Contender, Problem, by_rows
 
 
-def _make(n_classes: int) -> dict[str, Any]:
+def _make(rows: int, n_classes: int) -> dict[str, Any]:
     from sklearn.datasets import make_classification
 
     X, y = make_classification(
-        200_000, 30, n_informative=15, n_redundant=5, flip_y=0.02, n_classes=n_classes, random_state=0
+        rows + 50_000, 30, n_informative=15, n_redundant=5, flip_y=0.02, n_classes=n_classes, random_state=0
     )
-    return {"X": X[:150_000].copy(), "y": y[:150_000].copy(), "X_test": X[150_000:], "y_test": y[150_000:]}
+    return {"X": X[:rows].copy(), "y": y[:rows].copy(), "X_test": X[rows:], "y_test": y[rows:]}
 
 
 def _ours(data: dict[str, Any]) -> Any:
@@ -52,8 +52,9 @@ def _problem(id: str, title: str, n_classes: int, peers: tuple[Contender, ...], 
     return Problem(
         id=id,
         title=title,
-        size="150k x 30" if n_classes == 2 else f"150k x 30, {n_classes} classes",
-        make=partial(_make, n_classes),
+        make=partial(_make, n_classes=n_classes),
+        sizes=by_rows("{n} x 30" if n_classes == 2 else f"{{n}} x 30, {n_classes} classes", 1_500, 15_000, 150_000),
+        headline=n_classes == 2,
         ours=Contender("LogisticRegression", "assay", _ours),
         peers=peers,
         quality=_test_log_loss,

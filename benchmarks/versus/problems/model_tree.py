@@ -9,25 +9,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from benchmarks.versus.harness import Contender, Problem
+from benchmarks.versus.harness import Contender, Problem, by_rows
 
 
-def make(n: int = 100_000) -> dict[str, Any]:
+def make(rows: int) -> dict[str, Any]:
     """Three planes over 20 columns with jumps between them and noise; 20,000 rows to test."""
     import numpy as np
 
     rng = np.random.default_rng(0)
-    rows = n + 20_000
-    X = rng.uniform(-1, 1, (rows, 20))
+    total = rows + 20_000
+    X = rng.uniform(-1, 1, (total, 20))
     planes = [X[:, 3:8] @ rng.normal(size=5) * 3 for _ in range(3)]
     y = np.where(X[:, 0] > 0.2, 4 + planes[0], np.where(X[:, 1] > 0, planes[1] - 3, planes[2]))
-    y = y + 0.3 * rng.normal(size=rows)
-    return {"X": X[:n], "y": y[:n], "X_test": X[n:], "y_test": y[n:]}
-
-
-def make_small() -> dict[str, Any]:
-    """The same with 2,000 training rows."""
-    return make(2_000)
+    y = y + 0.3 * rng.normal(size=total)
+    return {"X": X[:rows], "y": y[:rows], "X_test": X[rows:], "y_test": y[rows:]}
 
 
 def ours(data: dict[str, Any]) -> Any:
@@ -63,8 +58,8 @@ PROBLEMS: tuple[Problem, ...] = (
     Problem(
         id="model-tree",
         title="Model tree, three planes",
-        size="100k x 20",
         make=make,
+        sizes=by_rows("{n} x 20", 2_000, 20_000, 100_000),
         ours=Contender("ModelTreeRegressor", "assay", ours),
         peers=(Contender("DecisionTreeRegressor", "scikit-learn", scikit_learn, aim=1),),
         quality=error,
@@ -76,8 +71,8 @@ PROBLEMS: tuple[Problem, ...] = (
     Problem(
         id="model-tree-small",
         title="Model tree, three planes",
-        size="2k x 20",
-        make=make_small,
+        make=make,
+        sizes=by_rows("{n} x 20", 300, 700, 2_000),
         ours=Contender("ModelTreeRegressor", "assay", ours),
         peers=(Contender("LinearTreeRegressor", "linear-tree", linear_tree, aim=50),),
         quality=error,

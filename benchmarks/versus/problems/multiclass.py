@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.versus.harness import Contender, Problem
+from benchmarks.versus.harness import Contender, Problem, by_rows
 
 CLASSES = 8
 
 
-def _make() -> dict[str, Any]:
+def _make(rows: int) -> dict[str, Any]:
     rng = np.random.default_rng(0)
-    y = rng.integers(0, CLASSES, size=60_000)
-    X = rng.normal(size=(60_000, 20)) + 0.5 * rng.normal(size=(CLASSES, 20))[y]
-    return {"X": X[:50_000].copy(), "y": y[:50_000].copy(), "X_test": X[50_000:], "y_test": y[50_000:]}
+    y = rng.integers(0, CLASSES, size=rows + 10_000)
+    X = rng.normal(size=(rows + 10_000, 20)) + 0.5 * rng.normal(size=(CLASSES, 20))[y]
+    return {"X": X[:rows].copy(), "y": y[:rows].copy(), "X_test": X[rows:], "y_test": y[rows:]}
 
 
 def _ours(name: str) -> Callable[[dict[str, Any]], Any]:
@@ -60,8 +60,8 @@ def _problem(id: str, title: str, ours: str, theirs: str) -> Problem:
     return Problem(
         id=id,
         title=f"{title} around logistic regression",
-        size=f"50k x 20, {CLASSES} classes",
         make=_make,
+        sizes=by_rows(f"{{n}} x 20, {CLASSES} classes", 1_600, 10_000, 50_000),
         ours=Contender(ours, "assay", _ours(ours)),
         peers=(
             Contender(f"{theirs}, newton-cholesky", "scikit-learn", _sklearn(theirs), aim=2),

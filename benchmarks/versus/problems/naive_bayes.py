@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.versus.harness import Contender, Problem
+from benchmarks.versus.harness import Contender, Problem, by_rows
 
 
-def _make() -> tuple[np.ndarray, np.ndarray]:
+def _make(rows: int) -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(0)
-    y = rng.integers(0, 2, size=1_000_000)
-    return rng.normal(size=(1_000_000, 30)) + 0.3 * y[:, None], y
+    y = rng.integers(0, 2, size=rows)
+    return rng.normal(size=(rows, 30)) + 0.3 * y[:, None], y
 
 
 def _ours(data: Any) -> np.ndarray:
@@ -31,8 +31,9 @@ PROBLEMS: tuple[Problem, ...] = (
     Problem(
         id="naive-bayes",
         title="Gaussian naive Bayes, fit and predict",
-        size="1,000,000 x 30",
         make=_make,
+        sizes=by_rows("{n} x 30", 1_500, 100_000, 1_000_000),
+        headline=True,
         ours=Contender("assay NaiveBayes", "assay", _ours),
         peers=(Contender("scikit-learn GaussianNB", "scikit-learn", _scikit_learn, aim=3.0),),
         quality=lambda data, labels: float(np.mean(labels == data[1])),

@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from benchmarks.versus.harness import Contender, Problem
+from benchmarks.versus.harness import Contender, Problem, by_rows
 
 
-def make() -> dict[str, Any]:
-    """100,000 rows to train and 20,000 to test: 20 columns of which 10 inform, two classes."""
+def make(rows: int) -> dict[str, Any]:
+    """Rows to train and 20,000 to test: 20 columns of which 10 inform, two classes."""
     from sklearn.datasets import make_classification
 
-    X, y = make_classification(120_000, 20, n_informative=10, random_state=0)
-    return {"X": X[:100_000], "y": y[:100_000], "X_test": X[100_000:], "y_test": y[100_000:]}
+    X, y = make_classification(rows + 20_000, 20, n_informative=10, random_state=0)
+    return {"X": X[:rows], "y": y[:rows], "X_test": X[rows:], "y_test": y[rows:]}
 
 
 def ours(direction: str) -> Callable[[dict[str, Any]], Any]:
@@ -48,8 +48,8 @@ PROBLEMS: tuple[Problem, ...] = tuple(
     Problem(
         id=f"oblique-{direction}",
         title=f"Oblique tree, {direction}, depth 8",
-        size="100k x 20",
         make=make,
+        sizes=by_rows("{n} x 20", 2_000, 20_000, 100_000),
         ours=Contender("ObliqueTreeClassifier", "assay", ours(direction)),
         peers=(Contender("DecisionTreeClassifier", "scikit-learn", scikit_learn),),
         quality=accuracy,

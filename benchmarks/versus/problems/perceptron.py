@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.versus.harness import Contender, Problem
+from benchmarks.versus.harness import Contender, Problem, by_rows
 
 EPOCHS = 20
 
 
-def _make() -> dict[str, Any]:
+def _make(rows: int) -> dict[str, Any]:
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(220_000, 50))
-    y = (X @ rng.normal(size=50) + 0.5 * rng.normal(size=220_000) > 0).astype(int)
-    return {"X": X[:200_000].copy(), "y": y[:200_000].copy(), "X_test": X[200_000:], "y_test": y[200_000:]}
+    X = rng.normal(size=(rows + 20_000, 50))
+    y = (X @ rng.normal(size=50) + 0.5 * rng.normal(size=rows + 20_000) > 0).astype(int)
+    return {"X": X[:rows].copy(), "y": y[:rows].copy(), "X_test": X[rows:], "y_test": y[rows:]}
 
 
 def _ours(data: dict[str, Any]) -> Any:
@@ -41,8 +41,8 @@ PROBLEMS: tuple[Problem, ...] = (
     Problem(
         id="perceptron",
         title=f"Perceptron, {EPOCHS} epochs",
-        size="200k x 50",
         make=_make,
+        sizes=by_rows("{n} x 50", 2_000, 20_000, 200_000),
         ours=Contender("Perceptron", "assay", _ours),
         peers=(Contender("scikit-learn Perceptron", "scikit-learn", _sklearn, aim=1.5),),
         quality=_accuracy,

@@ -6,16 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.versus.harness import Contender, Problem
+from benchmarks.versus.harness import Contender, Problem, by_rows
 
 DEGREE = 3
 
 
-def _make() -> dict[str, Any]:
+def _make(rows: int) -> dict[str, Any]:
     rng = np.random.default_rng(0)
-    X = rng.uniform(-1, 1, size=(60_000, 6))
-    y = X[:, 0] * X[:, 1] - X[:, 2] ** 3 + X[:, 3] * X[:, 4] * X[:, 5] + 0.1 * rng.normal(size=60_000)
-    return {"X": X[:50_000].copy(), "y": y[:50_000].copy(), "X_test": X[50_000:], "y_test": y[50_000:]}
+    X = rng.uniform(-1, 1, size=(rows + 10_000, 6))
+    y = X[:, 0] * X[:, 1] - X[:, 2] ** 3 + X[:, 3] * X[:, 4] * X[:, 5] + 0.1 * rng.normal(size=rows + 10_000)
+    return {"X": X[:rows].copy(), "y": y[:rows].copy(), "X_test": X[rows:], "y_test": y[rows:]}
 
 
 def _ours(data: dict[str, Any]) -> Any:
@@ -41,8 +41,8 @@ PROBLEMS: tuple[Problem, ...] = (
     Problem(
         id="polynomial-regression",
         title=f"Polynomial regression, degree {DEGREE}",
-        size="50k x 6, 83 terms",
         make=_make,
+        sizes=by_rows("{n} x 6, 83 terms", 1_500, 10_000, 50_000),
         ours=Contender("PolynomialRegression", "assay", _ours),
         peers=(Contender("make_pipeline(PolynomialFeatures, LinearRegression)", "scikit-learn", _sklearn, aim=2),),
         quality=_test_error,

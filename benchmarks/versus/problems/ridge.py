@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.versus.harness import Contender, Problem
+from benchmarks.versus.harness import Contender, Problem, by_rows
 
 
-def _make() -> tuple[np.ndarray, np.ndarray]:
+def _make(rows: int) -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(500_000, 50))
-    return X, X @ rng.normal(size=50) + rng.normal(size=500_000)
+    X = rng.normal(size=(rows, 50))
+    return X, X @ rng.normal(size=50) + rng.normal(size=rows)
 
 
 def _ridge(data: Any) -> Any:
@@ -67,8 +67,9 @@ PROBLEMS: tuple[Problem, ...] = (
     Problem(
         id="ridge",
         title="Ridge regression",
-        size="500,000 x 50",
         make=_make,
+        sizes=by_rows("{n} x 50", 1_500, 50_000, 500_000),
+        headline=True,
         ours=Contender("assay Ridge", "assay", _ridge),
         peers=(
             Contender("scikit-learn Ridge (cholesky)", "scikit-learn", _scikit_learn_ridge("cholesky"), aim=1.5),
@@ -84,8 +85,9 @@ PROBLEMS: tuple[Problem, ...] = (
     Problem(
         id="least-squares",
         title="Least squares (ours with standard errors and refinement)",
-        size="500,000 x 50",
         make=_make,
+        sizes=by_rows("{n} x 50", 1_500, 50_000, 500_000),
+        headline=True,
         ours=Contender("assay LeastSquares", "assay", _least_squares),
         peers=(
             Contender("scikit-learn LinearRegression", "scikit-learn", _scikit_learn_ols, aim=1.5),

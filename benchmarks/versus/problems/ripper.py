@@ -1,25 +1,21 @@
 """RIPPER against wittgenstein.
 
-The peer needs minutes for 50,000 rows, so there is one round, and the data come with both packages loaded.
+The peer needs minutes for 50,000 rows, so there is one round.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from benchmarks.versus.harness import Contender, Problem
+from benchmarks.versus.harness import Contender, Problem, by_rows
 
 
-def make() -> dict[str, Any]:
-    """50,000 rows to train and 10,000 to test, 40 columns, two classes."""
+def make(rows: int) -> dict[str, Any]:
+    """Rows to train and 10,000 to test, 40 columns, two classes."""
     from sklearn.datasets import make_classification
 
-    X, y = make_classification(60_000, 40, n_informative=10, n_redundant=5, flip_y=0.02, random_state=0)
-    data = {"X": X[:50_000], "y": y[:50_000], "X_test": X[50_000:], "y_test": y[50_000:]}
-    few = {name: part[:300] for name, part in data.items()}
-    ours(few)
-    wittgenstein(few)
-    return data
+    X, y = make_classification(rows + 10_000, 40, n_informative=10, n_redundant=5, flip_y=0.02, random_state=0)
+    return {"X": X[:rows], "y": y[:rows], "X_test": X[rows:], "y_test": y[rows:]}
 
 
 def ours(data: dict[str, Any]) -> Any:
@@ -53,8 +49,9 @@ PROBLEMS: tuple[Problem, ...] = (
     Problem(
         id="ripper",
         title="RIPPER, two classes",
-        size="50k x 40",
         make=make,
+        sizes=by_rows("{n} x 40", 300, 5_000, 50_000),
+        headline=True,
         ours=Contender("Ripper", "assay", ours),
         peers=(Contender("RIPPER", "wittgenstein", wittgenstein, aim=100),),
         quality=accuracy,

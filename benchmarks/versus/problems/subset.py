@@ -6,16 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.versus.harness import Contender, Problem
+from benchmarks.versus.harness import Contender, Problem, Size
 
 WANTED = 20
 FOLDS = 5
 
 
-def _make() -> tuple[np.ndarray, np.ndarray]:
+def _make(columns: int, rows: int = 10_000) -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(10_000, 500)) + 0.5 * rng.normal(size=(10_000, 1))
-    return X, X[:, :40] @ rng.normal(size=40) + 2 * rng.normal(size=10_000)
+    X = rng.normal(size=(rows, columns)) + 0.5 * rng.normal(size=(rows, 1))
+    return X, X[:, :40] @ rng.normal(size=40) + 2 * rng.normal(size=rows)
 
 
 def _forward(data: Any) -> Any:
@@ -48,9 +48,14 @@ def _fold_error(data: Any, model: Any) -> float:
 PROBLEMS: tuple[Problem, ...] = (
     Problem(
         id="select-forward",
-        title="Forward selection, 20 of 500 columns by 5-fold error",
-        size="10,000 x 500",
+        title="Forward selection of 20 columns by 5-fold error",
         make=_make,
+        sizes=(
+            Size("10,000 x 50", 50, {"columns": 50}),
+            Size("10,000 x 150", 150, {"columns": 150}),
+            Size("10,000 x 500", 500, {"columns": 500}),
+        ),
+        headline=True,
         ours=Contender("assay ForwardSelector", "assay", _forward),
         peers=(Contender("scikit-learn SequentialFeatureSelector", "scikit-learn", _scikit_learn, aim=100.0),),
         quality=_fold_error,
