@@ -7,8 +7,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from assay import catalogue
 
-TASKS = ("classify", "regress", "transform", "rank")
-INSTANCES = [entry.load()() for entry in catalogue.entries() if entry.task in TASKS]
+FITTED_TO_A_TABLE = [entry for entry in catalogue.entries() if "table" in catalogue.TASKS[entry.task].claims]
+INSTANCES = [entry.load()() for entry in FITTED_TO_A_TABLE]
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -17,5 +17,8 @@ def test_estimator_follows_the_scikit_learn_protocol(estimator, check):
     check(estimator)
 
 
-def test_every_class_of_the_catalogue_is_checked():
-    assert {type(instance) for instance in INSTANCES} == {entry.load() for entry in catalogue.entries()}
+def test_every_class_that_is_fitted_to_a_table_is_checked():
+    others = {"sequence", "rules", "control"}
+    assert {type(instance) for instance in INSTANCES} == {
+        entry.load() for entry in catalogue.entries() if entry.task not in others
+    }

@@ -112,3 +112,12 @@ def test_project_text_speaks_of_assay_alone():
     for path in ROOT.rglob("*"):
         if path.suffix in kinds and not skip & set(path.parts) and path != Path(__file__):
             assert not words.search(path.read_text()), path
+
+
+def test_every_claim_of_every_task_has_its_file_of_checks():
+    named = {claim for task in catalogue.TASKS.values() for claim in task.claims}
+    files = {
+        path.stem[len("test_") : -len("_claims")] for path in (ROOT / "tests/conformance").glob("test_*_claims.py")
+    }
+    assert named == files
+    assert all(task.claims for task in catalogue.TASKS.values())

@@ -53,6 +53,9 @@ if TYPE_CHECKING:
     from .randomness import Stream as Stream
     from .threads import thread_count as thread_count
     from .trace import Trace as Trace
+    from .unsupervised import Clusterer as Clusterer
+    from .unsupervised import DensityEstimator as DensityEstimator
+    from .unsupervised import Unsupervised as Unsupervised
 
 __getattr__, __dir__ = lazy(
     __name__,
@@ -67,5 +70,6 @@ __getattr__, __dir__ = lazy(
         "randomness": "Stream",
         "threads": "thread_count",
         "trace": "Trace",
+        "unsupervised": "Clusterer DensityEstimator Unsupervised",
     },
 )

@@ -14,9 +14,13 @@ from collections.abc import Iterable
 
 from ..base.errors import UsageError, plain
 from .entries import FAMILIES
-from .entry import INPUTS, TASKS, Entry
+from .entry import INPUTS, Entry
+from .tasks import CLASSIFY, PLANNED, REGRESS, TASKS, Task, check_task, get_task
 
-__all__ = ["Entry", "INPUTS", "TASKS", "entries", "get", "of_class", "search"]
+__all__ = [
+    "CLASSIFY", "Entry", "INPUTS", "PLANNED", "REGRESS", "TASKS", "Task", "check_task", "entries", "get", "get_task",
+    "of_class", "search",
+]  # fmt: skip
 
 _BY_ID: dict[str, Entry] = {entry.id: entry for family in FAMILIES for entry in family.ENTRIES}
 
@@ -66,8 +70,7 @@ def search(
     ['zero-r']
     """
     wanted = set(native)
-    if task is not None and task not in TASKS:
-        raise UsageError("catalogue", f"task '{plain(task)}'", f"must be one of {', '.join(TASKS)}")
+    check_task("catalogue", task, TASKS)
     unknown = wanted - set(INPUTS)
     if unknown:
         raise UsageError("catalogue", f"input '{plain(min(unknown))}'", f"must be one of {', '.join(INPUTS)}")

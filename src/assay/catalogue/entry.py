@@ -6,7 +6,8 @@ import importlib
 from dataclasses import asdict, dataclass
 from typing import Any
 
-TASKS = ("classify", "regress", "cluster", "transform", "density", "sequence", "rank", "rules", "control")
+from .tasks import TASKS
+
 INPUTS = ("numeric", "nominal", "ordinal", "missing", "sparse", "image", "graph", "sequence")
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from .. import catalogue
 from ..base.errors import DataError, UsageError, plain
 from ..base.words import count
 from .main import OK, SOME_FAILED, common_options
@@ -30,7 +31,7 @@ def default_jobs() -> int:
 @click.option("--models", "-m", multiple=True, metavar="ID[,ID...]", help="Methods to compare; all by default.")
 @click.option("--design", default="5x2", show_default=True, help="5x2, 10-fold, 5-fold or RxK.")
 @click.option("--metric", multiple=True, metavar="NAME[,NAME...]", help="What to measure; the first decides.")
-@click.option("--task", type=click.Choice(["classify", "regress"]), help="Taken from the target by default.")
+@click.option("--task", type=click.Choice(catalogue.PLANNED), help="Taken from the target by default.")
 @click.option("--role", "roles", multiple=True, metavar="COL=ROLE", help="e.g. zip=nominal, size=ordinal:S<M<L.")
 @click.option(
     "--prepare", "-p", multiple=True, metavar="ID[=JSON]", help='Step before learning, e.g. outliers={"action":"drop"}.'

@@ -12,7 +12,7 @@ from .output import console, print_json, table
 
 @click.command()
 @click.argument("text", default="")
-@click.option("--task", type=click.Choice(catalogue.TASKS), help="What the method does.")
+@click.option("--task", type=click.Choice(list(catalogue.TASKS)), help="What the method does.")
 @click.option("--native", multiple=True, type=click.Choice(catalogue.INPUTS), help="Input taken as it is; repeatable.")
 @click.option("--weights", is_flag=True, help="Only methods that take sample weights.")
 @click.option("--probabilities", is_flag=True, help="Only methods that give probabilities.")

@@ -13,8 +13,9 @@ import narwhals.stable.v1 as nw
 import numpy as np
 import polars as pl
 
-from ..base.errors import DataError, ParameterError, plain
+from ..base.errors import DataError, plain
 from ..base.words import count
+from ..catalogue import CLASSIFY, REGRESS, Task, check_task
 from .map_columns import map_columns
 from .parse import Coded
 from .read_notes import Decision
@@ -28,8 +29,8 @@ MOST_CLASSES = 20
 class Target:
     """The column to predict, on the rows where it is known.
 
-    `values` holds labels (text, integers or booleans) for the task "classify" and float64 for "regress"; `kept` marks
-    the rows of the table with a known target; `reason` says why the task was chosen and what was left out.
+    `values` holds labels (text, integers or booleans) where they are classes and float64 where they are numbers; `kept`
+    marks the rows of the table with a known target; `reason` says why the task was chosen and what was left out.
     """
 
     name: str
@@ -160,7 +161,7 @@ class Table:
         return replace(self, roles={**self.roles, **check_overrides(self.frame, roles)})
 
     def target(self, column: str, task: str | None = None) -> Target:
-        """The column to predict; `task` is "classify", "regress", or None to infer it.
+        """The column to predict; `task` is the name of a task with a target, or None to infer it.
 
         Text, true/false and binary columns are classes; so are integers with at most 20 values that repeat 5 times
         in the mean; other numbers are regressed on.
@@ -175,10 +176,7 @@ class Table:
             raise DataError(
                 who, f"column '{plain(column)}'", "is not in the table", way_out=nearest(column, self.frame.columns)
             )
-        if task not in (None, "classify", "regress"):
-            raise ParameterError(
-                who, "parameter 'task'", "must be 'classify', 'regress' or None", f"got {plain(repr(task))}"
-            )
+        wanted = check_task(who, task)
         series = self.frame[column]
         kept = series.is_not_null().to_numpy()
         if not kept.any():
@@ -186,11 +184,11 @@ class Table:
                 who, f"column '{plain(column)}'", "is missing in every row", way_out="choose another column"
             )
         present = series.drop_nulls()
-        task, reason = _task_of(present, self.roles[column], column, task)
+        chosen, reason = _task_of(present, self.roles[column], column, wanted)
         lost = int((~kept).sum())
         if lost:
             reason += f"; {lost} of {kept.shape[0]} rows have no target and are left out"
-        if task == "regress":
+        if chosen.numbers:
             values = present.cast(pl.Float64).to_numpy().astype(np.float64)
             if values.min() == values.max():
                 raise DataError(
@@ -199,7 +197,7 @@ class Table:
                     f"has only the value {values[0]:g}",
                     way_out="choose a column that varies",
                 )
-            return Target(column, task, values, None, kept, reason)
+            return Target(column, chosen.name, values, None, kept, reason)
         classes, codes, counts = _classes(present, self.coded.get(column))
         labels = classes[codes]
         if classes.shape[0] < 2:
@@ -214,7 +212,7 @@ class Table:
             shown = ", ".join(f"'{plain(label, 30)}'" for label in single[:3])
             more = ", ..." if single.shape[0] > 3 else ""
             reason += f"; {single.shape[0]} of {classes.shape[0]} classes have one row only ({shown}{more})"
-        target = Target(column, task, labels, classes.tolist(), kept, reason)
+        target = Target(column, chosen.name, labels, classes.tolist(), kept, reason)
         target.__dict__["coded"] = (classes, codes, counts)
         return target
 
@@ -269,36 +267,36 @@ class Table:
         return f"<table><caption>{title}</caption><thead>{head}</thead><tbody>{rows}</tbody></table>{told}"
 
 
-def _task_of(present: pl.Series, role: Role, column: str, task: str | None) -> tuple[str, str]:
+def _task_of(present: pl.Series, role: Role, column: str, task: Task | None) -> tuple[Task, str]:
     number = present.dtype.is_numeric() or present.dtype == pl.Boolean
-    if task == "regress" and not number:
+    if task is not None and task.numbers and not number:
         raise DataError(
             "target",
             f"column '{plain(column)}'",
             "cannot be regressed on: it holds " + ("dates" if present.dtype.is_temporal() else "text"),
             f"the first value is '{plain(present[0], 30)}'",
-            "use task='classify' or another column",
+            f"use task='{CLASSIFY}' or another column",
         )
     if present.dtype.is_temporal():
         raise DataError("target", f"column '{plain(column)}'", "holds dates", way_out="choose another column")
-    if task == "classify" and present.dtype.is_float() and not bool((present == present.floor()).all()):
+    if task is not None and task.classes and present.dtype.is_float() and not bool((present == present.floor()).all()):
         raise DataError(
             "target",
             f"column '{plain(column)}'",
             "holds numbers with decimals, which are not classes",
             f"the first value is {present[0]:g}",
-            "use task='regress' or cut it into classes first",
+            f"use task='{REGRESS}' or cut it into classes first",
         )
     if task is not None:
         return task, "the task was given"
     distinct = present.n_unique()
     if not number:
-        return "classify", f"{distinct} labels of text"
+        return CLASSIFY, f"{distinct} labels of text"
     if role.role in ("binary", "nominal", "ordinal"):
-        return "classify", f"the column is {role.role} with {distinct} values"
+        return CLASSIFY, f"the column is {role.role} with {distinct} values"
     if present.dtype.is_integer() and distinct <= MOST_CLASSES and distinct * 5 <= present.len():
-        return "classify", f"integers with only {distinct} different values"
-    return "regress", f"numbers with {distinct} different values"
+        return CLASSIFY, f"integers with only {distinct} different values"
+    return REGRESS, f"numbers with {distinct} different values"
 
 
 def _classes(present: pl.Series, coded: Coded | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -11,6 +11,7 @@ from sklearn.base import clone, is_classifier
 from ..base.errors import DataError, ParameterError, UsageError
 from ..base.estimator import take_rows
 from ..base.randomness import Stream
+from ..catalogue import CLASSIFY, REGRESS
 from .metrics import Evidence, Metric, get_metric
 
 
@@ -53,9 +54,9 @@ def choose_metric(who: str, estimator: Any, metric: str | Metric | None) -> Metr
     if not hasattr(estimator, "fit"):
         raise UsageError(who, "estimator", "must have a fit method", f"got a {type(estimator).__name__}")
     if metric is None:
-        return get_metric("accuracy" if is_classifier(estimator) else "r2")
+        return get_metric((CLASSIFY if is_classifier(estimator) else REGRESS).metrics[0])
     chosen = get_metric(metric)
-    if chosen.task == "regress" and is_classifier(estimator):
+    if chosen.task == REGRESS.name and is_classifier(estimator):
         raise UsageError(who, f"metric '{chosen.name}'", "is for regression, and the estimator is a classifier")
     return chosen
 

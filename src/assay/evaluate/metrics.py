@@ -22,7 +22,8 @@ from typing import Any
 
 import numpy as np
 
-from ..base.errors import DataError, ParameterError, UsageError, plain
+from ..base.errors import DataError, UsageError, plain
+from ..catalogue import TASKS, get_task
 from .clustering_metrics import PARTITION_METRICS
 
 AVERAGES = ("macro", "micro", "weighted")
@@ -229,8 +230,8 @@ class Metric:
 
     @property
     def task(self) -> str:
-        """The task the metric is for: "classify", "regress" or "cluster"."""
-        return {"values": "regress", "clusters": "cluster"}.get(self.needs, "classify")
+        """The name of the task whose outputs the metric measures."""
+        return next(task.name for task in TASKS.values() if self.needs in task.outputs)
 
     def score(self, y_true: Any, prediction: Any, classes: Any = None, sample_weight: Any = None) -> float:
         """The value of the metric for these predictions (labels, probabilities or values, as `needs` says)."""
@@ -621,10 +622,5 @@ def default_metrics(task: str) -> tuple[str, ...]:
     >>> default_metrics("regress")
     ('r2', 'rmse', 'mae')
     """
-    if task == "classify":
-        return ("accuracy", "balanced_accuracy", "f1_macro", "log_loss", "roc_auc")
-    if task == "regress":
-        return ("r2", "rmse", "mae")
-    raise ParameterError(
-        "default_metrics", "parameter 'task'", "must be 'classify' or 'regress'", f"got {plain(repr(task))}"
-    )
+    measured = [one.name for one in TASKS.values() if one.metrics]
+    return get_task(task, "default_metrics", measured).metrics

@@ -16,8 +16,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
-from sklearn.base import is_classifier as _is_classifier
-from sklearn.base import is_regressor as _is_regressor
 from sklearn.utils import get_tags
 
 from .. import catalogue
@@ -83,7 +81,7 @@ class Plan:
     design : how rows are split: "5x2", "10-fold", "5-fold" or "RxK"; one for which no test is valid is refused
     metrics : names of metrics, the first decides; None for the usual ones of the task
     seed : one integer from which every random choice follows
-    task : "classify" or "regress"; None to take it from the target
+    task : name of a task with a target; None to take it from the target
     alpha : level of the tests
     prepare : steps that come before the preparation each learner needs, in order: catalogue ids, pairs
         (id, parameters), remedies of an audit, or transformers; fitted on the training rows of each fold
@@ -114,10 +112,7 @@ class Plan:
             settle("table", read_table(self.table))
         elif not isinstance(self.table, Table):
             settle("table", Table.from_frame(self.table))
-        if self.task not in (None, "classify", "regress"):
-            raise ParameterError(
-                "Plan", "parameter 'task'", "must be 'classify', 'regress' or None", f"got {plain(repr(self.task))}"
-            )
+        catalogue.check_task("Plan", self.task)
         if not isinstance(self.seed, numbers.Integral) or isinstance(self.seed, bool) or not 0 <= self.seed < 2**32:
             raise ParameterError(
                 "Plan", "parameter 'seed'", "must be an integer from 0 to 4294967295", f"got {plain(repr(self.seed))}"
@@ -160,7 +155,7 @@ class Plan:
 
     @cached_property
     def _coded(self) -> tuple[np.ndarray | None, np.ndarray]:
-        if self.task == "regress":
+        if self.target.classes is None:
             return None, np.ascontiguousarray(self.labels, dtype=np.float64)
         labels = self.labels.astype(str) if self.labels.dtype.kind == "O" else self.labels
         classes, codes = np.unique(labels, return_inverse=True)
@@ -177,7 +172,7 @@ class Plan:
     @property
     def stratified(self) -> bool:
         """Folds keep the class shares when there are classes."""
-        return self.task == "classify"
+        return self.classes is not None
 
     @cached_property
     def _split_digests(self) -> list[str]:
@@ -218,7 +213,7 @@ class Plan:
 
     def _check_rows(self) -> None:
         """Refuse a table on which no comparison can mean anything, with the smallest that would do."""
-        needed = _smallest_table(self.design.folds or 2, self.task == "regress")
+        needed = _smallest_table(self.design.folds or 2, self.classes is None)
         if len(self.y) < needed:
             raise DataError(
                 "Plan",
@@ -418,10 +413,9 @@ def _settle_learner(item: Any, task: str, seed: int) -> Learner:
 def _from_estimator(estimator: Any, task: str) -> Learner:
     entry = catalogue.of_class(type(estimator))
     name = type(estimator).__name__
-    fits = _is_classifier(estimator) if task == "classify" else _is_regressor(estimator)
-    if not fits:
-        kind = "classifier" if task == "classify" else "regressor"
-        raise UsageError("Plan", f"learner '{name}'", f"is not a {kind} and this target needs one to {task}")
+    wanted = catalogue.get_task(task)
+    if get_tags(estimator).estimator_type != wanted.estimator_type:
+        raise UsageError("Plan", f"learner '{name}'", f"is not a {wanted.noun} and this target needs one to {task}")
     if entry is not None:
         defaults = type(estimator)().get_params(deep=False)
         changed = {k: v for k, v in estimator.get_params(deep=False).items() if not _same(v, defaults.get(k))}
@@ -490,14 +484,14 @@ def _settle_metrics(given: Any, task: str, n_classes: int) -> tuple[str, ...]:
     settled = []
     for name in names:
         metric = get_metric(name)
-        if (metric.needs == "values") != (task == "regress"):
+        if metric.task != task:
             raise ParameterError(
                 "Plan",
                 f"metric '{plain(name)}'",
-                f"does not measure how well rows are {'classified' if task == 'classify' else 'predicted as numbers'}",
+                f"does not measure how well {catalogue.get_task(task).done}",
                 way_out=f"for example {', '.join(default_metrics(task))}",
             )
-        if task == "classify":
+        if catalogue.get_task(task).classes:
             # A metric of one positive class refuses three here, before any fold is run.
             codes = np.arange(n_classes)
             metric.of(Evidence(codes, labels=codes, probabilities=np.eye(n_classes), classes=codes))

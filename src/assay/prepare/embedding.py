@@ -57,7 +57,7 @@ class Embedding(Reduction):
         return self._place(X)
 
     def _place(self, X: Any) -> np.ndarray:
-        rows, _ = self._rows(X, None)
+        rows, _ = self._begin_weighted(X, None)
         n_rows = rows.shape[0]
         if n_rows < 2:
             raise DataError(

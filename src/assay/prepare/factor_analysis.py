@@ -57,7 +57,7 @@ class FactorAnalysis(Reduction):
 
     def fit(self, X: Any, y: Any = None) -> FactorAnalysis:
         """Find the loadings by maximum likelihood."""
-        rows, _ = self._rows(X, None)
+        rows, _ = self._begin_weighted(X, None)
         n_rows, n_columns = rows.shape
         if n_rows < 2:
             raise DataError(

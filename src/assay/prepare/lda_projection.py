@@ -55,7 +55,7 @@ class LDAProjection(Reduction):
         rows = self._read(X, reset=True)
         check_lengths(type(self).__name__, rows.shape[0], codes.shape[0])
         kept = slice(None) if sample_weight is None else np.asarray(sample_weight) > 0
-        rows, weights = self._rows(X, sample_weight)
+        rows, weights = self._begin_weighted(X, sample_weight)
         codes = codes[kept] if not isinstance(kept, slice) and np.ndim(kept) else codes
         present, codes = np.unique(codes, return_inverse=True)
         if present.shape[0] < 2:

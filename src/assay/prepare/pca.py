@@ -159,7 +159,7 @@ class PCA(Reduction):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> PCA:
         """Find the components of the training rows."""
-        rows, weights = self._rows(X, sample_weight)
+        rows, weights = self._begin_weighted(X, sample_weight)
         total = float(rows.shape[0]) if weights is None else float(weights.sum())
         if total < 2 or rows.shape[0] < 1:
             raise DataError(

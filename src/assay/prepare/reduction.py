@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Tags
 
-from ..base import Estimator, check_weights
+from ..base import Unsupervised
 
 
-class Reduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
+class Reduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Unsupervised):
     """Base of methods that describe rows by fewer columns than they had; the new columns are named after the class."""
 
     _way_out = "take a sample of the rows or fewer columns"
@@ -20,16 +18,6 @@ class Reduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     @property
     def _n_features_out(self) -> int:
         return int(self.components_.shape[0])
-
-    def _rows(self, X: Any, sample_weight: Any) -> tuple[np.ndarray, np.ndarray | None]:
-        """Validated rows and weights; rows of weight zero are left out."""
-        self._check_parameters()
-        rows = self._read(X, reset=True)
-        weights = check_weights(type(self).__name__, sample_weight, rows.shape[0])
-        self._check_cost(*rows.shape)
-        if weights is not None and not weights.all():
-            rows, weights = rows[weights > 0], weights[weights > 0]
-        return rows, weights
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -68,7 +68,7 @@ class _ModelSelector(StableSelection, SelectorMixin, Estimator):
         """The unfitted model: a clone of the user's, one of the catalogue, or ridge regression."""
         if isinstance(self.estimator, str):
             entry = catalogue.get(self.estimator)
-            if entry.task not in ("classify", "regress"):
+            if entry.task not in catalogue.PLANNED:
                 raise ParameterError(
                     type(self).__name__,
                     "parameter 'estimator'",

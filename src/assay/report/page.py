@@ -22,6 +22,7 @@ from ..base import words
 from ..base.errors import DataError
 from ..base.svg import CLASSES, GROUPS, NAMESPACE, PALETTE, group_index
 from ..base.words import Label, clean, decimals_for, is_number, label, listing, number, show
+from ..catalogue import TASKS
 from ..experiment import Results
 from ..models.trees.svg import tree_outline
 from .figures import (
@@ -280,7 +281,8 @@ def _column_count(columns: Any, roles: Sequence[Any]) -> str:
 
 
 def _task(data: Mapping[str, Any], classes: Any) -> str:
-    if data.get("task") == "regress":
+    task = TASKS.get(str(data.get("task")))
+    if task is not None and task.numbers:
         return "regression (predict a number)"
     if classes:
         return f"classification into {words.count(len(classes), 'class', 'classes')}"

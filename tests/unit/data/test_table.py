@@ -159,7 +159,7 @@ def test_a_class_with_one_row_is_allowed_and_reported():
         ("y", ["a", "b"], "regress", DataError, "cannot be regressed on"),
         ("y", [0.5, 1.5], "classify", DataError, "not classes"),
         ("y", [date(2024, 1, 1), date(2024, 1, 2)], None, DataError, "holds dates"),
-        ("y", ["a", "b"], "cluster", ParameterError, "must be 'classify', 'regress' or None"),
+        ("y", ["a", "b"], "cluster", ParameterError, "must be one of classify, regress; got 'cluster'"),
     ],
 )
 def test_targets_that_cannot_be_learned_are_refused(column, values, task, error, words):

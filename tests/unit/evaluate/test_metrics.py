@@ -218,7 +218,7 @@ def test_confusion_matrix_equals_scikit_learn_and_knows_its_classes():
         (lambda: get_metric("accuracy").score(np.array(["a", 1], object), [0, 1]), "of one kind"),
         (lambda: get_metric("accuracy").score(["0", "1"], [0, 1]), "of one kind"),
         (lambda: get_metric("accuracy").score(["0", "1"], [0, 1], classes=["0", "1"]), "of one kind"),
-        (lambda: default_metrics("cluster"), "'classify' or 'regress'"),
+        (lambda: default_metrics("rank"), "must be one of classify, regress, cluster"),
     ],
 )
 def test_mistakes_get_one_sentence(call, error):

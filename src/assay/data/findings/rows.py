@@ -46,7 +46,7 @@ def duplicate_findings(survey: Survey, target: Target | None) -> Iterator[Findin
     frame = table.frame.drop(ids)
     if frame.width == 0:
         return
-    classed = target is not None and target.task == "classify" and frame.width > 2
+    classed = target is not None and target.classes is not None and frame.width > 2
     features = frame.drop(target.name, strict=False) if target is not None and classed else frame
     hashes = features.with_columns(
         column.coded.codes.alias(name) for name, column in survey.columns.items() if column.coded and name in features

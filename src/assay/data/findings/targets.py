@@ -27,7 +27,7 @@ def target_findings(survey: Survey, target: Target) -> Iterator[Finding]:
             remedy("they are left out; find out why it is missing", "drop-missing", [target.name], {"axis": "rows"}),
             {"missing": target.n_missing, "share": share},
         )  # fmt: skip
-    if target.task == "classify":
+    if target.classes is not None:
         yield from _balance(table, target)
     copies = list(_copies_of_target(survey, target))
     yield from copies
@@ -67,7 +67,7 @@ def _copies_of_target(survey: Survey, target: Target) -> Iterator[Finding]:
     """
     table = survey.table
     rows, values, n_classes = target.kept, target.values, 0
-    if target.task == "classify":
+    if target.classes is not None:
         _, codes, sizes = target.coded
         n_classes = sizes.shape[0]
         if sizes.max(initial=0) >= 20 and (sizes < 5).any():
@@ -99,7 +99,7 @@ def _copies_of_target(survey: Survey, target: Target) -> Iterator[Finding]:
                 linear.add(name)
                 told = f"its correlation with the target is {strength:.5f}"
                 yield _leak(name, target.name, told, {"correlation": strength})
-    if target.task == "classify":
+    if target.classes is not None:
         for name in names:
             if name not in linear and not frame[name].dtype.is_temporal():
                 share = _one_to_one(frame[name], frame[target.name], n_classes)
@@ -151,7 +151,7 @@ def _near_perfect(survey: Survey, target: Target, told: set[str]) -> Iterator[Fi
     """
     if survey.n_rows < 100:
         return
-    if target.task == "classify":
+    if target.classes is not None:
         classes, inverse, sizes = target.coded
         if classes.shape[0] > 50:
             return
@@ -174,13 +174,13 @@ def _near_perfect(survey: Survey, target: Target, told: set[str]) -> Iterator[Fi
         usable.append(column)
 
     def judge(column: Column) -> tuple[float, str]:
-        if target.task != "classify":
+        if target.classes is None:
             return _variance_score(survey, column.name, numbers)
         return _class_score(survey.cross(column.name, coded, n_classes).astype(np.float64), _is_ordered(column))
 
     for name, (score, how) in zip([column.name for column in usable], survey.each(judge, usable)):
         if score >= LIKELY_LEAK:
-            sure = score >= SURE_LEAK and target.task == "classify"
+            sure = score >= SURE_LEAK and target.classes is not None
             yield Finding(
                 "A032", "near-perfect feature", [name], "high" if sure else "medium", NO_ROWS,
                 f"'{plain(name, 30)}' alone predicts '{plain(target.name, 30)}' almost perfectly ({how})",

@@ -1,4 +1,4 @@
-"""What learners and transformers of the catalogue claim alike, proved in both directions."""
+"""What every method that is fitted to a table claims, proved in both directions."""
 
 from __future__ import annotations
 
@@ -10,14 +10,16 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 from sklearn.base import clone
+from sklearn.utils import get_tags
 from threadpoolctl import threadpool_limits
 
 from assay import config
 from assay.base import AssayError, CostError
+from assay.catalogue import TASKS
 
-from .tables import LEARNERS, TRANSFORMERS, is_plain, named, numeric, outputs, quick
+from .tables import FRAMES, claiming, is_plain, named, numeric, outputs, quick, with_missing, with_nominal
 
-every_method = pytest.mark.parametrize(**named([*LEARNERS, *TRANSFORMERS]))
+every_method = pytest.mark.parametrize(**named(claiming("table")))
 
 
 @every_method
@@ -145,6 +147,8 @@ def test_weights_equal_repetition_exactly_if_claimed(entry):
     assert takes == entry.weights
     if not takes:
         return
+    if TASKS[entry.task].estimator_type == "clusterer":
+        pytest.skip("starts may differ; `test_cluster_claims` has clusters that all starts find")
     weights = np.random.default_rng(3).integers(0, 4, size=len(y))
     owner, groups = np.repeat(np.arange(len(y)), weights), np.arange(len(y)) % 4
     has_folds = "cv" in entry.load().__parameters__
@@ -152,3 +156,47 @@ def test_weights_equal_repetition_exactly_if_claimed(entry):
     weighted = quick(entry, **extra[0]).fit(X, y, sample_weight=weights)
     repeated = quick(entry, **extra[1]).fit(X[owner], y[owner])
     np.testing.assert_allclose(outputs(weighted, X), outputs(repeated, X), rtol=1e-7, atol=1e-8)
+
+
+OTHERS = [entry for entry in claiming("table") if not {"learner", "transformer"} & set(TASKS[entry.task].claims)]
+every_other_method = pytest.mark.parametrize(**named(OTHERS))
+
+
+@every_other_method
+def test_class_has_the_calls_of_its_task(entry):
+    model = entry.load()()
+    task = TASKS[entry.task]
+    assert getattr(get_tags(model), "estimator_type", None) == task.estimator_type
+    assert all(callable(getattr(model, name, None)) for name in task.calls if name != "sample"), task.calls
+
+
+@every_other_method
+@pytest.mark.parametrize("frame", FRAMES)
+def test_nominal_columns_are_taken_natively_exactly_if_claimed(entry, frame):
+    columns, y = with_nominal(entry)
+    X = FRAMES[frame](columns)
+    if "nominal" not in entry.native:
+        with pytest.raises(AssayError, match="column 'colour' holds labels such as .* where numbers are needed"):
+            quick(entry).fit(X, y)
+        return
+    assert outputs(quick(entry).fit(X, y), X).shape[0] == len(y)
+
+
+@every_other_method
+def test_missing_values_are_taken_natively_exactly_if_claimed(entry):
+    X, y = with_missing(entry)
+    if "missing" not in entry.native:
+        with pytest.raises(AssayError, match=r"^\w+: column .* missing cell.*[.]$"):
+            quick(entry).fit(X, y)
+        return
+    assert np.isfinite(outputs(quick(entry).fit(X, y), X)).all()
+
+
+@every_other_method
+def test_pandas_and_polars_frames_give_the_same_model(entry):
+    X, y = numeric(entry)
+    names = ["a", "b", "c", "d"]
+    given = [make(dict(zip(names, X.T))) for make in FRAMES.values()]
+    fitted = [quick(entry).fit(frame, y) for frame in given]
+    assert all(list(model.feature_names_in_) == names for model in fitted)
+    np.testing.assert_array_equal(*(outputs(model, frame) for model, frame in zip(fitted, given)))
