@@ -8,7 +8,7 @@ export CMAKE_BUILD_PARALLEL_LEVEL ?= $(JOBS)
 
 SOURCES := $(shell find src cpp bindings -type f -not -name '*.so' -not -path '*__pycache__*' 2>/dev/null)
 
-.PHONY: demo test test-slow test-lowest test-kernels fuzz lint bench docs develop stubs clean
+.PHONY: demo test test-slow test-lowest test-kernels fuzz mutants lint bench docs develop stubs clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -34,6 +34,10 @@ test-slow: $(VENV)/.tools
 # New random examples at every run, many more than in `make test`, which repeats its own.
 fuzz: $(VENV)/.tools
 	HYPOTHESIS_PROFILE=fuzz $(BIN)/python -m pytest -n $(JOBS) tests/properties
+
+# Small wrong changes to chosen files: how many of them do the tests notice? FILES and EACH choose.
+mutants: $(VENV)/.tools
+	$(BIN)/python -m tests.mutants $(FILES) --each $(or $(EACH),12)
 
 # The same tests with every dependency at the lower bound that pyproject.toml states.
 test-lowest:

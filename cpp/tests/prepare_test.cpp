@@ -251,3 +251,35 @@ TEST("chains do not depend on threads, and completing other rows only reads the 
         for (const double value : whole) CHECK(std::isfinite(value));
     }
 }
+
+TEST("the residual deviation of a conditional has n - columns - 1 degrees of freedom, and draws are RSS over chi-square") {
+    // Twelve rows, two predictors: nine degrees of freedom, where one more or less shows.
+    const index_t n = 12, p = 3, d = p + 1;
+    Random random(5);
+    std::vector<std::vector<double>> x(n, std::vector<double>(2));
+    std::vector<double> y(n), gram(d * d, 0.0);
+    for (index_t i = 0; i < n; ++i) {
+        x[i] = {random.normal(), random.normal()};
+        y[i] = 1.0 + x[i][0] - 0.5 * x[i][1] + random.normal();
+        const double row[d] = {x[i][0], x[i][1], y[i], 1.0};
+        for (index_t s = 0; s < d; ++s)
+            for (index_t t = 0; t < d; ++t) gram[s * d + t] += row[s] * row[t];
+    }
+    const std::vector<double> beta = regression(x, y);
+    double rss = 0;
+    for (index_t i = 0; i < n; ++i) {
+        const double e = y[i] - beta[0] * x[i][0] - beta[1] * x[i][1] - beta[2];
+        rss += e * e;
+    }
+    std::vector<double> coefficient(d), drawn(d);
+    const double df = static_cast<double>(n - 2 - 1);
+    CHECK_NEAR(normal_conditional(gram.data(), p, 2, 0.0, nullptr, coefficient.data(), drawn.data()), std::sqrt(rss / df), 1e-9);
+    // The mean of RSS / chi2(df) is RSS / (df - 2); its inverse has mean df / RSS.
+    const int draws = 40000;
+    double precision = 0;
+    for (int k = 0; k < draws; ++k) {
+        const double s = normal_conditional(gram.data(), p, 2, 0.0, &random, coefficient.data(), drawn.data());
+        precision += 1.0 / (s * s);
+    }
+    CHECK_NEAR(precision / draws * rss / df, 1.0, 0.01);
+}

@@ -18,7 +18,7 @@ from assay.evaluate import (
     paired_t,
     resampled_t,
 )
-from assay.evaluate.hypothesis_tests import five_by_two_detectable
+from assay.evaluate.hypothesis_tests import five_by_two_detectable, size_ratio
 
 RNG = np.random.default_rng(0)
 A, B = RNG.normal(0.8, 0.05, 12), RNG.normal(0.76, 0.05, 12)
@@ -242,3 +242,10 @@ def test_the_normal_approximation_is_close_where_it_says_so_and_marked_where_not
     assert normal.p_value == pytest.approx(exact.p_value, abs=0.003) and normal.valid
     assert normal.statistic == pytest.approx((0.115 - 0.1) / np.sqrt(0.09 / 2000))
     assert not binomial_test(3, 20, 0.1, method="normal").valid
+
+
+def test_unequal_splits_count_by_the_mean_of_their_own_ratios():
+    assert size_ratio("test", [90, 60], [10, 40]) == pytest.approx((10 / 90 + 40 / 60) / 2)
+    many = corrected_resampled_t(A[:4], B[:4], n_train=[90, 60, 90, 60], n_test=[10, 40, 10, 40])
+    one = corrected_resampled_t(A[:4], B[:4], n_train=1.0, n_test=(10 / 90 + 40 / 60) / 2)
+    assert many.statistic == pytest.approx(one.statistic)

@@ -112,6 +112,18 @@ def test_one_curve_per_class_and_the_same_seed_the_same_result():
     json.dumps(curves.to_dict(), allow_nan=False)
 
 
+def test_what_chance_gives_is_weighted_as_the_rows_are():
+    """One bin of equal probabilities: the error by chance is near sqrt(2/pi) of the weighted binomial deviation."""
+    rng = np.random.default_rng(3)
+    n, p = 400, 0.3
+    weights = np.where(np.arange(n) < 20, 50.0, 1.0)
+    curve = calibration_curve(
+        rng.random(n) < p, np.full(n, p), sample_weight=weights, n_bins=1, n_replicates=2000, random_state=0
+    )
+    deviation = np.sqrt(p * (1 - p) * np.sum(weights**2)) / weights.sum()
+    assert curve.expected_by_chance == pytest.approx(np.sqrt(2 / np.pi) * deviation, rel=0.06)
+
+
 def test_drawing():
     plt = pytest.importorskip("matplotlib.pyplot")
     plt.switch_backend("Agg")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -140,6 +142,24 @@ def test_trace_tells_description_lengths(noisy):
     records = Ripper(random_state=0, trace=True).fit(X, y).trace_
     assert records[0]["what"] == "rule added" and records[0]["values"]["bits"] > 0
     assert records[-1]["what"] == "rule set"
+
+
+@pytest.mark.parametrize("conditions", [1, 2, 3])
+def test_description_length_counts_the_tests_of_a_rule_as_cohen_does(conditions):
+    """Half of (log2 k + 2 log2 log2 k + the bits to name k of m possible tests), and the bits of no exceptions."""
+    cells = np.array(list(itertools.product([0.0, 1.0], repeat=conditions)) * 30)
+    y = np.where(cells.all(axis=1), "all", "not")
+    X = np.column_stack([cells, np.resize([0.0, 1.0, 2.0, 3.0, 1.0], len(cells))])
+    labels = list(range(X.shape[1]))
+    model = Ripper(random_state=0, categorical_features=labels, prune=False, optimisation_passes=0, trace=True).fit(
+        X, y
+    )
+    first = next(r["values"] for r in model.trace_ if r["what"] == "rule added" and r["values"]["class"] == "all")
+    k, m = conditions, 2 * conditions + 4
+    name = -k * np.log2(k / m) - (m - k) * np.log2(1 - k / m)
+    length = np.log2(k) + (2 * np.log2(np.log2(k)) if k > 2 else 0.0)
+    assert first["conditions"] == k
+    assert first["bits"] == pytest.approx(0.5 * (length + name) + np.log2(len(y) + 1))
 
 
 # -- hard tables ---

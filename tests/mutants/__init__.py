@@ -1,0 +1,1 @@
+"""Small wrong changes to chosen files, to see whether the tests notice them."""
