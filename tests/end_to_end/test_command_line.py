@@ -214,6 +214,8 @@ def test_a_run_that_is_killed_goes_on_and_ends_with_the_same_numbers(wide, strai
     assert 3 <= kept < total, "the run was caught in the middle"
     assert process.returncode == (-9 if how == signal.SIGKILL else 130), stderr
     assert stdout == "" and "Traceback" not in stderr
+    if how == signal.SIGINT:
+        assert f"assay: interrupted; {kept} of {total} units of work are saved in {out}/store.sqlite" in stderr
     resumed = assay(*words[3:], cwd=wide)
     assert resumed.returncode == 0, resumed.stderr
     assert f"{kept} units of work were found" in resumed.stderr

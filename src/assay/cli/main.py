@@ -94,10 +94,11 @@ class LazyGroup(click.Group):
         except BrokenPipeError:
             _give_up_stdout()
             code = OK
-        except KeyboardInterrupt:
+        except KeyboardInterrupt as error:
             if debugging():
                 raise
-            say("assay: interrupted; what was finished is saved, and the same command goes on from there.")
+            # A run says what it saved; other commands save nothing on the way.
+            say(f"assay: interrupted{'; ' if str(error) else ''}{plain(error, 500)}.")
             _leave_now(INTERRUPTED)
             code = INTERRUPTED
         except AssayError as error:

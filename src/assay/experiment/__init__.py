@@ -8,8 +8,20 @@
 """
 
 from .plan import Learner, Plan, default_learners
+from .predictions import FoldPredictions, Predictions
 from .results import LearnerResult, Results
 from .run import Progress, run
 from .store import Store
 
-__all__ = ["Learner", "LearnerResult", "Plan", "Progress", "Results", "Store", "default_learners", "run"]
+__all__ = [
+    "FoldPredictions",
+    "Learner",
+    "LearnerResult",
+    "Plan",
+    "Predictions",
+    "Progress",
+    "Results",
+    "Store",
+    "default_learners",
+    "run",
+]

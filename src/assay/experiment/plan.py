@@ -143,6 +143,11 @@ class Plan:
         """Sorted class labels, or None for regression."""
         return self._coded[0]
 
+    @property
+    def n_classes(self) -> int | None:
+        """How many classes there are, or None for regression."""
+        return None if self.classes is None else int(self.classes.shape[0])
+
     @cached_property
     def y(self) -> np.ndarray:
         """The target as learners meet it in the folds: class codes 0..K-1 in the order of `classes`, or float64."""

@@ -16,10 +16,11 @@ from typing import Any
 import numpy as np
 
 from .. import __version__, catalogue
-from ..base.errors import plain
+from ..base.errors import UsageError, plain
 from ..data import DATASETS, audit
 from ..evaluate import compare, get_metric
 from .plan import Learner, Plan, describe_value
+from .predictions import FoldPredictions, Predictions
 from .store import without_nan
 
 SCHEMA = "assay.compare/1"
@@ -39,6 +40,8 @@ class LearnerResult:
     error: str | None = None
     fit_seconds: float = 0.0
     predict_seconds: float = 0.0
+    folds: dict[int, FoldPredictions] = field(default_factory=dict)
+    """What was predicted for the test rows of each split."""
 
     @property
     def id(self) -> str:
@@ -83,6 +86,26 @@ class Results:
             result.id: {"fit_seconds": result.fit_seconds, "predict_seconds": result.predict_seconds}
             for result in self.learners
         }
+
+    def predictions(self, learner: str) -> Predictions:
+        """What a learner, named by its id, predicted for the rows it had not seen.
+
+        >>> from assay.data import load_dataset
+        >>> from assay.experiment import Plan, run
+        >>> results = run(Plan(load_dataset("iris"), "species", learners=["naive-bayes"], design="3-fold"))
+        >>> found = results.predictions("naive-bayes")
+        >>> len(found), found.probabilities.shape, float((found.predicted == found.truth).mean().round(2))
+        (150, (150, 3), 0.96)
+        """
+        for result in self.learners:
+            if result.id == learner:
+                return Predictions.gather(self.plan, result.title, result.folds)
+        raise UsageError(
+            "Results",
+            f"learner '{plain(learner)}'",
+            "is not part of the plan",
+            way_out="choose from " + ", ".join(result.id for result in self.learners),
+        )
 
     @cached_property
     def comparison(self) -> Any:
@@ -307,6 +330,7 @@ def _gather(
         None,
         float(sum(fold["fit_seconds"] for fold in folds)),
         float(sum(fold["predict_seconds"] for fold in folds)),
+        {index: values[number, index]["predictions"] for index in range(len(plan.splits))},
     )
 
 

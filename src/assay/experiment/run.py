@@ -18,24 +18,27 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
-from ..base import Classifier
 from ..base.errors import AssayError, AssayWarning, ParameterError, plain
 from ..base.estimator import Estimator
-from ..evaluate import Evidence, get_metric
 from .inputs import Inputs
 from .plan import Learner, Plan
+from .predictions import FoldPredictions
 from .results import Results
-from .store import Store
+from .store import ARRAYS, Store
 from .version import code_version
+
+HEARTBEAT = 0.25
+"""Seconds after which the calling thread looks up from waiting: for an interrupt, and to tell the time left."""
 
 
 @dataclass(frozen=True)
 class Progress:
-    """Where a run stands: units done of total, the last one in words, seconds left (None before the first)."""
+    """Where a run stands: units done of total, the last one in words, seconds left as far as they can be told."""
 
     done: int
     total: int
@@ -89,7 +92,7 @@ def run(
     plan : what to run
     store : where finished folds are kept and found again; None keeps nothing
     jobs : threads that run learners side by side; the results are the same for every number
-    progress : called in the calling thread after each finished unit
+    progress : called in the calling thread at the start, after each finished unit and every second between
     views : also fit every learner on all rows, for its picture and its preparation in words; the scores need neither
 
     One failing learner never stops the rest: its error sentence is kept in its result. After KeyboardInterrupt
@@ -109,7 +112,7 @@ def run(
         # With one job the kernels take the cores; with more they share the cores that too few tasks leave idle.
         threads = None if jobs == 1 else max(1, jobs // len(tasks))
         state = _State(plan, Inputs(plan), threads, tasks)
-        errors = _work(state, missing, values, store, jobs, _Clock(plan, units, missing, progress))
+        errors = _work(state, missing, values, store, jobs, _Clock(plan, units, missing, progress, jobs))
     else:
         errors = {}
     return Results.of(plan, {(unit.learner, unit.split): value for unit, value in values.items()}, errors, reused)
@@ -132,17 +135,56 @@ def _units(plan: Plan, store: Store | None, views: bool) -> list[_Unit]:
 
 
 def _finished(plan: Plan, units: list[_Unit], store: Store | None) -> dict[_Unit, dict[str, Any]]:
-    """Units that the store holds with every metric the plan asks for."""
+    """Units that the store holds; a metric that was not measured then is measured now, on the kept predictions."""
     if store is None:
         return {}
     found = store.get(unit.key for unit in units)
-    return {
-        unit: found[unit.key]
-        for unit in units
-        if unit.key in found
-        and (unit.split is None or set(plan.metrics) <= set(found[unit.key].get("scores") or ()))
-        and (unit.split is not None or "view" in found[unit.key])
-    }
+    values = {}
+    for unit in units:
+        value = _trusted(plan, unit, found.get(unit.key))
+        if value is not None:
+            values[unit] = value
+    return values
+
+
+class _FoldRow(msgspec.Struct, forbid_unknown_fields=True):
+    """A finished fold as the store keeps it."""
+
+    scores: dict[str, float | None]
+    confusion: list[list[int]] | None
+    fit_seconds: float
+    predict_seconds: float
+    warnings: list[tuple[str, str]]
+
+
+class _ViewRow(msgspec.Struct, forbid_unknown_fields=True):
+    """A finished fit on all rows as the store keeps it."""
+
+    view: dict[str, Any] | None
+    preparation: list[str]
+    fit_seconds: float
+    warnings: list[tuple[str, str]]
+
+
+def _trusted(plan: Plan, unit: _Unit, value: dict[str, Any] | None) -> dict[str, Any] | None:
+    """A value of the store with the metrics of the plan; None where it is not what this unit would have left."""
+    if value is None:
+        return None
+    arrays = value.pop(ARRAYS, None)
+    try:
+        msgspec.convert(value, _ViewRow if unit.split is None else _FoldRow)
+    except msgspec.ValidationError:
+        return None
+    if unit.split is None:
+        return value
+    split, n_classes = plan.splits[unit.split], plan.n_classes
+    predictions = FoldPredictions.read(arrays, split.test.shape[0], n_classes)
+    if predictions is None:
+        return None
+    new = [name for name in plan.metrics if name not in value["scores"]]
+    if new:
+        value["scores"].update(predictions.measure(plan.y[split.test], new, n_classes)[0])
+    return {**value, "predictions": predictions}
 
 
 def _tasks(plan: Plan, missing: list[_Unit], jobs: int) -> deque[_Task]:
@@ -200,14 +242,11 @@ def _work(
         try:
             idle = 0
             while idle < len(workers):
-                arrived = [state.outbox.get()]
-                with contextlib.suppress(queue.Empty):
-                    while True:
-                        arrived.append(state.outbox.get_nowait())
+                arrived = _arrivals(state.outbox)
                 idle += sum(unit is None for unit, _ in arrived)
                 _keep(state, arrived, values, failed, store)
                 clock.tick([(unit, value) for unit, value in arrived if unit is not None])
-        except BaseException:
+        except BaseException as error:
             state.stop.set()
             with contextlib.suppress(queue.Empty):
                 arrived = []
@@ -215,8 +254,27 @@ def _work(
                     arrived.append(state.outbox.get_nowait())
             with contextlib.suppress(AssayError):
                 _keep(state, [a for a in arrived if a[0] is not None], values, failed, store)
+            if isinstance(error, KeyboardInterrupt) and store is not None:
+                raise KeyboardInterrupt(_saved(len(values), clock.total, store)) from None
             raise
     return failed
+
+
+def _saved(done: int, total: int, store: Store) -> str:
+    return (
+        f"{done} of {total} units of work are saved in {plain(store.path, 200)}, "
+        "and the same command goes on from there"
+    )
+
+
+def _arrivals(outbox: queue.SimpleQueue[Any]) -> list[Any]:
+    """What has arrived; returns with nothing after `HEARTBEAT` seconds, so that a signal is seen by then."""
+    arrived = []
+    with contextlib.suppress(queue.Empty):
+        arrived.append(outbox.get(timeout=HEARTBEAT))
+        while True:
+            arrived.append(outbox.get_nowait())
+    return arrived
 
 
 def _keep(
@@ -238,9 +296,17 @@ def _keep(
                 failed[unit.learner] = (place, _error_sentence(state.plan.learners[unit.learner], value))
         else:
             values[unit] = value
-            finished.append((unit.key, unit.what, value))
+            finished.append((unit.key, unit.what, _row(value)))
     if store is not None and finished:
         store.put(finished)
+
+
+def _row(value: dict[str, Any]) -> dict[str, Any]:
+    """A value as the store takes it, its predictions as arrays."""
+    if "predictions" not in value:
+        return value
+    kept = {name: part for name, part in value.items() if name != "predictions"}
+    return {**kept, ARRAYS: value["predictions"].arrays()}
 
 
 def _error_sentence(learner: Learner, error: BaseException) -> str:
@@ -259,7 +325,12 @@ class _Clock:
     """
 
     def __init__(
-        self, plan: Plan, units: list[_Unit], missing: list[_Unit], progress: Callable[[Progress], None] | None
+        self,
+        plan: Plan,
+        units: list[_Unit],
+        missing: list[_Unit],
+        progress: Callable[[Progress], None] | None,
+        jobs: int = 1,
     ):
         self.progress = progress
         self.total, self.done = len(units), len(units) - len(missing)
@@ -269,19 +340,26 @@ class _Clock:
         self.estimated = np.array([_seconds(plan, number) for number in range(len(plan.learners))])
         self.left = np.bincount([unit.learner for unit in missing], minlength=len(plan.learners))
         self.spent, self.measured = np.zeros(len(plan.learners)), np.zeros(len(plan.learners))
-        if self.done:
-            progress(Progress(self.done, self.total, "found in the store", None))
+        self.jobs, self.what = jobs, "found in the store" if self.done else "preparing"
+        self._tell()
 
     def tick(self, units: list[tuple[_Unit, dict[str, Any] | BaseException]]) -> None:
         self.done += len(units)
-        if self.progress is None or not units:
+        if self.progress is None:
             return
         for unit, value in units:
             self.left[unit.learner] -= 1
             if isinstance(value, dict):
                 self.measured[unit.learner] += 1
                 self.spent[unit.learner] += value["fit_seconds"] + value.get("predict_seconds", 0.0)
-        self.progress(Progress(self.done, self.total, units[-1][0].what, self._seconds_left()))
+        self.what = units[-1][0].what if units else self.what
+        if units or time.perf_counter() - self.told >= 1.0:
+            self._tell()
+
+    def _tell(self) -> None:
+        assert self.progress is not None
+        self.told = time.perf_counter()
+        self.progress(Progress(self.done, self.total, self.what, self._seconds_left()))
 
     def _seconds_left(self) -> float:
         worked = float(self.spent.sum())
@@ -289,7 +367,7 @@ class _Clock:
         scale = worked / float(self.estimated @ self.measured) if known.any() else 1.0
         each = np.where(known, self.spent / np.maximum(self.measured, 1.0), scale * self.estimated)
         # Seconds of work per second that passed: the threads, less what else the run does.
-        pace = worked / (time.perf_counter() - self.start) if worked > 0.0 else 1.0
+        pace = worked / (time.perf_counter() - self.start) if worked > 0.0 else float(self.jobs)
         return float(each @ self.left) / pace
 
 
@@ -368,44 +446,18 @@ def _models(prototype: Any, matrix: np.ndarray, y: np.ndarray, folds: list[Any])
 def _score(
     plan: Plan, model: Any, test: Any, split: Any, fit_seconds: float, texts: list[tuple[str, str]]
 ) -> dict[str, Any]:
-    truth = plan.y[split.test]
     begin = time.perf_counter()
-    if plan.classes is None:
-        labels, shares = np.asarray(model.predict(test), dtype=np.float64), None
-    else:
-        labels, shares = _classify(model, test, plan.classes.shape[0])
+    predictions = FoldPredictions.by(model, test, plan.n_classes)
     predicted = time.perf_counter() - begin
-    if plan.classes is None:
-        evidence = Evidence(truth, values=labels)
-    else:
-        classes = np.arange(plan.classes.shape[0])
-        evidence = Evidence(truth, labels=labels, probabilities=shares, classes=classes)
-    scores = {name: get_metric(name).of(evidence) for name in plan.metrics}
-    confusion = None if plan.classes is None else evidence.confusion.tolist()
+    scores, confusion = predictions.measure(plan.y[split.test], plan.metrics, plan.n_classes)
     return {
         "scores": scores,
         "confusion": confusion,
         "fit_seconds": fit_seconds,
         "predict_seconds": predicted,
         "warnings": _heard(texts),
+        "predictions": predictions,
     }
-
-
-def _classify(model: Any, test: Any, n_classes: int) -> tuple[np.ndarray, np.ndarray | None]:
-    """Predicted codes and class shares; a class that the training rows lacked has share 0."""
-    shares = None
-    if hasattr(model, "predict_proba"):
-        known = np.asarray(model.classes_, dtype=np.int64)
-        given = np.asarray(model.predict_proba(test), dtype=np.float64)
-        if known.shape[0] == n_classes:
-            shares = given
-        else:
-            shares = np.zeros((given.shape[0], n_classes))
-            shares[:, known] = given
-    if shares is not None and isinstance(model, Classifier):
-        return np.argmax(shares, axis=1), shares
-    # Other packages may predict by a rule of their own (a margin), which need not be the largest share.
-    return np.asarray(model.predict(test)).astype(np.int64), shares
 
 
 def _view_value(state: _State, learner: Learner) -> dict[str, Any]:

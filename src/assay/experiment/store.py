@@ -2,9 +2,11 @@
 
 A unit is one learner on one fold (or on all rows, for its view). Its key is the hash of everything its result depends
 on: data, target, roles, preparation, learner and parameters, row numbers of the fold, seed and code version; not the
-metrics, the number of jobs or the order of the work. Values are JSON text. The journal is SQLite's write-ahead log
-with full synchronisation: a commit that returned survives a killed process and a power cut, and a half-written one is
-rolled back when the file is opened again.
+metrics, the number of jobs or the order of the work. A value is JSON text and, beside it, arrays as safetensors: the
+predictions of the rows left out, from which any metric follows without a fit. Every row carries a digest of all that
+it holds; a row whose digest does not agree is work not done. The journal is SQLite's write-ahead log with full
+synchronisation: a commit that returned survives a killed process and a power cut, and a half-written one is rolled
+back when the file is opened again.
 """
 
 from __future__ import annotations
@@ -18,17 +20,28 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import safetensors.numpy
+
 from ..base.errors import DataError, plain
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 APPLICATION_ID = 0x41535341
+
+# The words of an error about a damaged file may themselves be damaged.
+_DAMAGE = (sqlite3.DatabaseError, UnicodeDecodeError)
+
+ARRAYS = "arrays"
+"""The entry of a value that holds its arrays, by name."""
 
 _CREATE = """
 CREATE TABLE units (
     key TEXT PRIMARY KEY,
     what TEXT NOT NULL,
-    value TEXT NOT NULL
-) WITHOUT ROWID
+    value TEXT NOT NULL,
+    arrays BLOB NOT NULL,
+    digest BLOB NOT NULL
+)
 """
 
 
@@ -88,7 +101,7 @@ class Store:
         except sqlite3.OperationalError as error:
             self.close()
             raise self._refusal(f"cannot be opened ({error})", "choose another folder") from None
-        except sqlite3.DatabaseError:
+        except _DAMAGE:
             self.close()
             raise self._refusal("is not an Assay store", "move it away or start afresh with another file") from None
         except DataError:
@@ -102,17 +115,20 @@ class Store:
         tables = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
         if tables and application != APPLICATION_ID:
             raise self._refusal("is a database of another program", "move it away or choose another file")
-        if tables and version != SCHEMA_VERSION:
+        if tables and not 1 <= version <= SCHEMA_VERSION:
             raise self._refusal(
                 f"was written with schema version {version} and this Assay reads version {SCHEMA_VERSION}",
                 "move it away or use the Assay that wrote it",
             )
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
-        if not tables:
+        if not tables or version < SCHEMA_VERSION:
             connection.execute("BEGIN IMMEDIATE")
             # Two processes may have found the file empty; the second one to get here has nothing left to create.
-            if not connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]:
+            found = self._pragma("user_version")
+            if found < SCHEMA_VERSION:
+                # Rows of an older schema have no digest and come from older code, whose keys are never asked for.
+                connection.execute("DROP TABLE IF EXISTS units")
                 connection.execute(_CREATE)
                 connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
                 connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
@@ -135,28 +151,28 @@ class Store:
         connection, found = self._require(), {}
         try:
             for key in keys:
-                row = connection.execute("SELECT value FROM units WHERE key = ?", (key,)).fetchone()
-                value = _parse(row[0]) if row is not None else None
+                row = connection.execute(_SELECT, (key,)).fetchone()
+                value = _decode(row) if row is not None and row[0] == key else None
                 if value is not None:
                     found[key] = value
-        except sqlite3.DatabaseError as error:
+        except _DAMAGE as error:
             raise self._refusal(f"cannot be read ({error})", "move it away and run again") from None
         return found
 
     def put(self, units: Iterable[tuple[str, str, Mapping[str, Any]]]) -> None:
         """Keep finished units (key, what it is in words, value) in one transaction."""
-        rows = [(key, what, _text(value)) for key, what, value in units]
+        rows = [_encode(key, what, value) for key, what, value in units]
         connection = self._require()
         try:
             connection.execute("BEGIN IMMEDIATE")
             try:
-                connection.executemany("INSERT OR REPLACE INTO units (key, what, value) VALUES (?, ?, ?)", rows)
+                connection.executemany(_INSERT, rows)
                 connection.execute("COMMIT")
             except BaseException:
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
                 raise
-        except sqlite3.DatabaseError as error:
+        except _DAMAGE as error:
             raise self._refusal(f"cannot be written ({error})", "free some space or choose another folder") from None
 
     def __len__(self) -> int:
@@ -175,14 +191,38 @@ class Store:
         self.close()
 
 
-def _text(value: Mapping[str, Any]) -> str:
+_SELECT = "SELECT key, what, value, arrays, digest FROM units WHERE key = ?"
+_INSERT = "INSERT OR REPLACE INTO units (key, what, value, arrays, digest) VALUES (?, ?, ?, ?, ?)"
+
+
+def _encode(key: str, what: str, value: Mapping[str, Any]) -> tuple[str, str, str, bytes, bytes]:
+    arrays = value.get(ARRAYS) or {}
+    plain_part = {name: part for name, part in value.items() if name != ARRAYS}
     # In the order given, so that results look the same whether they were run or found.
-    return json.dumps(without_nan(value), separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    text = json.dumps(without_nan(plain_part), separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    packed = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    blob = safetensors.numpy.save(packed) if packed else b""
+    return key, what, text, blob, _row_digest(key, what, text, blob)
 
 
-def _parse(text: Any) -> dict[str, Any] | None:
-    try:
-        value = json.loads(text)
-    except (TypeError, ValueError):
+def _decode(row: tuple[Any, ...]) -> dict[str, Any] | None:
+    """The value of a row; None where its digest or the type of a cell says that this is not what was put."""
+    kinds = zip(row, (str, str, str, bytes, bytes), strict=True)
+    if not all(isinstance(cell, kind) for cell, kind in kinds) or _row_digest(*row[:4]) != row[4]:
         return None
-    return value if isinstance(value, dict) else None
+    try:
+        value = json.loads(row[2])
+        arrays = safetensors.numpy.load(row[3]) if row[3] else None
+    except (TypeError, ValueError, safetensors.SafetensorError):
+        return None
+    if not isinstance(value, dict):
+        return None
+    return value if arrays is None else {**value, ARRAYS: arrays}
+
+
+def _row_digest(key: str, what: str, text: str, blob: bytes) -> bytes:
+    seen = hashlib.blake2b(digest_size=16)
+    for part in (*(str(cell).encode(errors="surrogatepass") for cell in (key, what, text)), blob):
+        seen.update(len(part).to_bytes(8, "little"))
+        seen.update(part)
+    return seen.digest()

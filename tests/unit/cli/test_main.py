@@ -111,7 +111,16 @@ def test_an_interrupt_is_130(command):
 
     command(action)
     result = call("methods")
-    assert result.exit_code == 130 and "same command goes on" in result.stderr
+    assert result.exit_code == 130 and result.stderr == "assay: interrupted.\n"
+
+
+def test_an_interrupted_run_says_what_it_saved(command):
+    def action():
+        raise KeyboardInterrupt("3 of 9 units of work are saved")
+
+    command(action)
+    result = call("methods")
+    assert result.exit_code == 130 and result.stderr == "assay: interrupted; 3 of 9 units of work are saved.\n"
 
 
 def test_the_return_value_is_the_exit_code(command):

@@ -15,11 +15,12 @@ from sklearn.linear_model import LinearRegression, SGDClassifier
 from sklearn.metrics import accuracy_score, confusion_matrix
 from sklearn.tree import DecisionTreeClassifier
 
-from assay.base.errors import AssayWarning, DataError, ParameterError
+from assay.base.errors import AssayWarning, DataError, ParameterError, UsageError
 from assay.data import Table, load_dataset, read_table
 from assay.experiment import Plan, Store, run
 from assay.experiment.inputs import Inputs
 from assay.experiment.run import _Clock, _Unit
+from assay.experiment.version import code_version
 from assay.prepare import Chain
 
 
@@ -196,8 +197,101 @@ def test_new_metrics_learners_and_seeds_run_only_what_is_missing(iris, tmp_path)
     run(Plan(iris, "species", learners=["zero-r"], metrics=["accuracy"]), path)
     more = run(Plan(iris, "species", learners=["zero-r", DummyClassifier()], metrics=["accuracy"]), path)
     assert more.reused == 11
-    assert run(Plan(iris, "species", learners=["zero-r"], metrics=["mcc"]), path).reused == 1
+    assert run(Plan(iris, "species", learners=["zero-r"], metrics=["mcc"]), path).reused == 11
     assert run(Plan(iris, "species", learners=["zero-r"], metrics=["accuracy"], seed=1), path).reused == 0
+
+
+@pytest.mark.parametrize(("target", "metric"), [("kind", "log_loss"), ("kind", "f1_macro"), ("price", "mae")])
+def test_a_new_metric_on_a_finished_run_fits_nothing(mixed, tmp_path, monkeypatch, target, metric):
+    first = run(Plan(mixed, target), tmp_path / "s", jobs=2)
+    wanted = run(Plan(mixed, target, metrics=[metric]))
+
+    def refuse(self, *args, **kwargs):
+        raise AssertionError("fitted again")
+
+    for learner in first.plan.learners:
+        monkeypatch.setattr(type(learner.estimator), "fit", refuse)
+        monkeypatch.setattr(type(learner.estimator), "fit_folds", refuse, raising=False)
+    again = run(Plan(mixed, target, metrics=[metric]), tmp_path / "s")
+    assert not again.failed and again.reused == 11 * len(again.learners)
+    assert again.to_dict() == wanted.to_dict()
+
+
+@pytest.mark.parametrize("target", ["kind", "price"])
+def test_predictions_are_those_that_were_scored_and_survive_the_store(mixed, tmp_path, target):
+    plan = Plan(mixed, target)
+    live, found = run(plan, tmp_path / "s"), run(plan, tmp_path / "s")
+    assert found.reused == 11 * len(plan.learners)
+    for result in live.learners:
+        ours, stored = live.predictions(result.id), found.predictions(result.id)
+        assert len(ours) == 5 * len(plan.y) and np.array_equal(ours.truth, plan.y[ours.rows])
+        for name in ("rows", "repetition", "fold", "truth", "predicted", "probabilities"):
+            one, two = getattr(ours, name), getattr(stored, name)
+            assert (one is None and two is None) or one.tobytes() == two.tobytes()
+        once = ours.of_repetition(3)
+        assert np.array_equal(np.sort(once.rows), np.arange(len(plan.y)))
+        if target == "kind":
+            shares = [np.mean((once.predicted == once.truth)[once.fold == fold]) for fold in (0, 1)]
+            assert result.scores["accuracy"][3].tolist() == shares
+            assert confusion_matrix(ours.truth, ours.predicted).tolist() == result.confusion.tolist()
+        else:
+            errors = [np.sqrt(np.mean(((once.predicted - once.truth) ** 2)[once.fold == fold])) for fold in (0, 1)]
+            assert result.scores["rmse"][3] == pytest.approx(errors, rel=1e-12)
+
+
+def test_predictions_of_a_learner_that_failed_or_is_not_there_are_refused(iris):
+    results = run(Plan(iris, "species", learners=["zero-r", Fragile()]))
+    with pytest.raises(UsageError, match="no predictions for every fold"):
+        results.predictions("fragile")
+    with pytest.raises(UsageError, match="is not part of the plan; choose from zero-r, fragile"):
+        results.predictions("one-r")
+
+
+def test_a_row_of_the_wrong_type_is_work_not_done(iris, tmp_path):
+    plan = Plan(iris, "species", learners=["zero-r"])
+    wanted = run(plan, tmp_path / "s").to_dict()
+    with Store(tmp_path / "s") as store:
+        keys = [plan.unit_key(plan.learners[0], split, code_version()) for split in (0, 1, 2, None)]
+        rows = store.get(keys)
+        rows[keys[0]]["scores"] = {"accuracy": "0.9"}
+        rows[keys[1]]["arrays"] = {"probabilities": rows[keys[1]]["arrays"]["probabilities"][:-1]}
+        rows[keys[2]]["extra"] = 1
+        rows[keys[3]]["preparation"] = None
+        store.put([(key, "", row) for key, row in rows.items()])
+    again = run(plan, tmp_path / "s")
+    assert again.reused == 7 and again.to_dict() == wanted
+
+
+def test_progress_tells_total_and_time_left_before_anything_is_done(iris):
+    seen = []
+    run(Plan(iris, "species", learners=["zero-r"]), progress=seen.append)
+    assert seen[0].done == 0 and seen[0].total == 11 and seen[0].eta > 0.0
+
+
+class Sleeps(DummyClassifier):
+    """Holds its thread for as long as the test allows."""
+
+    awake = threading.Event()
+
+    def fit(self, X, y):
+        self.awake.wait(60.0)
+        return super().fit(X, y)
+
+
+def test_the_calling_thread_looks_up_while_a_learner_works(iris):
+    """A signal is seen between two looks, not only when a fold is done."""
+    Sleeps.awake.clear()
+    seen = []
+
+    def stop(progress):
+        seen.append(progress)
+        if len(seen) == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run(Plan(iris, "species", learners=[Sleeps()]), progress=stop)
+    Sleeps.awake.set()
+    assert [p.done for p in seen] == [0, 0, 0]
 
 
 def test_an_interrupt_saves_what_was_finished_and_the_next_run_goes_on(iris, tmp_path):
@@ -209,7 +303,7 @@ def test_an_interrupt_saves_what_was_finished_and_the_next_run_goes_on(iris, tmp
             raise KeyboardInterrupt
 
     plan = Plan(iris, "species", learners=["zero-r", DecisionTreeClassifier(), DummyClassifier()])
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(KeyboardInterrupt, match="units of work are saved .* the same command goes on"):
         run(plan, path, progress=stop_after_three)
     with Store(path) as store:
         kept = len(store)
@@ -228,8 +322,9 @@ def test_a_store_that_fails_stops_the_run_with_its_sentence(iris, tmp_path):
     store = Store(tmp_path / "s")
     plan = Plan(iris, "species", learners=["zero-r"])
 
-    def close(_progress):
-        store.close()
+    def close(progress):
+        if progress.done:
+            store.close()
 
     with pytest.raises(DataError, match="is closed"):
         run(Plan(iris, "species", learners=["zero-r", DecisionTreeClassifier()]), store, progress=close)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 import sqlite3
 
+import numpy as np
 import pytest
 
 from assay.base.errors import DataError
-from assay.experiment.store import SCHEMA_VERSION, Store, canonical, digest, without_nan
+from assay.experiment.store import APPLICATION_ID, SCHEMA_VERSION, Store, canonical, digest, without_nan
 
 
 def test_what_was_put_is_found_again_after_reopening(tmp_path):
@@ -58,6 +59,70 @@ def test_a_store_of_another_schema_version_is_refused(tmp_path):
     with pytest.raises(DataError, match=f"schema version {SCHEMA_VERSION + 1}") as raised:
         Store(tmp_path / "s")
     assert raised.value.exit_code == 3
+
+
+def test_a_store_of_the_older_schema_starts_afresh(tmp_path):
+    """Its rows carry no digest and come from older code, whose keys are never asked for."""
+    with sqlite3.connect(tmp_path / "s") as connection:
+        connection.execute("CREATE TABLE units (key TEXT PRIMARY KEY, what TEXT, value TEXT) WITHOUT ROWID")
+        connection.execute("INSERT INTO units VALUES ('a', '', '{\"n\": 1}')")
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        connection.execute("PRAGMA user_version = 1")
+    with Store(tmp_path / "s") as store:
+        assert store.get(["a"]) == {} and len(store) == 0
+        store.put([("a", "", {"n": 2})])
+        assert store.get(["a"]) == {"a": {"n": 2}}
+
+
+@pytest.mark.parametrize("version", [0, -1])
+def test_a_store_of_no_known_schema_version_is_refused(tmp_path, version):
+    Store(tmp_path / "s").close()
+    with sqlite3.connect(tmp_path / "s") as connection:
+        connection.execute(f"PRAGMA user_version = {version}")
+    with pytest.raises(DataError, match="schema version"):
+        Store(tmp_path / "s")
+
+
+def test_arrays_come_back_bit_for_bit(tmp_path):
+    arrays = {"probabilities": np.array([[0.1, 0.9], [np.nan, np.inf]]), "codes": np.array([3, 1], dtype=np.uint8)}
+    with Store(tmp_path / "s") as store:
+        store.put([("a", "", {"n": 1, "arrays": arrays})])
+        found = store.get(["a"])["a"]
+    assert found["n"] == 1 and set(found["arrays"]) == set(arrays)
+    for name, array in arrays.items():
+        assert found["arrays"][name].dtype == array.dtype and found["arrays"][name].tobytes() == array.tobytes()
+
+
+def test_any_one_changed_byte_gives_the_same_value_or_none_or_a_refusal(tmp_path):
+    """No change of a byte is ever believed: the row is as it was, or not there, or the file is refused."""
+    values = {
+        f"{i:064x}": {"scores": {"accuracy": 0.5 + i / 64}, "arrays": {"codes": np.arange(i, i + 40, dtype=np.uint8)}}
+        for i in range(12)
+    }
+    with Store(tmp_path / "s") as store:
+        store.put([(key, f"ZeroR, fold {key[-1]}", value) for key, value in values.items()])
+    whole = (tmp_path / "s").read_bytes()
+    generator, kept, lost, refused = np.random.default_rng(0), 0, 0, 0
+    places = [*range(100), *generator.integers(len(whole), size=400).tolist()]
+    for number, place in enumerate(places):
+        changed = bytearray(whole)
+        changed[place] ^= int(generator.integers(1, 256))
+        path = tmp_path / f"s{number}"
+        path.write_bytes(bytes(changed))
+        try:
+            with Store(path) as store:
+                found = store.get(values)
+        except DataError:
+            refused += 1
+            continue
+        finally:
+            for part in tmp_path.glob(f"s{number}*"):
+                part.unlink()
+        for key, value in found.items():
+            assert value["scores"] == values[key]["scores"], place
+            assert np.array_equal(value["arrays"]["codes"], values[key]["arrays"]["codes"]), place
+        kept, lost = kept + (len(found) == len(values)), lost + (len(found) < len(values))
+    assert kept and lost and refused
 
 
 def test_a_file_that_is_no_database_is_refused_and_kept(tmp_path):
@@ -115,8 +180,6 @@ def test_digest_depends_on_every_part_and_on_nothing_else():
 
 
 def test_nan_becomes_none_and_is_refused_unconverted():
-    import numpy as np
-
     assert without_nan({"a": [math.nan, math.inf, np.float64(1.5), np.int32(2), np.array([1.0, np.nan])]}) == {
         "a": [None, None, 1.5, 2, [1.0, None]]
     }

@@ -1,0 +1,144 @@
+"""Out-of-fold predictions: what each learner said of the rows it had not seen, from which every metric follows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..base import Classifier
+from ..base.errors import UsageError
+from ..evaluate import Evidence, get_metric
+
+
+@dataclass(frozen=True, eq=False)
+class FoldPredictions:
+    """The predictions of one fold's test rows: class codes with class probabilities, or numbers."""
+
+    predicted: np.ndarray
+    """Class codes (int64) or numbers (float64), one per test row."""
+    probabilities: np.ndarray | None = None
+    """Array (test rows, classes), or None for a learner that gives none and for numbers."""
+
+    @classmethod
+    def by(cls, model: Any, rows: Any, n_classes: int | None) -> FoldPredictions:
+        """What a fitted model says of these rows; a class that its training rows lacked has probability 0."""
+        if n_classes is None:
+            return cls(np.asarray(model.predict(rows), dtype=np.float64))
+        shares = None
+        if hasattr(model, "predict_proba"):
+            known = np.asarray(model.classes_, dtype=np.int64)
+            shares = np.asarray(model.predict_proba(rows), dtype=np.float64)
+            if known.shape[0] != n_classes:
+                given, shares = shares, np.zeros((shares.shape[0], n_classes))
+                shares[:, known] = given
+        if shares is not None and isinstance(model, Classifier):
+            return cls(np.argmax(shares, axis=1), shares)
+        # Other packages may predict by a rule of their own (a margin), which need not be the largest probability.
+        return cls(np.asarray(model.predict(rows)).astype(np.int64), shares)
+
+    # -- as arrays for the store ---------------------------------------------------------------------------------
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Compact arrays that `read` takes: codes are left out where they are those of the largest probability."""
+        kept = {} if self.probabilities is None else {"probabilities": self.probabilities}
+        if self.predicted.dtype.kind == "f":
+            return {"values": self.predicted}
+        if self.probabilities is None or not np.array_equal(self.predicted, self.probabilities.argmax(axis=1)):
+            smallest = np.min_scalar_type(int(self.predicted.max(initial=0)))
+            kept["codes"] = self.predicted.astype(smallest if smallest.kind == "u" else np.int64)
+        return kept
+
+    @classmethod
+    def read(cls, arrays: Any, n_rows: int, n_classes: int | None) -> FoldPredictions | None:
+        """The predictions that these arrays hold; None if they are not those of so many rows and classes."""
+        if not isinstance(arrays, Mapping) or not all(isinstance(array, np.ndarray) for array in arrays.values()):
+            return None
+        shape = {"values": (n_rows,), "codes": (n_rows,), "probabilities": (n_rows, n_classes)}
+        kinds = {"values": "f", "codes": "iu", "probabilities": "f"}
+        for name, array in arrays.items():
+            if name not in shape or array.shape != shape[name] or array.dtype.kind not in kinds[name]:
+                return None
+        if n_classes is None:
+            return cls(arrays["values"].astype(np.float64, copy=False)) if set(arrays) == {"values"} else None
+        shares = arrays.get("probabilities")
+        codes = arrays.get("codes")
+        if "values" in arrays:
+            return None
+        if codes is None:
+            return None if shares is None else cls(shares.argmax(axis=1), shares)
+        if codes.size and not 0 <= int(codes.min()) <= int(codes.max()) < n_classes:
+            return None
+        return cls(codes.astype(np.int64), shares)
+
+    # -- scores ----------------------------------------------------------------------------------------------------
+    def measure(self, truth: np.ndarray, metrics: Iterable[str], n_classes: int | None) -> tuple[dict[str, float], Any]:
+        """The named metrics, and the confusion matrix as lists (None for numbers)."""
+        if n_classes is None:
+            evidence = Evidence(truth, values=self.predicted)
+        else:
+            codes = np.arange(n_classes)
+            evidence = Evidence(truth, labels=self.predicted, probabilities=self.probabilities, classes=codes)
+        scores = {name: get_metric(name).of(evidence) for name in metrics}
+        return scores, None if n_classes is None else evidence.confusion.tolist()
+
+
+@dataclass(frozen=True, eq=False)
+class Predictions:
+    """What one learner predicted for the rows it had not seen, fold after fold in the order of the design.
+
+    A row is there once for each time that it was tested: once in a k-fold, five times in a 5x2 design. Classes are
+    codes that point into `classes`; without classes `truth` and `predicted` are numbers.
+    """
+
+    rows: np.ndarray
+    """Row numbers among the rows of the table that have a target, counted from 0."""
+    repetition: np.ndarray
+    fold: np.ndarray
+    truth: np.ndarray
+    predicted: np.ndarray
+    probabilities: np.ndarray | None
+    """Array (n, classes); None for numbers and for learners without probabilities."""
+    classes: np.ndarray | None
+
+    @classmethod
+    def gather(cls, plan: Any, title: str, folds: Mapping[int, FoldPredictions]) -> Predictions:
+        """The folds of one learner together; refused where some are missing."""
+        if len(folds) < len(plan.splits):
+            raise UsageError(
+                "Results",
+                f"learner '{title}'",
+                "has no predictions for every fold",
+                f"got {len(folds)} of {len(plan.splits)}",
+                "see its error, or run the plan again",
+            )
+        parts = [folds[index] for index in range(len(plan.splits))]
+        rows = np.concatenate([split.test for split in plan.splits])
+        sizes = [split.test.shape[0] for split in plan.splits]
+        shares = [part.probabilities for part in parts if part.probabilities is not None]
+        return cls(
+            rows=rows,
+            repetition=np.repeat([split.repetition for split in plan.splits], sizes),
+            fold=np.repeat([split.fold for split in plan.splits], sizes),
+            truth=plan.y[rows],
+            predicted=np.concatenate([part.predicted for part in parts]),
+            probabilities=np.concatenate(shares) if len(shares) == len(parts) else None,
+            classes=plan.classes,
+        )
+
+    def of_repetition(self, repetition: int) -> Predictions:
+        """The predictions of one repetition, in which every row is tested at most once."""
+        kept = self.repetition == repetition
+        return Predictions(
+            self.rows[kept],
+            self.repetition[kept],
+            self.fold[kept],
+            self.truth[kept],
+            self.predicted[kept],
+            None if self.probabilities is None else self.probabilities[kept],
+            self.classes,
+        )
+
+    def __len__(self) -> int:
+        return int(self.rows.shape[0])
