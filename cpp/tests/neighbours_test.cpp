@@ -228,7 +228,8 @@ TEST("the mixed tree finds what the panels find, with ties, missing cells and un
             }
             std::vector<double> q(x.begin(), x.begin() + std::min<index_t>(n, 20) * d);
             for (std::size_t i = 1; i < q.size(); i += 5) q[i] = nominal[i % static_cast<std::size_t>(d)] ? -1.0 : 1.0;
-            const auto X = c_matrix(x.data(), n, d), Q = c_matrix(q.data(), std::min<index_t>(n, 20), d);
+            const Matrix<const double> X = c_matrix<const double>(x.data(), n, d),
+                                       Q = c_matrix<const double>(q.data(), std::min<index_t>(n, 20), d);
             const index_t k = std::min<index_t>(n, 9);
             const auto size = static_cast<std::size_t>(Q.rows * k);
             Found tree_found{std::vector<std::int64_t>(size), std::vector<double>(size)}, found = tree_found;
