@@ -10,8 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, dataclass_transform
 
 import numpy as np
-from scipy.sparse import issparse
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils import Tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
@@ -19,29 +18,12 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 from .cells import naming_cells, require_table
 from .cost import Cost, check_cost
 from .errors import DataError
+from .folds import Fold as Fold
+from .folds import FoldTransforms, fit_separately
+from .folds import take_rows as take_rows
 from .parameters import Parameter, build_init, collect, document
 from .randomness import Stream
 from .trace import Trace
-
-Fold = tuple[np.ndarray, np.ndarray]
-
-
-def take_rows(X: Any, rows: np.ndarray) -> Any:
-    """Rows of an array, sparse matrix or frame, in the given order.
-
-    >>> take_rows(np.arange(6).reshape(3, 2), np.array([2, 0]))
-    array([[4, 5],
-           [0, 1]])
-    """
-    if isinstance(X, np.ndarray):
-        return X[rows]
-    if issparse(X):
-        return (X if X.format in ("csr", "csc", "lil") else X.tocsr())[rows]
-    if hasattr(X, "iloc"):
-        return X.iloc[rows]
-    if hasattr(X, "__getitem__") and hasattr(X, "columns"):
-        return X[np.asarray(rows)]
-    return [X[i] for i in rows]
 
 
 def is_missing(label: Any) -> bool:
@@ -224,19 +206,23 @@ class Estimator(BaseEstimator):
         return rows, target, weights
 
     # -- fold sharing ------------------------------------------------------------------------------------------
-    def fit_folds(self, X: Any, y: Any, folds: Iterable[Fold], sample_weight: Any = None) -> Iterator[Any]:
+    def fit_folds(
+        self,
+        X: Any,
+        y: Any,
+        folds: Iterable[Fold],
+        sample_weight: Any = None,
+        transforms: FoldTransforms | None = None,
+    ) -> Iterator[Any]:
         """Yield one fitted clone per fold, equal to separate fits on each training part.
 
-        `folds` are pairs (training rows, test rows). The model of a fold depends on that fold alone, not on
-        which other folds are asked for, so an interrupted run resumes with the same numbers. Learners that can
-        share work across folds override this and do the common work once.
+        `folds` are pairs (training rows, test rows). With `transforms` X is a matrix that all folds share, and the
+        model of a fold is fitted to its training rows as the fold's transform gives them. The model of a fold depends
+        on that fold alone, not on which other folds are asked for, so an interrupted run resumes with the same
+        numbers. Learners that can share work across folds override this and do the common work once.
         """
         weights = None if sample_weight is None else np.asarray(sample_weight)
-        target = np.asarray(y)
-        for train, _ in folds:
-            part = None if weights is None else weights[train]
-            extra = {} if part is None else {"sample_weight": part}
-            yield clone(self).fit(take_rows(X, train), target[train], **extra)
+        yield from fit_separately(self, X, np.asarray(y), folds, weights, transforms)
 
 
 def _count_labels(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:

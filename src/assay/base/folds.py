@@ -1,8 +1,41 @@
-"""Facts about folds that learners need before they share work between them."""
+"""The fold engine: one estimator on many folds of one table, with the work that folds have in common done once.
+
+`fit_folds` gives one fitted model per fold for any estimator. Learners that can share override `Estimator.fit_folds`.
+Where a preparation is fitted on the training rows, the folds share one matrix and each fold sees it through its own
+`FoldTransform`.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
 import numpy as np
+from scipy.sparse import issparse
+from sklearn.base import clone
+
+Fold = tuple[np.ndarray, np.ndarray]
+"""Training rows and test rows."""
+
+
+def take_rows(X: Any, rows: np.ndarray) -> Any:
+    """Rows of an array, sparse matrix or frame, in the given order.
+
+    >>> take_rows(np.arange(6).reshape(3, 2), np.array([2, 0]))
+    array([[4, 5],
+           [0, 1]])
+    """
+    if isinstance(X, np.ndarray):
+        return X[rows]
+    if issparse(X):
+        return (X if X.format in ("csr", "csc", "lil") else X.tocsr())[rows]
+    if hasattr(X, "iloc"):
+        return X.iloc[rows]
+    if hasattr(X, "__getitem__") and hasattr(X, "columns"):
+        return X[np.asarray(rows)]
+    return [X[i] for i in rows]
 
 
 def are_complementary(train: np.ndarray, test: np.ndarray, n_rows: int) -> bool:
@@ -17,3 +50,159 @@ def are_complementary(train: np.ndarray, test: np.ndarray, n_rows: int) -> bool:
     seen[train] = True
     seen[test] = True
     return bool(seen.all())
+
+
+@dataclass(frozen=True, eq=False)
+class FoldTransform:
+    """What a preparation fitted on the training rows of one fold makes of a matrix that all folds share.
+
+    First come columns of numbers, (z - mean) * inverse with z the column `source` of the shared matrix; where column
+    `mask` holds 1 the cell is missing, holds the stand-in `held` there and becomes `fill` before that. Then come
+    columns that are taken over as they are (`picked`): indicators of missing cells and of categories, codes of labels.
+    As a whole it is an affine map of the columns, so that sums over rows (a Gram matrix, class moments) go through it
+    without a look at the rows.
+    """
+
+    source: np.ndarray
+    picked: np.ndarray
+    mean: np.ndarray | None = None
+    inverse: np.ndarray | None = None
+    mask: np.ndarray | None = None
+    """For each column of numbers the column that marks its missing cells, -1 where none is missing."""
+    held: np.ndarray | None = None
+    fill: np.ndarray | None = None
+    labels: tuple[int, ...] = ()
+    """Places, among the columns that come out, of those that hold codes of labels."""
+
+    @property
+    def width(self) -> int:
+        """The number of columns that come out."""
+        return int(self.source.shape[0] + self.picked.shape[0])
+
+    @cached_property
+    def columns(self) -> np.ndarray:
+        """For each column that comes out the column of the shared matrix that it is made of."""
+        return np.concatenate([self.source, self.picked])
+
+    @cached_property
+    def _masked(self) -> np.ndarray:
+        return np.empty(0, dtype=np.int64) if self.mask is None else np.flatnonzero(self.mask >= 0)
+
+    def apply(self, X: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
+        """The prepared rows (all, or those listed) of the shared matrix, C-ordered."""
+        cells = X if rows is None else np.take(X, rows, axis=0)
+        numbers = self.source.shape[0]
+        out = np.take(cells, self.columns, axis=1)
+        block = out[:, :numbers]
+        for column in self._masked:
+            assert self.mask is not None and self.fill is not None
+            block[cells[:, self.mask[column]] != 0.0, column] = self.fill[column]
+        if self.mean is not None and self.inverse is not None:
+            np.subtract(block, self.mean, out=block)
+            np.multiply(block, self.inverse, out=block)
+        return out
+
+    def combine(self, sums: np.ndarray) -> np.ndarray:
+        """`sums` (k, columns of the shared matrix), linear in the columns, for the columns that come out."""
+        numbers = self.source.shape[0]
+        out = sums[:, self.columns]
+        for column in self._masked:
+            assert self.mask is not None and self.fill is not None and self.held is not None
+            out[:, column] += sums[:, self.mask[column]] * (self.fill[column] - self.held[column])
+        if self.inverse is not None:
+            out[:, :numbers] *= self.inverse
+        return out
+
+    def carried(self, coef: np.ndarray, other: FoldTransform) -> np.ndarray:
+        """Coefficients (k, columns) of another fold for the columns of this one, 0 for columns that it lacks."""
+        place = np.full(1 + max(int(self.columns.max(initial=0)), int(other.columns.max(initial=0))), -1)
+        place[other.columns] = np.arange(other.width)
+        found = place[self.columns]
+        return np.where(found >= 0, coef[:, found], 0.0)
+
+    @cached_property
+    def offset(self) -> np.ndarray:
+        """The constant of the affine map."""
+        out = np.zeros(self.width)
+        if self.mean is not None and self.inverse is not None:
+            out[: self.source.shape[0]] = -self.mean * self.inverse
+        return out
+
+
+@dataclass(frozen=True, eq=False)
+class FoldTransforms:
+    """The preparations of some folds, in their order, and that of all rows, from which a warm start may come."""
+
+    folds: tuple[FoldTransform, ...]
+    whole: FoldTransform
+
+    def only(self, *places: int) -> FoldTransforms:
+        """Those of some of the folds."""
+        return FoldTransforms(tuple(self.folds[k] for k in places), self.whole)
+
+
+def through_folds(
+    folds: Iterable[Fold], transforms: FoldTransforms | None
+) -> Iterator[tuple[np.ndarray, np.ndarray, FoldTransform | None]]:
+    """Each fold with its transform, None where there is nothing to prepare."""
+    if transforms is None:
+        for train, test in folds:
+            yield train, test, None
+    else:
+        for (train, test), through in zip(folds, transforms.folds, strict=True):
+            yield train, test, through
+
+
+def prepared(X: Any, rows: np.ndarray, through: FoldTransform | None) -> Any:
+    """Rows of a table, as the fold's preparation gives them."""
+    return take_rows(X, rows) if through is None else through.apply(X, rows)
+
+
+def copy_columns(template: Any, model: Any, through: FoldTransform | None = None) -> None:
+    """Give a clone the number and names of columns that its template saw, or the number that the fold's preparation
+    gives."""
+    if through is not None:
+        model.n_features_in_ = through.width
+        return
+    for name in ("n_features_in_", "feature_names_in_"):
+        if hasattr(template, name):
+            setattr(model, name, getattr(template, name))
+
+
+def fit_separately(
+    estimator: Any,
+    X: Any,
+    y: np.ndarray,
+    folds: Iterable[Fold],
+    sample_weight: np.ndarray | None = None,
+    transforms: FoldTransforms | None = None,
+) -> Iterator[Any]:
+    """One fitted clone per fold, each on its own training rows."""
+    for train, _, through in through_folds(folds, transforms):
+        model = clone(estimator)
+        if through is not None and through.labels:
+            model.set_params(categorical_features=list(through.labels))
+        extra = {} if sample_weight is None else {"sample_weight": sample_weight[train]}
+        yield model.fit(prepared(X, train, through), y[train], **extra)
+
+
+def fit_folds(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    folds: Iterable[Fold],
+    sample_weight: Any = None,
+    transforms: FoldTransforms | None = None,
+) -> Iterator[Any]:
+    """One fitted clone per fold of any estimator: with shared work where the estimator can share, else separately.
+
+    >>> from sklearn.dummy import DummyRegressor
+    >>> folds = [(np.array([0, 1]), np.array([2])), (np.array([1, 2]), np.array([0]))]
+    >>> [model.predict([[0.0]])[0] for model in fit_folds(DummyRegressor(), np.zeros((3, 1)), [0.0, 2.0, 4.0], folds)]
+    [1.0, 3.0]
+    """
+    if hasattr(estimator, "fit_folds"):
+        extra = {} if transforms is None else {"transforms": transforms}
+        return estimator.fit_folds(X, y, folds, sample_weight=sample_weight, **extra)
+    weights = None if sample_weight is None else np.asarray(sample_weight)
+    return fit_separately(estimator, X, np.asarray(y), folds, weights, transforms)

@@ -1,29 +1,67 @@
-"""What a learner is given: one matrix shared by all folds where nothing is learned from rows, else a preparation
-fitted inside the training rows of each fold.
+"""What a learner is given: one matrix that all folds share, or a preparation fitted in each fold by itself.
 
-Where a learner takes every column of the table as it is, no fold can leak into another through preparation, and the
-rows of one C-ordered float64 matrix serve all folds; its columns of labels hold codes in sorted order, which the
-learner sees as the same categories that it would find in the text. Otherwise `assay.prepare` is fitted on the
-training rows alone; learners with equal needs share the prepared folds as long as they fit in `CACHE_BYTES`.
+Where a learner takes every column of the table as it is, the rows of one C-ordered float64 matrix serve all folds; its
+columns of labels hold codes in sorted order, which the learner sees as the same categories that it would find in the
+text. Where it needs numbers completed, standardised or encoded, each fold sees one shared matrix through what its own
+training rows say (`assay.prepare.shared`), so that nothing leaks and the learner can still share its work. Where the
+user's steps come first, or dates, `assay.prepare` is fitted on the training rows alone; learners with equal needs then
+share the prepared folds as long as they fit in `CACHE_BYTES`.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from ..base.estimator import take_rows
+from ..base.folds import FoldTransform, FoldTransforms, take_rows
 from ..catalogue import Entry
 from ..prepare import Chain, auto_prepare
-from ..prepare.impute import NumericBlock
+from ..prepare.shared import SharedPreparation
 from .plan import Learner, Plan
 
 CACHE_BYTES = 256e6
+
+
+@dataclass(frozen=True, eq=False)
+class SharedTable:
+    """One matrix for all folds, and the parameters that tell the learner which columns hold labels."""
+
+    matrix: np.ndarray
+    params: dict[str, Any]
+
+    def transforms(self, splits: Sequence[int]) -> FoldTransforms | None:
+        """What the training rows of each split say about the columns; None where nothing is learned from them."""
+        return None
+
+    def rows(self, split: int, wanted: np.ndarray) -> np.ndarray:
+        """Rows of the matrix as this split sees them."""
+        return np.take(self.matrix, wanted, axis=0)
+
+
+@dataclass(frozen=True, eq=False)
+class PreparedTable(SharedTable):
+    """One matrix that each fold sees through its own preparation."""
+
+    preparation: SharedPreparation
+    plan: Plan
+    _folds: dict[int | None, FoldTransform] = field(default_factory=dict)
+
+    def _fold(self, split: int | None) -> FoldTransform:
+        # Two threads may both find a fold: what they find is the same.
+        if split not in self._folds:
+            self._folds[split] = self.preparation.fold(None if split is None else self.plan.splits[split].train)
+        return self._folds[split]
+
+    def transforms(self, splits: Sequence[int]) -> FoldTransforms:
+        return FoldTransforms(tuple(self._fold(split) for split in splits), self._fold(None))
+
+    def rows(self, split: int, wanted: np.ndarray) -> np.ndarray:
+        return self._fold(split).apply(self.matrix, wanted)
 
 
 class Inputs:
@@ -37,6 +75,7 @@ class Inputs:
         self._building = threading.Lock()
         self._prepared: dict[tuple[Any, ...], tuple[Any, ...]] = {}
         self._bytes = 0.0
+        self._tables: dict[tuple[bool, bool, bool], PreparedTable | None] = {}
 
     # -- one matrix for all folds ------------------------------------------------------------------------------
     @cached_property
@@ -60,43 +99,37 @@ class Inputs:
             matrix[:, j] = _codes(rows[name]) if j in labels else _numbers(rows[name])
         return matrix, labels
 
-    @cached_property
-    def _only_numbers(self) -> bool:
-        """Whether preparation is standardising complete numbers and nothing else, which needs no frame."""
-        numbers = all(role.role == "numeric" for role in self.roles.values())
-        return (
-            numbers and not self.plan.prepare and not self._missing and all(d.is_numeric() for d in self.frame.dtypes)
-        )
-
-    @cached_property
-    def _numeric_columns(self) -> list[np.ndarray]:
-        return [series.to_numpy() for series in self.frame.get_columns()]
-
-    def _by_column(self, rows: np.ndarray) -> np.ndarray:
-        """Some rows of a table of numbers, as one row of memory per column."""
-        out = np.empty((len(self._numeric_columns), rows.shape[0]))
-        for cells, column in zip(out, self._numeric_columns):
-            cells[:] = column[rows]
-        return out
-
-    def shared(self, learner: Learner) -> tuple[np.ndarray, dict[str, Any]] | None:
-        """The matrix for all folds and the parameters that say which columns hold labels, if the learner needs no
-        more; None if its preparation would learn from rows (dates count from the first training date)."""
+    def shared(self, learner: Learner) -> SharedTable | None:
+        """The matrix for all folds; None where the user's steps or dates come first, or where the learner was told
+        which of its columns are labels."""
         entry = learner.entry
-        if self.plan.prepare:
-            return None
-        if any(role.role == "datetime" for role in self.roles.values()):
-            return None
-        if self._missing and "missing" not in entry.native:
+        if self.plan.prepare or any(role.role == "datetime" for role in self.roles.values()):
             return None
         with self._building:
             matrix, labels = self._as_it_is
-        if not labels:
-            return None if entry.scales else (matrix, {})
-        # Beside labels the preparation leaves scaling to the learner.
-        params = learner.estimator.get_params(deep=False)
-        takes_codes = "nominal" in entry.native and params.get("categorical_features", 0) in (None, "from_dtype")
-        return (matrix, {"categorical_features": labels}) if takes_codes else None
+            params = learner.estimator.get_params(deep=False)
+            takes_codes = "nominal" in entry.native and params.get("categorical_features", 0) in (None, "from_dtype")
+            if labels and "nominal" in entry.native and not takes_codes:
+                return None
+            if not self._missing or "missing" in entry.native:
+                if not labels and not entry.scales:
+                    return SharedTable(matrix, {})
+                # Beside labels the preparation leaves scaling to the learner.
+                if labels and takes_codes:
+                    return SharedTable(matrix, {"categorical_features": labels})
+            return self._through_preparation(entry, matrix)
+
+    def _through_preparation(self, entry: Entry, matrix: np.ndarray) -> SharedTable | None:
+        needs = self._needs(entry)
+        if needs not in self._tables:
+            preparation = auto_prepare(self.roles, entry)
+            near = [table for other, table in self._tables.items() if other[:2] == needs[:2]]
+            if near:
+                found = None if near[0] is None else near[0].preparation.like(preparation)
+            else:
+                found = SharedPreparation.of(self.frame, preparation, matrix)
+            self._tables[needs] = None if found is None else PreparedTable(found.matrix, {}, found, self.plan)
+        return self._tables[needs]
 
     # -- preparation inside the training rows ----------------------------------------------------------------
     def fold(self, learner: Learner, split: int) -> tuple[Any, np.ndarray, Any]:
@@ -104,11 +137,6 @@ class Inputs:
 
         def make() -> tuple[Any, Any, Any]:
             rows = self.plan.splits[split]
-            if self._only_numbers:
-                block, train = NumericBlock.fit(
-                    self._by_column(rows.train), False, impute=True, standardise=learner.entry.scales
-                )
-                return train, self.plan.y[rows.train], block.apply(self._by_column(rows.test), False)
             chain = Chain(self.plan.prepare, self.roles, learner.entry)
             train, target = chain.fit_training(take_rows(self.frame, rows.train), self.plan.y[rows.train])
             return train, target, chain.transform(take_rows(self.frame, rows.test))
@@ -119,12 +147,6 @@ class Inputs:
         """What of a learner's abilities changes the preparation of this table; equal needs share their folds."""
         labels = any(role.role != "numeric" for role in self.roles.values())
         return labels and "nominal" in entry.native, self._missing and "missing" in entry.native, entry.scales
-
-    def test_rows(self, split: int) -> np.ndarray:
-        """Test rows of a fold in the shared matrix."""
-        return self._kept(
-            ("shared", split), lambda: (np.take(self._as_it_is[0], self.plan.splits[split].test, axis=0),)
-        )[0]
 
     def _kept(self, key: tuple[Any, ...], make: Callable[[], tuple[Any, ...]]) -> Any:
         """What `make` makes, made once as long as there is room: learners meet the folds in the same order, so

@@ -8,6 +8,7 @@ alone, so any number of jobs, any order and any interruption lead to the same re
 from __future__ import annotations
 
 import contextlib
+import math
 import queue
 import threading
 import time
@@ -20,11 +21,11 @@ from typing import Any
 
 import msgspec
 import numpy as np
-from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
 from ..base.errors import AssayError, AssayWarning, ParameterError, plain
 from ..base.estimator import Estimator
+from ..base.folds import fit_folds
 from .inputs import Inputs
 from .plan import Learner, Plan
 from .predictions import FoldPredictions
@@ -188,23 +189,29 @@ def _trusted(plan: Plan, unit: _Unit, value: dict[str, Any] | None) -> dict[str,
 
 
 def _tasks(plan: Plan, missing: list[_Unit], jobs: int) -> deque[_Task]:
-    """Tasks of one learner and some folds; no more per learner than there are jobs, so that folds share their work."""
-    repetitions, folds = plan.design.repetitions, len(plan.splits)
+    """Tasks of one learner and some folds: as few as keep every thread busy where folds share their work."""
+    costs = np.array([_seconds(plan, number) for number in range(len(plan.learners))])
+    units_of = np.bincount([unit.learner for unit in missing], minlength=len(plan.learners))
+    fair = float(costs @ units_of) / jobs
     groups: dict[tuple[int, int], list[_Unit]] = {}
     for unit in missing:
-        if unit.split is None:
-            group = jobs
-        elif repetitions >= jobs:
-            group = plan.splits[unit.split].repetition * jobs // repetitions
-        else:
-            group = unit.split * jobs // folds
+        parts = jobs
+        if plan.learners[unit.learner].entry.shares_folds:
+            parts = min(jobs, math.ceil(2.0 * costs[unit.learner] * units_of[unit.learner] / fair))
+        group = jobs if unit.split is None else _part(plan, unit.split, parts)
         groups.setdefault((unit.learner, group), []).append(unit)
-    tasks = [
-        _Task(learner, tuple(units), _seconds(plan, learner) * len(units)) for (learner, _), units in groups.items()
-    ]
+    tasks = [_Task(learner, tuple(units), costs[learner] * len(units)) for (learner, _), units in groups.items()]
     # The longest first keeps every thread busy to the end; a single thread may as well go in catalogue order.
     tasks.sort(key=lambda task: -task.cost if jobs > 1 else (task.units[0].split is None))
     return deque(tasks)
+
+
+def _part(plan: Plan, split: int, parts: int) -> int:
+    """Which of so many parts of a learner's folds a split belongs to; repetitions stay together."""
+    repetitions = plan.design.repetitions
+    if repetitions >= parts:
+        return int(plan.splits[split].repetition * parts // repetitions)
+    return split * parts // len(plan.splits)
 
 
 def _seconds(plan: Plan, number: int) -> float:
@@ -413,7 +420,6 @@ def _fold_values(state: _State, learner: Learner, units: list[_Unit]) -> Iterato
         return
     plan = state.plan
     splits = [plan.splits[unit.split] for unit in units if unit.split is not None]
-    prototype = learner.prototype(threads=state.threads)
     shared = state.inputs.shared(learner)
     if shared is None:
         for unit, split in zip(units, splits):
@@ -425,22 +431,16 @@ def _fold_values(state: _State, learner: Learner, units: list[_Unit]) -> Iterato
             fitted = time.perf_counter() - begin
             yield unit, _score(plan, model, test, split, fitted, texts)
         return
-    matrix, params = shared
-    prototype.set_params(**params)
-    models = _models(prototype, matrix, plan.y, [(split.train, split.test) for split in splits])
-    for unit, split in zip(units, splits):
+    prototype = learner.prototype(threads=state.threads).set_params(**shared.params)
+    numbers = [unit.split for unit in units if unit.split is not None]
+    folds = [(split.train, split.test) for split in splits]
+    models = fit_folds(prototype, shared.matrix, plan.y, folds, transforms=shared.transforms(numbers))
+    for unit, number, split, (_, test) in zip(units, numbers, splits, folds):
         texts = _listen()
         begin = time.perf_counter()
         model = next(models)
         fitted = time.perf_counter() - begin
-        assert unit.split is not None
-        yield unit, _score(plan, model, state.inputs.test_rows(unit.split), split, fitted, texts)
-
-
-def _models(prototype: Any, matrix: np.ndarray, y: np.ndarray, folds: list[Any]) -> Iterator[Any]:
-    if hasattr(prototype, "fit_folds"):
-        return prototype.fit_folds(matrix, y, folds)
-    return (clone(prototype).fit(matrix[train], y[train]) for train, _ in folds)
+        yield unit, _score(plan, model, shared.rows(number, test), split, fitted, texts)
 
 
 def _score(

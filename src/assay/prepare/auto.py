@@ -184,6 +184,19 @@ class Preparation(TransformerMixin, Estimator):
     def _learn(self, X: Any) -> Any:
         self._check_parameters()
         frame = self._frame(X, reset=True)
+        self._learn_layout(frame)
+        columns, holes = self._numbers(frame, reset=True)
+        self.block_, values = NumericBlock.fit(
+            columns, holes, impute=self.missing == "impute", standardise=self.standardise and not self.as_frame_
+        )
+        texts = [] if self.as_frame_ else [as_text(frame[name]) for name in self.labels_]
+        self.indicators_ = [Indicators.fit(text, self.max_categories, self.drop_first) for text in texts]
+        self.left_missing_ = [n for n in self.roles_ if frame[n].null_count()] if self.missing == "native" else []
+        self.missing_in_labels_ = any(frame[name].null_count() for name in self.labels_)
+        return self._assemble(frame, values)
+
+    def _learn_layout(self, frame: pl.DataFrame) -> None:
+        """Which columns are dates and which are labels, and whether a frame or a matrix comes out."""
         self.dates_: dict[str, tuple[str | None, list[str]]] = {}
         self.labels_: list[str] = []
         for name, role in self.roles_.items():
@@ -197,16 +210,7 @@ class Preparation(TransformerMixin, Estimator):
         self.only_numbers_ = len(self.labels_) == 0 and all(
             r.role in ("numeric", "binary") for r in self.roles_.values()
         )
-        columns, holes = self._numbers(frame, reset=True)
-        self.block_, values = NumericBlock.fit(
-            columns, holes, impute=self.missing == "impute", standardise=self.standardise and not self.as_frame_
-        )
-        texts = [] if self.as_frame_ else [as_text(frame[name]) for name in self.labels_]
-        self.indicators_ = [Indicators.fit(text, self.max_categories, self.drop_first) for text in texts]
-        self.left_missing_ = [n for n in self.roles_ if frame[n].null_count()] if self.missing == "native" else []
-        self.missing_in_labels_ = any(frame[name].null_count() for name in self.labels_)
         self.missing_label_ = _free_label(frame, self.labels_) if self.as_frame_ else MISSING_LABEL
-        return self._assemble(frame, values)
 
     def _frame(self, X: Any, *, reset: bool) -> pl.DataFrame:
         """The used columns as a Polars frame of plain types, in the order of the roles."""

@@ -36,6 +36,14 @@ class NumericBlock:
 
         `columns` has shape (columns, rows) and is changed in place; `holes` says whether it has NaN at all.
         """
+        block, missing = cls.learn(columns, holes, impute=impute, standardise=standardise)
+        return block, block._rows(columns, missing)
+
+    @classmethod
+    def learn(
+        cls, columns: np.ndarray, holes: bool, *, impute: bool, standardise: bool
+    ) -> tuple[NumericBlock, np.ndarray | None]:
+        """As `fit`, with the mask of the missing cells in place of the rows."""
         missing = np.isnan(columns) if holes else None
         indicated = np.empty(0, dtype=np.int64)
         if missing is not None and impute:
@@ -49,8 +57,7 @@ class NumericBlock:
             np.subtract(columns, mean[:, None], out=columns)
             inverse = _inverse_deviation(columns, mean, holes and not impute)
             np.multiply(columns, inverse[:, None], out=columns)
-        block = cls(fillings, indicated, mean, inverse)
-        return block, block._rows(columns, missing)
+        return cls(fillings, indicated, mean, inverse), missing
 
     def apply(self, columns: np.ndarray, holes: bool) -> np.ndarray:
         """Complete and standardise other rows, with the indicators behind."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import warnings
-from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -15,10 +14,11 @@ from sklearn.linear_model import LinearRegression, SGDClassifier
 from sklearn.metrics import accuracy_score, confusion_matrix
 from sklearn.tree import DecisionTreeClassifier
 
+from assay import catalogue
 from assay.base.errors import AssayWarning, DataError, ParameterError, UsageError
 from assay.data import Table, load_dataset, read_table
 from assay.experiment import Plan, Store, run
-from assay.experiment.inputs import Inputs
+from assay.experiment.inputs import Inputs, PreparedTable
 from assay.experiment.run import _Clock, _Unit
 from assay.experiment.version import code_version
 from assay.prepare import Chain
@@ -122,37 +122,59 @@ def test_a_test_row_cannot_change_what_was_learned_from_the_training_rows(mixed)
     assert np.nanmax(np.abs(test)) > 1e6
 
 
-@pytest.mark.parametrize("scales", [True, False])
-def test_folds_of_numbers_alone_are_prepared_as_any_others(iris, scales):
-    """Bit for bit what the preparation of frames gives, for columns of whole numbers too."""
+@pytest.mark.parametrize("table", ["numbers", "mixed"])
+def test_what_a_fold_sees_of_the_shared_matrix_is_what_its_own_preparation_gives(iris, mixed, table):
+    """Bit for bit, for columns of whole numbers too; and a changed test row changes no training row."""
     frame = iris.frame.with_columns((pl.col("petal_width") * 10).cast(pl.Int64))
-    plan = Plan(Table.from_frame(frame), "species", learners=["knn-classifier"], design="2x2")
-    learner = replace(plan.learners[0], entry=replace(plan.learners[0].entry, scales=scales))
-    inputs = Inputs(plan)
-    assert inputs._only_numbers
-    for number, split in enumerate(plan.splits):
-        chain = Chain((), inputs.roles, learner.entry)
-        train, target = chain.fit_training(inputs.frame[split.train], plan.y[split.train])
-        ours = inputs.fold(learner, number)
-        assert np.array_equal(ours[0], train) and np.array_equal(ours[1], target)
-        assert np.array_equal(ours[2], chain.transform(inputs.frame[split.test]))
-
-
-def test_a_shared_matrix_gives_what_the_frame_itself_would(mixed):
-    from assay.experiment import default_learners
-
-    for entry in default_learners("classify"):
-        plan = Plan(mixed, "kind", learners=[entry.id])
-        learner, inputs = plan.learners[0], Inputs(plan)
+    data, target = (Table.from_frame(frame), "species") if table == "numbers" else (mixed, "kind")
+    plan = Plan(data, target, learners=["logistic", "knn-classifier", "one-vs-rest"], design="2x2")
+    for learner in plan.learners:
+        inputs = Inputs(plan)
         shared = inputs.shared(learner)
-        if shared is None:
+        if not isinstance(shared, PreparedTable):
+            assert table == "mixed" and learner.id == "knn-classifier"
             continue
-        matrix, params = shared
-        split = plan.splits[0]
-        ours = learner.prototype().set_params(**params).fit(matrix[split.train], plan.y[split.train])
-        frame = inputs.whole(learner)[0]
-        theirs = learner.prototype().fit(frame[split.train], plan.y[split.train])
-        assert np.array_equal(ours.predict_proba(matrix[split.test]), theirs.predict_proba(frame[split.test])), entry.id
+        for number, split in enumerate(plan.splits):
+            chain = Chain((), inputs.roles, learner.entry)
+            train, _ = chain.fit_training(inputs.frame[split.train], plan.y[split.train])
+            assert np.array_equal(shared.rows(number, split.train), train)
+            assert np.array_equal(shared.rows(number, split.test), chain.transform(inputs.frame[split.test]))
+        changed = Inputs(plan)
+        changed.frame = plan.features.frame.clone()
+        changed.frame[int(plan.splits[0].test[0]), 0] = 1e9
+        again = changed.shared(learner)
+        train = plan.splits[0].train
+        assert np.array_equal(shared.rows(0, train), again.rows(0, train))
+        assert again.rows(0, plan.splits[0].test).max() > 1e6
+
+
+SHARING = [entry for entry in catalogue.entries() if entry.shares_folds]
+
+
+@pytest.mark.parametrize("table", ["numbers", "mixed"])
+@pytest.mark.parametrize("entry", SHARING, ids=[entry.id for entry in SHARING])
+def test_every_learner_that_shares_folds_shares_them_in_a_run(iris, mixed, monkeypatch, entry, table):
+    """All folds of a learner come from one call of its own `fit_folds` on one matrix, and equal separate fits."""
+    regress = entry.task == "regress"
+    data, target = (iris, "sepal_width" if regress else "species")
+    if table == "mixed":
+        data, target = mixed, "price" if regress else "kind"
+    plan = Plan(data, target, learners=[entry.id], design="2x2", metrics=["rmse" if regress else "log_loss"])
+    cls, calls = entry.load(), []
+    own = cls.fit_folds
+
+    def watched(self, X, y, folds, sample_weight=None, transforms=None):
+        if type(self) is cls:
+            calls.append(type(X))
+        return own(self, X, y, folds, sample_weight, transforms)
+
+    monkeypatch.setattr(cls, "fit_folds", watched)
+    shared = run(plan, views=False)
+    assert calls == [np.ndarray] and not shared.failed
+    monkeypatch.setattr(Inputs, "shared", lambda self, learner: None)
+    separate = run(plan, views=False)
+    for name, scores in shared.learners[0].scores.items():
+        assert scores == pytest.approx(separate.learners[0].scores[name], rel=1e-6)
 
 
 def test_one_failing_learner_never_stops_the_rest(iris):

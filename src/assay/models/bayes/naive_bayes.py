@@ -31,7 +31,7 @@ from ...base import (
     plain,
     thread_count,
 )
-from ...base.folds import are_complementary
+from ...base.folds import FoldTransforms, are_complementary
 from ...data.columns import ColumnSchema, MixedInput, fit_columns, read_columns
 from ...numeric.class_moments import ClassStatistics, central_values, holds_zero_one
 
@@ -413,8 +413,18 @@ class NaiveBayes(MixedInput, Classifier):
         return {"kind": "shares", "classes": self.classes_.tolist(), "shares": self.class_prior_.tolist()}
 
     # -- folds and cost --------------------------------------------------------------------------------------------
-    def fit_folds(self, X: Any, y: Any, folds: Iterable[Fold], sample_weight: Any = None) -> Iterator[NaiveBayes]:
+    def fit_folds(
+        self,
+        X: Any,
+        y: Any,
+        folds: Iterable[Fold],
+        sample_weight: Any = None,
+        transforms: FoldTransforms | None = None,
+    ) -> Iterator[NaiveBayes]:
         """One fitted clone per fold: the sums of all rows less those of the rows left out."""
+        if transforms is not None:
+            yield from super().fit_folds(X, y, folds, sample_weight, transforms)
+            return
         template = clone(self)
         values, codes, _ = template._begin(X, y)
         weights = check_weights(type(self).__name__, sample_weight, values.shape[0])

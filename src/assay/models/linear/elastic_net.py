@@ -31,6 +31,7 @@ from ...base import (
     thread_count,
     trace_param,
 )
+from ...base.folds import FoldTransforms, copy_columns, through_folds
 from ...numeric.solves import reduce_rows
 from .elastic_net_solver import (
     MomentSource,
@@ -46,7 +47,7 @@ from .elastic_net_solver import (
 )
 from .free_columns import without_free
 from .gram import FiniteByGram, GramStatistics
-from .ridge import Ridge, coefficient_view, copy_columns, rest_of
+from .ridge import Ridge, coefficient_view, rest_of
 from .sparse import SparseInput, column_means, require_narrow
 
 
@@ -208,12 +209,19 @@ class _OnePenalty(SparseLinear):
         self._keep_trace(trace)
         return self
 
-    def fit_folds(self, X: Any, y: Any, folds: Iterable[Fold], sample_weight: Any = None) -> Iterator[Any]:
+    def fit_folds(
+        self,
+        X: Any,
+        y: Any,
+        folds: Iterable[Fold],
+        sample_weight: Any = None,
+        transforms: FoldTransforms | None = None,
+    ) -> Iterator[Any]:
         """One fitted clone per fold from one Gram matrix less that of the rows left out, or from one set of columns.
 
         Equal to separate fits to rounding where the last step is exact, else within the tolerance."""
         if self._is_smooth():
-            yield from super().fit_folds(X, y, folds, sample_weight)
+            yield from super().fit_folds(X, y, folds, sample_weight, transforms)
             return
         template = clone(self)
         rows, target, _ = template._begin(X, y)
@@ -223,16 +231,19 @@ class _OnePenalty(SparseLinear):
         if table_prefers_moments(rows):
             targets = target[:, None]
             whole = GramStatistics.of(rows, targets, weights, fit_intercept=self.fit_intercept, threads=threads)
-            for train, test in folds:
-                rest = rest_of(whole, rows, targets, weights, train, test, threads)
+            for train, test, through in through_folds(folds, transforms):
+                rest = rest_of(whole, rows, targets, weights, train, test, threads, through)
                 if rest is None:
                     rest = GramStatistics.of(
                         rows, targets, weights, fit_intercept=self.fit_intercept, threads=threads, subset=train
-                    )
+                    ).through(through)
                 model = clone(template)
-                copy_columns(template, model)
+                copy_columns(template, model, through)
                 source = MomentSource([rest.centred()], self.fit_intercept, threads)
-                yield model._fit_problem(source, 0, rows.shape[1])
+                yield model._fit_problem(source, 0, model.n_features_in_)
+            return
+        if transforms is not None:
+            yield from super().fit_folds(X, y, folds, sample_weight, transforms)
             return
         row_weights = np.ones(rows.shape[0]) if weights is None else weights
         columns = column_source(rows, target, row_weights[None], self.fit_intercept, threads)

@@ -27,11 +27,11 @@ from ...base import (
     plain,
     thread_count,
 )
+from ...base.folds import FoldTransforms, copy_columns, through_folds
 from .elastic_net import SparseLinear, alpha_grid
 from .elastic_net_solver import MomentSource, Paths, Source, column_source, prefers_moments, table_prefers_moments
 from .fold_statistics import ChosenRows, ChunkedGram, FoldStatistics
 from .free_columns import without_free
-from .ridge import copy_columns
 from .sparse import SparseTable, row_keys
 
 
@@ -66,27 +66,36 @@ class _ChosenPenalty(SparseLinear):
         folds = make_folds(type(self).__name__, self.cv, rows, target, sample_weight)
         return self._fit_inner(rows, target, weights, folds, None)
 
-    def fit_folds(self, X: Any, y: Any, folds: Iterable[Fold], sample_weight: Any = None) -> Iterator[Any]:
+    def fit_folds(
+        self,
+        X: Any,
+        y: Any,
+        folds: Iterable[Fold],
+        sample_weight: Any = None,
+        transforms: FoldTransforms | None = None,
+    ) -> Iterator[Any]:
         """One fitted clone per fold; on tall tables the Gram matrices of its own folds come from those of fixed blocks
         of rows, computed once, less the rows left out."""
         template = clone(self)
         rows, target, _ = template._begin(X, y)
         weights = check_weights(type(self).__name__, sample_weight, rows.shape[0])
         if not table_prefers_moments(rows) or not ChunkedGram.pays_for(rows):
-            yield from super().fit_folds(X, y, folds, sample_weight)
+            yield from super().fit_folds(X, y, folds, sample_weight, transforms)
             return
         template._require_finite(rows)
         threads = thread_count(self.n_jobs)
         chunks = ChunkedGram.of(rows, target[:, None], weights, fit_intercept=self.fit_intercept, threads=threads)
-        for train, _ in folds:
+        for train, _, through in through_folds(folds, transforms):
             given = None if weights is None else weights[train]
             used = train if given is None else train[given > 0]
-            part, of_part = ChosenRows(rows, used), target[used]
+            part, of_part = ChosenRows(rows, used, through), target[used]
             inner = make_folds(type(self).__name__, self.cv, part, of_part, given)
             model = clone(template)
-            copy_columns(template, model)
+            copy_columns(template, model, through)
             statistics = chunks.folds(used, inner) if table_prefers_moments(rows, used.shape[0]) else None
-            taken = part if statistics is not None else rows[used]
+            if statistics is not None:
+                statistics = statistics.through(through)
+            taken = part if statistics is not None else part[:]
             yield model._fit_inner(taken, of_part, None if weights is None else weights[used], inner, statistics)
 
     def _fit_inner(

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ... import _kernels
-from ...base.folds import are_complementary
+from ...base.folds import FoldTransform, are_complementary
 from .gram import GramStatistics, _central_values, complement
 from .sparse import SparseTable
 
@@ -27,18 +27,20 @@ CHUNK_BYTES = 2.0**28
 
 @dataclass(frozen=True)
 class ChosenRows:
-    """Some rows of a table by position, copied only where they are asked for."""
+    """Some rows of a table by position, copied only where they are asked for, as a fold's preparation gives them."""
 
     table: np.ndarray | SparseTable
     chosen: np.ndarray
+    through: FoldTransform | None = None
 
     @property
     def shape(self) -> tuple[int, int]:
         """As of the array of these rows."""
-        return self.chosen.shape[0], self.table.shape[1]
+        return self.chosen.shape[0], self.table.shape[1] if self.through is None else self.through.width
 
     def __getitem__(self, rows: Any) -> Any:
-        return self.table[self.chosen[rows]]
+        found = self.table[self.chosen[rows]]
+        return found if self.through is None else self.through.apply(np.asarray(found))
 
 
 @dataclass(frozen=True)
@@ -83,6 +85,13 @@ class FoldStatistics:
             rest = complement(whole, left_out) if are_complementary(rows_in, rows_out, rows.shape[0]) else None
             train.append(part(rows_in, shift) if rest is None else rest)
         return cls(whole, train, test, threads)
+
+    def through(self, transform: FoldTransform | None) -> FoldStatistics:
+        """The same parts, their columns as a preparation gives them that was fitted on all of these rows."""
+        if transform is None:
+            return self
+        train, test = ([part.through(transform) for part in parts] for parts in (self.train, self.test))
+        return FoldStatistics(self.whole.through(transform), train, test, self.threads)
 
     def test_errors(self, fold: int, coef: np.ndarray, intercept: np.ndarray) -> np.ndarray:
         """Mean squared error on the test rows of a fold for each row of `coef`."""

@@ -35,10 +35,10 @@ from ...base import (
     trace_param,
 )
 from ...base.cells import require_finite, require_squares, require_table
+from ...base.folds import FoldTransforms, copy_columns
 from ...data.columns import ColumnSchema, MixedInput
 from .glm_families import FAMILIES, LINKS, TWEEDIE_NAMES, best_theta
 from .glm_solver import OutOfRange, Solution, Task, solve
-from .ridge import copy_columns
 from .sparse import SparseInput, SparseTable, require_narrow
 from .summary import CoefficientRow, GlmSummary, combination_text
 
@@ -414,9 +414,19 @@ class GLM(SparseInput, MixedInput, Regressor):
             text = f"{who}: not converged after {solution.n_iter} iterations; raise max_iter or tol."
             warnings.warn(AssayWarning("W201", text), stacklevel=4)
 
-    def fit_folds(self, X: Any, y: Any, folds: Iterable[Fold], sample_weight: Any = None) -> Iterator[Any]:
+    def fit_folds(
+        self,
+        X: Any,
+        y: Any,
+        folds: Iterable[Fold],
+        sample_weight: Any = None,
+        transforms: FoldTransforms | None = None,
+    ) -> Iterator[Any]:
         """Yield one fitted clone per fold: the table is read once, rows are used in place, and with a penalty each
         fold starts from the fit to all rows (which saves steps and does not move the optimum)."""
+        if transforms is not None:
+            yield from super().fit_folds(X, y, folds, sample_weight, transforms)
+            return
         whole: GLM = clone(self)
         kind = whole._kind()
         values, target, _ = whole._begin(X, y)

@@ -14,6 +14,7 @@ from scipy.sparse import issparse
 
 from ... import _kernels
 from ...base.cells import require_finite
+from ...base.folds import FoldTransform
 from .sparse import SparseTable
 
 # The training part must keep this share of each column's variation, or its own rows are read instead: the rounding
@@ -100,6 +101,23 @@ class GramStatistics:
         """The statistics of the rows that are here and not in `other` (same shift)."""
         return GramStatistics(self.sums - other.sums, self.shift, self.n_targets, self.fit_intercept)
 
+    def through(self, transform: FoldTransform | None) -> GramStatistics:
+        """The statistics of the same rows, their columns as a fold's preparation gives them."""
+        if transform is None:
+            return self
+        p = self.shift.shape[0] - self.n_targets
+        # Around a shift that moves with the columns the constant of the map drops out; around zero it stays.
+        offset = np.zeros(transform.width) if self.fit_intercept else transform.offset
+        half = transform.combine(self.sums[:, :p]) + self.sums[:, -1:] * offset
+        half = np.concatenate([half, self.sums[:, p:]], axis=1)
+        above = transform.combine(half[:p].T).T + offset[:, None] * half[-1:]
+        shift = np.zeros(transform.width)
+        if self.fit_intercept:
+            shift = transform.combine(self.shift[None, :p])[0] + transform.offset
+        return GramStatistics(
+            np.concatenate([above, half[p:]]), np.append(shift, self.shift[p:]), self.n_targets, self.fit_intercept
+        )
+
     def centred(self) -> Centred:
         """Moments around the mean if there is an intercept, else around zero."""
         p = self.shift.shape[0] - self.n_targets
@@ -164,12 +182,14 @@ def _sparse_sums(
     return sums
 
 
-def complement(whole: GramStatistics, part: GramStatistics) -> GramStatistics | None:
-    """`whole` without `part`, or None where the difference would lose too many digits."""
-    rest = whole.minus(part)
+def complement(
+    whole: GramStatistics, part: GramStatistics, through: FoldTransform | None = None
+) -> GramStatistics | None:
+    """`whole` without `part`, seen through a fold, or None where the difference would lose too many digits."""
+    rest = whole.minus(part).through(through)
     if not rest.sums[-1, -1] > 0:
         return None
-    return rest if bool((rest.variation() >= LEAST_SHARE * whole.variation()).all()) else None
+    return rest if bool((rest.variation() >= LEAST_SHARE * whole.through(through).variation()).all()) else None
 
 
 def _central_values(rows: np.ndarray | SparseTable, targets: np.ndarray, fit_intercept: bool) -> np.ndarray:

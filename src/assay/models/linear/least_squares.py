@@ -25,9 +25,9 @@ from ...base import (
     n_jobs_param,
     param,
     plain,
-    take_rows,
     thread_count,
 )
+from ...base.folds import FoldTransforms, copy_columns, prepared, through_folds
 from ...numeric.solves import (
     CHUNK,
     REDUCED_TOLERANCE,
@@ -40,7 +40,7 @@ from ...numeric.solves import (
     with_intercept,
 )
 from .gram import Centred, FiniteByGram, GramStatistics
-from .ridge import coefficient_view, copy_columns, rest_of
+from .ridge import coefficient_view, rest_of
 from .sparse import SparseInput, SparseTable, column_means, dense_rows, is_sparse, require_narrow, written_out
 from .summary import CoefficientRow, RegressionSummary, SummaryOfTargets
 
@@ -389,7 +389,14 @@ class LeastSquares(SparseInput, FiniteByGram, Regressor):
             condition_number=self.condition_number_,
         )
 
-    def fit_folds(self, X: Any, y: Any, folds: Iterable[Fold], sample_weight: Any = None) -> Iterator[LeastSquares]:
+    def fit_folds(
+        self,
+        X: Any,
+        y: Any,
+        folds: Iterable[Fold],
+        sample_weight: Any = None,
+        transforms: FoldTransforms | None = None,
+    ) -> Iterator[LeastSquares]:
         """One fitted clone per fold, from one Gram matrix less that of the rows left out where that is accurate."""
         template = clone(self)
         rows, target, _ = template._begin(X, y)
@@ -402,16 +409,17 @@ class LeastSquares(SparseInput, FiniteByGram, Regressor):
         whole: GramStatistics | None = None
         if self.method != "qr" and (self.method == "gram" or work > 2 * EXACT_WORK):
             whole = GramStatistics.of(rows, targets, weights, fit_intercept=self.fit_intercept, threads=threads)
-        for train, test in folds:
+        for train, test, through in through_folds(folds, transforms):
             model = clone(template)
             shared = whole is not None and model._fit_rest(
-                rest_of(whole, rows, targets, weights, train, test, threads), target.ndim
+                rest_of(whole, rows, targets, weights, train, test, threads, through), target.ndim
             )
             if shared:
-                copy_columns(template, model)
+                copy_columns(template, model, through)
                 yield model
             else:
-                yield model.fit(take_rows(X, train), target[train], None if weights is None else weights[train])
+                part = prepared(X, train, through)
+                yield model.fit(part, target[train], None if weights is None else weights[train])
 
     def _fit_rest(self, statistics: GramStatistics | None, target_ndim: int) -> bool:
         """Fit from the statistics alone; False where they would not give the digits of a fit on the rows."""

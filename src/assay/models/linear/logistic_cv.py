@@ -28,6 +28,7 @@ from ...base import (
     check_weights,
     param,
 )
+from ...base.folds import FoldTransforms, copy_columns
 from .logistic import LogisticRegression
 from .logistic_solver import log_probabilities_of
 from .sparse import row_hashes, scipy_rows
@@ -168,7 +169,14 @@ class LogisticCV(LogisticRegression):
         self.l1_ratios_ = self._shares()
         return self._fit_inner(values, None, codes, weights, self._folds(values, codes, sample_weight), None)
 
-    def fit_folds(self, X: Any, y: Any, folds: Iterable[Fold], sample_weight: Any = None) -> Iterator[LogisticCV]:
+    def fit_folds(
+        self,
+        X: Any,
+        y: Any,
+        folds: Iterable[Fold],
+        sample_weight: Any = None,
+        transforms: FoldTransforms | None = None,
+    ) -> Iterator[LogisticCV]:
         """Yield one fitted clone per fold: the table is read once, rows are used in place, and every path starts from
         that of all rows and moves on as it does (which saves steps and does not move the optimum)."""
         whole: LogisticCV = clone(self)
@@ -178,21 +186,31 @@ class LogisticCV(LogisticRegression):
         whole.Cs_, whole.l1_ratios_ = _grid(type(self).__name__, self.Cs), whole._shares()
         starts: list[list[Start]] | None = None
         tried = False
-        for train, test in folds:
+        for k, (train, test) in enumerate(folds):
             used = train if weights is None else train[weights[train] > 0]
             if np.unique(codes[used]).shape[0] < whole.classes_.shape[0]:
-                yield from super(LogisticRegression, self).fit_folds(X, y, [(train, test)], sample_weight)
+                one = None if transforms is None else transforms.only(k)
+                yield from super(LogisticRegression, self).fit_folds(X, y, [(train, test)], sample_weight, one)
                 continue
             if not tried and self.penalty is not None:
                 tried = True
-                starts = whole._paths_of_all_rows(values, codes, weights)
+                seen = values if transforms is None else transforms.whole.apply(values)
+                starts = whole._paths_of_all_rows(seen, codes, weights)
             model: LogisticCV = clone(self)
-            for name in ("classes_", "n_features_in_", "feature_names_in_", "Cs_", "l1_ratios_"):
-                if hasattr(whole, name):
-                    setattr(model, name, getattr(whole, name))
+            through = None if transforms is None else transforms.folds[k]
+            copy_columns(whole, model, through)
+            model.classes_, model.Cs_, model.l1_ratios_ = whole.classes_, whole.Cs_, whole.l1_ratios_
             given = None if weights is None else weights[train]
-            inner = [(used[a], used[b]) for a, b in model._folds(values[used], codes[used], given)]
-            yield model._fit_inner(values, used, codes, weights, inner, starts)
+            if through is None or transforms is None:
+                inner = [(used[a], used[b]) for a, b in model._folds(values[used], codes[used], given)]
+                yield model._fit_inner(values, used, codes, weights, inner, starts)
+                continue
+            begin = None
+            if starts is not None:
+                begin = [[(through.carried(c, transforms.whole), b) for c, b in path] for path in starts]
+            part, of_part = through.apply(values, used), None if weights is None else weights[used]
+            inner = model._folds(part, codes[used], given)
+            yield model._fit_inner(part, None, codes[used], of_part, inner, begin)
 
     def _template(self) -> LogisticRegression:
         return LogisticRegression(

@@ -30,8 +30,8 @@ from ...base import (
     thread_count,
 )
 from ...base.cells import naming_cells, require_table
+from ...base.folds import FoldTransforms, copy_columns, fit_folds
 from .logistic import LogisticRegression
-from .ridge import copy_columns
 
 # Rows whose couplings are solved together.
 CHUNK = 4096
@@ -91,13 +91,20 @@ class _Reduction(LabelClassifier):
         self._check_cost(_num_samples(X), self.n_features_in_, int(self.classes_.shape[0]))
         return X, codes, weights
 
-    def fit_folds(self, X: Any, y: Any, folds: Iterable[Fold], sample_weight: Any = None) -> Iterator[Any]:
+    def fit_folds(
+        self,
+        X: Any,
+        y: Any,
+        folds: Iterable[Fold],
+        sample_weight: Any = None,
+        transforms: FoldTransforms | None = None,
+    ) -> Iterator[Any]:
         """One fitted clone per fold, through the binary learner's own fold sharing where it has it; a fold whose
         training rows lack a class is fitted apart."""
         chosen = list(folds)
         template = clone(self)
         if not hasattr(template._template(), "fit_folds"):
-            yield from super().fit_folds(X, y, chosen, sample_weight)
+            yield from super().fit_folds(X, y, chosen, sample_weight, transforms)
             return
         template._begin_any(X, y, sample_weight)
         codes = clone(self)._encode_target(y)
@@ -112,21 +119,27 @@ class _Reduction(LabelClassifier):
         n_classes = present.shape[0]
         place = np.full(int(codes.max()) + 1, -1, dtype=np.int32)
         place[present] = np.arange(n_classes)
-        shared = template._share_parts(
-            X, place[codes], weights, [f for f, use in zip(chosen, whole, strict=True) if use]
-        )
-        for fold, use in zip(chosen, whole, strict=True):
-            if not use:
-                yield from super().fit_folds(X, y, [fold], sample_weight)
+        places = np.flatnonzero(whole).tolist()
+        some = None if transforms is None else transforms.only(*places)
+        shared = template._share_parts(X, place[codes], weights, [chosen[k] for k in places], some)
+        for k, fold in enumerate(chosen):
+            one = None if transforms is None else transforms.only(k)
+            if not whole[k]:
+                yield from super().fit_folds(X, y, [fold], sample_weight, one)
                 continue
             model = clone(self)
-            copy_columns(template, model)
+            copy_columns(template, model, None if one is None else one.folds[0])
             model.classes_ = template.classes_
             model.estimators_ = next(shared)
             yield model
 
     def _share_parts(
-        self, X: Any, codes: np.ndarray, weights: np.ndarray | None, folds: list[Fold]
+        self,
+        X: Any,
+        codes: np.ndarray,
+        weights: np.ndarray | None,
+        folds: list[Fold],
+        transforms: FoldTransforms | None,
     ) -> Iterator[list[Any]]:
         """The binary learners of one fold after the other; a code of -1 is a class without weight."""
         raise NotImplementedError  # pragma: no cover
@@ -241,13 +254,18 @@ class OneVsRest(_Reduction):
         return self
 
     def _share_parts(
-        self, X: Any, codes: np.ndarray, weights: np.ndarray | None, folds: list[Fold]
+        self,
+        X: Any,
+        codes: np.ndarray,
+        weights: np.ndarray | None,
+        folds: list[Fold],
+        transforms: FoldTransforms | None,
     ) -> Iterator[list[Any]]:
         n_classes = self.classes_.shape[0]
         asked = [1] if n_classes == 2 else range(n_classes)
-        extra = {} if weights is None else {"sample_weight": weights}
         generators = [
-            clone(self._template()).fit_folds(X, (codes == k).astype(np.int64), folds, **extra) for k in asked
+            fit_folds(clone(self._template()), X, (codes == k).astype(np.int64), folds, weights, transforms)
+            for k in asked
         ]
         for _ in folds:
             yield [next(generator) for generator in generators]
@@ -327,7 +345,12 @@ class OneVsOne(_Reduction):
         return self
 
     def _share_parts(
-        self, X: Any, codes: np.ndarray, weights: np.ndarray | None, folds: list[Fold]
+        self,
+        X: Any,
+        codes: np.ndarray,
+        weights: np.ndarray | None,
+        folds: list[Fold],
+        transforms: FoldTransforms | None,
     ) -> Iterator[list[Any]]:
         by_pair = []
         for first, second in self._pairs():
@@ -336,11 +359,11 @@ class OneVsOne(_Reduction):
             place[rows] = np.arange(rows.shape[0])
             parts = [(place[train], place[test]) for train, test in folds]
             parts = [(train[train >= 0], test[test >= 0]) for train, test in parts]
-            extra = {} if weights is None else {"sample_weight": weights[rows]}
+            of_pair = None if weights is None else weights[rows]
             learner = clone(self._template())
             target = (codes[rows] == second).astype(np.int64)
             # All folds of a pair at once, so that the rows of one pair at a time are in memory.
-            by_pair.append(list(learner.fit_folds(take_rows(X, rows), target, parts, **extra)))
+            by_pair.append(list(fit_folds(learner, take_rows(X, rows), target, parts, of_pair, transforms)))
         yield from (list(models) for models in zip(*by_pair, strict=True))
 
     def _pairs(self) -> list[tuple[int, int]]:

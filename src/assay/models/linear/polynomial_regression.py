@@ -28,8 +28,8 @@ from ...base import (
     plain,
     random_state_param,
 )
+from ...base.folds import FoldTransforms, copy_columns
 from .least_squares import LeastSquares
-from .ridge import copy_columns
 
 VALIDATION_FOLDS = 5
 
@@ -202,11 +202,16 @@ class PolynomialRegression(Regressor):
         ]
 
     def fit_folds(
-        self, X: Any, y: Any, folds: Iterable[Fold], sample_weight: Any = None
+        self,
+        X: Any,
+        y: Any,
+        folds: Iterable[Fold],
+        sample_weight: Any = None,
+        transforms: FoldTransforms | None = None,
     ) -> Iterator[PolynomialRegression]:
         """One fitted clone per fold: monomials are computed once, and least squares shares its Gram matrix."""
-        if self.criterion is not None:
-            yield from super().fit_folds(X, y, folds, sample_weight)
+        if self.criterion is not None or transforms is not None:
+            yield from super().fit_folds(X, y, folds, sample_weight, transforms)
             return
         whole = clone(self)
         rows, target, _ = whole._begin(X, y)

@@ -23,10 +23,9 @@ from ...base import (
     n_jobs_param,
     param,
     plain,
-    take_rows,
     thread_count,
 )
-from ...base.folds import are_complementary
+from ...base.folds import FoldTransform, FoldTransforms, are_complementary, copy_columns, prepared, through_folds
 from ...numeric.solves import cholesky, exact_solve, reduce_rows
 from .gram import Centred, FiniteByGram, GramStatistics, complement
 from .sparse import MOST_SQUARE, SparseInput, SparseTable, dense_rows, require_narrow, written_out
@@ -120,28 +119,36 @@ class Ridge(SparseInput, FiniteByGram, Regressor):
         check_is_fitted(self)
         return self._read(X, reset=False) @ self.coef_.T + self.intercept_
 
-    def fit_folds(self, X: Any, y: Any, folds: Iterable[Fold], sample_weight: Any = None) -> Iterator[Ridge]:
+    def fit_folds(
+        self,
+        X: Any,
+        y: Any,
+        folds: Iterable[Fold],
+        sample_weight: Any = None,
+        transforms: FoldTransforms | None = None,
+    ) -> Iterator[Ridge]:
         """One fitted clone per fold from one Gram matrix, less that of the rows left out."""
         template = clone(self)
         rows, target, _ = template._begin(X, y)
         template._require_finite(rows)
         weights = check_weights(type(self).__name__, sample_weight, rows.shape[0])
         if isinstance(rows, SparseTable) and rows.shape[1] > min(MOST_SQUARE, rows.shape[0]):
-            yield from super().fit_folds(X, y, folds, sample_weight)
+            yield from super().fit_folds(X, y, folds, sample_weight, transforms)
             return
         targets = target.reshape(rows.shape[0], -1)
         alphas, threads = self._alphas(targets.shape[1]), thread_count(self.n_jobs)
         whole = GramStatistics.of(rows, targets, weights, fit_intercept=self.fit_intercept, threads=threads)
-        for train, test in folds:
+        for train, test, through in through_folds(folds, transforms):
             model, coefficients = clone(template), None
-            rest = rest_of(whole, rows, targets, weights, train, test, threads)
+            rest = rest_of(whole, rows, targets, weights, train, test, threads, through)
             if rest is not None:
                 moments = rest.centred()
                 coefficients = _solve_moments(moments, alphas)
             if coefficients is None:
-                yield model.fit(take_rows(X, train), target[train], None if weights is None else weights[train])
+                part = prepared(X, train, through)
+                yield model.fit(part, target[train], None if weights is None else weights[train])
             else:
-                copy_columns(template, model)
+                copy_columns(template, model, through)
                 yield model._keep(coefficients, moments, target.ndim)
 
     def estimate_cost(self, n_rows: int, n_features: int, n_outputs: int = 1) -> Cost:
@@ -400,9 +407,12 @@ def rest_of(
     train: np.ndarray,
     test: np.ndarray,
     threads: int,
+    through: FoldTransform | None = None,
 ) -> GramStatistics | None:
-    """The statistics of the training rows by subtraction, or None if that is not possible or not accurate."""
-    if train.shape[0] < rows.shape[1] or not are_complementary(train, test, rows.shape[0]):
+    """The statistics of the training rows by subtraction, seen through the fold's preparation; None if that is not
+    possible or not accurate."""
+    width = rows.shape[1] if through is None else through.width
+    if train.shape[0] < width or not are_complementary(train, test, rows.shape[0]):
         return None
     left_out = GramStatistics.of(
         rows,
@@ -413,14 +423,7 @@ def rest_of(
         shift=whole.shift,
         subset=test,
     )
-    return complement(whole, left_out)
-
-
-def copy_columns(template: Any, model: Any) -> None:
-    """Give a clone the number and names of columns that its template saw."""
-    for name in ("n_features_in_", "feature_names_in_"):
-        if hasattr(template, name):
-            setattr(model, name, getattr(template, name))
+    return complement(whole, left_out, through)
 
 
 def coefficient_view(model: Any, coefficients: np.ndarray, intercept: np.ndarray) -> dict[str, Any]:

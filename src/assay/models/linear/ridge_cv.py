@@ -24,10 +24,11 @@ from ...base import (
     thread_count,
 )
 from ...base.cells import require_squares
+from ...base.folds import FoldTransforms, copy_columns, through_folds
 from .elastic_net_cv import cv_param, make_folds
 from .fold_statistics import ChosenRows, ChunkedGram, FoldStatistics
 from .gram import FiniteByGram, GramStatistics
-from .ridge import Ridge, _shrink, _solve_moments, _Spectrum, coefficient_view, copy_columns, rest_of, ridge_path
+from .ridge import Ridge, _shrink, _solve_moments, _Spectrum, coefficient_view, rest_of, ridge_path
 from .sparse import SparseInput, SparseTable, dense_rows, require_narrow
 
 WIDE = "use Ridge and cross-validate its alpha, or LassoCV"
@@ -75,7 +76,14 @@ class RidgeCV(SparseInput, FiniteByGram, Regressor):
         folds = None if self.cv is None else make_folds(type(self).__name__, self.cv, rows, target, sample_weight)
         return self._fit_inner(rows, target, weights, folds)
 
-    def fit_folds(self, X: Any, y: Any, folds: Iterable[Fold], sample_weight: Any = None) -> Iterator[RidgeCV]:
+    def fit_folds(
+        self,
+        X: Any,
+        y: Any,
+        folds: Iterable[Fold],
+        sample_weight: Any = None,
+        transforms: FoldTransforms | None = None,
+    ) -> Iterator[RidgeCV]:
         """One fitted clone per fold: the Gram matrix of its rows is that of all rows less that of the rows left out,
         and those of folds within it come from fixed blocks of rows."""
         template = clone(self)
@@ -90,19 +98,20 @@ class RidgeCV(SparseInput, FiniteByGram, Regressor):
             whole = GramStatistics.of(rows, targets, weights, fit_intercept=self.fit_intercept, threads=threads)
         elif self.cv is not None and ChunkedGram.pays_for(rows):
             chunks = ChunkedGram.of(rows, targets, weights, fit_intercept=self.fit_intercept, threads=threads)
-        for train, test in folds:
+        for train, test, through in through_folds(folds, transforms):
             given = None if weights is None else weights[train]
             used = train if given is None else train[given > 0]
-            part, of_part = ChosenRows(rows, used), target[used]
+            part, of_part = ChosenRows(rows, used, through), target[used]
             inner = None if self.cv is None else make_folds(who, self.cv, part, of_part, given)
             model: RidgeCV = clone(template)
             known: GramStatistics | FoldStatistics | None = None
-            copy_columns(template, model)
+            copy_columns(template, model, through)
             if whole is not None:
-                known = rest_of(whole, rows, targets, weights, train, test, threads)
+                known = rest_of(whole, rows, targets, weights, train, test, threads, through)
             elif chunks is not None and inner is not None and part.shape[0] >= part.shape[1]:
                 known = chunks.folds(used, inner)
-            taken = part if isinstance(known, FoldStatistics) else rows[used]
+                known = None if known is None else known.through(through)
+            taken = part if isinstance(known, FoldStatistics) else part[:]
             yield model._fit_inner(taken, of_part, None if weights is None else weights[used], inner, known)
 
     def _fit_inner(

@@ -31,6 +31,7 @@ from ...base import (
     plain,
     thread_count,
 )
+from ...base.folds import FoldTransforms
 from ...data.columns import MixedInput
 from ...numeric.distances import METRICS, Distance, Euclidean, get
 from ...numeric.neighbours import NeighbourIndex, choose_algorithm
@@ -212,7 +213,14 @@ class _Neighbours(MixedInput, Estimator):
         return np.ones_like(distances)
 
     # -- folds -----------------------------------------------------------------------------------------------------
-    def fit_folds(self, X: Any, y: Any, folds: Iterable[Fold], sample_weight: Any = None) -> Iterator[Any]:
+    def fit_folds(
+        self,
+        X: Any,
+        y: Any,
+        folds: Iterable[Fold],
+        sample_weight: Any = None,
+        transforms: FoldTransforms | None = None,
+    ) -> Iterator[Any]:
         """Yield one fitted clone per fold; repeated designs share one search over all rows.
 
         The neighbours of a held-out row within a training part are those of its neighbours in the whole table that
@@ -223,8 +231,9 @@ class _Neighbours(MixedInput, Estimator):
             raise DataError(type(self).__name__, "sample_weight", "is not used by nearest neighbours")
         parts = [(np.asarray(train), np.asarray(test)) for train, test in folds]
         shared: _SharedSearch | None = None
-        planned = _worth_sharing(parts)
-        for (train, test), model in zip(parts, super().fit_folds(X, y, iter(parts)), strict=True):
+        planned = _worth_sharing(parts) and transforms is None
+        models = super().fit_folds(X, y, iter(parts), None, transforms)
+        for (train, test), model in zip(parts, models, strict=True):
             if planned and shared is None:
                 shared = _SharedSearch(self, X, parts)
             if shared is not None and shared.valid:

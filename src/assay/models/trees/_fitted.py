@@ -12,6 +12,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from ...base import Fold, check_weights, class_factors, plain, thread_count
+from ...base.folds import FoldTransforms
 from ...data.columns import ColumnSchema
 from ._engine import DEEPEST_SHOWN, CodedTable, Tree, condition_words, tree_view
 
@@ -43,8 +44,18 @@ class FittedTree:
             train, part = train[part > 0], part[part > 0]
         self._grow(table, train, target[train], part)
 
-    def fit_folds(self, X: Any, y: Any, folds: Iterable[Fold], sample_weight: Any = None) -> Iterator[Any]:
+    def fit_folds(
+        self,
+        X: Any,
+        y: Any,
+        folds: Iterable[Fold],
+        sample_weight: Any = None,
+        transforms: FoldTransforms | None = None,
+    ) -> Iterator[Any]:
         """Yield one fitted clone per fold; the columns are coded once for all folds."""
+        if transforms is not None:
+            yield from super().fit_folds(X, y, folds, sample_weight, transforms)  # type: ignore[misc]
+            return
         whole: Any = clone(self)
         cells, target, _ = whole._begin(X, y)
         weights = check_weights(type(self).__name__, sample_weight, cells.shape[0])
