@@ -20,6 +20,7 @@ void bind_elastic_net(nb::module_& m);
 void bind_descent(nb::module_& m);
 void bind_sparse(nb::module_& m);
 void bind_chained_equations(nb::module_& m);
+void bind_ensembles(nb::module_& m);
 }  // namespace assay::bindings
 
 NB_MODULE(_kernels, m) {
@@ -42,4 +43,5 @@ NB_MODULE(_kernels, m) {
     assay::bindings::bind_sparse(m);
     assay::bindings::bind_descent(m);
     assay::bindings::bind_chained_equations(m);
+    assay::bindings::bind_ensembles(m);
 }

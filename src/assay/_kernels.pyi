@@ -388,3 +388,67 @@ def complete_rows(fitted: dict, cells: Annotated[NDArray[numpy.float64], dict(sh
     """
     Complete other rows by fitted chains: draws, or means and most probable categories.
     """
+
+class Bins:
+    """Columns as one-byte codes."""
+
+    @property
+    def n_rows(self) -> int: ...
+
+    @property
+    def n_bins(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]: ...
+
+    def codes(self) -> Annotated[NDArray[numpy.uint8], dict(shape=(None, None))]:
+        """The codes, a row after the other."""
+
+    def cuts(self, column: int) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
+        """Where the bins of a numeric column end."""
+
+def make_bins(cells: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], n_categories: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, max_bins: int, threads: int) -> Bins:
+    """One-byte codes of the columns."""
+
+def content_order(bins: Bins, extra: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], threads: int) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]:
+    """Rows in an order that depends on their contents alone."""
+
+def take_rows(bins: Bins, order: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], threads: int) -> Bins:
+    """The rows of binned columns in this order."""
+
+def forest_sums(offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], feature: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], left: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], right: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], threshold: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], categories: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], words: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], missing_left: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], value: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], n_categories: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], cells: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], first: int, last: int, outputs: int, threads: int) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]:
+    """
+    Sums over trees first..last-1 of the values of the leaves that rows reach; tree t adds to output t mod (outputs / width).
+    """
+
+def forest_leaves(offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], feature: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], left: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], right: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], threshold: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], categories: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], words: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], missing_left: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], value: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], n_categories: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], cells: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], threads: int) -> Annotated[NDArray[numpy.int32], dict(shape=(None, None))]:
+    """For each row and tree, the leaf that the row reaches."""
+
+class Booster:
+    """Boosted histogram trees while they grow."""
+
+    def __init__(self, bins: object, y: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], n_train: int, *, loss: int, parameter: float, learning_rate: float, first_order: bool, row_share: float, columns_per_tree: int, columns_per_node: int, max_leaves: int, max_depth: int, min_rows: float, min_hessian: float, l2: float, l1: float, min_gain: float, smoothing: float, depth_wise: bool, monotone: Sequence[int], interactions: Sequence[Sequence[int]], patience: int, key: int, threads: int) -> None: ...
+
+    def run(self, rounds: int) -> bool:
+        """More rounds by the built-in loss; false when the fit has ended."""
+
+    def step(self, gradients: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], hessians: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> None:
+        """One round by gradients and Hessians from outside."""
+
+    def truncate(self, rounds: int) -> None:
+        """Drops the rounds from here on."""
+
+    def forest(self) -> dict:
+        """The arrays of the trees."""
+
+    @property
+    def scores(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...
+
+    @property
+    def train_loss(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...
+
+    @property
+    def valid_loss(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...
+
+    @property
+    def best_round(self) -> int: ...
+
+    @property
+    def rounds(self) -> int: ...

@@ -1,0 +1,242 @@
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/vector.h>
+
+#include <memory>
+#include <optional>
+
+#include "assay/ensembles/boosting.hpp"
+#include "bindings.hpp"
+
+namespace assay::bindings {
+namespace {
+
+using trees::Bins;
+using trees::Forest;
+
+nb::dict to_dict(const Forest& forest) {
+    nb::dict result;
+    const auto copy = [](const auto& values) { return own(std::vector(values)); };
+    result["offsets"] = copy(forest.offsets);
+    result["feature"] = copy(forest.feature);
+    result["children_left"] = copy(forest.left);
+    result["children_right"] = copy(forest.right);
+    result["threshold"] = copy(forest.threshold);
+    result["category_offset"] = copy(forest.categories);
+    result["category_words"] = copy(forest.words);
+    result["missing_go_to_left"] = copy(forest.missing_left);
+    result["value"] = own(std::vector<double>(forest.value), forest.feature.size(), static_cast<std::size_t>(forest.width));
+    result["n_node_samples"] = copy(forest.rows);
+    result["weight"] = copy(forest.weight);
+    result["gain"] = copy(forest.gain);
+    return result;
+}
+
+trees::ForestView forest_view(const Array1<const std::int64_t>& offsets, const Array1<const std::int32_t>& feature,
+                              const Array1<const std::int32_t>& left, const Array1<const std::int32_t>& right,
+                              const Array1<const double>& threshold, const Array1<const std::int64_t>& categories,
+                              const Array1<const std::uint64_t>& words, const Array1<const std::uint8_t>& missing_left,
+                              const Array2<const double>& value, const Array1<const std::int32_t>& n_categories,
+                              const char* kernel) {
+    const std::size_t nodes = feature.shape(0);
+    require(offsets.shape(0) >= 1 && offsets(0) == 0 && offsets(offsets.shape(0) - 1) == static_cast<std::int64_t>(nodes),
+            kernel, "offsets must run from 0 to the number of nodes");
+    require(left.shape(0) == nodes && right.shape(0) == nodes && threshold.shape(0) == nodes &&
+                categories.shape(0) == nodes && missing_left.shape(0) == nodes && value.shape(0) == nodes,
+            kernel, "one entry per node");
+    const auto d = static_cast<std::int32_t>(n_categories.shape(0));
+    const auto n_words = static_cast<std::int64_t>(words.shape(0));
+    for (std::size_t t = 0; t + 1 < offsets.shape(0); ++t) {
+        const std::int64_t first = offsets(t), count = offsets(t + 1) - first;
+        require(count >= 1, kernel, "a tree must have a node");
+        for (std::int64_t i = 0; i < count; ++i) {
+            const auto at = static_cast<std::size_t>(first + i);
+            const std::int32_t column = feature(at);
+            require(column < d, kernel, "tests must name columns of the table");
+            if (column < 0) continue;
+            require(left(at) > i && left(at) < count && right(at) > i && right(at) < count, kernel,
+                    "children must come after their parent");
+            require(categories(at) < 0 || categories(at) + (n_categories(static_cast<std::size_t>(column)) + 63) / 64 <= n_words,
+                    kernel, "words are missing");
+        }
+    }
+    trees::ForestView view;
+    view.offsets = {offsets.data(), static_cast<index_t>(offsets.shape(0)), 1};
+    view.feature = feature.data();
+    view.left = left.data();
+    view.right = right.data();
+    view.threshold = threshold.data();
+    view.categories = categories.data();
+    view.words = {words.data(), static_cast<index_t>(words.shape(0)), 1};
+    view.missing_left = missing_left.data();
+    view.value = value.data();
+    view.width = static_cast<index_t>(value.shape(1));
+    view.n_categories = n_categories.data();
+    return view;
+}
+
+std::vector<double> to_vector(const std::optional<Array1<const double>>& values) {
+    return values ? std::vector<double>(values->data(), values->data() + values->shape(0)) : std::vector<double>{};
+}
+
+// The table must outlive the booster, which keeps it.
+struct BoosterHandle {
+    nb::object bins;
+    std::unique_ptr<ensembles::Booster> booster;
+};
+
+}  // namespace
+
+void bind_ensembles(nb::module_& m) {
+    nb::class_<Bins>(m, "Bins", "Columns as one-byte codes.")
+        .def_prop_ro("n_rows", [](const Bins& bins) { return bins.n; })
+        .def_prop_ro("n_bins", [](const Bins& bins) { return own(std::vector(bins.n_bins)); }, nb::rv_policy::automatic)
+        .def("codes", [](const Bins& bins) {
+            std::vector<std::uint8_t> codes(static_cast<std::size_t>(bins.n * bins.d));
+            for (index_t i = 0; i < bins.n; ++i)
+                for (index_t j = 0; j < bins.d; ++j) codes[static_cast<std::size_t>(i * bins.d + j)] = bins.code(i, j);
+            return own(std::move(codes), static_cast<std::size_t>(bins.n), static_cast<std::size_t>(bins.d));
+        }, "The codes, a row after the other.")
+        .def("cuts", [](const Bins& bins, std::int64_t column) {
+            require(column >= 0 && column < bins.d, "Bins.cuts", "no such column");
+            return own(std::vector(bins.cuts[static_cast<std::size_t>(column)]));
+        }, "column"_a, "Where the bins of a numeric column end.");
+    m.def(
+        "make_bins",
+        [](Array2<const double> cells, Array1<const std::int32_t> n_categories, std::optional<Array1<const double>> weights,
+           std::int64_t max_bins, int threads) {
+            require(cells.shape(1) == n_categories.shape(0), "make_bins", "n_categories must have one value per column");
+            require(max_bins >= 2 && max_bins <= 255, "make_bins", "max_bins must lie between 2 and 255");
+            require(!weights || weights->shape(0) == cells.shape(0), "make_bins", "one weight per row");
+            return without_gil([&] {
+                return trees::make_bins(view(cells), view(n_categories), weights ? weights->data() : nullptr, max_bins, threads);
+            });
+        },
+        "cells"_a.noconvert(), "n_categories"_a, "weights"_a.none(), "max_bins"_a, "threads"_a, "One-byte codes of the columns.");
+    m.def(
+        "content_order",
+        [](const Bins& bins, Array2<const double> extra, int threads) {
+            require(static_cast<index_t>(extra.shape(0)) == bins.n, "content_order", "as many rows in both");
+            return own(without_gil([&] { return trees::content_order(bins, view(extra), threads); }));
+        },
+        "bins"_a, "extra"_a.noconvert(), "threads"_a, "Rows in an order that depends on their contents alone.");
+    m.def(
+        "take_rows",
+        [](const Bins& bins, Array1<const std::int32_t> order, int threads) {
+            for (std::size_t i = 0; i < order.shape(0); ++i)
+                require(order(i) >= 0 && order(i) < bins.n, "take_rows", "rows must be of the table");
+            return without_gil([&] { return trees::take_rows(bins, view(order), threads); });
+        },
+        "bins"_a, "order"_a, "threads"_a, "The rows of binned columns in this order.");
+    m.def(
+        "forest_sums",
+        [](Array1<const std::int64_t> offsets, Array1<const std::int32_t> feature, Array1<const std::int32_t> left,
+           Array1<const std::int32_t> right, Array1<const double> threshold, Array1<const std::int64_t> categories,
+           Array1<const std::uint64_t> words, Array1<const std::uint8_t> missing_left, Array2<const double> value,
+           Array1<const std::int32_t> n_categories, Array2<const double> cells, std::int64_t first, std::int64_t last,
+           std::int64_t outputs, int threads) {
+            const auto view_of = forest_view(offsets, feature, left, right, threshold, categories, words, missing_left, value,
+                                             n_categories, "forest_sums");
+            require(cells.shape(1) == n_categories.shape(0), "forest_sums", "cells must have one value per column");
+            require(0 <= first && first <= last && last <= view_of.n_trees(), "forest_sums", "no such trees");
+            require(outputs >= view_of.width && outputs % view_of.width == 0, "forest_sums", "outputs must be a multiple of the width");
+            const std::size_t n = cells.shape(0);
+            std::vector<double> sums(n * static_cast<std::size_t>(outputs), 0.0);
+            without_gil([&] {
+                trees::add_predictions(view_of, view(cells), {first, last, outputs},
+                                       c_matrix(sums.data(), static_cast<index_t>(n), outputs), threads);
+            });
+            return own(std::move(sums), n, static_cast<std::size_t>(outputs));
+        },
+        "offsets"_a, "feature"_a, "left"_a, "right"_a, "threshold"_a, "categories"_a, "words"_a, "missing_left"_a, "value"_a,
+        "n_categories"_a, "cells"_a.noconvert(), "first"_a, "last"_a, "outputs"_a, "threads"_a,
+        "Sums over trees first..last-1 of the values of the leaves that rows reach; tree t adds to output t mod (outputs / width).");
+    m.def(
+        "forest_leaves",
+        [](Array1<const std::int64_t> offsets, Array1<const std::int32_t> feature, Array1<const std::int32_t> left,
+           Array1<const std::int32_t> right, Array1<const double> threshold, Array1<const std::int64_t> categories,
+           Array1<const std::uint64_t> words, Array1<const std::uint8_t> missing_left, Array2<const double> value,
+           Array1<const std::int32_t> n_categories, Array2<const double> cells, int threads) {
+            const auto view_of = forest_view(offsets, feature, left, right, threshold, categories, words, missing_left, value,
+                                             n_categories, "forest_leaves");
+            require(cells.shape(1) == n_categories.shape(0), "forest_leaves", "cells must have one value per column");
+            const std::size_t n = cells.shape(0), trees = static_cast<std::size_t>(view_of.n_trees());
+            std::vector<std::int32_t> leaves(n * trees);
+            without_gil([&] {
+                trees::apply_forest(view_of, view(cells), c_matrix(leaves.data(), static_cast<index_t>(n), static_cast<index_t>(trees)), threads);
+            });
+            return own(std::move(leaves), n, trees);
+        },
+        "offsets"_a, "feature"_a, "left"_a, "right"_a, "threshold"_a, "categories"_a, "words"_a, "missing_left"_a, "value"_a,
+        "n_categories"_a, "cells"_a.noconvert(), "threads"_a, "For each row and tree, the leaf that the row reaches.");
+
+    nb::class_<BoosterHandle>(m, "Booster", "Boosted histogram trees while they grow.")
+        .def(
+            "__init__",
+            [](BoosterHandle* self, nb::object table, Array1<const double> y, std::optional<Array1<const double>> weights,
+               Array2<const double> scores, std::int64_t n_train, int loss, double parameter, double learning_rate,
+               bool first_order, double row_share, std::int64_t columns_per_tree, std::int64_t columns_per_node,
+               std::int64_t max_leaves, std::int64_t max_depth, double min_rows, double min_hessian, double l2, double l1,
+               double min_gain, double smoothing, bool depth_wise, std::vector<std::int8_t> monotone,
+               std::vector<std::vector<std::int32_t>> interactions, std::int64_t patience, std::uint64_t key, int threads) {
+                const Bins& bins = nb::cast<const Bins&>(table);
+                const auto n = static_cast<std::size_t>(bins.n);
+                require(y.shape(0) == n && scores.shape(0) == n && (!weights || weights->shape(0) == n), "Booster", "one value per row");
+                require(n_train >= 1 && n_train <= bins.n, "Booster", "n_train must lie between 1 and the number of rows");
+                require(loss >= 0 && loss <= static_cast<int>(ensembles::Loss::given), "Booster", "unknown loss");
+                require(monotone.empty() || monotone.size() == static_cast<std::size_t>(bins.d), "Booster", "one sign per column");
+                for (const auto& group : interactions)
+                    for (const std::int32_t c : group) require(c >= 0 && c < bins.d, "Booster", "groups must hold columns");
+                ensembles::BoostingOptions options;
+                options.loss = static_cast<ensembles::Loss>(loss);
+                options.outputs = static_cast<index_t>(scores.shape(1));
+                if (options.loss == ensembles::Loss::softmax)
+                    for (std::size_t i = 0; i < n; ++i)
+                        require(y(i) >= 0 && y(i) < static_cast<double>(options.outputs), "Booster", "labels must be classes");
+                options.parameter = parameter;
+                options.learning_rate = learning_rate;
+                options.first_order = first_order;
+                options.row_share = row_share;
+                options.columns_per_tree = columns_per_tree;
+                options.patience = patience;
+                options.key = key;
+                options.monotone = std::move(monotone);
+                options.interactions = std::move(interactions);
+                options.tree.columns_per_node = columns_per_node;
+                options.tree.max_leaves = max_leaves;
+                options.tree.max_depth = max_depth;
+                options.tree.min_rows = min_rows;
+                options.tree.min_hessian = min_hessian;
+                options.tree.l2 = l2;
+                options.tree.l1 = l1;
+                options.tree.min_gain = min_gain;
+                options.tree.smoothing = smoothing;
+                options.tree.depth_wise = depth_wise;
+                options.tree.threads = threads;
+                std::vector<double> targets(y.data(), y.data() + n);
+                std::vector<double> start(scores.data(), scores.data() + n * scores.shape(1));
+                new (self) BoosterHandle{table, std::make_unique<ensembles::Booster>(
+                    bins, std::move(targets), to_vector(weights), std::move(start), n_train, options)};
+            },
+            "bins"_a, "y"_a, "weights"_a.none(), "scores"_a, "n_train"_a, nb::kw_only(), "loss"_a, "parameter"_a, "learning_rate"_a,
+            "first_order"_a, "row_share"_a, "columns_per_tree"_a, "columns_per_node"_a, "max_leaves"_a, "max_depth"_a, "min_rows"_a,
+            "min_hessian"_a, "l2"_a, "l1"_a, "min_gain"_a, "smoothing"_a, "depth_wise"_a, "monotone"_a, "interactions"_a,
+            "patience"_a, "key"_a, "threads"_a)
+        .def("run", [](BoosterHandle& self, std::int64_t rounds) {
+            return without_gil([&] { return self.booster->run(rounds); });
+        }, "rounds"_a, "More rounds by the built-in loss; false when the fit has ended.")
+        .def("step", [](BoosterHandle& self, Array2<const double> gradients, Array2<const double> hessians) {
+            const std::size_t size = self.booster->scores.size();
+            require(gradients.size() == size && hessians.size() == size, "Booster.step", "one gradient and Hessian per score");
+            without_gil([&] { self.booster->step(gradients.data(), hessians.data()); });
+        }, "gradients"_a.noconvert(), "hessians"_a.noconvert(), "One round by gradients and Hessians from outside.")
+        .def("truncate", [](BoosterHandle& self, std::int64_t rounds) { self.booster->truncate(rounds); }, "rounds"_a,
+             "Drops the rounds from here on.")
+        .def("forest", [](const BoosterHandle& self) { return to_dict(self.booster->forest); }, "The arrays of the trees.")
+        .def_prop_ro("scores", [](const BoosterHandle& self) { return own(std::vector(self.booster->scores)); }, nb::rv_policy::automatic)
+        .def_prop_ro("train_loss", [](const BoosterHandle& self) { return own(std::vector(self.booster->train_loss)); }, nb::rv_policy::automatic)
+        .def_prop_ro("valid_loss", [](const BoosterHandle& self) { return own(std::vector(self.booster->valid_loss)); }, nb::rv_policy::automatic)
+        .def_prop_ro("best_round", [](const BoosterHandle& self) { return self.booster->best_round; })
+        .def_prop_ro("rounds", [](const BoosterHandle& self) { return self.booster->rounds(); });
+}
+
+}  // namespace assay::bindings

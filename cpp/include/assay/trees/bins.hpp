@@ -1,0 +1,47 @@
+// Binned columns: one byte a cell, the ground of histogram trees.
+//
+// A numeric column of at most `max_bins` distinct values has one bin per value; a column of more is cut into bins of
+// nearly equal weight. Bin b of a numeric column holds the cells with cuts[b - 1] < x <= cuts[b]; where the column has one
+// bin per value the cuts are the midpoints, so that nothing is lost. A nominal column has one bin per category; if there are
+// more than `max_bins`, the heaviest keep a bin of their own and the rest share the last. A missing cell, and a category that
+// is not known, has the code n_bins[j].
+//   Codes stand in blocks of 8 columns, row after row, so that a row's codes of one block are one 64-bit word and the
+// histograms of a block stay in the first cache.
+//   Cuts depend on the values and their weights alone, not on the order of the rows; a row of whole weight w counts as w
+// rows. Cost O(n d): radix sort by the upper halves of the keys, 1 byte a cell of result.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "assay/common/views.hpp"
+
+namespace assay::trees {
+
+constexpr index_t block_columns = 8, bin_stride = 256;
+
+struct Bins {
+    index_t n = 0, d = 0, blocks = 0;
+    std::vector<std::uint8_t> codes;
+    std::vector<std::int32_t> n_bins, n_categories;
+    std::vector<std::vector<double>> cuts;                  // numeric: ends of all bins but the last
+    std::vector<std::vector<std::uint8_t>> bin_of_category;  // nominal
+
+    std::uint8_t code(index_t row, index_t column) const {
+        return codes[static_cast<std::size_t>(((column / block_columns) * n + row) * block_columns + column % block_columns)];
+    }
+    const std::uint8_t* block(index_t b) const { return codes.data() + b * n * block_columns; }
+    index_t block_width(index_t b) const { return d - b * block_columns < block_columns ? d - b * block_columns : block_columns; }
+};
+
+Bins make_bins(Matrix<const double> cells, Vector<const std::int32_t> n_categories, const double* weights, index_t max_bins,
+               int threads);
+
+// Rows in an order that depends on their contents alone: by a 64-bit hash of the row's codes and of `extra` (n x k). Whatever
+// is drawn by place in that order (bootstrap samples, validation rows) is the same for any order of the table's rows.
+std::vector<std::int32_t> content_order(const Bins& bins, Matrix<const double> extra, int threads);
+
+// The rows of `bins` in this order.
+Bins take_rows(const Bins& bins, Vector<const std::int32_t> order, int threads);
+
+}  // namespace assay::trees

@@ -1,0 +1,87 @@
+// Trees by histograms of gradients and Hessians on binned columns.
+//
+// The criterion is `second_order` of cart.hpp: with G and H the sums of gradients g and Hessians h over a part,
+//   value = -T(G) / (H + l2),   cost = -T(G)^2 / (2 (H + l2)),   gain of a split = cost(t) - cost(L) - cost(R).
+// Every row's (g, h) is rounded once to whole numbers of at most 31 - log2 W and 32 - log2 W bits (W: total weight) and packed
+// into one 64-bit word, so that one integer addition per cell fills the histograms of both. Sums of whole numbers are exact:
+// the tree does not depend on the order of the rows or on threads, and the histogram of the larger child is that of its
+// parent less that of the smaller one. Values of leaves are summed afterwards from g and h at full precision, in 64-bit
+// fixed point.
+//   Missing cells are tried on both sides; where a node has none they follow the child with more rows. Nominal columns: prefixes of
+// the order of the categories by G / (H + smoothing), which is added to l2 in such splits. Monotone columns: the value of every
+// node lies between bounds; a split in a column of sign s needs s (value(R) - value(L)) >= 0, and the children's bounds meet at the
+// mean of their values. Interactions: a path may use columns of one common group only.
+//   Growth is leaf-wise (the largest gain next) or depth-wise (the oldest next). `min_rows` is compared with rows estimated from the
+// Hessian while searching, and a split whose true count is too small is not made.
+// Cost O(n d) for the root and O(n_small d) per split. References: Chen & Guestrin, KDD 2016; Ke et al., LightGBM, NIPS 2017.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "assay/trees/bins.hpp"
+#include "assay/trees/forest.hpp"
+
+namespace assay::trees {
+
+struct HistogramOptions {
+    index_t max_leaves = 31;  // 0: no limit
+    index_t max_depth = -1;   // -1: no limit
+    double min_rows = 20, min_hessian = 1e-3;
+    double l2 = 1, l1 = 0, min_gain = 0, smoothing = 10;
+    bool depth_wise = false;
+    index_t columns_per_node = 0;             // 0: all
+    const std::uint8_t* columns = nullptr;    // which may be used; null: all
+    const std::int8_t* monotone = nullptr;    // -1, 0, 1 by column; null: none
+    const std::vector<std::vector<std::int32_t>>* interactions = nullptr;
+    std::uint64_t key = 0;
+    int threads = 1;
+};
+
+// Rows of the bins with their gradients. `weights` multiply g and h; null: 1.
+struct GradientRows {
+    const double *g = nullptr, *h = nullptr;  // by row of the bins, per unit of weight; h null: 1
+    const double* weights = nullptr;
+    bool whole = true;  // weights are whole numbers: a row of weight w is w rows
+};
+
+// A leaf as it was grown: its node in the forest (from the first node of its tree), its rows, and the bounds of its value.
+struct GrownLeaf {
+    std::int32_t node = 0;
+    index_t begin = 0, end = 0;
+    double lower = 0, upper = 0;
+};
+
+class HistogramGrower {
+public:
+    HistogramGrower(const Bins& bins, const HistogramOptions& options);
+    ~HistogramGrower();
+
+    // Appends a tree on `rows` (reordered in place into the segments of the leaves, each in rising order) to the forest.
+    // Values of leaves are Newton steps, not shrunk. Returns the leaves.
+    std::vector<GrownLeaf> grow(std::vector<std::int32_t>& rows, const GradientRows& gradients,
+                                const HistogramOptions& options, Forest& forest);
+
+private:
+    struct State;
+    State* state_;
+};
+
+// The Newton step -T(G) / (H + l2) of a leaf within its bounds; the sums are whole numbers of up to 62 bits.
+double newton_value(const GrownLeaf& leaf, const std::vector<std::int32_t>& rows, const GradientRows& gradients, double l2,
+                    double l1);
+
+// The tests of one tree on codes: which codes go left at each node. Sends rows of the bins through the tree.
+class CodedTree {
+public:
+    CodedTree(const Forest& forest, const Bins& bins, index_t tree);
+    std::int32_t leaf(index_t row) const;
+
+private:
+    const Forest& forest_;
+    const Bins& bins_;
+    index_t first_;
+    std::vector<std::uint8_t> goes_left_;  // n_nodes x 256
+};
+
+}  // namespace assay::trees

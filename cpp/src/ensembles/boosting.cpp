@@ -1,0 +1,314 @@
+#include "assay/ensembles/boosting.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "assay/common/random.hpp"
+#include "assay/common/threads.hpp"
+#include "loss_terms.hpp"
+
+namespace assay::ensembles {
+namespace {
+
+constexpr index_t row_chunk = 2048;
+constexpr int most_halvings = 8;
+
+// One chunk of rows: gradients, Hessians (not for a null pointer) and the weighted sum of the loss in eight lanes.
+template <class Terms>
+ASSAY_INLINE double chunk_body(const double* y, const double* f, const double* w, index_t m, double parameter, double* g,
+                               double* h) {
+    double value[row_chunk];
+    if (g != nullptr) {
+        for (index_t i = 0; i < m; ++i) {
+            const RowTerms terms = Terms::at(y[i], f[i], parameter);
+            value[i] = terms.value;
+            g[i] = terms.gradient;
+            h[i] = terms.hessian;
+        }
+    } else {
+        for (index_t i = 0; i < m; ++i) value[i] = Terms::at(y[i], f[i], parameter).value;
+    }
+    if (w != nullptr)
+        for (index_t i = 0; i < m; ++i) value[i] *= w[i];
+    double lanes[8] = {};
+    index_t i = 0;
+    for (; i + 8 <= m; i += 8)
+        for (int k = 0; k < 8; ++k) lanes[k] += value[i + k];
+    double rest = 0;
+    for (; i < m; ++i) rest += value[i];
+    for (int k = 0; k < 4; ++k) lanes[k] += lanes[k + 4];
+    return ((lanes[0] + lanes[2]) + (lanes[1] + lanes[3])) + rest;
+}
+
+#define ASSAY_LOSS(name, terms)                                                                                       \
+    ASSAY_DISPATCH(double, name, chunk_body<terms>,                                                                   \
+                   (const double* y, const double* f, const double* w, index_t m, double parameter, double* g, double* h), \
+                   (y, f, w, m, parameter, g, h))
+ASSAY_LOSS(squared_chunk, SquaredTerms)
+ASSAY_LOSS(absolute_chunk, AbsoluteTerms)
+ASSAY_LOSS(huber_chunk, HuberTerms)
+ASSAY_LOSS(quantile_chunk, QuantileTerms)
+ASSAY_LOSS(poisson_chunk, PoissonTerms)
+ASSAY_LOSS(gamma_chunk, GammaTerms)
+ASSAY_LOSS(tweedie_chunk, TweedieTerms)
+ASSAY_LOSS(logistic_chunk, LogisticTerms)
+#undef ASSAY_LOSS
+
+// Rows of scores (m x k) to probabilities, in place of nothing; g and h stand by class, `stride` apart.
+double softmax_chunk(const double* y, const double* f, const double* w, index_t m, index_t k, double* g, double* h,
+                     index_t stride) {
+    const double factor = static_cast<double>(k) / static_cast<double>(k - 1);
+    std::vector<double> p(static_cast<std::size_t>(k));
+    double total = 0;
+    for (index_t i = 0; i < m; ++i) {
+        const double* row = f + i * k;
+        const double top = *std::max_element(row, row + k);
+        double sum = 0;
+        for (index_t c = 0; c < k; ++c) sum += p[static_cast<std::size_t>(c)] = fast_exp(row[c] - top);
+        const auto own = static_cast<index_t>(y[i]);
+        total += (w == nullptr ? 1.0 : w[i]) * (fast_log(sum) + top - row[own]);
+        if (g == nullptr) continue;
+        for (index_t c = 0; c < k; ++c) {
+            const double share = p[static_cast<std::size_t>(c)] / sum;
+            g[c * stride + i] = share - (c == own ? 1.0 : 0.0);
+            h[c * stride + i] = factor * share * (1.0 - share);
+        }
+    }
+    return total;
+}
+
+// The smallest value with at least `level` of the weight up to it; the mean with the next where it is exactly that much.
+double weighted_quantile(std::vector<std::pair<double, double>>& items, double level) {
+    std::sort(items.begin(), items.end());
+    double total = 0;
+    for (const auto& item : items) total += item.second;
+    double sum = 0;
+    for (std::size_t i = 0; i < items.size(); ++i) {
+        sum += items[i].second;
+        if (sum < level * total) continue;
+        return sum > level * total || i + 1 == items.size() ? items[i].first : 0.5 * (items[i].first + items[i + 1].first);
+    }
+    return items.back().first;
+}
+
+}  // namespace
+
+Booster::Booster(const trees::Bins& bins, std::vector<double> y, std::vector<double> weights, std::vector<double> start,
+                 index_t n_train, const BoostingOptions& options)
+    : scores(std::move(start)), bins_(bins), options_(options), n_(bins.n), n_train_(n_train), y_(std::move(y)),
+      weights_(std::move(weights)), grower_(bins, options.tree) {
+    g_.resize(static_cast<std::size_t>(n_ * options_.outputs));
+    h_.resize(g_.size());
+    for (index_t i = 0; i < n_; ++i) {
+        const double w = weights_.empty() ? 1.0 : weights_[static_cast<std::size_t>(i)];
+        (i < n_train_ ? train_weight_ : valid_weight_) += w;
+        whole_ = whole_ && w == std::floor(w);
+    }
+    if (!options_.monotone.empty()) options_.tree.monotone = options_.monotone.data();
+    if (!options_.interactions.empty()) options_.tree.interactions = &options_.interactions;
+    if (options_.loss == Loss::given) return;
+    train_loss.push_back(measure(0, n_train_, true) / train_weight_);
+    if (n_train_ < n_) valid_loss.push_back(measure(n_train_, n_, false) / valid_weight_);
+}
+
+bool Booster::settles_leaves() const {
+    return options_.loss == Loss::absolute || options_.loss == Loss::quantile ||
+           (options_.loss == Loss::huber && options_.first_order);
+}
+
+double Booster::measure(index_t begin, index_t end, bool with_gradients) {
+    const index_t m = end - begin, k = options_.outputs;
+    std::vector<double> parts(static_cast<std::size_t>(chunk_count(m, row_chunk)), 0.0);
+    parallel_chunks(m, row_chunk, options_.tree.threads, [&](index_t c, index_t from, index_t to) {
+        const index_t at = begin + from, count = to - from;
+        const double* w = weights_.empty() ? nullptr : weights_.data() + at;
+        const double *y = y_.data() + at, *f = scores.data() + at * k;
+        double* g = with_gradients ? g_.data() + at : nullptr;
+        double* h = with_gradients ? h_.data() + at : nullptr;
+        double& sum = parts[static_cast<std::size_t>(c)];
+        const double a = options_.parameter;
+        switch (options_.loss) {
+            case Loss::absolute: sum = absolute_chunk(y, f, w, count, a, g, h); break;
+            case Loss::huber: sum = huber_chunk(y, f, w, count, a, g, h); break;
+            case Loss::quantile: sum = quantile_chunk(y, f, w, count, a, g, h); break;
+            case Loss::poisson: sum = poisson_chunk(y, f, w, count, a, g, h); break;
+            case Loss::gamma: sum = gamma_chunk(y, f, w, count, a, g, h); break;
+            case Loss::tweedie: sum = tweedie_chunk(y, f, w, count, a, g, h); break;
+            case Loss::logistic: sum = logistic_chunk(y, f, w, count, a, g, h); break;
+            case Loss::softmax: sum = softmax_chunk(y, f, w, count, k, g, h, n_); break;
+            default: sum = squared_chunk(y, f, w, count, a, g, h); break;
+        }
+    });
+    return std::accumulate(parts.begin(), parts.end(), 0.0);
+}
+
+double Booster::leaf_constant(const trees::GrownLeaf& leaf, const std::vector<std::int32_t>& rows, index_t output) const {
+    std::vector<std::pair<double, double>> rest;
+    rest.reserve(static_cast<std::size_t>(leaf.end - leaf.begin));
+    for (index_t i = leaf.begin; i < leaf.end; ++i) {
+        const auto row = static_cast<std::size_t>(rows[static_cast<std::size_t>(i)]);
+        rest.emplace_back(y_[row] - scores[row * static_cast<std::size_t>(options_.outputs) + static_cast<std::size_t>(output)],
+                          weights_.empty() ? 1.0 : weights_[row]);
+    }
+    if (options_.loss == Loss::quantile) return weighted_quantile(rest, options_.parameter);
+    const double median = weighted_quantile(rest, 0.5);
+    if (options_.loss == Loss::absolute) return median;
+    double sum = 0, weight = 0;
+    for (const auto& [r, w] : rest) {
+        sum += w * std::clamp(r - median, -options_.parameter, options_.parameter);
+        weight += w;
+    }
+    return median + sum / weight;
+}
+
+Booster::Change Booster::grow_tree(index_t output) {
+    const auto round = static_cast<std::uint64_t>(rounds());
+    const std::uint64_t tree = static_cast<std::uint64_t>(forest.n_trees());
+    Change change;
+    if (options_.row_share < 1) {
+        for (index_t i = 0; i < n_train_; ++i) {
+            const auto draw = philox(options_.key ^ 0x5851F42D4C957F2DULL, static_cast<std::uint64_t>(i), round);
+            const bool in = static_cast<double>(draw[0]) * 0x1.0p-32 < options_.row_share;
+            (in ? change.rows : change.others).push_back(static_cast<std::int32_t>(i));
+        }
+    } else {
+        change.rows.resize(static_cast<std::size_t>(n_train_));
+        std::iota(change.rows.begin(), change.rows.end(), 0);
+    }
+    for (index_t i = n_train_; i < n_; ++i) change.others.push_back(static_cast<std::int32_t>(i));
+    trees::HistogramOptions tree_options = options_.tree;
+    tree_options.key = options_.key + 0x9E3779B97F4A7C15ULL * (tree + 1);
+    std::vector<std::uint8_t> columns;
+    const index_t wanted = options_.columns_per_tree;
+    if (wanted > 0 && wanted < bins_.d) {
+        columns.assign(static_cast<std::size_t>(bins_.d), 0);
+        std::vector<index_t> open(static_cast<std::size_t>(bins_.d));
+        std::iota(open.begin(), open.end(), 0);
+        Random random(options_.key, tree);
+        for (index_t i = 0; i < wanted; ++i) {
+            std::swap(open[static_cast<std::size_t>(i)],
+                      open[static_cast<std::size_t>(i + random.below(static_cast<std::uint32_t>(bins_.d - i)))]);
+            columns[static_cast<std::size_t>(open[static_cast<std::size_t>(i)])] = 1;
+        }
+        tree_options.columns = columns.data();
+    }
+    trees::GradientRows data;
+    data.g = g_.data() + output * n_;
+    data.h = h_.data() + output * n_;
+    data.weights = weights_.empty() ? nullptr : weights_.data();
+    data.whole = whole_;
+    trees::GradientRows growing = data;
+    const bool flat = options_.loss == Loss::squared || options_.loss == Loss::absolute || options_.loss == Loss::quantile ||
+                      options_.loss == Loss::huber;
+    if (options_.first_order || flat) growing.h = nullptr;
+    change.leaves = grower_.grow(change.rows, growing, tree_options, forest);
+    const auto first = static_cast<std::size_t>(forest.offsets[static_cast<std::size_t>(tree)]);
+    const bool settles = settles_leaves(), newton = options_.first_order && !flat;
+    parallel_chunks(static_cast<index_t>(change.leaves.size()), 1, options_.tree.threads, [&](index_t i, index_t, index_t) {
+        const trees::GrownLeaf& leaf = change.leaves[static_cast<std::size_t>(i)];
+        double& value = forest.value[first + static_cast<std::size_t>(leaf.node)];
+        if (settles) value = leaf.end > leaf.begin ? leaf_constant(leaf, change.rows, output) : 0.0;
+        if (newton) value = trees::newton_value(leaf, change.rows, data, options_.tree.l2, options_.tree.l1);
+        value *= options_.learning_rate;
+    });
+    if (!change.others.empty()) {
+        const trees::CodedTree coded(forest, bins_, static_cast<index_t>(tree));
+        change.leaf_of_other.resize(change.others.size());
+        parallel_chunks(static_cast<index_t>(change.others.size()), 4096, options_.tree.threads,
+                        [&](index_t, index_t begin, index_t end) {
+                            for (index_t i = begin; i < end; ++i)
+                                change.leaf_of_other[static_cast<std::size_t>(i)] =
+                                    coded.leaf(change.others[static_cast<std::size_t>(i)]);
+                        });
+    }
+    return change;
+}
+
+// Adds `factor` times the values of a tree to the scores.
+void Booster::move(const Change& change, index_t tree, index_t output, double factor) {
+    const double* value = forest.value.data() + forest.offsets[static_cast<std::size_t>(tree)];
+    const index_t k = options_.outputs;
+    parallel_chunks(static_cast<index_t>(change.leaves.size()), 1, options_.tree.threads, [&](index_t l, index_t, index_t) {
+        const trees::GrownLeaf& leaf = change.leaves[static_cast<std::size_t>(l)];
+        const double step = factor * value[leaf.node];
+        for (index_t i = leaf.begin; i < leaf.end; ++i)
+            scores[static_cast<std::size_t>(change.rows[static_cast<std::size_t>(i)] * k + output)] += step;
+    });
+    for (std::size_t i = 0; i < change.others.size(); ++i)
+        scores[static_cast<std::size_t>(change.others[i] * k + output)] += factor * value[change.leaf_of_other[i]];
+}
+
+void Booster::grow_round() {
+    const index_t k = options_.outputs, first = forest.n_trees();
+    std::vector<Change> changes;
+    for (index_t output = 0; output < k; ++output) changes.push_back(grow_tree(output));
+    for (index_t output = 0; output < k; ++output) move(changes[static_cast<std::size_t>(output)], first + output, output, 1.0);
+    if (options_.loss == Loss::given) return;
+    double loss = measure(0, n_train_, true) / train_weight_;
+    if (options_.row_share >= 1) {
+        const double before = train_loss.back();
+        const double slack = 1e-13 * std::max(1.0, std::abs(before));
+        for (int halving = 0; !(loss <= before + slack) && halving < most_halvings; ++halving) {
+            for (index_t output = 0; output < k; ++output) {
+                move(changes[static_cast<std::size_t>(output)], first + output, output, -0.5);
+                const auto begin = forest.offsets[static_cast<std::size_t>(first + output)];
+                const auto end = forest.offsets[static_cast<std::size_t>(first + output) + 1];
+                for (auto i = begin; i < end; ++i) forest.value[static_cast<std::size_t>(i)] *= 0.5;
+            }
+            loss = measure(0, n_train_, true) / train_weight_;
+        }
+        const bool no_tree = std::all_of(changes.begin(), changes.end(), [](const Change& c) { return c.leaves.size() < 2; });
+        if (!(loss <= before + slack) || (no_tree && loss >= before)) {
+            for (index_t output = 0; output < k; ++output)
+                move(changes[static_cast<std::size_t>(output)], first + output, output, -1.0);
+            truncate(first / k);
+            ended = true;
+            return;
+        }
+    }
+    train_loss.push_back(loss);
+    if (n_train_ == n_) return;
+    valid_loss.push_back(measure(n_train_, n_, false) / valid_weight_);
+    if (valid_loss.back() < valid_loss[static_cast<std::size_t>(best_round)]) best_round = rounds();
+    if (options_.patience > 0 && rounds() - best_round >= options_.patience) ended = true;
+}
+
+bool Booster::run(index_t wanted) {
+    for (index_t r = 0; r < wanted && !ended && !interrupted(); ++r) grow_round();
+    return !ended;
+}
+
+void Booster::step(const double* gradients, const double* hessians) {
+    const index_t k = options_.outputs;
+    for (index_t i = 0; i < n_; ++i)
+        for (index_t c = 0; c < k; ++c) {
+            g_[static_cast<std::size_t>(c * n_ + i)] = gradients[i * k + c];
+            h_[static_cast<std::size_t>(c * n_ + i)] = hessians[i * k + c];
+        }
+    grow_round();
+}
+
+void Booster::truncate(index_t wanted) {
+    const auto trees_kept = static_cast<std::size_t>(wanted * options_.outputs);
+    if (trees_kept >= static_cast<std::size_t>(forest.n_trees())) return;
+    const auto nodes = static_cast<std::size_t>(forest.offsets[trees_kept]);
+    std::size_t words = forest.words.size();
+    for (std::size_t i = nodes; i < forest.categories.size(); ++i)
+        if (forest.categories[i] >= 0) {
+            words = static_cast<std::size_t>(forest.categories[i]);
+            break;
+        }
+    forest.offsets.resize(trees_kept + 1);
+    for (auto* list : {&forest.feature, &forest.left, &forest.right}) list->resize(nodes);
+    for (auto* list : {&forest.threshold, &forest.rows, &forest.weight, &forest.gain}) list->resize(nodes);
+    forest.value.resize(nodes * static_cast<std::size_t>(forest.width));
+    forest.categories.resize(nodes);
+    forest.missing_left.resize(nodes);
+    forest.words.resize(words);
+    if (train_loss.size() > static_cast<std::size_t>(wanted) + 1) train_loss.resize(static_cast<std::size_t>(wanted) + 1);
+    if (valid_loss.size() > static_cast<std::size_t>(wanted) + 1) valid_loss.resize(static_cast<std::size_t>(wanted) + 1);
+}
+
+}  // namespace assay::ensembles

@@ -1,0 +1,280 @@
+#include "assay/trees/bins.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+
+#include "assay/common/threads.hpp"
+
+namespace assay::trees {
+namespace {
+
+constexpr int digit_bits = 11, digits = 3, buckets = 1 << digit_bits;
+
+std::uint64_t to_key(double value) {
+    const auto bits = std::bit_cast<std::uint64_t>(value + 0.0);
+    return bits ^ ((bits >> 63) != 0 ? ~std::uint64_t{0} : std::uint64_t{1} << 63);
+}
+double to_value(std::uint64_t key) {
+    return std::bit_cast<double>(key ^ ((key >> 63) != 0 ? std::uint64_t{1} << 63 : ~std::uint64_t{0}));
+}
+
+// A run of equal keys: the smallest and the largest value that has the key, and the weight of its cells.
+struct Run {
+    double low, high, weight;
+};
+
+// The distinct values of a column if there are at most `most`; found by probing, so that a column of many stops early.
+bool few_values(const std::vector<double>& values, index_t most, std::vector<double>& found) {
+    std::array<std::uint64_t, 1024> slots{};
+    std::array<bool, 1024> taken{};
+    found.clear();
+    for (const double value : values) {
+        const std::uint64_t key = to_key(value);
+        std::size_t at = static_cast<std::size_t>((key * 0x9E3779B97F4A7C15ULL) >> 54);
+        while (taken[at] && slots[at] != key) at = (at + 1) & 1023;
+        if (taken[at]) continue;
+        if (static_cast<index_t>(found.size()) == most) return false;
+        taken[at] = true;
+        slots[at] = key;
+        found.push_back(to_value(key));
+    }
+    std::sort(found.begin(), found.end());
+    return true;
+}
+
+void radix_sort(std::vector<std::uint32_t>& keys, std::vector<std::uint32_t>& spare) {
+    const std::size_t n = keys.size();
+    std::array<std::array<std::uint32_t, buckets>, digits> counts{};
+    for (const std::uint32_t key : keys)
+        for (int d = 0; d < digits; ++d) ++counts[d][(key >> (d * digit_bits)) & (buckets - 1)];
+    spare.resize(n);
+    for (int d = 0; d < digits; ++d) {
+        auto& count = counts[d];
+        const int shift = d * digit_bits;
+        if (count[(keys[0] >> shift) & (buckets - 1)] == n) continue;
+        std::uint32_t sum = 0;
+        for (auto& c : count) {
+            const std::uint32_t size = c;
+            c = sum;
+            sum += size;
+        }
+        for (const std::uint32_t key : keys) spare[count[(key >> shift) & (buckets - 1)]++] = key;
+        keys.swap(spare);
+    }
+}
+
+// Runs by the upper halves of the keys, or by whole values where a run of distinct values would fill a bin.
+std::vector<Run> runs_of(const std::vector<double>& values, const std::vector<double>& weights, index_t max_bins) {
+    std::vector<Run> runs;
+    const std::size_t n = values.size();
+    double total = 0;
+    for (const double w : weights) total += w;
+    if (weights.empty()) total = static_cast<double>(n);
+    const auto low_of = [](std::uint32_t upper) { return to_value(std::uint64_t{upper} << 32); };
+    const auto high_of = [](std::uint32_t upper) { return to_value((std::uint64_t{upper} << 32) | 0xFFFFFFFFULL); };
+    if (weights.empty()) {
+        std::vector<std::uint32_t> keys(n), spare;
+        for (std::size_t i = 0; i < n; ++i) keys[i] = static_cast<std::uint32_t>(to_key(values[i]) >> 32);
+        radix_sort(keys, spare);
+        for (std::size_t i = 0; i < n; ++i) {
+            if (i == 0 || keys[i] != keys[i - 1]) runs.push_back({low_of(keys[i]), high_of(keys[i]), 0});
+            runs.back().weight += 1;
+        }
+    } else {
+        std::vector<std::pair<std::uint32_t, double>> keys(n);
+        for (std::size_t i = 0; i < n; ++i) keys[i] = {static_cast<std::uint32_t>(to_key(values[i]) >> 32), weights[i]};
+        std::sort(keys.begin(), keys.end());
+        for (std::size_t i = 0; i < n; ++i) {
+            if (i == 0 || keys[i].first != keys[i - 1].first)
+                runs.push_back({low_of(keys[i].first), high_of(keys[i].first), 0});
+            runs.back().weight += keys[i].second;
+        }
+    }
+    const double share = total / static_cast<double>(max_bins);
+    if (std::none_of(runs.begin(), runs.end(), [&](const Run& run) { return run.weight > share; })) return runs;
+    // A heavy run may be one value, which is well, or many values that differ in their lowest bits only.
+    std::vector<std::pair<double, double>> pairs(n);
+    for (std::size_t i = 0; i < n; ++i) pairs[i] = {values[i] + 0.0, weights.empty() ? 1.0 : weights[i]};
+    std::sort(pairs.begin(), pairs.end());
+    runs.clear();
+    for (std::size_t i = 0; i < n; ++i) {
+        if (i == 0 || pairs[i].first != pairs[i - 1].first) runs.push_back({pairs[i].first, pairs[i].first, 0});
+        runs.back().weight += pairs[i].second;
+    }
+    return runs;
+}
+
+double midpoint(double low, double high) {
+    const double middle = low + (high / 2 - low / 2);
+    return middle < high ? middle : low;
+}
+
+std::vector<double> cuts_of(const std::vector<double>& values, const std::vector<double>& weights, index_t max_bins) {
+    std::vector<double> cuts, distinct;
+    if (values.empty()) return cuts;
+    if (few_values(values, max_bins, distinct)) {
+        for (std::size_t v = 1; v < distinct.size(); ++v) cuts.push_back(midpoint(distinct[v - 1], distinct[v]));
+        return cuts;
+    }
+    const auto runs = runs_of(values, weights, max_bins);
+    double rest = 0, here = 0;
+    for (const Run& run : runs) rest += run.weight;
+    index_t left = max_bins;
+    for (std::size_t r = 0; r + 1 < runs.size() && left > 1; ++r) {
+        here += runs[r].weight;
+        // The bin ends here if the next run would carry it further beyond its share than it lacks now.
+        const double share = rest / static_cast<double>(left);
+        if (here + 0.5 * runs[r + 1].weight < share) continue;
+        cuts.push_back(midpoint(runs[r].high, runs[r + 1].low));
+        rest -= here;
+        here = 0;
+        --left;
+    }
+    return cuts;
+}
+
+// Categories by falling weight, then by code: the first max_bins - 1 keep their own bin if there are too many.
+std::vector<std::uint8_t> category_bins(const std::vector<double>& weight, index_t max_bins) {
+    const auto k = static_cast<index_t>(weight.size());
+    std::vector<std::uint8_t> bins(weight.size());
+    if (k <= max_bins) {
+        for (index_t c = 0; c < k; ++c) bins[static_cast<std::size_t>(c)] = static_cast<std::uint8_t>(c);
+        return bins;
+    }
+    std::vector<index_t> by_weight(weight.size());
+    std::iota(by_weight.begin(), by_weight.end(), 0);
+    std::stable_sort(by_weight.begin(), by_weight.end(), [&](index_t a, index_t b) {
+        return weight[static_cast<std::size_t>(a)] > weight[static_cast<std::size_t>(b)];
+    });
+    for (index_t r = 0; r < k; ++r)
+        bins[static_cast<std::size_t>(by_weight[static_cast<std::size_t>(r)])] =
+            static_cast<std::uint8_t>(std::min(r, max_bins - 1));
+    return bins;
+}
+
+// The number of cuts below x, without branches.
+std::uint8_t bin_of(const double* cuts, index_t count, double x) {
+    const double* base = cuts;
+    while (count > 1) {
+        const index_t half = count / 2;
+        base += base[half - 1] < x ? half : 0;
+        count -= half;
+    }
+    return static_cast<std::uint8_t>((base - cuts) + (count == 1 && *base < x));
+}
+
+}  // namespace
+
+Bins make_bins(Matrix<const double> cells, Vector<const std::int32_t> n_categories, const double* weights, index_t max_bins,
+               int threads) {
+    Bins bins;
+    const index_t n = cells.rows, d = cells.cols;
+    bins.n = n;
+    bins.d = d;
+    bins.blocks = (d + block_columns - 1) / block_columns;
+    bins.codes.assign(static_cast<std::size_t>(bins.blocks * n * block_columns), 0);
+    bins.n_bins.resize(static_cast<std::size_t>(d));
+    bins.n_categories.assign(n_categories.data, n_categories.data + d);
+    bins.cuts.resize(static_cast<std::size_t>(d));
+    bins.bin_of_category.resize(static_cast<std::size_t>(d));
+    parallel_chunks(bins.blocks, 1, threads, [&](index_t b, index_t, index_t) {
+        const index_t first = b * block_columns, width = bins.block_width(b);
+        std::array<std::vector<double>, block_columns> columns;
+        for (index_t c = 0; c < width; ++c) columns[static_cast<std::size_t>(c)].resize(static_cast<std::size_t>(n));
+        for (index_t i = 0; i < n; ++i) {
+            const double* row = cells.row(i) + first;
+            for (index_t c = 0; c < width; ++c) columns[static_cast<std::size_t>(c)][static_cast<std::size_t>(i)] = row[c];
+        }
+        std::vector<double> present, present_weights;
+        for (index_t c = 0; c < width; ++c) {
+            const auto j = static_cast<std::size_t>(first + c);
+            const auto& column = columns[static_cast<std::size_t>(c)];
+            std::uint8_t* codes = bins.codes.data() + b * n * block_columns + c;
+            const auto weight_of = [&](index_t i) { return weights == nullptr ? 1.0 : weights[i]; };
+            if (n_categories[first + c] > 0) {
+                const index_t k = n_categories[first + c];
+                std::vector<double> weight(static_cast<std::size_t>(k), 0.0);
+                const auto known = [&](double cell) { return cell >= 0 && cell < static_cast<double>(k); };
+                for (index_t i = 0; i < n; ++i)
+                    if (known(column[static_cast<std::size_t>(i)]))
+                        weight[static_cast<std::size_t>(column[static_cast<std::size_t>(i)])] += weight_of(i);
+                const auto map = category_bins(weight, max_bins);
+                bins.n_bins[j] = static_cast<std::int32_t>(std::min(k, max_bins));
+                for (index_t i = 0; i < n; ++i) {
+                    const double cell = column[static_cast<std::size_t>(i)];
+                    codes[i * block_columns] = known(cell) ? map[static_cast<std::size_t>(cell)]
+                                                           : static_cast<std::uint8_t>(bins.n_bins[j]);
+                }
+                bins.bin_of_category[j] = map;
+                continue;
+            }
+            present.clear();
+            present_weights.clear();
+            for (index_t i = 0; i < n; ++i) {
+                if (std::isnan(column[static_cast<std::size_t>(i)])) continue;
+                present.push_back(column[static_cast<std::size_t>(i)]);
+                if (weights != nullptr) present_weights.push_back(weight_of(i));
+            }
+            bins.cuts[j] = cuts_of(present, present_weights, max_bins);
+            const auto& cuts = bins.cuts[j];
+            const auto count = static_cast<index_t>(cuts.size());
+            bins.n_bins[j] = static_cast<std::int32_t>(count) + 1;
+            for (index_t i = 0; i < n; ++i) {
+                const double cell = column[static_cast<std::size_t>(i)];
+                codes[i * block_columns] = std::isnan(cell) ? static_cast<std::uint8_t>(bins.n_bins[j])
+                                                            : (count == 0 ? std::uint8_t{0} : bin_of(cuts.data(), count, cell));
+            }
+        }
+    });
+    return bins;
+}
+
+std::vector<std::int32_t> content_order(const Bins& bins, Matrix<const double> extra, int threads) {
+    const index_t n = bins.n;
+    std::vector<std::pair<std::uint64_t, std::int32_t>> keys(static_cast<std::size_t>(n));
+    const auto mix = [](std::uint64_t h, std::uint64_t bits) {
+        h = (h ^ bits) * 0x9E3779B97F4A7C15ULL;
+        return h ^ (h >> 32);
+    };
+    parallel_chunks(n, 4096, threads, [&](index_t, index_t begin, index_t end) {
+        for (index_t i = begin; i < end; ++i) {
+            std::uint64_t h = 0x243F6A8885A308D3ULL;
+            for (index_t b = 0; b < bins.blocks; ++b) {
+                std::uint64_t codes;
+                std::memcpy(&codes, bins.block(b) + i * block_columns, sizeof(codes));
+                h = mix(h, codes);
+            }
+            for (index_t j = 0; j < extra.cols; ++j) h = mix(h, std::bit_cast<std::uint64_t>(extra(i, j) + 0.0));
+            h *= 0xD6E8FEB86659FD93ULL;
+            keys[static_cast<std::size_t>(i)] = {h ^ (h >> 32), static_cast<std::int32_t>(i)};
+        }
+    });
+    std::sort(keys.begin(), keys.end());
+    std::vector<std::int32_t> order(static_cast<std::size_t>(n));
+    for (std::size_t i = 0; i < order.size(); ++i) order[i] = keys[i].second;
+    return order;
+}
+
+Bins take_rows(const Bins& bins, Vector<const std::int32_t> order, int threads) {
+    Bins taken;
+    taken.n = order.size;
+    taken.d = bins.d;
+    taken.blocks = bins.blocks;
+    taken.n_bins = bins.n_bins;
+    taken.n_categories = bins.n_categories;
+    taken.cuts = bins.cuts;
+    taken.bin_of_category = bins.bin_of_category;
+    taken.codes.resize(static_cast<std::size_t>(taken.n * taken.blocks * block_columns));
+    parallel_chunks(bins.blocks, 1, threads, [&](index_t b, index_t, index_t) {
+        std::uint8_t* to = taken.codes.data() + b * taken.n * block_columns;
+        for (index_t i = 0; i < taken.n; ++i)
+            std::memcpy(to + i * block_columns, bins.block(b) + static_cast<index_t>(order[i]) * block_columns, block_columns);
+    });
+    return taken;
+}
+
+}  // namespace assay::trees

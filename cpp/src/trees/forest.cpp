@@ -1,0 +1,301 @@
+#include "assay/trees/forest.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+
+#include "assay/common/simd.hpp"
+#include "assay/common/threads.hpp"
+
+namespace assay::trees {
+namespace {
+
+using Code = std::uint16_t;
+constexpr Code missing_code = 0xFFFF;
+constexpr index_t rows_per_block = 256, most_ranks = 65000, small_leaves = 32, most_leaves = 64, side_by_side = 8;
+
+// Where a row goes from an inner node, read from its cells.
+bool goes_left(const ForestView& f, std::int64_t node, const double* row) {
+    const std::int32_t column = f.feature[node];
+    const double cell = row[column];
+    if (f.categories[node] >= 0) {
+        if (!(cell >= 0 && cell < f.n_categories[column])) return f.missing_left[node] != 0;
+        const auto c = static_cast<std::int64_t>(cell);
+        return (f.words[f.categories[node] + c / 64] >> (c % 64) & 1) != 0;
+    }
+    return std::isnan(cell) ? f.missing_left[node] != 0 : cell <= f.threshold[node];
+}
+
+std::int32_t walk(const ForestView& f, index_t tree, const double* row) {
+    const std::int64_t first = f.offsets[tree];
+    std::int32_t node = 0;
+    while (f.feature[first + node] >= 0)
+        node = goes_left(f, first + node, row) ? f.left[first + node] : f.right[first + node];
+    return node;
+}
+
+// A test on codes: a row goes right if code + shift > limit. With shift 1 the missing code becomes 0 and goes left.
+struct Test {
+    std::int32_t column;  // place among the columns in use
+    Code limit, shift;
+    std::int32_t nominal;  // first byte of its table in `tables`, or -1: there a row goes right where the byte is 1
+};
+struct Step {
+    Test test;
+    std::int32_t left, right;  // a leaf points to itself
+};
+template <class Set>
+struct Strike {
+    Test test;
+    Set kept;  // leaves that stay if the row goes right
+};
+
+// The forest prepared for codes.
+struct Plan {
+    std::vector<std::int32_t> columns;               // in use
+    std::vector<std::vector<double>> cuts;           // by column in use; empty for nominal ones
+    std::vector<std::int32_t> categories;            // by column in use
+    std::vector<std::uint8_t> tables;
+    std::vector<Strike<std::uint32_t>> small;
+    std::vector<Strike<std::uint64_t>> large;
+    std::vector<Step> steps;
+    struct Tree {
+        int kind = 0;  // 0: small set, 1: large set, 2: walked
+        index_t begin = 0, end = 0, depth = 0;
+        std::vector<std::int32_t> leaves;  // nodes of the leaves from left to right
+    };
+    std::vector<Tree> trees;
+    bool fits = true;
+
+    Plan(const ForestView& f, index_t first, index_t last, index_t n_columns) {
+        const std::int64_t begin = f.offsets[first], end = f.offsets[last];
+        std::vector<std::int32_t> place(static_cast<std::size_t>(n_columns), -1);
+        for (std::int64_t i = begin; i < end; ++i) {
+            const std::int32_t column = f.feature[i];
+            if (column < 0) continue;
+            std::int32_t& at = place[static_cast<std::size_t>(column)];
+            if (at < 0) {
+                at = static_cast<std::int32_t>(columns.size());
+                columns.push_back(column);
+                cuts.emplace_back();
+                categories.push_back(f.n_categories[column]);
+            }
+            if (f.categories[i] < 0) cuts[static_cast<std::size_t>(at)].push_back(f.threshold[i]);
+        }
+        for (std::size_t c = 0; c < cuts.size(); ++c) {
+            auto& own = cuts[c];
+            std::sort(own.begin(), own.end());
+            own.erase(std::unique(own.begin(), own.end()), own.end());
+            if (static_cast<index_t>(own.size()) > most_ranks || categories[c] > most_ranks) fits = false;
+        }
+        if (!fits) return;
+        for (index_t t = first; t < last; ++t) add(f, t, place);
+    }
+
+    Test test_of(const ForestView& f, std::int64_t node, const std::vector<std::int32_t>& place) {
+        const std::int32_t column = f.feature[node], at = place[static_cast<std::size_t>(column)];
+        Test test{at, 0, static_cast<Code>(f.missing_left[node] != 0), -1};
+        if (f.categories[node] >= 0) {
+            test.nominal = static_cast<std::int32_t>(tables.size());
+            for (std::int64_t c = 0; c < f.n_categories[column]; ++c)
+                tables.push_back(static_cast<std::uint8_t>(~(f.words[f.categories[node] + c / 64] >> (c % 64)) & 1));
+            tables.push_back(f.missing_left[node] != 0 ? 0 : 1);
+            return test;
+        }
+        const auto& own = cuts[static_cast<std::size_t>(at)];
+        const auto rank = std::lower_bound(own.begin(), own.end(), f.threshold[node]) - own.begin();
+        test.limit = static_cast<Code>(rank + test.shift);
+        return test;
+    }
+
+    void add(const ForestView& f, index_t t, const std::vector<std::int32_t>& place) {
+        const std::int64_t first = f.offsets[t];
+        const auto nodes = static_cast<index_t>(f.offsets[t + 1] - first);
+        Tree tree;
+        // Leaves from left to right, and for each inner node the leaves of its left side.
+        std::vector<std::pair<index_t, index_t>> span(static_cast<std::size_t>(nodes));
+        struct Visit {
+            std::int32_t node;
+            index_t depth;
+            bool after_left;
+        };
+        std::vector<Visit> stack{{0, 0, false}};
+        while (!stack.empty()) {
+            const Visit at = stack.back();
+            stack.pop_back();
+            tree.depth = std::max(tree.depth, at.depth);
+            auto& own = span[static_cast<std::size_t>(at.node)];
+            if (at.after_left) {
+                own.second = static_cast<index_t>(tree.leaves.size());
+                continue;
+            }
+            if (f.feature[first + at.node] < 0) {
+                tree.leaves.push_back(at.node);
+                continue;
+            }
+            own.first = static_cast<index_t>(tree.leaves.size());
+            stack.push_back({f.right[first + at.node], at.depth + 1, false});
+            stack.push_back({at.node, at.depth, true});
+            stack.push_back({f.left[first + at.node], at.depth + 1, false});
+        }
+        const auto leaves = static_cast<index_t>(tree.leaves.size());
+        tree.kind = leaves <= small_leaves ? 0 : (leaves <= most_leaves ? 1 : 2);
+        const auto bits = [](index_t count) { return count >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << count) - 1; };
+        if (tree.kind == 2) {
+            tree.begin = static_cast<index_t>(steps.size());
+            for (index_t i = 0; i < nodes; ++i) {
+                const auto self = static_cast<std::int32_t>(i);
+                if (f.feature[first + i] < 0)
+                    steps.push_back({{0, missing_code, 0, -1}, self, self});
+                else
+                    steps.push_back({test_of(f, first + i, place), f.left[first + i], f.right[first + i]});
+            }
+            tree.end = static_cast<index_t>(steps.size());
+        } else {
+            tree.begin = static_cast<index_t>(tree.kind == 0 ? small.size() : large.size());
+            for (index_t i = 0; i < nodes; ++i) {
+                if (f.feature[first + i] < 0) continue;
+                const auto [from, to] = span[static_cast<std::size_t>(i)];
+                const std::uint64_t kept = ~(bits(to) & ~bits(from));
+                if (tree.kind == 0)
+                    small.push_back({test_of(f, first + i, place), static_cast<std::uint32_t>(kept)});
+                else
+                    large.push_back({test_of(f, first + i, place), kept});
+            }
+            tree.end = static_cast<index_t>(tree.kind == 0 ? small.size() : large.size());
+        }
+        trees.push_back(std::move(tree));
+    }
+};
+
+// The number of cuts below x.
+Code rank_of(const double* cuts, index_t count, double x) {
+    const double* base = cuts;
+    while (count > 1) {
+        const index_t half = count / 2;
+        base += base[half - 1] < x ? half : 0;
+        count -= half;
+    }
+    return static_cast<Code>((base - cuts) + (count == 1 && *base < x));
+}
+
+void code_block(const Plan& plan, Matrix<const double> cells, index_t begin, index_t m, Code* codes) {
+    for (std::size_t c = 0; c < plan.columns.size(); ++c) {
+        Code* to = codes + static_cast<index_t>(c) * rows_per_block;
+        const auto& cuts = plan.cuts[c];
+        const index_t column = plan.columns[c], k = plan.categories[c], count = static_cast<index_t>(cuts.size());
+        for (index_t i = 0; i < m; ++i) {
+            const double cell = cells(begin + i, column);
+            if (k > 0)
+                to[i] = cell >= 0 && cell < static_cast<double>(k) ? static_cast<Code>(cell) : static_cast<Code>(k);
+            else
+                to[i] = std::isnan(cell) ? missing_code : rank_of(cuts.data(), count, cell);
+        }
+    }
+}
+
+template <class Set>
+ASSAY_INLINE void strike_body(const Code* codes, Code limit, Code shift, Set kept, Set* sets, index_t m) {
+    const Set all = static_cast<Set>(~Set{0});
+    for (index_t i = 0; i < m; ++i) {
+        const Set keep = static_cast<Code>(codes[i] + shift) > limit ? kept : all;
+        sets[i] &= keep;
+    }
+}
+ASSAY_DISPATCH(void, strike, strike_body,
+               (const Code* codes, Code limit, Code shift, std::uint32_t kept, std::uint32_t* sets, index_t m),
+               (codes, limit, shift, kept, sets, m))
+ASSAY_DISPATCH(void, strike, strike_body,
+               (const Code* codes, Code limit, Code shift, std::uint64_t kept, std::uint64_t* sets, index_t m),
+               (codes, limit, shift, kept, sets, m))
+
+template <class Set>
+void find_leaves(const Plan& plan, const Plan::Tree& tree, const std::vector<Strike<Set>>& strikes, const Code* codes,
+                 index_t m, std::int32_t* leaf) {
+    alignas(64) Set sets[rows_per_block];
+    std::fill_n(sets, m, static_cast<Set>(~Set{0}));
+    for (index_t s = tree.begin; s < tree.end; ++s) {
+        const auto& [test, kept] = strikes[static_cast<std::size_t>(s)];
+        const Code* own = codes + test.column * rows_per_block;
+        if (test.nominal < 0) {
+            strike(own, test.limit, test.shift, kept, sets, m);
+        } else {
+            const std::uint8_t* table = plan.tables.data() + test.nominal;
+            for (index_t i = 0; i < m; ++i) sets[i] &= table[own[i]] != 0 ? kept : static_cast<Set>(~Set{0});
+        }
+    }
+    for (index_t i = 0; i < m; ++i) leaf[i] = tree.leaves[static_cast<std::size_t>(std::countr_zero(sets[i]))];
+}
+
+void walk_codes(const Plan& plan, const Plan::Tree& tree, const Code* codes, index_t m, std::int32_t* leaf) {
+    const Step* steps = plan.steps.data() + tree.begin;
+    for (index_t from = 0; from < m; from += side_by_side) {
+        const index_t count = std::min(side_by_side, m - from);
+        std::int32_t at[side_by_side] = {};
+        for (index_t level = 0; level < tree.depth; ++level) {
+            bool moved = false;
+            for (index_t i = 0; i < count; ++i) {
+                const Step& step = steps[at[i]];
+                const Code code = codes[step.test.column * rows_per_block + from + i];
+                const bool right = step.test.nominal < 0
+                                       ? static_cast<Code>(code + step.test.shift) > step.test.limit
+                                       : plan.tables[static_cast<std::size_t>(step.test.nominal) + code] != 0;
+                const std::int32_t next = right ? step.right : step.left;
+                moved |= next != at[i];
+                at[i] = next;
+            }
+            if (!moved) break;
+        }
+        std::copy_n(at, count, leaf + from);
+    }
+}
+
+}  // namespace
+
+void add_predictions(const ForestView& f, Matrix<const double> cells, const Gathering& what, Matrix<double> sums,
+                     int threads) {
+    const index_t n = cells.rows, trees = what.last - what.first;
+    if (n == 0 || trees <= 0) return;
+    const index_t groups = what.outputs / f.width;
+    const auto add = [&](index_t tree, std::int32_t leaf, index_t row) {
+        const double* value = f.value + (f.offsets[tree] + leaf) * f.width;
+        double* to = sums.row(row) + (tree % groups) * f.width;
+        for (index_t k = 0; k < f.width; ++k) to[k] += value[k];
+    };
+    const index_t nodes = static_cast<index_t>(f.offsets[what.last] - f.offsets[what.first]);
+    const bool worth_a_plan = n * trees * 4 > nodes;
+    const Plan plan(f, what.first, worth_a_plan ? what.last : what.first, cells.cols);
+    if (!worth_a_plan || !plan.fits) {
+        parallel_chunks(n, rows_per_block, threads, [&](index_t, index_t begin, index_t end) {
+            for (index_t i = begin; i < end; ++i)
+                for (index_t t = what.first; t < what.last; ++t) add(t, walk(f, t, cells.row(i)), i);
+        });
+        return;
+    }
+    parallel_chunks(n, rows_per_block, threads, [&](index_t, index_t begin, index_t end) {
+        const index_t m = end - begin;
+        std::vector<Code> codes(plan.columns.size() * rows_per_block + 1);
+        std::int32_t leaf[rows_per_block];
+        code_block(plan, cells, begin, m, codes.data());
+        for (index_t t = 0; t < trees; ++t) {
+            const Plan::Tree& tree = plan.trees[static_cast<std::size_t>(t)];
+            if (tree.kind == 0)
+                find_leaves(plan, tree, plan.small, codes.data(), m, leaf);
+            else if (tree.kind == 1)
+                find_leaves(plan, tree, plan.large, codes.data(), m, leaf);
+            else
+                walk_codes(plan, tree, codes.data(), m, leaf);
+            for (index_t i = 0; i < m; ++i) add(what.first + t, leaf[i], begin + i);
+        }
+    });
+}
+
+void apply_forest(const ForestView& f, Matrix<const double> cells, Matrix<std::int32_t> leaves, int threads) {
+    parallel_chunks(cells.rows, rows_per_block, threads, [&](index_t, index_t begin, index_t end) {
+        for (index_t i = begin; i < end; ++i)
+            for (index_t t = 0; t < f.n_trees(); ++t) leaves(i, t) = walk(f, t, cells.row(i));
+    });
+}
+
+}  // namespace assay::trees

@@ -1,0 +1,745 @@
+#include "assay/trees/histogram_tree.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <numeric>
+
+#include "assay/common/random.hpp"
+#include "assay/common/simd.hpp"
+#include "assay/common/threads.hpp"
+
+namespace assay::trees {
+namespace {
+
+using Word = std::uint64_t;  // a sum: gradient in the upper half, Hessian in the lower
+constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr index_t prefetch = 24, partition_chunk = 16384, parallel_cells = 30000;
+
+double gradient_of(Word sum) { return static_cast<double>(static_cast<std::int32_t>(sum >> 32)); }
+double hessian_of(Word sum) { return static_cast<double>(static_cast<std::uint32_t>(sum)); }
+
+// One addition per cell. The histograms of a block stand one after the other, 256 words each.
+template <int columns>
+void accumulate(const std::uint8_t* codes, const std::int32_t* rows, index_t m, const Word* words, Word* histogram) {
+    const auto add = [&](index_t row) {
+        std::uint64_t code;
+        std::memcpy(&code, codes + row * block_columns, sizeof(code));
+        const Word word = words[row];
+        for (int c = 0; c < columns; ++c) histogram[c * bin_stride + ((code >> (8 * c)) & 255)] += word;
+    };
+    index_t i = 0;
+    for (; i + prefetch < m; ++i) {
+        __builtin_prefetch(codes + static_cast<index_t>(rows[i + prefetch]) * block_columns);
+        __builtin_prefetch(words + rows[i + prefetch]);
+        add(rows[i]);
+    }
+    for (; i < m; ++i) add(rows[i]);
+}
+
+void accumulate_block(index_t columns, const std::uint8_t* codes, const std::int32_t* rows, index_t m, const Word* words,
+                      Word* histogram) {
+    switch (columns) {
+        case 1: return accumulate<1>(codes, rows, m, words, histogram);
+        case 2: return accumulate<2>(codes, rows, m, words, histogram);
+        case 3: return accumulate<3>(codes, rows, m, words, histogram);
+        case 4: return accumulate<4>(codes, rows, m, words, histogram);
+        case 5: return accumulate<5>(codes, rows, m, words, histogram);
+        case 6: return accumulate<6>(codes, rows, m, words, histogram);
+        case 7: return accumulate<7>(codes, rows, m, words, histogram);
+        default: return accumulate<8>(codes, rows, m, words, histogram);
+    }
+}
+
+// What a scan needs of its node. Sums are whole numbers; scales turn them into gradients and Hessians.
+struct Terms {
+    double g_scale = 1, h_scale = 1, l2 = 0, l1 = 0;
+    double g = 0, h = 0;      // of the node
+    double least = 0;         // Hessian that each side must have
+    double lower = -infinity, upper = infinity;
+};
+
+double shrunk(double g, double l1) { return std::copysign(std::max(std::abs(g) - l1, 0.0), g); }
+
+// Scores T(G_L)^2 / (H_L + l2) + T(G_R)^2 / (H_R + l2) of the boundaries after bins 0..count-1, the largest first seen.
+ASSAY_INLINE double scan_body(const Word* histogram, index_t count, Word start, const Terms& t, index_t& best) {
+    alignas(64) double g[bin_stride], h[bin_stride], score[bin_stride];
+    Word sum = start;
+    for (index_t b = 0; b < count; ++b) {
+        sum += histogram[b];
+        g[b] = static_cast<double>(static_cast<std::int32_t>(sum >> 32));
+        h[b] = static_cast<double>(static_cast<std::int64_t>(sum & 0xFFFFFFFFULL));
+    }
+    double top = -infinity;
+    for (index_t b = 0; b < count; ++b) {
+        const double gl = t.g_scale * g[b], hl = t.h_scale * h[b], gr = t.g - gl, hr = t.h - hl;
+        double a = std::abs(gl) - t.l1, c = std::abs(gr) - t.l1;
+        a = a > 0 ? a : 0;
+        c = c > 0 ? c : 0;
+        const double dl = hl + t.l2, dr = hr + t.l2;
+        const double s = (a * a * dr + c * c * dl) / (dl * dr);
+        const bool holds = (hl >= t.least) & (hr >= t.least);
+        score[b] = holds ? s : -infinity;
+    }
+    for (index_t b = 0; b < count; ++b) top = score[b] > top ? score[b] : top;
+    best = -1;
+    if (top > -infinity)
+        for (best = 0; score[best] != top; ++best) {
+        }
+    return top;
+}
+ASSAY_DISPATCH(double, scan, scan_body, (const Word* histogram, index_t count, Word start, const Terms& t, index_t& best),
+               (histogram, count, start, t, best))
+
+ASSAY_INLINE void subtract_body(Word* from, const Word* what, index_t n) {
+    for (index_t i = 0; i < n; ++i) from[i] -= what[i];
+}
+ASSAY_DISPATCH(void, subtract, subtract_body, (Word* from, const Word* what, index_t n), (from, what, n))
+
+struct Split {
+    double gain = 0;
+    std::int32_t column = -1;
+    index_t bin = -1;            // numeric: codes <= bin go left
+    bool missing_left = false, missing_seen = false, nominal = false;
+    Word left = 0;               // the sum of the left side
+    std::array<std::uint8_t, bin_stride> goes_left{};
+    bool found() const { return column >= 0; }
+};
+
+struct Node {
+    std::int32_t column = -1, left = -1, right = -1;
+    double gain = 0, rows = 0, weight = 0;
+    Split split;
+};
+
+struct Leaf {
+    index_t begin = 0, end = 0, depth = 0;
+    std::int32_t node = 0;
+    std::uint64_t path = 1;
+    double rows = 0;
+    Word sum = 0;
+    double lower = -infinity, upper = infinity;
+    std::unique_ptr<Word[]> histogram;
+    std::vector<std::uint8_t> allowed;  // columns; empty: all of the tree
+    std::vector<std::int32_t> used;     // columns tested on the path (kept with interaction groups only)
+    Split split;
+    index_t size() const { return end - begin; }
+};
+
+}  // namespace
+
+struct HistogramGrower::State {
+    const Bins& bins;
+    HistogramOptions options;
+    std::vector<Word> words;
+    std::vector<std::int32_t> scratch;
+    std::vector<std::unique_ptr<Word[]>> pool;
+    std::vector<Node> nodes;
+    double g_scale = 1, h_scale = 1;
+
+    explicit State(const Bins& b, const HistogramOptions& o) : bins(b), options(o) {
+        words.resize(static_cast<std::size_t>(b.n));
+    }
+
+    index_t histogram_size() const { return bins.blocks * block_columns * bin_stride; }
+    std::unique_ptr<Word[]> take() {
+        if (pool.empty()) return std::make_unique_for_overwrite<Word[]>(static_cast<std::size_t>(histogram_size()));
+        auto buffer = std::move(pool.back());
+        pool.pop_back();
+        return buffer;
+    }
+    void give(std::unique_ptr<Word[]>&& buffer) {
+        if (buffer) pool.push_back(std::move(buffer));
+    }
+    int threads_for(index_t rows) const { return rows * bins.d < parallel_cells ? 1 : options.threads; }
+
+    // Whole numbers of g and h; the largest |g| and h of a unit of weight times the total weight must fit.
+    void round_gradients(const std::vector<std::int32_t>& rows, const GradientRows& data) {
+        const auto m = static_cast<index_t>(rows.size());
+        const index_t chunks = chunk_count(m, partition_chunk);
+        std::vector<std::array<double, 3>> parts(static_cast<std::size_t>(chunks));
+        parallel_chunks(m, partition_chunk, options.threads, [&](index_t c, index_t begin, index_t end) {
+            double g = 0, h = 0, w = 0;
+            for (index_t i = begin; i < end; ++i) {
+                const std::int32_t row = rows[static_cast<std::size_t>(i)];
+                g = std::max(g, std::abs(data.g[row]));
+                h = std::max(h, data.h == nullptr ? 1.0 : data.h[row]);
+                w += data.weights == nullptr ? 1.0 : data.weights[row];
+            }
+            parts[static_cast<std::size_t>(c)] = {g, h, w};
+        });
+        double g = 0, h = 0, w = 0;
+        for (const auto& part : parts) {
+            g = std::max(g, part[0]);
+            h = std::max(h, part[1]);
+            w += part[2];
+        }
+        // Powers of two, so that a factor of two in the loss changes nothing.
+        const double slack = data.whole ? 0.0 : static_cast<double>(m);
+        const auto scale_of = [&](double largest, double limit) {
+            if (!(largest > 0)) return 1.0;
+            double scale = std::exp2(std::floor(std::log2(limit / (largest * w + 1e-300))));
+            while (scale * largest * w + slack + (data.whole ? w : 0.0) >= limit) scale /= 2;
+            return scale;
+        };
+        const double gs = scale_of(g, 2147483000.0), hs = scale_of(h, 4294967000.0);
+        g_scale = 1 / gs;
+        h_scale = 1 / hs;
+        parallel_chunks(m, partition_chunk, options.threads, [&](index_t, index_t begin, index_t end) {
+            for (index_t i = begin; i < end; ++i) {
+                const std::int32_t row = rows[static_cast<std::size_t>(i)];
+                const double weight = data.weights == nullptr ? 1.0 : data.weights[row];
+                const double inner = data.whole ? 1.0 : weight, outer = data.whole ? weight : 1.0;
+                const double own_h = data.h == nullptr ? 1.0 : data.h[row];
+                const auto a = static_cast<std::int64_t>(outer * std::nearbyint(inner * data.g[row] * gs));
+                const auto b = static_cast<std::int64_t>(outer * std::nearbyint(inner * own_h * hs));
+                words[static_cast<std::size_t>(row)] = (static_cast<Word>(a) << 32) + static_cast<Word>(b);
+            }
+        });
+    }
+
+    // -- searching ---------------------------------------------------------------------------------------------------
+    bool may_split(const Leaf& leaf) const {
+        return leaf.size() >= 2 && leaf.rows >= 2 * options.min_rows &&
+               (options.max_depth < 0 || leaf.depth < options.max_depth) &&
+               h_scale * hessian_of(leaf.sum) >= 2 * options.min_hessian && hessian_of(leaf.sum) > 0;
+    }
+
+    // The columns that a leaf may test: those of the tree, of the groups of its path, and of its own draw.
+    void choose_columns(Leaf& leaf) const {
+        leaf.allowed.clear();
+        const bool grouped = options.interactions != nullptr && !options.interactions->empty();
+        const index_t wanted = options.columns_per_node;
+        if (options.columns == nullptr && !grouped && wanted <= 0) return;
+        const auto d = static_cast<std::size_t>(bins.d);
+        leaf.allowed.assign(d, 1);
+        if (options.columns != nullptr) leaf.allowed.assign(options.columns, options.columns + d);
+        if (grouped) {
+            std::vector<std::uint8_t> joined(d, 0);
+            for (const auto& group : *options.interactions) {
+                const bool holds_path = std::all_of(leaf.used.begin(), leaf.used.end(), [&](std::int32_t c) {
+                    return std::find(group.begin(), group.end(), c) != group.end();
+                });
+                if (holds_path)
+                    for (const std::int32_t c : group) joined[static_cast<std::size_t>(c)] = 1;
+            }
+            for (std::size_t j = 0; j < d; ++j) leaf.allowed[j] &= joined[j];
+        }
+        std::vector<std::size_t> open;
+        for (std::size_t j = 0; j < d; ++j)
+            if (leaf.allowed[j] != 0) open.push_back(j);
+        if (wanted <= 0 || static_cast<std::size_t>(wanted) >= open.size()) return;
+        Random random(options.key, leaf.path);
+        leaf.allowed.assign(d, 0);
+        for (std::size_t i = 0; i < static_cast<std::size_t>(wanted); ++i) {
+            std::swap(open[i], open[i + random.below(static_cast<std::uint32_t>(open.size() - i))]);
+            leaf.allowed[open[i]] = 1;
+        }
+    }
+
+    Terms terms_of(const Leaf& leaf) const {
+        Terms t;
+        t.g_scale = g_scale;
+        t.h_scale = h_scale;
+        t.l2 = options.l2;
+        t.l1 = options.l1;
+        t.g = g_scale * gradient_of(leaf.sum);
+        t.h = h_scale * hessian_of(leaf.sum);
+        t.least = std::max(options.min_hessian, (options.min_rows - 0.5) * t.h / leaf.rows);
+        t.lower = leaf.lower;
+        t.upper = leaf.upper;
+        return t;
+    }
+
+    static double value_of(double g, double h, const Terms& t) {
+        return std::clamp(-shrunk(g, t.l1) / (h + t.l2), t.lower, t.upper);
+    }
+    // -2 cost of a part whose value may be bounded.
+    static double worth(double g, double h, double value, const Terms& t) {
+        return -2 * (g * value + t.l1 * std::abs(value)) - (h + t.l2) * value * value;
+    }
+    double node_worth(const Terms& t) const {
+        return options.monotone == nullptr ? shrunk(t.g, t.l1) * shrunk(t.g, t.l1) / (t.h + t.l2)
+                                           : worth(t.g, t.h, value_of(t.g, t.h, t), t);
+    }
+    double split_worth(Word left, Word all, int sign, const Terms& t) const {
+        const double gl = g_scale * gradient_of(left), hl = h_scale * hessian_of(left);
+        const double gr = g_scale * gradient_of(all - left), hr = h_scale * hessian_of(all - left);
+        if (hl < t.least || hr < t.least) return -infinity;
+        if (options.monotone == nullptr) {
+            const double a = shrunk(gl, t.l1), b = shrunk(gr, t.l1);
+            return a * a / (hl + t.l2) + b * b / (hr + t.l2);
+        }
+        const double vl = value_of(gl, hl, t), vr = value_of(gr, hr, t);
+        if (sign * (vr - vl) < 0) return -infinity;
+        return worth(gl, hl, vl, t) + worth(gr, hr, vr, t);
+    }
+
+    void consider(Split& best, double gain, std::int32_t column) const {
+        best.gain = gain;
+        best.column = column;
+    }
+
+    void scan_numeric(const Leaf& leaf, const Terms& t, std::int32_t column, const Word* histogram, Split& best) const {
+        const index_t count = bins.n_bins[static_cast<std::size_t>(column)];
+        const Word missing = histogram[count];
+        const bool some = missing != 0;
+        const int sign = options.monotone == nullptr ? 0 : options.monotone[column];
+        const double base = node_worth(t);
+        // Boundary count - 1 puts all that is present on the left, and is a split only against the missing cells.
+        for (int side = 0; side < (some ? 2 : 1); ++side) {
+            const bool missing_left = side == 1;
+            const Word start = missing_left ? missing : 0;
+            const index_t boundaries = some && !missing_left ? count : count - 1;
+            index_t at = -1;
+            double top = -infinity;
+            if (options.monotone == nullptr) {
+                top = scan(histogram, boundaries, start, t, at);
+            } else {
+                Word left = start;
+                for (index_t b = 0; b < boundaries; ++b) {
+                    left += histogram[b];
+                    const double score = split_worth(left, leaf.sum, sign, t);
+                    if (score > top) {
+                        top = score;
+                        at = b;
+                    }
+                }
+            }
+            const double gain = 0.5 * (top - base);
+            if (at < 0 || !(gain > best.gain)) continue;
+            consider(best, gain, column);
+            best.bin = at;
+            best.nominal = false;
+            best.missing_left = missing_left;
+            best.missing_seen = some;
+            best.left = start;
+            for (index_t b = 0; b <= at; ++b) best.left += histogram[b];
+        }
+    }
+
+    void scan_nominal(const Leaf& leaf, Terms t, std::int32_t column, const Word* histogram, Split& best) const {
+        const index_t count = bins.n_bins[static_cast<std::size_t>(column)];
+        const Word missing = histogram[count];
+        const double base = node_worth(t);
+        std::array<std::uint8_t, bin_stride> order;
+        std::array<double, bin_stride> rank;
+        index_t present = 0;
+        for (index_t b = 0; b < count; ++b) {
+            if (hessian_of(histogram[b]) == 0) continue;
+            order[static_cast<std::size_t>(present++)] = static_cast<std::uint8_t>(b);
+            rank[static_cast<std::size_t>(b)] =
+                g_scale * gradient_of(histogram[b]) / (h_scale * hessian_of(histogram[b]) + options.smoothing);
+        }
+        std::stable_sort(order.begin(), order.begin() + present, [&](std::uint8_t a, std::uint8_t b) { return rank[a] < rank[b]; });
+        t.l2 += options.smoothing;
+        for (int side = 0; side < (missing != 0 ? 2 : 1); ++side) {
+            const bool missing_left = side == 1;
+            Word left = missing_left ? missing : 0;
+            const index_t boundaries = missing != 0 && !missing_left ? present : present - 1;
+            index_t at = -1;
+            double top = -infinity;
+            Word top_left = 0;
+            for (index_t r = 0; r < boundaries; ++r) {
+                left += histogram[order[static_cast<std::size_t>(r)]];
+                const double score = split_worth(left, leaf.sum, 0, t);
+                if (score > top) {
+                    top = score;
+                    at = r;
+                    top_left = left;
+                }
+            }
+            const double gain = 0.5 * (top - base);
+            if (at < 0 || !(gain > best.gain)) continue;
+            consider(best, gain, column);
+            best.nominal = true;
+            best.missing_left = missing_left;
+            best.missing_seen = missing != 0;
+            best.left = top_left;
+            best.goes_left.fill(2);
+            for (index_t r = 0; r < present; ++r)
+                best.goes_left[order[static_cast<std::size_t>(r)]] = r <= at ? 1 : 0;
+        }
+    }
+
+    void scan_block(const Leaf& leaf, const Terms& t, index_t block, Split& best) const {
+        const index_t first = block * block_columns;
+        for (index_t c = 0; c < bins.block_width(block); ++c) {
+            const auto column = static_cast<std::int32_t>(first + c);
+            if (bins.n_bins[static_cast<std::size_t>(column)] < 1) continue;
+            if (!leaf.allowed.empty() && leaf.allowed[static_cast<std::size_t>(column)] == 0) continue;
+            const Word* histogram = leaf.histogram.get() + (first + c) * bin_stride;
+            if (bins.n_categories[static_cast<std::size_t>(column)] > 0)
+                scan_nominal(leaf, t, column, histogram, best);
+            else
+                scan_numeric(leaf, t, column, histogram, best);
+        }
+    }
+
+    // Histograms of `made` from its rows, of `rest` (if given, it holds its parent's) by subtraction, and the splits of both.
+    void search(std::vector<std::int32_t>& rows, Leaf& made, Leaf* rest, bool whole) {
+        std::array<Leaf*, 2> leaves{&made, rest};
+        std::array<Terms, 2> terms;
+        for (int k = 0; k < 2; ++k) {
+            if (leaves[k] == nullptr) continue;
+            choose_columns(*leaves[k]);
+            terms[k] = terms_of(*leaves[k]);
+        }
+        made.histogram = take();
+        std::vector<std::array<Split, 2>> found(static_cast<std::size_t>(bins.blocks));
+        parallel_chunks(bins.blocks, 1, threads_for(made.size() + 512), [&](index_t b, index_t, index_t) {
+            Word* histogram = made.histogram.get() + b * block_columns * bin_stride;
+            std::fill_n(histogram, bins.block_width(b) * bin_stride, Word{0});
+            accumulate_block(bins.block_width(b), bins.block(b), rows.data() + made.begin, made.size(), words.data(), histogram);
+            if (rest != nullptr)
+                subtract(rest->histogram.get() + b * block_columns * bin_stride, histogram, bins.block_width(b) * bin_stride);
+            for (int k = 0; k < 2; ++k)
+                if (leaves[k] != nullptr && (k == 1 || whole) && may_split(*leaves[k]))
+                    scan_block(*leaves[k], terms[k], b, found[static_cast<std::size_t>(b)][static_cast<std::size_t>(k)]);
+        });
+        for (int k = 0; k < 2; ++k) {
+            if (leaves[k] == nullptr) continue;
+            leaves[k]->split = Split{};
+            for (const auto& block : found)
+                if (block[static_cast<std::size_t>(k)].found() && block[static_cast<std::size_t>(k)].gain > leaves[k]->split.gain)
+                    leaves[k]->split = block[static_cast<std::size_t>(k)];
+            if (leaves[k]->split.found() && leaves[k]->split.gain < options.min_gain) leaves[k]->split = Split{};
+        }
+    }
+
+    // The next best split of a leaf whose histogram is still there, without a column.
+    void search_again(Leaf& leaf, std::int32_t without) {
+        if (leaf.allowed.empty()) leaf.allowed.assign(static_cast<std::size_t>(bins.d), 1);
+        leaf.allowed[static_cast<std::size_t>(without)] = 0;
+        leaf.split = Split{};
+        const Terms t = terms_of(leaf);
+        for (index_t b = 0; b < bins.blocks; ++b) scan_block(leaf, t, b, leaf.split);
+        if (leaf.split.found() && leaf.split.gain < options.min_gain) leaf.split = Split{};
+    }
+
+    // -- splitting ---------------------------------------------------------------------------------------------------
+    // Which codes go left; codes that the node does not hold follow its missing cells.
+    void fill_table(Split& split) const {
+        const index_t count = bins.n_bins[static_cast<std::size_t>(split.column)];
+        if (!split.nominal)
+            for (index_t b = 0; b < count; ++b) split.goes_left[static_cast<std::size_t>(b)] = b <= split.bin;
+        for (index_t b = 0; b < bin_stride; ++b)
+            if (b >= count || split.goes_left[static_cast<std::size_t>(b)] == 2)
+                split.goes_left[static_cast<std::size_t>(b)] = split.missing_left;
+    }
+
+    // Stable: rows keep their order on both sides. Returns how many go left.
+    index_t partition(std::vector<std::int32_t>& rows, const Leaf& leaf) {
+        const index_t m = leaf.size(), column = leaf.split.column;
+        const std::uint8_t* codes = bins.block(column / block_columns) + column % block_columns;
+        const std::uint8_t* table = leaf.split.goes_left.data();
+        std::int32_t* from = rows.data() + leaf.begin;
+        scratch.resize(std::max(scratch.size(), rows.size()));
+        const index_t chunks = chunk_count(m, partition_chunk);
+        std::vector<index_t> lefts(static_cast<std::size_t>(chunks) + 1, 0);
+        const int threads = m < 2 * partition_chunk ? 1 : options.threads;
+        // Each chunk: rows of the left stay at its front, those of the right wait in the scratch.
+        parallel_chunks(m, partition_chunk, threads, [&](index_t c, index_t begin, index_t end) {
+            std::int32_t* left = from + begin;
+            std::int32_t* right = scratch.data() + begin;
+            for (index_t i = begin; i < end; ++i) {
+                const std::int32_t row = from[i];
+                const std::uint8_t goes = table[codes[static_cast<index_t>(row) * block_columns]];
+                *left = row;
+                *right = row;
+                left += goes;
+                right += 1 - goes;
+            }
+            lefts[static_cast<std::size_t>(c) + 1] = left - (from + begin);
+        });
+        index_t total = 0;
+        for (index_t c = 0; c < chunks; ++c) {
+            const index_t count = lefts[static_cast<std::size_t>(c) + 1];
+            if (total != c * partition_chunk)
+                std::memmove(from + total, from + c * partition_chunk, static_cast<std::size_t>(count) * sizeof(std::int32_t));
+            total += count;
+        }
+        index_t to = total;
+        for (index_t c = 0; c < chunks; ++c) {
+            const index_t begin = c * partition_chunk, count = std::min(m, begin + partition_chunk) - begin - lefts[static_cast<std::size_t>(c) + 1];
+            std::memcpy(from + to, scratch.data() + begin, static_cast<std::size_t>(count) * sizeof(std::int32_t));
+            to += count;
+        }
+        return total;
+    }
+
+    double count_rows(const std::vector<std::int32_t>& rows, index_t begin, index_t end, const GradientRows& data) const {
+        if (data.weights == nullptr || !data.whole) return static_cast<double>(end - begin);
+        double count = 0;
+        for (index_t i = begin; i < end; ++i) count += data.weights[rows[static_cast<std::size_t>(i)]];
+        return count;
+    }
+
+    std::vector<GrownLeaf> grow(std::vector<std::int32_t>& rows, const GradientRows& data, Forest& forest) {
+        round_gradients(rows, data);
+        nodes.clear();
+        std::vector<Leaf> open, done;
+        Leaf root;
+        root.end = static_cast<index_t>(rows.size());
+        root.rows = count_rows(rows, 0, root.end, data);
+        for (const std::int32_t row : rows) root.sum += words[static_cast<std::size_t>(row)];
+        add_node(root);
+        if (may_split(root)) search(rows, root, nullptr, true);
+        open.push_back(std::move(root));
+        index_t leaves = 1;
+        const auto first_goes_later = [&](const Leaf& a, const Leaf& b) {
+            if (options.depth_wise && a.depth != b.depth) return a.depth > b.depth;
+            return a.split.gain < b.split.gain || (a.split.gain == b.split.gain && a.node > b.node);
+        };
+        while (!open.empty() && !interrupted()) {
+            const auto at = std::max_element(open.begin(), open.end(), first_goes_later);
+            Leaf leaf = std::move(*at);
+            *at = std::move(open.back());
+            open.pop_back();
+            if (options.max_leaves > 0 && leaves >= options.max_leaves) leaf.split = Split{};
+            index_t middle = 0;
+            double left_rows = 0, right_rows = 0;
+            while (leaf.split.found()) {
+                fill_table(leaf.split);
+                middle = leaf.begin + partition(rows, leaf);
+                left_rows = count_rows(rows, leaf.begin, middle, data);
+                right_rows = leaf.rows - left_rows;
+                if (std::min(left_rows, right_rows) >= options.min_rows && middle > leaf.begin && middle < leaf.end) break;
+                std::sort(rows.begin() + leaf.begin, rows.begin() + leaf.end);
+                search_again(leaf, leaf.split.column);
+            }
+            if (!leaf.split.found()) {
+                give(std::move(leaf.histogram));
+                done.push_back(std::move(leaf));
+                continue;
+            }
+            ++leaves;
+            const bool last = options.max_leaves > 0 && leaves >= options.max_leaves;
+            auto [left, right] = divide(std::move(leaf), middle, left_rows, right_rows);
+            Leaf& small = left.size() <= right.size() ? left : right;
+            Leaf& large = left.size() <= right.size() ? right : left;
+            const bool split_small = !last && may_split(small), split_large = !last && may_split(large);
+            if (split_large || (split_small && 2 * small.size() > large.size())) {
+                search(rows, small, &large, split_small);
+            } else if (split_small) {
+                give(std::move(large.histogram));
+                search(rows, small, nullptr, true);
+            }
+            for (Leaf* child : {&left, &right})
+                if (!child->split.found()) give(std::move(child->histogram));
+            open.push_back(std::move(left));
+            open.push_back(std::move(right));
+        }
+        for (Leaf& leaf : open) done.push_back(std::move(leaf));
+        for (Leaf& leaf : done) give(std::move(leaf.histogram));
+        return append(done, rows, data, forest);
+    }
+
+    void add_node(Leaf& leaf) {
+        leaf.node = static_cast<std::int32_t>(nodes.size());
+        Node node;
+        node.rows = leaf.rows;
+        node.weight = h_scale * hessian_of(leaf.sum);
+        nodes.push_back(node);
+    }
+
+    std::pair<Leaf, Leaf> divide(Leaf&& leaf, index_t middle, double left_rows, double right_rows) {
+        if (!leaf.split.missing_seen) {
+            // Cells that training did not see here go where more rows went.
+            const bool heavier = left_rows >= right_rows;
+            const index_t count = bins.n_bins[static_cast<std::size_t>(leaf.split.column)];
+            const auto* histogram = leaf.histogram.get() + leaf.split.column * bin_stride;
+            for (index_t b = 0; b < bin_stride; ++b)
+                if (b >= count || (leaf.split.nominal && hessian_of(histogram[b]) == 0 && histogram[b] == 0))
+                    leaf.split.goes_left[static_cast<std::size_t>(b)] = heavier;
+            leaf.split.missing_left = heavier;
+        }
+        Leaf left, right;
+        left.begin = leaf.begin;
+        left.end = right.begin = middle;
+        right.end = leaf.end;
+        left.depth = right.depth = leaf.depth + 1;
+        left.path = leaf.path * 2;
+        right.path = leaf.path * 2 + 1;
+        left.rows = left_rows;
+        right.rows = right_rows;
+        left.sum = leaf.split.left;
+        right.sum = leaf.sum - leaf.split.left;
+        left.lower = right.lower = leaf.lower;
+        left.upper = right.upper = leaf.upper;
+        if (options.monotone != nullptr && options.monotone[leaf.split.column] != 0) {
+            Terms t = terms_of(leaf);
+            const double vl = value_of(g_scale * gradient_of(left.sum), h_scale * hessian_of(left.sum), t);
+            const double vr = value_of(g_scale * gradient_of(right.sum), h_scale * hessian_of(right.sum), t);
+            const double middle_value = 0.5 * (vl + vr);
+            if (options.monotone[leaf.split.column] > 0)
+                left.upper = right.lower = middle_value;
+            else
+                left.lower = right.upper = middle_value;
+        }
+        if (options.interactions != nullptr) {
+            left.used = leaf.used;
+            left.used.push_back(leaf.split.column);
+            right.used = left.used;
+        }
+        const auto node = static_cast<std::size_t>(leaf.node);
+        add_node(left);
+        add_node(right);
+        nodes[node].column = leaf.split.column;
+        nodes[node].left = left.node;
+        nodes[node].right = right.node;
+        nodes[node].gain = leaf.split.gain;
+        nodes[node].split = leaf.split;
+        // The parent's histogram becomes that of the larger child.
+        (left.size() <= right.size() ? right : left).histogram = std::move(leaf.histogram);
+        return {std::move(left), std::move(right)};
+    }
+
+    // -- the finished tree -------------------------------------------------------------------------------------------
+    std::vector<GrownLeaf> append(const std::vector<Leaf>& leaves, const std::vector<std::int32_t>& rows,
+                                  const GradientRows& data, Forest& forest) {
+        std::vector<const Leaf*> leaf_of(nodes.size(), nullptr);
+        for (const Leaf& leaf : leaves) leaf_of[static_cast<std::size_t>(leaf.node)] = &leaf;
+        std::vector<GrownLeaf> grown;
+        const auto first = static_cast<std::int64_t>(forest.feature.size());
+        struct Visit {
+            std::int32_t node, parent;
+            bool is_right;
+        };
+        std::vector<Visit> stack{{0, -1, false}};
+        while (!stack.empty()) {
+            const Visit at = stack.back();
+            stack.pop_back();
+            const Node& node = nodes[static_cast<std::size_t>(at.node)];
+            const auto id = static_cast<std::int32_t>(static_cast<std::int64_t>(forest.feature.size()) - first);
+            if (at.parent >= 0)
+                (at.is_right ? forest.right : forest.left)[static_cast<std::size_t>(first + at.parent)] = id;
+            append_node(forest, node);
+            if (node.column < 0) {
+                const Leaf& leaf = *leaf_of[static_cast<std::size_t>(at.node)];
+                grown.push_back({id, leaf.begin, leaf.end, leaf.lower, leaf.upper});
+                continue;
+            }
+            stack.push_back({node.right, id, true});
+            stack.push_back({node.left, id, false});
+        }
+        forest.offsets.push_back(static_cast<std::int64_t>(forest.feature.size()));
+        parallel_chunks(static_cast<index_t>(grown.size()), 1, threads_for(static_cast<index_t>(rows.size())),
+                        [&](index_t i, index_t, index_t) {
+                            const GrownLeaf& leaf = grown[static_cast<std::size_t>(i)];
+                            forest.value[static_cast<std::size_t>(first + leaf.node)] = 
+                                newton_value(leaf, rows, data, options.l2, options.l1);
+                        });
+        return grown;
+    }
+
+    void append_node(Forest& forest, const Node& node) const {
+        forest.feature.push_back(node.column);
+        forest.left.push_back(-1);
+        forest.right.push_back(-1);
+        forest.rows.push_back(node.rows);
+        forest.weight.push_back(node.weight);
+        forest.gain.push_back(node.gain);
+        forest.value.resize(forest.value.size() + static_cast<std::size_t>(forest.width), 0.0);
+        double threshold = 0;
+        std::int64_t categories = -1;
+        if (node.column >= 0) {
+            const auto j = static_cast<std::size_t>(node.column);
+            if (node.split.nominal) {
+                categories = static_cast<std::int64_t>(forest.words.size());
+                const index_t k = bins.n_categories[j];
+                forest.words.resize(forest.words.size() + static_cast<std::size_t>((k + 63) / 64), 0);
+                for (index_t c = 0; c < k; ++c)
+                    if (node.split.goes_left[bins.bin_of_category[j][static_cast<std::size_t>(c)]] == 1)
+                        forest.words[static_cast<std::size_t>(categories + c / 64)] |= std::uint64_t{1} << (c % 64);
+            } else {
+                const auto& cuts = bins.cuts[j];
+                threshold = static_cast<std::size_t>(node.split.bin) < cuts.size() ? cuts[static_cast<std::size_t>(node.split.bin)]
+                                                                                   : std::numeric_limits<double>::max();
+            }
+        }
+        forest.threshold.push_back(threshold);
+        forest.categories.push_back(categories);
+        forest.missing_left.push_back(node.column >= 0 && node.split.missing_left);
+    }
+};
+
+double newton_value(const GrownLeaf& leaf, const std::vector<std::int32_t>& rows, const GradientRows& data, double l2,
+                    double l1) {
+    double g_top = 0, h_top = 0, weight = 0;
+    for (index_t i = leaf.begin; i < leaf.end; ++i) {
+        const std::int32_t row = rows[static_cast<std::size_t>(i)];
+        g_top = std::max(g_top, std::abs(data.g[row]));
+        h_top = std::max(h_top, data.h == nullptr ? 1.0 : data.h[row]);
+        weight += data.weights == nullptr ? 1.0 : data.weights[row];
+    }
+    const auto scale_of = [&](double top) {
+        return top > 0 ? std::exp2(std::floor(61 - std::log2(top * std::max(weight, 1.0)))) : 1.0;
+    };
+    const double gs = scale_of(g_top), hs = scale_of(h_top);
+    std::int64_t g = 0, h = 0;
+    for (index_t i = leaf.begin; i < leaf.end; ++i) {
+        const std::int32_t row = rows[static_cast<std::size_t>(i)];
+        const double w = data.weights == nullptr ? 1.0 : data.weights[row];
+        const double own_h = data.h == nullptr ? 1.0 : data.h[row];
+        if (data.whole) {
+            const auto times = static_cast<std::int64_t>(w);
+            g += times * std::llrint(data.g[row] * gs);
+            h += times * std::llrint(own_h * hs);
+        } else {
+            g += std::llrint(w * data.g[row] * gs);
+            h += std::llrint(w * own_h * hs);
+        }
+    }
+    const double sum_h = static_cast<double>(h) / hs;
+    const double value = sum_h + l2 > 0 ? -shrunk(static_cast<double>(g) / gs, l1) / (sum_h + l2) : 0.0;
+    return std::clamp(value, leaf.lower, leaf.upper);
+}
+
+HistogramGrower::HistogramGrower(const Bins& bins, const HistogramOptions& options) : state_(new State(bins, options)) {}
+HistogramGrower::~HistogramGrower() { delete state_; }
+
+std::vector<GrownLeaf> HistogramGrower::grow(std::vector<std::int32_t>& rows, const GradientRows& gradients,
+                                             const HistogramOptions& options, Forest& forest) {
+    state_->options = options;
+    return state_->grow(rows, gradients, forest);
+}
+
+CodedTree::CodedTree(const Forest& forest, const Bins& bins, index_t tree)
+    : forest_(forest), bins_(bins), first_(static_cast<index_t>(forest.offsets[static_cast<std::size_t>(tree)])) {
+    const auto nodes = static_cast<index_t>(forest.offsets[static_cast<std::size_t>(tree) + 1]) - first_;
+    goes_left_.assign(static_cast<std::size_t>(nodes * bin_stride), 0);
+    for (index_t i = 0; i < nodes; ++i) {
+        const auto at = static_cast<std::size_t>(first_ + i);
+        const std::int32_t column = forest.feature[at];
+        if (column < 0) continue;
+        const auto j = static_cast<std::size_t>(column);
+        std::uint8_t* table = goes_left_.data() + i * bin_stride;
+        std::fill_n(table, bin_stride, forest.missing_left[at]);
+        if (forest.categories[at] >= 0) {
+            for (index_t c = 0; c < bins.n_categories[j]; ++c)
+                table[bins.bin_of_category[j][static_cast<std::size_t>(c)]] = static_cast<std::uint8_t>(
+                    forest.words[static_cast<std::size_t>(forest.categories[at] + c / 64)] >> (c % 64) & 1);
+        } else {
+            const auto& cuts = bins.cuts[j];
+            const auto last = std::lower_bound(cuts.begin(), cuts.end(), forest.threshold[at]) - cuts.begin();
+            for (index_t b = 0; b < bins.n_bins[j]; ++b) table[b] = b <= last;
+        }
+    }
+}
+
+std::int32_t CodedTree::leaf(index_t row) const {
+    std::int32_t node = 0;
+    while (true) {
+        const auto at = static_cast<std::size_t>(first_ + node);
+        const std::int32_t column = forest_.feature[at];
+        if (column < 0) return node;
+        node = goes_left_[static_cast<std::size_t>(node * bin_stride + bins_.code(row, column))] != 0 ? forest_.left[at]
+                                                                                                   : forest_.right[at];
+    }
+}
+
+}  // namespace assay::trees

@@ -1,0 +1,107 @@
+#include "assay/ensembles/boosting.hpp"
+
+#include <cmath>
+#include <numeric>
+
+#include "assay/common/random.hpp"
+#include "assay/common/simd.hpp"
+#include "check.hpp"
+
+using namespace assay;
+
+namespace {
+
+struct Data {
+    index_t n, d;
+    std::vector<double> cells, y;
+    std::vector<std::int32_t> n_categories;
+};
+
+Data noise(index_t n, index_t d) {
+    Data data{n, d, {}, {}, std::vector<std::int32_t>(static_cast<std::size_t>(d), 0)};
+    Random random(3);
+    data.n_categories.back() = 6;
+    for (index_t i = 0; i < n; ++i) {
+        for (index_t j = 0; j + 1 < d; ++j) data.cells.push_back(random.below(12) == 0 ? std::nan("") : random.normal());
+        data.cells.push_back(static_cast<double>(random.below(6)));
+        const double* row = data.cells.data() + i * d;
+        const double score = (std::isnan(row[0]) ? 1.0 : row[0]) + (row[d - 1] == 2 ? 2.0 : 0.0) + 0.3 * random.normal();
+        data.y.push_back(score > 0.5 ? 1.0 : 0.0);
+    }
+    return data;
+}
+
+trees::Bins bins_of(const Data& data, int threads) {
+    return trees::make_bins(c_matrix(data.cells.data(), data.n, data.d), {data.n_categories.data(), data.d, 1}, nullptr, 255,
+                            threads);
+}
+
+ensembles::Booster boosted(const trees::Bins& bins, const Data& data, int threads) {
+    ensembles::BoostingOptions options;
+    options.loss = ensembles::Loss::logistic;
+    options.tree.threads = threads;
+    ensembles::Booster booster(bins, data.y, {}, std::vector<double>(static_cast<std::size_t>(data.n), 0.0), data.n, options);
+    booster.run(20);
+    return booster;
+}
+
+}  // namespace
+
+TEST("bins keep order and missing cells have their own code") {
+    const Data data = noise(2000, 11);
+    const auto bins = bins_of(data, 2);
+    for (index_t j = 0; j + 1 < data.d; ++j)
+        for (index_t i = 1; i < data.n; ++i) {
+            const double a = data.cells[static_cast<std::size_t>((i - 1) * data.d + j)];
+            const double b = data.cells[static_cast<std::size_t>(i * data.d + j)];
+            if (std::isnan(b)) {
+                CHECK(bins.code(i, j) == bins.n_bins[static_cast<std::size_t>(j)]);
+            } else if (!std::isnan(a)) {
+                CHECK(a <= b ? bins.code(i - 1, j) <= bins.code(i, j) : bins.code(i - 1, j) >= bins.code(i, j));
+            }
+        }
+}
+
+TEST("boosting has the same bits for any threads and instruction set and its loss falls") {
+    const Data data = noise(6000, 11);
+    const auto bins = bins_of(data, 1);
+    const auto one = boosted(bins, data, 1);
+    CHECK(one.rounds() == 20);
+    for (std::size_t r = 1; r < one.train_loss.size(); ++r) CHECK(one.train_loss[r] <= one.train_loss[r - 1]);
+    const auto two = boosted(bins, data, 3);
+    CHECK(one.forest.value == two.forest.value && one.forest.threshold == two.forest.threshold);
+    const Simd before = simd_level();
+    set_simd_level(Simd::baseline);
+    const auto plain = boosted(bins, data, 1);
+    set_simd_level(before);
+    CHECK(one.forest.feature == plain.forest.feature && one.forest.threshold == plain.forest.threshold);
+}
+
+TEST("a forest sums what its coded trees say") {
+    const Data data = noise(3000, 11);
+    const auto bins = bins_of(data, 1);
+    const auto model = boosted(bins, data, 1);
+    const trees::Forest& f = model.forest;
+    trees::ForestView view;
+    view.offsets = {f.offsets.data(), static_cast<index_t>(f.offsets.size()), 1};
+    view.feature = f.feature.data();
+    view.left = f.left.data();
+    view.right = f.right.data();
+    view.threshold = f.threshold.data();
+    view.categories = f.categories.data();
+    view.words = {f.words.data(), static_cast<index_t>(f.words.size()), 1};
+    view.missing_left = f.missing_left.data();
+    view.value = f.value.data();
+    view.n_categories = data.n_categories.data();
+    std::vector<double> sums(static_cast<std::size_t>(data.n), 0.0);
+    trees::add_predictions(view, c_matrix(data.cells.data(), data.n, data.d), {0, f.n_trees(), 1},
+                           c_matrix(sums.data(), data.n, 1), 2);
+    for (index_t i = 0; i < data.n; i += 17) {
+        double by_code = 0;
+        for (index_t t = 0; t < f.n_trees(); ++t)
+            by_code += f.value[static_cast<std::size_t>(f.offsets[static_cast<std::size_t>(t)] +
+                                                        trees::CodedTree(f, bins, t).leaf(i))];
+        CHECK_NEAR(sums[static_cast<std::size_t>(i)], by_code, 0.0);
+        CHECK_NEAR(sums[static_cast<std::size_t>(i)], model.scores[static_cast<std::size_t>(i)], 1e-12);
+    }
+}

@@ -1,0 +1,85 @@
+"""Gradient boosting of the first order: trees fitted to negative gradients, leaves by a line search each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .newton_boosting import BoostedClasses, BoostedNumbers
+
+_UNLIMITED = {
+    "columns_per_node": 0,
+    "min_hessian": 0.0,
+    "l2": 0.0,
+    "l1": 0.0,
+    "min_gain": 0.0,
+    "smoothing": 0.0,
+    "depth_wise": False,
+    "monotone": [],
+    "interactions": [],
+}
+
+
+class GradientBoostingClassifier(BoostedClasses):
+    """Boosted trees by first-order steps, for two or more classes.
+
+    Every round fits a tree to the negative gradients of the log loss by least squares, and each leaf takes the step
+    that lowers the loss in it most, to second order (Friedman 2001). The engine is that of `NewtonBoostingClassifier`
+    with unit curvature in the search for splits.
+
+    {parameters}
+
+    Attributes
+    ----------
+    classes_ : array of the class labels
+    forest_ : the trees as arrays
+    n_estimators_ : rounds kept
+    base_score_ : scores before the first round
+    train_loss_, validation_loss_ : mean loss before the first round and after each
+    feature_importances_ : share of the gain that each column brought
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from assay.models.ensembles import GradientBoostingClassifier
+    >>> X = np.linspace(-1, 1, 400)[:, None]
+    >>> y = np.where(X[:, 0] > 0.5, "high", "low")
+    >>> GradientBoostingClassifier(n_estimators=10).fit(X, y).predict([[0.0], [0.9]])
+    array(['low', 'high'], dtype='<U4')
+    """
+
+    _first_order = True
+
+    def _penalties(self) -> dict[str, Any]:
+        return dict(_UNLIMITED)
+
+
+class GradientBoostingRegressor(BoostedNumbers):
+    """Boosted trees by first-order steps, for numbers.
+
+    As `GradientBoostingClassifier`, for squared, absolute, Huber, quantile, Poisson, gamma and Tweedie loss, or one of
+    your own.
+
+    {parameters}
+
+    Attributes
+    ----------
+    forest_ : the trees as arrays
+    n_estimators_ : rounds kept
+    base_score_ : score before the first round
+    train_loss_, validation_loss_ : mean loss before the first round and after each
+    feature_importances_ : share of the gain that each column brought
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from assay.models.ensembles import GradientBoostingRegressor
+    >>> X = np.linspace(0, 1, 200)[:, None]
+    >>> model = GradientBoostingRegressor(loss="quantile", quantile=0.9, n_estimators=50).fit(X, X[:, 0])
+    >>> model.predict([[0.5]]).shape
+    (1,)
+    """
+
+    _first_order = True
+
+    def _penalties(self) -> dict[str, Any]:
+        return dict(_UNLIMITED)
