@@ -4,10 +4,10 @@ from assay.data import load_dataset
 from assay.experiment import Plan, run
 
 table = load_dataset("wine")
-plan = Plan(table, target="cultivar", learners=["zero-r", "naive-bayes", "cart-classifier"], design="5x2", seed=1)
+plan = Plan(table, target="cultivar", learners=["zero-r", "naive-bayes", "cart-classifier"], seed=1)
 results = run(plan)
 
 for learner in results.to_dict()["learners"]:
     low, high = learner["interval"]
-    print(f"{learner['title']:16} {learner['mean']:.3f}  ({low:.3f} to {high:.3f})  group {learner['group']}")
+    print(f"{learner['title']:16} {learner['mean']:.3f}  ({low:.3f} to {high:.3f})  {learner['verdict']}")
 print(results.comparison.sentence)

@@ -7,7 +7,9 @@ Every mark carries its light colour as an attribute (so a figure stands alone) a
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from html import escape
+from typing import Any
 
 from .words import clean
 
@@ -49,6 +51,21 @@ def group_index(group: object) -> int:
     """The place of a group's (first) letter: a is 0; what is not a letter counts as last."""
     letter = str(group or "")[:1].lower()
     return min(ord(letter) - ord("a"), GROUPS - 1) if "a" <= letter <= "z" else GROUPS - 1
+
+
+_VERDICTS = {"best": 0, "equivalent": 0, "better": 0, "baseline": 1, "undecided": 1, "worse": 2}
+
+
+def standing(learner: Mapping[str, Any]) -> tuple[str, int]:
+    """The letter or the verdict of a learner, and the place of its colour and shape.
+
+    >>> standing({"group": "b"}), standing({"group": None, "verdict": "worse"})
+    (('b', 1), ('worse', 2))
+    """
+    if learner.get("group"):
+        return str(learner["group"])[:6], group_index(learner["group"])
+    word = str(learner.get("verdict") or "")
+    return (word, _VERDICTS[word]) if word in _VERDICTS else ("", GROUPS - 1)
 
 
 def class_token(index: int) -> str:

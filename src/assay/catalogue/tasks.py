@@ -83,7 +83,7 @@ REGRESS = Task(
     target="numbers",
     outputs=("values",),
     calls=("predict",),
-    metrics=("r2", "rmse", "mae"),
+    metrics=("rmse", "mae", "r2"),
     base="assay.base.Regressor",
     estimator_type="regressor",
     claims=("table", "learner"),
@@ -187,7 +187,7 @@ def get_task(name: str | Task, who: str = "catalogue", among: Iterable[str] = TA
     """The task with this name; one that is not `among` the allowed ones is refused in one sentence.
 
     >>> get_task("regress").metrics
-    ('r2', 'rmse', 'mae')
+    ('rmse', 'mae', 'r2')
     >>> get_task("guess")
     Traceback (most recent call last):
     ...

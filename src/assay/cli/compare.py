@@ -14,7 +14,7 @@ import click
 from .. import catalogue
 from ..base.errors import DataError, UsageError, plain
 from ..base.words import count
-from .main import OK, SOME_FAILED, common_options
+from .main import FINDINGS, OK, SOME_FAILED, common_options
 from .output import console, json_text, messages, print_json, progress_bar, table, write_text
 
 
@@ -28,8 +28,21 @@ def default_jobs() -> int:
 @click.command()
 @click.argument("data")
 @click.option("--target", "-t", required=True, metavar="COL", help="Column to predict.")
-@click.option("--models", "-m", multiple=True, metavar="ID[,ID...]", help="Methods to compare; all by default.")
-@click.option("--design", default="5x2", show_default=True, help="5x2, 10-fold, 5-fold or RxK.")
+@click.option(
+    "--models",
+    "-m",
+    multiple=True,
+    metavar="[NAME=]ID[JSON]",
+    help='Methods to compare, e.g. knn25=knn-classifier{"n_neighbors":25} or xgboost.XGBClassifier.',
+)
+@click.option("--design", default="auto", show_default=True, help="auto, 3x10, 10-fold, RxK, 5x2 or holdout.")
+@click.option("--group", metavar="COL", help="Column whose rows stay together, e.g. the patient.")
+@click.option("--time", metavar="COL", help="Column that gives the order in time; models are tested on later rows.")
+@click.option("--margin", type=click.FloatRange(0), help="Difference that does not matter; 0.01, or 2 % of an error.")
+@click.option("--budget", type=click.FloatRange(0), metavar="SECONDS", help="Time of one core that all fits may take.")
+@click.option("--pairs", type=click.Choice(["best", "all"]), default="best", help="Against the best, or every pair.")
+@click.option("--duplicates", type=click.Choice(["error", "rename"]), help="Two columns of one name.")
+@click.option("--encoding", help="Encoding of a text file, where it is not found out.")
 @click.option("--metric", multiple=True, metavar="NAME[,NAME...]", help="What to measure; the first decides.")
 @click.option("--task", type=click.Choice(catalogue.PLANNED), help="Taken from the target by default.")
 @click.option("--role", "roles", multiple=True, metavar="COL=ROLE", help="e.g. zip=nominal, size=ordinal:S<M<L.")
@@ -48,7 +61,8 @@ def compare(data: str, target: str, out: Path | None, quiet: bool, as_json: bool
     Writes store.sqlite, results.json and report.html; the same command goes on where an earlier one stopped.
     """
     with messages(quiet) as tell:
-        read = load(data, options.pop("roles"))
+        reading = {name: options.pop(name) for name in ("encoding", "duplicates")}
+        read = load(data, options.pop("roles"), **{name: given for name, given in reading.items() if given})
         folder = out or Path("assay-run") / f"{_file_word(Path(read.name).stem)}-{_file_word(target)}"
         return compare_table(read, target, folder, quiet=quiet, as_json=as_json, tell=tell, **options)
 
@@ -62,7 +76,12 @@ def compare_table(
     as_json: bool,
     tell: Any,
     models: tuple[str, ...] = (),
-    design: str = "5x2",
+    design: str = "auto",
+    group: str | None = None,
+    time: str | None = None,
+    margin: float | None = None,
+    budget: float | None = None,
+    pairs: str = "best",
     metric: tuple[str, ...] = (),
     task: str | None = None,
     seed: int = 0,
@@ -78,7 +97,12 @@ def compare_table(
     plan = Plan(
         data,
         target,
-        learners=_listed(models),
+        learners=_models(models),
+        groups=group,
+        time=time,
+        margin=margin,
+        budget=budget,
+        pairs=pairs,
         design=design,
         metrics=_listed(metric),
         seed=seed,
@@ -87,6 +111,7 @@ def compare_table(
         prepare=[_step(text) for text in prepare],
     )
     _tell_plan(plan, tell)
+    _tell_findings(plan, tell)
     store_path = folder / "store.sqlite"
     if fresh:
         _forget(store_path)
@@ -103,7 +128,45 @@ def compare_table(
         print_json(record)
     else:
         show_results(record, report)
+    if results.not_yet:
+        return FINDINGS
     return SOME_FAILED if results.failed else OK
+
+
+def _models(texts: tuple[str, ...]) -> list[Any] | None:
+    """Learners as written: ids with commas between, NAME=ID, ID{"parameter": value}, package.Class."""
+    found: list[Any] = []
+    for text in texts:
+        for word in _outside_braces(text):
+            head, brace, tail = word.partition("{")
+            name, equals, what = head.rpartition("=")
+            parameters: dict[str, Any] = {}
+            if brace:
+                try:
+                    parameters = json.loads(brace + tail)
+                except ValueError as error:
+                    raise UsageError(
+                        "--models", f"learner '{plain(head)}'", "must have its parameters as JSON", plain(error, 100)
+                    ) from None
+            learner: Any = (what.strip(), parameters) if parameters else what.strip()
+            found.append((name.strip(), learner) if equals else learner)
+    return found or None
+
+
+def _outside_braces(text: str) -> list[str]:
+    """The parts between commas that are not inside braces.
+
+    >>> _outside_braces('a,b{"k": 1, "j": 2},c')
+    ['a', 'b{"k": 1, "j": 2}', 'c']
+    """
+    parts, depth = [""], 0
+    for character in text:
+        depth += {"{": 1, "[": 1, "}": -1, "]": -1}.get(character, 0)
+        if character == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += character
+    return [part.strip() for part in parts if part.strip()]
 
 
 def _step(text: str) -> tuple[str, dict[str, Any]]:
@@ -122,39 +185,63 @@ def _step(text: str) -> tuple[str, dict[str, Any]]:
     return name, parameters
 
 
-def load(data: str, roles: tuple[str, ...] = ()) -> Any:
+def load(data: str, roles: tuple[str, ...] = (), **reading: Any) -> Any:
     """The table behind a path, a pattern, a database URL or the name of a bundled data set, with the user's roles."""
     from ..data import DATASETS, load_dataset, read_table
 
-    read = load_dataset(data) if data in DATASETS and not Path(data).exists() else read_table(data)
+    read = load_dataset(data) if data in DATASETS and not Path(data).exists() else read_table(data, **reading)
     chosen = dict(_role(text) for text in roles)
     return read.with_roles(chosen) if chosen else read
 
 
 def show_results(record: dict[str, Any], report: Path) -> None:
-    """The comparison on stdout: a table, the test in words, the recommendation, the path of the report."""
+    """The comparison on stdout: what the audit objects, a table, the test in words, the recommendation, the report."""
     from rich.text import Text
 
     out, metric = console(), record["metric"]
-    best_first = sorted(record["learners"], key=lambda row: _rank(row, metric["greater_is_better"]))
+    if record.get("not_yet"):
+        out.print(Text(f"Not yet: {plain(record['not_yet'], 2000)}", style="bold"))
+    for text in record.get("cautions") or []:
+        out.print(Text(f"Caution: {plain(text, 1000)}"))
+    comparison, recommendation = record["comparison"], record["recommendation"]
+    lettered = bool(comparison) and comparison.get("comparisons") == "all"
     rows = []
-    for row in best_first:
+    for row in sorted(record["learners"], key=lambda row: _rank(row, metric["greater_is_better"])):
         if row["error"] is not None or row["mean"] is None:
-            rows.append([row["title"], "failed" if row["error"] else "no score", "", ""])
+            rows.append([row["title"], "failed" if row["error"] else "no score", "", "", ""])
             continue
-        low, high = row["interval"] or (None, None)
-        interval = "" if low is None or high is None else f"{low:.4f} to {high:.4f}"
-        rows.append([row["title"], f"{row['mean']:.4f}", interval, row["group"] or ""])
+        last = row["group"] if lettered else row["verdict"]
+        rows.append([row["title"], f"{row['mean']:.4f}", _span(row["interval"]), _difference(row), last or ""])
     level = f"{100 * (1 - _alpha(record)):g} % interval"
     heading = f"{metric['title']} on {record['data']['name']}, target {record['data']['target']}"
-    columns = [("learner", "left"), (metric["name"], "right"), (level, "right"), ("group", "left")]
+    columns = [
+        ("learner", "left"),
+        (metric["name"], "right"),
+        (level, "right"),
+        ("difference", "right"),
+        ("group" if lettered else "verdict", "left"),
+    ]
     out.print(table(heading, columns, rows))
-    comparison, recommendation = record["comparison"], record["recommendation"]
-    if comparison and comparison.get("sentence"):
-        out.print(Text(plain(comparison["sentence"], 2000)))
+    if metric.get("reason"):
+        out.print(Text(f"{plain(metric['reason'], 400)[:1].upper()}{plain(metric['reason'], 400)[1:]}."))
+    if comparison and comparison.get("sentence") and not record.get("not_yet"):
+        out.print(Text(plain(comparison["sentence"], 3000)))
     if recommendation:
         out.print(Text(f"Recommendation: {plain(recommendation['reason'], 1000)}"))
     out.print(Text(f"Report: {plain(report, 1000)}"), soft_wrap=True)
+
+
+def _span(interval: Any) -> str:
+    low, high = interval or (None, None)
+    return "" if low is None or high is None else f"{low:.4f} to {high:.4f}"
+
+
+def _difference(row: dict[str, Any]) -> str:
+    """The difference from the best with its simultaneous interval."""
+    if row.get("difference") is None:
+        return ""
+    low, high = row["difference_interval"]
+    return f"{row['difference']:+.4f} ({low:+.4f} to {high:+.4f})"
 
 
 def _tell_plan(plan: Any, tell: Any) -> None:
@@ -163,6 +250,14 @@ def _tell_plan(plan: Any, tell: Any) -> None:
         f"assay: {count(rows, 'row')}, {count(columns, 'column')}, target '{plain(plan.target.name)}' "
         f"to {plan.task}: {count(len(plan.learners), 'learner')}, {plan.design.describe()}."
     )
+    if plan.choice is not None:
+        tell(f"assay: {plan.choice.words()}.")
+        if longest := plan.choice.longest([learner.title for learner in plan.learners]):
+            tell(f"assay: {longest}.")
+    for title in plan.over_budget:
+        tell(f"assay: {plain(title)} is left out, because it would take half of the budget or more.")
+    if plan.metric_reason:
+        tell(f"assay: {plan.metric_reason}.")
     without = plan.table.n_rows - rows
     if without:
         tell(f"assay: {count(without, 'row')} without a target left out.")
@@ -172,6 +267,13 @@ def _tell_plan(plan: Any, tell: Any) -> None:
                 "..", "."
             )
         )
+
+
+def _tell_findings(plan: Any, tell: Any) -> None:
+    """The grave findings of the audit, before anything runs."""
+    for finding in plan.findings:
+        if finding["severity"] == "high":
+            tell(f"assay: {finding['code']} {plain(finding['kind'])}: {plain(finding['evidence'], 300)}.")
 
 
 def _rank(row: dict[str, Any], greater_is_better: bool) -> tuple[bool, float]:

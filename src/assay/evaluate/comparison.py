@@ -1,51 +1,49 @@
 """Comparing learners: the test that is valid for the design, corrected, in words, with a recommendation.
 
-**Which test.** "5x2": Alpaydin's combined 5x2cv F test. k-fold, repeated k-fold and other splits of one data set:
-Nadeau and Bengio's corrected resampled t test. "datasets" (one score per learner and data set): Friedman's test with
-Nemenyi's, for two learners Wilcoxon's signed rank test. One test set with predictions (`compare_predictions`, or
-`compare` with `y=`): McNemar's test of each pair and Cochran's Q of all; for predicted values the paired t test of the
-rows' losses and Hotelling's T2 of all. One hold-out score or leave-one-out scores per learner: no test is valid,
-and `compare` refuses; so it does if `test=` asks for one that takes overlapping splits for independent ones (paired t,
-Wilcoxon, sign). `force=True` lets it be done; the result then has `valid` False and says why.
+**Which test.** Splits of one data set: the corrected resampled t test with folds - 1 degrees of freedom, its error
+never below what the sampling of rows allows (`Folds`). "5x2": Alpaydin's combined 5x2cv F test, with a warning.
+"datasets" (one score per learner and data set): Friedman's test with Nemenyi's, for two learners Wilcoxon's signed
+rank test. One test set: with the rows' contributions (`rows=`) a t test over rows; with predictions
+(`compare_predictions`, or `compare` with `y=`) McNemar's test of each pair and Cochran's Q of all, for predicted
+values the paired t test of the rows' losses and Hotelling's T2 of all. One hold-out score or leave-one-out scores per
+learner: no test is valid, and `compare` refuses; so it does if `test=` asks for one that takes overlapping splits for
+independent ones (paired t, Wilcoxon, sign). `force=True` lets it be done; the result then has `valid` False and says
+why.
 
-**Level.** The tests of folds are approximate. If half of the rows teach the learners too little (five weak columns of
-100 to 1000 rows) the combined F test rejected a true null in 7 to 19 % of cases at 0.05 when first tried and in 6 to
-16 % in the table of docs/design/calibration.md, instead of in about 3 %; the corrected t test in up to 7 %.
+**Which pairs.** `pairs="best"` (the default for splits and test sets): each learner against the one with the best
+score. As that one is picked after the fact, its differences are held to the distribution of the largest |t| over
+*all* pairs (`MaxT`; Bonferroni over all pairs for tests without one): equal learners are called worse, any of them,
+with probability alpha at most. `pairs="all"` (the default for data sets): every pair, by the same distribution or by
+Holm or Nemenyi. `pairs="baseline"`: each learner against `baseline`, which must be named before the scores are seen;
+Holm over k - 1.
 
-**Which pairs.** `pairs="all"`: every pair, corrected by Holm over all of them (Nemenyi's test corrects by itself); no
-pair of equal learners is told apart with probability 1 - alpha. With many learners that asks for much: 10 learners
-have 45 pairs, and the combined F test with 5 degrees of freedom then needs F > 30. `pairs="best"`: each learner against
-the one with the best score, corrected by Bonferroni for the k - 1 learners that could have been the best. **What that
-holds:** a learner that truly is the best is left out of `not_worse` with probability at most alpha (it is left out only
-if its test against some other rejects, and there are k - 1 others; Hsu's comparison with the best). **What it does not
-hold:** as the winner is picked after the fact, of many equal learners *some* one is left out more often than in
-alpha of cases (10 % for 10 equal learners in the calibration). `pairs="baseline"`: each learner against
-`baseline`, which must be named before the scores are seen; Holm over k - 1. The default, "auto", is "all", but "best"
-for more than five learners on the splits of one data set.
+**Verdicts.** Each learner has the difference of its score from the best one's (or the baseline's), the simultaneous
+interval of that difference, and a word: `best`; `equivalent` if the whole interval lies within the margin; `worse` if
+it excludes 0; `undecided` for everything else. The margin is the difference that does not matter in practice, 0.01
+for scores and 2 % of the best score for errors unless given. Not shown different is `undecided`, never equal.
 
-**Intervals.** Each pair's `interval` holds on its own at 1 - alpha; `simultaneous_interval` (Bonferroni) holds for all
-pairs that were tested together.
+**Intervals.** Each pair's `interval` holds on its own at 1 - alpha; `simultaneous_interval` holds for all pairs at
+once.
 
-**Groups.** A group is a largest set of learners of which no two were told apart; each has a letter, and a learner
-carries the letters of all its groups ("ab"). Two learners share a letter exactly if they were not told apart
-(compact letter display: Piepho, Journal of Computational and Graphical Statistics 13, 2004). Group "a" holds the
-best learner. With `pairs="best"` there are two groups, those not told apart from the best and the rest; with
-`pairs="baseline"` three, better than the baseline, not told apart from it, and worse.
+**Groups.** With `pairs="all"` a group is a largest set of learners of which no two were told apart; each has a
+letter, and a learner carries the letters of all its groups ("ab"). Two learners share a letter exactly if they were
+not told apart (compact letter display: Piepho, Journal of Computational and Graphical Statistics 13, 2004). Otherwise
+there are no letters; `groups` lists those that are not worse and those that are.
 
-**Smallest detectable difference.** The true difference that a pair of learners with a typical spread (root mean
-square over the pairs) would have shown with 80 % probability at alpha over the number of pairs, the level that
-Holm's first step asks for.
+**Smallest detectable difference.** Of each pair: the true difference that it would have shown with 80 % probability;
+and of a pair with a typical spread (root mean square over the pairs), both at the level of the simultaneous
+comparison.
 
-**Recommendation.** The simplest learner that was not told apart from the best; among equally simple ones, the
-better mean. Not told apart does not mean equal, which is why the smallest detectable difference is part of the
-sentence. Against a baseline: the best learner if it is significantly better, else the baseline.
+**Recommendation.** The simplest learner whose mean lies within the margin of the best and that is not worse; among
+equally simple ones, the better mean; otherwise the best, with those named that are not ruled out. Against a baseline:
+the best learner if it is significantly better, else the baseline.
 """
 
 from __future__ import annotations
 
 import html
 import string
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from itertools import combinations
 from typing import Any
@@ -53,14 +51,16 @@ from typing import Any
 import numpy as np
 
 from ..base.errors import DataError, ParameterError, UsageError, plain
-from .comparison_procedures import DataSets, Folds, Labels, Losses, Procedure
+from .comparison_procedures import POWER, DataSets, Folds, Labels, Losses, Procedure, metric_bounds
+from .comparison_words import comparison_sentence, difference_words, pair_record, recommend, recommend_against
+from .distributions import detectable_shift, detectable_t
 from .intervals import check_alpha
-from .multiplicity import bonferroni, holm
+from .multiplicity import holm
 from .resampling import Design, make_design
-from .result import TestResult, decision_words, interval_words, jsonable, number, p_words, percent
+from .result import TestResult, interval_words, jsonable, number
 
-# Beyond this many learners the splits of one data set are compared with the best alone: all pairs ask for too much.
-_MOST_FOR_ALL = 5
+# A difference that does not matter in practice, unless the user says which: of scores, and as a share of errors.
+_MARGIN, _SHARE_OF_ERROR = 0.01, 0.02
 _LOSSES: dict[str, tuple[str, Callable[[np.ndarray, np.ndarray], np.ndarray]]] = {
     "squared": ("mse", lambda y, p: (y - p) ** 2),
     "absolute": ("mae", lambda y, p: np.abs(y - p)),
@@ -72,7 +72,8 @@ class Comparison:
     """What `compare` found; see the module for the meaning of each part.
 
     `summary` and `groups` list the learners best first. `left_out` are learners without a full set of finite
-    scores, with the reason. `comparisons` is "all", "best" or "baseline"; `omnibus` is the test of all learners at once
+    scores, with the reason. `comparisons` is "all", "best" or "baseline"; `margin` the difference that does not matter;
+    `omnibus` is the test of all learners at once
     as plain data, where the design has one; `critical_difference` is Nemenyi's. `valid` is False if the tests were
     forced on a design for which they do not hold, and `warnings` say why.
     """
@@ -93,6 +94,7 @@ class Comparison:
     left_out: list[dict[str, str]]
     sentence: str
     comparisons: str = "all"
+    margin: float | None = None
     baseline: str | None = None
     omnibus: dict[str, Any] | None = None
     critical_difference: float | None = None
@@ -110,13 +112,16 @@ class Comparison:
 
     def _repr_html_(self) -> str:
         ranked = any("average_rank" in row for row in self.summary.values())
-        titles = ("learner", f"mean {self.metric}", "interval", *(("average rank",) if ranked else ()), "group")
+        lettered = any(row["group"] for row in self.summary.values())
+        last = ("group",) if lettered else ("difference", "verdict")
+        titles = ("learner", f"mean {self.metric}", "interval", *(("average rank",) if ranked else ()), *last)
         head = "".join(f"<th>{html.escape(h)}</th>" for h in titles)
         rows = ""
         for row in self.summary.values():
             cells = [row["title"], number(row["mean"]), interval_words(row["interval"])]
             cells += [number(row["average_rank"])] if ranked else []
-            rows += "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in [*cells, row["group"]]) + "</tr>"
+            cells += [row["group"]] if lettered else [difference_words(row), row["verdict"] or ""]
+            rows += "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in cells) + "</tr>"
         return (
             f"<table><caption>{html.escape(self.procedure)}</caption><thead><tr>{head}</tr></thead>"
             f"<tbody>{rows}</tbody></table><p>{html.escape(self.sentence)}</p>"
@@ -139,6 +144,10 @@ def compare(
     baseline: str | None = None,
     test: str | None = None,
     force: bool = False,
+    margin: float | None = None,
+    rows: Mapping[str, Any] | None = None,
+    units: Any = None,
+    smaller: int | None = None,
 ) -> Comparison:
     """Compare learners by their scores in one design.
 
@@ -150,29 +159,33 @@ def compare(
     `n_train` and `n_test` are rows per split (by default as the design has them). `simplicity` maps ids to ranks, 1 for
     the simplest; a learner without a rank counts as least simple. `pairs` is "all", "best", "baseline" or "auto";
     `baseline` the id to compare with. `test` asks for another test than the usual one, and `force` for one that is not
-    valid.
+    valid. `margin` is the difference that does not matter in practice. `rows` maps each id to the contributions of the
+    tested rows to its score (`row_values`), `units` names the unit (patient, machine) of each of these rows, and
+    `smaller` is the number of rows of the smallest class.
 
     >>> rng = np.random.default_rng(0)
-    >>> scores = {"tree": 0.8 + 0.01 * rng.normal(size=(5, 2)), "zero-r": 0.5 + 0.01 * rng.normal(size=(5, 2))}
-    >>> comparison = compare(scores, "5x2")
-    >>> comparison.best, comparison.groups
-    ('tree', [['tree'], ['zero-r']])
+    >>> scores = {"tree": 0.8 + 0.01 * rng.normal(size=(3, 10)), "zero-r": 0.5 + 0.01 * rng.normal(size=(3, 10))}
+    >>> comparison = compare(scores, "3x10")
+    >>> comparison.best, [row["verdict"] for row in comparison.summary.values()]
+    ('tree', ['best', 'worse'])
     >>> compare(rng.normal([0.7, 0.8, 0.9], 0.02, (12, 3)), "datasets").groups
     [['learner 3'], ['learner 2'], ['learner 1']]
     """
     check_alpha("compare", alpha)
+    if margin is not None and not (np.isfinite(margin) and margin >= 0):
+        raise ParameterError("compare", "parameter 'margin'", "must be a number >= 0", f"got {margin!r}")
     if y is not None:
-        return _compare_rows(scores, design, y, metric, test, pairs, baseline, simplicity, titles, alpha)
+        return _compare_rows(scores, design, y, metric, test, pairs, baseline, simplicity, titles, alpha, margin)
     wanted = _wanted_pairs(pairs, baseline)
     if isinstance(design, str) and design.strip().lower() in ("datasets", "data sets"):
         comparisons = "all" if wanted == "auto" else wanted
         procedure: Procedure = DataSets(scores, test, force, metric, greater_is_better, comparisons)
     else:
-        folds = Folds(scores, make_design(design), n_train, n_test, test, force, metric, greater_is_better)
-        procedure, comparisons = folds, wanted
-        if wanted == "auto":
-            comparisons = "all" if len(folds.order) <= _MOST_FOR_ALL else "best"
-    return _compare(procedure, comparisons, baseline, simplicity, titles, greater_is_better, alpha)
+        procedure = Folds(
+            scores, make_design(design), n_train, n_test, test, force, metric, greater_is_better, rows, units, smaller
+        )
+        comparisons = "best" if wanted == "auto" else wanted
+    return _compare(procedure, comparisons, baseline, simplicity, titles, greater_is_better, alpha, margin)
 
 
 def compare_predictions(
@@ -187,6 +200,7 @@ def compare_predictions(
     titles: Mapping[str, str] | None = None,
     alpha: float = 0.05,
     design: str = "holdout",
+    margin: float | None = None,
 ) -> Comparison:
     """Compare models by their predictions for the rows of one test set, which none of them has seen.
 
@@ -200,8 +214,8 @@ def compare_predictions(
 
     >>> y = np.repeat([0, 1], 50)
     >>> wrong = np.arange(100) % 4 == 0
-    >>> compare_predictions(y, {"a": y, "b": np.where(wrong, 1 - y, y)}).groups
-    [['a'], ['b']]
+    >>> compare_predictions(y, {"a": y, "b": np.where(wrong, 1 - y, y)}).summary["b"]["verdict"]
+    'worse'
     """
     check_alpha("compare", alpha)
     truth, given = _read_predictions(y_true, predictions)
@@ -215,8 +229,8 @@ def compare_predictions(
         name, losses = _row_losses(truth, given, loss)
         procedure = Losses(losses, name, design)
     wanted = _wanted_pairs(pairs, baseline)
-    comparisons = "all" if wanted == "auto" else wanted
-    return _compare(procedure, comparisons, baseline, simplicity, titles, task == "classify", alpha)
+    comparisons = "best" if wanted == "auto" else wanted
+    return _compare(procedure, comparisons, baseline, simplicity, titles, task == "classify", alpha, margin)
 
 
 # -- reading ------------------------------------------------------------------------------------------------
@@ -241,6 +255,7 @@ def _compare_rows(
     simplicity: Mapping[str, float] | None,
     titles: Mapping[str, str] | None,
     alpha: float,
+    margin: float | None,
 ) -> Comparison:
     """`compare` with true labels: predictions of one test set."""
     name = "holdout" if design == "predictions" else make_design(design).kind
@@ -267,6 +282,7 @@ def _compare_rows(
         titles=titles,
         alpha=alpha,
         design=name,
+        margin=margin,
     )
 
 
@@ -338,6 +354,7 @@ def _compare(
     titles: Mapping[str, str] | None,
     greater_is_better: bool,
     alpha: float,
+    margin: float | None,
 ) -> Comparison:
     ranked = procedure.order
     names = {name: plain((titles or {}).get(name, name)) for name in ranked}
@@ -350,21 +367,29 @@ def _compare(
     told_apart = {pair: bool(p < alpha) for pair, p in zip(tests, adjusted)}
     groups, letters = _group(ranked, told_apart, tests, comparisons, baseline, procedure.sign)
     not_worse = _not_worse(ranked, told_apart, tests, comparisons, baseline, procedure.sign)
-    records = []
-    for (pair, result), p in zip(tests.items(), adjusted):
-        strict = result if procedure.corrected else procedure.test(*pair, level, ("", ""))
-        record = _pair_record(procedure, pair, result, float(p), told_apart[pair], names, alpha, comparisons)
-        records.append(record | {"simultaneous_interval": strict.interval})
-    summary = {
-        name: {"title": names[name], **procedure.summary(name, alpha), "group": letters[name]} for name in ranked
-    }
+    strict = {pair: _simultaneous(procedure, pair, tests[pair], comparisons, level, alpha) for pair in tests}
+    summary = {name: {"title": names[name], **procedure.summary(name, alpha)} for name in ranked}
+    margin = _margin(procedure, summary[best]["mean"], greater_is_better) if margin is None else float(margin)
+    centre = best if baseline is None else baseline
+    verdicts = _verdicts(ranked, centre, told_apart, tests, strict, margin, procedure, baseline is not None)
+    for name in ranked:
+        summary[name] |= {"group": letters[name] if comparisons == "all" else None, **verdicts[name]}
+    records = [
+        pair_record(procedure, pair, result, float(p), told_apart[pair], names, alpha, comparisons)
+        | {"simultaneous_interval": strict[pair]}
+        for (pair, result), p in zip(tests.items(), adjusted)
+    ]
+    for record, result in zip(records, tests.values()):
+        record["smallest_detectable_difference"] = _detectable(procedure, result, comparisons, level, alpha)
     detectable = procedure.detectable(list(tests.values()), level)
     omnibus = procedure.omnibus(alpha)
     recommendation = (
-        _recommend_against(baseline, best, told_apart, summary, names, procedure.metric)
+        recommend_against(baseline, best, told_apart, summary, names, procedure.metric)
         if baseline is not None
-        else _recommend(best, not_worse, summary, simplicity, names, procedure.metric)
+        else recommend(best, not_worse, summary, simplicity, names, procedure.metric, margin)
     )
+    warnings = [f"Forced: {doubt}." for doubt in procedure.doubts]
+    warnings += [f"{text[0].upper()}{text[1:]}." for text in [*procedure.cautions, *_failed(tests, names)]]
     return Comparison(
         procedure=procedure.name,
         design=procedure.design,
@@ -380,10 +405,9 @@ def _compare(
         recommendation=recommendation,
         smallest_detectable_difference=detectable,
         left_out=procedure.left_out,
-        sentence=_sentence(
+        sentence=comparison_sentence(
             procedure,
             ranked,
-            not_worse,
             told_apart,
             names,
             summary,
@@ -392,14 +416,95 @@ def _compare(
             omnibus,
             baseline,
             alpha,
+            margin,
+            warnings[len(procedure.doubts) :],
         ),
         comparisons=comparisons,
+        margin=margin,
         baseline=baseline,
         omnibus=None if omnibus is None else omnibus.to_dict(),
         critical_difference=procedure.critical_difference,
         valid=not procedure.doubts,
-        warnings=[f"Forced: {doubt}." for doubt in procedure.doubts],
+        warnings=warnings,
     )
+
+
+def _margin(procedure: Procedure, best: float, greater_is_better: bool) -> float:
+    """The usual margin of practice: 0.01 for scores, 2 % of the best for errors without an upper bound."""
+    bounds = metric_bounds(procedure.metric)
+    shares = bounds is not None and np.isfinite(bounds).all() and bounds[1] <= 1
+    return _MARGIN if greater_is_better or shares else _SHARE_OF_ERROR * abs(best)
+
+
+def _simultaneous(
+    procedure: Procedure, pair: tuple[str, str], test: TestResult, comparisons: str, level: float, alpha: float
+) -> Any:
+    """The interval of a difference that holds for all pairs at once."""
+    if procedure.simultaneous and comparisons != "baseline":
+        assert isinstance(procedure, Folds)
+        return procedure.simultaneous_interval(*pair, procedure.distribution().critical(alpha))
+    return test.interval if procedure.corrected else procedure.test(*pair, level, ("", "")).interval
+
+
+def _detectable(procedure: Procedure, test: TestResult, comparisons: str, level: float, alpha: float) -> float | None:
+    """The true difference that this pair would have shown with 80 % probability, at the corrected level."""
+    error, df = test.details.get("standard_error"), test.df
+    if error is None or not isinstance(df, (int, float)):
+        return test.details.get("smallest_detectable_difference")
+    if procedure.simultaneous and comparisons != "baseline":
+        assert isinstance(procedure, Folds)
+        return detectable_shift(procedure.distribution().critical(alpha), df, POWER) * error
+    return detectable_t(df, level, POWER) * error
+
+
+def _verdicts(
+    ranked: list[str],
+    centre: str,
+    told_apart: dict[tuple[str, str], bool],
+    tests: dict[tuple[str, str], TestResult],
+    strict: dict[tuple[str, str], Any],
+    margin: float,
+    procedure: Procedure,
+    against_baseline: bool,
+) -> dict[str, dict[str, Any]]:
+    """Each learner against the best (or the baseline): difference, simultaneous interval and a word."""
+    nothing = {"difference": None, "difference_interval": None, "verdict": None}
+    found: dict[str, dict[str, Any]] = {name: dict(nothing) for name in ranked}
+    found[centre]["verdict"] = "baseline" if against_baseline else "best"
+    for pair, test in tests.items():
+        if centre not in pair:
+            continue
+        other = pair[0] if pair[1] == centre else pair[1]
+        turn = 1.0 if pair[0] == other else -1.0
+        of_scores = procedure.unit == "" and test.effect_name != "share of wins"
+        interval = strict[pair]
+        if of_scores and interval is not None:
+            low, high = sorted((turn * interval[0], turn * interval[1]))
+            found[other] |= {"difference": turn * test.effect, "difference_interval": (low, high)}
+            inside = -margin <= low and high <= margin
+        else:
+            inside = False
+        if inside:
+            word = "equivalent"
+        elif told_apart[pair]:
+            word = "better" if _winner(pair, test, procedure.sign) == other else "worse"
+        else:
+            word = "undecided"
+        found[other]["verdict"] = word
+    return found
+
+
+def _failed(tests: dict[tuple[str, str], TestResult], names: dict[str, str]) -> list[str]:
+    """The assumptions that are known not to hold, with the pairs they were made for."""
+    pairs: dict[str, list[str]] = {}
+    for (a, b), test in tests.items():
+        for text, holds in test.assumptions:
+            if holds is False:
+                pairs.setdefault(text, []).append(f"{names[a]} and {names[b]}")
+    return [
+        f"it does not hold that {text} for {listed[0]}" + (f" and {len(listed) - 1} more pairs" if listed[1:] else "")
+        for text, listed in pairs.items()
+    ]
 
 
 def _chosen_pairs(ranked: list[str], comparisons: str, baseline: str | None) -> list[tuple[str, str]]:
@@ -420,11 +525,22 @@ def _correct(
         return np.zeros(0), "none: one learner" if len(procedure.order) == 1 else "none: no test", alpha
     if procedure.corrected:
         return np.array(p_values), f"Nemenyi's, over {count} pairs", alpha
+    if procedure.simultaneous and comparisons != "baseline":
+        assert isinstance(procedure, Folds)
+        every = procedure.distribution()
+        if every.pairs == 1:
+            return np.array(p_values), "none needed: one pair", alpha
+        adjusted = np.array([every.p_value(test.statistic) for test in tests.values()])
+        return adjusted, f"largest t over all {every.pairs} pairs", alpha
     level = alpha / count
     if comparisons == "all":
         return holm(p_values), f"Holm, over {count} {'pair' if count == 1 else 'pairs'}", level
     if comparisons == "best":
-        return bonferroni(p_values), f"Bonferroni, over {count} comparisons with the best", level
+        # The best was picked after the fact, so that every pair has been looked at.
+        every_pair = len(procedure.order) * (len(procedure.order) - 1) // 2
+        adjusted = np.minimum(1.0, every_pair * np.array(p_values))
+        words = f"Bonferroni, over all {every_pair} pairs" if every_pair > 1 else "none needed: one pair"
+        return adjusted, words, alpha / every_pair
     return holm(p_values), f"Holm, over {count} comparisons with the baseline", level
 
 
@@ -505,168 +621,3 @@ def _letters(ranked: list[str], told_apart: dict[tuple[str, str], bool]) -> tupl
 def _letter(index: int) -> str:
     alphabet = string.ascii_letters
     return alphabet[index] if index < len(alphabet) else f"({index + 1})"
-
-
-# -- words --------------------------------------------------------------------------------------------------
-def _pair_record(
-    procedure: Procedure,
-    pair: tuple[str, str],
-    test: TestResult,
-    adjusted: float,
-    reject: bool,
-    names: dict[str, str],
-    alpha: float,
-    comparisons: str,
-) -> dict[str, Any]:
-    words = interval_words(test.interval) if test.interval else ""
-    corrected = {
-        "all": "after correction for the number of pairs this is",
-        "best": "after correction for the choice of the best this is",
-        "baseline": "after correction for the number of learners this is",
-    }[comparisons]
-    if test.effect_name == "share of wins":
-        lead = f"{names[pair[0]]} wins {percent(test.effect)} of the data sets against {names[pair[1]]}"
-        of = "the share"
-    else:
-        lead, of = procedure.lead(names[pair[0]], names[pair[1]], test.effect), "the difference"
-    return {
-        "a": pair[0],
-        "b": pair[1],
-        "difference": test.effect,
-        "interval": test.interval,
-        "statistic": test.statistic,
-        "df": test.df,
-        "p_value": test.p_value,
-        "p_adjusted": adjusted,
-        "reject": reject,
-        "smallest_detectable_difference": test.details.get("smallest_detectable_difference"),
-        "valid": test.valid and not procedure.doubts,
-        "sentence": (
-            f"{lead} ({percent(1 - alpha)} interval of {of} {words}); {corrected} "
-            f"{decision_words(reject, alpha)} ({p_words(adjusted)})."
-        ),
-    }
-
-
-def _recommend(
-    best: str,
-    not_worse: list[str],
-    summary: dict[str, dict[str, Any]],
-    simplicity: Mapping[str, float] | None,
-    names: dict[str, str],
-    metric: str,
-) -> dict[str, str]:
-    """The simplest learner that is not worse than the best and whose mean lies in the best one's interval.
-
-    The second condition guards against a test of little power: a learner far below the best may escape it by varying
-    much from fold to fold, which is no reason to use it.
-    """
-    near = [name for name in not_worse if name == best or _within(summary[name]["mean"], summary[best]["interval"])]
-    ranks = {name: float((simplicity or {}).get(name, np.inf)) for name in near}
-    chosen = min(near, key=lambda name: (ranks[name], near.index(name)))
-    mean = f"mean {metric} {number(summary[chosen]['mean'])}"
-    others = "1 other" if len(not_worse) == 2 else f"{len(not_worse) - 1} others"
-    if len(summary) == 1:
-        reason = f"{names[best]} is the only learner with scores ({mean})."
-    elif len(not_worse) == 1:
-        reason = f"{names[best]} has the best score ({mean}) and every other learner is significantly worse."
-    elif chosen == best and simplicity is None:
-        reason = (
-            f"{names[best]} has the best score ({mean}); {others} cannot be told apart from it, and "
-            "no simplicity was given to choose by."
-        )
-    elif chosen == best:
-        far = " near it" if len(near) < len(not_worse) else ""
-        reason = f"{names[best]} has the best score ({mean}); {others} cannot be told apart from it, none simpler{far}."
-    else:
-        reason = (
-            f"{names[chosen]} ({mean}) is the simplest learner that cannot be told apart from the best, {names[best]} "
-            f"({number(summary[best]['mean'])}), and whose mean lies in the best one's interval."
-        )
-    return {"id": chosen, "reason": reason}
-
-
-def _within(value: float, interval: Sequence[float] | None) -> bool:
-    """Whether a mean lies in an interval; without an interval nothing speaks against it."""
-    return interval is None or interval[0] <= value <= interval[1]
-
-
-def _recommend_against(
-    baseline: str,
-    best: str,
-    told_apart: dict[tuple[str, str], bool],
-    summary: dict[str, dict[str, Any]],
-    names: dict[str, str],
-    metric: str,
-) -> dict[str, str]:
-    mean = f"mean {metric} {number(summary[best]['mean'])}"
-    if best == baseline:
-        return {"id": baseline, "reason": f"The baseline {names[baseline]} has the best score ({mean})."}
-    if told_apart.get((best, baseline), False):
-        reason = f"{names[best]} has the best score ({mean}) and is significantly better than {names[baseline]}."
-        return {"id": best, "reason": reason}
-    reason = f"No learner is significantly better than the baseline {names[baseline]}, not even {names[best]} ({mean})."
-    better = [a for (a, b), apart in told_apart.items() if apart and b == baseline]
-    if better:
-        reason = f"{names[better[0]]} is the best of the learners that are significantly better than {names[baseline]}."
-    return {"id": better[0] if better else baseline, "reason": reason}
-
-
-def _sentence(
-    procedure: Procedure,
-    ranked: list[str],
-    not_worse: list[str],
-    told_apart: dict[tuple[str, str], bool],
-    names: dict[str, str],
-    summary: dict[str, dict[str, Any]],
-    recommendation: dict[str, str],
-    detectable: float | None,
-    omnibus: TestResult | None,
-    baseline: str | None,
-    alpha: float,
-) -> str:
-    best, metric = ranked[0], procedure.metric
-    row = summary[best]
-    several = len(ranked) > 1
-    if "average_rank" in row and several and procedure.testable:
-        lead = f"{names[best]} has the best average rank, {number(row['average_rank'])} of {len(ranked)}"
-    else:
-        lead = f"{names[best]} has {'the best' if several else 'a'} mean {metric}{',' if several else ' of'} "
-        lead += number(row["mean"])
-    if np.isfinite(row["interval"][0]):
-        lead += f" ({'mean ' + metric + ' ' + number(row['mean']) + ', ' if 'average rank' in lead else ''}"
-        lead += f"{percent(1 - alpha)} interval {interval_words(row['interval'])})"
-    if not several:
-        lead += "; there is no other learner to compare it with."
-    elif not procedure.testable:
-        lead += "; no test was possible."
-    elif baseline is not None:
-        better = [a for (a, b), apart in told_apart.items() if apart and b == baseline]
-        listed = ", ".join(names[name] for name in better[:3]) + (f" and {len(better) - 3} more" if better[3:] else "")
-        verb = "is" if len(better) == 1 else "are"
-        lead += f"; {listed or 'no learner'} {verb if better else 'is'} significantly better than {names[baseline]}."
-    elif len(not_worse) == 1:
-        others_are = {2: "the other learner is", 3: "both others are"}.get(
-            len(ranked), f"all {len(ranked) - 1} others are"
-        )
-        lead += f"; {others_are} significantly worse."
-    else:
-        others = [names[name] for name in not_worse[1:]]
-        listed = ", ".join(others[:3]) + (f" and {len(others) - 3} more" if len(others) > 3 else "")
-        lead += f"; it cannot be told apart from {listed}."
-    parts = [lead]
-    if omnibus is not None:
-        parts.append(
-            f"That the {len(ranked)} differ at all is {decision_words(omnibus.reject, alpha)} "
-            f"({omnibus.name}, {p_words(omnibus.p_value)})."
-        )
-    if several:
-        parts.append(f"Recommended: {names[recommendation['id']]}.")
-    if detectable is not None:
-        parts.append(f"A true difference below {number(detectable)}{procedure.unit} would probably not have been seen.")
-    parts += [f"Forced, and not valid: {doubt}." for doubt in procedure.doubts]
-    if procedure.left_out:
-        parts.append(
-            "Left out for missing scores: " + ", ".join(plain(item["id"]) for item in procedure.left_out) + "."
-        )
-    return " ".join(parts)

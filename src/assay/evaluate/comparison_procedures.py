@@ -7,12 +7,21 @@ of a pair, the omnibus test and the smallest detectable difference, and does the
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from ..base.errors import DataError, DesignError, ParameterError, UsageError, plain
-from .distributions import binomial_interval, detectable_t, normal_p_value, normal_quantile
+from .distributions import (
+    binomial_interval,
+    detectable_shift,
+    detectable_t,
+    normal_p_value,
+    normal_quantile,
+    t_p_value,
+    t_quantile,
+)
 from .group_tests import cochran_q, friedman, nemenyi
 from .hypothesis_tests import (
     POWER,
@@ -24,14 +33,17 @@ from .hypothesis_tests import (
     paired_t,
     resampled_t,
     size_ratio,
+    t_of_error,
 )
-from .intervals import corrected_interval
+from .intervals import ROUNDING, ScoreScale, corrected_interval, honest_df, score_interval, spread
+from .max_t import MaxT
 from .metrics import get_metric
 from .multivariate_tests import hotelling_t2
 from .permutation_tests import permutation_test
 from .rank_tests import sign_test, wilcoxon
 from .resampling import Design
-from .result import Interval, TestResult, decision_words, interval_words, number, p_words, percent
+from .result import Assumption, Interval, TestResult, decision_words, interval_words, number, p_words, percent
+from .row_values import covariance_of_rows
 
 Names = tuple[str, str]
 LeftOut = list[dict[str, str]]
@@ -66,6 +78,8 @@ class Procedure:
     order: list[str]  # learners, best first
     left_out: LeftOut
     doubts: tuple[str, ...] = ()  # why the tests are not valid, where they were forced
+    cautions: list[str] = []  # what is known to be doubtful, for the sentence
+    simultaneous = False  # whether pairs are held to the largest t over all of them (`distribution`)
 
     def summary(self, name: str, alpha: float) -> dict[str, Any]:
         """Mean, deviation and interval of one learner."""
@@ -82,7 +96,13 @@ class Procedure:
             return None
         df = tests[0].df
         assert isinstance(df, (int, float))
+        if self.simultaneous:
+            return detectable_shift(self.distribution().critical(level), df, POWER) * float(np.sqrt(np.mean(variances)))
         return detectable_t(df, level, POWER) * float(np.sqrt(np.mean(variances)))
+
+    def distribution(self) -> MaxT:
+        """The distribution of the largest |t| over all pairs, where pairs are held to it."""
+        raise NotImplementedError
 
     def omnibus(self, alpha: float) -> TestResult | None:
         """One test of all learners at once, where the design has one."""
@@ -90,16 +110,22 @@ class Procedure:
 
     def lead(self, a: str, b: str, difference: float) -> str:
         """Who is better, and by how much."""
-        if self.sign * difference > 0:
-            return f"{a} is better than {b} by {number(abs(difference))}"
         if difference == 0:
             return f"{a} and {b} score the same"
-        return f"{a} is worse than {b} by {number(abs(difference))}"
+        return f"{a} scored {number(abs(difference))} {'better' if self.sign * difference > 0 else 'worse'} than {b}"
 
 
 # -- splits of one data set ---------------------------------------------------------------------------------
 class Folds(Procedure):
-    """Scores of the splits of one data set."""
+    """Scores of the splits of one data set, and where they are known the rows' contributions to them.
+
+    **One error for everything.** The variance of a mean score, and of the difference of two, is the larger of two
+    estimates: Nadeau and Bengio's from the spread between folds, which holds what differs between training sets, and
+    that of the rows (`row_values`), which holds the class shares that stratified folds hide and does not shrink when
+    the folds happen to agree. Means, differences and detectable differences all use it, with folds - 1 degrees of
+    freedom. The interval of a difference from a learner whose score cannot vary (an area under ROC of 0.5 without
+    ranking) is the other learner's interval, shifted.
+    """
 
     def __init__(
         self,
@@ -111,25 +137,59 @@ class Folds(Procedure):
         force: bool,
         metric: str,
         greater_is_better: bool,
+        rows: Mapping[str, Any] | None = None,
+        units: Any = None,
+        smaller: int | None = None,
     ):
         self.plan, self.design, self.metric = plan, plan.name, metric
         self.sign = 1.0 if greater_is_better else -1.0
-        self.chosen = self._choose(plan, test, force)
-        self.testable = plan.kind != "holdout"
+        self.bounds = metric_bounds(metric)
+        self.chosen = self._choose(plan, test, force, rows is not None)
         self.kept, self.left_out = read_scores(scores, _wanted_shape(plan, scores))
+        self.order = sorted(self.kept, key=lambda name: -self.sign * float(self.kept[name].mean()))
+        self._read_rows(rows, units)
+        if self.chosen == "rows" and self.rows is None:
+            raise UsageError("compare", "rows", "must hold the values of every learner for one split")
+        self.testable = plan.kind != "holdout" or self.rows is not None
         self.ratio = self._split_ratio(plan, n_train, n_test)
+        count = next(iter(self.kept.values())).size
+        self.df: float = honest_df(count, self.ratio) if count > 1 else 1
+        if self.units is not None:
+            self.df = max(1, min(self.df if count > 1 else np.inf, self.units - 1))
+        self.smaller = smaller
+        self.simultaneous = self.chosen in ("corrected_resampled_t", "rows")
         self.name = {
             "five_by_two_f": "combined 5x2cv F test",
             "five_by_two_t": "5x2cv paired t test",
             "corrected_resampled_t": "corrected resampled t test",
             "resampled_t": "resampled t test",
+            "rows": "t test of the test rows",
             "none": "no test",
         }.get(self.chosen) or _DATA_SET_TESTS[self.chosen]
-        self.order = sorted(self.kept, key=lambda name: -self.sign * float(self.kept[name].mean()))
+        self.cautions = self._cautions()
 
-    def _choose(self, plan: Design, test: str | None, force: bool) -> str:
+    def _read_rows(self, rows: Mapping[str, Any] | None, units: Any) -> None:
+        """The covariance of the learners' scores over samples of rows, if every learner's rows are known."""
+        self.rows: np.ndarray | None = None
+        self.units: int | None = None
+        if rows is None or any(rows.get(name) is None for name in self.kept):
+            return
+        values = {name: np.asarray(rows[name], dtype=np.float64) for name in self.kept}
+        if len({value.shape for value in values.values()}) > 1:
+            raise DataError("compare", "rows", "must be as many values for every learner")
+        self.rows = covariance_of_rows(values, units)
+        self.n_rows = next(iter(values.values())).size
+        self.units = np.unique(np.asarray(units)).size if units is not None else self.n_rows
+        self.place = {name: i for i, name in enumerate(values)}
+
+    def _choose(self, plan: Design, test: str | None, force: bool, with_rows: bool) -> str:
         """The name of the test; refuses where none or not this one is valid, unless forced."""
         rule, usual, valid = self._rules(plan)
+        if plan.kind == "holdout" and with_rows and test is None:
+            return "rows"
+        if plan.kind == "time" and with_rows and test is None:
+            # Blocks of time are few and drift together; their spread and their rows are all there is to judge by.
+            return usual
         subject = f"the design '{plan.name}'"
         if test is not None and test not in _FOLD_TESTS:
             raise ParameterError(
@@ -178,20 +238,135 @@ class Folds(Procedure):
             raise UsageError("compare", "n_train and n_test", f"are needed for the design '{plan.name}'")
         return float(ratio)
 
+    def _cautions(self) -> list[str]:
+        """What is known to be wrong with the design or the metric on this table, for the sentence."""
+        said = []
+        if self.chosen in ("five_by_two_f", "five_by_two_t"):
+            said.append(
+                "the tests of five times two folds find a difference between equal learners in up to 20 % of cases "
+                "(60 % for the area under ROC) where half of the rows teach them too little; the design 3x10 does not"
+            )
+        if self.plan.kind == "time":
+            said.append(
+                "blocks of time drift together, so that the intervals hold for a future like these blocks and no other"
+            )
+        if self.smaller is not None and self.smaller < _FEW:
+            said.append(
+                f"only {self.smaller} rows are of the smallest class, too few for an interval of {self.metric} to be "
+                "relied on"
+            )
+        return said
+
+    # -- errors ------------------------------------------------------------------------------------------------
+    def _variance(self, scores: np.ndarray, among_rows: float | None) -> float:
+        """The larger of the estimates by folds and by rows."""
+        found = among_rows or 0.0
+        if scores.size > 1:
+            sd = spread(scores.ravel(), float(np.abs(scores).max()))
+            found = max(found, (1 / scores.size + self.ratio) * sd**2)
+        return found
+
+    def _row_variance(self, a: str, b: str | None = None) -> float | None:
+        if self.rows is None:
+            return None
+        i = self.place[a]
+        if b is None:
+            return float(self.rows[i, i])
+        j = self.place[b]
+        return float(max(0.0, self.rows[i, i] + self.rows[j, j] - 2 * self.rows[i, j]))
+
+    @property
+    def _floor(self) -> float:
+        """The least variance of a share of rows that is not fixed in advance: that of one row more on either side.
+
+        Where no row tells two learners apart, or none was wrong, another sample may hold one that does: (0 + 1) of
+        n + 2 rows each way, as in Bonett and Price's interval for paired shares.
+        """
+        if self.rows is None or self.bounds is None or not np.isfinite(self.bounds).all():
+            return 0.0
+        counted = self.n_rows if self.metric in ("accuracy", "error_rate") or not self.smaller else self.smaller
+        return 2.0 * ((self.bounds[1] - self.bounds[0]) / (counted + 2)) ** 2
+
+    def error(self, name: str) -> float:
+        """The standard error of a mean score."""
+        variance = self._variance(self.kept[name], self._row_variance(name))
+        if variance == 0 and not ScoreScale(self.bounds).inside(float(self.kept[name].mean())):
+            variance = self._floor
+        return float(np.sqrt(variance))
+
+    def is_constant(self, name: str) -> bool:
+        """Whether the score cannot vary: it is the same in every fold and for every sample of rows."""
+        return self.rows is not None and self.error(name) == 0
+
+    def difference_error(self, a: str, b: str) -> float:
+        """The standard error of the difference of two mean scores."""
+        if self.is_constant(b):
+            return self.error(a)
+        if self.is_constant(a):
+            return self.error(b)
+        variance = self._variance(self.kept[a] - self.kept[b], self._row_variance(a, b))
+        return float(np.sqrt(max(variance, self._floor)))
+
+    def distribution(self) -> MaxT:
+        """The distribution of the largest |t| over all pairs, by the rows' covariance or, without rows, as if the
+        learners were independent, which asks for more."""
+        return MaxT(np.eye(len(self.order)) if self.rows is None else self.rows, self.df)
+
+    # -- what compare asks for -----------------------------------------------------------------------------------
     def summary(self, name: str, alpha: float) -> dict[str, Any]:
-        """The mean with Nadeau and Bengio's interval; one score has none."""
+        """The mean with its interval; one score without rows has none."""
         values = self.kept[name]
-        if values.size == 1:
+        if values.size == 1 and self.rows is None:
             return {"mean": float(values.mean()), "sd": None, "interval": (-np.inf, np.inf)}
-        interval = corrected_interval(values, n_train=1.0, n_test=self.ratio, alpha=alpha, bounds=_bounds(self.metric))
-        return {"mean": float(values.mean()), "sd": float(values.std(ddof=1)), "interval": interval}
+        interval = self.mean_interval(name, t_quantile(1 - alpha / 2, self.df))
+        sd = float(values.std(ddof=1)) if values.size > 1 else None
+        return {"mean": float(values.mean()), "sd": sd, "interval": interval}
+
+    def mean_interval(self, name: str, critical: float) -> Interval:
+        """The mean score +- this many standard errors, on the scale of the metric."""
+        return score_interval(float(self.kept[name].mean()), self.error(name), critical, self.bounds)
 
     def test(self, a: str, b: str, alpha: float, names: Names) -> TestResult:
         """The chosen test on the scores of two learners."""
         first, second = self.kept[a], self.kept[b]
-        if self.chosen == "corrected_resampled_t":
-            return corrected_resampled_t(first, second, n_train=1.0, n_test=self.ratio, alpha=alpha, names=names)
-        return _FOLD_TESTS[self.chosen](first, second, alpha=alpha, names=names)
+        if not self.simultaneous:
+            return _FOLD_TESTS[self.chosen](first, second, alpha=alpha, names=names)
+        error, mean = self.difference_error(a, b), float(first.mean() - second.mean())
+        size = max(float(np.abs(first).max()), float(np.abs(second).max()))
+        known = ("the differences vary", error > 0 or abs(mean) <= ROUNDING * size)
+        assumptions = (known, *(_FOLD_ASSUMPTIONS if self.chosen == "corrected_resampled_t" else _ROW_ASSUMPTIONS))
+        result = t_of_error(self.name, mean, error, self.df, assumptions, alpha=alpha, names=names, scale=size)
+        shifted = self.shifted_interval(a, b, t_quantile(1 - alpha / 2, self.df))
+        return result if shifted is None else self._shifted_test(result, a, b, shifted)
+
+    def shifted_interval(self, a: str, b: str, critical: float) -> Interval | None:
+        """The interval of the difference where one of the two cannot vary: the other's own, shifted."""
+        if self.is_constant(b) and not self.is_constant(a):
+            low, high = self.mean_interval(a, critical)
+            constant = float(self.kept[b].mean())
+            return low - constant, high - constant
+        if self.is_constant(a) and not self.is_constant(b):
+            low, high = self.mean_interval(b, critical)
+            constant = float(self.kept[a].mean())
+            return constant - high, constant - low
+        return None
+
+    def _shifted_test(self, result: TestResult, a: str, b: str, interval: Interval) -> TestResult:
+        """The same test on the scale on which that interval was made, so that both say the same."""
+        moving, fixed, sign = (a, b, 1.0) if self.is_constant(b) else (b, a, -1.0)
+        scale, mean, constant = ScoreScale(self.bounds), float(self.kept[moving].mean()), float(self.kept[fixed].mean())
+        if not (scale.inside(mean) and scale.inside(constant)):
+            return replace(result, interval=interval)
+        statistic = sign * (scale.to(mean) - scale.to(constant)) / (self.error(moving) * scale.slope(mean))
+        p_value = t_p_value(statistic, self.df)
+        return replace(result, statistic=statistic, p_value=p_value, reject=p_value < result.alpha, interval=interval)
+
+    def simultaneous_interval(self, a: str, b: str, critical: float) -> Interval:
+        """The interval of a difference with the critical value for all pairs."""
+        if (shifted := self.shifted_interval(a, b, critical)) is not None:
+            return shifted
+        mean, half = float(self.kept[a].mean() - self.kept[b].mean()), critical * self.difference_error(a, b)
+        return mean - half, mean + half
 
     def detectable(self, tests: list[TestResult], level: float) -> float | None:
         """As for t tests; the combined F test and tests without a standard error have their own."""
@@ -203,6 +378,12 @@ class Folds(Procedure):
         return super().detectable(tests, level)
 
 
+_FEW = 10
+_FOLD_ASSUMPTIONS: tuple[Assumption, ...] = (
+    ("two splits' differences correlate by n_test / (n_train + n_test)", None),
+    ("the differences are roughly normal", None),
+)
+_ROW_ASSUMPTIONS: tuple[Assumption, ...] = (("the test rows are independent and were not used for training", None),)
 _FOLD_TESTS: dict[str, Callable[..., TestResult]] = {
     "corrected_resampled_t": corrected_resampled_t,
     "five_by_two_f": five_by_two_f,
@@ -262,7 +443,8 @@ def _some_left(kept: Mapping[str, Any], left_out: LeftOut) -> None:
         raise DataError("compare", "scores", "must hold at least one learner with every score", came)
 
 
-def _bounds(metric: str) -> Interval | None:
+def metric_bounds(metric: str) -> Interval | None:
+    """The bounds of a metric by name; None if there is no such metric."""
     try:
         return get_metric(metric).bounds
     except UsageError:
@@ -323,7 +505,9 @@ class DataSets(Procedure):
         values = self.kept[name]
         record: dict[str, Any] = {"mean": float(values.mean()), "sd": None, "interval": (-np.inf, np.inf)}
         if self.n > 1:
-            interval = corrected_interval(values, n_train=1.0, n_test=0.0, alpha=alpha, bounds=_bounds(self.metric))
+            interval = corrected_interval(
+                values, n_train=1.0, n_test=0.0, alpha=alpha, bounds=metric_bounds(self.metric)
+            )
             record |= {"sd": float(values.std(ddof=1)), "interval": interval}
         return record | {"average_rank": self.ranks[name]}
 

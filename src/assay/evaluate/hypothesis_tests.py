@@ -29,7 +29,7 @@ from .distributions import (
     t_p_value,
     t_quantile,
 )
-from .intervals import ROUNDING, check_alpha, spread
+from .intervals import ROUNDING, check_alpha, honest_df, spread
 from .result import (
     Assumption,
     Interval,
@@ -150,16 +150,18 @@ def corrected_resampled_t(
     alternative: str = "two-sided",
     alpha: float = 0.05,
     names: Names = A_AND_B,
+    df: int | None = None,
 ) -> TestResult:
-    """Nadeau and Bengio's corrected resampled t test: t = mean / sqrt((1 / J + n_test / n_train) s^2), J - 1 df.
+    """Nadeau and Bengio's corrected resampled t test: t = mean / sqrt((1 / J + n_test / n_train) s^2).
 
     For J splits of the same rows: random splits, k-fold, and repeated k-fold cross-validation. `n_train` and
     `n_test` are rows per split (numbers, or one per split, of which the mean ratio counts).
 
     The correction takes the correlation between two splits' differences to be n_test / (n_train + n_test)
-    (Nadeau and Bengio, Machine Learning 52, 2003; for repeated folds Bouckaert and Frank, PAKDD 2004).
-    That is a rule of thumb: learners with little to learn from correlate more, and then a true null is rejected
-    somewhat more often than alpha (about 7 % at 0.05 in the worst case of the calibration tests).
+    (Nadeau and Bengio, Machine Learning 52, 2003; for repeated folds Bouckaert and Frank, PAKDD 2004). Random splits
+    have the published J - 1 degrees of freedom. Arrays (repetitions, folds) have folds - 1: repeating the folds shows
+    no new rows, and with J - 1 degrees a true null of learners with little to learn from is rejected too often
+    (docs/design/calibration.md); `df` says otherwise.
 
     >>> corrected_resampled_t([0.8, 0.9, 0.7], [0.7, 0.6, 0.7], n_train=90, n_test=10).df
     2
@@ -178,7 +180,15 @@ def corrected_resampled_t(
         alternative,
         alpha,
         names,
+        df=_split_df(scores_a, a.size) if df is None else df,
     )
+
+
+def _split_df(scores: Any, count: int) -> int:
+    """folds - 1 for repeated folds (five for halves), else count - 1."""
+    shape = np.shape(scores)
+    repeated = len(shape) == 2 and shape[0] > 1 and shape[1] > 1
+    return honest_df(count, 1 / (shape[1] - 1)) if repeated else count - 1
 
 
 def size_ratio(who: str, n_train: Any, n_test: Any) -> float:
@@ -293,7 +303,7 @@ def five_by_two_f(scores_a: Any, scores_b: Any, *, alpha: float = 0.05, names: N
     if repetitions_agree:
         half = float(np.sqrt(max(room, 0.0) / 10)) if not constant else 0.0
     else:
-        half = t_quantile(1 - alpha / 2, 9) * float(np.sqrt(1.1 * around_mean / 9))
+        half = t_quantile(1 - alpha / 2, 5) * float(np.sqrt(1.1 * around_mean / 9))
     interval = (mean - half, mean + half)
     doubt = "" if repetitions_agree else "; the repetitions disagree more than their halves, so look at the ten scores"
     return TestResult(
@@ -510,14 +520,43 @@ def _t_test(
     alternative: str,
     alpha: float,
     names: Names,
+    df: int | None = None,
 ) -> TestResult:
     """A t test of the mean difference whose standard error is sqrt(factor) times the standard deviation."""
     check_options(name.replace(" ", "_"), alternative, alpha)
     differences = a - b
     scale = max(float(np.abs(a).max()), float(np.abs(b).max()))
     sd = spread(differences, scale)
-    mean, df = float(differences.mean()), differences.size - 1
+    mean, df = float(differences.mean()), differences.size - 1 if df is None else df
     error = float(np.sqrt(factor)) * sd
+    result = t_of_error(
+        name,
+        mean,
+        error,
+        df,
+        (_varies(differences, scale), *assumptions),
+        alternative=alternative,
+        alpha=alpha,
+        names=names,
+        scale=scale,
+    )
+    result.details.update(standard_deviation=sd, standardised_difference=_quotient(mean, sd, scale))
+    return result
+
+
+def t_of_error(
+    name: str,
+    mean: float,
+    error: float,
+    df: float,
+    assumptions: tuple[Assumption, ...],
+    *,
+    alternative: str = "two-sided",
+    alpha: float = 0.05,
+    names: Names = A_AND_B,
+    scale: float = 1.0,
+) -> TestResult:
+    """The t test of a mean difference with this standard error; `scale` is the size of the scores."""
     statistic = _quotient(mean, error, scale)
     p_value = 1.0 if statistic == 0 and error == 0 else t_p_value(statistic, df, alternative)
     interval = _t_interval(mean, error, df, alpha, alternative)
@@ -532,11 +571,9 @@ def _t_test(
         interval=interval,
         alpha=alpha,
         reject=reject,
-        assumptions=(_varies(differences, scale), *assumptions),
+        assumptions=assumptions,
         details={
-            "standard_deviation": sd,
             "standard_error": error,
-            "standardised_difference": _quotient(mean, sd, scale),
             "smallest_detectable_difference": detectable_t(df, alpha, POWER) * error,
         },
         sentence=_sentence(names, mean, interval, reject, alpha, f"t = {number(statistic)}", df, p_value),

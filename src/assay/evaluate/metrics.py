@@ -620,7 +620,7 @@ def default_metrics(task: str) -> tuple[str, ...]:
     """The metrics of a comparison; the first is the one that decides.
 
     >>> default_metrics("regress")
-    ('r2', 'rmse', 'mae')
+    ('rmse', 'mae', 'r2')
     """
     measured = [one.name for one in TASKS.values() if one.metrics]
     return get_task(task, "default_metrics", measured).metrics

@@ -492,6 +492,44 @@ def as_splitter(who: str, design: Any, random_state: Any, stratified: bool | str
     return _Pairs(pairs)
 
 
+def foreign_design(splitter: Any) -> SplitterDesign:
+    """The design of another library's splitter, or of pairs of row numbers.
+
+    >>> from sklearn.model_selection import ShuffleSplit
+    >>> foreign_design(ShuffleSplit(20, test_size=0.2, random_state=0)).describe()
+    '20 splits by ShuffleSplit'
+    """
+    name = type(splitter).__name__.strip("_")
+    count = int(splitter.get_n_splits(range(1000), None, np.arange(1000)))
+    refusal = "gives scores of single rows, for which no test of mean scores is valid" if count >= 1000 else ""
+    drawn = _Foreign(splitter)
+    return SplitterDesign(
+        f"{name}-{count}", "splitter", count, 1, words=f"{count} splits by {name}", refusal=refusal, splitter=drawn
+    )
+
+
+class _Foreign:
+    """A splitter of another library behind the few methods that a design asks for; its seed stays its own."""
+
+    def __init__(self, splitter: Any):
+        self.splitter = splitter
+
+    def _with_seed(self, random_state: Any) -> Any:
+        return self
+
+    def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[Rows]:
+        """The pairs of the splitter."""
+        yield from self.splitter.split(X, y, groups)
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+        """As many as the splitter has."""
+        return int(self.splitter.get_n_splits(X, y, groups))
+
+    def _sizes(self, n_rows: int) -> tuple[float, float]:
+        sizes = np.array([(len(a), len(b)) for a, b in self.split(np.zeros(n_rows), np.zeros(n_rows))], dtype=float)
+        return float(sizes[:, 0].mean()), float(sizes[:, 1].mean())
+
+
 class _Pairs:
     def __init__(self, pairs: list[Rows]):
         self.pairs = pairs

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import hashlib
+import importlib
 import importlib.metadata
 import itertools
+import json
 import numbers
 import os
 import re
+import sys
 import types
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -19,11 +22,14 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils import get_tags
 
 from .. import catalogue
-from ..base.errors import DataError, ParameterError, UsageError, plain
+from ..base.errors import DataError, DesignError, ParameterError, UsageError, plain
+from ..base.words import percent
 from ..catalogue import Entry
-from ..data import Table, read_table
-from ..evaluate import Design, Evidence, compare, default_metrics, get_metric, make_design
+from ..data import Table, audit, read_table
+from ..evaluate import Design, Evidence, TimeSplitter, compare, default_metrics, get_metric, make_design
+from ..evaluate.splitters import as_splitter, foreign_design
 from ..prepare import step_for
+from .design_choice import DesignChoice, choose_design
 from .store import digest, without_nan
 
 FOREIGN_SIMPLICITY = 100
@@ -43,6 +49,25 @@ class Learner:
     estimator: BaseEstimator
     native: bool
     """True for a class of the catalogue; False for any other scikit-learn estimator."""
+    name: str | None = None
+    """The name that the user gave, if any."""
+
+    @property
+    def word(self) -> str | None:
+        """The learner as the command line takes it, NAME=ID{"parameter": value}; None if only Python can say it."""
+        cls = type(self.estimator)
+        if not self.native and not _importable(cls):
+            return None
+        changed = changed_parameters(self.estimator)
+        try:
+            text = json.dumps(changed, sort_keys=True) if changed else ""
+            plain_values = json.loads(text) == changed if changed else True
+        except (TypeError, ValueError):
+            return None
+        if not plain_values:
+            return None
+        base = self.entry.id if self.native else f"{cls.__module__}.{cls.__qualname__}"
+        return (f"{self.name}=" if self.name else "") + base + text
 
     def prototype(self, *, threads: int | None = None) -> Any:
         """A fresh clone; `threads` limits its own threads, which never changes what it learns."""
@@ -77,32 +102,51 @@ class Plan:
     ----------
     table : Table, pandas or Polars frame, or path of a file
     target : name of the column to predict
-    learners : catalogue ids, pairs (id, parameters) or scikit-learn estimators; None for every method of the task
-    design : how rows are split: "5x2", "10-fold", "5-fold" or "RxK"; one for which no test is valid is refused
+    learners : catalogue ids, pairs (id, parameters), scikit-learn estimators or pairs (name, any of these); None for
+        the usual methods of the task, each with settings of its own choice
+    design : how rows are split: "auto" (by the table and the cost of the fits), "3x10", "10-fold", "RxK", "5x2",
+        "holdout", a splitter of Assay or scikit-learn; one for which no test is valid is refused
     metrics : names of metrics, the first decides; None for the usual ones of the task
     seed : one integer from which every random choice follows
     task : name of a task with a target; None to take it from the target
     alpha : level of the tests
     prepare : steps that come before the preparation each learner needs, in order: catalogue ids, pairs
         (id, parameters), remedies of an audit, or transformers; fitted on the training rows of each fold
+    groups : column (or one value per row of the table) whose rows stay together in one fold, such as the patient
+    time : column (or one value per row) that gives the order in time: models are tested on rows after their own
+    margin : difference that does not matter in practice; None for 0.01, or 2 % of the best for errors
+    budget : seconds of one core that all fits may take; decides the design, and which learners are left out
+    pairs : "best" (each learner against the best) or "all" (every pair, with letters)
 
     Examples
     --------
     >>> from assay.data import load_dataset
     >>> plan = Plan(load_dataset("iris"), "species", learners=["zero-r"])
     >>> plan.task, plan.design.name, [learner.id for learner in plan.learners]
-    ('classify', '5x2', ['zero-r'])
+    ('classify', '10x10', ['zero-r'])
     """
 
     table: Any
     target: Any
     learners: Any = None
-    design: Any = "5x2"
+    design: Any = "auto"
     metrics: Any = None
     seed: int = 0
     task: str | None = None
     alpha: float = 0.05
     prepare: Any = ()
+    groups: Any = None
+    time: Any = None
+    margin: float | None = None
+    budget: float | None = None
+    pairs: str = "best"
+    choice: DesignChoice | None = field(default=None, init=False, repr=False)
+    """Why the design was chosen, where it was left to the plan."""
+    metric_reason: str = field(default="", init=False, repr=False)
+    """Why the first metric decides, where it is not the usual one."""
+    over_budget: tuple[str, ...] = field(default=(), init=False, repr=False)
+    """Titles of the learners that were left out because one of them would have taken half of the budget."""
+    _units: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
         def settle(name: str, value: Any) -> None:
@@ -123,20 +167,154 @@ class Plan:
             )
         settle("seed", int(self.seed))
         settle("alpha", float(self.alpha))
-        settle("design", _settle_design(self.design))
+        if self.pairs not in ("best", "all"):
+            raise ParameterError(
+                "Plan", "parameter 'pairs'", "must be 'best' or 'all'", f"got {plain(repr(self.pairs))}"
+            )
+        for name in ("margin", "budget"):
+            value = getattr(self, name)
+            if value is not None and not (isinstance(value, numbers.Real) and 0 <= float(value) < np.inf):
+                raise ParameterError(
+                    "Plan", f"parameter '{name}'", "must be a number >= 0", f"got {plain(repr(value))}"
+                )
         settle("target", self.table.target(self.target, task=self.task))
         settle("task", self.target.task)
+        object.__setattr__(self, "_units", self._settle_units())
         settle("learners", _settle_learners(self.learners, self.task, self.seed))
         settle("prepare", settle_steps(self.prepare, self.seed))
-        settle("metrics", _settle_metrics(self.metrics, self.task, 2 if self.classes is None else len(self.classes)))
         self.features  # noqa: B018  a table without a usable column is refused here, not in the middle of a run
+        self._settle_design(settle)
         self._check_rows()
+        names, reason = _settle_metrics(self.metrics, self)
+        settle("metrics", names)
+        object.__setattr__(self, "metric_reason", reason)
+
+    # -- settling ------------------------------------------------------------------------------------------------
+    def _settle_units(self) -> dict[str, np.ndarray | None]:
+        """Groups and times of the rows whose target is known."""
+        if self.groups is not None and self.time is not None:
+            raise UsageError("Plan", "groups and time", "cannot both decide the folds", way_out="give one of them")
+        found: dict[str, np.ndarray | None] = {}
+        for name in ("groups", "time"):
+            given = getattr(self, name)
+            if given is None:
+                found[name] = None
+                continue
+            if isinstance(given, str):
+                if given not in self.table.columns or given == self.target.name:
+                    raise UsageError(
+                        "Plan",
+                        f"parameter '{name}'",
+                        "must be a column of the table other than the target",
+                        f"got '{plain(given)}'",
+                        f"choose from {', '.join(plain(c, 30) for c in self.table.columns[:8])}",
+                    )
+                values = self.table.frame[given].to_numpy()
+            else:
+                values = np.asarray(given)
+                if values.shape != (self.table.n_rows,):
+                    raise DataError(
+                        "Plan",
+                        f"parameter '{name}'",
+                        f"must hold one value for each of {self.table.n_rows} rows",
+                        f"got shape {values.shape}",
+                    )
+                object.__setattr__(self, name, f"array {digest(without_nan(values.astype(str)))[:16]}")
+            values = values[np.asarray(self.target.kept)]
+            missing = np.array([value is None or value != value for value in values.tolist()], dtype=bool)
+            if missing.any():
+                raise DataError(
+                    "Plan",
+                    f"parameter '{name}'",
+                    "must be known for every row with a target",
+                    f"got {int(missing.sum())} missing",
+                    "drop those rows first",
+                )
+            if values.dtype.kind == "O":
+                values = values.astype(str)
+            found[name] = values
+        return found
+
+    def _settle_design(self, settle: Any) -> None:
+        """The design, chosen where it was left open and refused before anything runs if no test would be valid."""
+        groups, times = self._units["groups"], self._units["time"]
+        given = self.design
+        choice: DesignChoice | None = None
+        if isinstance(given, str) and given.strip().lower() == "auto":
+            if times is not None:
+                steps = np.unique(times).size
+                given = TimeSplitter(min(10, max(2, steps // 4))).design
+            else:
+                choice = self._choose()
+                given = choice.design
+        elif not isinstance(given, (str, Design)):
+            given = _splitter_design(given)
+        design = make_design(given)
+        if times is not None and design.kind != "time":
+            raise DesignError(
+                "Plan",
+                f"design '{plain(design.name)}'",
+                "draws its folds at random, and would train on rows after those it is tested on",
+                way_out="leave the design to Plan, or use TimeSplitter",
+            )
+        if groups is not None and design.kind in ("bootstrap", "leave-p-out", "leave-one-out", "time"):
+            raise DesignError(
+                "Plan", f"design '{plain(design.name)}'", "takes no groups here", way_out="use folds such as 10-fold"
+            )
+        if design.kind in ("leave-one-out", "leave-p-out"):
+            compare({"any": np.zeros((design.repetitions, design.folds or 1))}, design)
+        settle("design", design)
+        object.__setattr__(self, "choice", choice)
+
+    def _choose(self) -> DesignChoice:
+        rows, columns = self.features.frame.shape
+        smallest = None if self.classes is None else int(np.bincount(self.y)[np.bincount(self.y) > 1].min(initial=rows))
+        groups = self._units["groups"]
+        options: dict[str, Any] = {
+            "smallest_class": smallest,
+            "n_groups": None if groups is None else int(np.unique(groups).size),
+            "budget": self.budget,
+        }
+        choice = choose_design(rows, columns, [learner.estimator for learner in self.learners], **options)
+        if self.budget is None or choice.seconds <= self.budget:
+            return choice
+        kept = [learner for learner, cost in zip(self.learners, choice.by_learner) if cost <= self.budget / 2]
+        if kept and len(kept) < len(self.learners):
+            left = [learner.title for learner in self.learners if learner not in kept]
+            object.__setattr__(self, "over_budget", tuple(left))
+            object.__setattr__(self, "learners", tuple(kept))
+            choice = choose_design(rows, columns, [learner.estimator for learner in kept], **options)
+        return choice
 
     # -- what follows from the choices -------------------------------------------------------------------------
     @cached_property
     def features(self) -> Any:
-        """The usable columns of the rows whose target is known."""
-        return self.table.features(self.target)
+        """The usable columns of the rows whose target is known, without those that say the group or the time."""
+        found = self.table.features(self.target)
+        for name, why in (("groups", "gives the groups, which stay together"), ("time", "gives the order in time")):
+            column = getattr(self, name)
+            if self._units[name] is not None and column in found.frame.columns:
+                if found.frame.width == 1:
+                    raise DataError(
+                        "Plan", f"table '{plain(self.table.name)}'", f"has no column beside '{plain(column)}'"
+                    )
+                found = replace(
+                    found,
+                    frame=found.frame.drop(column),
+                    roles={name: role for name, role in found.roles.items() if name != column},
+                    set_aside=[*found.set_aside, {"column": column, "reason": why}],
+                )
+        return found
+
+    @cached_property
+    def findings(self) -> list[dict[str, Any]]:
+        """What the audit finds wrong with the table, most severe first."""
+        return list(audit(self.table, target=self.target.name).to_dict()["findings"])
+
+    @property
+    def group_values(self) -> np.ndarray | None:
+        """The group of each row with a target."""
+        return self._units["groups"]
 
     @cached_property
     def classes(self) -> np.ndarray | None:
@@ -172,7 +350,18 @@ class Plan:
         y = self.y
         if self.classes is not None and np.bincount(y).min() < (self.design.folds or 1):
             y = self.classes[y]  # the same folds; a warning about small classes then names them
-        return list(self.design.splits(y, self.stratified, self.seed))
+        units = self._units["groups"] if self._units["time"] is None else self._units["time"]
+        splits = list(self.design.splits(y, self.stratified, self.seed, units))
+        if self.design.kind == "holdout" and units is not None:
+            return splits[:1]
+        if self.classes is not None and any(np.unique(self.y[split.train]).size < 2 for split in splits):
+            raise DesignError(
+                "Plan",
+                f"design '{plain(self.design.name)}'",
+                "leaves training rows of one class only in some fold",
+                way_out="use fewer folds, or another column for the groups or the time",
+            )
+        return splits
 
     @property
     def stratified(self) -> bool:
@@ -218,7 +407,8 @@ class Plan:
 
     def _check_rows(self) -> None:
         """Refuse a table on which no comparison can mean anything, with the smallest that would do."""
-        needed = _smallest_table(self.design.folds or 2, self.classes is None)
+        folds = self.design.folds if self.design.kind in ("5x2", "kfold", "repeated") else 2
+        needed = _smallest_table(folds or 2, self.classes is None)
         if len(self.y) < needed:
             raise DataError(
                 "Plan",
@@ -248,6 +438,9 @@ class Plan:
             "metrics": list(self.metrics),
             "seed": self.seed,
             "alpha": self.alpha,
+            "groups": None if self.groups is None else str(self.groups),
+            "time": None if self.time is None else str(self.time),
+            "margin": self.margin,
         }
 
     @cached_property
@@ -264,6 +457,28 @@ class Plan:
     def __repr__(self) -> str:
         ids = ", ".join(learner.id for learner in self.learners)
         return f"Plan({self.table.name!r}, {self.target.name!r}, learners=[{ids}], design={self.design.name!r})"
+
+
+def changed_parameters(estimator: Any) -> dict[str, Any]:
+    """The parameters that differ from the defaults, without seed and threads."""
+    defaults = type(estimator)().get_params(deep=False)
+    return {
+        name: value
+        for name, value in estimator.get_params(deep=False).items()
+        if name not in ("random_state", "n_jobs") and not _same(value, defaults.get(name))
+    }
+
+
+def _importable(cls: type) -> bool:
+    """Whether the class can be found again by its module and name, and made without arguments."""
+    module = sys.modules.get(cls.__module__)
+    if cls.__module__ == "__main__" or module is None or getattr(module, cls.__qualname__, None) is not cls:
+        return False
+    try:
+        cls()
+    except TypeError:
+        return False
+    return True
 
 
 def default_learners(task: str) -> list[Entry]:
@@ -310,11 +525,13 @@ def _smallest_table(folds: int, regress: bool) -> int:
 
 
 # -- settling what the user gave -----------------------------------------------------------------------------------
-def _settle_design(given: Any) -> Design:
-    """The design, refused before anything runs if no test would be valid for its scores."""
-    design = make_design(given)
-    compare({"any": np.zeros((design.repetitions, design.folds or 1))}, design)
-    return design
+def _splitter_design(given: Any) -> Design:
+    """The design of a splitter of Assay, of scikit-learn, or of a list of (train, test) pairs."""
+    design = getattr(given, "design", None)
+    if isinstance(design, Design):
+        return design
+    splitter = as_splitter("Plan", given, None)
+    return foreign_design(splitter)
 
 
 def _settle_learners(given: Any, task: str, seed: int) -> tuple[Learner, ...]:
@@ -328,21 +545,19 @@ def _settle_learners(given: Any, task: str, seed: int) -> tuple[Learner, ...]:
     for item in given:
         learner = _settle_learner(item, task, seed)
         twins = [other for other in settled if other.entry.id == learner.entry.id]
-        if twins:
-            if any(other.identity == learner.identity for other in twins):
+        if any(other.id == learner.id for other in settled) or any(o.identity == learner.identity for o in twins):
+            if learner.name is not None or any(other.identity == learner.identity for other in twins):
                 raise ParameterError(
                     "Plan",
                     f"learner '{plain(learner.id)}'",
-                    "is listed twice with the same parameters",
-                    way_out="list it once or change a parameter",
+                    "is listed twice with the same name or the same parameters",
+                    way_out="list it once, change a parameter or give it another name",
                 )
-            learner = Learner(
-                f"{learner.entry.id}-{len(twins) + 1}",
-                learner.title,
-                learner.entry,
-                learner.estimator,
-                learner.native,
-            )
+            number = next(k for k in itertools.count(2) if all(o.id != f"{learner.id}-{k}" for o in settled))
+            title = learner.title
+            if any(other.title == title for other in settled):
+                title = f"{title} {number}"
+            learner = replace(learner, id=f"{learner.id}-{number}", title=title)
         settled.append(learner)
     if not settled:
         raise ParameterError(
@@ -385,9 +600,13 @@ def _settle_step(item: Any, seed: int) -> Any:
 
 
 def _settle_learner(item: Any, task: str, seed: int) -> Learner:
+    if isinstance(item, tuple) and len(item) == 2 and isinstance(item[0], str) and not isinstance(item[1], Mapping):
+        return _named(item[0], _settle_learner(item[1], task, seed))
     params: Mapping[str, Any] = {}
     if isinstance(item, tuple) and len(item) == 2 and isinstance(item[0], str) and isinstance(item[1], Mapping):
         item, params = item
+    if isinstance(item, str) and "." in item:
+        item = _by_path(item, params)
     if isinstance(item, str):
         entry = catalogue.get(item)
         if entry.task != task:
@@ -410,9 +629,38 @@ def _settle_learner(item: Any, task: str, seed: int) -> Learner:
     raise ParameterError(
         "Plan",
         "parameter 'learners'",
-        "must hold catalogue ids, pairs (id, parameters) or scikit-learn estimators",
+        "must hold catalogue ids, pairs (id, parameters), scikit-learn estimators or pairs (name, one of these)",
         f"got {plain(repr(item))}",
     )
+
+
+def _named(name: str, learner: Learner) -> Learner:
+    """The learner under a name of the user's."""
+    if not re.fullmatch(r"[\w .+-]{1,60}", name):
+        raise ParameterError(
+            "Plan", f"the name '{plain(name)}'", "must be 1 to 60 letters, digits, spaces, dots, + or -"
+        )
+    return replace(learner, id=name, title=name, name=name)
+
+
+def _by_path(path: str, params: Mapping[str, Any]) -> Any:
+    """An estimator of another package by its import path, such as `xgboost.XGBClassifier`."""
+    module, _, name = path.rpartition(".")
+    try:
+        cls = getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise UsageError(
+            "Plan",
+            f"learner '{plain(path)}'",
+            f"cannot be loaded ({plain(error, 100)})",
+            way_out="install its package, or choose from `assay methods`",
+        ) from None
+    if not isinstance(cls, type) or not hasattr(cls, "fit") or not hasattr(cls, "get_params"):
+        raise UsageError("Plan", f"learner '{plain(path)}'", "is not a class of estimators with fit and get_params")
+    try:
+        return cls(**params)
+    except TypeError as error:
+        raise ParameterError("Plan", f"learner '{plain(path)}'", f"cannot be made ({plain(error, 200)})") from None
 
 
 def _from_estimator(estimator: Any, task: str) -> Learner:
@@ -426,10 +674,12 @@ def _from_estimator(estimator: Any, task: str) -> Learner:
         changed = {k: v for k, v in estimator.get_params(deep=False).items() if not _same(v, defaults.get(k))}
         return Learner(entry.id, _title(entry.title, changed), entry, clone(estimator), True)
     missing = ("missing",) if get_tags(estimator).input_tags.allow_nan else ()
+    inside = [type(step).__name__ for _, step in getattr(estimator, "steps", ()) if hasattr(step, "fit")]
+    name = " + ".join(inside) if inside else name
     foreign = Entry(
-        id=re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", name).lower(),
+        id=re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", name).lower().replace(" + ", "+"),
         title=name,
-        class_path=f"{type(estimator).__module__}.{name}",
+        class_path=f"{type(estimator).__module__}.{type(estimator).__name__}",
         task=task,
         native=("numeric", *missing),
         weights=False,
@@ -480,13 +730,21 @@ def _title(title: str, params: Mapping[str, Any]) -> str:
     return f"{title} ({shown})" if shown else title
 
 
-def _settle_metrics(given: Any, task: str, n_classes: int) -> tuple[str, ...]:
+LOPSIDED = 0.2
+"""Share of rows of the smaller of two classes below which accuracy says little."""
+
+
+def _settle_metrics(given: Any, plan: Plan) -> tuple[tuple[str, ...], str]:
+    """The metrics, the deciding one first, and why it decides (empty where the user said so)."""
+    task, n_classes = str(plan.task), 2 if plan.classes is None else len(plan.classes)
     if given is None:
-        return tuple(default_metrics(task))
+        usual = list(default_metrics(task))
+        first, reason = _deciding(plan, usual[0])
+        return (first, *(name for name in usual if name != first)), reason
     names = [given] if isinstance(given, str) else list(given)
     if not names:
         raise ParameterError("Plan", "parameter 'metrics'", "must name at least one metric")
-    settled = []
+    settled: list[str] = []
     for name in names:
         metric = get_metric(name)
         if metric.task != task:
@@ -502,7 +760,27 @@ def _settle_metrics(given: Any, task: str, n_classes: int) -> tuple[str, ...]:
             metric.of(Evidence(codes, labels=codes, probabilities=np.eye(n_classes), classes=codes))
         if metric.name not in settled:
             settled.append(metric.name)
-    return tuple(settled)
+    return tuple(settled), ""
+
+
+def _deciding(plan: Plan, usual: str) -> tuple[str, str]:
+    """The metric that decides for this target: where one class is rare, accuracy is high for those who ignore it."""
+    if plan.classes is None:
+        return usual, ""
+    sizes = np.bincount(plan.y)
+    share = sizes.min() / sizes.sum()
+    lopsided = share < LOPSIDED if sizes.size == 2 else sizes.max() / sizes.sum() > 1 - LOPSIDED
+    if not lopsided:
+        return usual, ""
+    rare = f"'{plain(plan.classes[int(sizes.argmin())], 30)}' has {percent(share, 1)} of the rows"
+    if not all(hasattr(learner.estimator, "predict_proba") for learner in plan.learners):
+        return (
+            "balanced_accuracy",
+            f"balanced accuracy decides, because {rare} and not every learner gives probabilities",
+        )
+    if any(np.unique(plan.y[split.test]).size < sizes.size for split in plan.splits):
+        return "log_loss", f"log loss decides, because {rare} and some folds hold none of them"
+    return "roc_auc", f"the area under ROC decides, because {rare}: guessing the other always would be right that often"
 
 
 def _version(package: str) -> str:

@@ -17,8 +17,9 @@ import numpy as np
 
 from .. import __version__, catalogue
 from ..base.errors import UsageError, plain
-from ..data import DATASETS, audit
-from ..evaluate import compare, get_metric
+from ..data import DATASETS
+from ..evaluate import Evidence, Metric, compare, get_metric
+from ..evaluate.row_values import row_values
 from .plan import Learner, Plan, describe_value
 from .predictions import FoldPredictions, Predictions
 from .store import without_nan
@@ -115,6 +116,8 @@ class Results:
         if not any(np.isfinite(scores).all() for scores in scored.values()):
             return None
         sizes = [(len(split.train), len(split.test)) for split in self.plan.splits]
+        rows, units = self._row_values(metric)
+        smaller = None if self.plan.classes is None else int(np.bincount(self.plan.y).min())
         return compare(
             scored,
             self.plan.design,
@@ -125,18 +128,89 @@ class Results:
             metric=metric.name,
             greater_is_better=metric.greater_is_better,
             alpha=self.plan.alpha,
+            pairs=self.plan.pairs,
+            margin=self.plan.margin,
+            rows=rows,
+            units=units,
+            smaller=smaller,
         )
 
+    def _row_values(self, metric: Metric) -> tuple[dict[str, np.ndarray] | None, np.ndarray | None]:
+        """What each tested row contributes to each learner's score, and the unit (group, block of time) of each row."""
+        splits = self.plan.splits
+        rounds = _rounds(splits, len(self.plan.y))
+        tested = np.unique(np.concatenate([split.test for split in splits]))
+        found: dict[str, np.ndarray] = {}
+        for result in self.learners:
+            if result.error is not None:
+                continue
+            total, times = np.zeros(len(self.plan.y)), np.zeros(len(self.plan.y))
+            for members in rounds:
+                rows = np.concatenate([splits[index].test for index in members])
+                values = row_values(metric, self._evidence(result, members, rows))
+                if values is None:
+                    return None, None
+                total[rows] += values
+                times[rows] += 1
+            found[result.id] = total[tested] / times[tested]
+        units: np.ndarray | None = None
+        if self.plan.group_values is not None:
+            units = self.plan.group_values[tested]
+        elif self.plan.design.kind == "time":
+            block = np.zeros(len(self.plan.y), dtype=np.int64)
+            for index, split in enumerate(splits):
+                block[split.test] = index
+            units = block[tested]
+        return found, units
+
+    def _evidence(self, result: LearnerResult, members: list[int], rows: np.ndarray) -> Evidence:
+        """The predictions of some splits as a metric takes them."""
+        parts = [result.folds[index] for index in members]
+        predicted, truth = np.concatenate([part.predicted for part in parts]), self.plan.y[rows]
+        if self.plan.classes is None:
+            return Evidence(truth, values=predicted)
+        shares = [part.probabilities for part in parts if part.probabilities is not None]
+        together = np.concatenate(shares) if len(shares) == len(parts) else None
+        codes = np.arange(len(self.plan.classes))
+        return Evidence(truth, labels=predicted, probabilities=together, classes=codes)
+
+    # -- what the audit says of the answer -------------------------------------------------------------------------
+    @property
+    def findings(self) -> list[dict[str, Any]]:
+        """What the audit finds wrong with the table, most severe first."""
+        return self.plan.findings
+
     @cached_property
-    def _findings(self) -> list[dict[str, Any]]:
-        return list(audit(self.plan.table, target=self.plan.target.name).to_dict()["findings"])
+    def not_yet(self) -> str | None:
+        """Why there is no answer yet: a leak, or rows that are no separate cases; None where nothing forbids one."""
+        said = [_objection(finding) for finding in self.findings if self._forbids(finding)]
+        return None if not said else " ".join(said)
+
+    def _forbids(self, finding: Mapping[str, Any]) -> bool:
+        if finding["severity"] != "high" or finding["code"] not in STOPPING:
+            return False
+        used = set(self.plan.features.frame.columns)
+        if finding["code"] == "A042":
+            return self.plan.group_values is None
+        return bool(used & set(finding["columns"][:1])) and not _dropped(self.plan.prepare, finding["columns"][0])
+
+    @cached_property
+    def cautions(self) -> list[str]:
+        """What a reader should know before the answer: grave findings that do not forbid it."""
+        said = []
+        for finding in self.findings:
+            ordered = finding["code"] == "A043" and self.plan.design.kind != "time" and finding["severity"] != "low"
+            grave = finding["severity"] == "high" and finding["code"] not in STOPPING and finding["code"] != "A043"
+            if ordered or grave:
+                said.append(_objection(finding))
+        return said
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data, the same for every number of jobs and after every interruption."""
         metric = get_metric(self.plan.metrics[0])
         comparison = self.comparison
         summary = {} if comparison is None else comparison.summary
-        recommended = None if comparison is None else comparison.recommendation
+        recommended = None if comparison is None or self.not_yet is not None else comparison.recommendation
         titles = {result.id: result.title for result in self.learners}
         return without_nan(
             {
@@ -147,10 +221,13 @@ class Results:
                     "name": metric.name,
                     "title": metric.title,
                     "greater_is_better": metric.greater_is_better,
+                    "reason": self.plan.metric_reason or None,
                 },
                 "learners": [self._learner(result, summary.get(result.id)) for result in self.learners],
                 "comparison": None if comparison is None else comparison.to_dict(),
                 "recommendation": None if not recommended else {"title": titles[recommended["id"]], **recommended},
+                "not_yet": self.not_yet,
+                "cautions": self.cautions,
                 "command": self.command,
                 "versions": versions(),
             }
@@ -174,7 +251,7 @@ class Results:
                 for name, role in table.roles.items()
             ],
             "set_aside": features.set_aside,
-            "findings": self._findings,
+            "findings": self.findings,
         }
 
     def _target(self) -> dict[str, Any]:
@@ -195,6 +272,9 @@ class Results:
             "stratified": self.plan.stratified,
             "seed": self.plan.seed,
             "description": design.describe(),
+            "reason": None if self.plan.choice is None else self.plan.choice.words(),
+            "groups": None if self.plan.groups is None else str(self.plan.groups),
+            "time": None if self.plan.time is None else str(self.plan.time),
             "n_train": len(splits[0].train),
             "n_test": len(splits[0].test),
         }
@@ -213,6 +293,9 @@ class Results:
             "sd": None,
             "interval": None,
             "group": None,
+            "verdict": None,
+            "difference": None,
+            "difference_interval": None,
             "metrics": {name: float(np.mean(scores)) for name, scores in result.scores.items()},
             "confusion": result.confusion,
             "view": result.view,
@@ -220,7 +303,8 @@ class Results:
             "error": result.error,
         }
         if summary is not None:
-            row.update({name: summary[name] for name in ("mean", "sd", "interval", "group")})
+            shown = ("mean", "sd", "interval", "group", "verdict", "difference", "difference_interval")
+            row.update({name: summary[name] for name in shown})
         return row
 
     @cached_property
@@ -228,15 +312,24 @@ class Results:
         """The command line that makes these results again, or the plan where only Python can say it."""
         plan, table = self.plan, self.plan.table
         steps = [_step_word(step) for step in plan.prepare]
-        if None in steps or any(
-            not learner.native or learner.title != learner.entry.title for learner in plan.learners
-        ):
+        units = [plan.groups, plan.time]
+        arrays = any(unit is not None and unit not in table.columns for unit in units)
+        drawn = plan.design.kind in ("splitter", "bootstrap", "leave-p-out") or (
+            plan.design.kind == "time" and plan.time is None
+        )
+        if None in steps or arrays or drawn or any(learner.word is None for learner in plan.learners):
             return repr(plan)
         data = table.name if table.name in DATASETS else table.source or table.name
         words = ["assay", "compare", data, "--target", plan.target.name]
-        words += ["--models", ",".join(learner.id for learner in plan.learners), "--design", plan.design.name]
+        for learner in plan.learners:
+            words += ["--models", str(learner.word)]
+        words += ["--design", "auto" if plan.design.kind == "time" else plan.design.name]
         words += ["--metric", ",".join(plan.metrics), "--task", plan.task, "--seed", str(plan.seed)]
         words += ["--alpha", f"{plan.alpha:g}"] if plan.alpha != 0.05 else []
+        words += ["--margin", f"{plan.margin:g}"] if plan.margin is not None else []
+        words += ["--pairs", plan.pairs] if plan.pairs != "best" else []
+        words += ["--group", plan.groups] if plan.groups is not None else []
+        words += ["--time", plan.time] if plan.time is not None else []
         for step in steps:
             words += ["--prepare", str(step)]
         for name, role in table.roles.items():
@@ -256,16 +349,24 @@ class Results:
                 lines.append((plain(result.title), plain(result.error or "no score", 300), "", ""))
             else:
                 low, high = row["interval"]
-                lines.append((plain(result.title), f"{row['mean']:.4f}", f"{low:.4f} to {high:.4f}", str(row["group"])))
-        return [("learner", self.plan.metrics[0], f"{100 * (1 - self.plan.alpha):g} % interval", "group"), *lines]
+                word = row["group"] if self.plan.pairs == "all" else row["verdict"]
+                lines.append((plain(result.title), f"{row['mean']:.4f}", f"{low:.4f} to {high:.4f}", str(word)))
+        last = "group" if self.plan.pairs == "all" else "verdict"
+        return [("learner", self.plan.metrics[0], f"{100 * (1 - self.plan.alpha):g} % interval", last), *lines]
 
     def __str__(self) -> str:
         lines = self._lines()
         widths = [max(len(line[k]) for line in lines if line[2]) for k in range(4)]
         widths[0] = max(len(line[0]) for line in lines)
         title = f"target {plain(self.plan.target.name)} in {plain(self.plan.table.name)}: {self.plan.design.describe()}"
-        text = [title] + ["  " + "  ".join(f"{cell:<{w}}" for cell, w in zip(line, widths)).rstrip() for line in lines]
-        return "\n".join(text if self.comparison is None else [*text, self.comparison.sentence])
+        told = [f"Not yet: {self.not_yet}"] if self.not_yet else []
+        told += [f"Caution: {text}" for text in self.cautions]
+        text = [*told, title] + [
+            "  " + "  ".join(f"{cell:<{w}}" for cell, w in zip(line, widths)).rstrip() for line in lines
+        ]
+        if self.comparison is None or self.not_yet:
+            return "\n".join(text)
+        return "\n".join([*text, self.comparison.sentence])
 
     __repr__ = __str__
 
@@ -273,7 +374,41 @@ class Results:
         head, *lines = ([html.escape(cell) for cell in line] for line in self._lines())
         body = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in line) + "</tr>" for line in lines)
         said = "" if self.comparison is None else f"<p>{html.escape(self.comparison.sentence)}</p>"
+        if self.not_yet:
+            said = f"<p><strong>Not yet:</strong> {html.escape(self.not_yet)}</p>"
+        said += "".join(f"<p>Caution: {html.escape(text)}</p>" for text in self.cautions)
         return f"<table><thead><tr><th>{'</th><th>'.join(head)}</th></tr></thead><tbody>{body}</tbody></table>{said}"
+
+
+STOPPING = ("A006", "A032", "A042")
+"""Findings that forbid an answer: a copy of the target, a feature that gives it away, units that repeat."""
+
+
+def _objection(finding: Mapping[str, Any]) -> str:
+    """A finding as a sentence: what, the evidence, the way out."""
+    columns = ", ".join(f"'{plain(name, 30)}'" for name in finding["columns"][:3])
+    words = finding["remedy"]["words"] if isinstance(finding["remedy"], Mapping) else str(finding["remedy"])
+    return f"{finding['kind']} ({columns}): {plain(finding['evidence'], 300)}; {plain(words, 300)}."
+
+
+def _dropped(steps: tuple[Any, ...], column: str) -> bool:
+    """Whether a preparation step leaves the column out."""
+    return any(
+        column in (getattr(step, "columns", None) or ()) for step in steps if type(step).__name__ == "DropColumns"
+    )
+
+
+def _rounds(splits: list[Any], n_rows: int) -> list[list[int]]:
+    """Splits gathered so that no row is tested twice in a round: the folds of a repetition, all blocks of time."""
+    rounds: list[list[int]] = []
+    seen = np.ones(n_rows, dtype=bool)
+    for index, split in enumerate(splits):
+        if seen[split.test].any():
+            rounds.append([])
+            seen = np.zeros(n_rows, dtype=bool)
+        rounds[-1].append(index)
+        seen[split.test] = True
+    return rounds
 
 
 def _step_word(step: Any) -> str | None:

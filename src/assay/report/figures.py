@@ -16,11 +16,11 @@ from ..base.svg import (
     escape,
     figure,
     fit,
-    group_index,
     line,
     num,
     paint,
     rect,
+    standing,
     text,
     text_width,
     ticks,
@@ -53,10 +53,10 @@ _TIPS = 400
 _SHAPES = ("circle", "square", "diamond", "triangle", "wedge", "hexagon")
 
 
-def _marker(x: float, y: float, kind: int, size: float, token: str) -> str:
-    """The sign of a group: each group has its own shape as well as its own colour."""
+def _marker(x: float, y: float, kind: int, size: float, token: str, hollow: bool = False) -> str:
+    """The sign of a group: each group has its own shape as well as its own colour; hollow where nothing is decided."""
     shape = _SHAPES[kind % len(_SHAPES)]
-    look = f'{paint(token, "paper")} stroke-width="1.5"'
+    look = f'{paint("paper", token)} stroke-width="2.5"' if hollow else f'{paint(token, "paper")} stroke-width="1.5"'
     if shape == "circle":
         return f'<circle cx="{num(x)}" cy="{num(y)}" r="{num(size)}"{look}/>'
     shapes: dict[str, list[tuple[float, float]]] = {
@@ -126,8 +126,9 @@ def score_plot(
 ) -> str:
     """Every fold's score of every learner, with mean and interval, best first.
 
-    Groups of learners that the tests cannot tell apart share a letter, a colour and a shape. The dashed line is the
-    baseline's mean. Below a width of 600 the names stand above their rows.
+    Each learner carries its letter or its verdict, with a colour and a shape of its own; the sign of one of which it is
+    undecided whether it is worse than the best is hollow. The dashed line is the baseline's mean. Below a width of 600
+    the names stand above their rows.
     """
     metric = {"name": metric, "title": metric} if isinstance(metric, str) else metric
     greater = bool(metric.get("greater_is_better", True))
@@ -163,14 +164,15 @@ def score_plot(
     if not narrow:
         body.append(text(right + 24, top - 14, "mean", "muted", 11.5))
         body.append(text(right + 78, top - 14, f"{level} interval", "muted", 11.5))
-        body.append(text(width - 4, top - 14, "group", "muted", 11.5, "end"))
+        lettered = any(one.get("group") for one in order)
+        body.append(text(width - 4, top - 14, "group" if lettered else "verdict", "muted", 11.5, "end"))
     with_tips = sum(len(_flat(one.get("scores"))) for one in order) <= _TIPS
     said = []
     for i, one in enumerate(order):
         body += _score_row(one, top + i * row, row, places, place, (left, right, width), narrow, recommended, with_tips)
         ends = _ends(one)
         span = f" ({number(ends[0], places)} to {number(ends[1], places)})" if ends else ""
-        group = f", group {one['group']}" if one.get("group") else ""
+        group = f", group {one['group']}" if one.get("group") else f", {word}" if (word := standing(one)[0]) else ""
         said.append(f"{label(one.get('title') or one.get('id')).short} {number(one['mean'], places)}{span}{group}")
     description = f"{title} of each learner, best first, with its {level} interval: {'; '.join(said)}."
     return figure(body, width, bottom + 48, f"{title} of every fold, by learner", description)
@@ -188,7 +190,7 @@ def _score_row(
     with_tips: bool,
 ) -> list[str]:
     left, right, width = room
-    kind = group_index(one.get("group"))
+    word, kind = standing(one)
     token = f"g{kind}"
     chosen = recommended is not None and one.get("id") == recommended
     middle = y + (row * 0.68 if narrow else row / 2)
@@ -200,13 +202,13 @@ def _score_row(
     ends = _ends(one)
     mean = number(one["mean"], places)
     span = f"{number(ends[0], places)} to {number(ends[1], places)}" if ends else NOTHING
-    group = label(one.get("group") or "", 6).short
+    group = label(word, 12).short
     if narrow:
         body.append(text(width - 10, y + 24, f"{mean}  ({span})  {group}", size=12, anchor="end", weight=500))
     else:
         body.append(text(right + 24, middle + 4.5, mean, weight=650))
         body.append(text(right + 78, middle + 4.5, span, "muted", 12))
-        body.append(text(width - 12, middle + 5, group, token, 14, "end", 700))
+        body.append(text(width - 6, middle + 5, group, token, 14 if one.get("group") else 12, "end", 700))
     body.append(line(left, middle, right, middle, "line"))
     scores = _flat(one.get("scores"))
     repetitions = max((r for r, _, _ in scores), default=1)
@@ -235,7 +237,7 @@ def _score_row(
             body.append(line(a, middle, b, middle, token, 3))
             body += [line(x, middle - 6, x, middle + 6, token, 2) for x in (a, b) if left < x < right]
     if left <= place(one["mean"]) <= right:
-        body.append(_marker(place(one["mean"]), middle, kind, 6.5, token))
+        body.append(_marker(place(one["mean"]), middle, kind, 6.5, token, hollow=word == "undecided"))
     if off:
         away = place(min(score for _, _, score in scores)) < left
         x = left + 6 if away else right - 6

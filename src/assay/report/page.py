@@ -20,7 +20,7 @@ from markupsafe import Markup
 
 from ..base import words
 from ..base.errors import DataError
-from ..base.svg import CLASSES, GROUPS, NAMESPACE, PALETTE, group_index
+from ..base.svg import CLASSES, GROUPS, NAMESPACE, PALETTE, standing
 from ..base.words import Label, clean, decimals_for, is_number, label, listing, number, show
 from ..catalogue import TASKS
 from ..experiment import Results
@@ -133,12 +133,15 @@ def _contents(results: Mapping[str, Any], timings: Mapping[str, Any]) -> dict[st
     failed = [one for one in learners if one.get("error")]
     others = [one for one in learners if one not in ranked and one not in failed]
     recommendation = results.get("recommendation") or comparison.get("recommendation") or {}
+    if results.get("not_yet"):
+        recommendation = {}
     chosen = next((one for one in ranked if one.get("id") == recommendation.get("id")), None)
     level = words.confidence(comparison.get("alpha"))
     metric_title = clean(metric.get("title") or metric.get("name") or "score", 60)
     context = {
         "title": _page_title(data),
-        "answer": _answer(data, comparison, recommendation, ranked, chosen, failed, metric_title, level),
+        "answer": _answer(data, comparison, recommendation, ranked, chosen, failed, metric_title, level)
+        | _objections(results),
         "data": _data(data, learners),
         "preparation": _preparation([*ranked, *others, *failed]),
         "models": [_model(one, recommendation.get("id")) for one in [*ranked, *others, *failed]],
@@ -206,8 +209,8 @@ def _answer(
                     "name": _name(one),
                     "mean": show(one["mean"], places),
                     "interval": _interval(one, places),
-                    "group": clean(one.get("group") or "", 6),
-                    "token": group_index(one.get("group")),
+                    "group": f"group {clean(one['group'], 6)}" if one.get("group") else clean(standing(one)[0], 12),
+                    "token": standing(one)[1],
                 }
             )
     return {
@@ -224,6 +227,19 @@ def _answer(
         "failed": [_name(one).short for one in failed],
         "compared": len(ranked),
     }
+
+
+def _objections(results: Mapping[str, Any]) -> dict[str, Any]:
+    """What the audit says before any answer: why there is none yet, and what to know before reading on."""
+    metric = results.get("metric") or {}
+    found: dict[str, Any] = {
+        "not_yet": words.sentence(results.get("not_yet"), 1200, capital=True) if results.get("not_yet") else "",
+        "cautions": [words.sentence(text, 600, capital=True) for text in (results.get("cautions") or [])[:6]],
+        "why_metric": words.sentence(metric.get("reason"), capital=True) if metric.get("reason") else "",
+    }
+    if found["not_yet"]:
+        found |= {"head": Label("Not yet", ""), "kind": "none", "sentence": ""}
+    return found
 
 
 def _data(data: Mapping[str, Any], learners: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -382,20 +398,32 @@ def _design(
         "correction": clean(comparison.get("correction"), 100),
         "alpha": words.compact(comparison.get("alpha")),
         "smallest": show(smallest, places) if is_number(smallest) else None,
-        "groups": _groups_in_words(comparison) if any(one.get("group") for one in ranked) else "",
+        "groups": _groups_in_words(comparison) if any(standing(one)[0] for one in ranked) else "",
+        "reason": words.sentence(design.get("reason"), capital=True) if design.get("reason") else "",
+        "lettered": any(one.get("group") for one in ranked),
     }
 
 
 def _groups_in_words(comparison: Mapping[str, Any]) -> str:
-    """What the letters mean: they depend on which pairs were tested."""
+    """What the letters or the verdicts mean: they depend on which pairs were tested."""
     if comparison.get("comparisons") == "best":
+        margin = comparison.get("margin")
+        within = f" (within {words.compact(margin)})" if is_number(margin) else ""
         return (
-            "Group a holds the best learner and those that the tests cannot tell apart from it; the next is worse. "
-            "Within a group nothing was tested. Colour and shape follow the letter."
+            f"Each learner is held against the best: worse, equivalent{within}, or, drawn hollow, undecided. Colour "
+            "and shape follow the verdict."
         )
     if comparison.get("comparisons") == "baseline":
-        return "The groups are better than, like, and worse than the baseline. Colour and shape follow the letter."
+        return "The verdicts are against the baseline. Colour and shape follow the verdict."
     return "Learners that share a letter cannot be told apart by the tests; colour and shape follow the first letter."
+
+
+def _against_best(one: Mapping[str, Any], places: int) -> dict[str, Any] | None:
+    """The difference from the best with its simultaneous interval."""
+    ends = one.get("difference_interval") or []
+    if not is_number(one.get("difference")) or len(ends) != 2:
+        return None
+    return {"value": show(one["difference"], places, True), "span": [show(end, places, True) for end in ends]}
 
 
 def _scores(
@@ -436,8 +464,9 @@ def _table(
                 "sd": show(one.get("sd"), places),
                 "interval": _interval(one, places),
                 "metrics": [show((one.get("metrics") or {}).get(name), metric_places[name]) for name in names],
-                "group": clean(one.get("group") or "", 6),
-                "token": group_index(one.get("group")),
+                "group": clean(standing(one)[0], 12),
+                "token": standing(one)[1],
+                "difference": _against_best(one, places),
                 "simplicity": words.compact(one.get("simplicity")),
                 "fit": words.seconds(time.get("fit_seconds")),
                 "predict": words.seconds(time.get("predict_seconds")),
@@ -449,7 +478,7 @@ def _table(
         "lines": lines,
         "timed": bool(timed),
         "failed": [{"name": _name(one), "error": words.sentence(one.get("error"))} for one in failed],
-        "width": 6 + len(names) + (2 if timed else 0),
+        "width": 7 + len(names) + (2 if timed else 0),
     }
 
 

@@ -60,8 +60,10 @@ def test_corrected_t_is_nadeau_and_bengios_formula():
 
 def test_corrected_t_takes_folds_of_different_size_and_any_shape():
     flat = corrected_resampled_t(A, B, n_train=90, n_test=10)
-    shaped = corrected_resampled_t(A.reshape(3, 4), B.reshape(3, 4), n_train=[90] * 12, n_test=[8, 12] * 6)
+    shaped = corrected_resampled_t(A.reshape(3, 4), B.reshape(3, 4), n_train=[90] * 12, n_test=[8, 12] * 6, df=11)
     assert shaped.p_value == pytest.approx(flat.p_value)
+    folds = corrected_resampled_t(A.reshape(3, 4), B.reshape(3, 4), n_train=90, n_test=30)
+    assert folds.df == 3  # folds - 1, however often they were drawn
 
 
 def test_naive_and_corrected_t_differ_only_by_the_factor():

@@ -65,7 +65,7 @@ def test_the_bootstrap_design_is_tested_by_the_corrected_t():
     splitter = BootstrapSplitter(30, random_state=0)
     a, b = 0.8 + 0.02 * RNG.normal(size=(30, 1)), 0.79 + 0.02 * RNG.normal(size=(30, 1))
     comparison = compare({"a": a, "b": b}, splitter.design)
-    test = corrected_resampled_t(a, b, n_train=1 - np.exp(-1), n_test=np.exp(-1))
+    test = corrected_resampled_t(a, b, n_train=1 - np.exp(-1), n_test=np.exp(-1), df=5)
     assert comparison.pairs[0]["p_value"] == pytest.approx(test.p_value)
     train, held_out = splitter.design.sizes(1000)
     assert held_out == pytest.approx(368, abs=1) and train + held_out == pytest.approx(1000)

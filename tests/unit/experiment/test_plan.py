@@ -38,7 +38,7 @@ def test_defaults_are_every_loadable_method_of_the_task(table):
     assert [learner.id for learner in plan.learners] == [entry.id for entry in default_learners("classify")]
     assert {"zero-r"} <= {learner.id for learner in plan.learners}
     assert all(catalogue.get(learner.id).task == "classify" for learner in plan.learners)
-    assert plan.metrics[0] == "accuracy" and plan.design.name == "5x2"
+    assert plan.metrics[0] == "accuracy" and plan.design.name == "3x10"
     assert [learner.id for learner in Plan(table, "price").learners] == [e.id for e in default_learners("regress")]
 
 
@@ -127,7 +127,15 @@ def test_the_estimator_of_the_user_is_left_alone(table):
         ({"metrics": ["acuracy"]}, "is not known"),
         ({"metrics": ["rmse"]}, "does not measure"),
         ({"design": "12"}, "is not known"),
-        ({"design": "holdout"}, "no test is valid"),
+        ({"margin": -1}, "'margin' must be"),
+        ({"pairs": "none"}, "'pairs' must be"),
+        ({"groups": "nothing"}, "must be a column"),
+        ({"groups": [1, 2]}, "one value for each of 60 rows"),
+        ({"groups": "colour", "time": "size"}, "cannot both"),
+        ({"time": "size", "design": "10-fold"}, "at random"),
+        ({"learners": ["sklearn.nothing.Here"]}, "cannot be loaded"),
+        ({"learners": [("a/b", "zero-r")]}, "letters, digits"),
+        ({"learners": [("a", "zero-r"), ("a", "one-r")]}, "listed twice"),
         ({"design": "leave-one-out"}, "no test"),
         ({"seed": -1}, "'seed' must be an integer"),
         ({"seed": True}, "'seed' must be an integer"),
@@ -199,7 +207,7 @@ def test_the_key_of_a_unit_depends_on_what_its_numbers_depend_on_and_not_on_metr
         key(split=None),
         key(code="d"),
         key(seed=1),
-        key(design="10-fold"),
+        key(design="7-fold"),
         key(data=table.with_roles({"size": "nominal"})),
     ]
     assert len(set(different)) == len(different)
@@ -207,7 +215,7 @@ def test_the_key_of_a_unit_depends_on_what_its_numbers_depend_on_and_not_on_metr
 
 def test_splits_are_stratified_for_classes_only(table):
     plan = Plan(table, "bought", learners=["zero-r"])
-    assert plan.stratified and len(plan.splits) == 10
+    assert plan.stratified and len(plan.splits) == 100
     shares = [np.bincount(plan.y[split.test], minlength=2) for split in plan.splits]
     assert max(np.ptp([share[0] for share in shares]), np.ptp([share[1] for share in shares])) <= 1
     assert not Plan(table, "price", learners=["zero-r-regressor"]).stratified

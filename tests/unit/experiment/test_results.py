@@ -7,6 +7,8 @@ import re
 
 import pytest
 from sklearn.dummy import DummyClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from assay.data import load_dataset
 from assay.experiment import Plan, run
@@ -20,7 +22,9 @@ def results():
 
 DATA = """name source rows columns fingerprint target task classes class_counts rows_without_target
 roles set_aside findings"""
-LEARNER = """id title summary simplicity parameters preparation scores mean sd interval group metrics confusion view
+DESIGN = "name kind repetitions folds stratified seed description reason groups time n_train n_test"
+LEARNER = """id title summary simplicity parameters preparation scores mean sd interval group verdict difference
+difference_interval metrics confusion view
 warnings error"""
 
 
@@ -31,13 +35,15 @@ def names(text):
 def test_the_json_has_the_fields_of_its_schema(results):
     record = results.to_dict()
     assert record["schema"] == "assay.compare/1"
-    assert set(record) == names("""schema data design metric learners comparison recommendation command versions""")
+    assert set(record) == names(
+        """schema data design metric learners comparison recommendation not_yet cautions command versions"""
+    )
     assert set(record["data"]) == names(DATA)
-    assert set(record["design"]) == names("""name kind repetitions folds stratified seed description n_train n_test""")
+    assert set(record["design"]) == names(DESIGN)
     for learner in record["learners"]:
         assert set(learner) == names(LEARNER)
-        assert len(learner["scores"]) == 5 and len(learner["scores"][0]) == 2
-        assert sum(map(sum, learner["confusion"])) == 5 * 150
+        assert len(learner["scores"]) == 3 and len(learner["scores"][0]) == 10
+        assert sum(map(sum, learner["confusion"])) == 3 * 150
         assert set(learner["metrics"]) == set(results.plan.metrics)
         assert "n_jobs" not in learner["parameters"]
     assert record["recommendation"]["id"] in {learner["id"] for learner in record["learners"]}
@@ -65,8 +71,8 @@ def test_the_command_makes_the_same_plan_again(results):
 
 
 def test_a_plan_that_only_python_can_say_has_no_command_line():
-    results = run(Plan(load_dataset("iris"), "species", learners=[DummyClassifier()]))
-    assert results.command.startswith("Plan('iris', 'species', learners=[dummy-classifier]")
+    results = run(Plan(load_dataset("iris"), "species", learners=[make_pipeline(StandardScaler(), DummyClassifier())]))
+    assert results.command.startswith("Plan('iris', 'species', learners=[standard-scaler+dummy-classifier]")
 
 
 def test_at_the_prompt_results_are_a_short_table_best_first(results):

@@ -44,6 +44,8 @@ A038  unseen categories                     labels that only the other table has
 A039  tables that can be told apart         all columns together give away which table a row is from
 A040  broken characters                     text that was read in the wrong encoding
 A041  dates in the wrong order              an end before its beginning
+A042  repeated units                        rows of one unit (patient, machine) that share the target
+A043  rows in time                          a date for each row: later rows should be predicted from earlier ones
 ====  ====================================  ========================================================================
 
 Row numbers count from 0; those of A035 and A038 count in the other table. Everything is exact and over all rows, except
@@ -67,7 +69,7 @@ from .formats import format_findings, identifier_findings
 from .labels import label_findings
 from .missing import disguised_findings, missing_findings
 from .numbers import check_rules, outlier_findings, range_findings
-from .relations import collinear_findings, copy_findings, reversed_dates
+from .relations import collinear_findings, copy_findings, reversed_dates, time_findings
 from .rows import distance_findings, duplicate_findings, order_findings
 from .survey import Survey
 from .targets import target_findings
@@ -116,6 +118,7 @@ def audit(
         *copy_findings(survey, name),
         *collinear_findings(survey, name),
         *reversed_dates(survey),
+        *time_findings(survey, chosen),
         *order_findings(survey, chosen),
     ]
     if chosen is not None:

@@ -12,6 +12,7 @@ import polars as pl
 from ... import _kernels
 from ...base.errors import plain
 from ...numeric.moments import column_products
+from ..table import Target
 from .finding import NO_ROWS, Finding, drop_columns, named, remedy, rows_of
 from .rows import numeric_columns, over_chunks
 from .survey import Survey
@@ -195,6 +196,38 @@ def _inflated(
             f"the other columns explain {named(listed)} almost fully (variance inflation {factors[listed[0]]:.0f})",
             remedy("use a method with a penalty, or leave some out; their coefficients are uncertain"),
             {"variance_inflation": factors},
+        )  # fmt: skip
+
+
+def time_findings(survey: Survey, target: Target | None) -> Iterator[Finding]:
+    """A043: a date for nearly every row; the target of a row is then often told by its neighbours in time.
+
+    Medium if the target of rows that follow each other in time goes together (the correlation of its ranks with those
+    of the row before is over 0.2 and three standard errors), else low.
+    """
+    if target is None:
+        return
+    n = int(target.kept.sum())
+    values = (target.coded[1] if target.task == "classify" else target.values).astype(np.float64)
+    for column in survey.columns.values():
+        series = column.series
+        if not series.dtype.is_temporal() or column.missing or column.distinct < max(20, survey.n_rows // 4):
+            continue
+        order = series.filter(pl.Series(target.kept)).arg_sort().to_numpy()
+        ranks = np.argsort(np.argsort(values[order], kind="stable"), kind="stable").astype(np.float64)
+        if target.task == "classify":
+            ranks = values[order]
+        together = float(np.corrcoef(ranks[1:], ranks[:-1])[0, 1]) if ranks.std() > 0 else 0.0
+        strong = together > max(0.2, 3 / float(np.sqrt(n)))
+        name = plain(column.name, 30)
+        told = (
+            f"its neighbours in time go together (correlation {together:.2f})" if strong else "rows follow each other"
+        )
+        yield Finding(
+            "A043", "rows in time", [column.name], "medium" if strong else "low", NO_ROWS,
+            f"'{name}' dates the rows, and {told}; folds drawn at random learn from rows after those tested",
+            remedy(f"if later rows are to be predicted, test on later rows: --time {name}, or time={name!r}"),
+            {"correlation": together},
         )  # fmt: skip
 
 

@@ -17,7 +17,8 @@ SURE_LEAK, LIKELY_LEAK = 0.99, 0.97
 
 
 def target_findings(survey: Survey, target: Target) -> Iterator[Finding]:
-    """A009 imbalance, A010 rare class, A014 rows without target, A006 copy of the target, A032 near-perfect feature."""
+    """A009 imbalance, A010 rare class, A014 rows without target, A006 copy of the target, A032 near-perfect feature,
+    A042 repeated units."""
     table = survey.table
     if target.n_missing:
         share = target.n_missing / table.n_rows
@@ -31,7 +32,10 @@ def target_findings(survey: Survey, target: Target) -> Iterator[Finding]:
         yield from _balance(table, target)
     copies = list(_copies_of_target(survey, target))
     yield from copies
-    yield from _near_perfect(survey, target, {finding.columns[0] for finding in copies})
+    told = {finding.columns[0] for finding in copies}
+    perfect = list(_near_perfect(survey, target, told))
+    yield from perfect
+    yield from _repeated_units(survey, target, told | {finding.columns[0] for finding in perfect})
 
 
 def _balance(table: Table, target: Target) -> Iterator[Finding]:
@@ -187,6 +191,72 @@ def _near_perfect(survey: Survey, target: Target, told: set[str]) -> Iterator[Fi
                 drop_columns(f"leave it out unless it is known before '{plain(target.name, 30)}' is", [name]),
                 {"score": score},
             )  # fmt: skip
+
+
+def _repeated_units(survey: Survey, target: Target, told: set[str]) -> Iterator[Finding]:
+    """A042: a column of units (patients, machines) that repeat, and within which the target hardly changes.
+
+    Rows of one unit in training and test tell each other's target: a learner that knows the unit is right without
+    having learned anything. A column is one of units if it has at least 10 values with at least 2 rows each on average,
+    is no measurement (whole numbers or labels), and the target within a unit is the same far beyond chance, which is
+    what one shuffle of the target shows, without running with the size of the column's numbers.
+    """
+    rows = target.kept
+    n = int(rows.sum())
+    if n < 40:
+        return
+    values = target.coded[1] if target.task == "classify" else target.values
+    generator = np.random.Generator(np.random.Philox(0))
+    shuffled = values[generator.permutation(n)]
+    found: list[tuple[float, Finding]] = []
+    for name, column in survey.columns.items():
+        series = column.series
+        measured = series.dtype.is_float() and column.role.role != "id"
+        if name == target.name or name in told or column.missing or measured or series.dtype.is_temporal():
+            continue
+        if not 10 <= column.distinct <= n // 2 or column.role.role == "text":
+            continue
+        units = series.filter(pl.Series(rows)).rank("dense").to_numpy().astype(np.int64) - 1
+        within, by_chance = _sameness(units, values, target.task), _sameness(units, shuffled, target.task)
+        if within < 0.95 or within - by_chance < 0.5 * (1 - by_chance) or by_chance > 0.9:
+            continue
+        if not column.is_text and _runs_with(units, values):
+            continue
+        count = int(units.max()) + 1
+        what = "the same class" if target.task == "classify" else "nearly the same value"
+        finding = Finding(
+            "A042", "repeated units", [name], "high", NO_ROWS,
+            f"{count} values of '{plain(name, 30)}' cover {n} rows, and rows of one have {what} in "
+            f"{100 * within:.0f} % (by chance {100 * by_chance:.0f} %)",
+            remedy(f"keep the rows of one '{plain(name, 30)}' in one fold: --group {plain(name, 30)}, or "
+                   f"groups={plain(name, 30)!r}"),
+            {"units": count, "same": within, "by_chance": by_chance},
+        )  # fmt: skip
+        found.append((within - by_chance, finding))
+    if found:
+        # Units inside units (ward and patient) are told once, by the column that tells most.
+        yield max(found, key=lambda pair: pair[0])[1]
+
+
+def _sameness(units: np.ndarray, values: np.ndarray, task: str) -> float:
+    """The share of rows with the commonest class of their unit, or the share of variance between units."""
+    count = int(units.max()) + 1
+    if task == "classify":
+        n_classes = int(values.max()) + 1
+        table = np.bincount(units * n_classes + values, minlength=count * n_classes).reshape(count, n_classes)
+        return float(table.max(axis=1).sum() / values.size)
+    centred = values - values.mean()
+    sums, sizes = np.bincount(units, weights=centred, minlength=count), np.bincount(units, minlength=count)
+    total = float(centred @ centred)
+    return float((sums**2 / np.maximum(sizes, 1)).sum() / total) if total > 0 else 0.0
+
+
+def _runs_with(units: np.ndarray, values: np.ndarray) -> bool:
+    """Whether the target rises or falls with the numbers of the column, as it does with a measurement."""
+    ranks = units - units.mean()
+    centred = values - values.mean()
+    size = float(np.sqrt((ranks @ ranks) * (centred @ centred)))
+    return size > 0 and abs(float(ranks @ centred)) / size > 0.7
 
 
 def _is_ordered(column: Column) -> bool:

@@ -1,0 +1,117 @@
+"""The design that suits a table: by its rows, its smallest class, its groups, and what the fits are expected to cost.
+
+Many folds cost much and show little more than few; few show too little. So: ten times ten folds where all of them take
+seconds, three times ten where they take a minute, ten folds where they take longer, and one hold-out part with tests
+on its rows where the table is so large that its rows alone settle the question.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..base.estimator import Estimator
+from ..base.words import count
+from ..base.words import seconds as seconds_words
+from ..evaluate import Design, make_design
+
+AT_ONCE, A_WHILE, LONG = 0.3, 60.0, 1200.0
+"""Seconds of one core that ten times ten folds, three times ten and ten folds may take when no budget is given."""
+
+ENOUGH_TEST_ROWS = 5000
+"""Test rows that settle a comparison by themselves: an accuracy is then known to a percent."""
+
+HELD_OUT = "holdout-0.25"
+
+
+def expected_seconds(estimator: Any, n_train: int, n_test: int, columns: int) -> float:
+    """Rough seconds of one fit and its predictions."""
+    if not isinstance(estimator, Estimator):
+        return 1e-3 + 1e-6 * (n_train + n_test) * columns
+    try:
+        fitted = estimator.estimate_cost(n_train, columns).seconds
+        return 1e-3 + float(fitted + estimator.estimate_predict_cost(n_train, columns, n_test).seconds)
+    except Exception:
+        return 1e-3
+
+
+@dataclass(frozen=True)
+class DesignChoice:
+    """A design with the reason for it and what it is expected to cost."""
+
+    design: Design
+    reason: str
+    seconds: float
+    by_learner: tuple[float, ...] = ()
+
+    def words(self) -> str:
+        """The choice in a sentence."""
+        return (
+            f"{self.design.name} was chosen: {self.reason}; expected to take {seconds_words(self.seconds)} of one core"
+        )
+
+    def longest(self, titles: Sequence[str]) -> str | None:
+        """The learner that is expected to take longer than all the others together, in words."""
+        if len(self.by_learner) < 2:
+            return None
+        longest = max(range(len(self.by_learner)), key=self.by_learner.__getitem__)
+        own = self.by_learner[longest]
+        others = sum(self.by_learner) - own
+        if own <= others or own < 5.0:
+            return None
+        return (
+            f"{titles[longest]} is expected to take {seconds_words(own)}, longer than all others together "
+            f"({seconds_words(others)}); a budget, or naming the learners, leaves it out"
+        )
+
+
+def choose_design(
+    rows: int,
+    columns: int,
+    estimators: Sequence[Any],
+    *,
+    smallest_class: int | None = None,
+    n_groups: int | None = None,
+    budget: float | None = None,
+) -> DesignChoice:
+    """The design for a table, by what it holds and what it costs.
+
+    >>> choose_design(200, 4, [object()], smallest_class=80).design.name
+    '10x10'
+    >>> choose_design(200, 4, [object()], smallest_class=7).design.name
+    '10x5'
+    >>> choose_design(10_000_000, 50, [object()], smallest_class=5_000_000).design.name
+    'holdout-0.25'
+    """
+    folds, why = 10, ""
+    limit = min(x for x in (smallest_class, n_groups, rows) if x is not None)
+    if limit < 10:
+        folds = max(2, min(5, limit))
+        of = "groups" if n_groups is not None and limit == n_groups else "rows in the smallest class"
+        why = f"{folds} folds because there are only {limit} {of}"
+
+    def cost(repetitions: int) -> list[float]:
+        test = max(1, rows // folds)
+        return [repetitions * folds * expected_seconds(one, rows - test, test, columns) for one in estimators]
+
+    choices = ((10, AT_ONCE), (3, A_WHILE), (1, LONG))
+    for repetitions, most in choices:
+        each = cost(repetitions)
+        if sum(each) <= (most if budget is None else min(budget, most) if repetitions > 3 else budget):
+            name = f"{repetitions}x{folds}" if repetitions > 1 else f"{folds}-fold"
+            reason = {
+                10: "the fits are cheap, and repeated folds show more",
+                3: "three repetitions are affordable, and steady the answer",
+                1: "more repetitions would take too long",
+            }[repetitions]
+            return DesignChoice(make_design(name), f"{reason}{'; ' + why if why else ''}", sum(each), tuple(each))
+    held = rows // 4
+    if held >= ENOUGH_TEST_ROWS and n_groups is None:
+        once = [expected_seconds(one, rows - held, held, columns) for one in estimators]
+        reason = f"{count(held, 'test row')} settle the question by themselves"
+        return DesignChoice(make_design(HELD_OUT), reason, sum(once), tuple(once))
+    each = cost(1)
+    over = " although that is over the budget" if budget is not None else ""
+    reason = f"the table is too small for a hold-out part{over}{'; ' + why if why else ''}"
+    return DesignChoice(make_design(f"{folds}-fold"), reason, sum(each), tuple(each))

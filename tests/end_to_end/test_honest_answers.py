@@ -1,0 +1,121 @@
+"""Tables on which a confident answer would be nonsense, and the answer that a careful statistician gives."""
+
+from __future__ import annotations
+
+import datetime
+
+import numpy as np
+import polars as pl
+import pytest
+from click.testing import CliRunner
+
+from assay.base.errors import UsageError
+from assay.cli.main import assay
+from assay.data import Table
+from assay.experiment import Plan, run
+
+
+def leak() -> pl.DataFrame:
+    rng = np.random.default_rng(1)
+    y = rng.random(300) < 0.4
+    return pl.DataFrame(
+        {
+            "size": rng.normal(size=300) + 0.5 * y,
+            "colour": rng.choice(["red", "blue"], 300),
+            "closed_by": np.where(y, "agent", "system"),
+            "bought": np.where(y, "yes", "no"),
+        }
+    )
+
+
+def rare() -> pl.DataFrame:
+    rng = np.random.default_rng(2)
+    y = rng.random(2500) < 0.016
+    X = rng.normal(size=(2500, 3))
+    X[:, 0] += 1.2 * y
+    return pl.DataFrame({"a": X[:, 0], "b": X[:, 1], "c": X[:, 2], "fraud": np.where(y, "yes", "no")})
+
+
+def patients() -> pl.DataFrame:
+    rng = np.random.default_rng(3)
+    patient = np.repeat(np.arange(60), 8)
+    ill = np.isin(patient, rng.choice(60, 25, replace=False))
+    return pl.DataFrame(
+        {"patient": patient, "pulse": rng.normal(70, 8, 480), "sleep": rng.normal(7, 1, 480), "ill": ill}
+    )
+
+
+def series() -> pl.DataFrame:
+    rng = np.random.default_rng(4)
+    days = [datetime.date(2020, 1, 1) + datetime.timedelta(days=int(d)) for d in range(400)]
+    level = np.cumsum(rng.normal(size=400))
+    return pl.DataFrame(
+        {"day": days, "promotion": rng.random(400) < 0.3, "noise": rng.normal(size=400), "sales": level}
+    )
+
+
+LEARNERS = ["zero-r", "one-r", "naive-bayes", "cart-classifier"]
+
+
+def test_a_copy_of_the_target_means_not_yet(tmp_path):
+    table = tmp_path / "leak.csv"
+    leak().write_csv(table)
+    words = ["compare", str(table), "-t", "bought", "-m", "zero-r,one-r", "--out", str(tmp_path / "out")]
+    shown = CliRunner().invoke(assay, words, standalone_mode=False)
+    assert shown.return_value == 1
+    assert shown.stdout.lstrip().startswith("Not yet: copy of the target ('closed_by')")
+    assert "Recommendation" not in shown.stdout and "A006" in shown.stderr
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "Not yet" in page and "To predict" not in page
+
+
+def test_without_the_copy_there_is_an_answer():
+    kept = Plan(leak(), "bought", learners=LEARNERS, prepare=[("drop-columns", {"columns": ["closed_by"]})])
+    results = run(kept, views=False)
+    assert results.not_yet is None and results.to_dict()["recommendation"] is not None
+    assert results.comparison.summary[results.comparison.best]["mean"] < 0.9
+
+
+def test_one_positive_in_sixty_is_judged_by_the_area_under_roc():
+    results = run(Plan(rare(), "fraud", learners=["zero-r", "naive-bayes", "logistic"]), views=False)
+    assert results.plan.metrics[0] == "roc_auc" and "1.6%" in results.plan.metric_reason
+    comparison = results.comparison
+    assert comparison.summary[comparison.best]["mean"] > 0.7
+    assert comparison.summary["zero-r"]["verdict"] == "worse"
+    assert comparison.recommendation["id"] != "zero-r"
+
+
+def test_rows_of_patients_need_their_group():
+    open_plan = run(Plan(patients(), "ill", learners=LEARNERS), views=False)
+    assert open_plan.not_yet is not None and "--group patient" in open_plan.not_yet
+    assert open_plan.to_dict()["recommendation"] is None
+    grouped = run(Plan(patients(), "ill", learners=LEARNERS, groups="patient"), views=False)
+    assert grouped.not_yet is None
+    assert all(
+        not set(patients()["patient"][split.train.tolist()]) & set(patients()["patient"][split.test.tolist()])
+        for split in grouped.plan.splits
+    )
+    assert "patient" in {item["column"] for item in grouped.plan.features.set_aside}
+    # Nothing but the patient tells the illness: no learner is shown to be better than guessing.
+    best = grouped.comparison.best
+    if best != "zero-r":
+        assert grouped.comparison.summary["zero-r"]["verdict"] in ("undecided", "equivalent")
+
+
+def test_a_series_is_tested_on_later_rows():
+    table = Table.from_frame(series())
+    open_plan = run(Plan(table, "sales", learners=["zero-r-regressor", "cart-regressor"]), views=False)
+    assert any("--time day" in text for text in open_plan.cautions)
+    timed = run(Plan(table, "sales", learners=["zero-r-regressor", "cart-regressor"], time="day"), views=False)
+    assert timed.plan.design.kind == "time" and not timed.cautions
+    assert all(split.train.max() < split.test.min() for split in timed.plan.splits)
+    assert "drift together" in timed.comparison.sentence
+    # Learned at random from both sides the level looks easy to predict; forward in time it is not.
+    random_error = open_plan.comparison.summary["cart-regressor"]["mean"]
+    assert timed.comparison.summary["cart-regressor"]["mean"] > random_error
+
+
+@pytest.mark.parametrize("option", ["groups", "time"])
+def test_a_column_that_is_not_there_is_refused(option):
+    with pytest.raises(UsageError, match="must be a column of the table"):
+        Plan(leak(), "bought", **{option: "nothing"})
