@@ -21,25 +21,25 @@ void check_rows(const char* kernel, const Rows& rows, std::size_t n) {
 
 DescentData descent_data(const char* kernel, const AnyTable& x, const Column& target, const Column& weights,
                          const Rows& rows, const Rows& validation, index_t outputs, bool intercept, int loss,
-                         double epsilon) {
+                         double parameter) {
     const auto n = static_cast<std::size_t>(x.x.rows);
     require(target.shape(0) == n, kernel, "target must have one value per row of x");
     require(weights.shape(0) == 0 || weights.shape(0) == n, kernel, "weights must be empty or one per row of x");
     require(rows.shape(0) > 0, kernel, "needs rows");
     require(outputs >= 1, kernel, "needs an output");
-    require(loss >= 0 && loss <= 9, kernel, "no such loss");
+    require(loss >= 0 && loss < static_cast<int>(Loss::exponential), kernel, "no such loss");
     check_rows(kernel, rows, n);
     check_rows(kernel, validation, n);
     if (outputs > 1)
         for (std::size_t i = 0; i < n; ++i)
             require(target(i) >= 0 && target(i) < static_cast<double>(outputs), kernel, "codes must lie in 0..outputs-1");
     return {x.x, view(target), view(weights), view(rows), view(validation), outputs,
-            intercept, static_cast<DescentLoss>(loss), epsilon, x.sparse};
+            intercept, static_cast<Loss>(loss), parameter, x.sparse};
 }
 
 nb::dict run_descent(const nb::object& table, const Column& target, const Column& weights, const Rows& rows,
                      const Rows& validation, const Table& theta, const Table& velocity, std::int64_t updates,
-                     std::int64_t epochs, bool intercept, int loss, double epsilon, index_t max_epochs,
+                     std::int64_t epochs, bool intercept, int loss, double parameter, index_t max_epochs,
                      index_t batch_size, int schedule, double eta0, double power, double decay, double momentum,
                      bool nesterov, double l1, double l2, double tol, index_t patience, bool by_gradient,
                      bool keep_best, bool shuffle, bool keep_path, std::uint64_t key, int threads) {
@@ -51,7 +51,7 @@ nb::dict run_descent(const nb::object& table, const Column& target, const Column
     require(schedule >= 0 && schedule <= 4, kernel, "no such schedule");
     const std::size_t outputs = theta.shape(0), width = theta.shape(1);
     const DescentData data = descent_data(kernel, x, target, weights, rows, validation,
-                                          static_cast<index_t>(outputs), intercept, loss, epsilon);
+                                          static_cast<index_t>(outputs), intercept, loss, parameter);
     const DescentOptions options{max_epochs, batch_size, static_cast<DescentSchedule>(schedule), eta0, power, decay,
                                  momentum, nesterov, l1, l2, tol, patience, by_gradient, keep_best, shuffle, keep_path,
                                  key, threads};
@@ -110,7 +110,7 @@ RankedRows ranked_rows(const char* kernel, const Column& scores, const Array1<co
 
 void bind_descent(nb::module_& m) {
     m.def("descend", &run_descent, "x"_a, "target"_a, "weights"_a, "rows"_a, "validation"_a, "theta"_a,
-          "velocity"_a, "updates"_a, "epochs"_a, "intercept"_a, "loss"_a, "epsilon"_a, "max_epochs"_a, "batch_size"_a,
+          "velocity"_a, "updates"_a, "epochs"_a, "intercept"_a, "loss"_a, "parameter"_a, "max_epochs"_a, "batch_size"_a,
           "schedule"_a, "eta0"_a, "power"_a, "decay"_a, "momentum"_a, "nesterov"_a, "l1"_a, "l2"_a, "tol"_a,
           "patience"_a, "by_gradient"_a, "keep_best"_a, "shuffle"_a, "keep_path"_a, "key"_a, "threads"_a,
           "Epochs of gradient descent on linear scores from a given state; the new state and the history.");

@@ -30,7 +30,7 @@ struct Rows {
         }
         std::iota(all.begin(), all.end(), 0);
     }
-    DescentData data(DescentLoss loss, index_t outputs) const {
+    DescentData data(Loss loss, index_t outputs) const {
         DescentData data;
         data.x = c_matrix<const double>(x.data(), n, p);
         data.target = {target.data(), n};
@@ -38,7 +38,7 @@ struct Rows {
         data.rows = {all.data(), n};
         data.outputs = outputs;
         data.loss = loss;
-        data.epsilon = 0.7;
+        data.parameter = 0.7;
         return data;
     }
 };
@@ -54,11 +54,11 @@ DescentState state_of(index_t outputs, index_t p, std::uint64_t seed) {
 }  // namespace
 
 TEST("one full step moves by the finite-difference gradient of the objective, for every loss") {
-    const std::vector<std::pair<DescentLoss, index_t>> cases{
-        {DescentLoss::squared_error, 0}, {DescentLoss::absolute_error, 0}, {DescentLoss::huber, 0},
-        {DescentLoss::mape, 0},          {DescentLoss::msle, 0},           {DescentLoss::log_loss, 2},
-        {DescentLoss::log_loss, 4},      {DescentLoss::hinge, 2},          {DescentLoss::hinge, 3},
-        {DescentLoss::squared_hinge, 3}, {DescentLoss::modified_huber, 2}, {DescentLoss::squared_margin, 3}};
+    const std::vector<std::pair<Loss, index_t>> cases{
+        {Loss::squared_error, 0}, {Loss::absolute_error, 0}, {Loss::huber, 0},
+        {Loss::mape, 0},          {Loss::msle, 0},           {Loss::log_loss, 2},
+        {Loss::log_loss, 4},      {Loss::hinge, 2},          {Loss::hinge, 3},
+        {Loss::squared_hinge, 3}, {Loss::modified_huber, 2}, {Loss::squared_margin, 3}};
     for (const auto& [loss, classes] : cases) {
         const index_t outputs = classes > 2 ? classes : 1;
         const Rows rows(157, 11, classes);
@@ -93,7 +93,7 @@ TEST("full batches give the same bits for any number of threads, and small ones 
             options.threads = threads;
             options.key = 11;
             DescentState state = state_of(3, rows.p, 0);
-            descend(rows.data(DescentLoss::log_loss, 3), options, state);
+            descend(rows.data(Loss::log_loss, 3), options, state);
             if (first.empty()) first = state.theta;
             CHECK(first == state.theta);
         }
@@ -110,9 +110,9 @@ TEST("a fused stochastic epoch equals batches of one row to rounding") {
     options.l2 = 0.1;
     options.schedule = DescentSchedule::invscaling;
     DescentState fused = state_of(1, rows.p, 0), plain = fused;
-    descend(rows.data(DescentLoss::squared_error, 1), options, fused);
+    descend(rows.data(Loss::squared_error, 1), options, fused);
     options.momentum = 1e-300;  // takes the general path and moves nothing
-    descend(rows.data(DescentLoss::squared_error, 1), options, plain);
+    descend(rows.data(Loss::squared_error, 1), options, plain);
     for (std::size_t j = 0; j < fused.theta.size(); ++j) CHECK_NEAR(fused.theta[j], plain.theta[j], 1e-12);
     CHECK(fused.updates == 900 && plain.updates == 900);
 }
@@ -124,16 +124,16 @@ TEST("two calls of one epoch equal one call of two") {
     options.momentum = 0.5;
     options.key = 5;
     DescentState twice = state_of(1, 4, 0), once = twice;
-    descend(rows.data(DescentLoss::log_loss, 1), options, twice);
-    descend(rows.data(DescentLoss::log_loss, 1), options, twice);
+    descend(rows.data(Loss::log_loss, 1), options, twice);
+    descend(rows.data(Loss::log_loss, 1), options, twice);
     options.max_epochs = 2;
-    descend(rows.data(DescentLoss::log_loss, 1), options, once);
+    descend(rows.data(Loss::log_loss, 1), options, once);
     CHECK(once.theta == twice.theta);
 }
 
 TEST("descent below 2 / L converges and above it diverges, with finite parameters left behind") {
     const Rows rows(400, 5, 0);
-    DescentData data = rows.data(DescentLoss::squared_error, 1);
+    DescentData data = rows.data(Loss::squared_error, 1);
     const double limit = 2.0 / score_curvature(data, 1).mean;
     for (double share : {0.95, 1.1}) {
         DescentOptions options;

@@ -338,7 +338,7 @@ def glm_rows(eta: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C
     (half deviance, Pearson sum, largest residual, rows without Newton curvature, residuals, curvatures).
     """
 
-def descend(x: object, target: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], validation: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], theta: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], velocity: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], updates: int, epochs: int, intercept: bool, loss: int, epsilon: float, max_epochs: int, batch_size: int, schedule: int, eta0: float, power: float, decay: float, momentum: float, nesterov: bool, l1: float, l2: float, tol: float, patience: int, by_gradient: bool, keep_best: bool, shuffle: bool, keep_path: bool, key: int, threads: int) -> dict:
+def descend(x: object, target: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], validation: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], theta: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], velocity: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], updates: int, epochs: int, intercept: bool, loss: int, parameter: float, max_epochs: int, batch_size: int, schedule: int, eta0: float, power: float, decay: float, momentum: float, nesterov: bool, l1: float, l2: float, tol: float, patience: int, by_gradient: bool, keep_best: bool, shuffle: bool, keep_path: bool, key: int, threads: int) -> dict:
     """
     Epochs of gradient descent on linear scores from a given state; the new state and the history.
     """
@@ -441,3 +441,10 @@ class Booster:
 
     @property
     def rounds(self) -> int: ...
+def loss_names() -> list[str]:
+    """Names of the losses, in the order of their numbers."""
+
+def loss_gradient(loss: int, parameter: float, y: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], raw: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], gradient: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')] | None, hessian: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')] | None, threads: int) -> float:
+    """
+    Weighted sum of losses at raw scores; gradient and Hessian are written where places are given.
+    """

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "assay/common/threads.hpp"
-#include "glm_policies.hpp"
+#include "assay/losses/registry.hpp"
 #include "tiles.hpp"
 
 namespace assay {
@@ -127,7 +127,7 @@ ASSAY_INLINE void predictor(const PassArguments& with, index_t begin, index_t en
 template <class Link>
 ASSAY_INLINE void link_tile(Tile& tile) {
     for (index_t t = 0; t < tile_rows; ++t) {
-        const glm::Mean mean = Link::at(tile.eta[t]);
+        const losses::Mean mean = Link::at(tile.eta[t]);
         tile.mu[t] = mean.mu;
         tile.rest[t] = mean.rest;
         tile.first[t] = mean.first;
@@ -139,16 +139,14 @@ template <class Family>
 ASSAY_INLINE void family_tile(Tile& tile, double parameter, GlmCurvature kind) {
     const bool newton = kind == GlmCurvature::newton, always = kind == GlmCurvature::observed;
     for (index_t t = 0; t < tile_rows; ++t) {
-        const glm::Mean mean{tile.mu[t], tile.rest[t], tile.first[t], tile.second[t]};
-        const glm::Terms terms = Family::at(tile.y[t], mean, parameter);
-        const double weight = tile.weight[t], inverse = 1.0 / terms.variance;
-        const double ratio = mean.first * inverse, fisher = ratio * mean.first;
-        const double bend = mean.second * inverse - ratio * ratio * terms.slope;
-        const double observed = fisher - terms.residual * bend;
+        const losses::Mean mean{tile.mu[t], tile.rest[t], tile.first[t], tile.second[t]};
+        const losses::Deviance terms = Family::deviance(tile.y[t], mean, parameter);
+        const losses::Chained chained = losses::chain(mean, terms);
+        const double weight = tile.weight[t], fisher = chained.fisher, observed = chained.observed;
         tile.loss[t] = weight * terms.half_deviance;
-        tile.gradient[t] = -weight * terms.residual * ratio;
+        tile.gradient[t] = weight * chained.gradient;
         tile.curvature[t] = weight * (always || (newton && observed > 0.0) ? observed : fisher);
-        tile.pearson[t] = weight * terms.residual * terms.residual * inverse;
+        tile.pearson[t] = weight * terms.residual * terms.residual * chained.inverse_variance;
         tile.miss[t] = weight > 0.0 ? std::abs(terms.residual) : 0.0;
         tile.replaced[t] = newton && weight > 0.0 && !(observed > 0.0) ? 1.0 : 0.0;
         tile.outside[t] = weight > 0.0 && !(terms.inside > 0.0) ? 1.0 : 0.0;
@@ -157,25 +155,25 @@ ASSAY_INLINE void family_tile(Tile& tile, double parameter, GlmCurvature kind) {
 
 ASSAY_INLINE void apply_policies(const GlmProblem& problem, Tile& tile, GlmCurvature kind) {
     switch (problem.link) {
-        case GlmLink::identity: link_tile<glm::Identity>(tile); break;
-        case GlmLink::log: link_tile<glm::Log>(tile); break;
-        case GlmLink::logit: link_tile<glm::Logit>(tile); break;
-        case GlmLink::probit: link_tile<glm::Probit>(tile); break;
-        case GlmLink::cloglog: link_tile<glm::Cloglog>(tile); break;
-        case GlmLink::inverse: link_tile<glm::Inverse>(tile); break;
-        case GlmLink::inverse_squared: link_tile<glm::InverseSquared>(tile); break;
-        case GlmLink::sqrt: link_tile<glm::Sqrt>(tile); break;
+        case GlmLink::identity: link_tile<losses::Identity>(tile); break;
+        case GlmLink::log: link_tile<losses::Log>(tile); break;
+        case GlmLink::logit: link_tile<losses::Logit>(tile); break;
+        case GlmLink::probit: link_tile<losses::Probit>(tile); break;
+        case GlmLink::cloglog: link_tile<losses::Cloglog>(tile); break;
+        case GlmLink::inverse: link_tile<losses::Inverse>(tile); break;
+        case GlmLink::inverse_squared: link_tile<losses::InverseSquared>(tile); break;
+        case GlmLink::sqrt: link_tile<losses::Sqrt>(tile); break;
         case GlmLink::count: break;
     }
     const double parameter = problem.parameter;
     switch (problem.family) {
-        case GlmFamily::gaussian: family_tile<glm::Gaussian>(tile, parameter, kind); break;
-        case GlmFamily::bernoulli: family_tile<glm::Bernoulli>(tile, parameter, kind); break;
-        case GlmFamily::poisson: family_tile<glm::Poisson>(tile, parameter, kind); break;
-        case GlmFamily::gamma: family_tile<glm::Gamma>(tile, parameter, kind); break;
-        case GlmFamily::inverse_gaussian: family_tile<glm::InverseGaussian>(tile, parameter, kind); break;
-        case GlmFamily::tweedie: family_tile<glm::Tweedie>(tile, parameter, kind); break;
-        case GlmFamily::negative_binomial: family_tile<glm::NegativeBinomial>(tile, parameter, kind); break;
+        case GlmFamily::gaussian: family_tile<losses::SquaredError>(tile, parameter, kind); break;
+        case GlmFamily::bernoulli: family_tile<losses::LogLoss>(tile, parameter, kind); break;
+        case GlmFamily::poisson: family_tile<losses::Poisson>(tile, parameter, kind); break;
+        case GlmFamily::gamma: family_tile<losses::Gamma>(tile, parameter, kind); break;
+        case GlmFamily::inverse_gaussian: family_tile<losses::InverseGaussian>(tile, parameter, kind); break;
+        case GlmFamily::tweedie: family_tile<losses::Tweedie>(tile, parameter, kind); break;
+        case GlmFamily::negative_binomial: family_tile<losses::NegativeBinomial>(tile, parameter, kind); break;
         case GlmFamily::count: break;
     }
 }

@@ -5,7 +5,6 @@
 #include <limits>
 #include <numeric>
 
-#include "assay/common/elementary.hpp"
 #include "assay/common/random.hpp"
 #include "assay/common/simd.hpp"
 #include "assay/common/threads.hpp"
@@ -44,121 +43,6 @@ ASSAY_INLINE double dot(const double* a, const double* b, index_t n) {
     return total;
 }
 
-ASSAY_INLINE double log_loss_slope(double margin, double& value) {
-    const double size = std::abs(margin), u = fast_exp(-size);
-    value = log1p_unit(u) + (margin < 0.0 ? size : 0.0);
-    return -(margin >= 0.0 ? u : 1.0) / (1.0 + u);
-}
-
-// Losses of one score: value and slope.
-struct SquaredError {
-    ASSAY_INLINE double slope(double f, double y, double, double& value) {
-        value = 0.5 * (f - y) * (f - y);
-        return f - y;
-    }
-};
-ASSAY_INLINE double sign_of(double r) { return static_cast<double>(r > 0.0) - static_cast<double>(r < 0.0); }
-struct AbsoluteError {
-    ASSAY_INLINE double slope(double f, double y, double, double& value) {
-        value = std::abs(f - y);
-        return sign_of(f - y);
-    }
-};
-struct Huber {
-    ASSAY_INLINE double slope(double f, double y, double epsilon, double& value) {
-        const double r = f - y, size = std::abs(r);
-        value = size <= epsilon ? 0.5 * r * r : epsilon * (size - 0.5 * epsilon);
-        return size <= epsilon ? r : epsilon * sign_of(r);
-    }
-};
-struct Mape {
-    ASSAY_INLINE double slope(double f, double y, double, double& value) {
-        const double scale = 1.0 / std::abs(y);
-        value = std::abs(f - y) * scale;
-        return sign_of(f - y) * scale;
-    }
-};
-struct Msle {
-    ASSAY_INLINE double slope(double f, double y, double, double& value) {
-        const double level = std::log1p(y);
-        if (f >= 0.0) {
-            const double gap = std::log1p(f) - level;
-            value = gap * gap;
-            return 2.0 * gap / (1.0 + f);
-        }
-        const double bend = 2.0 * (1.0 + level);
-        value = level * level - 2.0 * level * f + 0.5 * bend * f * f;
-        return -2.0 * level + bend * f;
-    }
-};
-// Losses of one margin.
-struct Hinge {
-    ASSAY_INLINE double slope(double m, double& value) {
-        value = m < 1.0 ? 1.0 - m : 0.0;
-        return m < 1.0 ? -1.0 : 0.0;
-    }
-};
-struct SquaredHinge {
-    ASSAY_INLINE double slope(double m, double& value) {
-        const double gap = m < 1.0 ? 1.0 - m : 0.0;
-        value = gap * gap;
-        return -2.0 * gap;
-    }
-};
-struct ModifiedHuber {
-    ASSAY_INLINE double slope(double m, double& value) {
-        const double gap = m < 1.0 ? 1.0 - m : 0.0;
-        value = m < -1.0 ? -4.0 * m : gap * gap;
-        return m < -1.0 ? -4.0 : -2.0 * gap;
-    }
-};
-struct SquaredMargin {
-    ASSAY_INLINE double slope(double m, double& value) {
-        value = 0.5 * (1.0 - m) * (1.0 - m);
-        return m - 1.0;
-    }
-};
-struct Logistic {
-    ASSAY_INLINE double slope(double m, double& value) { return log_loss_slope(m, value); }
-};
-
-// What a row's scores cost and the slopes in each score: one policy for numbers, one for margins, one for softmax.
-template <class Loss>
-struct OfNumber {
-    ASSAY_INLINE double residuals(double* f, index_t, double y, double epsilon) {
-        double value;
-        f[0] = Loss::slope(f[0], y, epsilon, value);
-        return value;
-    }
-};
-template <class Loss>
-struct OfMargin {
-    ASSAY_INLINE double residuals(double* f, index_t outputs, double code, double) {
-        double total = 0.0, value;
-        for (index_t k = 0; k < outputs; ++k) {
-            const bool own = outputs == 1 ? code > 0.5 : static_cast<index_t>(code) == k;
-            const double sign = own ? 1.0 : -1.0;
-            f[k] = sign * Loss::slope(sign * f[k], value);
-            total += value;
-        }
-        return total;
-    }
-};
-struct Softmax {
-    ASSAY_INLINE double residuals(double* f, index_t outputs, double code, double epsilon) {
-        if (outputs == 1) return OfMargin<Logistic>::residuals(f, 1, code, epsilon);
-        const auto own = static_cast<index_t>(code);
-        double top = f[0];
-        for (index_t k = 1; k < outputs; ++k) top = std::max(top, f[k]);
-        const double mine = f[own];
-        double total = 0.0;
-        for (index_t k = 0; k < outputs; ++k) total += f[k] = fast_exp(f[k] - top);
-        for (index_t k = 0; k < outputs; ++k) f[k] /= total;
-        f[own] -= 1.0;
-        return std::log(total) + (top - mine);
-    }
-};
-
 struct Batch {
     const DescentData& data;
     const std::int64_t* rows;
@@ -181,7 +65,7 @@ ASSAY_INLINE double accumulate_with(const Batch& b) {
             fetch_row(b.data.x.row(b.rows[i + rows_ahead]), p);
         const double weight = b.data.weights.empty() ? 1.0 : b.data.weights[row];
         for (index_t k = 0; k < outputs; ++k) b.scores[k] = dot(b.theta + k * width, x, p) + b.theta[k * width + p];
-        loss += weight * Policy::residuals(b.scores, outputs, b.data.target[row], b.data.epsilon);
+        loss += weight * Policy::row(b.scores, outputs, b.data.target[row], b.data.parameter, b.scores, nullptr);
         if (b.gradient == nullptr) continue;
         for (index_t k = 0; k < outputs; ++k) {
             const double slope = weight * b.scores[k];
@@ -233,7 +117,7 @@ ASSAY_INLINE double single_epoch_with(const Single& s) {
         const double eta = step_size(s.options, static_cast<double>(s.updates + i),
                                      s.epochs + static_cast<double>(i) / static_cast<double>(s.count), s.eta);
         for (index_t k = 0; k < outputs; ++k) s.scores[k] = dot(s.theta + k * width, x, p) + s.theta[k * width + p];
-        loss += weight * Policy::residuals(s.scores, outputs, s.data.target[row], s.data.epsilon);
+        loss += weight * Policy::row(s.scores, outputs, s.data.target[row], s.data.parameter, s.scores, nullptr);
         const double keep = 1.0 - eta * s.options.l2, cut = eta * s.options.l1;
         for (index_t k = 0; k < outputs; ++k) {
             double* const theta = s.theta + k * width;
@@ -247,22 +131,27 @@ ASSAY_INLINE double single_epoch_with(const Single& s) {
     return loss;
 }
 
-#define ASSAY_FOR_LOSS(function, argument)                                                          \
-    switch ((argument).data.loss) {                                                                 \
-        case DescentLoss::squared_error: return function<OfNumber<SquaredError>>(argument);         \
-        case DescentLoss::absolute_error: return function<OfNumber<AbsoluteError>>(argument);       \
-        case DescentLoss::huber: return function<OfNumber<Huber>>(argument);                        \
-        case DescentLoss::mape: return function<OfNumber<Mape>>(argument);                          \
-        case DescentLoss::msle: return function<OfNumber<Msle>>(argument);                          \
-        case DescentLoss::log_loss: return function<Softmax>(argument);                             \
-        case DescentLoss::hinge: return function<OfMargin<Hinge>>(argument);                        \
-        case DescentLoss::squared_hinge: return function<OfMargin<SquaredHinge>>(argument);         \
-        case DescentLoss::modified_huber: return function<OfMargin<ModifiedHuber>>(argument);       \
-        default: return function<OfMargin<SquaredMargin>>(argument);                                \
+#define ASSAY_CASE(name, ...) \
+    case Loss::name: return ASSAY_FUNCTION<__VA_ARGS__>(argument);
+ASSAY_INLINE double accumulate_body(const Batch& argument) {
+    using namespace losses;
+    switch (argument.data.loss) {
+#define ASSAY_FUNCTION accumulate_with
+        ASSAY_BOUNDED_LOSSES(ASSAY_CASE)
+#undef ASSAY_FUNCTION
+        default: return 0.0;
     }
-
-ASSAY_INLINE double accumulate_body(const Batch& batch) { ASSAY_FOR_LOSS(accumulate_with, batch) }
-ASSAY_INLINE double single_epoch_body(const Single& single) { ASSAY_FOR_LOSS(single_epoch_with, single) }
+}
+ASSAY_INLINE double single_epoch_body(const Single& argument) {
+    using namespace losses;
+    switch (argument.data.loss) {
+#define ASSAY_FUNCTION single_epoch_with
+        ASSAY_BOUNDED_LOSSES(ASSAY_CASE)
+#undef ASSAY_FUNCTION
+        default: return 0.0;
+    }
+}
+#undef ASSAY_CASE
 ASSAY_DISPATCH(double, accumulate, accumulate_body, (const Batch& batch), (batch))
 ASSAY_DISPATCH(double, single_epoch, single_epoch_body, (const Single& single), (single))
 
@@ -479,7 +368,7 @@ Curvature score_curvature(const DescentData& given, int threads) {
     DescentData data = given;
     data.target = {zeros.data(), n};
     data.outputs = 1;
-    data.loss = DescentLoss::squared_error;
+    data.loss = Loss::squared_error;
     DescentOptions options;
     options.threads = threads;
     DescentState state;

@@ -5,9 +5,10 @@
 #include <cstring>
 #include <vector>
 
-#include "assay/common/elementary.hpp"
 #include "assay/common/simd.hpp"
 #include "assay/common/threads.hpp"
+#include "assay/losses/log_loss.hpp"
+#include "assay/losses/softmax.hpp"
 #include "tiles.hpp"
 
 namespace assay {
@@ -54,8 +55,7 @@ ASSAY_INLINE void pack(const LogisticProblem& problem, index_t begin, index_t en
     }
 }
 
-// Two classes: residuals w (p - y) and curvatures w p (1 - p) of a tile from eta; every term is free of cancellation
-// because it is written in the margin m = +-eta of the row's own class and u = exp(-|m|).
+// Two classes: residuals w (p - y) and curvatures w p (1 - p) of a tile from eta, by the margin +-eta of the row's class.
 ASSAY_INLINE void binary_tile(Scratch& s, ChunkSums& sums) {
     double loss[tile_rows], wrong[tile_rows];
     const double* const eta = s.eta.data();
@@ -63,13 +63,10 @@ ASSAY_INLINE void binary_tile(Scratch& s, ChunkSums& sums) {
     const double* const sign = s.sign.data();
     for (index_t t = 0; t < tile_rows; ++t) {
         const double margin = sign[t] * eta[t];
-        const double size = std::abs(margin);
-        const double u = fast_exp(-size);
-        const double q = 1.0 / (1.0 + u);
-        const double missed = margin >= 0.0 ? u * q : q;
-        loss[t] = weight[t] * (log1p_unit(u) + (margin < 0.0 ? size : 0.0));
-        s.residual[static_cast<std::size_t>(t)] = -sign[t] * weight[t] * missed;
-        s.curvature[static_cast<std::size_t>(t)] = weight[t] * u * q * q;
+        const losses::LossTerms terms = losses::LogLoss::at(margin);
+        loss[t] = weight[t] * terms.value;
+        s.residual[static_cast<std::size_t>(t)] = sign[t] * weight[t] * terms.gradient;
+        s.curvature[static_cast<std::size_t>(t)] = weight[t] * terms.hessian;
         wrong[t] = (margin > 0.0 || weight[t] == 0.0) ? 0.0 : 1.0;
     }
     sums.loss += sum_tile(loss);
@@ -79,45 +76,20 @@ ASSAY_INLINE void binary_tile(Scratch& s, ChunkSums& sums) {
 // Softmax: eta becomes the probabilities of each row, residual w (p_k - [y = k]).
 ASSAY_INLINE void softmax_tile(const LogisticProblem& problem, index_t begin, index_t end, Scratch& s, ChunkSums& sums) {
     const index_t classes = problem.classes, stride = s.outputs_padded;
-    double rest[tile_rows];
     for (index_t i = begin; i < end; ++i) {
-        const index_t t = i - begin;
+        const index_t t = i - begin, own = problem.codes[problem.row(i)];
         double* const eta = s.eta.data() + t * stride;
-        const index_t own = problem.codes[problem.row(i)];
-        index_t top = 0;
-        double best_other = -INFINITY;
-        for (index_t k = 1; k < classes; ++k) top = eta[k] > eta[top] ? k : top;
+        double* const residual = s.residual.data() + t * stride;
+        const double weight = s.weight[static_cast<std::size_t>(t)];
+        double best_other = -INFINITY, missed;
         for (index_t k = 0; k < classes; ++k)
             if (k != own) best_other = std::max(best_other, eta[k]);
-        const double largest = eta[top], weight = s.weight[static_cast<std::size_t>(t)];
-        sums.loss += weight * (largest - eta[own]);
         if (!(eta[own] > best_other) && weight > 0.0) sums.not_right += 1.0;
-        for (index_t k = 0; k < classes; ++k) eta[k] -= largest;
-        eta[top] = -INFINITY;  // its exp is known to be 1; left out of `rest` for the sake of log1p
-        for (index_t k = classes; k < stride; ++k) eta[k] = -INFINITY;
+        sums.loss += weight * losses::softmax(eta, classes, stride, own, missed);
+        for (index_t k = 0; k < stride; ++k) residual[k] = weight * eta[k];
+        residual[own] = -weight * missed;
     }
     const index_t cells = (end - begin) * stride;
-    for (index_t c = 0; c < cells; ++c) s.residual[static_cast<std::size_t>(c)] = fast_exp(s.eta[static_cast<std::size_t>(c)]);
-    for (index_t i = begin; i < end; ++i) {
-        const index_t t = i - begin;
-        double* const probability = s.eta.data() + t * stride;
-        double* const residual = s.residual.data() + t * stride;
-        const index_t own = problem.codes[problem.row(i)];
-        const double weight = s.weight[static_cast<std::size_t>(t)];
-        double others = 0.0;
-        for (index_t k = 0; k < classes; ++k) others += residual[k];
-        rest[t] = weight * std::log1p(others);
-        const double scale = 1.0 / (1.0 + others);
-        double missed = 0.0;
-        for (index_t k = 0; k < stride; ++k) {
-            const double value = (probability[k] == -INFINITY && k < classes ? 1.0 : residual[k]) * scale;
-            probability[k] = value;
-            residual[k] = weight * value;
-            missed += k == own ? 0.0 : value;
-        }
-        residual[own] = -weight * missed;
-        sums.loss += rest[t];
-    }
     std::fill(s.eta.begin() + cells, s.eta.end(), 0.0);
     std::fill(s.residual.begin() + cells, s.residual.end(), 0.0);
 }
@@ -143,10 +115,9 @@ ASSAY_INLINE void pass_chunk_body(const PassArguments& with, index_t begin, inde
             dot_tile<W>(s.z.data(), width, with.coefficients, s.eta.data());
             binary_tile(s, sums);
             if (with.probabilities.data != nullptr)
-                for (index_t i = first; i < last; ++i) {
-                    const double eta = s.eta[static_cast<std::size_t>(i - first)], u = fast_exp(-std::abs(eta));
-                    with.probabilities(i, 0) = (eta >= 0.0 ? 1.0 : u) / (1.0 + u);
-                }
+                for (index_t i = first; i < last; ++i)
+                    with.probabilities(i, 0) =
+                        losses::LogLoss::probability(s.eta[static_cast<std::size_t>(i - first)]);
             multiply<W, 1, 4>(s.residual.data(), 1, 1, s.z.data(), width, sums.gradient.data(), width, 1, width,
                               tile_rows, false);
             if (with.with_hessian)
@@ -250,9 +221,8 @@ ASSAY_INLINE void rows_chunk_body(const RowArguments& with, index_t begin, index
                 const auto t = static_cast<std::size_t>(i - first);
                 with.residuals(i, 0) = s.residual[t];
                 if (with.curvatures.data != nullptr) with.curvatures[i] = s.curvature[t];
-                if (with.probabilities.data == nullptr) continue;
-                const double u = fast_exp(-std::abs(s.eta[t]));
-                with.probabilities(i, 0) = (s.eta[t] >= 0.0 ? 1.0 : u) / (1.0 + u);
+                if (with.probabilities.data != nullptr)
+                    with.probabilities(i, 0) = losses::LogLoss::probability(s.eta[t]);
             }
             continue;
         }

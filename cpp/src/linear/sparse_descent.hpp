@@ -29,7 +29,7 @@ ASSAY_INLINE double accumulate_sparse(const Batch& b) {
             for (index_t c = x.begin(row); c < x.end(row); ++c) score += theta[x.indices[c]] * x.values[c];
             b.scores[k] = score;
         }
-        loss += weight * Policy::residuals(b.scores, outputs, b.data.target[row], b.data.epsilon);
+        loss += weight * Policy::row(b.scores, outputs, b.data.target[row], b.data.parameter, b.scores, nullptr);
         if (b.gradient == nullptr) continue;
         for (index_t k = 0; k < outputs; ++k) {
             const double slope = weight * b.scores[k];
@@ -83,7 +83,7 @@ ASSAY_INLINE double single_epoch_sparse(const Single& s, StepSize step_size) {
             for (index_t c = x.begin(row); c < x.end(row); ++c) score += theta[x.indices[c]] * x.values[c];
             s.scores[k] = scale * score + theta[p];
         }
-        loss += weight * Policy::residuals(s.scores, outputs, s.data.target[row], s.data.epsilon);
+        loss += weight * Policy::row(s.scores, outputs, s.data.target[row], s.data.parameter, s.scores, nullptr);
         const double keep = 1.0 - eta * s.options.l2, cut = eta * s.options.l1;
         if (!(keep > 0.0) || scale * keep < 1e-8) {
             settle();

@@ -7,6 +7,7 @@
 
 #include "assay/common/simd.hpp"
 #include "assay/common/threads.hpp"
+#include "assay/losses/softmax.hpp"
 #include "assay/statistics/gram.hpp"
 
 namespace assay::prepare {
@@ -89,13 +90,13 @@ std::uint32_t float_key(double value) {
     return bits & 0x80000000U ? ~bits : bits | 0x80000000U;
 }
 
-// Probabilities of the K categories of a row from its K - 1 scores; probabilities[0] belongs to the reference.
-void softmax(const double* scores, index_t outputs, double* probabilities) {
-    double top = 0;
-    for (index_t a = 0; a < outputs; ++a) top = std::max(top, scores[a]);
-    double total = probabilities[0] = std::exp(-top);
-    for (index_t a = 0; a < outputs; ++a) total += probabilities[a + 1] = std::exp(scores[a] - top);
-    for (index_t a = 0; a <= outputs; ++a) probabilities[a] /= total;
+// Probabilities of the K categories of a row from its K - 1 scores; probabilities[0] belongs to the reference, whose score
+// is 0. Returns the log loss of `category`.
+double reference_softmax(const double* scores, index_t outputs, index_t category, double* probabilities) {
+    probabilities[0] = 0.0;
+    std::copy(scores, scores + outputs, probabilities + 1);
+    double missed;
+    return losses::softmax(probabilities, outputs + 1, outputs + 1, category, missed);
 }
 
 // The u-th nearest donor (from 0) to `prediction`; `position` is the first donor not below it.
@@ -188,9 +189,8 @@ struct Multinomial {
             for (index_t i = 0; i < count; ++i) {
                 for (index_t a = 0; a < outputs; ++a) one[a] = scores[a * block + i];
                 double* probability = probabilities.data() + (begin + i) * (outputs + 1);
-                softmax(one.data(), outputs, probability);
                 const auto category = static_cast<index_t>(cells(rows[begin + i], j));
-                total += std::log(std::max(probability[category], 1e-300));
+                total -= reference_softmax(one.data(), outputs, category, probability);
             }
         }
         for (index_t a = 0; a < outputs; ++a)
@@ -446,7 +446,7 @@ double impute_cell(const ConditionalView& model, const Design& design, const dou
             double* scores = scratch + outputs + 1;
             for (index_t a = 0; a < outputs; ++a)
                 linear_scores(design_row, p, nullptr, 1, coefficient + a * (p + 1), scores + a);
-            softmax(scores, outputs, scratch);
+            reference_softmax(scores, outputs, 0, scratch);
             if (random == nullptr)
                 return static_cast<double>(std::max_element(scratch, scratch + outputs + 1) - scratch);
             double left = random->uniform();

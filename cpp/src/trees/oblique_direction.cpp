@@ -7,6 +7,7 @@
 #include "assay/common/random.hpp"
 #include "assay/common/simd.hpp"
 #include "assay/common/threads.hpp"
+#include "assay/losses/log_loss.hpp"
 
 namespace assay::trees {
 namespace {
@@ -68,9 +69,10 @@ public:
         for (int step = 0; step < 30 && !interrupted(); ++step) {
             std::vector<double> gram(m_ * m_, 0.0), gradient(m_, 0.0);
             for (index_t i = 0; i < n_; ++i) {
-                const double f = dot(b, i), p = 1 / (1 + std::exp(-f)), w = node_.weight[at(i)];
-                add_outer(gram.data(), row(i), w * std::max(p * (1 - p), 1e-10), m_);
-                const double error = w * ((side_[at(i)] > 0 ? 1.0 : 0.0) - p);
+                const double side = side_[at(i)], w = node_.weight[at(i)];
+                const losses::LossTerms terms = losses::LogLoss::at(side * dot(b, i));
+                add_outer(gram.data(), row(i), w * std::max(terms.hessian, 1e-10), m_);
+                const double error = -w * side * terms.gradient;
                 for (std::size_t j = 0; j < m_; ++j) gradient[j] += error * row(i)[j];
             }
             const double ridge = penalty();
@@ -338,10 +340,7 @@ private:
 
     double likelihood(const std::vector<double>& b) const {
         double sum = 0;
-        for (index_t i = 0; i < n_; ++i) {
-            const double f = side_[at(i)] * dot(b, i);
-            sum -= node_.weight[at(i)] * (f > 0 ? std::log1p(std::exp(-f)) : std::log1p(std::exp(f)) - f);
-        }
+        for (index_t i = 0; i < n_; ++i) sum -= node_.weight[at(i)] * losses::LogLoss::at(side_[at(i)] * dot(b, i)).value;
         double square = 0;
         for (const double v : b) square += v * v;
         return sum - 0.5 * penalty() * square;

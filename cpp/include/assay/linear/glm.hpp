@@ -14,7 +14,7 @@
 // For a nominal column the products are sums by code: gradient and diagonal block are histograms, its block with the
 // dense columns adds one row of z to the row of the code, and two nominal columns meet in one cross table.
 //
-// Families and links are policies (glm_policies.hpp). Cost per pass: one read of X; n m^2 / 2 + n q m multiply-adds and
+// Families and links are policies (losses/). Cost per pass: one read of X; n m^2 / 2 + n q m multiply-adds and
 // n q^2 / 2 table updates for q nominal columns. Sums run in fixed chunks merged in order: the same bits for every
 // thread count.
 // Reference: McCullagh & Nelder, Generalized Linear Models, 2nd ed., 1989, ch. 2.

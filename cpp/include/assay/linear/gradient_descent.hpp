@@ -7,12 +7,8 @@
 //     g = n / (m sum w) sum_{i in B} w_i grad loss_i(at) + l2 at
 //     heavy ball: at = theta,         theta' = prox(theta + momentum v - eta g)
 //     Nesterov:   at = theta + momentum v,  theta' = prox(at - eta g)
-// Losses (y target, f score, m = +-f margin of the row's class, code y):
-//     squared_error (f - y)^2 / 2, absolute_error |f - y|, huber (quadratic up to epsilon, then linear),
-//     mape |f - y| / |y|, msle (log(1 + f) - log(1 + y))^2 for f >= 0, continued below by its second-order Taylor
-//     polynomial at 0; one output: log_loss log(1 + exp(-m)), K outputs: softmax; hinge max(0, 1 - m), squared_hinge
-//     max(0, 1 - m)^2, modified_huber (the same, linear below m = -1), squared_margin (1 - m)^2 / 2; with K outputs the
-//     margin losses are summed one against the rest. The last four bound the 0-1 loss from above (squared_margin twice).
+// Losses are the bounded ones of losses/registry.hpp; with K outputs margin losses are summed one class against the rest, and
+// log_loss is the softmax.
 // Steps: constant, eta0 / t^power (t updates), eta0 / (1 + decay e), eta0 exp(-decay e) (e epochs, fractions counted), or
 // adaptive: divided by 5 whenever the loss stands still, until it is a millionth of eta0.
 // Stopping: `by_gradient` (full batches of a smooth loss): no component of the proximal gradient exceeds tol times the
@@ -32,12 +28,10 @@
 
 #include "assay/common/views.hpp"
 #include "assay/linear/sparse.hpp"
+#include "assay/losses/registry.hpp"
 
 namespace assay {
 
-enum class DescentLoss : int {
-    squared_error, absolute_error, huber, mape, msle, log_loss, hinge, squared_hinge, modified_huber, squared_margin
-};
 enum class DescentSchedule : int { constant, invscaling, inverse_time, exponential, adaptive };
 enum class DescentStatus : int { max_epochs, converged, diverged };
 
@@ -49,8 +43,8 @@ struct DescentData {
     Vector<const std::int64_t> validation;  // may be empty
     index_t outputs = 1;
     bool intercept = true;
-    DescentLoss loss = DescentLoss::squared_error;
-    double epsilon = 1.0;
+    Loss loss = Loss::squared_error;
+    double parameter = 1.0;  // of the loss
     SparseMatrix sparse = {};  // by row, in place of the cells of x (whose shape stands); empty: x itself
 };
 

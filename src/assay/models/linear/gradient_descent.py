@@ -33,16 +33,18 @@ from ...base import (
     trace_param,
     with_class_weights,
 )
+from ...numeric.losses import LOSSES, Loss
 from .descent_path import stable_step
 from .logistic_solver import log_probabilities_of, probabilities_of
 from .ridge import coefficient_view
 from .sparse import SparseInput, kernel_rows
 
-# Numbers of the kernel's losses and schedules.
-REGRESSION_LOSSES = {"squared_error": 0, "absolute_error": 1, "huber": 2, "mape": 3, "msle": 4}
-CLASSIFICATION_LOSSES = {"log_loss": 5, "hinge": 6, "squared_hinge": 7, "modified_huber": 8, "squared_error": 9}
+REGRESSION_LOSSES = {name: LOSSES[name] for name in ("squared_error", "absolute_error", "huber", "mape", "msle")}
+CLASSIFICATION_LOSSES = {name: LOSSES[name] for name in ("log_loss", "hinge", "squared_hinge", "modified_huber")} | {
+    "squared_error": LOSSES["squared_margin"]
+}
+# Numbers of the kernel's schedules.
 SCHEDULES = {"constant": 0, "invscaling": 1, "inverse_time": 2, "exponential": 3, "adaptive": 4}
-NOT_SMOOTH = ("absolute_error", "mape", "hinge")
 # The trace holds the parameters themselves up to this many.
 TRACED_PARAMETERS = 32
 
@@ -93,7 +95,8 @@ class _DescentLearner(SparseInput, Estimator):
     _way_out = "take a sample of the rows or fewer epochs"
 
     # -- objective ---------------------------------------------------------------------------------------------
-    def _loss_number(self) -> int:
+    @property
+    def _loss(self) -> Loss:
         raise NotImplementedError  # pragma: no cover
 
     def _loss_curvature(self, target: np.ndarray, outputs: int) -> float:
@@ -106,7 +109,7 @@ class _DescentLearner(SparseInput, Estimator):
         return share * strength, (1.0 - share) * strength
 
     def _is_smooth(self) -> bool:
-        return self.loss not in NOT_SMOOTH
+        return self._loss.smooth
 
     # -- epochs ------------------------------------------------------------------------------------------------
     def _start(self, n_features: int, outputs: int) -> None:
@@ -162,8 +165,8 @@ class _DescentLearner(SparseInput, Estimator):
             updates=self.t_,
             epochs=self._epochs,
             intercept=bool(self.fit_intercept),
-            loss=self._loss_number(),
-            epsilon=float(getattr(self, "epsilon", 1.0)),
+            loss=self._loss.number,
+            parameter=float(getattr(self, "epsilon", 1.0)),
             max_epochs=max_epochs,
             batch_size=0 if full else batch,
             schedule=SCHEDULES[schedule],
@@ -323,7 +326,8 @@ class GradientDescentRegressor(_DescentLearner, Regressor):
     )
     epsilon: float = param(1.0, Real(0, closed="neither"), "Where Huber's loss turns from squared to absolute.")
 
-    def _loss_number(self) -> int:
+    @property
+    def _loss(self) -> Loss:
         return REGRESSION_LOSSES[self.loss]
 
     def _loss_curvature(self, target: np.ndarray, outputs: int) -> float:
@@ -337,19 +341,11 @@ class GradientDescentRegressor(_DescentLearner, Regressor):
         return slope / spread
 
     def _check_target(self, target: np.ndarray) -> None:
-        who = type(self).__name__
-        if self.loss == "mape" and (target == 0).any():
-            row = int(np.flatnonzero(target == 0)[0])
-            raise DataError(who, "y", "must not be 0 with loss='mape'", f"got 0 at row {row}", "use another loss")
-        if self.loss == "msle" and (target < 0).any():
-            row = int(np.flatnonzero(target < 0)[0])
-            raise DataError(
-                who,
-                "y",
-                "must not be negative with loss='msle'",
-                f"got {target[row]:g} at row {row}",
-                "use another loss",
-            )
+        outside = ~self._loss.holds(target)
+        if outside.any():
+            row = int(np.flatnonzero(outside)[0])
+            rule = f"{self._loss.rule} with loss={self.loss!r}"
+            raise DataError(type(self).__name__, "y", rule, f"got {target[row]:g} at row {row}", "use another loss")
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> GradientDescentRegressor:
         """Descend from zero until a stopping rule holds."""
@@ -430,7 +426,8 @@ class GradientDescentClassifier(_DescentLearner, LabelClassifier):
     )
     class_weight: Any = class_weight_param()
 
-    def _loss_number(self) -> int:
+    @property
+    def _loss(self) -> Loss:
         return CLASSIFICATION_LOSSES[self.loss]
 
     def _loss_curvature(self, target: np.ndarray, outputs: int) -> float:
