@@ -4,6 +4,7 @@
 #include <nanobind/stl/optional.h>
 
 #include "assay/linear/glm.hpp"
+#include "assay/linear/l1_logistic.hpp"
 #include "assay/linear/logistic.hpp"
 #include "sparse_handle.hpp"
 
@@ -86,6 +87,30 @@ nb::tuple logistic(const Table& eta, const Array1<const std::int32_t>& codes, co
                           own(std::move(probabilities), n, outputs));
 }
 
+// (status, separated, coefficients, steps x (objective, violation, longest move))
+nb::tuple l1_solution(const SparseHandle& rows, const SparseHandle& columns, const Array1<const std::int32_t>& codes,
+                      const Column& weights, const Column& inverse, const Column& l1, const Column& ridge,
+                      bool intercept, const Column& start, double tol, std::int64_t max_iter, int threads) {
+    const char* const kernel = "l1_logistic";
+    check_pair(kernel, rows, columns);
+    const auto n = static_cast<std::size_t>(rows.matrix.lines), p = static_cast<std::size_t>(rows.matrix.places);
+    require(codes.shape(0) == n && (weights.shape(0) == 0 || weights.shape(0) == n), kernel,
+            "codes and weights must have one value per row");
+    require(inverse.shape(0) == p && l1.shape(0) == p && ridge.shape(0) == p && start.shape(0) == p + 1, kernel,
+            "inverse, l1 and ridge must have one value per column, start one more");
+    for (std::size_t i = 0; i < n; ++i) require(codes(i) == 0 || codes(i) == 1, kernel, "codes must be 0 or 1");
+    const L1LogisticProblem problem{rows.matrix, columns.matrix, view(codes), view(weights),
+                                    view(inverse), view(l1), view(ridge), intercept};
+    std::vector<double> coefficients(start.data(), start.data() + p + 1);
+    const L1LogisticResult found = without_gil(
+        [&] { return l1_logistic(problem, tol, static_cast<index_t>(max_iter), threads, coefficients.data()); });
+    std::vector<double> steps;
+    for (const L1LogisticStep& step : found.steps)
+        steps.insert(steps.end(), {step.objective, step.violation, step.longest});
+    return nb::make_tuple(static_cast<int>(found.status), found.separated, own(std::move(coefficients)),
+                          own(std::move(steps), found.steps.size(), 3));
+}
+
 nb::tuple glm(const Column& eta, const Column& y, const Column& weights, int family, int link, double parameter,
               int curvature, int threads) {
     const char* const kernel = "glm_rows";
@@ -123,6 +148,9 @@ void bind_sparse(nb::module_& m) {
           "(mean, variance, total weight) of the columns.");
     m.def("logistic_rows", &logistic, "eta"_a, "codes"_a, "weights"_a, "classes"_a, "threads"_a,
           "(loss, rows not right, residuals, curvatures, probabilities) from linear predictors.");
+    m.def("l1_logistic", &l1_solution, "rows"_a, "columns"_a, "codes"_a, "weights"_a, "inverse"_a, "l1"_a, "ridge"_a,
+          "intercept"_a, "start"_a, "tol"_a, "max_iter"_a, "threads"_a,
+          "(status, separated, coefficients, steps) of two-class logistic regression with an absolute penalty.");
     m.def("glm_rows", &glm, "eta"_a, "y"_a, "weights"_a, "family"_a, "link"_a, "parameter"_a, "curvature"_a,
           "threads"_a, "(half deviance, Pearson sum, largest residual, rows without Newton curvature, residuals, curvatures).");
 }

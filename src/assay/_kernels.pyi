@@ -333,6 +333,11 @@ def logistic_rows(eta: Annotated[NDArray[numpy.float64], dict(shape=(None, None)
     (loss, rows not right, residuals, curvatures, probabilities) from linear predictors.
     """
 
+def l1_logistic(rows: SparseMatrix, columns: SparseMatrix, codes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], inverse: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], l1: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], ridge: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], intercept: bool, start: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], tol: float, max_iter: int, threads: int) -> tuple:
+    """
+    (status, separated, coefficients, steps) of two-class logistic regression with an absolute penalty.
+    """
+
 def glm_rows(eta: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], y: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], family: int, link: int, parameter: float, curvature: int, threads: int) -> tuple:
     """
     (half deviance, Pearson sum, largest residual, rows without Newton curvature, residuals, curvatures).

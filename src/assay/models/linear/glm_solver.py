@@ -23,6 +23,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve, lapack
 
 from ... import _kernels
 from ...base import Trace
+from ...numeric.newton import Point, damped_newton
 from .glm_families import FAMILIES, LINKS
 from .proximal import proximal_step, violations
 from .sparse import MOST_SQUARE, SparseTable
@@ -32,7 +33,6 @@ _EPSILON = np.finfo(np.float64).eps
 _HALVINGS = 30
 _IDLE_LIMIT = 5
 _PATIENCE = 3
-_LEAST_DAMPING = 1e-8
 _DEPENDENT = 1e-11
 _NO_ROWS = np.empty(0, dtype=np.int64)
 _NONE = np.empty(0)
@@ -110,10 +110,8 @@ class Solution:
 
 
 @dataclass
-class _Point:
-    coefficients: np.ndarray
+class _Point(Point):
     loss: float
-    value: float
     gradient: np.ndarray
     hessian: Any
     pearson: float
@@ -200,7 +198,7 @@ class _Objective:
         loss, pearson, worst, replaced, gradient, hessian = self.passes.sums(coefficients, curvature, self.task.threads)
         value = loss + 0.5 * float(self.ridge @ coefficients**2) + float(self.l1 @ np.abs(coefficients))
         gradient = np.where(self.active, gradient + self.ridge * coefficients, 0.0)
-        return _Point(coefficients, loss, value, gradient, hessian, pearson, worst, replaced == 0.0)
+        return _Point(coefficients, value, loss, gradient, hessian, pearson, worst, replaced == 0.0)
 
     def drop_dependent(self, hessian: np.ndarray) -> np.ndarray:
         """Hold columns that are linear combinations of others at 0; the earlier column stays."""
@@ -444,6 +442,60 @@ def solve(
     return _newton(_Objective(task), tol, max_iter, trace, start, inference=inference)
 
 
+class _Search:
+    """Newton's steps on a penalised deviance; progress is measured by numbers without a unit."""
+
+    def __init__(self, objective: _Objective, tol: float, trace: Trace, floor: float, first: float) -> None:
+        self.objective, self.tol, self.trace, self.floor, self.first = objective, tol, trace, floor, first
+        self.at = objective.at
+        self.free = LINKS[objective.task.link].free
+        self.penalised = objective.task.alpha > 0.0
+        self.steepest, self.pearson = np.inf, 0.0
+        self.idle, self.count = 0, 0
+        self.decrement = self.before = np.inf
+
+    def step(self, point: _Point, damping: float) -> np.ndarray:
+        objective = self.objective
+        if self.count >= _PATIENCE and not point.exact:
+            objective.sharpen(point)
+        self.count += 1
+        cosines, self.pearson = objective.cosines(point, self.floor)
+        self.steepest = float(cosines.max(initial=0.0))
+        accuracy = 1e-3 * self.tol * self.steepest * np.sqrt(objective.total * self.pearson)
+        return objective.step(point, damping, accuracy)
+
+    def slope(self, point: _Point, step: np.ndarray) -> float:
+        change = self.objective.l1 @ (np.abs(point.coefficients + step) - np.abs(point.coefficients))
+        return float(point.gradient @ step) + float(change)
+
+    def verdict(self, point: _Point, step: np.ndarray, slope: float, damping: float) -> str | None:
+        longest = float(np.abs(step).max(initial=0.0))
+        self.trace.record(
+            "newton", objective=point.value / self.objective.total, gradient=self.steepest, newton_step=longest
+        )
+        self.decrement = float(np.sqrt(max(-slope, 0.0) / self.pearson)) if self.pearson > 0 else 0.0
+        if damping > 0.0:
+            return None
+        small = np.sqrt(self.tol) * max(float(self.free), float(np.abs(point.coefficients).max(initial=0.0)))
+        hopeless = -slope <= 8 * _EPSILON * max(abs(point.value), 1e-14 * self.first)
+        quadratic = point.exact and self.decrement < 1e-3 and self.decrement**3 <= 0.1 * self.tol * self.before**2
+        if (self.steepest <= self.tol and longest <= small) or hopeless or (quadratic and longest <= 10.0 * small):
+            return "converged"
+        if not self.penalised and self.free and _is_separated(self.objective.task, point, self.first):
+            return "separated"
+        if self.steepest <= self.tol and not self.penalised:
+            self.idle += 1
+            if self.idle >= _IDLE_LIMIT:
+                return "separated" if self.free else "converged"
+        return None
+
+    def moved(self, length: float, damping: float) -> None:
+        self.before = self.decrement if length == 1.0 and damping == 0.0 else np.inf
+
+    def stuck(self, point: _Point) -> str:
+        return "converged" if self.steepest <= np.sqrt(self.tol) else "stalled"
+
+
 def _newton(
     objective: _Objective,
     tol: float,
@@ -463,45 +515,8 @@ def _newton(
             point = objective.at(np.where(objective.active, point.coefficients, 0.0))
         point.gradient[~objective.active] = 0.0
     floor, first = 1e-12 * point.pearson, point.value
-    free = LINKS[task.link].free
-    status, idle, n_iter, damping, before, last = "max_iter", 0, 0, 0.0, np.inf, None
-    while n_iter < max_iter:
-        if n_iter >= _PATIENCE and not point.exact:
-            objective.sharpen(point)
-        cosines, pearson = objective.cosines(point, floor)
-        steepest = float(cosines.max(initial=0.0))
-        step = objective.step(point, damping, 1e-3 * tol * steepest * np.sqrt(objective.total * pearson))
-        n_iter += 1
-        change = float(objective.l1 @ (np.abs(point.coefficients + step) - np.abs(point.coefficients)))
-        slope = float(point.gradient @ step) + change
-        longest = float(np.abs(step).max(initial=0.0))
-        trace.record("newton", objective=point.value / objective.total, gradient=steepest, newton_step=longest)
-        small = np.sqrt(tol) * max(float(free), float(np.abs(point.coefficients).max(initial=0.0)))
-        decrement = float(np.sqrt(max(-slope, 0.0) / pearson)) if pearson > 0 else 0.0
-        if damping == 0.0:
-            hopeless = -slope <= 8 * _EPSILON * max(abs(point.value), 1e-14 * first)
-            quadratic = point.exact and decrement < 1e-3 and decrement**3 <= 0.1 * tol * before**2
-            if (steepest <= tol and longest <= small) or hopeless or (quadratic and longest <= 10.0 * small):
-                status, last = "converged", step
-                break
-            if not penalised and free and _is_separated(task, point, first):
-                status = "separated"
-                break
-            if steepest <= tol and not penalised:
-                idle += 1
-                if idle >= _IDLE_LIMIT:
-                    status = "separated" if free else "converged"
-                    break
-        reached, length = _line_search(objective, point, step, slope)
-        if reached is not None:
-            before = decrement if length == 1.0 and damping == 0.0 else np.inf
-            point, damping = reached, 0.01 * damping if damping > _LEAST_DAMPING else 0.0
-        elif -slope <= 1e-9 * abs(point.value) or damping > 1e8:
-            status = "converged" if steepest <= np.sqrt(tol) else "stalled"
-            break
-        else:
-            damping = max(_LEAST_DAMPING, 100.0 * damping)
-    return _finish(objective, point, last, status, n_iter, dependent, inference)
+    end = damped_newton(_Search(objective, tol, trace, floor, first), point, max_iter, halvings=_HALVINGS)
+    return _finish(objective, end.point, end.last_step, end.status, end.n_iter, dependent, inference)
 
 
 def _solve_working_sets(
@@ -577,15 +592,3 @@ def _finish(
         objective.covariance(final.hessian) if inference else None,
         objective.kept(),
     )
-
-
-def _line_search(objective: _Objective, point: _Point, step: np.ndarray, slope: float) -> tuple[_Point | None, float]:
-    """The first of step, step/2, step/4, ... whose objective gains its share of the slope."""
-    length = 1.0
-    if np.isfinite(slope):
-        for _ in range(_HALVINGS):
-            reached = objective.at(point.coefficients + length * step)
-            if reached.value <= point.value + 1e-4 * length * slope:
-                return reached, length
-            length *= 0.5
-    return None, 0.0

@@ -8,7 +8,8 @@ Hessian says nothing (far from the data's boundary all curvature vanishes) it is
 
 An absolute penalty l1_ratio |b_j| / C (with (1 - l1_ratio) of the squared one) makes the step the minimum of the
 quadratic model plus that penalty, by coordinate descent; where the Hessian would be too large, a working set of columns
-is solved to the end and grows by those that violate their optimality condition.
+is solved to the end and grows by those that violate their optimality condition. Two classes on a sparse table have a
+kernel of their own, which descends on the columns without a Hessian.
 
 Stops when the largest gradient component per unit of weight is at most `tol` and the Newton step at most sqrt(tol), or
 when a step from the factored Hessian is at most sqrt(tol) / 10. That last step is still taken: the gradient it leaves
@@ -26,6 +27,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve, lapack
 
 from ... import _kernels
 from ...base import DataError, Trace
+from ...numeric.newton import Point, damped_newton
 from .proximal import proximal_step, violations
 from .sparse import SparseTable
 from .sparse_passes import SparseLogisticPasses, standardise
@@ -35,7 +37,6 @@ _NO_ROWS = np.empty(0, dtype=np.int64)
 _NO_WEIGHTS = np.empty(0)
 _IDLE_LIMIT = 5
 _HALVINGS = 12
-_LEAST_DAMPING = 1e-8
 _PRODUCTS = 250
 _GRAM_LIMIT = 2000
 _DEPENDENT = 1e-11
@@ -92,11 +93,9 @@ class Likelihood:
 
 
 @dataclass
-class _Point:
+class _Point(Point):
     """The objective and its derivatives at some coefficients."""
 
-    coefficients: np.ndarray
-    value: float
     gradient: np.ndarray
     hessian: np.ndarray
     probabilities: np.ndarray
@@ -354,6 +353,8 @@ def solve(
     """Run Newton's method from 0, or from the coefficients and intercepts of `start`."""
     if task.l1_ratio > 0.0 and np.isfinite(task.C):
         outputs = 1 if task.n_classes == 2 else task.n_classes
+        if isinstance(task.X, SparseTable) and outputs == 1:
+            return _solve_columns(task, tol, max_iter, trace, start)
         small = outputs * (task.X.shape[1] + 1) <= DENSE_LIMIT
         return (_solve_absolute if small else _solve_working_sets)(task, tol, max_iter, trace, start)
     objective = _Objective(task)
@@ -367,34 +368,10 @@ def solve(
         dependent = objective.drop_dependent(point)
         if dependent.size:
             point = objective.at(coefficients)
-    status, idle, n_iter, damping, last_step = "max_iter", 0, 0, 0.0, None
-    while n_iter < max_iter:
-        step = objective.newton_step(point, damping)
-        n_iter += 1
-        slope = float((point.gradient * step).sum())
-        steepest = float(np.abs(point.gradient[objective.free]).max()) / objective.total
-        longest = float(np.abs(step).max())
-        trace.record("newton", objective=point.value, gradient=steepest, newton_step=longest, damping=damping)
-        if damping == 0.0:
-            small = np.sqrt(tol) * max(1.0, float(np.abs(point.coefficients).max()))
-            settled = (steepest <= tol and longest <= small) or (objective.dense and longest <= 0.1 * small)
-            if settled or -slope <= 8 * _EPSILON * abs(point.value):
-                status, last_step = "converged", step
-                break
-            if steepest <= tol and not penalised:
-                idle += 1
-                if point.separated or idle >= _IDLE_LIMIT:
-                    status = "separated"
-                    break
-        reached = _line_search(objective, point, step, slope)
-        if reached is not None:
-            point, damping = reached, 0.01 * damping if damping > _LEAST_DAMPING else 0.0
-        elif -slope <= 1e-9 * abs(point.value) or damping > objective.columns:
-            # The objective cannot fall any more in double precision.
-            status = "converged" if steepest <= np.sqrt(tol) else "stalled"
-            break
-        else:
-            damping = max(_LEAST_DAMPING, 100.0 * damping)
+    end = damped_newton(
+        _SmoothSearch(objective, tol, trace), point, max_iter, halvings=_HALVINGS, most_damping=objective.columns
+    )
+    point, status, n_iter, last_step = end.point, end.status, end.n_iter, end.last_step
     final = point.coefficients if last_step is None else point.coefficients + last_step
     coef, intercept = objective.raw(final)
     likelihood = None
@@ -409,41 +386,128 @@ def solve(
     return Solution(coef, intercept, n_iter, status, point.separated, dependent, likelihood)
 
 
+class _SmoothSearch:
+    """Newton's steps on the log loss with a squared penalty or none."""
+
+    def __init__(self, objective: _Objective, tol: float, trace: Trace) -> None:
+        self.objective, self.tol, self.trace = objective, tol, trace
+        self.at = objective.at
+        self.penalised = bool(np.isfinite(objective.task.C))
+        self.steepest, self.idle = np.inf, 0
+
+    def step(self, point: _Point, damping: float) -> np.ndarray:
+        return self.objective.newton_step(point, damping)
+
+    def slope(self, point: _Point, step: np.ndarray) -> float:
+        return float((point.gradient * step).sum())
+
+    def verdict(self, point: _Point, step: np.ndarray, slope: float, damping: float) -> str | None:
+        objective, tol = self.objective, self.tol
+        self.steepest = float(np.abs(point.gradient[objective.free]).max()) / objective.total
+        longest = float(np.abs(step).max())
+        self.trace.record("newton", objective=point.value, gradient=self.steepest, newton_step=longest, damping=damping)
+        if damping > 0.0:
+            return None
+        small = np.sqrt(tol) * max(1.0, float(np.abs(point.coefficients).max()))
+        settled = (self.steepest <= tol and longest <= small) or (objective.dense and longest <= 0.1 * small)
+        if settled or -slope <= 8 * _EPSILON * abs(point.value):
+            return "converged"
+        if self.steepest <= tol and not self.penalised:
+            self.idle += 1
+            if point.separated or self.idle >= _IDLE_LIMIT:
+                return "separated"
+        return None
+
+    def moved(self, length: float, damping: float) -> None:
+        pass
+
+    def stuck(self, point: _Point) -> str:
+        return "converged" if self.steepest <= np.sqrt(self.tol) else "stalled"
+
+
+class _AbsoluteSearch(_SmoothSearch):
+    """Proximal Newton: steps of the quadratic model with the absolute penalty."""
+
+    def _violation(self, point: _Point) -> float:
+        objective = self.objective
+        wrong = violations(point.gradient[objective.free], point.coefficients[objective.free], objective.l1)
+        return float(wrong.max()) / objective.total
+
+    def step(self, point: _Point, damping: float) -> np.ndarray:
+        self.steepest = self._violation(point)
+        return self.objective.absolute_step(point, damping, 1e-2 * min(self.tol, self.steepest) * self.objective.total)
+
+    def slope(self, point: _Point, step: np.ndarray) -> float:
+        gain = self.objective.l1 * (np.abs(point.coefficients + step) - np.abs(point.coefficients))
+        return super().slope(point, step) + float(gain.sum())
+
+    def verdict(self, point: _Point, step: np.ndarray, slope: float, damping: float) -> str | None:
+        longest = float(np.abs(step).max())
+        self.trace.record("newton", objective=point.value, gradient=self.steepest, newton_step=longest, damping=damping)
+        return "converged" if self.steepest <= self.tol else None
+
+
 def _solve_absolute(
     task: Task, tol: float, max_iter: int, trace: Trace, start: tuple[np.ndarray, np.ndarray] | None
 ) -> Solution:
-    """Proximal Newton: steps of the quadratic model with the absolute penalty, halved until the objective falls."""
+    """The minimum with an absolute penalty, by proximal Newton steps."""
     objective = _Objective(task)
     coefficients = np.zeros((objective.outputs, objective.columns))
     if start is not None:
         coefficients = objective.standard(*start)
     point = objective.at(coefficients)
-    status, n_iter, damping = "max_iter", 0, 0.0
-    while n_iter < max_iter:
-        wrong = violations(point.gradient[objective.free], point.coefficients[objective.free], objective.l1)
-        steepest = float(wrong.max()) / objective.total
-        if steepest <= tol:
-            trace.record("newton", objective=point.value, gradient=steepest, newton_step=0.0, damping=damping)
-            status = "converged"
-            break
-        step = objective.absolute_step(point, damping, 1e-2 * tol * objective.total)
-        n_iter += 1
-        gain = float((objective.l1 * (np.abs(point.coefficients + step) - np.abs(point.coefficients))).sum())
-        slope = float((point.gradient * step).sum()) + gain
-        longest = float(np.abs(step).max())
-        trace.record("newton", objective=point.value, gradient=steepest, newton_step=longest, damping=damping)
-        reached = _line_search(objective, point, step, slope)
-        if reached is not None:
-            point, damping = reached, 0.01 * damping if damping > _LEAST_DAMPING else 0.0
-        elif -slope <= 1e-12 * abs(point.value) or damping > objective.columns:
-            status = "converged" if steepest <= np.sqrt(tol) else "stalled"
-            break
-        else:
-            damping = max(_LEAST_DAMPING, 100.0 * damping)
+    end = damped_newton(
+        _AbsoluteSearch(objective, tol, trace),
+        point,
+        max_iter,
+        halvings=_HALVINGS,
+        negligible=1e-12,
+        most_damping=objective.columns,
+    )
+    point = end.point
+    if end.last_step is not None:
+        last = objective.at(point.coefficients + end.last_step)
+        point = last if last.value <= point.value else point
     coef, intercept = objective.raw(point.coefficients)
     if objective.symmetric:  # the likelihood leaves the common level of the intercepts open
         intercept = intercept - intercept.mean()
-    return Solution(coef, intercept, n_iter, status, point.separated, np.empty(0, dtype=np.int64))
+    return Solution(coef, intercept, end.n_iter, end.status, point.separated, np.empty(0, dtype=np.int64))
+
+
+def _solve_columns(
+    task: Task, tol: float, max_iter: int, trace: Trace, start: tuple[np.ndarray, np.ndarray] | None
+) -> Solution:
+    """Two classes on a sparse table: proximal Newton with coordinate descent on the columns, in the kernel."""
+    objective = _Objective(task)
+    columns, p = objective.passes.columns, task.X.shape[1]
+    centred = columns.centre * columns.inverse
+    begin = np.zeros(p + 1)
+    if start is not None:
+        scaled = objective.standard(*start)[0]
+        begin[:p] = scaled[:p]
+        begin[p] = scaled[-1] - begin[:p] @ centred if task.fit_intercept else 0.0
+    status, separated, found, steps = _kernels.l1_logistic(
+        columns.table.by_row,
+        columns.table.by_column,
+        task.codes,
+        objective.weights,
+        columns.inverse,
+        objective.l1[:p],
+        objective.penalty[:p],
+        task.fit_intercept,
+        begin,
+        tol,
+        max_iter,
+        task.threads,
+    )
+    for value, steepest, longest in steps.tolist():
+        trace.record("newton", objective=value, gradient=steepest, newton_step=longest, damping=0.0)
+    coefficients = found[None, :p] if not task.fit_intercept else found[None, :].copy()
+    if task.fit_intercept:
+        coefficients[0, p] += found[:p] @ centred
+    coef, intercept = objective.raw(coefficients)
+    name = ("max_iter", "converged", "stalled")[status]
+    return Solution(coef, intercept, len(steps) - 1, name, separated, np.empty(0, dtype=np.int64))
 
 
 def _solve_working_sets(
@@ -480,19 +544,6 @@ def _solve_working_sets(
         coefficients = objective.standard(coef, found.intercept)
     coef, intercept = objective.raw(coefficients)
     return Solution(coef, intercept, n_iter, status, False, np.empty(0, dtype=np.int64))
-
-
-def _line_search(objective: _Objective, point: _Point, step: np.ndarray, slope: float) -> _Point | None:
-    """The first of step, step/2, step/4, ... that does not raise the objective and gains its share of the slope."""
-    if not np.isfinite(slope):
-        return None
-    length = 1.0
-    for _ in range(_HALVINGS):
-        reached = objective.at(point.coefficients + length * step)
-        if reached.value <= point.value + 1e-4 * length * slope:
-            return reached
-        length *= 0.5
-    return None
 
 
 def probabilities_of(decision: Any) -> np.ndarray:

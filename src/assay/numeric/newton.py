@@ -1,0 +1,119 @@
+"""One damped Newton iteration for every smooth or penalised objective that a Newton step descends.
+
+A search brings the objective (`at`), its step for a given damping, the slope along a step, and a verdict on where it
+stands; the driver halves steps until the objective falls by its share (Armijo 1966), damps the matrix where halving
+does not help, and says how it ended. A converged search still takes its last step: its error is of the order of the
+square of the one before.
+
+>>> class Root:
+...     def at(self, x):
+...         return Point(x, float(np.cosh(x[0] - 3)))
+...     def step(self, point, damping):
+...         gap = point.coefficients - 3
+...         return -np.sinh(gap) / (np.cosh(gap) + damping)
+...     def slope(self, point, step):
+...         return float(np.sinh(point.coefficients - 3) @ step)
+...     def verdict(self, point, step, slope, damping):
+...         return "converged" if abs(step[0]) < 1e-6 else None
+...     def moved(self, length, damping):
+...         pass
+...     def stuck(self, point):
+...         return "stalled"
+>>> end = damped_newton(Root(), Root().at(np.zeros(1)), 100)
+>>> end.status, (end.point.coefficients + end.last_step).round(9)
+('converged', array([3.]))
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
+
+import numpy as np
+
+_LEAST_DAMPING = 1e-8
+
+
+@dataclass
+class Point:
+    """Coefficients and the objective there; a search adds what its steps need."""
+
+    coefficients: np.ndarray
+    value: float
+
+
+SomePoint = TypeVar("SomePoint", bound=Point)
+
+
+class Search(Protocol[SomePoint]):
+    """What the driver asks of a method."""
+
+    def at(self, coefficients: np.ndarray) -> SomePoint:
+        """The objective at some coefficients; an infinite value where they are out of range."""
+
+    def step(self, point: SomePoint, damping: float) -> np.ndarray:
+        """The step to the minimum of the quadratic model, its matrix damped."""
+
+    def slope(self, point: SomePoint, step: np.ndarray) -> float:
+        """The change of the objective along the step, to first order."""
+
+    def verdict(self, point: SomePoint, step: np.ndarray, slope: float, damping: float) -> str | None:
+        """'converged' (the step is the last), another word to stop where it stands, or None to go on."""
+
+    def moved(self, length: float, damping: float) -> None:
+        """Told that a step of this length was taken."""
+
+    def stuck(self, point: SomePoint) -> str:
+        """The word for a point from which no step leads down in double precision."""
+
+
+@dataclass(frozen=True)
+class End(Generic[SomePoint]):
+    """Where the iteration ended; `last_step` is still to be taken where it has converged."""
+
+    point: SomePoint
+    last_step: np.ndarray | None
+    status: str
+    n_iter: int
+
+
+def damped_newton(
+    search: Search[SomePoint],
+    point: SomePoint,
+    max_iter: int,
+    *,
+    halvings: int = 30,
+    negligible: float = 1e-9,
+    most_damping: float = 1e8,
+) -> End[SomePoint]:
+    """Steps from `point` until the verdict, the limit, or a slope that is `negligible` beside the objective."""
+    damping = 0.0
+    for n_iter in range(1, max_iter + 1):
+        step = search.step(point, damping)
+        slope = search.slope(point, step)
+        verdict = search.verdict(point, step, slope, damping)
+        if verdict is not None:
+            return End(point, step if verdict == "converged" else None, verdict, n_iter)
+        reached, length = _line_search(search, point, step, slope, halvings)
+        if reached is not None:
+            search.moved(length, damping)
+            point, damping = reached, 0.01 * damping if damping > _LEAST_DAMPING else 0.0
+        elif -slope <= negligible * abs(point.value) or damping > most_damping:
+            return End(point, None, search.stuck(point), n_iter)
+        else:
+            damping = max(_LEAST_DAMPING, 100.0 * damping)
+    return End(point, None, "max_iter", max_iter)
+
+
+def _line_search(
+    search: Search[SomePoint], point: SomePoint, step: np.ndarray, slope: float, halvings: int
+) -> tuple[SomePoint | None, float]:
+    """The first of step, step/2, step/4, ... whose objective gains its share of the slope."""
+    length = 1.0
+    if np.isfinite(slope):
+        for _ in range(halvings):
+            reached = search.at(point.coefficients + length * step)
+            if reached.value <= point.value + 1e-4 * length * slope:
+                return reached, length
+            length *= 0.5
+    return None, 0.0
