@@ -446,6 +446,7 @@ class Booster:
 
     @property
     def rounds(self) -> int: ...
+
 def loss_names() -> list[str]:
     """Names of the losses, in the order of their numbers."""
 
