@@ -179,6 +179,37 @@ void bind_neighbours(nb::module_& m) {
         "metric"_a, "p"_a, "nominal"_a, "panels"_a, "n"_a, "queries"_a, "radius"_a, "threads"_a,
         "How many rows lie within the reduced radius of each query.");
     m.def(
+        "nearest_of_candidates",
+        [](int metric_code, double p, const Flags& nominal, const Rows& rows, const Rows& queries,
+           const Array2<const std::int64_t>& candidates, index_t k, int threads) {
+            const char* kernel = "nearest_of_candidates";
+            const Metric metric = checked_metric(kernel, metric_code);
+            require(queries.shape(1) == rows.shape(1), kernel, "queries must have the columns of rows");
+            require(candidates.shape(0) == queries.shape(0), kernel, "candidates must have one list per query");
+            require(metric != Metric::mixed || nominal.shape(0) == rows.shape(1), kernel,
+                    "nominal must have one flag per column");
+            const auto X = view(rows), Q = view(queries);
+            for (std::size_t i = 0; i < candidates.size(); ++i)
+                require(candidates.data()[i] >= -1 && candidates.data()[i] < X.rows, kernel,
+                        "candidates must be row numbers or -1");
+            require(k >= 1, kernel, "k must be at least 1");
+            MetricOptions options;
+            options.p = p;
+            options.nominal = metric == Metric::mixed ? nominal.data() : nullptr;
+            const std::size_t m = queries.shape(0);
+            std::vector<std::int64_t> nearest(m * to_size(k), -1), found(m);
+            std::vector<double> distances(m * to_size(k), std::numeric_limits<double>::infinity());
+            without_gil([&] {
+                nearest_of_candidates(metric, options, X, Q, candidates.data(),
+                                      static_cast<index_t>(candidates.shape(1)), k, nearest.data(), distances.data(),
+                                      found.data(), threads);
+            });
+            return nb::make_tuple(own(std::move(nearest), m, to_size(k)), own(std::move(distances), m, to_size(k)),
+                                  own(std::move(found)));
+        },
+        "metric"_a, "p"_a, "nominal"_a, "rows"_a, "queries"_a, "candidates"_a, "k"_a, "threads"_a,
+        "The k nearest of each query's listed rows (-1 for none): row numbers, reduced distances, how many there are.");
+    m.def(
         "kd_tree",
         [](const Rows& rows, int threads) {
             const auto X = view(rows);

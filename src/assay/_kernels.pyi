@@ -130,6 +130,11 @@ def metric_nearest(metric: int, p: float, nominal: Annotated[NDArray[numpy.uint8
 def metric_count(metric: int, p: float, nominal: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], panels: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], n: int, queries: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], radius: float, threads: int) -> Annotated[NDArray[numpy.int64], dict(shape=(None,))]:
     """How many rows lie within the reduced radius of each query."""
 
+def nearest_of_candidates(metric: int, p: float, nominal: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], queries: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], candidates: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu', writable=False)], k: int, threads: int) -> tuple:
+    """
+    The k nearest of each query's listed rows (-1 for none): row numbers, reduced distances, how many there are.
+    """
+
 def kd_tree(rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], threads: int) -> tuple:
     """The k-d tree of rows: (order, column, right, low, high, panels)."""
 

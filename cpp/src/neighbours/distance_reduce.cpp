@@ -26,11 +26,11 @@ constexpr double far_query = 1e6;     // |q'| above this goes to the float64 sca
 
 class Rescorer {
 public:
-    explicit Rescorer(Matrix<const double> rows)
-        : rows_(rows), measure_(panel_distances(Metric::euclidean)),
+    explicit Rescorer(Matrix<const double> rows, Metric metric = Metric::euclidean, const MetricOptions& options = {})
+        : rows_(rows), measure_(panel_distances(metric)), options_(options),
           panel_(static_cast<std::size_t>(rows.cols * panel_lanes), 0.0) {}
 
-    // Squared distances from `query` to the listed rows.
+    // Reduced distances from `query` to the listed rows.
     template <class Row>
     void score(const double* query, const Row* listed, index_t count, double* out) {
         double lanes[panel_lanes];
@@ -40,7 +40,7 @@ public:
                 const double* row = rows_.row(static_cast<index_t>(listed[first + lane]));
                 for (index_t j = 0; j < rows_.cols; ++j) panel_[static_cast<std::size_t>(j * panel_lanes + lane)] = row[j];
             }
-            measure_(query, panel_.data(), 1, rows_.cols, MetricOptions{}, lanes);
+            measure_(query, panel_.data(), 1, rows_.cols, options_, lanes);
             std::copy(lanes, lanes + used, out + first);
         }
     }
@@ -48,6 +48,7 @@ public:
 private:
     Matrix<const double> rows_;
     PanelDistances measure_;
+    MetricOptions options_;
     std::vector<double> panel_;
 };
 
@@ -773,6 +774,27 @@ void count_by_metric(Metric metric, const MetricOptions& options, const double* 
                   [&](index_t i, index_t, index_t rows, const double* found) {
                       for (index_t r = 0; r < rows; ++r) counts[i] += found[r] <= radius;
                   });
+}
+
+void nearest_of_candidates(Metric metric, const MetricOptions& options, Matrix<const double> rows,
+                           Matrix<const double> queries, const std::int64_t* candidates, index_t length, index_t k,
+                           std::int64_t* nearest, double* distances, std::int64_t* found, int threads) {
+    parallel_chunks(queries.rows, 256, threads, [&](index_t, index_t begin, index_t end) {
+        Rescorer rescorer(rows, metric, options);
+        Nearest best(k);
+        std::vector<std::int64_t> listed;
+        std::vector<double> scores(static_cast<std::size_t>(length));
+        for (index_t i = begin; i < end && !interrupted(); ++i) {
+            listed.clear();
+            for (index_t c = 0; c < length; ++c)
+                if (candidates[i * length + c] >= 0) listed.push_back(candidates[i * length + c]);
+            rescorer.score(queries.row(i), listed.data(), static_cast<index_t>(listed.size()), scores.data());
+            best.clear();
+            for (std::size_t c = 0; c < listed.size(); ++c) best.offer(scores[c], listed[c]);
+            best.write(nearest + i * k, distances + i * k);
+            found[i] = std::min<std::int64_t>(k, static_cast<std::int64_t>(listed.size()));
+        }
+    });
 }
 
 }  // namespace assay::neighbours

@@ -74,14 +74,18 @@ class NeighbourIndex:
         return "panels", {"panels": _kernels.metric_panels(self.rows, threads), "n": self.rows.shape[0]}
 
     def place(self, queries: np.ndarray) -> np.ndarray:
-        """Queries as the metric compares them; the rows of the index are so already."""
-        if queries is self.rows:
-            return queries
+        """Queries as the metric compares them."""
         return np.ascontiguousarray(self.distance.place(queries, self.placement))
 
-    def nearest(self, queries: np.ndarray, k: int, threads: int = 1) -> tuple[np.ndarray, np.ndarray]:
-        """Row numbers and distances of the k nearest rows of each query, nearest first."""
-        given: dict[str, Any] = {"queries": self.place(queries), "k": k, "threads": threads, **self._arrays}
+    def nearest(
+        self, queries: np.ndarray, k: int, threads: int = 1, *, placed: bool = False
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Row numbers and distances of the k nearest rows of each query, nearest first.
+
+        `placed` says that the queries come from `place`.
+        """
+        queries = np.ascontiguousarray(queries) if placed else self.place(queries)
+        given: dict[str, Any] = {"queries": queries, "k": k, "threads": threads, **self._arrays}
         if self.kind == "screen":
             found, reduced = _kernels.euclidean_nearest(**given)
         elif self.kind == "tree":
@@ -92,11 +96,30 @@ class NeighbourIndex:
 
     def nearest_to_itself(self, k: int, threads: int = 1) -> tuple[np.ndarray, np.ndarray]:
         """For every row of the index the k nearest among the other rows."""
-        rows, distances = self.nearest(self.rows, k + 1, threads)
+        rows, distances = self.nearest(self.rows, k + 1, threads, placed=True)
         own = rows == np.arange(rows.shape[0])[:, None]
         # A row with k or more earlier copies is not in its own list: then the last one goes.
         own[~own.any(axis=1), -1] = True
         return rows[~own].reshape(-1, k), distances[~own].reshape(-1, k)
+
+    def nearest_of(
+        self, placed: np.ndarray, candidates: np.ndarray, k: int, threads: int = 1
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The k nearest of each placed query's candidates (row numbers, -1 for none), as `nearest` would measure them.
+
+        Returns rows, distances, and how many of the k there are; the others are -1 at an infinite distance.
+        """
+        lists = np.ascontiguousarray(candidates, dtype=np.int64)
+        rows, reduced, found = _kernels.nearest_of_candidates(
+            **self._metric,
+            nominal=self._nominal,
+            rows=self.rows,
+            queries=placed,
+            candidates=lists,
+            k=k,
+            threads=threads,
+        )
+        return rows, self.distance.finish(reduced), found
 
     def nearest_of_incomplete(self, queries: np.ndarray, k: int, threads: int = 1) -> tuple[np.ndarray, np.ndarray]:
         """Euclidean neighbours of queries with missing cells: known columns only, scaled up to all columns."""

@@ -60,4 +60,10 @@ void nearest_by_metric(Metric metric, const MetricOptions& options, const double
 void count_by_metric(Metric metric, const MetricOptions& options, const double* panels, index_t n,
                      Matrix<const double> queries, double radius, std::int64_t* counts, int threads);
 
+// The k nearest of a query's listed rows: candidates m x length row numbers, -1 for none. OUT found: how many of the k
+// there are; the entries after them are not written.
+void nearest_of_candidates(Metric metric, const MetricOptions& options, Matrix<const double> rows,
+                           Matrix<const double> queries, const std::int64_t* candidates, index_t length, index_t k,
+                           std::int64_t* nearest, double* distances, std::int64_t* found, int threads);
+
 }  // namespace assay::neighbours

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
@@ -31,9 +32,10 @@ from ...base import (
     plain,
     thread_count,
 )
-from ...base.folds import FoldTransforms
+from ...base.folds import FoldTransforms, prepared
 from ...data.columns import MixedInput
-from ...numeric.distances import METRICS, Distance, Euclidean, get
+from ...numeric.distances import METRICS, Distance, Euclidean, Mixed, get
+from ...numeric.fold_neighbours import Bound, SharedNeighbours, bound_of, common_transform
 from ...numeric.neighbours import NeighbourIndex, choose_algorithm
 
 
@@ -185,9 +187,9 @@ class _Neighbours(MixedInput, Estimator):
 
     def _nearest(self, values: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
         """Row numbers and distances of the k nearest training rows of encoded rows."""
-        held_out = self._held_out
-        if held_out is not None and k == self.n_neighbors and np.array_equal(values, held_out["values"]):
-            return held_out["rows"], held_out["distances"]
+        known = self._held_out if k == self.n_neighbors else None
+        if known is not None and np.array_equal(values, known["values"], equal_nan=True):
+            return known["rows"], known["distances"]
         distance, threads = self._distance(), thread_count(self.n_jobs)
         values = self._check_cells(values, distance)
         complete = np.ones(values.shape[0], dtype=bool) if distance.takes_missing else ~np.isnan(values).any(axis=1)
@@ -223,21 +225,21 @@ class _Neighbours(MixedInput, Estimator):
     ) -> Iterator[Any]:
         """Yield one fitted clone per fold; repeated designs share one search over all rows.
 
-        The neighbours of a held-out row within a training part are those of its neighbours in the whole table that
-        lie in that part. When this costs less than separate searches, each model carries the neighbours of its
-        held-out rows and uses them when asked to predict exactly those rows.
+        One search finds candidates for every held-out row; each fold measures them in its own metric and keeps those
+        that are proved to be the nearest of its training rows (`assay.numeric.fold_neighbours`). When this costs less
+        than separate searches, each model carries the neighbours of its held-out rows and uses them when asked to
+        predict exactly those rows.
         """
         if sample_weight is not None:
             raise DataError(type(self).__name__, "sample_weight", "is not used by nearest neighbours")
         parts = [(np.asarray(train), np.asarray(test)) for train, test in folds]
         shared: _SharedSearch | None = None
-        planned = _worth_sharing(parts) and transforms is None
-        models = super().fit_folds(X, y, iter(parts), None, transforms)
-        for (train, test), model in zip(parts, models, strict=True):
+        planned = _worth_sharing(parts)
+        for fold, model in enumerate(super().fit_folds(X, y, iter(parts), None, transforms)):
             if planned and shared is None:
-                shared = _SharedSearch(self, X, parts)
-            if shared is not None and shared.valid:
-                model._held_out = shared.held_out(model, train, test)
+                shared = _SharedSearch(model, X, parts, transforms)
+            if shared is not None:
+                model._held_out = shared.held_out(model, fold)
             yield model
 
     def estimate_cost(self, n_rows: int, n_features: int, n_outputs: int = 1) -> Cost:
@@ -281,46 +283,60 @@ def _worth_sharing(parts: list[Fold]) -> bool:
 class _SharedSearch:
     """The neighbours of every held-out row among all rows, long enough to hold k rows of any training part."""
 
-    def __init__(self, owner: _Neighbours, X: Any, parts: list[Fold]):
-        reader = type(owner)(**owner.get_params())
-        values = reader._read(X, reset=True)
-        self.valid = not (reader.schema_.nominal.any() or np.isnan(values).any())
-        if not self.valid:
-            return
-        reader.metric_ = reader._choose_metric(values)
+    def __init__(self, owner: _Neighbours, X: Any, parts: list[Fold], transforms: FoldTransforms | None):
+        self.X, self.parts, self.transforms = X, parts, transforms
+        self.lists: SharedNeighbours | None = None
+        through = None if transforms is None else common_transform(transforms.folds)
+        reader = clone(owner)
+        values = reader._read(X if through is None else through.apply(X), reset=True)
+        reader.metric_ = self.metric = reader._choose_metric(values)
         distance = reader._distance()
-        self.valid = not distance.learns
-        if not self.valid:
+        mixed = isinstance(distance, Mixed)
+        if (distance.learns and not mixed) or (reader.schema_.nominal.any() and not distance.takes_nominal):
             return
-        self.values = values
+        self.bounds = [Bound(exact=not mixed)] * len(parts)
+        if through is not None and transforms is not None:
+            if mixed or not distance.has_tree:
+                return
+            self.bounds = [bound_of(fold, through) for fold in transforms.folds]
         threads = thread_count(owner.n_jobs)
+        index = NeighbourIndex(
+            values, distance, nominal=reader.schema_.nominal, algorithm=owner.algorithm, threads=threads
+        )
+        self.placement = index.placement
         tested = np.unique(np.concatenate([test for _, test in parts]))
-        share = min(train.shape[0] for train, _ in parts) / values.shape[0]
-        k = owner.n_neighbors
-        length = int(np.ceil(k / share + 3.0 * np.sqrt(k * (1.0 - share)) / share)) + 1
-        index = NeighbourIndex(values, distance, algorithm=owner.algorithm, threads=threads)
-        self.rows, self.distances = index.nearest(values[tested], min(length, values.shape[0]), threads)
-        self.place = np.full(values.shape[0], -1)
-        self.place[tested] = np.arange(tested.shape[0])
+        self.lists = SharedNeighbours(index, tested, self._length(owner.n_neighbors, values), threads)
 
-    def held_out(self, model: _Neighbours, train: np.ndarray, test: np.ndarray) -> dict[str, np.ndarray] | None:
-        """What `model`, fitted on `train`, would find for `test`; None where order does not carry over."""
-        if not (np.diff(train) > 0).all():
+    def _length(self, k: int, values: np.ndarray) -> int:
+        share = min(train.shape[0] for train, _ in self.parts) / values.shape[0]
+        length = k / share + 3.0 * np.sqrt(k * (1.0 - share)) / share + 1
+        # A ball wider by `growth` holds about growth^d times the rows; few data have over a dozen dimensions.
+        growth = max(bound.stretch / max(bound.ratio, 1e-3) for bound in self.bounds)
+        return int(np.ceil(length * min(4.0, growth ** min(values.shape[1], 12)))) + 1
+
+    def held_out(self, model: _Neighbours, fold: int) -> dict[str, np.ndarray] | None:
+        """What the model of a fold finds for its held-out rows; None where its metric is not that of the search."""
+        if self.lists is None or model.metric_ != self.metric:
             return None
-        k = model.n_neighbors
-        position = np.full(self.values.shape[0], -1)
-        position[train] = np.arange(train.shape[0])
-        lists = self.place[test]
-        within = position[self.rows[lists]]
-        inside = within >= 0
-        first = np.argsort(~inside, axis=1, kind="stable")[:, :k]
-        rows = np.take_along_axis(within, first, axis=1)
-        distances = np.take_along_axis(self.distances[lists], first, axis=1)
-        short = inside.sum(axis=1) < k
-        values = self.values[test]
-        if short.any():
-            rows[short], distances[short] = model._nearest(values[short], k)
+        train, test = self.parts[fold]
+        values = model._read(
+            prepared(self.X, test, None if self.transforms is None else self.transforms.folds[fold]), reset=False
+        )
+        if not model._distance().takes_missing and np.isnan(values).any():
+            return None
+        bound = self._mixed_bound(model, values) if self.metric == "mixed" else self.bounds[fold]
+        threads = thread_count(model.n_jobs)
+        rows, distances = self.lists.nearest_in(model._index, train, test, values, model.n_neighbors, bound, threads)
         return {"values": values, "rows": rows, "distances": distances}
+
+    def _mixed_bound(self, model: _Neighbours, values: np.ndarray) -> Bound:
+        """Ranges of training rows are no wider than those of all rows; a query beyond them is moved to their end."""
+        span, low = model._index.placement["span"], model._index.placement["low"]
+        if ((span == 0) & (self.placement["span"] > 0)).any():
+            return Bound(ratio=0.0)
+        scaled = (values - low) / np.where(span > 0, span, np.inf)
+        beyond = np.where(span > 0, np.maximum(-scaled, scaled - 1.0), 0.0)
+        return Bound(slack=np.nansum(np.maximum(beyond, 0.0), axis=1))
 
 
 class KNNClassifier(_Neighbours, Classifier):

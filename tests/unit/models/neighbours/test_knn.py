@@ -8,14 +8,18 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from sklearn.base import clone
 from sklearn.metrics import pairwise_distances
 from sklearn.model_selection import KFold, RepeatedKFold
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
 from assay import _kernels
 from assay.base import DataError, ParameterError
+from assay.base.folds import FoldTransform, FoldTransforms
 from assay.models.neighbours import KNNClassifier, KNNRegressor
+from assay.models.neighbours.knn import _SharedSearch
 from assay.numeric.distances import METRICS
+from assay.prepare.impute import NumericBlock
 
 
 @pytest.fixture
@@ -311,11 +315,113 @@ def test_folds_give_exactly_the_separate_fits(design, metric):
     model = KNNClassifier(n_neighbors=4, weights="distance", metric=metric)
     for (train, test), shared in zip(folds, model.fit_folds(X, y, iter(folds)), strict=True):
         alone = KNNClassifier(n_neighbors=4, weights="distance", metric=metric).fit(X[train], y[train])
-        sharing = design == "5x2" and metric not in ("mahalanobis", "mixed")
+        sharing = design == "5x2" and metric != "mahalanobis"
         assert (shared._held_out is not None) == sharing
         np.testing.assert_array_equal(shared.predict_proba(X[test]), alone.predict_proba(X[test]))
         np.testing.assert_array_equal(shared.predict_proba(X[train]), alone.predict_proba(X[train]))
         np.testing.assert_array_equal(shared.kneighbors(X[test], 7)[1], alone.kneighbors(X[test], 7)[1])
+
+
+def shared_matrix(X: np.ndarray) -> np.ndarray:
+    """Numbers with a stand-in for missing cells, and behind them the marks of the missing cells of every column."""
+    return np.hstack([np.nan_to_num(X), np.isnan(X)])
+
+
+def fold_transform(rows: np.ndarray, holed: np.ndarray) -> FoldTransform:
+    """What standardising and filling by medians learn from training rows, for the shared matrix."""
+    block, _ = NumericBlock.fit(rows.T.copy(), True, impute=True, standardise=True)
+    d = rows.shape[1]
+    return FoldTransform(
+        source=np.arange(d),
+        picked=block.indicated + d,
+        mean=block.mean,
+        inverse=block.inverse_deviation,
+        mask=np.where(holed, np.arange(d) + d, -1),
+        held=np.zeros(d),
+        fill=block.fillings,
+    )
+
+
+def transforms_of(X: np.ndarray, folds) -> FoldTransforms:
+    holed = np.isnan(X).any(axis=0)
+    return FoldTransforms(tuple(fold_transform(X[train], holed) for train, _ in folds), fold_transform(X, holed))
+
+
+def adversarial(kind: str) -> np.ndarray:
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(160, 4)) * [1.0, 50.0, 1e-3, 1.0]
+    if kind == "ties":
+        X = rng.integers(0, 2, size=(160, 4)).astype(float)
+    elif kind == "duplicates":
+        X = X[rng.integers(0, 7, size=160)]
+    elif kind == "offset":
+        X = 1e8 + 1e-3 * X
+    elif kind == "outlier":  # the folds with the outlier in training have a scale a thousand times another's
+        X[3, 0] = 1e4
+    elif kind == "missing":
+        X[rng.random(X.shape) < 0.15] = np.nan
+        X[:, 3] = np.where(np.arange(160) == 80, np.nan, X[:, 2])  # missing in the training rows of some folds only
+        X[np.isnan(X[:, 3]) & (np.arange(160) != 80), 3] = 0.0
+    elif kind == "constant in a fold":
+        X[:, 2] = np.where(np.arange(160) == 17, 1.0, 0.0)
+    elif kind == "heavy tails":
+        X = np.exp(4 * X / X.std(axis=0))
+    return X
+
+
+KINDS = ["normal", "ties", "duplicates", "offset", "outlier", "missing", "constant in a fold", "heavy tails"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("metric", ["auto", "manhattan", "chebyshev", "minkowski", "cosine"])
+def test_folds_prepared_on_their_own_scale_give_exactly_the_separate_fits(kind, metric):
+    X = adversarial(kind)
+    y = np.random.default_rng(1).integers(0, 3, size=160)
+    folds = list(RepeatedKFold(n_splits=3, n_repeats=4, random_state=2).split(X))
+    model = KNNClassifier(n_neighbors=3, weights="distance", metric=metric, p=3.0)
+    shared_models = model.fit_folds(shared_matrix(X), y, folds, transforms=transforms_of(X, folds))
+    for (train, test), shared in zip(folds, shared_models, strict=True):
+        block, seen = NumericBlock.fit(X[train].T.copy(), True, impute=True, standardise=True)
+        queries = block.apply(X[test].T.copy(), True)
+        assert (shared._held_out is not None) == (metric != "cosine")
+        alone = clone(model).fit(seen, y[train])
+        np.testing.assert_array_equal(shared.predict_proba(queries), alone.predict_proba(queries))
+        for ours, theirs in zip(shared.kneighbors(queries), alone.kneighbors(queries), strict=True):
+            np.testing.assert_array_equal(ours, theirs)
+
+
+def test_the_certificate_spares_almost_every_full_search_of_standardised_folds():
+    rng = np.random.default_rng(8)
+    X = rng.normal(size=(1500, 5)) * [1.0, 9.0, 0.1, 3.0, 100.0]
+    folds = list(RepeatedKFold(n_splits=2, n_repeats=5, random_state=0).split(X))
+    transforms, matrix = transforms_of(X, folds), shared_matrix(X)
+    shared = _SharedSearch(KNNClassifier(), matrix, folds, transforms)
+    for fold, (train, _) in enumerate(folds):
+        model = KNNClassifier().fit(transforms.folds[fold].apply(matrix, train), np.arange(750) % 2)
+        shared.held_out(model, fold)
+    assert shared.lists.searched < 0.02 * 5 * 1500
+
+
+@pytest.mark.parametrize("kind", ["complete", "missing", "extreme in a fold", "label in a fold"])
+def test_folds_of_mixed_columns_give_exactly_the_separate_fits(kind):
+    rng = np.random.default_rng(3)
+    n = 150
+    size, colour = rng.normal(size=n), rng.choice(list("rgb"), size=n).astype(object)
+    if kind == "missing":
+        size[rng.random(n) < 0.2] = np.nan
+        colour[rng.random(n) < 0.2] = None
+    elif kind == "extreme in a fold":
+        size[7] = 30.0
+    elif kind == "label in a fold":
+        colour[11] = "w"
+    frame = pl.DataFrame({"size": size, "age": rng.integers(20, 60, size=n), "colour": colour}, nan_to_null=True)
+    y = rng.normal(size=n)
+    folds = list(RepeatedKFold(n_splits=2, n_repeats=4, random_state=5).split(y))
+    model = KNNRegressor(n_neighbors=4, weights="distance")
+    for (train, test), shared in zip(folds, model.fit_folds(frame, y, folds), strict=True):
+        alone = clone(model).fit(frame[train], y[train])
+        assert shared._held_out is not None
+        np.testing.assert_array_equal(shared.predict(frame[test]), alone.predict(frame[test]))
 
 
 def test_folds_in_shuffled_order_and_lists_that_run_out():

@@ -1,0 +1,145 @@
+"""Neighbours for many training parts from one search, although each part measures distance in its own way.
+
+Folds whose preparation is fitted on the training rows compare rows by (x_j - q_j) * factor_j with factors of their own,
+and fill missing cells by values of their own. All of these metrics have a common lower bound: the smallest factor of
+each column over the folds, with one filling. `SharedNeighbours` searches once in that common metric, for more
+neighbours than needed; in a fold it measures the candidates anew, exactly as the fold's own index would, and keeps the
+k nearest. Let D be the common distance of the last candidate of a query. A row that is no candidate has a common
+distance >= D, so in the fold it is no nearer than
+
+    ratio * D - slack,
+
+where ratio is the least quotient of the fold's factors by the common ones, and slack bounds what another filling can
+move (triangle inequality). If the k-th candidate is nearer than that, the list is proved complete; otherwise that
+query is searched in full. The neighbours are those of separate searches, bit for bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..base.folds import FoldTransform
+from .neighbours import NeighbourIndex
+
+# Covers the rounding of both distances, relative to the largest cell of either placement.
+_ROUNDING = 1e-12
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A fold's distances are at least `ratio` times the common ones less `slack` (a number, or one per query), and
+    about `stretch` times at most."""
+
+    ratio: float = 1.0
+    slack: np.ndarray | float = 0.0
+    stretch: float = 1.0
+    exact: bool = False
+    """Whether both distances are the same numbers, so that candidates keep their order, ties included."""
+
+
+def common_transform(folds: Sequence[FoldTransform]) -> FoldTransform:
+    """A view of the shared matrix in which no distance is longer than in any fold, apart from the fillings.
+
+    Columns that some fold lacks, or marks as missing in another way, are left out.
+
+    >>> column, none = np.array([0]), np.empty(0, dtype=np.int64)
+    >>> folds = [FoldTransform(column, none, np.zeros(1), np.array([f])) for f in (2.0, 3.0)]
+    >>> common_transform(folds).inverse
+    array([2.])
+    """
+    kept = [_kept_columns(fold) for fold in folds]
+    source = sorted(set.intersection(*[set(columns) for columns in kept]))
+    picked = sorted(set.intersection(*[set(fold.picked.tolist()) for fold in folds]))
+    facts = np.array([[columns[key] for key in source] for columns in kept]).reshape(len(folds), len(source), 4)
+    mean, inverse, fill, held = facts.transpose(2, 0, 1)
+    return FoldTransform(
+        source=np.array([column for column, _ in source], dtype=np.int64),
+        picked=np.array(picked, dtype=np.int64),
+        mean=mean.mean(axis=0),
+        inverse=inverse.min(axis=0),
+        mask=np.array([mask for _, mask in source], dtype=np.int64),
+        held=held[0],
+        fill=(fill.min(axis=0) + fill.max(axis=0)) / 2,
+    )
+
+
+def _kept_columns(fold: FoldTransform) -> dict[tuple[int, int], tuple[float, float, float, float]]:
+    """Mean, factor, filling and stand-in of each column of numbers, by its place and that of its mask."""
+    size = fold.source.shape[0]
+    mean = np.zeros(size) if fold.mean is None else fold.mean
+    inverse = np.ones(size) if fold.inverse is None else fold.inverse
+    mask = np.full(size, -1) if fold.mask is None else fold.mask
+    fill = np.zeros(size) if fold.fill is None else fold.fill
+    held = np.zeros(size) if fold.held is None else fold.held
+    facts = zip(mean.tolist(), inverse.tolist(), fill.tolist(), held.tolist(), strict=True)
+    return dict(zip(zip(fold.source.tolist(), mask.tolist(), strict=True), facts, strict=True))
+
+
+def bound_of(fold: FoldTransform, common: FoldTransform) -> Bound:
+    """How the distances of a fold lie above those of the `common_transform` of all folds.
+
+    >>> columns, none = np.arange(2), np.empty(0, dtype=np.int64)
+    >>> fold, common = (FoldTransform(columns, none, np.zeros(2), np.array(f)) for f in ([2.0, 3.0], [1.0, 2.0]))
+    >>> bound_of(fold, common).ratio
+    1.5
+    """
+    facts, common_facts = _kept_columns(fold), _kept_columns(common)
+    ratios = [facts[key][1] / theirs[1] for key, theirs in common_facts.items() if theirs[1] > 0]
+    ratios += [1.0] if common.picked.size else []
+    slack = sum(abs(facts[key][2] - theirs[2]) * facts[key][1] for key, theirs in common_facts.items() if key[1] >= 0)
+    return Bound(min(ratios, default=0.0), slack, max(ratios, default=1.0))
+
+
+class SharedNeighbours:
+    """The `length` nearest of all rows of `index` for the rows `tested`, from which training parts take theirs."""
+
+    def __init__(self, index: NeighbourIndex, tested: np.ndarray, length: int, threads: int = 1):
+        n_rows = index.rows.shape[0]
+        length = min(length, n_rows)
+        self.rows, distances = index.nearest(index.rows[tested], length, threads, placed=True)
+        self.reach = distances[:, -1].copy() if length < n_rows else np.full(tested.shape[0], np.inf)
+        self.place = np.full(n_rows, -1)
+        self.place[tested] = np.arange(tested.shape[0])
+        self.largest = _largest(index.rows)
+        self.searched = 0
+        """How many queries the certificate left to a full search, so far."""
+
+    def nearest_in(
+        self,
+        part: NeighbourIndex,
+        train: np.ndarray,
+        test: np.ndarray,
+        queries: np.ndarray,
+        k: int,
+        bound: Bound,
+        threads: int = 1,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Row numbers and distances that `part.nearest(queries, k)` would give.
+
+        `part` is the index of the rows `train`, in that order, and `queries` are the rows `test`, both as the fold
+        has prepared them.
+        """
+        lists = self.place[test]
+        position = np.full(self.place.shape[0], -1)
+        position[train] = np.arange(train.shape[0])
+        placed = part.place(queries)
+        rows, distances, found = part.nearest_of(placed, position[self.rows[lists]], k, threads)
+        if bound.exact and (np.diff(train) > 0).all():
+            open_ = found < k
+        else:
+            largest = max(_largest(placed), _largest(part.rows)) + bound.ratio * self.largest
+            with np.errstate(invalid="ignore"):
+                floor = bound.ratio * (1 - _ROUNDING) * self.reach[lists] - bound.slack
+            floor = np.where(self.reach[lists] < np.inf, floor - _ROUNDING * placed.shape[1] * largest, np.inf)
+            open_ = (found < k) | ~(distances[:, -1] < floor)
+        if open_.any():
+            self.searched += int(open_.sum())
+            rows[open_], distances[open_] = part.nearest(placed[open_], k, threads, placed=True)
+        return rows, distances
+
+
+def _largest(rows: np.ndarray) -> float:
+    return float(np.nanmax(np.abs(rows), initial=0.0))
