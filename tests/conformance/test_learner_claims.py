@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from xml.etree import ElementTree
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,7 @@ from sklearn.base import is_classifier, is_regressor
 from sklearn.model_selection import KFold
 
 from assay.base import AssayError, Estimator
+from assay.base.views import view_of
 from assay.catalogue import TASKS
 
 from .tables import FRAMES, LEARNERS, named, numeric, predictions, quick, with_missing, with_nominal
@@ -175,9 +177,12 @@ def test_scale_of_a_column_matters_exactly_if_claimed(entry):
 
 
 @every_learner
-def test_view_is_plain_data_of_a_known_kind(entry):
+def test_view_is_a_record_of_a_known_kind_that_survives_json_and_draws_itself(entry):
     X, y = numeric(entry)
     view = quick(entry).fit(X, y).view()
-    if view is not None:
-        assert view["kind"] in ("tree", "rules", "coefficients", "shares")
-        json.dumps(view)
+    if view is None:
+        return
+    assert view_of(json.loads(json.dumps(view.to_dict()))) == view
+    root = ElementTree.fromstring(view.to_svg())
+    assert root.tag.endswith("svg") and root.find("{http://www.w3.org/2000/svg}desc").text
+    assert view.how_to_read and view.grid().rows

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from . import config
 from .errors import CostError
+from .words import duration
 
 
 @dataclass(frozen=True)
@@ -17,14 +18,14 @@ class Cost:
     """Seconds and peak bytes of one fit on one core.
 
     >>> print(Cost(seconds=90, bytes=3e9))
-    about 1.5 min and 3.0 GB
+    about 1 min 30 s and 3.0 GB
     """
 
     seconds: float
     bytes: float
 
     def __str__(self) -> str:
-        return f"about {_duration(self.seconds)} and {_size(self.bytes)}"
+        return f"about {duration(self.seconds)} and {_size(self.bytes)}"
 
 
 def check_cost(who: str, cost: Cost, way_out: str) -> None:
@@ -40,17 +41,10 @@ def check_cost(who: str, cost: Cost, way_out: str) -> None:
     if cost.seconds > seconds_allowed:
         raise CostError(
             who,
-            f"this fit would take about {_duration(cost.seconds)} and",
-            f"the limit is {_duration(seconds_allowed)}",
+            f"this fit would take about {duration(cost.seconds)} and",
+            f"the limit is {duration(seconds_allowed)}",
             way_out=f"{way_out}, or raise the limit with assay.config.set(max_seconds=...)",
         )
-
-
-def _duration(seconds: float) -> str:
-    for unit, size in (("h", 3600.0), ("min", 60.0), ("s", 1.0)):
-        if seconds >= size:
-            return f"{seconds / size:.1f} {unit}"
-    return f"{seconds * 1e3:.2g} ms"
 
 
 def _size(count: float) -> str:

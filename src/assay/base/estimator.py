@@ -16,6 +16,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from .cells import naming_cells, require_table
+from .columns import renumber
 from .cost import Cost, check_cost
 from .errors import DataError
 from .folds import Fold as Fold
@@ -24,6 +25,7 @@ from .folds import take_rows as take_rows
 from .parameters import Parameter, build_init, collect, document
 from .randomness import Stream
 from .trace import Trace
+from .views import View
 
 
 def is_missing(label: Any) -> bool:
@@ -155,11 +157,8 @@ class Estimator(BaseEstimator):
         tags.input_tags.sparse = self._allow_sparse
         return tags
 
-    def view(self) -> dict[str, Any] | None:
-        """What the fitted model looks like, as plain data ready to draw; None if there is nothing to show.
-
-        `kind` is "tree", "rules", "coefficients" or "shares"; the report has one drawing per kind.
-        """
+    def view(self) -> View | None:
+        """What the fitted model looks like: a record that draws itself (see `base.views`); None if there is nothing."""
         return None
 
     # -- data ------------------------------------------------------------------------------------------------
@@ -290,7 +289,7 @@ class LabelClassifier(ClassifierMixin, Estimator):
         present = np.bincount(codes, minlength=self.classes_.shape[0]) > 0
         if not present.all():
             self.classes_ = self.classes_[present]
-            codes = (np.cumsum(present) - 1).astype(np.int32)[codes]
+            codes = renumber(codes, present)
         return rows, codes, weights
 
     def _require_classes(self, least: int = 2) -> None:

@@ -188,6 +188,22 @@ def seconds(value: Any) -> str:
     return f"{value:.1f} s" if value < 600 else f"{value / 60:.0f} min"
 
 
+def duration(value: float) -> str:
+    """A time that somebody waits for, in whole units.
+
+    >>> duration(0.2), duration(75), duration(7500), duration(200_000)
+    ('200 ms', '1 min 15 s', '2 h 05 min', '2 days')
+    """
+    whole = round(value)
+    if 0 < value < 0.95:
+        return f"{1000 * value:.3g} ms"
+    if whole >= 48 * 3600:
+        return f"{whole / 86400:,.0f} days"
+    if whole >= 3600:
+        return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+    return f"{whole // 60} min {whole % 60:02d} s" if whole >= 60 else f"{whole} s"
+
+
 def listing(items: Sequence[str], last: str = "and") -> str:
     """Names in a sentence.
 

@@ -102,7 +102,7 @@ def _rule(text: str) -> tuple[str, dict[str, Any]]:
 
 
 def _record(read: Any, target: str | None, found: Any, against: str | None, merged: Any) -> dict[str, Any]:
-    from ..experiment.store import without_nan
+    from ..base.record import jsonable
 
     head = {
         "schema": SCHEMA,
@@ -117,7 +117,7 @@ def _record(read: Any, target: str | None, found: Any, against: str | None, merg
     }
     if against is not None:
         head["against"] = {"source": against, "on": list(merged.on), "rows_after": merged.rows_after}
-    return without_nan({**head, **{k: v for k, v in found.to_dict().items() if k not in head}})
+    return jsonable({**head, **{k: v for k, v in found.to_dict().items() if k not in head}})
 
 
 def _show(read: Any, findings: list[dict[str, Any]]) -> None:

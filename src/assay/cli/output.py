@@ -13,7 +13,9 @@ from typing import Any
 
 import click
 
-from ..base.errors import AssayWarning, DataError, plain
+from ..base.errors import AssayWarning, plain
+from ..base.files import write_whole
+from ..base.words import duration
 from .main import say
 
 
@@ -64,19 +66,7 @@ def json_text(value: Any) -> str:
 
 def write_text(path: Path, text: str) -> None:
     """Write a file so that readers see the old one or the new one, never half of it."""
-    partial = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        partial.write_text(text, encoding="utf-8")
-        os.replace(partial, path)
-    except OSError as error:
-        with contextlib.suppress(OSError):
-            partial.unlink()
-        raise DataError(
-            "assay",
-            f"file '{plain(path, 200)}'",
-            f"cannot be written ({error.strerror or error})",
-            way_out="choose another place",
-        ) from None
+    write_whole("assay", path, text)
 
 
 @contextlib.contextmanager
@@ -127,16 +117,7 @@ def progress_bar(quiet: bool) -> Iterator[Callable[[Any], None] | None]:
         task = bar.add_task("", total=None, left="", what="")
 
         def show(state: Any) -> None:
-            left = "" if state.eta is None else f"{_duration(state.eta)} left"
+            left = "" if state.eta is None else f"{duration(state.eta)} left"
             bar.update(task, total=state.total, completed=state.done, left=left, what=Text(plain(state.what, 50)).plain)
 
         yield show
-
-
-def _duration(seconds: float) -> str:
-    whole = round(seconds)
-    if whole >= 3600:
-        return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
-    if whole >= 60:
-        return f"{whole // 60} min {whole % 60:02d} s"
-    return f"{whole} s"

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import os
-import tempfile
 from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 from typing import Any
 
 from ..base import svg
+from ..base.files import write_whole
 from ..base.svg import PALETTE
 from ..base.words import clean, compact, count, label, listing, number, percent, rows, sentence
 from .description import Description, describe_survey
@@ -31,19 +30,7 @@ MOST_GAPS = 60
 def write_page(html: str, file: str | Path | None) -> str:
     """Write the page in one step, if a file is given: readers see the old one or the whole new one."""
     if file is not None:
-        path = Path(file)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, partial = tempfile.mkstemp(prefix=f".{path.name[:40]}.", suffix=".tmp", dir=path.parent)
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as written:
-                written.write(html)
-            mask = os.umask(0)
-            os.umask(mask)
-            os.chmod(partial, 0o666 & ~mask)
-            os.replace(partial, path)
-        except BaseException:
-            Path(partial).unlink(missing_ok=True)
-            raise
+        write_whole("assay", file, html)
     return html
 
 

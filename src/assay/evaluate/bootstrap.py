@@ -14,7 +14,6 @@ Area under ROC is 0.845 (95 % interval 0.767 to 0.9; BCa bootstrap, 1,000 replic
 
 from __future__ import annotations
 
-import html
 import math
 import warnings
 from collections.abc import Callable, Iterable, Mapping
@@ -29,6 +28,7 @@ from ..base.randomness import Stream
 from ..base.threads import thread_count
 from .distributions import ALTERNATIVES, normal_quantile
 from .metrics import Evidence, Metric, get_metric
+from .records import Grid, Record
 from .replicates import Route, RowRoute, draw_all, route_for
 from .result import Interval, interval_words, jsonable, number, percent
 
@@ -41,7 +41,7 @@ _UNDEFINED_SHARE = 0.01
 
 
 @dataclass(frozen=True, kw_only=True)
-class BootstrapInterval:
+class BootstrapInterval(Record):
     """An estimate with its bootstrap interval.
 
     `estimate` is the metric on the rows as given, or the difference first - second of a pair, whose two values are in
@@ -80,11 +80,8 @@ class BootstrapInterval:
         record = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "replicates"}
         return jsonable({**record, "n_replicates": self.replicates.size + self.undefined, "reject": self.reject})
 
-    def __str__(self) -> str:
-        return self.sentence
-
-    def _repr_html_(self) -> str:
-        rows = [
+    def _facts(self) -> list[tuple[str, str]]:
+        return [
             ("difference" if self.paired else "estimate", number(self.estimate)),
             (f"{percent(self.confidence)} interval", interval_words(self.interval)),
             ("standard error", number(self.standard_error)),
@@ -92,8 +89,10 @@ class BootstrapInterval:
             ("method", f"{_METHOD_WORDS[self.method]}, {self.alternative}"),
             ("replicates", f"{self.replicates.size:,}"),
         ]
-        body = "".join(f"<tr><th>{html.escape(k)}</th><td>{html.escape(v)}</td></tr>" for k, v in rows)
-        return f"<table><caption>{html.escape(self.title)}</caption>{body}</table><p>{html.escape(self.sentence)}</p>"
+
+    def grid(self) -> Grid:
+        """The interval as two columns of facts under the name of the metric."""
+        return Grid(["", ""], self._facts(), caption=self.title, left=2)
 
 
 _METHOD_WORDS = {"bca": "BCa bootstrap", "percentile": "percentile bootstrap"}

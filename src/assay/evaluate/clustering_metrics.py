@@ -11,7 +11,6 @@ they have the same label.
 
 from __future__ import annotations
 
-import html
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -22,7 +21,8 @@ from .. import _kernels
 from ..base.errors import DataError, ParameterError
 from ..base.randomness import Stream
 from ..base.threads import thread_count
-from .result import jsonable, number
+from .records import Grid, Record
+from .result import number
 
 Clustering = Callable[[np.ndarray, int], Any]
 
@@ -299,7 +299,7 @@ def _matrix(X: Any, who: str) -> np.ndarray:
 
 # -- how many clusters --------------------------------------------------------------------------------------
 @dataclass(frozen=True)
-class ClusterCount:
+class ClusterCount(Record):
     """A choice of the number of clusters: `best`, and the `columns` of numbers per K that led to it."""
 
     name: str
@@ -308,25 +308,10 @@ class ClusterCount:
     columns: dict[str, tuple[float, ...]]
     sentence: str
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data, ready for JSON."""
-        return jsonable(
-            {"name": self.name, "best": self.best, "k": self.k, "columns": self.columns, "sentence": self.sentence}
-        )
-
-    def __str__(self) -> str:
-        return self.sentence
-
-    def _repr_html_(self) -> str:
-        head = "".join(f"<th>{html.escape(name)}</th>" for name in ("K", *self.columns))
-        body = "".join(
-            f"<tr><th>{k}</th>" + "".join(f"<td>{number(column[i])}</td>" for column in self.columns.values()) + "</tr>"
-            for i, k in enumerate(self.k)
-        )
-        return (
-            f"<table><caption>{html.escape(self.name)}</caption><tr>{head}</tr>{body}</table>"
-            f"<p>{html.escape(self.sentence)}</p>"
-        )
+    def grid(self) -> Grid:
+        """The numbers of each K."""
+        rows = [[str(k), *(number(column[i]) for column in self.columns.values())] for i, k in enumerate(self.k)]
+        return Grid(["K", *self.columns], rows, caption=self.name, left=0)
 
 
 def _counts_of_clusters(k: Iterable[int], n: int, who: str, least: int) -> tuple[int, ...]:

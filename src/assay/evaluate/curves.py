@@ -21,9 +21,10 @@ from typing import Any
 
 import numpy as np
 
+from ..base.chart import Chart, Drawn, Line, Mark, together
 from ..base.errors import DataError, ParameterError, plain
 from ..base.estimator import check_weights
-from .records import Record, axes
+from .records import Record
 from .result import number, percent
 
 
@@ -80,7 +81,7 @@ def rank_scores(who: str, is_positive: np.ndarray, scores: np.ndarray, weights: 
     return Ranking(ranked[last_of_ties], hits, misses, positive)
 
 
-class ClassCurves(Record):
+class ClassCurves(Drawn, Record):
     """One curve for each class against the rest, by class: `curves["setosa"]`; `mean` is the mean of their areas."""
 
     def __init__(self, curves: dict[Any, Any], what: str):
@@ -110,39 +111,35 @@ class ClassCurves(Record):
     def _facts(self) -> list[tuple[str, str]]:
         return [(plain(name), number(curve.summary)) for name, curve in self.curves.items()]
 
-    def plot(self, ax: Any = None, **line: Any) -> ClassCurves:
-        """Draw all curves on the same axes (needs matplotlib)."""
-        ax = axes("ClassCurves.plot", ax)
-        for name, curve in self.curves.items():
-            curve.plot(ax, **({"label": f"{name} ({number(curve.summary)})"} | line))
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
+    def chart(self) -> Chart:
+        """All curves on the same axes."""
+        named = [(f"{plain(name)} ({number(curve.summary)})", curve.chart()) for name, curve in self.curves.items()]
+        return together(f"Each class against the rest: {self.what}", named)
 
 
-class Curve(Record):
+class Curve(Drawn, Record):
     """What the curves share: drawing, and the number that sums them up."""
 
     summary: float
     _labels: tuple[str, str] = ("", "")
+    _looks: dict[str, Any] = {}
+    _scales: dict[str, Any] = {}
 
     def _points(self) -> tuple[np.ndarray, np.ndarray]:
         raise NotImplementedError  # pragma: no cover
 
-    def _decorate(self, ax: Any) -> None:
-        """Reference lines and scales."""
+    def _marks(self) -> tuple[Mark, ...]:
+        """Reference lines."""
+        return ()
 
-    def plot(self, ax: Any = None, **line: Any) -> Any:
-        """Draw the curve (needs matplotlib); leaves `ax_`, `figure_` and `line_` on the result."""
-        ax = axes(f"{type(self).__name__}.plot", ax)
+    def chart(self) -> Chart:
+        """The curve with its reference line."""
         x, y = self._points()
-        settings = {"label": number(self.summary)} | line
-        (drawn,) = ax.plot(x, y, **settings)
-        self._decorate(ax)
-        ax.set(xlabel=self._labels[0], ylabel=self._labels[1])
-        ax.legend()
-        for name, value in (("ax_", ax), ("figure_", ax.figure), ("line_", drawn)):
-            object.__setattr__(self, name, value)
-        return self
+        line = Line(x.tolist(), y.tolist(), number(self.summary), **self._looks)
+        return Chart(self._title(), *self._labels, (line,), self._marks(), description=self.sentence, **self._scales)
+
+    def _title(self) -> str:
+        return f"{self._labels[1]} against {self._labels[0]}".capitalize()
 
 
 # -- ROC ----------------------------------------------------------------------------------------------------------
@@ -157,6 +154,7 @@ class RocCurve(Curve):
     positive: Any
     sentence: str
     _labels = ("false positive rate", "true positive rate")
+    _scales = {"x_range": (0.0, 1.0), "y_range": (0.0, 1.02)}
 
     @property
     def summary(self) -> float:  # type: ignore[override]
@@ -166,8 +164,8 @@ class RocCurve(Curve):
     def _points(self) -> tuple[np.ndarray, np.ndarray]:
         return self.false_positive_rate, self.true_positive_rate
 
-    def _decorate(self, ax: Any) -> None:
-        ax.plot([0, 1], [0, 1], ":", color="tab:gray", linewidth=1)
+    def _marks(self) -> tuple[Mark, ...]:
+        return (Mark(),)
 
     def _facts(self) -> list[tuple[str, str]]:
         return [("area under ROC", number(self.auc)), ("points", str(self.thresholds.size))]
@@ -234,6 +232,8 @@ class PrecisionRecallCurve(Curve):
     positive: Any
     sentence: str
     _labels = ("recall", "precision")
+    _looks = {"style": "step"}
+    _scales = {"x_range": (0.0, 1.0), "y_range": (0.0, 1.02)}
 
     @property
     def summary(self) -> float:  # type: ignore[override]
@@ -243,12 +243,8 @@ class PrecisionRecallCurve(Curve):
     def _points(self) -> tuple[np.ndarray, np.ndarray]:
         return self.recall, self.precision
 
-    def _decorate(self, ax: Any) -> None:
-        ax.axhline(self.prevalence, linestyle=":", color="tab:gray", linewidth=1)
-
-    def plot(self, ax: Any = None, **line: Any) -> Any:
-        """Draw the curve as steps (needs matplotlib); leaves `ax_`, `figure_` and `line_` on the result."""
-        return super().plot(ax, **({"drawstyle": "steps-pre"} | line))
+    def _marks(self) -> tuple[Mark, ...]:
+        return (Mark(y=self.prevalence, label="guessing"),)
 
     def _facts(self) -> list[tuple[str, str]]:
         return [("average precision", number(self.average_precision)), ("prevalence", number(self.prevalence))]
@@ -310,6 +306,7 @@ class GainCurve(Curve):
     positive: Any
     sentence: str
     _labels = ("share of rows taken", "share of positives found")
+    _scales = {"x_range": (0.0, 1.0), "y_range": (0.0, 1.02)}
 
     @property
     def summary(self) -> float:  # type: ignore[override]
@@ -330,8 +327,8 @@ class GainCurve(Curve):
     def _points(self) -> tuple[np.ndarray, np.ndarray]:
         return self.share, self.gain
 
-    def _decorate(self, ax: Any) -> None:
-        ax.plot([0, 1], [0, 1], ":", color="tab:gray", linewidth=1)
+    def _marks(self) -> tuple[Mark, ...]:
+        return (Mark(),)
 
     def _facts(self) -> list[tuple[str, str]]:
         tenth = self.at(0.1)
@@ -390,6 +387,7 @@ class RejectionCurve(Curve):
     positive: Any
     sentence: str
     _labels = ("signal efficiency", "background rejection")
+    _scales = {"log_y": True}
 
     @property
     def summary(self) -> float:  # type: ignore[override]
@@ -418,9 +416,6 @@ class RejectionCurve(Curve):
     def _points(self) -> tuple[np.ndarray, np.ndarray]:
         finite = np.isfinite(self.rejection)
         return self.efficiency[finite], self.rejection[finite]
-
-    def _decorate(self, ax: Any) -> None:
-        ax.set_yscale("log")
 
     def _facts(self) -> list[tuple[str, str]]:
         return [(f"rejection at efficiency {e}", number(self.at(e))) for e in (0.3, 0.5, 0.8, 0.9)]

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_classifier
 
+from ..base.chart import Chart, Drawn, Line
 from ..base.errors import DataError, ParameterError, plain
 from ..base.estimator import take_rows
 from ..base.randomness import Stream
@@ -26,7 +27,7 @@ from .distributions import normal_quantile, t_quantile
 from .fits import choose_metric, fit_rows, read_target, run_all, score_model
 from .intervals import check_alpha, corrected_interval
 from .metrics import Metric, get_metric
-from .records import Record, axes
+from .records import Record
 from .result import Interval, interval_words, number, percent
 from .splitters import as_splitter
 
@@ -177,7 +178,7 @@ class RowsNeeded(Record):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class LearningCurve(Record):
+class LearningCurve(Drawn, Record):
     """Scores against training rows: `train_scores` and `test_scores` have one row per size and one column per split.
 
     `law` is the fitted power law of the test scores, `laws` the same for each bootstrap draw of the splits.
@@ -251,19 +252,23 @@ class LearningCurve(Record):
             text = f"{lead} needs about {rows:,} training rows{note} ({within})."
         return RowsNeeded(score, float(rows), interval, level, text)
 
+    def chart(self, extrapolate_to: float | None = None) -> Chart:
+        """Scores on training and test rows, and the power law with its limits, up to `extrapolate_to` rows."""
+        n = np.geomspace(self.sizes[0], extrapolate_to or self.sizes[-1], 100)
+        low, high = self.predict_interval(n)
+        sizes = self.sizes.tolist()
+        lines = (
+            Line(sizes, self.test_means.tolist(), "test rows", style="points"),
+            Line(n.tolist(), self.predict(n).tolist(), "power law", low=low.tolist(), high=high.tolist()),
+            Line(sizes, self.train_means.tolist(), "training rows", "muted", marker=True, dash="4 4"),
+        )
+        return Chart("Learning curve", "training rows", self._title, lines, log_x=True, description=self.sentence)
+
     def plot(self, ax: Any = None, *, extrapolate_to: float | None = None, **line: Any) -> LearningCurve:
         """Draw the curve (needs matplotlib); leaves `ax_` and `figure_` on the result."""
-        ax = axes("LearningCurve.plot", ax)
-        n = np.geomspace(self.sizes[0], extrapolate_to or self.sizes[-1], 100)
-        ax.plot(self.sizes, self.train_means, "o--", color="tab:gray", label="training rows")
-        (drawn,) = ax.plot(self.sizes, self.test_means, "o", label="test rows", **line)
-        ax.plot(n, self.predict(n), "-", color=drawn.get_color(), label="power law")
-        low, high = self.predict_interval(n)
-        ax.fill_between(n, low, high, color=drawn.get_color(), alpha=0.2)
-        ax.set(xscale="log", xlabel="training rows", ylabel=self._title)
-        ax.legend()
-        object.__setattr__(self, "ax_", ax)
-        object.__setattr__(self, "figure_", ax.figure)
+        ax, drawn = self.chart(extrapolate_to).plot(ax, "LearningCurve.plot", **line)
+        for name, value in (("ax_", ax), ("figure_", ax.figure), ("line_", drawn[0])):
+            object.__setattr__(self, name, value)
         return self
 
     @property
@@ -493,7 +498,7 @@ def _ordered(rows: np.ndarray, target: np.ndarray | None, generator: np.random.G
 
 # -- validation curve and gap -------------------------------------------------------------------------------------
 @dataclass(frozen=True, kw_only=True, eq=False)
-class ValidationCurve(Record):
+class ValidationCurve(Drawn, Record):
     """Scores against the values of one setting (values x splits).
 
     `best` is the value with the best mean test score; `within_one_error` are the values whose mean is within one
@@ -526,22 +531,20 @@ class ValidationCurve(Record):
         """Training minus test score at each value (reversed for errors): how much the learner overfits."""
         return (self.train_means - self.test_means) * (1 if self.greater_is_better else -1)
 
-    def plot(self, ax: Any = None, **line: Any) -> ValidationCurve:
-        """Draw the curve (needs matplotlib); leaves `ax_` and `figure_` on the result."""
-        ax = axes("ValidationCurve.plot", ax)
+    def chart(self) -> Chart:
+        """Scores on training rows, and on test rows with a standard error to each side."""
         numeric = all(isinstance(v, (int, float, np.number)) and not isinstance(v, bool) for v in self.values)
-        x = np.array(self.values, dtype=float) if numeric else np.arange(len(self.values))
-        ax.plot(x, self.train_means, "o--", color="tab:gray", label="training rows")
-        ax.errorbar(x, self.test_means, yerr=self.standard_errors, marker="o", label="test rows", **line)
-        if not numeric:
-            ax.set_xticks(x, [str(v) for v in self.values])
-        elif x.min() > 0 and x.max() / x.min() >= 100:
-            ax.set_xscale("log")
-        ax.set(xlabel=self.parameter, ylabel=get_metric(self.metric).title)
-        ax.legend()
-        object.__setattr__(self, "ax_", ax)
-        object.__setattr__(self, "figure_", ax.figure)
-        return self
+        x = [float(v) for v in self.values] if numeric else [float(k) for k in range(len(self.values))]
+        means, errors = self.test_means, self.standard_errors
+        limits = {"low": (means - errors).tolist(), "high": (means + errors).tolist(), "band": False}
+        lines = (
+            Line(x, means.tolist(), "test rows", marker=True, **limits),
+            Line(x, self.train_means.tolist(), "training rows", "muted", marker=True, dash="4 4"),
+        )
+        names = () if numeric else tuple(str(v) for v in self.values)
+        wide = numeric and min(x) > 0 and max(x) / min(x) >= 100
+        title = get_metric(self.metric).title
+        return Chart("Validation curve", self.parameter, title, lines, log_x=wide, x_names=names)
 
     def to_dict(self) -> dict[str, Any]:
         """The curve as plain data, with its means."""

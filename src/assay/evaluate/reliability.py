@@ -11,11 +11,12 @@ targets drawn from the predicted probabilities themselves (consistency resamplin
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from ..base.chart import Chart, Mark
 from ..base.errors import DataError, ParameterError, plain
 from ..base.randomness import Stream
 from .curves import ClassCurves, Curve, plain_label, read_truth
@@ -47,6 +48,7 @@ class CalibrationCurve(Curve):
     positive: Any
     sentence: str
     _labels = ("predicted probability", "observed frequency")
+    _scales = {"x_range": (0.0, 1.0), "y_range": (0.0, 1.02)}
 
     @property
     def summary(self) -> float:  # type: ignore[override]
@@ -56,13 +58,14 @@ class CalibrationCurve(Curve):
     def _points(self) -> tuple[np.ndarray, np.ndarray]:
         return self.predicted, self.observed
 
-    def _decorate(self, ax: Any) -> None:
-        ax.plot([0, 1], [0, 1], ":", color="tab:gray", linewidth=1)
-        ax.vlines(self.predicted, self.low, self.high, color=ax.lines[-2].get_color(), alpha=0.5)
+    def _marks(self) -> tuple[Mark, ...]:
+        return (Mark(),)
 
-    def plot(self, ax: Any = None, **line: Any) -> Any:
-        """Draw the curve with its intervals (needs matplotlib); leaves `ax_`, `figure_` and `line_` on the result."""
-        return super().plot(ax, **({"marker": "o"} | line))
+    def chart(self) -> Chart:
+        """Observed against predicted frequency, with an interval at each bin."""
+        drawn = super().chart()
+        limits = {"low": self.low.tolist(), "high": self.high.tolist(), "band": False, "marker": True}
+        return replace(drawn, lines=(replace(drawn.lines[0], **limits),))
 
     def _facts(self) -> list[tuple[str, str]]:
         return [

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-import html
 import math
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
+from ..base.record import Grid, Record, jsonable
+
+__all__ = [
+    "Assumption", "Interval", "TestResult", "decision_words", "df_words", "interval_words", "jsonable", "number",
+    "p_words", "percent",
+]  # fmt: skip
 
 Assumption = tuple[str, bool | None]
 Interval = tuple[float, float]
 
 
 @dataclass(frozen=True, kw_only=True)
-class TestResult:
+class TestResult(Record):
     """What a test found.
 
     `effect` is named by `effect_name` and `interval` is its confidence interval at level 1 - `alpha` (None where
@@ -51,15 +55,11 @@ class TestResult:
 
     def to_dict(self) -> dict[str, Any]:
         """The result as plain data, ready for JSON; infinite and undefined numbers become None."""
-        record = {f.name: getattr(self, f.name) for f in fields(self)}
-        record["assumptions"] = [{"text": text, "holds": holds} for text, holds in self.assumptions]
-        return jsonable({**record, "valid": self.valid})
+        assumptions = [{"text": text, "holds": holds} for text, holds in self.assumptions]
+        return {**super().to_dict(), "assumptions": assumptions, "valid": self.valid}
 
-    def __str__(self) -> str:
-        return self.sentence
-
-    def _repr_html_(self) -> str:
-        rows = [
+    def _facts(self) -> list[tuple[str, str]]:
+        return [
             ("statistic", number(self.statistic)),
             ("degrees of freedom", df_words(self.df) or "none"),
             ("p-value", p_words(self.p_value)),
@@ -68,25 +68,10 @@ class TestResult:
             ("decision", "rejected" if self.reject else "not rejected"),
             *((text, {True: "holds", False: "does not hold", None: "not checked"}[h]) for text, h in self.assumptions),
         ]
-        body = "".join(f"<tr><th>{html.escape(k)}</th><td>{html.escape(v)}</td></tr>" for k, v in rows)
-        return f"<table><caption>{html.escape(self.name)}</caption>{body}</table><p>{html.escape(self.sentence)}</p>"
 
-
-def jsonable(value: Any) -> Any:
-    """Plain Python data: NumPy numbers and arrays unwrapped, tuples as lists, non-finite numbers as None."""
-    if isinstance(value, dict):
-        return {str(k): jsonable(v) for k, v in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [jsonable(v) for v in value]
-    if isinstance(value, np.ndarray):
-        return jsonable(value.tolist())
-    if isinstance(value, (bool, np.bool_)):
-        return bool(value)
-    if isinstance(value, np.integer):
-        return int(value)
-    if isinstance(value, (float, np.floating)):
-        return float(value) if math.isfinite(value) else None
-    return value
+    def grid(self) -> Grid:
+        """The result as two columns of facts under the name of the test."""
+        return Grid(["", ""], self._facts(), caption=self.name, left=2)
 
 
 def number(value: float) -> str:

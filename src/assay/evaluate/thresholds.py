@@ -9,10 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from ..base.chart import Chart, Drawn, Line
 from ..base.errors import DataError, ParameterError, UsageError, plain
+from ..base.svg import class_token
 from .curves import Ranking, per_class
 from .metrics import get_metric
-from .records import Record, axes
+from .records import Record
 from .result import number
 
 Counts = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
@@ -47,7 +49,7 @@ _FAST: dict[str, Callable[..., np.ndarray]] = {
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class ThresholdCurve(Record):
+class ThresholdCurve(Drawn, Record):
     """Metrics at every threshold, from above the highest score (no row positive) down to the lowest (all positive).
 
     `values` maps each metric's name to an array; the counts are `tp`, `fp`, `fn` and `tn`.
@@ -71,17 +73,12 @@ class ThresholdCurve(Record):
         name = next(iter(self.values))
         return float(self.values[name].max() if _rises(name) else self.values[name].min())
 
-    def plot(self, ax: Any = None, **line: Any) -> ThresholdCurve:
-        """Draw every metric against the threshold (needs matplotlib); leaves `ax_` and `figure_` on the result."""
-        ax = axes("ThresholdCurve.plot", ax)
+    def chart(self) -> Chart:
+        """Every metric against the threshold."""
         finite = np.isfinite(self.thresholds)
-        for name, values in self.values.items():
-            ax.plot(self.thresholds[finite], values[finite], **({"label": name} | line))
-        ax.set(xlabel="threshold", ylabel="value")
-        ax.legend()
-        object.__setattr__(self, "ax_", ax)
-        object.__setattr__(self, "figure_", ax.figure)
-        return self
+        x = self.thresholds[finite].tolist()
+        lines = [Line(x, v[finite].tolist(), name, class_token(k)) for k, (name, v) in enumerate(self.values.items())]
+        return Chart("Metrics by threshold", "threshold", "value", tuple(lines))
 
     def _facts(self) -> list[tuple[str, str]]:
         return [(name, f"{number(float(v.min()))} to {number(float(v.max()))}") for name, v in self.values.items()]

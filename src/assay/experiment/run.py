@@ -469,7 +469,8 @@ def _view_value(state: _State, learner: Learner) -> dict[str, Any]:
         begin = time.perf_counter()
         model = learner.prototype(threads=state.threads).fit(rows, target)
         seconds = time.perf_counter() - begin
-        view = model.view()
+        shown = model.view()
+        view = None if shown is None else shown.to_dict()
     return {"view": view, "preparation": words, "fit_seconds": seconds, "warnings": _heard(texts)}
 
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import os
 import sqlite3
 from collections.abc import Iterable, Mapping
@@ -24,6 +23,7 @@ import numpy as np
 import safetensors.numpy
 
 from ..base.errors import DataError, plain
+from ..base.record import jsonable
 
 SCHEMA_VERSION = 2
 APPLICATION_ID = 0x41535341
@@ -60,19 +60,7 @@ def without_nan(value: Any) -> Any:
     >>> without_nan({"a": (1.0, float("nan"))})
     {'a': [1.0, None]}
     """
-    if isinstance(value, float):
-        return float(value) if math.isfinite(value) else None
-    if value is None or isinstance(value, (str, bool, int)):
-        return value
-    if isinstance(value, Mapping):
-        return {str(k): without_nan(v) for k, v in value.items()}
-    if hasattr(value, "tolist"):
-        return without_nan(value.tolist())
-    if isinstance(value, (set, frozenset)):
-        return sorted(without_nan(v) for v in value)
-    if isinstance(value, Iterable):
-        return [without_nan(v) for v in value]
-    return str(value)
+    return jsonable(value)
 
 
 def digest(*parts: Any) -> str:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from html import escape
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from ..base import ParameterError, plain, svg
+from ..base.record import Grid, TableRecord
 from ..base.words import number
 
 PANEL_WIDTH, PANEL_HEIGHT, MARGIN = 300, 96, 46
@@ -39,7 +39,7 @@ def gelman_rubin(paths: Any) -> float:
 
 
 @dataclass(frozen=True)
-class Convergence:
+class Convergence(TableRecord):
     """Mean and standard deviation of the imputed cells by chain and sweep, with R-hat, one entry per column.
 
     Chains that have settled cross each other freely and show no trend; R-hat well above 1.2 over many sweeps says they
@@ -66,22 +66,20 @@ class Convergence:
         """R-hat of the standard deviation of the imputed cells of each column."""
         return np.array([gelman_rubin(self.deviation[:, :, j]) for j in range(len(self.columns))])
 
-    def __str__(self) -> str:
-        if not self.columns:
-            return "no missing cells: nothing to converge"
-        width = max(6, *(len(plain(name, 30)) for name in self.columns))
-        lines = [f"{'column':<{width}}  {'R-hat mean':>10}  {'R-hat sd':>9}"]
-        for name, first, second in zip(self.columns, self.r_hat_mean, self.r_hat_deviation, strict=True):
-            lines.append(f"{plain(name, 30):<{width}}  {number(first, 2):>10}  {number(second, 2):>9}")
-        return "\n".join(lines)
-
-    def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><th>{escape(plain(name, 60))}</th><td>{number(first, 2)}</td><td>{number(second, 2)}</td></tr>"
-            for name, first, second in zip(self.columns, self.r_hat_mean, self.r_hat_deviation, strict=True)
+    def grid(self) -> Grid:
+        """R-hat by column."""
+        pairs = zip(self.columns, self.r_hat_mean, self.r_hat_deviation, strict=True)
+        return Grid(
+            ["column", "R-hat mean", "R-hat sd"],
+            [[plain(name, 30), number(first, 2), number(second, 2)] for name, first, second in pairs],
         )
-        head = "<tr><th>column</th><th>R-hat mean</th><th>R-hat sd</th></tr>"
-        return f"<table>{head}{rows}</table>{self.figure()}"
+
+    def __str__(self) -> str:
+        return self.to_text() if self.columns else "no missing cells: nothing to converge"
+
+    def to_html(self) -> str:
+        """The table and the paths of the chains."""
+        return self.grid().to_html() + self.figure()
 
     def figure(self, columns: list[str] | None = None) -> str:
         """The paths of the chains as SVG: for each column one panel for the mean, one for the standard deviation.

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from html import escape
 from typing import Any
 
 import numpy as np
@@ -23,6 +22,7 @@ from scipy.stats import t as t_distribution
 from sklearn.base import clone, is_classifier
 
 from ..base import DataError, ParameterError, plain
+from ..base.record import Grid, TableRecord
 from ..base.words import number
 from ..data.columns import split_columns
 from ..data.table import plain_types, to_polars
@@ -31,7 +31,7 @@ from .step import is_frame, table_like
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Pooled:
+class Pooled(TableRecord):
     """Pooled estimates with their variances; scalars if one number was pooled, else arrays, one entry per quantity.
 
     `within` is the mean variance within tables (NaN if none was given: then `total` holds only what the missing cells
@@ -130,23 +130,9 @@ class Pooled:
             "lost: fraction of information lost to missing cells"
         )
 
-    def __str__(self) -> str:
-        table = [["", *_HEADS], *self._rows()]
-        first = max(len(row[0]) for row in table)
-        widths = [max(len(row[k]) for row in table) for k in range(1, len(table[0]))]
-        lines = [
-            f"{row[0]:<{first}}  " + "  ".join(f"{cell:>{width}}" for cell, width in zip(row[1:], widths, strict=True))
-            for row in table
-        ]
-        return "\n".join([*(line.rstrip() for line in lines), self._foot()])
-
-    def _repr_html_(self) -> str:
-        head = "".join(f"<th>{escape(word)}</th>" for word in ["", *_HEADS])
-        body = "".join(
-            f"<tr><th>{escape(row[0])}</th>" + "".join(f"<td>{escape(cell)}</td>" for cell in row[1:]) + "</tr>"
-            for row in self._rows()
-        )
-        return f"<table><tr>{head}</tr>{body}</table><p>{escape(self._foot())}</p>"
+    def grid(self) -> Grid:
+        """One line per quantity."""
+        return Grid(["", *_HEADS], self._rows(), notes=[self._foot()])
 
 
 _COLUMNS = (

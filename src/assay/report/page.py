@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import os
-import tempfile
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -20,20 +19,20 @@ from markupsafe import Markup
 
 from ..base import words
 from ..base.errors import DataError
+from ..base.files import write_whole
+from ..base.record import Grid
 from ..base.svg import CLASSES, GROUPS, NAMESPACE, PALETTE, standing
-from ..base.words import Label, clean, decimals_for, is_number, label, listing, number, show
+from ..base.views import Shares, view_of
+from ..base.words import Label, clean, decimals_for, is_number, label, show
 from ..catalogue import TASKS
 from ..experiment import Results
-from ..models.trees.svg import tree_outline
+from ..models.trees.svg import TreeView, tree_outline
 from .figures import (
     by_mean,
-    coefficients_figure,
     confusion_figure,
     is_baseline,
-    rules_figure,
     score_plot,
     shares_figure,
-    tree_figure,
 )
 
 SCHEMA = "assay.compare/1"
@@ -80,21 +79,7 @@ def render_report(results: Any, timings: Mapping[str, Any] | None = None) -> str
 
 def write_report(results: Any, path: str | os.PathLike[str], timings: Mapping[str, Any] | None = None) -> Path:
     """Write the report (see `render_report`) to `path` in one step: readers see the old file or the whole new one."""
-    target = Path(path)
-    html = render_report(results, timings)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(prefix=f".{target.name[:40]}.", suffix=".tmp", dir=target.parent)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-            file.write(html)
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(temporary, 0o666 & ~mask)
-        os.replace(temporary, target)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
-    return target
+    return write_whole("write_report", path, render_report(results, timings))
 
 
 @cache
@@ -315,10 +300,10 @@ def _balance(data: Mapping[str, Any], learners: Sequence[Mapping[str, Any]]) -> 
         shares: Any = [one / sum(counts) for one in counts]
         return _svg(shares_figure(classes, shares, title="Share of the rows in each class", width=480))
     for one in learners:
-        view = one.get("view") or {}
-        if view.get("kind") == "shares" and view.get("classes") and view.get("shares"):
+        view = view_of(one.get("view"))
+        if isinstance(view, Shares) and view.classes and view.shares:
             title = "Share of the rows in each class"
-            return _svg(shares_figure(view["classes"], view["shares"], title=title, width=480))
+            return _svg(shares_figure(view.classes, view.shares, title=title, width=480))
     return None
 
 
@@ -559,47 +544,34 @@ def _confused(counts: Sequence[Sequence[float]], names: Sequence[Any], limit: in
 
 
 def _view(one: Mapping[str, Any]) -> dict[str, Any] | None:
-    view = one.get("view")
-    if not isinstance(view, Mapping):
+    view = view_of(one.get("view"))
+    if view is None:
         return None
-    made: dict[str, Any] = {"name": _name(one), "kind": view.get("kind"), "note": "", "outline": [], "outline_more": 0}
-    if view.get("kind") == "tree":
-        made["figure"] = _svg(tree_figure(view, title=f"The tree of {_name(one).short}"))
-        made["outline"], made["outline_more"] = tree_outline(view)
-        shows = "bar shows the class shares" if view.get("classes") else "dot shows the mean"
-        made["note"] = f"Read from left to right: the condition above a box leads to it, the {shows} of its rows,"
-        made["note"] += " thicker branches carry more rows."
-    elif view.get("kind") == "rules":
-        made["figure"] = _svg(rules_figure(view))
-        made["note"] = words.sentence(view.get("title"))
-    elif view.get("kind") == "coefficients":
-        made["figure"] = _svg(coefficients_figure(view))
-        made["note"] = _coefficient_note(view)
-    elif view.get("kind") == "shares":
-        made["figure"] = _svg(shares_figure(view.get("classes") or [], view.get("shares") or []))
-        made["note"] = "The class shares it has seen"
-        made["note"] += "; it says the most frequent class for every row." if is_baseline(one) else "."
-    else:
-        return None
-    return made
+    outline, more = tree_outline(view.to_dict()) if isinstance(view, TreeView) else ([], 0)
+    note = view.how_to_read
+    if isinstance(view, Shares) and is_baseline(one):
+        note = f"{note.removesuffix('.')}; it says the most frequent class for every row."
+    title = f"The tree of {_name(one).short}" if isinstance(view, TreeView) else ""
+    return {
+        "name": _name(one),
+        "kind": view.kind,
+        "figure": _svg(view.to_svg(title)),
+        "note": note,
+        "outline": outline,
+        "outline_more": more,
+        "numbers": None if outline else _numbers(view.grid()),
+    }
 
 
-def _coefficient_note(view: Mapping[str, Any]) -> str:
-    names, values = view.get("names") or [], view.get("values") or []
-    classes = view.get("classes") or []
-    parts = []
-    if len(names) > 20:
-        parts.append(f"The 20 largest of {len(names):,} coefficients by absolute value.")
-    if len(values) == 1 and len(classes) == 2:
-        parts.append(f"Positive values speak for {clean(classes[1], 40)}, negative ones for {clean(classes[0], 40)}.")
-    elif len(values) > 1:
-        parts.append("Positive values speak for the class of the column, negative ones against it.")
-    else:
-        parts.append("Positive values raise the prediction, negative ones lower it.")
-    intercept = [number(one) for one in (view.get("intercept") or [])[:20]]
-    if intercept:
-        parts.append(f"Intercept {listing(intercept)}.")
-    return " ".join(parts)
+def _numbers(grid: Grid, most: int = 200) -> dict[str, Any]:
+    """The table behind a figure."""
+    rows = [[clean(cell, 200) for cell in row] for row in grid.rows[:most]]
+    return {
+        "heads": [clean(head, 60) for head in grid.heads],
+        "rows": rows,
+        "left": grid.left,
+        "more": len(grid.rows) - len(rows),
+    }
 
 
 def _decision(

@@ -8,8 +8,9 @@ import pytest
 from click.testing import CliRunner
 
 from assay.base.errors import AssayWarning, DataError
+from assay.base.words import duration
 from assay.cli.main import assay
-from assay.cli.output import _duration, console, json_text, messages, progress_bar, table, write_text
+from assay.cli.output import console, json_text, messages, progress_bar, table, write_text
 
 
 def test_markup_and_control_codes_in_data_are_shown_as_text(capsys):
@@ -23,7 +24,7 @@ def test_a_file_is_replaced_whole_or_not_at_all(tmp_path):
     write_text(tmp_path / "a.json", "two")
     assert (tmp_path / "a.json").read_text() == "two" and [p.name for p in tmp_path.iterdir()] == ["a.json"]
     with pytest.raises(DataError, match="cannot be written"):
-        write_text(tmp_path / "no" / "such" / "folder", "text")
+        write_text(tmp_path / "a.json" / "file", "text")
 
 
 def test_json_refuses_nan():
@@ -47,7 +48,7 @@ def test_no_bar_without_a_terminal(capsys):
 
 
 def test_durations_are_words():
-    assert [_duration(s) for s in (0.2, 59, 61, 3661)] == ["0 s", "59 s", "1 min 01 s", "1 h 01 min"]
+    assert [duration(s) for s in (0.2, 59, 61, 3661)] == ["200 ms", "59 s", "1 min 01 s", "1 h 01 min"]
 
 
 @pytest.mark.parametrize("arguments", [["methods"], ["methods", "--json"]])

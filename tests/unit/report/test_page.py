@@ -349,7 +349,7 @@ def test_a_failed_write_keeps_the_old_file(tmp_path, monkeypatch):
         raise OSError("disk full")
 
     monkeypatch.setattr(os, "replace", refuse)
-    with pytest.raises(OSError, match="disk full"):
+    with pytest.raises(DataError, match=r"cannot be written \(disk full\)"):
         write_report(fixture.classification(), target)
     assert target.read_bytes() == before
     assert os.listdir(tmp_path) == ["report.html"]

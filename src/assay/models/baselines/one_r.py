@@ -21,6 +21,7 @@ from ...base import (
     thread_count,
     trace_param,
 )
+from ...base.views import Rules
 from ...data.columns import MixedInput
 from ..rules.conditions import Condition
 from ..rules.rule_set import Rule, RuleSet
@@ -175,12 +176,11 @@ class OneRClassifier(MixedInput, Classifier):
     def _default(self) -> Any:
         return self.classes_.tolist()[int(np.argmax(self.class_prior_))]
 
-    def view(self) -> dict[str, Any]:
-        """The branches of the rule, ready to draw; the first hundred of a long one."""
+    def view(self) -> Rules:
+        """The branches of the rule; the first hundred of a long one."""
         check_is_fitted(self)
-        title = f"One rule on {plain(self.column_name_)}"
-        shown = {"kind": "rules", "title": title, "rules": self.rules_[:100], "default": self._default()}
-        return {**shown, "cut": True} if len(self.rules_) > 100 else shown
+        title, cut = f"One rule on {plain(self.column_name_)}", True if len(self.rules_) > 100 else None
+        return Rules(title=title, rules=self.rules_[:100], default=self._default(), cut=cut)
 
     def estimate_cost(self, n_rows: int, n_features: int, n_outputs: int = 1) -> Cost:
         """A sort per column."""

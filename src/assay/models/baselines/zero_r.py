@@ -9,6 +9,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
 from ...base import Choice, Classifier, Cost, Regressor, param
+from ...base.views import Shares
 
 
 class _IgnoresColumns:
@@ -67,9 +68,9 @@ class ZeroRClassifier(_IgnoresColumns, Classifier):
         n_rows = self._read(X, reset=False).shape[0]
         return np.tile(self.class_prior_, (n_rows, 1))
 
-    def view(self) -> dict[str, Any]:
-        """The class shares, ready to draw."""
-        return {"kind": "shares", "classes": self.classes_.tolist(), "shares": self.class_prior_.tolist()}
+    def view(self) -> Shares:
+        """The class shares."""
+        return Shares(classes=self.classes_.tolist(), shares=self.class_prior_.tolist())
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

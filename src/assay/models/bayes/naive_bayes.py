@@ -32,6 +32,7 @@ from ...base import (
     thread_count,
 )
 from ...base.folds import FoldTransforms, are_complementary
+from ...base.views import Shares
 from ...data.columns import ColumnSchema, MixedInput, fit_columns, read_columns
 from ...numeric.class_moments import ClassStatistics, central_values, holds_zero_one
 
@@ -408,9 +409,9 @@ class NaiveBayes(MixedInput, Classifier):
         probabilities = self.predict_proba(X)
         return self.classes_[np.argmax(probabilities, axis=1)], probabilities.max(axis=1) < threshold
 
-    def view(self) -> dict[str, Any]:
-        """The class shares, ready to draw."""
-        return {"kind": "shares", "classes": self.classes_.tolist(), "shares": self.class_prior_.tolist()}
+    def view(self) -> Shares:
+        """The class shares."""
+        return Shares(classes=self.classes_.tolist(), shares=self.class_prior_.tolist())
 
     # -- folds and cost --------------------------------------------------------------------------------------------
     def fit_folds(

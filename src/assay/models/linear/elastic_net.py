@@ -32,6 +32,7 @@ from ...base import (
     trace_param,
 )
 from ...base.folds import FoldTransforms, copy_columns, through_folds
+from ...base.views import Coefficients, coefficients_of
 from ...numeric.solves import reduce_rows
 from .elastic_net_solver import (
     MomentSource,
@@ -47,7 +48,7 @@ from .elastic_net_solver import (
 )
 from .free_columns import without_free
 from .gram import FiniteByGram, GramStatistics
-from .ridge import Ridge, coefficient_view, rest_of
+from .ridge import Ridge, rest_of
 from .sparse import SparseInput, column_means, require_narrow
 
 
@@ -132,10 +133,10 @@ class SparseLinear(SparseInput, FiniteByGram, Regressor):
         check_is_fitted(self)
         return self._read(X, reset=False) @ self.coef_ + self.intercept_
 
-    def view(self) -> dict[str, Any]:
-        """The coefficients, ready to draw."""
+    def view(self) -> Coefficients:
+        """The coefficients."""
         check_is_fitted(self)
-        return coefficient_view(self, self.coef_[None], np.array([self.intercept_]))
+        return coefficients_of(self, self.coef_[None], self.intercept_)
 
 
 class _OnePenalty(SparseLinear):

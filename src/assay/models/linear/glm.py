@@ -36,6 +36,7 @@ from ...base import (
 )
 from ...base.cells import require_finite, require_squares, require_table
 from ...base.folds import FoldTransforms, copy_columns
+from ...base.views import Coefficients
 from ...data.columns import ColumnSchema, MixedInput
 from .glm_families import FAMILIES, LINKS, TWEEDIE_NAMES, best_theta
 from .glm_solver import OutOfRange, Solution, Task, solve
@@ -574,16 +575,11 @@ class GLM(SparseInput, MixedInput, Regressor):
             bic=self.bic_,
         )
 
-    def view(self) -> dict[str, Any]:
-        """The coefficients, ready to draw."""
+    def view(self) -> Coefficients:
+        """The coefficients."""
         check_is_fitted(self)
-        return {
-            "kind": "coefficients",
-            "classes": None,
-            "names": self.term_names_.tolist(),
-            "values": [self.coef_.tolist()],
-            "intercept": [self.intercept_],
-        }
+        names = self.term_names_.tolist()
+        return Coefficients(names=names, values=[self.coef_.tolist()], intercept=[self.intercept_])
 
     def estimate_cost(self, n_rows: int, n_features: int, n_outputs: int = 1) -> Cost:
         """Eight passes; a nominal column counts as one."""

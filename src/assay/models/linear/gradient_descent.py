@@ -33,10 +33,10 @@ from ...base import (
     trace_param,
     with_class_weights,
 )
+from ...base.views import Coefficients, coefficients_of
 from ...numeric.losses import LOSSES, Loss
 from .descent_path import stable_step
 from .logistic_solver import log_probabilities_of, probabilities_of
-from .ridge import coefficient_view
 from .sparse import SparseInput, kernel_rows
 
 REGRESSION_LOSSES = {name: LOSSES[name] for name in ("squared_error", "absolute_error", "huber", "mape", "msle")}
@@ -373,10 +373,10 @@ class GradientDescentRegressor(_DescentLearner, Regressor):
         check_is_fitted(self)
         return self._read(X, reset=False) @ self.coef_ + self.intercept_
 
-    def view(self) -> dict[str, Any]:
-        """The coefficients, ready to draw."""
+    def view(self) -> Coefficients:
+        """The coefficients."""
         check_is_fitted(self)
-        return coefficient_view(self, self.coef_[None, :], np.array([self.intercept_]))
+        return coefficients_of(self, self.coef_[None], self.intercept_)
 
 
 def _has_probabilities(model: GradientDescentClassifier) -> bool:
@@ -485,10 +485,10 @@ class GradientDescentClassifier(_DescentLearner, LabelClassifier):
         """Logarithm of the probability of each class (loss='log_loss' only)."""
         return log_probabilities_of(self.decision_function(X))
 
-    def view(self) -> dict[str, Any]:
-        """The coefficients by class, ready to draw."""
+    def view(self) -> Coefficients:
+        """The coefficients by class."""
         check_is_fitted(self)
-        return {**coefficient_view(self, self.coef_, self.intercept_), "classes": self.classes_.tolist()}
+        return coefficients_of(self, self.coef_, self.intercept_, self.classes_)
 
 
 def known_classes(model: Any, before: np.ndarray | None, given: Any) -> np.ndarray:

@@ -28,6 +28,7 @@ from ...base import (
     thread_count,
 )
 from ...base.folds import FoldTransforms, copy_columns, prepared, through_folds
+from ...base.views import Coefficients, coefficients_of
 from ...numeric.solves import (
     CHUNK,
     REDUCED_TOLERANCE,
@@ -40,7 +41,7 @@ from ...numeric.solves import (
     with_intercept,
 )
 from .gram import Centred, FiniteByGram, GramStatistics
-from .ridge import coefficient_view, rest_of
+from .ridge import rest_of
 from .sparse import SparseInput, SparseTable, column_means, dense_rows, is_sparse, require_narrow, written_out
 from .summary import CoefficientRow, RegressionSummary, SummaryOfTargets
 
@@ -451,10 +452,10 @@ class LeastSquares(SparseInput, FiniteByGram, Regressor):
             bytes=16.0 * n_rows * width + 48.0 * width**2,
         )
 
-    def view(self) -> dict[str, Any]:
-        """The coefficients, ready to draw."""
+    def view(self) -> Coefficients:
+        """The coefficients."""
         check_is_fitted(self)
-        return coefficient_view(self, np.atleast_2d(self.coef_), np.atleast_1d(self.intercept_))
+        return coefficients_of(self, np.atleast_2d(self.coef_), np.atleast_1d(self.intercept_))
 
 
 def _residual_moments(

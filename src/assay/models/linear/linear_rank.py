@@ -27,9 +27,9 @@ from ...base import (
     thread_count,
     trace_param,
 )
+from ...base.views import Coefficients, coefficients_of
 from .rank_corner import Corner, rounded
 from .rank_pairs import GroupPairs, ListedPairs, Pairs, require_length
-from .ridge import coefficient_view
 from .sparse import SparseInput, is_sparse
 
 # Widths of the rounded corner of the hinge: each a quarter of the last, down to the smallest.
@@ -261,10 +261,10 @@ class LinearRank(SparseInput, Estimator):
             bytes=16.0 * cells + 100.0 * n_rows,
         )
 
-    def view(self) -> dict[str, Any]:
-        """The coefficients, ready to draw."""
+    def view(self) -> Coefficients:
+        """The coefficients."""
         check_is_fitted(self)
-        return coefficient_view(self, self.coef_[None, :], np.zeros(1))
+        return coefficients_of(self, self.coef_[None], 0.0)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -33,6 +33,7 @@ from ...base import (
     with_class_weights,
 )
 from ...base.folds import FoldTransforms, copy_columns, through_folds
+from ...base.views import Coefficients, coefficients_of
 from .logistic_inference import LogisticInference
 from .logistic_solver import DENSE_LIMIT, Solution, Task, log_probabilities_of, probabilities_of, solve
 from .sparse import SparseInput, SparseTable
@@ -237,16 +238,10 @@ class LogisticRegression(SparseInput, LogisticInference, Classifier):
         """Logarithm of the probability of each class; finite even where the probability underflows."""
         return log_probabilities_of(self.decision_function(X))
 
-    def view(self) -> dict[str, Any]:
-        """Coefficients per class, ready to draw."""
+    def view(self) -> Coefficients:
+        """The coefficients by class."""
         check_is_fitted(self)
-        return {
-            "kind": "coefficients",
-            "classes": self.classes_.tolist(),
-            "names": [self._column_name(j) for j in range(self.coef_.shape[1])],
-            "values": self.coef_.tolist(),
-            "intercept": self.intercept_.tolist(),
-        }
+        return coefficients_of(self, self.coef_, self.intercept_, self.classes_)
 
     def estimate_cost(self, n_rows: int, n_features: int, n_outputs: int = 1) -> Cost:
         """Eight passes; n_outputs is 1 for two classes and the number of classes otherwise."""

@@ -31,6 +31,7 @@ from ...base import (
 )
 from ...base.cells import naming_cells, require_table
 from ...base.folds import FoldTransforms, copy_columns, fit_folds
+from ...base.views import Coefficients, coefficients_of
 from .logistic import LogisticRegression
 
 # Rows whose couplings are solved together.
@@ -303,7 +304,7 @@ class OneVsRest(_Reduction):
         """One binary fit on all rows for each of n_outputs classes."""
         return self._inner_cost(n_rows, n_features, float(n_outputs if n_outputs > 2 else 1))
 
-    def view(self) -> dict[str, Any] | None:
+    def view(self) -> Coefficients | None:
         """The coefficients by class if the binary learner is linear, else nothing."""
         check_is_fitted(self)
         return _linear_view(self, self.estimators_)
@@ -456,14 +457,9 @@ def _score(learner: Any, X: Any) -> np.ndarray:
     return np.where(learner.predict(X) == 1, 1.0, -1.0)
 
 
-def _linear_view(model: Any, learners: list[Any]) -> dict[str, Any] | None:
+def _linear_view(model: Any, learners: list[Any]) -> Coefficients | None:
     if not all(np.shape(getattr(learner, "coef_", 0.0)) == (1, model.n_features_in_) for learner in learners):
         return None
-    names = getattr(model, "feature_names_in_", None)
-    return {
-        "kind": "coefficients",
-        "classes": model.classes_.tolist(),
-        "names": [f"x{j}" for j in range(model.n_features_in_)] if names is None else [str(name) for name in names],
-        "values": [learner.coef_[0].tolist() for learner in learners],
-        "intercept": [float(np.ravel(learner.intercept_)[0]) for learner in learners],
-    }
+    values = np.array([learner.coef_[0] for learner in learners])
+    intercept = np.array([float(np.ravel(learner.intercept_)[0]) for learner in learners])
+    return coefficients_of(model, values, intercept, model.classes_)

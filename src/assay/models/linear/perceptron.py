@@ -23,8 +23,8 @@ from ...base import (
     refuse_balance,
     trace_param,
 )
+from ...base.views import Coefficients, coefficients_of
 from .gradient_descent import codes_in, known_classes
-from .ridge import coefficient_view
 from .sparse import SparseInput, kernel_rows
 
 
@@ -154,7 +154,7 @@ class Perceptron(SparseInput, LabelClassifier):
         seconds = int(self.max_iter) * (4e-10 * cells * n_outputs + 1e-8 * n_rows)
         return Cost(seconds=1e-4 + seconds, bytes=8.0 * cells + 16.0 * n_rows)
 
-    def view(self) -> dict[str, Any]:
-        """The coefficients by class, ready to draw."""
+    def view(self) -> Coefficients:
+        """The coefficients by class."""
         check_is_fitted(self)
-        return {**coefficient_view(self, self.coef_, self.intercept_), "classes": self.classes_.tolist()}
+        return coefficients_of(self, self.coef_, self.intercept_, self.classes_)

@@ -29,6 +29,7 @@ from ...base import (
     random_state_param,
 )
 from ...base.folds import FoldTransforms, copy_columns
+from ...base.views import Coefficients
 from .least_squares import LeastSquares
 
 VALIDATION_FOLDS = 5
@@ -240,16 +241,11 @@ class PolynomialRegression(Regressor):
             total = Cost(total.seconds + one.seconds, max(total.bytes, one.bytes + 8.0 * n_rows * count))
         return total
 
-    def view(self) -> dict[str, Any]:
-        """The coefficients by monomial, ready to draw."""
+    def view(self) -> Coefficients:
+        """The coefficients by monomial."""
         check_is_fitted(self)
-        return {
-            "kind": "coefficients",
-            "classes": None,
-            "names": self.get_monomial_names(),
-            "values": [self.coef_.tolist()],
-            "intercept": [self.intercept_],
-        }
+        names = self.get_monomial_names()
+        return Coefficients(names=names, values=[self.coef_.tolist()], intercept=[self.intercept_])
 
 
 def monomials(n_features: int, degree: int, interaction_only: bool = False) -> np.ndarray:

@@ -26,6 +26,7 @@ from ...base import (
     thread_count,
 )
 from ...base.folds import FoldTransform, FoldTransforms, are_complementary, copy_columns, prepared, through_folds
+from ...base.views import Coefficients, coefficients_of
 from ...numeric.solves import cholesky, exact_solve, reduce_rows
 from .gram import Centred, FiniteByGram, GramStatistics, complement
 from .sparse import MOST_SQUARE, SparseInput, SparseTable, dense_rows, require_narrow, written_out
@@ -161,10 +162,10 @@ class Ridge(SparseInput, FiniteByGram, Regressor):
             bytes=8.0 * n_rows * width + 32.0 * width**2,
         )
 
-    def view(self) -> dict[str, Any]:
-        """The coefficients, ready to draw."""
+    def view(self) -> Coefficients:
+        """The coefficients."""
         check_is_fitted(self)
-        return coefficient_view(self, np.atleast_2d(self.coef_), np.atleast_1d(self.intercept_))
+        return coefficients_of(self, np.atleast_2d(self.coef_), np.atleast_1d(self.intercept_))
 
 
 @dataclass(frozen=True)
@@ -424,16 +425,3 @@ def rest_of(
         subset=test,
     )
     return complement(whole, left_out, through)
-
-
-def coefficient_view(model: Any, coefficients: np.ndarray, intercept: np.ndarray) -> dict[str, Any]:
-    """A linear model as plain data ready to draw."""
-    names = getattr(model, "feature_names_in_", None)
-    labels = [f"x{j}" for j in range(coefficients.shape[1])] if names is None else [str(name) for name in names]
-    return {
-        "kind": "coefficients",
-        "classes": None,
-        "names": labels,
-        "values": coefficients.tolist(),
-        "intercept": np.broadcast_to(intercept, (coefficients.shape[0],)).tolist(),
-    }

@@ -25,10 +25,11 @@ from ...base import (
 )
 from ...base.cells import require_squares
 from ...base.folds import FoldTransforms, copy_columns, through_folds
+from ...base.views import Coefficients, coefficients_of
 from .elastic_net_cv import cv_param, make_folds
 from .fold_statistics import ChosenRows, ChunkedGram, FoldStatistics
 from .gram import FiniteByGram, GramStatistics
-from .ridge import Ridge, _shrink, _solve_moments, _Spectrum, coefficient_view, rest_of, ridge_path
+from .ridge import Ridge, _shrink, _solve_moments, _Spectrum, rest_of, ridge_path
 from .sparse import SparseInput, SparseTable, dense_rows, require_narrow
 
 WIDE = "use Ridge and cross-validate its alpha, or LassoCV"
@@ -234,10 +235,10 @@ class RidgeCV(SparseInput, FiniteByGram, Regressor):
         check_is_fitted(self)
         return self._read(X, reset=False) @ self.coef_ + self.intercept_
 
-    def view(self) -> dict[str, Any]:
-        """The coefficients, ready to draw."""
+    def view(self) -> Coefficients:
+        """The coefficients."""
         check_is_fitted(self)
-        return coefficient_view(self, self.coef_[None], np.array([self.intercept_]))
+        return coefficients_of(self, self.coef_[None], self.intercept_)
 
     def estimate_cost(self, n_rows: int, n_features: int, n_outputs: int = 1) -> Cost:
         """A Gram matrix, its eigenvectors, and a product with the rows for all penalties at once."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import html
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from ...base import plain
+from ...base.record import Grid, TableRecord
 
 
 def combination_text(who: str, names: Sequence[str]) -> str:
@@ -39,13 +39,13 @@ class CoefficientRow:
     """Variance inflation factor, where it is known and means something."""
 
 
-class CoefficientTable:
+class CoefficientTable(TableRecord):
     """How a table of coefficients is printed and shown; what it says of the whole fit are its `_facts`."""
 
     rows: tuple[CoefficientRow, ...]
     level: float
 
-    def _facts(self) -> list[str]:
+    def _facts(self) -> list[str]:  # type: ignore[override]
         raise NotImplementedError  # pragma: no cover
 
     def to_dict(self) -> dict[str, Any]:
@@ -87,22 +87,9 @@ class CoefficientTable:
         interval = (f"{v:.6g}" for v in (row.low, row.high))
         return [f"{row.standard_error:.6g}", f"{row.t_value:.3f}", f"{row.p_value:.3g}", *interval]
 
-    def __str__(self) -> str:
-        table = [self._heads(), *self._cells()]
-        widths = [max(len(line[k]) for line in table) for k in range(len(table[0]))]
-        lines = [
-            "  ".join(cell.ljust(w) if k == 0 else cell.rjust(w) for k, (cell, w) in enumerate(zip(line, widths)))
-            for line in table
-        ]
-        return "\n".join([*(line.rstrip() for line in lines), *self._facts()])
-
-    def _repr_html_(self) -> str:
-        head = "".join(f"<th>{html.escape(text)}</th>" for text in self._heads())
-        body = "".join(
-            "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in line) + "</tr>" for line in self._cells()
-        )
-        facts = "".join(f"<p>{html.escape(text)}</p>" for text in self._facts())
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{facts}"
+    def grid(self) -> Grid:
+        """One line per coefficient, with what is known of the whole fit below."""
+        return Grid(self._heads(), self._cells(), notes=self._facts())
 
 
 @dataclass(frozen=True)
@@ -120,7 +107,7 @@ class RegressionSummary(CoefficientTable):
     n_observations: float
     condition_number: float
 
-    def _facts(self) -> list[str]:
+    def _facts(self) -> list[str]:  # type: ignore[override]
         return [
             f"n = {self.n_observations:g}, degrees of freedom = {self.df_residual:g}, sigma = {self.sigma:.6g}",
             f"R2 = {self.r2:.6f}, adjusted R2 = {self.adjusted_r2:.6f}, "
@@ -168,7 +155,7 @@ class GlmSummary(CoefficientTable):
     aic: float
     bic: float
 
-    def _facts(self) -> list[str]:
+    def _facts(self) -> list[str]:  # type: ignore[override]
         return [
             f"{self.title}, n = {self.n_observations:g}, degrees of freedom = {self.df_residual:g}, "
             f"dispersion = {self.dispersion:.6g}",

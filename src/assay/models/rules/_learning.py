@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ... import _kernels
 from ...base import Classifier
+from ...base.views import Rules
 from ...data.columns import ColumnSchema, MixedInput
 from ..trees._engine import CodedTable
 from .conditions import Condition, merge_conditions
@@ -164,6 +165,6 @@ class RuleLearner(_HoldsRules, MixedInput, Classifier):
         """The rules as SQL (see `RuleSet.to_sql`)."""
         return self.to_rules().to_sql(table)
 
-    def view(self) -> dict[str, Any]:
-        """The rules ready to draw."""
+    def view(self) -> Rules:
+        """The rules as a picture."""
         return self.to_rules().view(f"{len(self.rules_)} rules" if len(self.rules_) != 1 else "One rule")

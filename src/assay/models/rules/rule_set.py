@@ -13,6 +13,7 @@ from scipy.special import ndtri
 
 from ...base.errors import DataError, ParameterError, plain
 from ...base.estimator import check_weights
+from ...base.views import Rules
 from ...data.columns import ColumnSchema, read_columns
 from . import exchange, sql
 from .conditions import Condition, merge_conditions
@@ -495,8 +496,8 @@ class RuleSet:
         body.append(f'<tr><td></td><td>otherwise</td><td colspan="4">{escape(_said(self.default))}</td></tr>')
         return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>"
 
-    def view(self, title: str = "Rules") -> dict[str, Any]:
-        """The rules ready to draw; the first hundred of a long set."""
+    def view(self, title: str = "Rules") -> Rules:
+        """The rules as a picture; the first hundred of a long set."""
         shown = [
             {
                 "if": self.premise(rule),
@@ -506,8 +507,8 @@ class RuleSet:
             }
             for rule in self.rules[:_SHOWN]
         ]
-        view = {"kind": "rules", "title": title, "rules": shown, "default": _shown(self.default)}
-        return {**view, "cut": True} if len(self.rules) > _SHOWN else view
+        cut = True if len(self.rules) > _SHOWN else None
+        return Rules(title=title, rules=shown, default=_shown(self.default), cut=cut)
 
 
 def _shown(conclusion: Any) -> Any:

@@ -12,6 +12,7 @@ from ... import _kernels
 from ...base.errors import DataError, ParameterError, plain
 from ...data.columns import ColumnSchema
 from ..rules.linear import LinearSum
+from .svg import TreeView
 
 CRITERIA = {
     "gini": 0,
@@ -488,8 +489,8 @@ def tree_view(
     deepest: int = DEEPEST_SHOWN,
     names: tuple[str, ...] = (),
     equations: dict[int, str] | None = None,
-) -> dict[str, Any]:
-    """The tree as plain data for drawing, down to depth `deepest`; `equations` are those of leaves with a model."""
+) -> TreeView:
+    """The tree as a picture, down to depth `deepest`; `equations` are those of leaves with a model."""
     nodes: list[dict[str, Any]] = []
     stack = [(0, -1, 0, "")]
     while stack:
@@ -518,4 +519,5 @@ def tree_view(
         elif inner:
             below = list(zip(tree.children(node), words[node], strict=True))
             stack += [(child, number, depth + 1, condition) for child, condition in reversed(below)]
-    return {"kind": "tree", "classes": classes, "nodes": nodes}
+    leaves = int(np.count_nonzero(tree.feature < 0))
+    return TreeView(classes=classes, nodes=nodes, n_nodes=tree.node_count, n_leaves=leaves)

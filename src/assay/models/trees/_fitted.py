@@ -15,6 +15,7 @@ from ...base import Fold, check_weights, class_factors, plain, thread_count
 from ...base.folds import FoldTransforms
 from ...data.columns import ColumnSchema
 from ._engine import DEEPEST_SHOWN, CodedTable, Tree, condition_words, tree_view
+from .svg import TreeView
 
 
 def row_count(wanted: int | float, n_rows: float) -> float:
@@ -131,8 +132,8 @@ class FittedTree:
                 stack += [(child, depth + 1, words_of) for child, words_of in reversed(below)]
         return "\n".join(lines)
 
-    def view(self) -> dict[str, Any]:
-        """The tree down to depth 5, ready to draw."""
+    def view(self) -> TreeView:
+        """The tree down to depth 5."""
         check_is_fitted(self)
         classes = getattr(self, "classes_", None)
         listed = None if classes is None else classes.tolist()

@@ -17,7 +17,7 @@ from ..rules.linear import LinearCondition, LinearSum
 from ..rules.rule_set import Rule, RuleSet
 from ._engine import Tree, node_sum
 from .html import TreeText, one_row, row_path, tree_html
-from .svg import tree_figure
+from .svg import TreeView, tree_figure
 
 _PRESENT = float(np.finfo(np.float64).max)
 
@@ -229,7 +229,9 @@ class TreeExports:
         if row is not None:
             path = row_path(self.tree_, one_row(self, row, self.schema_))
             branches = [self.tree_.children(node).index(child) for node, child in pairwise(path)]
-        return tree_figure(self.view(), max_depth=max_depth, title=title, branches=branches, marked=row is not None)
+        return tree_figure(
+            self.view().to_dict(), max_depth=max_depth, title=title, branches=branches, marked=row is not None
+        )
 
     def to_html(self, row: Any = None, *, title: str = "The tree", max_nodes: int = 3000) -> str:
         """The tree as one HTML page that needs nothing else: nodes fold and unfold and show their rows and class mix.
@@ -265,7 +267,7 @@ class TreeExports:
     def _labels(self) -> list[str]:
         raise NotImplementedError  # pragma: no cover
 
-    def view(self) -> dict[str, Any]:
+    def view(self) -> TreeView:
         raise NotImplementedError  # pragma: no cover
 
 

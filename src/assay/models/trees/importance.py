@@ -22,6 +22,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.metrics import get_scorer
 
 from ...base import AssayWarning, ParameterError, Stream, plain, thread_count
+from ...base.record import Grid, TableRecord, jsonable
 from ...base.svg import NAMESPACE, num, paint
 from ._engine import Tree
 from .pruning import HeldOut
@@ -35,7 +36,7 @@ _LEAST = 5
 
 
 @dataclass(frozen=True)
-class Importances:
+class Importances(TableRecord):
     """Both importances of every column: print it, show it in a notebook, or take its arrays.
 
     `impurity` sums to 1. `permutation` is the mean fall of the score over the repeats, `deviation` its standard
@@ -75,11 +76,11 @@ class Importances:
         fields = ("impurity", "permutation", "deviation", "low", "high")
         columns = [
             {"name": self.names[j]}
-            | {name: _plain_number(getattr(self, name)[j]) for name in fields}
+            | {name: jsonable(getattr(self, name)[j]) for name in fields}
             | {"doubtful": bool(self.doubtful[j])}
             for j in self.order
         ]
-        facts = {"score": self.score, "spearman": _plain_number(self.spearman), "kendall": _plain_number(self.kendall)}
+        facts = {"score": self.score, "spearman": jsonable(self.spearman), "kendall": jsonable(self.kendall)}
         return {"columns": columns, "scoring": self.scoring, "level": self.level, **facts}
 
     def _heads(self) -> list[str]:
@@ -90,26 +91,15 @@ class Importances:
         mark = "disagree" if self.doubtful[j] else ""
         return [plain(self.names[j], 40), f"{self.impurity[j]:.3f}", *(f"{v:.4f}" for v in numbers), mark]
 
-    def _facts(self) -> str:
+    def _facts(self) -> str:  # type: ignore[override]
         ranks = ""
         if not math.isnan(self.kendall):
             ranks = f"; agreement of the ranks: Spearman {self.spearman:.2f}, Kendall {self.kendall:.2f}"
         return f"{plain(self.scoring)} {self.score:.4f} before permuting{ranks}"
 
-    def to_text(self) -> str:
-        """The table as text, the largest permutation importance first."""
-        table = [self._heads(), *(self._line(int(j)) for j in self.order)]
-        widths = [max(len(line[k]) for line in table) for k in range(len(table[0]))]
-        lines = [
-            "  ".join(
-                cell.ljust(w) if k in (0, 5) else cell.rjust(w) for k, (cell, w) in enumerate(zip(line, widths))
-            ).rstrip()
-            for line in table
-        ]
-        return "\n".join([*lines, self._facts()])
-
-    def __str__(self) -> str:
-        return self.to_text()
+    def grid(self) -> Grid:
+        """One line per column, the largest permutation importance first."""
+        return Grid(self._heads(), [self._line(int(j)) for j in self.order], notes=[self._facts()])
 
     def to_html(self) -> str:
         """The table as HTML with a bar for each importance."""
@@ -131,13 +121,6 @@ class Importances:
             body.append("<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>")
         table = f"<table><thead><tr>{heads}</tr></thead><tbody>{''.join(body)}</tbody></table>"
         return f"{table}<p>{html.escape(self._facts())}</p>"
-
-    def _repr_html_(self) -> str:
-        return self.to_html()
-
-
-def _plain_number(value: float) -> float | None:
-    return None if math.isnan(value) else float(value)
 
 
 def _bar(share: float, low: float, high: float, colour: str) -> str:

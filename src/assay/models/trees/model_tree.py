@@ -29,6 +29,7 @@ from ..rules.linear import LinearSum
 from ._engine import CRITERIA, CodedTable, Tree, tree_view
 from ._fitted import FittedTree, row_count
 from .export import TreeExports
+from .svg import TreeView
 
 
 class ModelTreeRegressor(FittedTree, TreeExports, MixedInput, Regressor):
@@ -283,8 +284,8 @@ class ModelTreeRegressor(FittedTree, TreeExports, MixedInput, Regressor):
         share = self.tree_.weighted_n_node_samples[node] / self.tree_.weighted_n_node_samples[0]
         return f"{self.tree_.n_node_samples[node]} rows, {share:.0%} of all"
 
-    def view(self) -> dict[str, Any]:
-        """The tree down to depth 5, ready to draw; leaves have the text of their model in `equation`."""
+    def view(self) -> TreeView:
+        """The tree down to depth 5; leaves have the text of their model in `equation`."""
         check_is_fitted(self)
         means = [f"{mean:.6g}" for mean in self.tree_.value[:, 0].tolist()]
         return tree_view(self.tree_, self._words(), means, None, names=self.schema_.names, equations=self._equations())

@@ -7,7 +7,6 @@ A tree is walked by `children` and pruned by `cut` alone, so nodes may have any 
 from __future__ import annotations
 
 import copy
-import html
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +15,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from ...base import DataError, ParameterError, check_weights, thread_count
+from ...base.record import Grid, TableRecord
 from ._engine import Tree
 from .pessimistic import pessimistic_leaves
 
@@ -112,7 +112,7 @@ def path_alphas(tree: Tree) -> tuple[np.ndarray, np.ndarray]:
 
 
 @dataclass(frozen=True)
-class PruningCurve:
+class PruningCurve(TableRecord):
     """Error in cross-validation along a pruning path: print it, show it in a notebook, or take its arrays.
 
     `alphas` rise, `leaves` are those of the tree of all rows pruned there, `errors` the mean loss of held-out rows and
@@ -175,27 +175,19 @@ class PruningCurve:
         ]
         return [head, *numbers]
 
-    def summary(self) -> str:
+    def grid(self) -> Grid:
         """A table of at most 21 pruned trees; the chosen one is marked."""
-        cells = self._cells()
-        widths = [max(len(line[k]) for line in cells) for k in range(len(cells[0]))]
-        lines = ["  ".join(cell.rjust(width) for cell, width in zip(line, widths)) for line in cells]
-        return "\n".join([*lines, self._said()])
+        head, *lines = self._cells()
+        return Grid(head, lines, notes=[self._said()], left=0)
+
+    def summary(self) -> str:
+        """The table as text."""
+        return self.to_text()
 
     def _said(self) -> str:
         rule = "least error" if self.rule == "min" else "one standard error"
         leaves = int(self.leaves[self.chosen])
         return f"chosen by {rule}: ccp_alpha {self.ccp_alpha:.4g}, {leaves} {'leaf' if leaves == 1 else 'leaves'}"
-
-    def __str__(self) -> str:
-        return self.summary()
-
-    def _repr_html_(self) -> str:
-        head, *lines = self._cells()
-        top = "".join(f"<th>{html.escape(cell)}</th>" for cell in head)
-        body = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in line) + "</tr>" for line in lines)
-        said = html.escape(self._said())
-        return f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table><p>{said}</p>"
 
 
 def cross_validated_curve(

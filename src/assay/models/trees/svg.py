@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
 
+from ...base.record import Grid
 from ...base.svg import CLASSES, class_token, figure, fit, line, num, paint, rect, text, text_width, wrap
+from ...base.views import View
 from ...base.words import comparison_signs, count, decimals_for, is_number, label, number, percent, rows
 
 _LEAVES = 40
@@ -160,8 +163,9 @@ def tree_figure(
             body += [_edge(node, child, card, total) for child in node.children]
     for node in nodes:
         body += _card(node, card, places, classes, means, depth, hidden.get(id(node), 0))
-    said = f"A tree with {count(root.below + 1, 'node')}"
-    said += f", drawn to depth {drawn}" if root.below + 1 > len(nodes) else ""
+    whole_count = max(int(view.get("n_nodes") or 0), root.below + 1)
+    said = f"A tree with {count(whole_count, 'node')}"
+    said += f", drawn to depth {drawn}" if whole_count > len(nodes) else ""
     if root.data.get("test"):
         said += f"; the first test is {comparison_signs(root.data['test'])}"
     whole = columns * card + drawn * _GAP
@@ -311,3 +315,39 @@ def _legend(names: list[str], width: float) -> tuple[list[str], float]:
         body.append(text(x + 17, y, short, size=12, full=full))
         x += wide
     return body, y + 16
+
+
+@dataclass(frozen=True, kw_only=True)
+class TreeView(View):
+    """A tree down to some depth: `nodes` are mappings; `n_nodes` and `n_leaves` count the whole tree."""
+
+    kind: ClassVar[str] = "tree"
+    nodes: list[dict[str, Any]]
+    classes: list[Any] | None = None
+    n_nodes: int | None = None
+    n_leaves: int | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The view as plain data; `classes` is None for regression."""
+        return {"classes": None, **super().to_dict()}
+
+    def to_svg(self, title: str = "") -> str:
+        """The tree from left to right."""
+        return tree_figure(self.to_dict(), title=title or "The tree")
+
+    @property
+    def how_to_read(self) -> str:
+        """The size of the tree and the meaning of its parts."""
+        size = f"{count(self.n_nodes, 'node')}, {count(self.n_leaves or 0, 'leaf', 'leaves')}. " if self.n_nodes else ""
+        shows = "bar shows the class shares" if self.classes else "dot shows the mean"
+        return (
+            f"{size}Read from left to right: the condition above a box leads to it, the {shows} of its rows, "
+            "thicker branches carry more rows."
+        )
+
+    def grid(self) -> Grid:
+        """One line per node, parents before children."""
+        lines, left_out = tree_outline(self.to_dict())
+        shown = [["  " * one.depth + (one.condition or "all rows"), one.prediction, one.rows] for one in lines]
+        notes = [f"and {count(left_out, 'more node')}"] if left_out else []
+        return Grid(["node", "prediction", "rows"], shown, notes=notes, left=2)

@@ -134,7 +134,7 @@ def test_trace_holds_the_error_of_every_column():
 
 def test_view_is_ready_to_draw_and_bounded():
     model = OneRClassifier().fit([["a"], ["b"]], ["no", "yes"])
-    view = json.loads(json.dumps(model.view()))
+    view = json.loads(json.dumps(model.view().to_dict()))
     assert view["kind"] == "rules" and view["default"] == "no"
     assert view["rules"][0] == {"if": "x0 = a", "then": "no", "rows": 1.0, "correct": 1.0}
     rng = np.random.default_rng(8)

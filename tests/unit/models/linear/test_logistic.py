@@ -337,7 +337,7 @@ def test_view_names_columns_and_classes():
     pd = pytest.importorskip("pandas")
     X, y = make(classes=3)
     model = LogisticRegression().fit(pd.DataFrame(X, columns=list("abcd")), np.array(["x", "y", "z"])[y])
-    view = json.loads(json.dumps(model.view()))
+    view = json.loads(json.dumps(model.view().to_dict()))
     assert view["kind"] == "coefficients" and view["names"] == list("abcd") and view["classes"] == ["x", "y", "z"]
     np.testing.assert_allclose(view["values"], model.coef_)
 
