@@ -167,6 +167,42 @@ class Coefficients(View):
 
 
 @dataclass(frozen=True, kw_only=True)
+class ColumnShares(View):
+    """How much each column counts: `values` are shares; `stages` may hold the losses of training by round."""
+
+    kind: ClassVar[str] = "importances"
+    names: list[str]
+    values: list[float]
+    title: str = "Importance of columns"
+    stages: dict[str, list[float]] | None = None
+
+    def _order(self) -> list[int]:
+        return sorted(range(len(self.names)), key=lambda j: (-self.values[j], j))
+
+    def to_svg(self, title: str = "") -> str:
+        """Bars of the columns that count most."""
+        order = self._order()[:20]
+        return shares_figure(
+            [self.names[j] for j in order],
+            [self.values[j] for j in order],
+            title=title or self.title,
+            words=[percent(self.values[j], 1) for j in order],
+        )
+
+    @property
+    def how_to_read(self) -> str:
+        """The title as a sentence, and how many columns are not drawn."""
+        more = f" The 20 largest of {len(self.names):,} columns." if len(self.names) > 20 else ""
+        return sentence(self.title) + more
+
+    def grid(self) -> Grid:
+        """Column and share, the largest first."""
+        return Grid(
+            ["column", "share"], [[clean(self.names[j], 60), percent(self.values[j], 1)] for j in self._order()]
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
 class Contributions(View):
     """How much each column says for each class: `values` has one row per class and one number per column, in nats."""
 

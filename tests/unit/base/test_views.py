@@ -8,7 +8,17 @@ from xml.etree import ElementTree
 import pytest
 
 import assay.models.trees  # noqa: F401  registers the view of trees
-from assay.base.views import KINDS, Coefficients, Contributions, Neighbours, Rules, Shares, coefficients_of, view_of
+from assay.base.views import (
+    KINDS,
+    Coefficients,
+    ColumnShares,
+    Contributions,
+    Neighbours,
+    Rules,
+    Shares,
+    coefficients_of,
+    view_of,
+)
 
 NASTY = '<b>&"x"\u202e'
 NEAR = {"k": 3, "distance": "euclidean", "rows": 90, "radius": [0.1, 0.2, 0.4]}
@@ -17,6 +27,7 @@ VIEWS = [
     Rules(rules=[{"if": f"a <= {NASTY}", "then": "yes", "rows": 10.0, "correct": 8.0}], default="no"),
     Coefficients(names=["a", NASTY], values=[[1.0, -2.0]], intercept=[0.5], classes=["no", "yes"]),
     Coefficients(names=["a", "b"], values=[[1.0, -2.0]] * 6, classes=list("uvwxyz")),
+    ColumnShares(names=[NASTY, "b"], values=[0.8, 0.2], stages={"training": [0.5, 0.4]}),
     Contributions(names=[NASTY, "b"], classes=["no", "yes"], values=[[0.1, 0.7], [0.2, 0.0]]),
     Neighbours(**NEAR, classes=["a", "b"], shares=[[0.9, 0.1], [0.3, 0.7]]),
     Neighbours(**NEAR, spread=1.5, whole=4.0),

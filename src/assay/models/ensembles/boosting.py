@@ -30,6 +30,7 @@ from ...base import (
     thread_count,
     trace_param,
 )
+from ...base.views import ColumnShares
 from ...data.columns import ColumnSchema, MixedInput
 from .forest import Forest
 
@@ -330,16 +331,15 @@ class Boosting(MixedInput, Estimator):
         """`to_dict` as JSON text."""
         return json.dumps(self.to_dict())
 
-    def view(self) -> dict[str, Any]:
+    def view(self) -> ColumnShares:
         """The importances of the columns and the loss after each round."""
         check_is_fitted(self)
-        return {
-            "kind": "coefficients",
-            "title": f"Importance of columns: share of the gain of {self.n_estimators_} rounds",
-            "names": list(self.schema_.names),
-            "values": [self.feature_importances_.tolist()],
-            "stages": {"training": self.train_loss_.tolist(), "validation": self.validation_loss_.tolist()},
-        }
+        return ColumnShares(
+            title=f"Importance of columns: share of the gain of {self.n_estimators_} rounds",
+            names=list(self.schema_.names),
+            values=self.feature_importances_.tolist(),
+            stages={"training": self.train_loss_.tolist(), "validation": self.validation_loss_.tolist()},
+        )
 
     def estimate_cost(self, n_rows: int, n_features: int, n_outputs: int = 1) -> Cost:
         """A pass over every cell per level of every tree, one byte a cell."""
