@@ -361,6 +361,31 @@ DescentHistory descend(const DescentData& data, const DescentOptions& options, D
     return Descent(data, options, state).run();
 }
 
+namespace {
+
+constexpr index_t most_exact = 64;  // unknowns up to which the matrix is written out
+constexpr int least_passes = 30, most_passes = 60;
+
+// An upper bound on the largest eigenvalue of a symmetric positive semidefinite matrix that exceeds it by less than 1 %:
+// for M = A^(2^k), |M|_F >= lambda_max(A)^(2^k), and at most sqrt(d) times that. The powers are made by squaring.
+double largest_eigenvalue_bound(std::vector<double> matrix, std::size_t d) {
+    double log_bound = 0.0, power = 1.0;
+    for (int squaring = 0;; ++squaring, power *= 2.0) {
+        const double size = std::sqrt(std::inner_product(matrix.begin(), matrix.end(), matrix.begin(), 0.0));
+        if (!(size > 0.0) || !std::isfinite(size)) return squaring == 0 ? size : std::exp(log_bound);
+        log_bound += std::log(size) / power;
+        if (squaring == 9) return std::exp(log_bound);
+        for (double& value : matrix) value /= size;
+        std::vector<double> square(matrix.size(), 0.0);
+        for (std::size_t i = 0; i < d; ++i)
+            for (std::size_t k = 0; k < d; ++k)
+                for (std::size_t j = 0; j < d; ++j) square[i * d + j] += matrix[i * d + k] * matrix[k * d + j];
+        matrix = std::move(square);
+    }
+}
+
+}  // namespace
+
 // With targets 0 the gradient of the squared error at v is the matrix times v.
 Curvature score_curvature(const DescentData& given, int threads) {
     const index_t n = given.x.rows, p = given.x.cols;
@@ -387,22 +412,38 @@ Curvature score_curvature(const DescentData& given, int threads) {
         found.row = std::max(found.row, squares * (data.weights.empty() ? 1.0 : data.weights[row]));
     }
     found.row *= static_cast<double>(data.rows.size) / passes.total();
-    std::vector<double> v(static_cast<std::size_t>(p + 1)), product(v.size());
-    Random random(0x5eed);
-    for (double& value : v) value = random.normal();
-    if (!data.intercept) v.back() = 0.0;
-    for (int pass = 0; pass < 60 && !interrupted(); ++pass) {
-        const double norm = std::sqrt(std::inner_product(v.begin(), v.end(), v.begin(), 0.0));
-        if (!(norm > 0.0)) break;
-        for (double& value : v) value /= norm;
-        std::fill(product.begin(), product.end(), 0.0);
+    const index_t width = p + 1;
+    const auto product_with = [&](const std::vector<double>& v) {
+        std::vector<double> product(static_cast<std::size_t>(width), 0.0);
         passes.sum_loss(data.rows, v.data(), product.data());
         if (!data.intercept) product.back() = 0.0;
         for (double& value : product) value /= passes.total();
+        return product;
+    };
+    if (width <= most_exact) {
+        std::vector<double> matrix, unit(static_cast<std::size_t>(width));
+        for (index_t j = 0; j < width && !interrupted(); ++j) {
+            std::fill(unit.begin(), unit.end(), 0.0);
+            unit[static_cast<std::size_t>(j)] = data.intercept || j + 1 < width ? 1.0 : 0.0;
+            const std::vector<double> row = product_with(unit);
+            matrix.insert(matrix.end(), row.begin(), row.end());
+        }
+        found.mean = largest_eigenvalue_bound(std::move(matrix), static_cast<std::size_t>(width));
+        return found;
+    }
+    std::vector<double> v(static_cast<std::size_t>(width));
+    Random random(0x5eed);
+    for (double& value : v) value = random.normal();
+    if (!data.intercept) v.back() = 0.0;
+    for (int pass = 0; pass < most_passes && !interrupted(); ++pass) {
+        const double norm = std::sqrt(std::inner_product(v.begin(), v.end(), v.begin(), 0.0));
+        if (!(norm > 0.0)) break;
+        for (double& value : v) value /= norm;
+        std::vector<double> product = product_with(v);
         const double quotient = std::inner_product(v.begin(), v.end(), product.begin(), 0.0);
-        const bool settled = std::abs(quotient - found.mean) <= 1e-4 * quotient;
+        const bool settled = pass >= least_passes && std::abs(quotient - found.mean) <= 1e-4 * quotient;
         found.mean = std::max(found.mean, quotient);
-        v = product;
+        v = std::move(product);
         if (settled) break;
     }
     return found;

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -45,6 +46,9 @@ CLASSIFICATION_LOSSES = {name: LOSSES[name] for name in ("log_loss", "hinge", "s
 }
 # Numbers of the kernel's schedules.
 SCHEDULES = {"constant": 0, "invscaling": 1, "inverse_time": 2, "exponential": 3, "adaptive": 4}
+# The kernel's word for a loss that grew without bound, and how often our own step is halved then.
+DIVERGED = 2
+_HALVINGS = 60
 # The trace holds the parameters themselves up to this many.
 TRACED_PARAMETERS = 32
 
@@ -154,7 +158,8 @@ class _DescentLearner(SparseInput, Estimator):
         if schedule == "auto":
             schedule = "constant" if full and smooth else "adaptive"
         l1, l2 = self._penalties()
-        found = _kernels.descend(
+        run = partial(
+            _kernels.descend,
             x=kernel_rows(X),
             target=target,
             weights=given,
@@ -170,7 +175,6 @@ class _DescentLearner(SparseInput, Estimator):
             max_epochs=max_epochs,
             batch_size=0 if full else batch,
             schedule=SCHEDULES[schedule],
-            eta0=self.eta0_,
             power=float(self.power_t),
             decay=float(self.decay),
             momentum=float(self.momentum),
@@ -186,7 +190,14 @@ class _DescentLearner(SparseInput, Estimator):
             key=self._key(),
             threads=thread_count(self.n_jobs),
         )
-        if found["status"] == 2:
+        found = run(eta0=self.eta0_)
+        for _ in range(_HALVINGS if self.eta0 is None else 0):
+            if found["status"] != DIVERGED:
+                break
+            # The step is ours, so a curvature taken too small is ours to correct; shorter steps descend at last.
+            self.eta0_ *= 0.5
+            found = run(eta0=self.eta0_)
+        if found["status"] == DIVERGED:
             self._refuse_divergence(X, target, given, chosen, batch, smooth)
         self._theta, self._velocity = found["theta"], found["velocity"]
         self.t_, self._epochs = int(found["updates"]), int(found["epochs"])
