@@ -74,7 +74,8 @@ class GLM(SparseInput, MixedInput, Regressor):
     link_ : name of the link
     deviance_, null_deviance_ : of the model and of the constant model (offset included)
     dispersion_ : 1, the value given, or an estimate
-    log_likelihood_, aic_, bic_ : at that dispersion (Gaussian: at its maximum); NaN for Tweedie powers without density
+    log_likelihood_, aic_, bic_ : with an estimated dispersion, at the deviance per unit of weight, which counts as a
+        parameter, so that families are comparable (as in R); NaN for Tweedie powers without density
     n_observations_, df_residual_ : sum of the weights, and that less the number of coefficients fitted
     coef_se_, intercept_se_, p_values_, intercept_p_value_ : without penalty; infinite error for coefficients left out
     theta_ : negative binomial: theta, given or estimated
@@ -352,12 +353,9 @@ class GLM(SparseInput, MixedInput, Regressor):
         self.dispersion_, self._known_dispersion_ = self._dispersion(family.one_dispersion, solution)
         y = task.y[task.used]
         weights = np.ones_like(y) if task.weights is None else task.weights[task.used]
-        at = max(self.deviance_ / total, 1e-300) if task.family == "gaussian" else self.dispersion_
-        if not np.isfinite(at):  # no degrees of freedom left
-            at = max(self.deviance_ / total, 1e-300)
-        at = 1.0 if task.family in ("bernoulli", "negative_binomial") else at
+        at, free = self._likelihood_dispersion(task.family, total)
         self.log_likelihood_ = family.saturated(y, weights, at, task.parameter) - solution.half_deviance / at
-        count = solution.rank + int(estimated)
+        count = solution.rank + int(estimated) + int(free)
         self.aic_ = -2.0 * self.log_likelihood_ + 2.0 * count
         self.bic_ = -2.0 * self.log_likelihood_ + np.log(total) * count
         for name in ("coef_se_", "intercept_se_", "p_values_", "intercept_p_value_", "covariance_"):
@@ -365,6 +363,19 @@ class GLM(SparseInput, MixedInput, Regressor):
                 delattr(self, name)
         if solution.covariance is not None:
             self._infer(solution, task)
+
+    def _likelihood_dispersion(self, family: str, total: float) -> tuple[float, bool]:
+        """Where the likelihood is taken, and whether that counts as a parameter: as R's `AIC`, families are comparable.
+
+        Families with a dispersion take the deviance per unit of weight unless it is given; the others have it at 1.
+        """
+        if family in ("bernoulli", "negative_binomial"):
+            return 1.0, False
+        if self._known_dispersion_:
+            return self.dispersion_, False
+        if family == "poisson" and np.isfinite(self.dispersion_):  # a quasi-likelihood
+            return self.dispersion_, True
+        return max(self.deviance_ / total, 1e-300), True
 
     def _dispersion(self, one: bool, solution: Solution) -> tuple[float, bool]:
         if self.dispersion == "auto" and one:

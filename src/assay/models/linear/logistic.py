@@ -47,7 +47,7 @@ class LogisticRegression(SparseInput, LogisticInference, Classifier):
     """Linear log odds: binary logistic regression, and softmax regression for three or more classes.
 
     Minimises the weighted sum of log losses plus ||coef||^2 / (2 C), intercepts free: the objective of scikit-learn;
-    with "l1" the penalty is ||coef||_1 / C, with "elasticnet" l1_ratio of that and 1 - l1_ratio of the squared one.
+    with l1_ratio=1 the penalty is ||coef||_1 / C, between 0 and 1 that share of it and the rest of the squared one.
     The iteration runs on standardised columns inside, so that units do not matter for its progress; the penalty
     stays that of the columns as given, so standardise them if they should be penalised alike. Without a penalty,
     columns that are linear combinations of others get coefficient 0 (warning W203), and classes that a hyperplane
@@ -76,11 +76,15 @@ class LogisticRegression(SparseInput, LogisticInference, Classifier):
     """
 
     penalty: str | None = param(
-        "l2",
-        Choice("l2", "l1", "elasticnet", None),
-        "Penalty on the coefficients: squared, absolute (many become 0), both, or none.",
+        "auto",
+        Choice("auto", "l2", "l1", "elasticnet", None),
+        "'auto' is what `l1_ratio` says, as in scikit-learn 1.8; else squared, absolute, both by `l1_ratio`, or none.",
     )
-    l1_ratio: float = param(0.5, Real(0, 1), "With penalty='elasticnet': share of the absolute part.")
+    l1_ratio: float = param(
+        0.0,
+        Real(0, 1),
+        "Share of the absolute part of the penalty, which makes coefficients 0: 0 is l2, 1 is l1.",
+    )
     C: float = param(1.0, Real(0, closed="neither", infinite=True), "Inverse strength of the penalty; inf is none.")
     fit_intercept: bool = param(True, Boolean(), "Whether the log odds have a constant.")
     class_weight: Any = class_weight_param()
@@ -100,6 +104,7 @@ class LogisticRegression(SparseInput, LogisticInference, Classifier):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LogisticRegression:
         """Find the coefficients by Newton's method."""
         rows, codes, weights = self._begin(X, y, sample_weight)
+        self._refuse_ignored()
         return self._fit_rows(rows, None, codes, weights, None)
 
     def _fit_rows(
@@ -138,7 +143,18 @@ class LogisticRegression(SparseInput, LogisticInference, Classifier):
         return self
 
     def _absolute_share(self) -> float:
-        return {"l1": 1.0, "elasticnet": float(self.l1_ratio)}.get(self.penalty or "", 0.0)
+        return {"l1": 1.0, "l2": 0.0, None: 0.0}.get(self.penalty, float(self.l1_ratio))
+
+    def _refuse_ignored(self) -> None:
+        """Refuse a parameter that `penalty` would silence."""
+        who, came = type(self).__name__, f"with penalty={self.penalty!r}"
+        if self.l1_ratio not in (0.0, self._absolute_share()):
+            way_out = "leave `penalty` at 'auto', and l1_ratio decides"
+            rule = f"must be 0 or {self._absolute_share():g} {came}, which does not read it"
+            raise ParameterError(who, "parameter 'l1_ratio'", rule, f"got {self.l1_ratio:g}", way_out)
+        if self.penalty is None and np.isfinite(self.C) and self.C != 1.0:
+            rule = f"must be left at 1 or be inf {came}, which does not read it"
+            raise ParameterError(who, "parameter 'C'", rule, f"got {self.C:g}", "drop C, or drop penalty=None")
 
     def fit_folds(
         self,
@@ -152,6 +168,7 @@ class LogisticRegression(SparseInput, LogisticInference, Classifier):
         fold starts from the fit to a sample of all rows (which saves steps and does not move the optimum)."""
         whole: LogisticRegression = clone(self)
         whole._check_parameters()
+        whole._refuse_ignored()
         codes = whole._encode_target(y)
         labels, values = whole.classes_, whole._read(X, reset=True)
         if values.shape[0] != codes.shape[0]:
@@ -209,7 +226,7 @@ class LogisticRegression(SparseInput, LogisticInference, Classifier):
             warnings.warn(AssayWarning("W203", text), stacklevel=4)
         if solution.status == "separated" or (solution.status == "max_iter" and solution.completely_separated):
             how = "a hyperplane separates the classes" if solution.completely_separated else "some rows are separated"
-            text = f"{who}: {how}, so that coefficients without a penalty grow without bound; use penalty='l2'."
+            text = f"{who}: {how}, so that coefficients without a penalty grow without bound; use a finite C."
             if solution.status == "separated" or self.penalty is None or np.isinf(self.C):
                 warnings.warn(AssayWarning("W202", text), stacklevel=4)
                 return

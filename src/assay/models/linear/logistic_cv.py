@@ -52,8 +52,8 @@ def logistic_path(
     y: Any,
     Cs: Any = 10,
     *,
-    penalty: str = "l2",
-    l1_ratio: float = 0.5,
+    penalty: str = "auto",
+    l1_ratio: float = 0.0,
     sample_weight: Any = None,
     **parameters: Any,
 ) -> LogisticPath:
@@ -64,6 +64,7 @@ def logistic_path(
     ((2, 1, 1), True)
     """
     model = LogisticRegression(penalty=penalty, l1_ratio=l1_ratio, **parameters)
+    model._refuse_ignored()
     values, codes, weights = model._begin(X, y, sample_weight)
     grid = _grid("logistic_path", Cs)
     models = list(_fit_path(model, values, None, codes, weights, grid))
@@ -157,7 +158,7 @@ class LogisticCV(LogisticRegression):
     l1_ratios: Any = param(
         None,
         ArrayLike() | Nothing(),
-        "With penalty='elasticnet': shares of the absolute part to try; None is l1_ratio.",
+        "Shares of the absolute part of the penalty to try; None is l1_ratio.",
     )
     refit: bool = param(True, Boolean(), "Whether to fit the best C to all rows; else the folds' fits are averaged.")
 
@@ -295,10 +296,17 @@ class LogisticCV(LogisticRegression):
             self.trace_ = [{"step": 0, "what": "chosen", "values": {"C": self.C_, "l1_ratio": self.l1_ratio_}}]
 
     def _shares(self) -> np.ndarray:
-        if self.penalty != "elasticnet":
-            return np.array([self._absolute_share()])
         if self.l1_ratios is None:
-            return np.array([float(self.l1_ratio)])
+            self._refuse_ignored()
+            return np.array([self._absolute_share()])
+        if self.penalty not in ("auto", "elasticnet") or self.l1_ratio != 0.0:
+            raise ParameterError(
+                type(self).__name__,
+                "parameter 'l1_ratios'",
+                "must be None where penalty or l1_ratio says the share",
+                f"got penalty={self.penalty!r} and l1_ratio={self.l1_ratio:g}",
+                "leave them at 'auto' and 0",
+            )
         shares = np.unique(np.asarray(self.l1_ratios, dtype=np.float64))
         if not (shares.size and (shares >= 0).all() and (shares <= 1).all()):
             raise ParameterError(type(self).__name__, "parameter 'l1_ratios'", "must hold numbers from 0 to 1")

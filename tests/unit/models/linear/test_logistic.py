@@ -353,3 +353,31 @@ def test_fit_over_the_memory_limit_is_refused_before_it_starts():
     X, y = make(classes=3)
     with config.use(max_bytes=1000.0), pytest.raises(CostError, match="needs about"):
         LogisticRegression().fit(X, y)
+
+
+def test_the_share_of_the_absolute_penalty_alone_decides():
+    X, y = make()
+    for share, name in ((0.0, "l2"), (1.0, "l1")):
+        ours = LogisticRegression(l1_ratio=share, C=0.1).fit(X, y)
+        np.testing.assert_array_equal(ours.coef_, LogisticRegression(penalty=name, C=0.1).fit(X, y).coef_)
+    mixed = LogisticRegression(l1_ratio=0.4, C=0.1, tol=1e-10).fit(X, y)
+    theirs = LogisticRegression(penalty="elasticnet", l1_ratio=0.4, C=0.1, tol=1e-10).fit(X, y)
+    np.testing.assert_array_equal(mixed.coef_, theirs.coef_)
+
+
+@pytest.mark.parametrize(
+    ("options", "rule"),
+    [
+        ({"penalty": "l2", "l1_ratio": 1.0}, "'l1_ratio' must be 0 or 0"),
+        ({"penalty": "l1", "l1_ratio": 0.5}, "'l1_ratio' must be 0 or 1"),
+        ({"penalty": None, "l1_ratio": 0.5}, "'l1_ratio' must be 0"),
+        ({"penalty": None, "C": 3.0}, "'C' must be left at 1 or be inf"),
+    ],
+    ids=str,
+)
+def test_a_parameter_that_would_be_ignored_is_refused(options, rule):
+    X, y = make()
+    with pytest.raises(ParameterError, match=rule):
+        LogisticRegression(**options).fit(X, y)
+    with pytest.raises(ParameterError, match=rule):
+        list(LogisticRegression(**options).fit_folds(X, y, [(np.arange(20), np.arange(20, 25))]))

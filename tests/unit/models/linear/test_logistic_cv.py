@@ -25,10 +25,11 @@ def make(n=400, p=4, classes=2, seed=0):
 @pytest.mark.parametrize("penalty", ["l2", "l1", "elasticnet"])
 def test_path_equals_separate_fits(classes, penalty):
     X, y = make(classes=classes)
-    path = logistic_path(X, y, [10.0, 0.01, 1.0], penalty=penalty, l1_ratio=0.3, tol=1e-10)
+    share = 0.3 if penalty == "elasticnet" else 0.0
+    path = logistic_path(X, y, [10.0, 0.01, 1.0], penalty=penalty, l1_ratio=share, tol=1e-10)
     assert path.Cs.tolist() == [0.01, 1.0, 10.0] and path.classes.tolist() == list(range(classes))
     for C, coef, intercept in zip(path.Cs, path.coefs, path.intercepts, strict=True):
-        alone = LogisticRegression(C=C, penalty=penalty, l1_ratio=0.3, tol=1e-10).fit(X, y)
+        alone = LogisticRegression(C=C, penalty=penalty, l1_ratio=share, tol=1e-10).fit(X, y)
         np.testing.assert_allclose(coef, alone.coef_, atol=1e-7)
         np.testing.assert_allclose(intercept, alone.intercept_, atol=1e-7)
 
@@ -200,3 +201,10 @@ def test_weights_equal_repetition_under_an_absolute_penalty():
     weighted = LogisticRegression(penalty="l1", tol=1e-10).fit(X, y, sample_weight=weights)
     repeated = LogisticRegression(penalty="l1", tol=1e-10).fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
     np.testing.assert_allclose(weighted.coef_, repeated.coef_, atol=1e-8)
+
+
+def test_shares_are_not_asked_for_twice():
+    X, y = make(60, 3, 2)
+    for options in ({"penalty": "l1"}, {"l1_ratio": 0.5}):
+        with pytest.raises(ParameterError, match="'l1_ratios' must be None where penalty or l1_ratio says the share"):
+            LogisticCV(l1_ratios=[0.1, 0.9], cv=3, **options).fit(X, y)

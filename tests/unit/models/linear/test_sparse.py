@@ -157,7 +157,7 @@ REGRESSORS = [
 CLASSIFIERS = [
     LogisticRegression(),
     LogisticRegression(penalty="l1"),
-    LogisticRegression(penalty="elasticnet", class_weight="balanced"),
+    LogisticRegression(penalty="elasticnet", l1_ratio=0.5, class_weight="balanced"),
     LogisticRegression(fit_intercept=False),
     LogisticCV(cv=2, Cs=3),
     GradientDescentClassifier(max_iter=20),
