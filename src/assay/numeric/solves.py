@@ -50,14 +50,15 @@ def exact_solve(
     found = _kernels.exact_least_squares(
         np.ascontiguousarray(design * scale), target * height, weights, intercept, tolerance, threads
     )
-    return Solution(
-        coefficients=found["coefficients"] * scale / height,
-        inverse=found["inverse"] * scale[:, None],
-        spread=found["spread"] * scale,
-        kept=found["kept"].astype(bool),
-        residual_squares=found["residual_squares"] / height / height,
-        total_squares=found["total_squares"] / height / height,
-    )
+    with np.errstate(over="ignore", invalid="ignore"):  # callers look whether the numbers stayed within float64
+        return Solution(
+            coefficients=found["coefficients"] * scale / height,
+            inverse=found["inverse"] * scale[:, None],
+            spread=found["spread"] * scale,
+            kept=found["kept"].astype(bool),
+            residual_squares=found["residual_squares"] / height / height,
+            total_squares=found["total_squares"] / height / height,
+        )
 
 
 def _powers_of_two(columns: np.ndarray) -> np.ndarray:

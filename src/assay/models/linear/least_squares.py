@@ -18,6 +18,7 @@ from ...base import (
     Boolean,
     Choice,
     Cost,
+    DataError,
     Fold,
     ParameterError,
     Regressor,
@@ -135,6 +136,7 @@ class LeastSquares(SparseInput, FiniteByGram, Regressor):
         else:
             self._require_finite(rows)
             solutions = self._solve_orthogonal(rows, targets, weights, work)
+            self._require_numbers(solutions)
             total = float(rows.shape[0]) if weights is None else float(weights.sum())
             centre = column_means(rows, weights) if self.fit_intercept else np.zeros(rows.shape[1])
             self._infer_all(solutions, target.ndim, total, centre, column_norms(rows, weights))
@@ -220,6 +222,20 @@ class LeastSquares(SparseInput, FiniteByGram, Regressor):
             exact_solve(design, np.ascontiguousarray(column), weights, intercept=ones, threads=threads)
             for column in targets.T
         ]
+
+    def _require_numbers(self, solutions: list[Solution]) -> None:
+        """Refuse columns so small beside the target that their coefficients leave the range of float64."""
+        for solution in solutions:
+            beyond = np.flatnonzero(~(np.isfinite(solution.coefficients) & np.isfinite(solution.spread)))
+            if beyond.size:
+                j = max(int(beyond[0]) - int(self.fit_intercept), 0)
+                names = getattr(self, "feature_names_in_", None)
+                raise DataError(
+                    type(self).__name__,
+                    f"column '{f'x{j}' if names is None else plain(names[j])}'",
+                    "must not be so small beside y that its coefficient leaves the range of float64",
+                    way_out="rescale the column",
+                )
 
     # -- what follows from the solution ------------------------------------------------------------------------
     def _infer_all(

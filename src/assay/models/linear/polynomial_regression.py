@@ -281,4 +281,4 @@ def _to_float(value: Fraction) -> float:
     try:
         return float(value)
     except OverflowError:
-        return math.copysign(np.finfo(float).max, value)
+        return math.copysign(np.finfo(float).max, 1 if value > 0 else -1)

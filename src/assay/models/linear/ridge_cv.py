@@ -14,6 +14,7 @@ from ...base import (
     Boolean,
     Choice,
     Cost,
+    DataError,
     Fold,
     ParameterError,
     Regressor,
@@ -73,6 +74,7 @@ class RidgeCV(SparseInput, FiniteByGram, Regressor):
         """Score every penalty and fit the best to all rows."""
         rows, target, weights = self._begin(X, y, sample_weight)
         self._require_finite(rows)
+        _require_square_cells(type(self).__name__, rows)
         require_narrow(type(self).__name__, rows, WIDE)
         folds = None if self.cv is None else make_folds(type(self).__name__, self.cv, rows, target, sample_weight)
         return self._fit_inner(rows, target, weights, folds)
@@ -90,6 +92,7 @@ class RidgeCV(SparseInput, FiniteByGram, Regressor):
         template = clone(self)
         rows, target, _ = template._begin(X, y)
         template._require_finite(rows)
+        _require_square_cells(type(self).__name__, rows)
         require_narrow(type(self).__name__, rows, WIDE)
         who, threads = type(self).__name__, thread_count(self.n_jobs)
         weights = check_weights(who, sample_weight, rows.shape[0])
@@ -248,3 +251,9 @@ class RidgeCV(SparseInput, FiniteByGram, Regressor):
             seconds=1e-3 + 1e-10 * large * small * (small + points) + 2e-9 * small**3,
             bytes=24.0 * n_rows * (n_features + 2.0) + 40.0 * small**2,
         )
+
+
+def _require_square_cells(who: str, rows: np.ndarray | SparseTable) -> None:
+    cells = rows.rows.data if isinstance(rows, SparseTable) else rows
+    if max(cells.max(initial=0.0), -cells.min(initial=0.0)) > 1e150:
+        raise DataError(who, "X", "is too large to square in float64", way_out="scale the columns")

@@ -11,7 +11,7 @@ import statsmodels.api as sm
 from sklearn.linear_model import LinearRegression
 from statsmodels.stats.outliers_influence import variance_inflation_factor
 
-from assay.base import AssayWarning, ParameterError
+from assay.base import AssayWarning, DataError, ParameterError
 from assay.models.linear import LeastSquares, Ridge
 from assay.models.linear.least_squares import BY_TARGET
 
@@ -313,3 +313,12 @@ def test_two_dimensional_targets_keep_the_shapes_of_scikit_learn():
     assert (ours.coef_.shape, ours.intercept_.shape) == (theirs.coef_.shape, theirs.intercept_.shape)
     assert ours.predict(X).shape == theirs.predict(X).shape
     assert ours.view()["values"] == ours.coef_.tolist()
+
+
+@pytest.mark.parametrize("factor", [1e-310, 5e-324])
+def test_columns_too_small_for_their_coefficients_are_refused_in_a_sentence(factor, capfd):
+    rng = np.random.default_rng(0)
+    X = np.sign(rng.normal(size=(30, 2))) * factor if factor < 1e-320 else rng.normal(size=(30, 2)) * factor
+    with pytest.raises(DataError, match="column 'x0' must not be so small beside y"):
+        LeastSquares().fit(X, rng.normal(size=30))
+    assert capfd.readouterr() == ("", "")
