@@ -1,6 +1,7 @@
 // Neighbour search: the screened Euclidean index, panels for any metric, the k-d tree.
 #include "assay/neighbours/distance_reduce.hpp"
 #include "assay/neighbours/kd_tree.hpp"
+#include "assay/neighbours/mixed_tree.hpp"
 #include "bindings.hpp"
 
 #include <limits>
@@ -89,6 +90,46 @@ KdTreeView checked_tree(const char* kernel, const Array1<const std::int64_t>& or
     const KdTreeView tree{order.data(), column.data(), right.data(), low.data(), high.data(), panels.data(), n};
     require(well_formed(tree, static_cast<index_t>(column.shape(0)), static_cast<index_t>(queries.shape(1))), kernel,
             "the links of the tree must lead to its nodes");
+    return tree;
+}
+
+MixedTreeView checked_mixed_tree(const char* kernel, const Array1<const std::int64_t>& order,
+                                 const Array1<const std::int32_t>& right, const Array1<const std::int32_t>& panel,
+                                 const Array1<const std::int64_t>& first_row, const Array1<const double>& low,
+                                 const Array1<const double>& high, const Flags& known,
+                                 const Array1<const double>& panels, const Array1<const double>& base,
+                                 const Array1<const double>& unit, const Flags& bytes,
+                                 const Array1<const std::int64_t>& byte_block, const Flags& nominal, index_t n,
+                                 const Rows& queries) {
+    const std::size_t nodes = right.shape(0), cells = nodes * queries.shape(1);
+    require(nodes > 0 && panel.shape(0) == nodes + 1 && first_row.shape(0) == nodes, kernel,
+            "node arrays must have one length");
+    require(low.shape(0) == cells && high.shape(0) == cells && known.shape(0) == cells, kernel,
+            "nodes must have the columns of queries");
+    require(nominal.shape(0) == queries.shape(1), kernel, "nominal must have one flag per column");
+    require(order.shape(0) % panel_lanes == 0 && panels.shape(0) == order.shape(0) * queries.shape(1), kernel,
+            "panels must hold every row with the columns of queries");
+    require(base.shape(0) == cells && unit.shape(0) == nodes && byte_block.shape(0) == nodes, kernel,
+            "node arrays must have one length");
+    const MixedTreeView tree{order.data(),
+                             right.data(),
+                             panel.data(),
+                             first_row.data(),
+                             low.data(),
+                             high.data(),
+                             known.data(),
+                             panels.data(),
+                             base.data(),
+                             unit.data(),
+                             bytes.data(),
+                             byte_block.data(),
+                             nominal.data(),
+                             static_cast<index_t>(nodes),
+                             static_cast<index_t>(order.shape(0)) / panel_lanes,
+                             static_cast<index_t>(bytes.shape(0)),
+                             static_cast<index_t>(queries.shape(1)),
+                             n};
+    require(well_formed(tree), kernel, "the links of the tree must lead to its nodes and rows");
     return tree;
 }
 
@@ -247,6 +288,56 @@ void bind_neighbours(nb::module_& m) {
         },
         "order"_a, "column"_a, "right"_a, "low"_a, "high"_a, "panels"_a, "metric"_a, "p"_a, "queries"_a, "radius"_a,
         "threads"_a, "How many rows lie within the reduced radius of each query.");
+    m.def(
+        "mixed_tree",
+        [](const Rows& rows, const Flags& nominal, int threads) {
+            const auto X = view(rows);
+            require(X.rows > 0 && X.cols > 0, "mixed_tree", "rows must not be empty");
+            require(nominal.shape(0) == rows.shape(1), "mixed_tree", "nominal must have one flag per column");
+            MixedTree tree = without_gil([&] { return build_mixed_tree(X, nominal.data(), threads); });
+            return nb::make_tuple(own(std::move(tree.order)), own(std::move(tree.right)), own(std::move(tree.panel)),
+                                  own(std::move(tree.first_row)), own(std::move(tree.low)), own(std::move(tree.high)),
+                                  own(std::move(tree.known)), own(std::move(tree.panels)), own(std::move(tree.base)),
+                                  own(std::move(tree.unit)), own(std::move(tree.bytes)), own(std::move(tree.byte_block)));
+        },
+        "rows"_a, "nominal"_a, "threads"_a,
+        "The tree of mixed rows: (order, right, panel, first_row, low, high, known, panels, base, unit, bytes, byte_block).");
+    m.def(
+        "mixed_tree_nearest",
+        [](const Array1<const std::int64_t>& order, const Array1<const std::int32_t>& right,
+           const Array1<const std::int32_t>& panel, const Array1<const std::int64_t>& first_row,
+           const Array1<const double>& low, const Array1<const double>& high, const Flags& known,
+           const Array1<const double>& panels, const Array1<const double>& base, const Array1<const double>& unit,
+           const Flags& bytes, const Array1<const std::int64_t>& byte_block, const Flags& nominal, index_t n,
+           const Rows& queries, index_t k, int threads) {
+            const MixedTreeView tree = checked_mixed_tree("mixed_tree_nearest", order, right, panel, first_row, low, high,
+                                                          known, panels, base, unit, bytes, byte_block, nominal, n, queries);
+            const auto Q = view(queries);
+            return nearest_arrays("mixed_tree_nearest", n, queries, k, [&](std::int64_t* nearest, double* distances) {
+                nearest_in_mixed_tree(tree, Q, k, nearest, distances, threads);
+            });
+        },
+        "order"_a, "right"_a, "panel"_a, "first_row"_a, "low"_a, "high"_a, "known"_a, "panels"_a, "base"_a, "unit"_a, "bytes"_a,
+        "byte_block"_a, "nominal"_a, "n"_a,
+        "queries"_a, "k"_a, "threads"_a, "Row numbers and mixed distances of the k nearest rows of each query.");
+    m.def(
+        "mixed_tree_count",
+        [](const Array1<const std::int64_t>& order, const Array1<const std::int32_t>& right,
+           const Array1<const std::int32_t>& panel, const Array1<const std::int64_t>& first_row,
+           const Array1<const double>& low, const Array1<const double>& high, const Flags& known,
+           const Array1<const double>& panels, const Array1<const double>& base, const Array1<const double>& unit,
+           const Flags& bytes, const Array1<const std::int64_t>& byte_block, const Flags& nominal, index_t n,
+           const Rows& queries, double radius, int threads) {
+            const MixedTreeView tree = checked_mixed_tree("mixed_tree_count", order, right, panel, first_row, low, high,
+                                                          known, panels, base, unit, bytes, byte_block, nominal, n, queries);
+            const auto Q = view(queries);
+            return count_array(queries, [&](std::int64_t* counts) {
+                count_in_mixed_tree(tree, Q, radius, counts, threads);
+            });
+        },
+        "order"_a, "right"_a, "panel"_a, "first_row"_a, "low"_a, "high"_a, "known"_a, "panels"_a, "base"_a, "unit"_a, "bytes"_a,
+        "byte_block"_a, "nominal"_a, "n"_a,
+        "queries"_a, "radius"_a, "threads"_a, "How many rows lie within the radius of each query.");
 }
 
 }  // namespace assay::bindings

@@ -1,10 +1,12 @@
 #include "assay/neighbours/distance_reduce.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "assay/common/random.hpp"
 #include "assay/common/simd.hpp"
 #include "assay/neighbours/kd_tree.hpp"
+#include "assay/neighbours/mixed_tree.hpp"
 #include "check.hpp"
 
 using namespace assay;
@@ -209,4 +211,43 @@ TEST("a query far outside the data is answered in float64") {
 TEST("data whose differences leave the range of float32 screening are refused") {
     const std::vector<double> x{1e200, -1e200, 0.0};
     CHECK(!Index(c_matrix(x.data(), 3, 1)).scale.usable);
+}
+
+TEST("the mixed tree finds what the panels find, with ties, missing cells and unseen codes") {
+    Random random(21);
+    for (const index_t n : {index_t{1}, index_t{40}, index_t{1300}}) {
+        for (const index_t d : {index_t{3}, index_t{14}}) {
+            std::vector<double> x(static_cast<std::size_t>(n * d));
+            std::vector<std::uint8_t> nominal(static_cast<std::size_t>(d));
+            for (index_t j = 0; j < d; ++j) nominal[static_cast<std::size_t>(j)] = j % 2;
+            for (index_t i = 0; i < n * d; ++i) {
+                const double u = random.uniform();
+                double& cell = x[static_cast<std::size_t>(i)];
+                cell = i % d % 2 ? std::floor(u * 4.0) : (i % d == 0 ? std::floor(u * 5.0) / 4.0 : u);
+                if (random.uniform() < 0.1) cell = __builtin_nan("");
+            }
+            std::vector<double> q(x.begin(), x.begin() + std::min<index_t>(n, 20) * d);
+            for (std::size_t i = 1; i < q.size(); i += 5) q[i] = nominal[i % static_cast<std::size_t>(d)] ? -1.0 : 1.0;
+            const Matrix<const double> X = c_matrix<const double>(x.data(), n, d),
+                                       Q = c_matrix<const double>(q.data(), std::min<index_t>(n, 20), d);
+            const index_t k = std::min<index_t>(n, 9);
+            const auto size = static_cast<std::size_t>(Q.rows * k);
+            Found tree_found{std::vector<std::int64_t>(size), std::vector<double>(size)}, found = tree_found;
+            const MixedTree tree = build_mixed_tree(X, nominal.data(), 2);
+            const MixedTreeView view{tree.order.data(), tree.right.data(), tree.panel.data(), tree.first_row.data(),
+                                     tree.low.data(), tree.high.data(), tree.known.data(), tree.panels.data(),
+                                     tree.base.data(), tree.unit.data(), tree.bytes.data(), tree.byte_block.data(),
+                                     nominal.data(), static_cast<index_t>(tree.right.size()),
+                                     static_cast<index_t>(tree.order.size()) / panel_lanes,
+                                     static_cast<index_t>(tree.bytes.size()), d, n};
+            CHECK(well_formed(view));
+            nearest_in_mixed_tree(view, Q, k, tree_found.rows.data(), tree_found.distances.data(), 2);
+            std::vector<double> panels(static_cast<std::size_t>(panel_count(n) * panel_lanes * d));
+            pack_panels(X, nullptr, panels.data(), 1);
+            MetricOptions options;
+            options.nominal = nominal.data();
+            nearest_by_metric(Metric::mixed, options, panels.data(), n, Q, k, found.rows.data(), found.distances.data(), 1);
+            CHECK(tree_found == found);
+        }
+    }
 }

@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from assay.models.neighbours import KNNRegressor
+from assay.numeric.distances import get
+from assay.numeric.neighbours import NeighbourIndex
 
 coarse = st.integers(-3, 3).map(float)
 wild = st.one_of(
@@ -69,3 +71,46 @@ def test_the_order_of_columns_changes_nothing(table, order):
     X, queries, k = table
     columns = [j for j in order if j < X.shape[1]]
     np.testing.assert_array_equal(search(X, queries, k)[1], search(X[:, columns], queries[:, columns], k)[1])
+
+
+@st.composite
+def mixed_tables(draw):
+    """Few different numbers and codes, many missing cells, equal rows: each branch of the tree, each kind of tie."""
+    n_rows, numbers, labels = draw(st.integers(1, 700)), draw(st.integers(0, 4)), draw(st.integers(0, 4))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    columns = []
+    for _ in range(max(numbers, 1 - labels)):
+        kind = draw(st.sampled_from(["normal", "few", "skewed", "constant"]))
+        cells = {
+            "normal": rng.normal(size=n_rows),
+            "few": rng.integers(0, 3, size=n_rows).astype(float),
+            "skewed": np.exp(6 * rng.normal(size=n_rows)),
+            "constant": np.full(n_rows, 0.1),
+        }[kind]
+        columns.append(cells)
+    n_numbers = len(columns)
+    for _ in range(labels):
+        columns.append(rng.integers(0, draw(st.sampled_from([1, 2, 7, 400])), size=n_rows).astype(float))
+    X = np.column_stack(columns)
+    X[rng.random(X.shape) < draw(st.sampled_from([0.0, 0.05, 0.6]))] = np.nan
+    if draw(st.booleans()):
+        X = X[rng.integers(0, min(n_rows, 9), size=n_rows)]
+    nominal = np.arange(X.shape[1]) >= n_numbers
+    queries = X[rng.integers(0, n_rows, size=8)]
+    queries[4:, nominal] = rng.integers(-1, 500, size=(4, int(nominal.sum())))
+    queries[2:6, ~nominal] += 0.3
+    return X, nominal, queries, draw(st.integers(1, min(n_rows, 40)))
+
+
+@settings(max_examples=150)
+@given(mixed_tables())
+def test_the_mixed_tree_gives_the_rows_and_distances_of_brute_force(case):
+    X, nominal, queries, k = case
+    tree = NeighbourIndex(X, get("mixed"), nominal=nominal, algorithm="kd_tree")
+    brute = NeighbourIndex(X, get("mixed"), nominal=nominal, algorithm="brute")
+    found, distances = tree.nearest(queries, k)
+    expected, expected_distances = brute.nearest(queries, k)
+    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(distances, expected_distances)
+    radius = float(np.median(distances))
+    np.testing.assert_array_equal(tree.count(queries, radius), brute.count(queries, radius))

@@ -165,7 +165,7 @@ class Mixed(Distance):
     """
 
     code = _MIXED
-    takes_nominal = takes_missing = learns = True
+    has_tree = takes_nominal = takes_missing = learns = True
 
     def learn(self, rows: np.ndarray, nominal: np.ndarray) -> Placement:
         known = ~np.isnan(rows)

@@ -18,12 +18,26 @@ from typing import Any
 import numpy as np
 
 from .. import _kernels
-from .distances import PRESENT_EUCLIDEAN, Distance, Euclidean, get
+from .distances import PRESENT_EUCLIDEAN, Distance, Euclidean, Mixed, get
 
 __all__ = ["NeighbourIndex", "choose_algorithm", "get"]
 
 _SCREEN = ("panels", "half_norms", "centre", "scale", "largest_norm")
 _TREE = ("order", "column", "right", "low", "high", "panels")
+_MIXED_TREE = (
+    "order",
+    "right",
+    "panel",
+    "first_row",
+    "low",
+    "high",
+    "known",
+    "panels",
+    "base",
+    "unit",
+    "bytes",
+    "byte_block",
+)
 _NO_FLAGS = np.zeros(0, dtype=np.uint8)
 # Rows from which the tree is faster, by number of columns (measured with k = 15 on normal data).
 _TREE_FROM = {1: 200, 2: 200, 3: 200, 4: 200, 5: 500, 6: 2_000, 7: 50_000, 8: 300_000, 9: 2_000_000}
@@ -35,7 +49,8 @@ def choose_algorithm(distance: Distance, n_rows: int, n_features: int) -> str:
         return "brute"
     if isinstance(distance, Euclidean):
         return "kd_tree" if n_rows >= _TREE_FROM.get(n_features, np.inf) else "brute"
-    return "kd_tree" if n_features <= 10 and n_rows >= 500 else "brute"
+    few = n_features <= 10 or isinstance(distance, Mixed)  # whose tree screens its leaves by bytes
+    return "kd_tree" if few and n_rows >= 500 else "brute"
 
 
 class NeighbourIndex:
@@ -60,11 +75,14 @@ class NeighbourIndex:
         placed = np.ascontiguousarray(distance.place(rows, self.placement))
         self.rows = placed.copy() if placed is rows else placed
         self.algorithm = choose_algorithm(distance, *placed.shape) if algorithm == "auto" else algorithm
+        self._nominal = self.placement.get("nominal", _NO_FLAGS)
         self.kind, self._arrays = self._build(threads)
         self._metric: dict[str, Any] = {"metric": distance.code, "p": distance.power}
-        self._nominal = self.placement.get("nominal", _NO_FLAGS)
 
     def _build(self, threads: int) -> tuple[str, dict[str, Any]]:
+        if self.algorithm == "kd_tree" and isinstance(self.distance, Mixed):
+            arrays = dict(zip(_MIXED_TREE, _kernels.mixed_tree(self.rows, self._nominal, threads), strict=True))
+            return "mixed tree", {**arrays, "nominal": self._nominal, "n": self.rows.shape[0]}
         if self.algorithm == "kd_tree":
             return "tree", dict(zip(_TREE, _kernels.kd_tree(self.rows, threads), strict=True))
         if isinstance(self.distance, Euclidean):
@@ -90,6 +108,8 @@ class NeighbourIndex:
             found, reduced = _kernels.euclidean_nearest(**given)
         elif self.kind == "tree":
             found, reduced = _kernels.kd_tree_nearest(**given, **self._metric)
+        elif self.kind == "mixed tree":
+            found, reduced = _kernels.mixed_tree_nearest(**given)
         else:
             found, reduced = _kernels.metric_nearest(**given, **self._metric, nominal=self._nominal)
         return found.view(np.int64), self.distance.finish(reduced)
@@ -137,4 +157,6 @@ class NeighbourIndex:
             return _kernels.euclidean_count(**given, squared_radius=reach)
         if self.kind == "tree":
             return _kernels.kd_tree_count(**given, **self._metric, radius=reach)
+        if self.kind == "mixed tree":
+            return _kernels.mixed_tree_count(**given, radius=reach)
         return _kernels.metric_count(**given, **self._metric, nominal=self._nominal, radius=reach)

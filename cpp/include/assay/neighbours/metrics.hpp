@@ -62,6 +62,12 @@ public:
     void clear() { entries_.clear(); }
     double bound() const { return full() ? entries_.back().distance : infinity; }
     bool full() const { return static_cast<index_t>(entries_.size()) == k_; }
+    // Whether a row at this distance (or a later or farther one) would be kept.
+    bool wants(double distance, std::int64_t row) const {
+        if (!full()) return true;
+        const Entry& last = entries_.back();
+        return distance < last.distance || (distance == last.distance && row < last.row);
+    }
     void offer(double distance, std::int64_t row);
     void write(std::int64_t* rows, double* distances) const;
 
