@@ -13,6 +13,8 @@ from __future__ import annotations
 
 import re
 
+from .redaction import redact
+
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069]")
 
 
@@ -44,7 +46,7 @@ class AssayError(Exception):
     exit_code = 1
 
     def __init__(self, who: str, subject: str = "", rule: str = "", came: str = "", way_out: str = ""):
-        super().__init__(sentence(who, subject, rule, came, way_out) if rule else who)
+        super().__init__(redact(sentence(who, subject, rule, came, way_out) if rule else who))
 
     def __reduce__(self):
         return (type(self), (str(self),))
@@ -88,7 +90,7 @@ class AssayWarning(UserWarning):
 
     def __init__(self, code: str, text: str = ""):
         self.code = code
-        self.text = text
+        self.text = text = redact(text)
         super().__init__(f"[{code}] {text}" if text else code)
 
     def __reduce__(self):

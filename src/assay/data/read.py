@@ -28,11 +28,12 @@ from .read_notes import WHO, Decision, refuse
 from .read_scan import BATCH_ROWS, SAMPLE_ROWS, Scan
 from .read_source import Options, Piece, SourceFile, database_of, files_of, too_large
 from .read_sql import Database, open_address, sql_pieces
+from .read_waiting import interruptible
 from .table import Table
 
 Source = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
-_PARSED = ("CSV", "TSV", "NDJSON", "Excel", "SQLite")
 _DECLARED = ("Parquet", "Arrow", "DuckDB", "PostgreSQL")
+"""Formats in which every column states a type; their columns of text are parsed as those of a CSV file are."""
 
 
 def read_table(
@@ -86,8 +87,12 @@ def read_table(
         return _read_database(open_address(str(path), table, query), roles, duplicates)
     _no_database_words(table, query)
     files = files_of(path, sheet)
-    parts = [_read_file(file, options) for file in files] if len(files) == 1 else _read_files(files, options)
-    return _build(path, files, parts, roles, file_column)
+
+    def read() -> Table:
+        parts = [_read_file(files[0], options)] if len(files) == 1 else _read_files(files, options)
+        return _build(path, files, parts, roles, file_column)
+
+    return interruptible(read)
 
 
 def scan_table(
@@ -138,7 +143,7 @@ def scan_table(
             roles=roles,
             sample_rows=sample_rows,
             batch_rows=batch_rows,
-            parse_text=base.kind in _PARSED,
+            parse_text=True,
             declared_types=base.kind in _DECLARED,
             fill_columns=False,
         )
@@ -154,7 +159,7 @@ def scan_table(
         roles=roles,
         sample_rows=sample_rows,
         batch_rows=batch_rows,
-        parse_text=kind in _PARSED,
+        parse_text=kind != "ARFF",
         declared_types=kind in (*_DECLARED, "ARFF"),
         fill_columns=kind == "NDJSON",
         known_roles=known,
@@ -205,10 +210,10 @@ def _read_database(base: Database, roles: Mapping[str, Any] | None, duplicates: 
             raise too_large(base.shown, size, " and more")
         frames.append((base.shown, piece.frame))
     frame = _stack(frames) if base.kind != "SQLite" else _as_text_where_mixed(frames)
-    notes: dict[str, Any] = {}
-    if base.kind in _PARSED:
-        frame, notes = parse_columns(frame, decimal_comma=False)
     _check_shape(frame, base.shown)
+    typed = frame.schema
+    frame, notes = parse_columns(frame, decimal_comma=False)
+    decided += _read_from_text(typed, frame, base.kind)
     reading = f"{base.kind}{_asked(base)}, {frame.height} rows, {frame.width} columns"
     return Table.build(
         frame, name=base.name, source=base.source, roles=roles, notes=notes, reading=reading, read_notes=decided
@@ -217,11 +222,15 @@ def _read_database(base: Database, roles: Mapping[str, Any] | None, duplicates: 
 
 def _as_text_where_mixed(frames: list[tuple[str, pl.DataFrame]]) -> pl.DataFrame:
     """Parts of one SQLite result, whose cells have no common type, as text in the columns where they differ."""
-    mixed = {
-        name
-        for name in frames[0][1].columns
-        if len(found := {f[name].dtype for _, f in frames} - {pl.Null}) > 1 and pl.String in found
-    }
+    mixed = set()
+    for name in frames[0][1].columns:
+        found = {f[name].dtype for _, f in frames} - {pl.Null}
+        # Whole numbers that floats cannot hold would lose digits beside them.
+        long = found == {pl.Int64, pl.Float64} and any(
+            f[name].dtype == pl.Int64 and bool((f[name].abs() > 2**53).any()) for _, f in frames
+        )
+        if long or (len(found) > 1 and pl.String in found):
+            mixed.add(name)
     cast = [f.with_columns(pl.col(name).cast(pl.String) for name in mixed) if mixed else f for _, f in frames]
     return pl.concat(cast, how="vertical_relaxed")
 
@@ -314,9 +323,10 @@ def _build(
     name = _name_of(path, files)
     if kind == "ARFF":
         known, notes, name = _arff_roles(parts, name)
-    elif kind in _PARSED:
+    else:
+        typed = frame.schema
         frame, notes = parse_columns(frame, decimal_comma=comma, settled=coded)
-        decisions += _decimal_mark(notes, comma)
+        decisions += [*_decimal_mark(notes, comma), *_read_from_text(typed, frame, kind)]
     if file_column is not None:
         if file_column in frame.columns:
             raise DataError(
@@ -340,6 +350,17 @@ def _build(
         known_roles=known,
         coded=coded,
     )
+
+
+def _read_from_text(before: Mapping[str, pl.DataType], frame: pl.DataFrame, kind: str) -> list[Decision]:
+    """Says which columns the file calls text and the table does not."""
+    if kind not in _DECLARED:
+        return []
+    read = [name for name in frame.columns if before[name] == pl.String and frame[name].dtype != pl.String]
+    if not read:
+        return []
+    reason = f"{_few(read)} hold them, as text of a CSV file would" if read[1:] else f"{_few(read)} holds nothing else"
+    return [Decision("text", "read as numbers, dates or true and false", 0.95, reason)]
 
 
 def _decimal_mark(notes: Mapping[str, Mapping[str, Any]], semicolon: bool) -> list[Decision]:

@@ -1,71 +1,60 @@
-"""Parquet and Arrow (Feather) files as frames: whole, or slice by slice in bounded memory."""
+"""Parquet and Arrow (Feather) files as frames: whole, or slice by slice in bounded memory, decoded in a child."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import polars as pl
 
 from ..base import config
 from ..base.errors import DataError, plain
+from .read_apart import DecoderDied, decoder
 from .read_notes import refuse
 from .read_source import Piece, SourceFile, too_large
 
 _PIECE_BYTES = 1 << 25
-_FAILURES = (Exception, pl.exceptions.PanicException)
 
 
 def read_columnar(file: SourceFile) -> pl.DataFrame:
     """A Parquet or Arrow file as a frame, unless its own count of rows says that it would not fit."""
-    rows, width = _extent(file)
-    if rows * width * 2 > config.memory_limit():
-        raise too_large(file.shown, rows * width * 2.0, f" for {rows} rows")
-    try:
-        return _lazy(file).collect()
-    except _FAILURES as error:
-        raise _unreadable(file, error) from None
+    return pl.concat([piece.frame for piece in _pieces(file, whole=True)], rechunk=False)
 
 
 def columnar_pieces(file: SourceFile) -> Iterator[Piece]:
     """A Parquet or Arrow file as frames of some tens of megabytes each."""
-    rows, width = _extent(file)
-    step = max(1024, int(_PIECE_BYTES / max(width, 1)))
-    for start in range(0, rows, step):
-        try:
-            frame = _lazy(file).slice(start, step).collect()
-        except _FAILURES as error:
-            raise _unreadable(file, error, f" (row {start + 1} or later)") from None
-        yield Piece(file.shown, start + 1, frame)
+    for piece in _pieces(file, whole=False):
+        if piece.frame.height:
+            yield piece
 
 
-def _lazy(file: SourceFile) -> pl.LazyFrame:
-    if file.kind == "Parquet":
-        return pl.scan_parquet(file.path, glob=False)
-    with open(file.path, "rb") as stream:
-        magic = stream.read(6)
-    if magic == b"ARROW1":
-        return pl.scan_ipc(file.path)
-    # The streaming form of Arrow has no table of contents and is read whole.
+def _pieces(file: SourceFile, *, whole: bool) -> Iterator[Piece]:
     size = file.path.stat().st_size
-    if 2 * size > config.memory_limit():
+    with open(file.path, "rb") as stream:
+        streaming = file.kind == "Arrow" and stream.read(6) != b"ARROW1"
+    if streaming and 2 * size > config.memory_limit():
         raise too_large(file.shown, 2.0 * size)
-    return pl.read_ipc_stream(file.path).lazy()
+    trouble: DataError | None = None
+    with decoder() as child:
+        job: dict[str, Any] = {
+            "ask": "columnar",
+            "path": str(file.path.absolute()),
+            "kind": file.kind,
+            "piece": _PIECE_BYTES,
+        }
+        try:
+            for facts, frame in child.ask(**job, piece=_PIECE_BYTES, whole=whole):
+                if frame is not None:
+                    yield Piece(file.shown, facts["row"], frame)
+                elif "too_large" in facts:
+                    trouble = too_large(file.shown, facts["too_large"], facts["why"])
+                elif "error" in facts:
+                    trouble = _unreadable(file, facts["error"])
+        except DecoderDied as died:
+            trouble = _unreadable(file, f"{died}: it is damaged, or asks for more memory than the limit")
+    if trouble is not None:
+        raise trouble
 
 
-def _extent(file: SourceFile) -> tuple[int, int]:
-    """Rows, and about how many bytes each takes in memory."""
-    try:
-        lazy = _lazy(file)
-        types = lazy.collect_schema().dtypes()
-        rows = int(lazy.select(pl.len()).collect().item())
-    except _FAILURES as error:
-        raise _unreadable(file, error) from None
-    return rows, sum(32 if dtype in (pl.String, pl.Binary) else 8 for dtype in types)
-
-
-def _unreadable(file: SourceFile, error: BaseException, place: str = "") -> DataError:
-    if isinstance(error, DataError):
-        return error
-    return refuse(
-        file.shown, f"cannot be read as {file.kind}{place}", plain(error), "check that it was written completely"
-    )
+def _unreadable(file: SourceFile, why: str) -> DataError:
+    return refuse(file.shown, f"cannot be read as {file.kind}", plain(why, 120), "check that it was written completely")

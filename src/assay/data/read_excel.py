@@ -1,71 +1,105 @@
-"""Sheets of a workbook (.xlsx, .xlsm, .xlsb, .xls, .ods) as frames, through fastexcel."""
+"""Sheets of a workbook (.xlsx, .xlsm, .xlsb, .xls, .ods) as frames, decoded by fastexcel in a child.
+
+How far the cells reach and which of them hold errors is read from the file first (see `read_workbook`).
+"""
 
 from __future__ import annotations
 
+import importlib.util
+import sys
 import zipfile
 from typing import Any
 
 import polars as pl
 
 from ..base import config
-from ..base.errors import plain
+from ..base.errors import DataError, plain
+from ..base.words import count
+from .read_apart import Decoder, DecoderDied, decoder
 from .read_delimited import unique_names
 from .read_notes import Decision, refuse
 from .read_source import Options, SourceFile, too_large
+from .read_workbook import SheetFacts, column_letters, sheet_facts
 from .roles import nearest
 
-_FAILURES = (Exception, pl.exceptions.PanicException)
+_CELL_BYTES = 32
+_GROUND = float(1 << 29)
+_PER_BYTE = 48
+"""Memory a decoder may take: some ground, and so much for each byte of the unpacked workbook."""
 
 
 def read_excel(file: SourceFile, options: Options) -> tuple[pl.DataFrame, list[Decision]]:
     """One sheet as a frame, and which sheet was taken and why."""
-    try:
-        import fastexcel
-    except ImportError:
+    if sys.modules.get("fastexcel", 0) is None or importlib.util.find_spec("fastexcel") is None:
         raise refuse(
             file.shown,
             "is a workbook, which needs the package fastexcel",
             way_out="install it with pip install 'assay[excel]', or save the sheet as CSV",
-        ) from None
-    _check_size(file)
-    try:
-        book = fastexcel.read_excel(str(file.path))
-        sheets = list(book.sheet_names)
-    except _FAILURES as error:
-        raise refuse(
-            file.shown, "cannot be read as a workbook", _first_line(error), "check that it was written completely"
-        ) from None
-    sheet, decision = _choose_sheet(file, sheets)
-    shown = f"file '{plain(file.path, 300)}' sheet '{plain(sheet)}'"
-    try:
-        top = book.load_sheet(sheet, header_row=None, n_rows=1, dtypes="string").to_polars()
-        first = [("" if cell is None else str(cell)).strip() for cell in (top.row(0) if top.height else ())]
-        if not first:
-            raise refuse(shown, "is empty", way_out=f"choose another of its sheets: {_named(sheets)}")
-        if options.header is False:
-            names = [f"column_{n}" for n in range(1, len(first) + 1)]
-        else:
-            names = [name or f"column_{n}" for n, name in enumerate(first, start=1)]
-            names = unique_names(names, shown, options.duplicates)
-        skip = None if options.header is False else 0
-        loaded = book.load_sheet(sheet, header_row=skip, schema_sample_rows=None, whitespace_as_null=True)
-        frame = loaded.to_polars()
-    except _FAILURES as error:
-        if type(error).__module__.startswith("assay"):
-            raise
-        raise refuse(shown, "cannot be read", _first_line(error)) from None
+        )
+    size = _check_size(file)
+    limit = min(config.memory_limit(), _GROUND + _PER_BYTE * size)
+    with decoder() as child:
+        told = _ask(
+            child, file.shown, "cannot be read as a workbook", limit, ask="sheets", path=str(file.path.absolute())
+        )
+        sheets = list(told["sheets"])
+        sheet, decision = _choose_sheet(file, sheets)
+        shown = f"file '{plain(file.path, 300)}' sheet '{plain(sheet)}'"
+        facts = sheet_facts(file.path, sheet, config.memory_limit())
+        if facts is not None:
+            _check_extent(facts, shown)
+        header = options.header is not False
+        told = _ask(child, shown, "cannot be read", limit, ask="sheet", sheet=sheet, header=header)
+    if not told.get("first"):
+        raise refuse(shown, "is empty", way_out=f"choose another of its sheets: {_named(sheets)}")
+    frame: pl.DataFrame = told["frame"]
+    names = [f"column_{n}" for n in range(1, len(told["first"]) + 1)]
+    if header:
+        names = [name or made for name, made in zip(told["first"], names)]
+        names = unique_names(names, shown, options.duplicates)
     if frame.width != len(names):
         raise refuse(shown, f"has {frame.width} columns below {len(names)} names", way_out="name every column")
     frame.columns = names
     empty = frame.select(pl.all_horizontal(pl.all().is_null())).to_series()
-    header = "none" if options.header is False else "row 1"
     why = "it was given" if options.header is not None else "the first row that holds something is taken for names"
     certain = 1.0 if options.header is not None else 0.8
-    return frame.filter(~empty), [decision, Decision("header", header, certain, why)]
+    decisions = [decision, Decision("header", "row 1" if header else "none", certain, why)]
+    return frame.filter(~empty), [*decisions, *_errors(facts)]
 
 
-def _first_line(error: Any) -> str:
-    return plain(str(error).splitlines()[0] if str(error) else type(error).__name__, 120)
+def _ask(child: Decoder, shown: str, rule: str, limit: float, **job: Any) -> dict[str, Any]:
+    """All that the decoder tells, in one mapping; what it cannot read is refused."""
+    told: dict[str, Any] = {}
+    try:
+        for facts, frame in child.ask(limit, **job):
+            told.update(facts if frame is None else {"frame": frame})
+    except DecoderDied as died:
+        told["error"] = f"{died}: it is damaged, or would take more memory than a workbook of its size may"
+    if "error" in told:
+        if told.get("first") == []:
+            return told
+        raise refuse(shown, rule, plain(told["error"], 160), "check that it was written completely")
+    return told
+
+
+def _check_extent(facts: SheetFacts, shown: str) -> None:
+    needed = float(_CELL_BYTES * facts.rectangle)
+    if needed > min(config.memory_limit(), _GROUND + 100.0 * _CELL_BYTES * facts.cells):
+        far = f"{column_letters(facts.last[1])}{facts.last[0]}"
+        raise refuse(
+            shown,
+            f"reaches to cell {far}",
+            f"its {count(facts.cells, 'filled cell')} would be spread over {facts.rectangle:,}",
+            "delete the cells far out, or save the part that is a table as CSV",
+        )
+
+
+def _errors(facts: SheetFacts | None) -> list[Decision]:
+    if facts is None or not facts.errors:
+        return []
+    first = ", ".join(f"{plain(text, 20)} in {place}" for place, text in facts.first_errors)
+    more = ", ..." if facts.errors > len(facts.first_errors) else ""
+    return [Decision("cells with errors", f"{facts.errors} read as missing", 1.0, first + more)]
 
 
 def _named(sheets: list[str]) -> str:
@@ -89,14 +123,18 @@ def _choose_sheet(file: SourceFile, sheets: list[str]) -> tuple[str, Decision]:
     return sheets[0], Decision("sheet", sheets[0], 0.6, reason)
 
 
-def _check_size(file: SourceFile) -> None:
-    """A workbook is a zip archive; what its parts unpack to is known before they are unpacked."""
+def _check_size(file: SourceFile) -> float:
+    """The unpacked size: a workbook is a zip archive, which says what its parts unpack to."""
     size = float(file.path.stat().st_size)
+    trouble: DataError | None = None
     if zipfile.is_zipfile(file.path):
         try:
             with zipfile.ZipFile(file.path) as archive:
                 size = float(sum(part.file_size for part in archive.infolist()))
-        except (zipfile.BadZipFile, OSError, NotImplementedError) as error:
-            raise refuse(file.shown, "cannot be read as a workbook", plain(error)) from None
+        except (zipfile.BadZipFile, OSError, NotImplementedError, ValueError) as error:
+            trouble = refuse(file.shown, "cannot be read as a workbook", plain(error))
+    if trouble is not None:
+        raise trouble
     if size * 2 > config.memory_limit():
         raise too_large(file.shown, size * 2)
+    return size

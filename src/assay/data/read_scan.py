@@ -227,7 +227,8 @@ class Scan:
             row = int(failed.arg_true()[0])
         elif series.dtype.is_numeric() and wanted.is_numeric():
             cast = series.cast(wanted, strict=False)
-            changed = (cast.cast(pl.Float64) != series.cast(pl.Float64)).fill_null(True) & series.is_not_null()
+            # There and back, since as floats two whole numbers may look alike.
+            changed = (cast.cast(series.dtype, strict=False) != series).fill_null(True) & series.is_not_null()
             if not changed.any():
                 return cast
             row = int(changed.arg_true()[0])

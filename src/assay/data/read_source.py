@@ -16,6 +16,7 @@ import polars as pl
 
 from ..base import config
 from ..base.errors import DataError, ParameterError, plain
+from ..base.redaction import like_an_address
 from .read_notes import WHO, refuse
 
 FORMATS = {
@@ -65,23 +66,38 @@ class SourceFile:
 def database_of(source: Any) -> str | None:
     """The kind of database a URL names, or None if the argument is no URL.
 
+    What looks like the address of a database without being one is refused and not repeated: it may hold a password.
+
     >>> database_of("sqlite:///shop.db?table=orders"), database_of("orders.csv")
     ('SQLite', None)
     """
-    found = _URL.match(source) if isinstance(source, str) else None
-    if found is None:
+    if not isinstance(source, str):
         return None
-    scheme = found.group(1).lower()
-    if scheme == "file":
-        return None
-    if scheme not in _DATABASES:
+    found = _URL.match(source.strip())
+    scheme = found.group(1).lower() if found else None
+    if scheme in _DATABASES:
+        return _DATABASES[scheme]
+    if scheme not in (None, "file"):
         raise DataError(
             WHO,
             f"the address '{plain(scheme)}://...'",
             "is of a kind that is not read",
             way_out="use sqlite:///, duckdb:///, postgresql:// or the path of a file",
         )
-    return _DATABASES[scheme]
+    check_no_address(source)
+    return None
+
+
+def check_no_address(text: str) -> None:
+    """Refuse what looks like an address in the place of a path, unless there is such a file."""
+    if like_an_address(text) is not None and not os.path.lexists(text):
+        raise DataError(
+            WHO,
+            "the address of a database",
+            "is mistyped",
+            way_out="write postgresql://user:password@host/name (with %40 for @ and %2F for / in the password), "
+            "sqlite:///file or duckdb:///file",
+        )
 
 
 def files_of(source: Any, sheet: str | None = None) -> list[SourceFile]:
@@ -102,6 +118,7 @@ def files_of(source: Any, sheet: str | None = None) -> list[SourceFile]:
 
 def _expanded(text: str | bytes) -> list[str]:
     path = os.fsdecode(text).removeprefix("file://")
+    check_no_address(path)
     if os.path.lexists(path) or not glob.has_magic(path):
         return [path]
     found = sorted(name for name in glob.iglob(path, recursive=True) if not os.path.isdir(name))
@@ -111,6 +128,7 @@ def _expanded(text: str | bytes) -> list[str]:
 
 
 def _file_of(text: str, sheet: str | None) -> SourceFile:
+    check_no_address(text)
     if "\0" in text:
         raise refuse(f"file '{plain(text, 300)}'", "has a name with a zero byte")
     if "#" in text and not os.path.lexists(text):

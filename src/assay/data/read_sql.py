@@ -9,22 +9,24 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
+from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlencode, urlsplit
 
 import polars as pl
 
 from ..base.errors import DataError, ParameterError, plain
 from .read_delimited import unique_names
 from .read_notes import WHO, Decision, refuse
-from .read_source import Piece, check_file, database_of
+from .read_source import Piece, check_file, check_no_address, database_of
+from .read_waiting import interruptible_steps
 from .roles import nearest
 
 _ROWS = 50_000
-_SECRETS = ("password", "passwd", "sslpassword")
+_TOLD = ("user", "host", "hostaddr", "port", "dbname", "sslmode", "connect_timeout", "application_name")
+"""Parameters of a PostgreSQL address that may be shown; any other, whose name may be mistyped, may be a secret."""
 _STARTS = ("select", "with", "table", "values", "from")
 _EXTRA = {"DuckDB": "duckdb", "PostgreSQL": "adbc-driver-postgresql and pyarrow"}
 _TOKEN = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|\$(\w*)\$.*?\$\1\$|--[^\n]*|/\*.*?\*/|;|\w+|\S""", re.DOTALL)
@@ -57,14 +59,15 @@ def open_address(url: str, table: str | None = None, query: str | None = None) -
     """Take a URL apart and check what it asks for; nothing is opened yet."""
     kind = database_of(url)
     assert kind is not None
-    try:
-        parts = urlsplit(url.strip())
-        password = parts.password or ""
-        _ = parts.port
-    except ValueError:
+    parts = _taken_apart(url.strip())
+    if parts is None:
         raise refuse(
-            f"the address of a {kind} database", "is no URL", way_out="check host, port and brackets"
-        ) from None
+            f"the address of a {kind} database",
+            "is no URL",
+            way_out="check host, port and brackets, and write %40 for @, %2F for /, %3A for : and %23 for # "
+            "in a user name or password",
+        )
+    password = parts.password or ""
     given = parse_qsl(parts.query, keep_blank_values=True)
     asked = {key: value for key, value in given if key in ("table", "query")}
     rest = [(key, value) for key, value in given if key not in ("table", "query")]
@@ -77,8 +80,9 @@ def open_address(url: str, table: str | None = None, query: str | None = None) -
         raise ParameterError(WHO, "parameters 'table' and 'query'", "exclude each other", way_out="give one of them")
     if asked.get("query") is not None:
         check_statement(asked["query"])
-    secrets = [password, unquote(password), *(value for key, value in rest if key in _SECRETS)]
-    open_rest = [(key, value) for key, value in rest if key not in _SECRETS]
+    secrets = [password, unquote(password)]
+    secrets += [value for key, value in rest if key not in _TOLD]
+    open_rest = [(key, value) for key, value in rest if key in _TOLD]
     path: Path | None = None
     if kind == "PostgreSQL":
         user = f"{parts.username}@" if parts.username else ""
@@ -93,6 +97,7 @@ def open_address(url: str, table: str | None = None, query: str | None = None) -
                 way_out=f"write {kind.lower()}:///relative/path or {kind.lower()}:////absolute/path",
             )
         path = Path(unquote(parts.path[1:]))
+        check_no_address(str(path))
         address, source = str(path), f"{kind.lower()}:///{quote(str(path))}"
         if rest:
             raise refuse(
@@ -104,6 +109,19 @@ def open_address(url: str, table: str | None = None, query: str | None = None) -
     source += f"?{told}" if told else ""
     secret = tuple(sorted({word for word in secrets if word}, key=len, reverse=True))
     return Database(kind, path, address, asked.get("table"), asked.get("query"), source, secret)
+
+
+def _taken_apart(url: str) -> SplitResult | None:
+    """The parts of a well-formed URL; None for any other, in which a password could be taken for something else."""
+    try:
+        parts = urlsplit(url)
+        _ = parts.port
+    except ValueError:
+        return None
+    user, _, place = parts.netloc.rpartition("@")
+    fine = not re.search(r"[\s@\\]", user + place + parts.path) and not parts.fragment and "\0" not in url
+    names = [key for key, _ in parse_qsl(parts.query, keep_blank_values=True)]
+    return parts if fine and all(re.fullmatch(r"\w+", name) for name in names) else None
 
 
 def check_statement(query: str) -> str:
@@ -132,9 +150,10 @@ def sql_pieces(database: Database, decided: list[Decision], duplicates: str = "e
     """The rows of a table or query as frames, fetched in parts; `decided` is filled with what was chosen."""
     readers = {"SQLite": _sqlite, "DuckDB": _duckdb, "PostgreSQL": _postgresql}
     row = 1
-    for frame in readers[database.kind](database, decided):
-        names = unique_names(list(frame[0]), database.shown, duplicates)
-        piece = pl.DataFrame([series.rename(name) for series, name in zip(frame[1], names)])
+    running = _Running()
+    for names, columns in interruptible_steps(readers[database.kind](database, decided, running), running.cancel):
+        unique = unique_names(list(names), database.shown, duplicates)
+        piece = pl.DataFrame([series.rename(name) for series, name in zip(columns, unique)])
         yield Piece(database.shown, row, piece)
         row += piece.height
 
@@ -142,14 +161,27 @@ def sql_pieces(database: Database, decided: list[Decision], duplicates: str = "e
 Columns = tuple[list[str], list[pl.Series]]
 
 
-def _sqlite(database: Database, decided: list[Decision]) -> Iterator[Columns]:
+class _Running:
+    """What stops the statement that runs: set by a reader, called on Ctrl-C."""
+
+    def __init__(self) -> None:
+        self.cancel_now: Callable[[], Any] | None = None
+
+    def cancel(self) -> None:
+        if self.cancel_now is not None:
+            self.cancel_now()
+
+
+def _sqlite(database: Database, decided: list[Decision], running: _Running) -> Generator[Columns, None, None]:
     import sqlite3
 
     assert database.path is not None
     _check_path(database)
+    uri = f"file:{quote(str(database.path.absolute()))}?mode=ro"
+    failed = None
     try:
-        uri = f"file:{quote(str(database.path.absolute()))}?mode=ro"
-        with contextlib.closing(sqlite3.connect(uri, uri=True)) as connection:
+        with contextlib.closing(sqlite3.connect(uri, uri=True, check_same_thread=False)) as connection:
+            running.cancel_now = connection.interrupt
             connection.execute("PRAGMA query_only = ON")
             connection.execute("PRAGMA trusted_schema = OFF")
             found = connection.execute(
@@ -165,8 +197,10 @@ def _sqlite(database: Database, decided: list[Decision]) -> Iterator[Columns]:
                 cells = zip(*rows) if rows else [[] for _ in names]
                 yield names, [_dynamic(n, list(c), database, row) for n, c in zip(names, cells)]
                 row, any_rows = row + len(rows), True
-    except (sqlite3.Error, sqlite3.Warning) as error:
-        raise _failed(database, error) from None
+    except (sqlite3.Error, sqlite3.Warning, UnicodeError) as error:
+        failed = _failed(database, error)
+    if failed is not None:
+        raise failed
 
 
 def _dynamic(name: str, cells: list[Any], database: Database, first_row: int) -> pl.Series:
@@ -183,21 +217,23 @@ def _dynamic(name: str, cells: list[Any], database: Database, first_row: int) ->
         return pl.Series(name, cells, dtype=pl.Null)
     if kinds == {int}:
         return pl.Series(name, cells, dtype=pl.Int64)
-    if kinds <= {int, float}:
+    if kinds <= {int, float} and not any(isinstance(c, int) and abs(c) > 2**53 for c in cells):
         return pl.Series(name, [None if c is None else float(c) for c in cells], dtype=pl.Float64)
     return pl.Series(name, [None if c is None else str(c) for c in cells], dtype=pl.String)
 
 
-def _duckdb(database: Database, decided: list[Decision]) -> Iterator[Columns]:
+def _duckdb(database: Database, decided: list[Decision], running: _Running) -> Generator[Columns, None, None]:
     try:
         import duckdb
-        import pyarrow  # noqa: F401
+        import pyarrow
     except ImportError:
         raise _no_driver(database) from None
     _check_path(database)
+    failed = None
     try:
         config: dict[str, Any] = {"enable_external_access": "false", "autoinstall_known_extensions": "false"}
         with contextlib.closing(duckdb.connect(str(database.path), read_only=True, config=config)) as connection:
+            running.cancel_now = connection.interrupt
             found = connection.execute(
                 "SELECT table_schema, table_name FROM information_schema.tables "
                 "WHERE table_schema NOT IN ('information_schema', 'pg_catalog') ORDER BY 1, 2"
@@ -206,19 +242,23 @@ def _duckdb(database: Database, decided: list[Decision]) -> Iterator[Columns]:
             result: Any = connection.sql(_statement(database, tables, decided))
             reader = getattr(result, "to_arrow_reader", None) or result.fetch_arrow_reader
             yield from _arrow(reader(_ROWS), database)
-    except duckdb.Error as error:
-        raise _failed(database, error) from None
+    except (duckdb.Error, pyarrow.ArrowException, UnicodeError) as error:
+        failed = _failed(database, error)
+    if failed is not None:
+        raise failed
 
 
-def _postgresql(database: Database, decided: list[Decision]) -> Iterator[Columns]:
+def _postgresql(database: Database, decided: list[Decision], running: _Running) -> Generator[Columns, None, None]:
     try:
         import adbc_driver_manager
         import adbc_driver_postgresql.dbapi as driver
-        import pyarrow  # noqa: F401
+        import pyarrow
     except ImportError:
         raise _no_driver(database) from None
+    failed = None
     try:
         with contextlib.closing(driver.connect(database.address)) as connection, connection.cursor() as cursor:
+            running.cancel_now = cursor.adbc_cancel
             cursor.execute("SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY")
             connection.commit()
             cursor.execute(
@@ -230,8 +270,10 @@ def _postgresql(database: Database, decided: list[Decision]) -> Iterator[Columns
             tables = {name if seen else f"{schema}.{name}": (schema, name) for schema, name, seen in found}
             cursor.execute(_statement(database, tables, decided).rstrip().rstrip(";"))
             yield from _arrow(cursor.fetch_record_batch(), database)
-    except adbc_driver_manager.Error as error:
-        raise _failed(database, error) from None
+    except (adbc_driver_manager.Error, pyarrow.ArrowException, UnicodeError) as error:
+        failed = _failed(database, error)
+    if failed is not None:
+        raise failed
 
 
 def _arrow(reader: Any, database: Database) -> Iterator[Columns]:
@@ -257,8 +299,7 @@ def _arrow_column(field: Any, array: Any, database: Database) -> pl.Series:
     try:
         if kind == "uuid" and (pa.types.is_fixed_size_binary(array.type) or pa.types.is_binary(array.type)):
             return pl.Series(name, [_uuid(cell) for cell in array.to_pylist()], dtype=pl.String)
-        series = pl.Series(name, pl.from_arrow(array))
-        return series.cast(pl.Float64) if kind == "numeric" else series
+        return pl.Series(name, pl.from_arrow(array))
     except (TypeError, ValueError, pl.exceptions.PolarsError, pl.exceptions.PanicException):
         raise refuse(
             database.shown,
@@ -318,7 +359,6 @@ def _failed(database: Database, error: Exception) -> DataError:
     text = str(error).strip()
     for secret in database.secrets:
         text = text.replace(secret, "***")
-    text = re.sub(r"(postgres(?:ql)?://[^:@/\s]*):[^@/\s]*@", r"\1@", text)
     lines = [line.strip() for line in text.splitlines() if line.strip() and not line.strip().startswith("^")]
     return refuse(
         database.shown,

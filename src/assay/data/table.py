@@ -377,7 +377,7 @@ def _twice(names: list[str]) -> DataError:
 
 
 def plain_types(frame: pl.DataFrame, notes: dict[str, dict[str, Any]]) -> pl.DataFrame:
-    """Every column as Int64/UInt64, Float64, Boolean, String or Datetime("us"), with null for missing."""
+    """Every column as Int64, Float64, Boolean, String or Datetime("us"), with null for missing."""
     columns = []
     for series, told in map_columns(_plain_type, frame.get_columns()):
         if told:
@@ -388,6 +388,11 @@ def plain_types(frame: pl.DataFrame, notes: dict[str, dict[str, Any]]) -> pl.Dat
 
 def _plain_type(series: pl.Series) -> tuple[pl.Series, dict[str, Any]]:
     """The column as one of the plain types, and a note if cells had to go."""
+    if series.dtype.is_decimal() and bool((series.abs() > 2**53).any()):
+        # Whole numbers that floats do not hold are those of `_retyped`; others are rounded, as everywhere.
+        whole = series.cast(pl.Int128, strict=False)
+        if whole.null_count() == series.null_count() and bool((whole.cast(series.dtype, strict=False) == series).all()):
+            return _retyped(whole), {}
     if series.dtype.is_float() or series.dtype.is_decimal():
         return _finite(series.cast(pl.Float64))
     return _retyped(series), {}
@@ -406,8 +411,6 @@ def _finite(series: pl.Series) -> tuple[pl.Series, dict[str, Any]]:
 def _retyped(series: pl.Series) -> pl.Series:
     dtype = series.dtype
     if dtype.is_integer():
-        if dtype == pl.UInt64:
-            return series
         whole = series.cast(pl.Int64, strict=False)
         # Whole numbers over 64 bits stay text, as in `parse`: as floats they would lose digits.
         return whole if whole.null_count() == series.null_count() else series.cast(pl.String)
@@ -452,5 +455,5 @@ def _digest(digest: Any, series: pl.Series) -> None:
     elif series.dtype == pl.Boolean:
         values = series.fill_null(False).to_numpy().astype("u1")
     else:
-        values = series.to_physical().fill_null(0).to_numpy().astype("<i8" if series.dtype != pl.UInt64 else "<u8")
+        values = series.to_physical().fill_null(0).to_numpy().astype("<i8")
     digest.update(np.ascontiguousarray(values).data)

@@ -19,7 +19,7 @@ FRAMES = st.lists(
     st.tuples(
         st.none() | st.integers(-(2**62), 2**62),
         st.none() | st.floats(allow_nan=False, allow_infinity=False),
-        st.none() | st.text(max_size=5),
+        st.none() | st.text("äbc d", max_size=5).map(lambda text: f"w{text}w"),
         st.none() | st.booleans(),
         st.none() | st.datetimes(datetime(1900, 1, 1), datetime(2200, 1, 1)),
     ),
@@ -51,10 +51,14 @@ def test_a_written_table_comes_back_whole_and_in_batches(ending, frame):
     assert pl.concat([batch.frame for batch in batches]).equals(frame)
 
 
-def test_text_that_looks_like_numbers_stays_text(tmp_path):
-    file = write(pl.DataFrame({"zip": ["1", "2"]}), tmp_path / "t.parquet")
-    assert read_table(file).frame["zip"].to_list() == ["1", "2"]
-    assert next(iter(scan_table(file))).frame["zip"].to_list() == ["1", "2"]
+def test_text_is_parsed_as_that_of_a_csv_file_and_a_note_says_so(tmp_path):
+    frame = pl.DataFrame({"n": ["1", "2"], "zip": ["00501", "10001"], "day": ["2024-05-01", "2024-05-02"]})
+    file = write(frame, tmp_path / "t.parquet")
+    for table in (read_table(file), next(iter(scan_table(file)))):
+        assert table.frame["n"].to_list() == [1, 2] and table.frame["zip"].to_list() == ["00501", "10001"]
+        assert table.frame["day"].dtype == pl.Datetime("us")
+    note = read_table(file).read_notes[0]
+    assert note.what == "text" and "'n', 'day'" in note.reason
 
 
 @pytest.mark.parametrize("ending", ["parquet", "arrow"])

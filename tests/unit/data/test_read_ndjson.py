@@ -91,3 +91,36 @@ def test_a_file_that_would_not_fit_is_refused(tmp_path):
     file.write_bytes(b'{"a":1}\n' * 10_000)
     with config.use(max_bytes=100_000), pytest.raises(DataError, match="more memory.*scan_table"):
         read_table(file)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('{"a": 1}\n{"a": 1, "b": 2, "a": 3}\n', "names the key 'a' twice on line 2"),
+        ('{"a": 1, "a": null}\n', "names the key 'a' twice on line 1"),
+        ('{"a": 1, "\\u0061" : 2}\n', "names the key 'a' twice on line 1"),
+        ('{"a": "x"}\n{"a": "\\ud800"}\n', "holds half of a character on line 2"),
+        ('{"\\udc00x": 1}\n', "holds half of a character on line 1"),
+    ],
+)
+def test_what_a_decoder_would_drop_without_a_word_is_refused(tmp_path, text, expected):
+    (tmp_path / "t.ndjson").write_text(text)
+    for read in (read_table, scan_table):
+        with pytest.raises(DataError, match=expected):
+            read(tmp_path / "t.ndjson")
+
+
+def test_text_that_looks_like_keys_and_whole_pairs_are_fine(tmp_path):
+    (tmp_path / "t.ndjson").write_text('{"a": "he said \\"b\\": yes", "b": "\\ud83d\\ude00"}\n{"a" : "x", "b":null}\n')
+    assert read_table(tmp_path / "t.ndjson").frame.rows() == [('he said "b": yes', "😀"), ("x", None)]
+
+
+def test_whole_numbers_keep_their_digits(tmp_path):
+    """Beside decimals, or beyond 64 bits, they stay text as in a CSV file; alone they are whole numbers."""
+    rows = ['{"mixed": 9007199254740993, "whole": 9007199254740993, "huge": 18446744073709551616}',
+            '{"mixed": 2.5, "whole": -1, "huge": 1}']  # fmt: skip
+    (tmp_path / "t.ndjson").write_text("\n".join(rows) + "\n")
+    frame = read_table(tmp_path / "t.ndjson").frame
+    assert frame["mixed"].to_list() == ["9007199254740993", "2.5"]
+    assert frame["whole"].to_list() == [9007199254740993, -1]
+    assert frame["huge"].to_list() == ["18446744073709551616", "1"]

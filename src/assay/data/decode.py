@@ -1,0 +1,135 @@
+"""Decoders of Parquet, Arrow and workbooks, as a program of its own: it may die of a damaged file, its caller may not.
+
+`read_apart` runs this file in a child with a limit on memory and talks to it in lines: one JSON object asks, others
+answer, and one with "frame" is followed by so many bytes of Arrow. Nothing of Assay is imported: it starts fast.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import select
+import signal
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+if __name__ == "__main__":
+    sys.path[:] = json.loads(sys.argv[1])
+
+import polars as pl
+
+FAILURES = (Exception, pl.exceptions.PanicException)
+SLACK = 1 << 30
+"""Address space for threads and the allocator, beside what is there at the start."""
+
+IDLE = 20.0
+"""Seconds without a job after which the program ends."""
+
+Answer = tuple[dict[str, Any], pl.DataFrame | None]
+
+
+def answers(job: dict[str, Any], kept: dict[str, Any]) -> Iterator[Answer]:
+    """What a job gives: facts, frames, and at the end {"done"} or {"error"}; `kept` lasts between jobs."""
+    ways = {"columnar": columnar, "sheets": sheets, "sheet": sheet}
+    try:
+        yield from ways[job["ask"]](job, kept)
+    except MemoryError:
+        yield {"error": "it needs more memory than the limit"}, None
+    except FAILURES as error:
+        text = str(error).strip()
+        yield {"error": text.splitlines()[0] if text else type(error).__name__}, None
+    else:
+        yield {"done": True}, None
+
+
+def columnar(job: dict[str, Any], kept: dict[str, Any]) -> Iterator[Answer]:
+    """A Parquet or Arrow file in frames of `job["piece"]` bytes, unless `whole` and too large by its own count."""
+    lazy = _lazy(job)
+    width = sum(32 if kind in (pl.String, pl.Binary) else 8 for kind in lazy.collect_schema().dtypes())
+    rows = int(lazy.select(pl.len()).collect().item())
+    needed = 2.0 * rows * width
+    if job["whole"] and needed > job["limit"]:
+        yield {"too_large": needed, "why": f" for {rows} rows"}, None
+        return
+    step = max(1024, int(job["piece"] / max(width, 1)))
+    frame = lazy.collect() if job["whole"] else None
+    for start in range(0, max(rows, 1), step):
+        try:
+            part = frame[start : start + step] if frame is not None else lazy.slice(start, step).collect()
+        except FAILURES as error:
+            raise ValueError(f"row {start + 1} or later: {error}") from None
+        yield {"row": start + 1}, part
+
+
+def _lazy(job: dict[str, Any]) -> pl.LazyFrame:
+    if job["kind"] == "Parquet":
+        return pl.scan_parquet(job["path"], glob=False)
+    with open(job["path"], "rb") as stream:
+        magic = stream.read(6)
+    # The streaming form of Arrow has no table of contents and is read whole.
+    return pl.scan_ipc(job["path"]) if magic == b"ARROW1" else pl.read_ipc_stream(job["path"]).lazy()
+
+
+def sheets(job: dict[str, Any], kept: dict[str, Any]) -> Iterator[Answer]:
+    """The names of the sheets of a workbook, which stays open for `sheet`."""
+    import fastexcel
+
+    kept["book"] = fastexcel.read_excel(job["path"])
+    yield {"sheets": list(kept["book"].sheet_names)}, None
+
+
+def sheet(job: dict[str, Any], kept: dict[str, Any]) -> Iterator[Answer]:
+    """The first row of a sheet as text, then the sheet with its types."""
+    book, name = kept["book"], job["sheet"]
+    top = book.load_sheet(name, header_row=None, n_rows=1, dtypes="string").to_polars()
+    yield {"first": ["" if cell is None else str(cell).strip() for cell in (top.row(0) if top.height else ())]}, None
+    skip = 0 if job["header"] else None
+    loaded = book.load_sheet(name, header_row=skip, schema_sample_rows=None, whitespace_as_null=True)
+    yield {"row": 1}, loaded.to_polars()
+
+
+def limit_memory(job: dict[str, Any]) -> None:
+    """No more address space than the job may take beside what the libraries have."""
+    with contextlib.suppress(ImportError, ValueError, OSError):
+        import resource
+
+        _, hard = resource.getrlimit(resource.RLIMIT_AS)
+        wanted = int(min(address_space() + SLACK + job["limit"], 2.0**62))
+        resource.setrlimit(resource.RLIMIT_AS, (wanted if hard < 0 else min(wanted, hard), hard))
+
+
+def address_space() -> int:
+    """Bytes of address space in use; 0 where the system does not say."""
+    with contextlib.suppress(OSError, ValueError), open("/proc/self/statm") as sizes:
+        return int(sizes.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+    return 0
+
+
+def serve() -> None:
+    """Answer jobs from stdin until it ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    asked, told = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    kept: dict[str, Any] = {}
+    while select.select([asked], [], [], IDLE)[0] and (line := asked.readline()):
+        job = json.loads(line)
+        limit_memory(job)
+        for facts, frame in answers(job, kept):
+            body = b""
+            if frame is not None:
+                stream = io.BytesIO()
+                frame.write_ipc_stream(stream, compression="uncompressed")
+                body = stream.getvalue()
+                facts["frame"] = len(body)
+            told.write(json.dumps(facts).encode() + b"\n" + body)
+        told.flush()
+
+
+if __name__ == "__main__":
+    # Whoever asked may be gone; then nobody is left to hear about it.
+    with contextlib.suppress(BrokenPipeError, KeyboardInterrupt):
+        serve()
+    os._exit(0)

@@ -1,0 +1,75 @@
+"""Calls into libraries that do not listen to Ctrl-C: made in a thread, while this one waits and listens."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import contextvars
+import threading
+from collections.abc import Callable, Generator, Iterator
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+_POLL = 0.2
+_PATIENCE = 1.0
+_LAST_PATIENCE = 60.0
+
+
+def interruptible(call: Callable[[], T], cancel: Callable[[], Any] | None = None) -> T:
+    """What `call` gives or raises; on Ctrl-C `cancel` is called, and the wait ends within a second or so.
+
+    A call that cannot be cancelled goes on in its thread, which holds no process back from ending.
+
+    >>> interruptible(lambda: 6 * 7)
+    42
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return call()  # Ctrl-C reaches the main thread only.
+    result: list[T] = []
+    trouble: list[BaseException] = []
+    done = threading.Event()  # Not `Thread.join`, which takes an interrupted wait for the end of the thread.
+    context = contextvars.copy_context()
+
+    def work() -> None:
+        try:
+            result.append(context.run(call))
+        except BaseException as error:
+            trouble.append(error)
+        finally:
+            done.set()
+
+    thread = threading.Thread(target=work, name="assay-reading", daemon=True)
+    thread.start()
+    try:
+        while not done.wait(_POLL):
+            pass
+    except BaseException:
+        if cancel is not None:
+            with contextlib.suppress(Exception):
+                cancel()
+            done.wait(_PATIENCE)
+        if not done.is_set():
+            # The interpreter must not end below the library: that would look like a crash.
+            atexit.register(done.wait, _LAST_PATIENCE)
+        raise
+    if trouble:
+        raise trouble[0]
+    return result[0]
+
+
+_END: Any = object()
+
+
+def interruptible_steps(steps: Generator[T, None, None], cancel: Callable[[], Any]) -> Iterator[T]:
+    """The items of a generator, each waited for as by `interruptible`; it is closed at the end.
+
+    >>> list(interruptible_steps((letter for letter in "ab"), lambda: None))
+    ['a', 'b']
+    """
+    try:
+        while (item := interruptible(lambda: next(steps, _END), cancel)) is not _END:
+            yield item
+    finally:
+        # One that could not be cancelled is still at work and cannot be closed.
+        with contextlib.suppress(ValueError):
+            steps.close()
