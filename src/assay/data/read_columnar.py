@@ -36,12 +36,7 @@ def _pieces(file: SourceFile, *, whole: bool) -> Iterator[Piece]:
         raise too_large(file.shown, 2.0 * size)
     trouble: DataError | None = None
     with decoder() as child:
-        job: dict[str, Any] = {
-            "ask": "columnar",
-            "path": str(file.path.absolute()),
-            "kind": file.kind,
-            "piece": _PIECE_BYTES,
-        }
+        job: dict[str, Any] = {"ask": "columnar", "path": str(file.path.absolute()), "kind": file.kind}
         try:
             for facts, frame in child.ask(**job, piece=_PIECE_BYTES, whole=whole):
                 if frame is not None:
