@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 
-from .errors import ParameterError
+from .errors import ParameterError, plain
 
 
 @dataclass(frozen=True)
@@ -30,12 +30,31 @@ class Settings:
 
 
 _DEFAULTS = Settings()
-_settings: ContextVar[Settings] = ContextVar("assay_settings")
+_settings: ContextVar[Settings | None] = ContextVar("assay_settings", default=None)
 
 
 def get() -> Settings:
-    """The settings in force."""
-    return _settings.get(_DEFAULTS)
+    """The settings in force: those that were set, else those of ASSAY_MAX_BYTES and its like in the environment."""
+    return _settings.get(None) or _from_environment()
+
+
+def _from_environment() -> Settings:
+    given = {}
+    for name in ("max_seconds", "max_bytes", "max_line_bytes"):
+        text = os.environ.get(f"ASSAY_{name.upper()}")
+        if text:
+            try:
+                given[name] = float(text)
+            except ValueError:
+                given[name] = float("nan")
+            if not given[name] > 0:
+                raise ParameterError(
+                    "assay.config",
+                    f"environment variable 'ASSAY_{name.upper()}'",
+                    "must be a number > 0",
+                    f"got {plain(text)!r}",
+                )
+    return replace(_DEFAULTS, **given)
 
 
 def set(
@@ -59,7 +78,7 @@ def use(
     *, max_seconds: float | None = None, max_bytes: float | None = None, max_line_bytes: float | None = None
 ) -> Iterator[Settings]:
     """Settings for the length of a `with` block."""
-    before = get()
+    before = _settings.get()
     try:
         yield set(max_seconds=max_seconds, max_bytes=max_bytes, max_line_bytes=max_line_bytes)
     finally:

@@ -350,8 +350,11 @@ def doc_table(parameters: dict[str, Parameter]) -> str:
 
 def document(cls: type, parameters: dict[str, Parameter]) -> None:
     """Put the parameter table into the class docstring, where `{parameters}` stands or at the end."""
-    if not parameters or not cls.__dict__.get("__doc__"):
+    if not cls.__dict__.get("__doc__"):
         return
     text = inspect.cleandoc(cls.__doc__ or "")
+    if not parameters:
+        cls.__doc__ = text.replace("{parameters}\n\n", "").replace("{parameters}", "")
+        return
     table = doc_table(parameters)
     cls.__doc__ = text.replace("{parameters}", table) if "{parameters}" in text else f"{text}\n\n{table}\n"

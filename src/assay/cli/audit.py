@@ -9,7 +9,7 @@ import click
 
 from ..base.errors import UsageError, plain
 from ..base.words import count
-from .main import FINDINGS, OK, common_options
+from .main import FINDINGS, OK, common_options, read_option
 from .output import console, messages, print_json, table, write_text
 
 SCHEMA = "assay.audit/1"
@@ -21,6 +21,7 @@ LEVELS = ("high", "medium", "low")
 @click.option("--target", "-t", metavar="COL", help="Column to predict; finds leaks and imbalance.")
 @click.option("--against", metavar="OTHER", help="Another table: overlap, drift, and what would break a merge.")
 @click.option("--on", "keys", multiple=True, metavar="COL", help="Key to merge the two tables on; may be repeated.")
+@read_option
 @click.option("--role", "roles", multiple=True, metavar="COL=ROLE", help="e.g. zip=nominal, size=ordinal:S<M<L.")
 @click.option("--rule", "rules", multiple=True, metavar="COL=RULE", help="e.g. age=0..120, share=..1, sex=f|m.")
 @click.option("--fail-on", type=click.Choice([*LEVELS, "never"]), default="high", show_default=True,
@@ -33,6 +34,7 @@ def audit(
     target: str | None,
     against: str | None,
     keys: tuple[str, ...],
+    reading: tuple[str, ...],
     roles: tuple[str, ...],
     rules: tuple[str, ...],
     fail_on: str,
@@ -53,26 +55,25 @@ def audit(
     if keys and against is None:
         raise UsageError("assay audit", "option '--on'", "needs a second table", way_out="name it with --against")
     with messages(quiet) as tell:
-        read = load(data, roles)
+        read = load(data, roles, reading)
         given = dict(map(_rule, rules))
         merged = None
-        if against is None:
-            found = audit_table(read, target=target, rules=given)
-        else:
-            other = load(against, roles)
-            found = audit_table(read, target=target, rules=given, against=other)
+        other = None if against is None else load(against, roles, reading)
+        # Tables that are to be joined are of two kinds; only those of one kind are compared with one another.
+        found = audit_table(read, target=target, rules=given, against=None if keys else other)
+        if other is not None:
             merged = merge_check(read, other, on=list(keys) or None)
-            # Columns, types and labels that differ are among the findings of the audit already.
-            added = [f for f in merged.findings if f.code not in ("M001", "M003", "M006")]
+            # Columns, types and labels that differ are among the findings of the comparison already.
+            added = [f for f in merged.findings if keys or f.code not in ("M001", "M003", "M006")]
             together = sorted([*found.findings, *added], key=lambda f: LEVELS.index(f.severity))
             found = replace(found, findings=together)
         if page is not None:
             write_text(page, found.to_html())
-            tell(f"assay: the page is {page}.")
+            tell(f"assay: the page is {plain(page, 1000)}.")
         findings = found.to_dict()["findings"]
         severe = sum(finding["severity"] == "high" for finding in findings)
         if as_json:
-            print_json(_record(read, target, found, against, merged))
+            print_json(_record(read, target, found, other, merged))
         else:
             _show(read, findings)
         tell(f"assay: {count(len(findings), 'finding')}, {severe} severe.")
@@ -101,7 +102,7 @@ def _rule(text: str) -> tuple[str, dict[str, Any]]:
     )
 
 
-def _record(read: Any, target: str | None, found: Any, against: str | None, merged: Any) -> dict[str, Any]:
+def _record(read: Any, target: str | None, found: Any, other: Any, merged: Any) -> dict[str, Any]:
     from ..base.record import jsonable
 
     head = {
@@ -115,8 +116,8 @@ def _record(read: Any, target: str | None, found: Any, against: str | None, merg
             "target": target,
         },
     }
-    if against is not None:
-        head["against"] = {"source": against, "on": list(merged.on), "rows_after": merged.rows_after}
+    if other is not None:
+        head["against"] = {"source": other.source or other.name, "on": list(merged.on), "rows_after": merged.rows_after}
     return jsonable({**head, **{k: v for k, v in found.to_dict().items() if k not in head}})
 
 

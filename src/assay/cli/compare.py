@@ -14,7 +14,7 @@ import click
 from .. import catalogue
 from ..base.errors import DataError, UsageError, plain
 from ..base.words import count
-from .main import FINDINGS, OK, SOME_FAILED, common_options
+from .main import FINDINGS, OK, SOME_FAILED, common_options, read_option
 from .output import console, json_text, messages, print_json, progress_bar, table, write_text
 
 
@@ -45,6 +45,7 @@ def default_jobs() -> int:
 @click.option("--encoding", help="Encoding of a text file, where it is not found out.")
 @click.option("--metric", multiple=True, metavar="NAME[,NAME...]", help="What to measure; the first decides.")
 @click.option("--task", type=click.Choice(catalogue.PLANNED), help="Taken from the target by default.")
+@read_option
 @click.option("--role", "roles", multiple=True, metavar="COL=ROLE", help="e.g. zip=nominal, size=ordinal:S<M<L.")
 @click.option(
     "--prepare", "-p", multiple=True, metavar="ID[=JSON]", help='Step before learning, e.g. outliers={"action":"drop"}.'
@@ -61,8 +62,9 @@ def compare(data: str, target: str, out: Path | None, quiet: bool, as_json: bool
     Writes store.sqlite, results.json and report.html; the same command goes on where an earlier one stopped.
     """
     with messages(quiet) as tell:
-        reading = {name: options.pop(name) for name in ("encoding", "duplicates")}
-        read = load(data, options.pop("roles"), **{name: given for name, given in reading.items() if given})
+        given = {name: options.pop(name) for name in ("encoding", "duplicates")}
+        given = {name: value for name, value in given.items() if value}
+        read = load(data, options.pop("roles"), options.pop("reading"), **given)
         folder = out or Path("assay-run") / f"{_file_word(Path(read.name).stem)}-{_file_word(target)}"
         return compare_table(read, target, folder, quiet=quiet, as_json=as_json, tell=tell, **options)
 
@@ -185,11 +187,12 @@ def _step(text: str) -> tuple[str, dict[str, Any]]:
     return name, parameters
 
 
-def load(data: str, roles: tuple[str, ...] = (), **reading: Any) -> Any:
+def load(data: str, roles: tuple[str, ...] = (), reading: tuple[str, ...] = (), **given: Any) -> Any:
     """The table behind a path, a pattern, a database URL or the name of a bundled data set, with the user's roles."""
     from ..data import DATASETS, load_dataset, read_table
 
-    read = load_dataset(data) if data in DATASETS and not Path(data).exists() else read_table(data, **reading)
+    bundled = data in DATASETS and not Path(data).exists()
+    read = load_dataset(data) if bundled else read_table(data, **{**given, **dict(map(_reading, reading))})
     chosen = dict(_role(text) for text in roles)
     return read.with_roles(chosen) if chosen else read
 
@@ -288,6 +291,21 @@ def _alpha(record: dict[str, Any]) -> float:
 def _listed(texts: tuple[str, ...]) -> list[str] | None:
     words = [word.strip() for text in texts for word in text.split(",")]
     return [word for word in words if word] or None
+
+
+def _reading(text: str) -> tuple[str, Any]:
+    """How to read, as written on the command line: `encoding=cp1252`, `header=no`."""
+    name, equals, value = text.partition("=")
+    known = ("delimiter", "encoding", "header", "duplicates", "sheet", "table", "query")
+    if not equals or name not in known:
+        raise UsageError(
+            "assay", f"option --read '{plain(name)}'", f"must read HOW=VALUE with HOW one of {', '.join(known)}"
+        )
+    if name != "header":
+        return name, value.replace("\\t", "\t") if name == "delimiter" else value
+    if value.lower() not in ("yes", "no", "true", "false"):
+        raise UsageError("assay", "option --read 'header'", "must be header=yes or header=no", f"got '{plain(value)}'")
+    return name, value.lower() in ("yes", "true")
 
 
 def _role(text: str) -> tuple[str, Any]:

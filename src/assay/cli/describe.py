@@ -9,7 +9,7 @@ import click
 
 from ..base.errors import plain
 from ..base.words import count
-from .main import OK, common_options
+from .main import OK, common_options, read_option
 from .output import console, messages, print_json, table, write_text
 
 SCHEMA = "assay.describe/1"
@@ -18,21 +18,24 @@ STRONGEST = 10
 
 @click.command()
 @click.argument("data")
+@read_option
 @click.option("--role", "roles", multiple=True, metavar="COL=ROLE", help="e.g. zip=nominal, size=ordinal:S<M<L.")
 @click.option("--html", "page", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
               help="Write a page with a picture of every column.")  # fmt: skip
 @common_options
-def describe(data: str, roles: tuple[str, ...], page: Path | None, quiet: bool, as_json: bool) -> int:
+def describe(
+    data: str, reading: tuple[str, ...], roles: tuple[str, ...], page: Path | None, quiet: bool, as_json: bool
+) -> int:
     """Describe DATA (a file or the name of a bundled data set): columns, distributions, associations."""
     from ..data import describe as describe_table
     from .compare import load
 
     with messages(quiet) as tell:
-        read = load(data, roles)
+        read = load(data, roles, reading)
         found = describe_table(read)
         if page is not None:
             write_text(page, found.to_html())
-            tell(f"assay: the page is {page}.")
+            tell(f"assay: the page is {plain(page, 1000)}.")
         if as_json:
             source = {"name": read.name, "source": read.source, "fingerprint": read.fingerprint}
             print_json({"schema": SCHEMA, "data": source, **found.to_dict()})

@@ -1,7 +1,7 @@
 """The command group: commands arrive when they are called, and every error leaves as one sentence and an exit code.
 
 Exit codes: 0 ok, 1 findings, 2 usage, 3 bad data, 4 model or package refused, 5 some learners failed, 70 a defect in
-Assay, 130 interrupted with state saved. Results go to stdout, everything else to stderr.
+Assay, 130 interrupted. Results go to stdout, everything else to stderr.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import contextlib
 import difflib
 import importlib
 import os
+import re
 import sys
 import threading
 import time
@@ -20,6 +21,7 @@ import click
 
 from .. import __version__
 from ..base.errors import AssayError, plain
+from ..base.redaction import HIDDEN, like_an_address, redact
 
 COMMANDS = {
     "audit": "Look for trouble in a table.",
@@ -61,6 +63,12 @@ def common_options(command: Command) -> Command:
     return command
 
 
+read_option = click.option(
+    "--read", "reading", multiple=True, metavar="HOW=VALUE",
+    help="How to read, e.g. encoding=cp1252, delimiter=';', header=no, duplicates=rename, sheet=May, table=orders.",
+)  # fmt: skip
+
+
 class LazyGroup(click.Group):
     """A group whose commands are imported when called, so that `assay --help` loads nothing heavy."""
 
@@ -83,13 +91,23 @@ class LazyGroup(click.Group):
             raise click.UsageError(f"No such command '{plain(args[0])}'. Did you mean '{near[0]}'?", ctx)
         return super().resolve_command(ctx, args)
 
+    def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
+        try:
+            return super().make_context(*args, **kwargs)
+        except click.ClickException as error:
+            _keep_secrets(error)
+            raise
+
     def invoke(self, ctx: click.Context) -> Any:
         try:
             code = super().invoke(ctx)
             # Flushed here, so that a reader that went away is noticed while it can still be handled.
             with contextlib.suppress(ValueError):
                 sys.stdout.flush()
-        except (click.ClickException, click.exceptions.Exit, click.exceptions.Abort):
+        except click.ClickException as error:
+            _keep_secrets(error)
+            raise
+        except (click.exceptions.Exit, click.exceptions.Abort):
             raise
         except BrokenPipeError:
             _give_up_stdout()
@@ -104,7 +122,7 @@ class LazyGroup(click.Group):
         except AssayError as error:
             if debugging():
                 raise
-            say(f"assay: {plain(error, 2000).removeprefix('assay: ')}")
+            say(f"assay: {spoken(plain(error, 2000)).removeprefix('assay: ')}")
             code = error.exit_code
         except Exception as error:
             if debugging():
@@ -117,10 +135,50 @@ class LazyGroup(click.Group):
         ctx.exit(code if isinstance(code, int) else OK)
 
 
+def _keep_secrets(error: click.ClickException) -> None:
+    """A word of the command line that the error repeats may be a mistyped address."""
+    shown = error.message
+    for word in sys.argv[1:]:
+        if word in shown and like_an_address(word) is not None:
+            shown = shown.replace(word, HIDDEN)
+    setattr(error, "message", redact(shown))  # noqa: B010
+
+
 def say(text: str) -> None:
     """One line on stderr; a closed stderr is not an error."""
     with contextlib.suppress(OSError, ValueError):
-        click.echo(text, err=True)
+        click.echo(redact(text), err=True)
+
+
+def spoken(text: str) -> str:
+    """A sentence about parameters of Python in the words of the command line.
+
+    >>> spoken("pass encoding='cp1252' to read every byte so")
+    'pass --read encoding=cp1252 to read every byte so'
+    >>> spoken("name one with table= or send a query=: 'a', 'b'")
+    "name one with --read table=... or send a --read query=...: 'a', 'b'"
+    """
+    for pattern, words in _SPOKEN:
+        text = pattern.sub(words, text)
+    return text
+
+
+_READ = "delimiter|encoding|header|duplicates|sheet|table|query"
+_SPOKEN = [
+    (re.compile(pattern), words)
+    for pattern, words in (
+        (r"\bgo through it in batches with assay\.data\.scan_table, or ", ""),
+        (r"\bassay\.config\.set\((\w+)=\.\.\.\)", lambda m: f"the environment variable ASSAY_{m[1].upper()}"),
+        (rf"\b({_READ})=(?:'([^']*)'|(True|False|\.\.\.)|)(?=\W|$)",
+         lambda m: f"--read {m[1]}={m[2] or {'True': 'yes', 'False': 'no'}.get(m[3] or '', '...')}"),
+        (r"\btask='(\w+)'", r"--task \1"),
+        (r"\bparameter '(design|task|alpha|seed|jobs|target|prepare)'", r"option '--\1'"),
+        (r"\bparameter 'learners'", "option '--models'"),
+        (r"\bparameter 'metrics'", "option '--metric'"),
+        (r"\bgive it: \{'(.*)': \('ordinal', \['low', \.\.\., 'high'\]\)\}",
+         r"give it: --role '\1=ordinal:low<...<high'"),
+    )
+]  # fmt: skip
 
 
 def _give_up_stdout() -> None:
@@ -153,7 +211,7 @@ def assay() -> None:
     """Machine learning you can prove.
 
     Results go to stdout, progress and messages to stderr. Exit codes: 0 ok, 1 findings, 2 usage, 3 bad data, 4 model
-    refused, 5 some learners failed, 130 interrupted with state saved.
+    refused, 5 some learners failed, 130 interrupted.
     """
 
 

@@ -3,7 +3,7 @@
 ======================  =====================================================================================
 numeric, numeric        Pearson's r, and Spearman's rho (Pearson's r of mid-ranks)
 nominal, nominal        Cramér's V = sqrt(chi2 / (n (min(r, c) - 1))), in [0, 1]; bias-corrected on request
-numeric, nominal        correlation ratio eta = sqrt(between-group / total sum of squares), in [0, 1]
+numeric, nominal        correlation ratio eta = sqrt(between-group / total sum of squares), in [0, 1]; same request
 ======================  =====================================================================================
 
 Missing cells are left out pair by pair; the result is what a loop over pairs would give, from a few Gram matrices:
@@ -256,8 +256,19 @@ def cramer_v(table: np.ndarray, corrected: bool = False) -> float:
     return float(min(1.0, np.sqrt(phi2 / narrow))) if narrow > 0 else 0.0
 
 
-def correlation_ratio(groups: np.ndarray, values: np.ndarray) -> float:
+def less_chance(share: float, rows: int, groups: int) -> float:
+    """The share of variance that groups explain, less what as many groups explain by chance (Kelley's epsilon squared).
+
+    >>> round(less_chance(0.1, 500, 50), 4), round(less_chance(0.9, 500, 3), 4)
+    (0.002, 0.8996)
+    """
+    return max(0.0, 1.0 - (1.0 - share) * (rows - 1) / (rows - groups)) if rows > groups else 0.0
+
+
+def correlation_ratio(groups: np.ndarray, values: np.ndarray, corrected: bool = False) -> float:
     """The correlation ratio eta of numbers in groups (group numbers from 0; negative ones and NaN are left out).
+
+    `corrected` takes off what as many groups explain by chance.
 
     >>> import numpy as np
     >>> round(correlation_ratio(np.array([0, 0, 1, 1]), np.array([1.0, 2.0, 3.0, 4.0])), 4)
@@ -274,7 +285,8 @@ def correlation_ratio(groups: np.ndarray, values: np.ndarray) -> float:
     if total <= 0 or np.count_nonzero(counts) < 2:
         return float("nan")
     between = float((sums[counts > 0] ** 2 / counts[counts > 0]).sum())
-    return float(np.sqrt(min(1.0, between / total)))
+    share = min(1.0, between / total)
+    return float(np.sqrt(less_chance(share, values.size, int(np.count_nonzero(counts))) if corrected else share))
 
 
 def holm(p_values: Sequence[float] | np.ndarray) -> np.ndarray:

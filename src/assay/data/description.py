@@ -20,7 +20,7 @@ import polars as pl
 from .. import _kernels
 from ..base.errors import ParameterError, plain
 from ..base.words import compact, count, number
-from .association import column_correlations, cramer_v
+from .association import column_correlations, cramer_v, less_chance
 from .findings.finding import jsonable
 from .findings.survey import MISSING, PROBABILITIES, Column, Survey
 from .table import Table
@@ -121,15 +121,16 @@ def describe(
     table: Table | Any,
     *,
     associations: bool = True,
-    corrected: bool = False,
+    corrected: bool = True,
     bins: int = 20,
     n_jobs: int | None = None,
 ) -> Description:
     """Describe a table (or a pandas or Polars frame): its columns in numbers and their associations.
 
-    `corrected` takes the bias of small tables off Cramér's V, `bins` is the number of bars of a histogram, and
-    `associations=False` leaves the pairs out. Missing cells are left out pair by pair; for Spearman, ranks are those
-    among all present cells of a column.
+    `corrected` takes off Cramér's V and the correlation ratio what columns of many labels reach by chance (without
+    it, two columns of 50 labels that have nothing to do with one another look strongly tied in 500 rows). `bins` is
+    the number of bars of a histogram, and `associations=False` leaves the pairs out. Missing cells are left out pair
+    by pair; for Spearman, ranks are those among all present cells of a column.
 
     >>> import polars as pl
     >>> print(describe(pl.DataFrame({"size": ["S", "M", "S", "L"], "price": [1.5, 2.5, None, 8.0]})))
@@ -146,7 +147,7 @@ def describe(
 
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")
 def describe_survey(
-    survey: Survey, *, associations: bool = True, corrected: bool = False, bins: int = 20, n_jobs: int | None = None
+    survey: Survey, *, associations: bool = True, corrected: bool = True, bins: int = 20, n_jobs: int | None = None
 ) -> Description:
     """What `describe` says, from a look at the table that was taken already."""
     columns = survey.each(lambda column: _summary(column, bins))
@@ -252,7 +253,7 @@ def _associations(survey: Survey, corrected: bool, n_jobs: int | None) -> dict[s
             counts = survey.cross(name, *survey.codes(labels[j]))
             strength[p + i, p + j] = strength[p + j, p + i] = cramer_v(counts, corrected)
     groups = [_Groups.of(survey, label) for label in labels]
-    ratios = survey.each(lambda column: _ratios(column, groups), counted)
+    ratios = survey.each(lambda column: _ratios(column, groups, corrected), counted)
     for j, found_ratios in enumerate(ratios):
         strength[p:, j] = strength[j, p:] = found_ratios
     found["pearson"] = strength[:p, :p].tolist()
@@ -273,13 +274,13 @@ class _Groups(NamedTuple):
         return cls(codes, size, codes != MISSING if survey.columns[name].missing else None)
 
 
-def _ratios(column: Column, groups: list[_Groups]) -> list[float]:
+def _ratios(column: Column, groups: list[_Groups], corrected: bool) -> list[float]:
     """The correlation ratio of one column of numbers with each grouping, over the rows where both are present."""
     values = column.numbers - column.moments[0]
-    return [_ratio(by, values, column.central_sums[1]) for by in groups]
+    return [_ratio(by, values, column.central_sums[1], corrected) for by in groups]
 
 
-def _ratio(groups: _Groups, values: np.ndarray, squares: float) -> float:
+def _ratio(groups: _Groups, values: np.ndarray, squares: float, corrected: bool) -> float:
     """The correlation ratio from sums within groups; `squares` is the sum of squares of all values."""
     sums, counts = (found[: groups.size] for found in _kernels.group_sums(groups.codes, values))
     if groups.present is not None:
@@ -291,7 +292,10 @@ def _ratio(groups: _Groups, values: np.ndarray, squares: float) -> float:
     off = sums.sum() ** 2 / total
     spread = squares - off
     between = float((sums[counts > 0] ** 2 / counts[counts > 0]).sum()) - off
-    return float(np.sqrt(min(1.0, max(0.0, between / spread)))) if spread > 0 else float("nan")
+    if spread <= 0:
+        return float("nan")
+    share = min(1.0, max(0.0, between / spread))
+    return float(np.sqrt(less_chance(share, int(total), int(np.count_nonzero(counts))) if corrected else share))
 
 
 def _missing_map(survey: Survey, blocks: int = 48) -> dict[str, Any]:

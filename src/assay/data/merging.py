@@ -62,7 +62,7 @@ def merge_check(left: Table | Any, right: Table | Any, on: str | Sequence[str] |
     >>> visits = pl.DataFrame({"id": [1, 1, 2, 9], "city": ["Rome", "rome", "Oslo", "Bern"]})
     >>> found = merge_check(people, visits, on="id")
     >>> [finding.code for finding in found.findings]
-    ['M005', 'M007', 'M008', 'M008', 'M010']
+    ['M005', 'M007', 'M010', 'M008', 'M008']
     >>> found.rows_after["inner"]
     3
     """
@@ -240,12 +240,10 @@ def _join(here: Survey, there: Survey, key: list[str], given: bool) -> tuple[lis
             ))  # fmt: skip
     if any(_kind(here, name) != _kind(there, name) for name in key):
         return found, None
-    kinds = {name: pl.Float64 for name in key if here.columns[name].is_number}
-    counts = [
-        survey.table.frame.select(key).cast(kinds).drop_nulls().group_by(key).len(name)  # type: ignore[arg-type]
-        for survey, name in ((here, "here"), (there, "there"))
-    ]
-    both = counts[0].join(counts[1], on=key, how="inner")
+    keys = [_key_cells(survey, key) for survey in (here, there)]
+    own = keys[0].columns
+    counts = [table.drop_nulls().group_by(own).len(name) for table, name in zip(keys, ("here", "there"))]
+    both = counts[0].join(counts[1], on=own, how="inner")
     inner = int((both["here"].cast(pl.Int64) * both["there"].cast(pl.Int64)).sum())
     matched = int(both["here"].sum()), int(both["there"].sum())
     after = {"inner": inner, "left": inner + here.n_rows - matched[0], "right": inner + there.n_rows - matched[1],
@@ -259,7 +257,8 @@ def _join(here: Survey, there: Survey, key: list[str], given: bool) -> tuple[lis
             effect = f"; the join would give {after['left']:,} rows from {here.n_rows:,}"
             found.append(Finding(
                 "M007", "key not unique", key, (grave if many else plainly) if name == "there" or many else "low",
-                rows_of(~series), f"{again.height} keys repeat in {plain(survey.table.name, 30)}{effect}",
+                rows_of(~series),
+                f"{count(again.height, 'key repeats', 'keys repeat')} in {plain(survey.table.name, 30)}{effect}",
                 remedy("keep one row for each key, or sum them up first", "drop-duplicates", key),
                 {"rows_after": after},
             ))  # fmt: skip
@@ -267,11 +266,11 @@ def _join(here: Survey, there: Survey, key: list[str], given: bool) -> tuple[lis
         lost = int(table[name].sum()) - met
         if lost:
             share = lost / max(survey.n_rows, 1)
-            severity = grave if share > 0.5 else plainly if share > 0.05 else "low"
+            severity = grave if not met else plainly if share > 0.5 else "low"
             other = there if survey is here else here
-            keyed = survey.table.frame.select(key).cast(kinds)  # type: ignore[arg-type]
-            partner = (counts[1] if survey is here else counts[0]).select(key).with_columns(met=pl.lit(True))
-            alone = keyed.join(partner, on=key, how="left", maintain_order="left")["met"].is_null()
+            keyed = keys[0] if survey is here else keys[1]
+            partner = (counts[1] if survey is here else counts[0]).select(own).with_columns(met=pl.lit(True))
+            alone = keyed.join(partner, on=own, how="left", maintain_order="left")["met"].is_null()
             found.append(Finding(
                 "M008", "keys without partner", key, severity, rows_of(alone),
                 f"{lost} of {survey.n_rows} rows of {plain(survey.table.name, 30)} meet no row of "
@@ -283,14 +282,18 @@ def _join(here: Survey, there: Survey, key: list[str], given: bool) -> tuple[lis
     return found, after
 
 
+def _key_cells(survey: Survey, key: list[str]) -> pl.DataFrame:
+    """The columns of the key under names of our own, which those of the table cannot meet; numbers as floats."""
+    cells = [survey.table.frame[name].alias(f"key {k}") for k, name in enumerate(key)]
+    return pl.DataFrame([c.cast(pl.Float64) if survey.columns[n].is_number else c for c, n in zip(cells, key)])
+
+
 def _cleaned(counts: list[pl.DataFrame], key: list[str], met: int, severity: str) -> Iterator[Finding]:
-    if len(key) != 1 or counts[0][key[0]].dtype != pl.String:
+    cells = [table.to_series(0) for table in counts]
+    if len(key) != 1 or cells[0].dtype != pl.String:
         return
-    forms = [normal_form(table[key[0]]).str.strip_chars_start("0") for table in counts]
-    lone = [
-        table[key[0]].filter(~table[key[0]].is_in(other[key[0]].implode()))
-        for table, other in ((counts[0], counts[1]), (counts[1], counts[0]))
-    ]
+    forms = [normal_form(labels).str.strip_chars_start("0") for labels in cells]
+    lone = [one.filter(~one.is_in(other.implode())) for one, other in (cells, cells[::-1])]
     clean = [normal_form(series).str.strip_chars_start("0") for series in lone]
     gained = lone[0].filter(clean[0].is_in(forms[1].implode()))
     if gained.len():
@@ -311,16 +314,19 @@ def _conflicts(here: Survey, there: Survey, key: list[str], counts: list[pl.Data
     ]  # fmt: skip
     if not shared:
         return
-    single = counts[0].filter(pl.col("here") == 1).select(key)
-    kinds = {name: pl.Float64 for name in [*key, *shared] if here.columns[name].is_number}
-    ours = here.table.frame.select(*key, *shared).cast(kinds).join(single, on=key, how="semi")  # type: ignore[arg-type]
-    theirs = there.table.frame.select(*key, *shared).cast(kinds)  # type: ignore[arg-type]
-    joined = theirs.join(ours, on=key, how="inner", suffix="__here", maintain_order="left")
+    single = counts[0].filter(pl.col("here") == 1).drop("here")
+    own = single.columns
+    sides = []
+    for survey, side in ((here, "here"), (there, "there")):
+        cells = [survey.table.frame[name].alias(f"{side} {k}") for k, name in enumerate(shared)]
+        cells = [c.cast(pl.Float64) if here.columns[n].is_number else c for c, n in zip(cells, shared)]
+        sides.append(_key_cells(survey, key).with_columns(cells))
+    joined = sides[1].join(sides[0].join(single, on=own, how="semi"), on=own, how="inner", maintain_order="left")
     if joined.height == 0:
         return
     conflicts = {}
-    for name in shared:
-        many = int((joined[name] != joined[f"{name}__here"]).fill_null(False).sum())
+    for k, name in enumerate(shared):
+        many = int((joined[f"there {k}"] != joined[f"here {k}"]).fill_null(False).sum())
         if many:
             conflicts[name] = many
     if conflicts:

@@ -94,7 +94,7 @@ def _findings(findings: list[Finding], counts: dict[str, int]) -> str:
             columns += f'<span class="quiet">and {more} more</span>'
         starts = tuple(finding.columns) or ("",)
         many = finding.rows["count"]
-        first = [str(row) for row in finding.rows["first"]]
+        first = [str(row + 1) for row in finding.rows["first"]]
         listed = ", ".join([*first, "…"] if many > len(first) else first) if first else ""
         where = f'{compact(many)}<div class="quiet">{listed}</div>'
         step = finding.remedy.get("step")
@@ -240,7 +240,7 @@ def _missing(description: Description) -> str:
     ends = description.missing_map["row_ends"]
     body = [
         svg.text(left, 14, "first row", "muted", 11.5),
-        svg.text(left + cell * blocks, 14, f"row {compact(ends[-1] - 1)}", "muted", 11.5, "end"),
+        svg.text(left + cell * blocks, 14, f"row {compact(ends[-1])}", "muted", 11.5, "end"),
     ]
     for k, name in enumerate(names):
         y = 24 + k * line_height
@@ -249,7 +249,7 @@ def _missing(description: Description) -> str:
         body.append(svg.rect(left, y + 2, cell * blocks, line_height - 4, "soft"))
         for b, share in enumerate(shares[name]):
             if share > 0:
-                tip = f"rows {compact(ends[b])} to {compact(ends[b + 1] - 1)}: {percent(share)} missing"
+                tip = f"rows {compact(ends[b] + 1)} to {compact(ends[b + 1])}: {percent(share)} missing"
                 body.append(svg.rect(left + b * cell, y + 2, cell, line_height - 4, "warm",
                                      opacity=0.15 + 0.85 * share, tip=tip if len(names) <= 30 else ""))  # fmt: skip
         body.append(svg.text(left + cell * blocks + 10, y + 14, percent(total[name], 1), "muted", 12))

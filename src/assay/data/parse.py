@@ -171,7 +171,7 @@ def _parse(series: pl.Series, decimal_comma: bool) -> tuple[pl.Series, Note]:
     is_token = text.is_in(MISSING_TOKENS).fill_null(False)
     tokens: dict[str, int] = {}
     if is_token.any():
-        counts = text.filter(is_token).value_counts(sort=True)
+        counts = text.filter(is_token).alias("token").value_counts(sort=True)
         tokens = {token: count for token, count in counts.iter_rows() if token}
         text = text.set(is_token, None)
     note: Note = {"tokens": tokens} if tokens else {}

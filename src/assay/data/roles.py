@@ -9,7 +9,8 @@ The rules, in order:
   class, ...) or ends in id, and there are at most 50 distinct values;
 - text is `ordinal` if all its labels stand on one known scale (low < medium < high) or are ranges of numbers
   (18-24 < 25-34 < 65+), stars, marks (A+ ... F), Roman numerals, days or months;
-  it is `text` if it is prose (many words, hardly repeating), else `nominal`.
+  it is `text` if it is prose (several words and hardly repeating, or many words and over 100 different cells), else
+  `nominal`.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ _CODE_WORDS = {
 }  # fmt: skip
 _MOST_CODES = 50
 _MOST_LEVELS = 20
+_PROSE_WORDS = 6
 _SAMPLE = 20_000
 
 _SCALES = (
@@ -274,6 +276,8 @@ def _infer_text(present: pl.Series, name: str, distinct: int, different: pl.Seri
     words = float(sample.str.count_matches(r"\S+").mean() or 0)  # type: ignore[arg-type]
     if words >= 4 and share > 0.5 and distinct > 10:
         return Role("text", 0.9, f"prose: {words:.0f} words in the mean cell, {distinct} different cells")
+    if words >= _PROSE_WORDS and distinct > 2 * _MOST_CODES:
+        return Role("text", 0.8, f"prose: {words:.0f} words in the mean cell; {distinct} different cells, repeated")
     if distinct <= _MOST_LEVELS and different is not None:
         labels = [str(label) for label in different.to_list()]
         found = _ordered(labels)
@@ -391,7 +395,7 @@ def _told(note: Mapping[str, Any]) -> str:
     if note.get("failed"):
         row, value = note["first"][0]
         cells = count(note["failed"], "cell")
-        parts.append(f"{cells} could not be read and became missing (first: '{plain(value, 30)}' at row {row})")
+        parts.append(f"{cells} could not be read and became missing (first: '{plain(value, 30)}' at row {row + 1})")
     if note.get("ambiguous"):
         parts.append(f"looks like {note['ambiguous']}")
     return "; ".join(parts)

@@ -21,6 +21,9 @@ from .parse import Coded
 from .read_notes import Decision
 from .roles import Role, check_overrides, infer_roles, nearest
 
+_DAYS = (-719_162, 2_932_896)
+"""The days of the years 1 to 9999, counted from 1970."""
+
 MOST_CLASSES = 20
 """An integer target with at most this many values, each repeating, is a class; with more it is a number."""
 
@@ -421,7 +424,9 @@ def _retyped(series: pl.Series) -> pl.Series:
     if dtype in (pl.Categorical, pl.Enum):
         return series.cast(pl.String)
     if dtype == pl.Date:
-        return series.cast(pl.Datetime("us"))
+        # Days beyond the years that times have are missing; a cast would end in a panic.
+        days = series.to_physical()
+        return series.set(~days.is_between(*_DAYS).fill_null(True), None).cast(pl.Datetime("us"))
     if isinstance(dtype, pl.Datetime):
         if dtype.time_zone is not None:
             series = series.dt.convert_time_zone("UTC").dt.replace_time_zone(None)

@@ -206,7 +206,8 @@ SUM_METRICS: dict[str, SumMetric] = {
     "rmse": SumMetric(("squared",), lambda m, rows, _: np.sqrt(m["squared"]).mean(axis=1)),
     "sse": SumMetric(("squared",), lambda m, rows, _: m["squared"].sum(axis=1) * rows),
     "mae": _mean_term("absolute"),
-    "bias": SumMetric(("error",), lambda m, rows, _: np.abs(m["error"]).mean(axis=1)),
+    "bias": SumMetric(("error",), lambda m, rows, _: m["error"].mean(axis=1)),
+    "absolute_bias": SumMetric(("error",), lambda m, rows, _: np.abs(m["error"]).mean(axis=1)),
     "mape": _mean_term("relative"),
     "mape_percent": SumMetric(
         ("relative where not zero", "not zero"),

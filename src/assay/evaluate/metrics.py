@@ -227,6 +227,8 @@ class Metric:
     needs: str
     compute: Callable[[Evidence], float]
     bounds: tuple[float, float] = (-np.inf, np.inf)
+    decides: bool = True
+    """Whether less (or more) is always better, so that learners can be ranked by it; a signed error is best at 0."""
 
     @property
     def task(self) -> str:
@@ -483,6 +485,12 @@ def _relative_absolute(evidence: Evidence) -> float:
     return float(np.mean(ours / baseline)) if (baseline > 0).all() else float("nan")
 
 
+def _largest_error(evidence: Evidence) -> float:
+    """The largest error of a row that counts; rows of weight 0 do not."""
+    sizes = np.abs(evidence.errors)
+    return float((sizes if evidence.weights is None else sizes[evidence.weights > 0]).max(initial=0.0))
+
+
 def _mean_squared_log(evidence: Evidence) -> np.ndarray:
     if (evidence.truth <= -1).any() or (evidence.predicted <= -1).any():
         return np.array([np.nan])
@@ -550,10 +558,23 @@ def _table() -> dict[str, Metric]:
             "mae", "mean absolute error", False, "values", lambda e: np.mean(e.mean_of(np.abs(e.errors))), _POSITIVE
         ),
         Metric(
-            "bias", "size of the mean error", False, "values", lambda e: np.mean(np.abs(e.mean_of(e.errors))), _POSITIVE
+            "bias",
+            "mean error, prediction less truth",
+            False,
+            "values",
+            lambda e: np.mean(e.mean_of(e.errors)),
+            decides=False,
+        ),
+        Metric(
+            "absolute_bias",
+            "size of the mean error",
+            False,
+            "values",
+            lambda e: np.mean(np.abs(e.mean_of(e.errors))),
+            _POSITIVE,
         ),
         Metric("median_absolute_error", "median absolute error", False, "values", _median_absolute, _POSITIVE),
-        Metric("max_error", "largest error", False, "values", lambda e: np.abs(e.errors).max(), _POSITIVE),
+        Metric("max_error", "largest error", False, "values", _largest_error, _POSITIVE),
         Metric("mape", "mean absolute percentage error", False, "values", _mape, _POSITIVE),
         Metric("mape_percent", "mean absolute error in percent", False, "values", _mape_percent, _POSITIVE),
         Metric("msle", "mean squared log error", False, "values", lambda e: np.mean(_mean_squared_log(e)), _POSITIVE),

@@ -758,6 +758,13 @@ def _settle_metrics(given: Any, plan: Plan) -> tuple[tuple[str, ...], str]:
             # A metric of one positive class refuses three here, before any fold is run.
             codes = np.arange(n_classes)
             metric.of(Evidence(codes, labels=codes, probabilities=np.eye(n_classes), classes=codes))
+        if not metric.decides and not settled:
+            raise ParameterError(
+                "Plan",
+                f"metric '{plain(name)}'",
+                "has no better and worse end and cannot decide",
+                way_out="put another first, such as 'absolute_bias'" if name == "bias" else "put another first",
+            )
         if metric.name not in settled:
             settled.append(metric.name)
     return tuple(settled), ""

@@ -71,8 +71,8 @@ class Indicators:
         labels = present.unique().sort().to_list()
         others: list[str] = []
         if len(labels) > most:
-            counts = present.value_counts().sort(["count", series.name], descending=[True, False])
-            ranked = counts[series.name].to_list()
+            counts = present.alias("label").value_counts().sort(["count", "label"], descending=[True, False])
+            ranked = counts["label"].to_list()
             labels, others = sorted(ranked[:most]), ranked[most:]
         baseline = labels.pop(0) if len(labels) > 1 and (drop_first or len(labels) == 2) else None
         return cls(series.name, tuple(labels), frozenset(others), missing, baseline)

@@ -162,9 +162,9 @@ class ImputeMultiple(TableStep):
                 continue
             column = frame[name]
             if column.dtype == pl.String and column.n_unique() - (column.null_count() > 0) > self.max_categories:
-                counts = column.drop_nulls().value_counts(name="count").sort(name)
+                counts = column.drop_nulls().alias("label").value_counts().sort("label")
                 share = counts["count"].to_numpy() / (frame.height - column.null_count())
-                self.sampled_[name] = {"labels": np.array(counts[name].to_list(), dtype=str), "shares": share}
+                self.sampled_[name] = {"labels": np.array(counts["label"].to_list(), dtype=str), "shares": share}
             else:
                 self.columns_.append(name)
         if self.empty_:

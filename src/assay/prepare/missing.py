@@ -259,8 +259,8 @@ class ImputeGroup(TableStep):
         if self.strategy != "most_frequent" and cells["value"].dtype.is_numeric():
             number = pl.col("value").cast(pl.Float64)
             return cells.group_by(keys).agg(number.mean() if self.strategy == "mean" else number.median())
-        counts = cells.group_by(cells.columns).len()
-        most = pl.col("len") == pl.col("len").max()
+        counts = cells.group_by(cells.columns).len("how many")
+        most = pl.col("how many") == pl.col("how many").max()
         return counts.group_by(keys).agg(pl.col("value").filter(most).min())
 
     def _keys(self, frame: pl.DataFrame) -> pl.DataFrame:

@@ -39,7 +39,7 @@ def test_a_finding_has_its_fields(tables):
         assert set(finding) == {
             "code", "kind", "column", "columns", "severity", "rows", "evidence", "statistics", "remedy"
         }  # fmt: skip
-        assert set(finding["rows"]) == {"count", "first"} and finding["remedy"]["words"]
+        assert set(finding["rows"]) == {"count", "first", "counted_from"} and finding["remedy"]["words"]
 
 
 @pytest.mark.parametrize(("level", "code"), [("high", 0), ("medium", 0), ("low", 1), ("never", 0)])

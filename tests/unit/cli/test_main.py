@@ -71,7 +71,7 @@ def test_the_command_is_a_function_however_often_the_package_is_imported():
     ("error", "code"),
     [
         (DataError("read_table", "file 'x'", "is empty"), 3),
-        (ParameterError("Plan", "parameter 'seed'", "must be an integer"), 2),
+        (ParameterError("Plan", "parameter 'k'", "must be an integer"), 2),
         (CostError("CART", "this fit", "is too large"), 3),
     ],
 )

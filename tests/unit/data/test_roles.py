@@ -90,7 +90,7 @@ def test_parsing_is_told_in_the_reason(tmp_path):
     file = tmp_path / "t.csv"
     file.write_text("v\n" + "\n".join(f"{n}.5 %" for n in range(98)) + "\nabc\nxyz\n")
     reason = read_table(file).roles["v"].reason
-    assert "percent signs" in reason and "2 cells" in reason and "'abc' at row 98" in reason
+    assert "percent signs" in reason and "2 cells" in reason and "'abc' at row 99" in reason
 
 
 @pytest.fixture

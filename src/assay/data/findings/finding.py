@@ -50,7 +50,8 @@ class Finding:
     """One thing found: stable code, what it is, where, how bad, which rows, the evidence and what to do.
 
     `evidence` is a sentence and `statistics` the numbers behind it; `remedy` has "words" and, where one step of
-    preparation does it, the "step" (its id in the catalogue), "columns" and "parameters".
+    preparation does it, the "step" (its id in the catalogue), "columns" and "parameters". `rows` has their number and
+    the positions of the first few, counted from 0 as in the frame; sentences and pages count rows from 1.
 
     >>> found = Finding("A003", "constant", ["k"], "low", NO_ROWS, "every row holds '7'", remedy("leave it out"))
     >>> found.to_dict()["column"], found.remedy["words"]
@@ -74,7 +75,7 @@ class Finding:
             "column": self.columns[0] if self.columns else None,
             "columns": list(self.columns),
             "severity": self.severity,
-            "rows": {"count": self.rows["count"], "first": list(self.rows["first"])},
+            "rows": {"count": self.rows["count"], "first": list(self.rows["first"]), "counted_from": 0},
             "evidence": self.evidence,
             "statistics": jsonable(self.statistics),
             "remedy": jsonable(self.remedy),

@@ -280,7 +280,7 @@ def _scale_drift(
     bad = ((column.series > edges[0]) if up else (column.series <= edges[0]) & (column.series > 0)).fill_null(False)
     at = bad.arg_true().to_numpy()
     together = bool(at.size > 2 and at[-1] - at[0] + 1 == at.size)
-    where = f", all in rows {at[0]} to {at[-1]}" if together else ""
+    where = f", all in rows {at[0] + 1} to {at[-1] + 1}" if together else ""
     limit = {"max": edges[0]} if up else {"min": edges[1]}
     return Finding(
         "A026", "scale drift", [column.name], "medium", rows_of(bad),

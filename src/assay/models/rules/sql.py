@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ...base.errors import DataError, plain
+from ...base.errors import DataError, ParameterError, plain
 from .conditions import Condition
 from .linear import LinearCondition, LinearSum
 
@@ -117,6 +117,14 @@ def write(rules: RuleSet, table: str | Sequence[str] | None, prediction: str) ->
     names = [prediction] if len(columns) == 1 else [f"{prediction}_{k}" for k in range(len(columns))]
     listed = ",\n".join(f"{text} AS {identifier(name)}" for text, name in zip(columns, names, strict=True))
     parts = [table] if isinstance(table, str) else list(table)
+    if not parts or not all(isinstance(part, str) and part for part in parts):
+        raise ParameterError(
+            "to_sql",
+            "parameter 'table'",
+            "must be a name, several that lead to a table, or None",
+            f"got {plain(repr(table))}",
+            "leave it out for the expression alone",
+        )
     return f"SELECT *, {listed}\nFROM {'.'.join(map(identifier, parts))}"
 
 

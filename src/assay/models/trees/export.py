@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import keyword
 import math
 from collections.abc import Sequence
 from itertools import pairwise
@@ -11,6 +12,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from ...base.errors import ParameterError, plain
 from ...data.columns import ColumnSchema
 from ..rules.conditions import Condition, merge_conditions
 from ..rules.linear import LinearCondition, LinearSum
@@ -170,8 +172,13 @@ class TreeExports:
         A missing cell is None or NaN. The text is not executed here.
         """
         check_is_fitted(self)
-        if not name.isidentifier():
-            raise ValueError(f"to_python: name must be a Python identifier; got {name!r}.")
+        if not isinstance(name, str) or not name.isidentifier() or keyword.iskeyword(name):
+            raise ParameterError(
+                "to_python",
+                "parameter 'name'",
+                "must be a Python identifier that is no keyword",
+                f"got {plain(repr(name))}",
+            )
         tree = self.tree_
         lines = [f"def {name}(row):"]
         for j in self._columns_used():

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from assay.base import ParameterError
 from assay.models.baselines import OneRClassifier
 from assay.models.rules import Ripper, RuleSet, RulesFromTree, SequentialCovering
 from assay.models.trees import CartClassifier, CartRegressor
@@ -224,3 +225,17 @@ def test_one_leaf_is_a_tree_too():
     model = CartClassifier().fit([[1.0], [2.0]], ["a", "a"])
     assert model.to_rules().to_text().startswith("IF TRUE THEN a (2 of 2)")
     assert run(model.to_python(), pd.DataFrame({"x0": [1.0]})) == ["a"]
+
+
+@pytest.mark.parametrize("name", ["class", "lambda", "None", "", "two words", 3])
+def test_a_name_that_would_not_compile_is_refused(name):
+    model = CartClassifier().fit([[0.0], [1.0]], ["a", "b"])
+    with pytest.raises(ParameterError, match=r"^to_python: parameter 'name' must be a Python identifier"):
+        model.to_python(name=name)
+
+
+@pytest.mark.parametrize("table", [[], "", ["a", ""], [1]])
+def test_sql_needs_the_name_of_a_table_or_none(table):
+    model = CartClassifier().fit([[0.0], [1.0]], ["a", "b"])
+    with pytest.raises(ParameterError, match=r"^to_sql: parameter 'table' must be a name"):
+        model.to_rules().to_sql(table)
