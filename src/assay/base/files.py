@@ -28,12 +28,12 @@ def write_whole(who: str, path: str | os.PathLike[str], text: str) -> Path:
         os.umask(mask)
         os.chmod(partial, 0o666 & ~mask)
         os.replace(partial, target)
-    except (OSError, ValueError) as error:  # a name with a zero byte is a ValueError
+    except OSError as error:
         _forget(partial)
         raise DataError(
             who,
             f"file '{plain(target, 200)}'",
-            f"cannot be written ({getattr(error, 'strerror', None) or error})",
+            f"cannot be written ({error.strerror or error})",
             way_out="choose another place",
         ) from None
     except BaseException:
