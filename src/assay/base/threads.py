@@ -5,10 +5,29 @@ The kernels run on OpenMP, so `OMP_NUM_THREADS`, joblib's limits and `threadpool
 
 from __future__ import annotations
 
+import functools
 import os
+from contextlib import AbstractContextManager
+
+from threadpoolctl import ThreadpoolController
 
 from .. import _kernels
 from .errors import ParameterError
+
+
+@functools.cache
+def _controller() -> ThreadpoolController:
+    # Looking through the loaded libraries takes milliseconds, and NumPy and SciPy are loaded by now.
+    return ThreadpoolController()
+
+
+def one_blas_thread() -> AbstractContextManager[object]:
+    """A context in which BLAS works on one thread, so that its sums do not depend on how many there are.
+
+    >>> with one_blas_thread():
+    ...     pass
+    """
+    return _controller().limit(limits=1, user_api="blas")
 
 
 def thread_count(n_jobs: int | None) -> int:

@@ -270,7 +270,7 @@ def stratified_assignment(codes: np.ndarray, folds: int, generator: np.random.Ge
     # A random renumbering, so that it is not always the first folds that hold the extra rows.
     turn = generator.permutation(folds).astype(np.int32)
     assignment = np.empty(codes.shape[0], dtype=np.int32)
-    assignment[dealt] = np.resize(turn, codes.shape[0])
+    assignment[dealt] = turn[np.arange(codes.shape[0]) % folds]
     return assignment
 
 

@@ -21,11 +21,11 @@ from typing import Any
 
 import msgspec
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from ..base.errors import AssayError, AssayWarning, ParameterError, plain
 from ..base.estimator import Estimator
 from ..base.folds import fit_folds
+from ..base.threads import one_blas_thread
 from .inputs import Inputs
 from .plan import Learner, Plan
 from .predictions import FoldPredictions
@@ -238,7 +238,7 @@ def _work(
     clock: _Clock,
 ) -> dict[int, tuple[int, str]]:
     failed: dict[int, tuple[int, str]] = {}
-    with threadpool_limits(limits=1, user_api="blas"), _heard_warnings():
+    with one_blas_thread(), _heard_warnings():
         # Daemon threads: an interrupt may leave a kernel running, and leaving must not wait for it.
         workers = [
             threading.Thread(target=_worker, args=(state,), name=f"assay-{i}", daemon=True)

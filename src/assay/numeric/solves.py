@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 from scipy.linalg import lapack, solve_triangular
-from threadpoolctl import threadpool_limits
 
 from .. import _kernels
+from ..base.threads import one_blas_thread
 
 Rows = Any
 
@@ -98,7 +98,7 @@ def reduce_rows(
     factor = np.zeros((0, width))
     chunk = max(CHUNK, 4 * width)
     # Blocks are too small to share between BLAS threads, which would only wait for each other.
-    with threadpool_limits(1, user_api="blas"):
+    with one_blas_thread():
         for begin in range(0, rows.shape[0], chunk):
             part = slice(begin, begin + chunk)
             taken = rows[part] if isinstance(rows, np.ndarray) else rows[part].toarray()

@@ -9,9 +9,9 @@ import numpy as np
 import scipy.linalg
 from scipy.optimize import OptimizeResult, minimize
 from sklearn.utils.validation import check_is_fitted
-from threadpoolctl import threadpool_limits
 
 from ..base import AssayWarning, Choice, Cost, DataError, Integer, Nothing, Real, param
+from ..base.threads import one_blas_thread
 from ..base.words import count as counted
 from ..numeric.moments import varies
 from .reduction import Reduction, settle_signs
@@ -163,7 +163,7 @@ def _likeliest(
     unexplained = 1 / np.diag(np.linalg.inv(matrix + 1e-3 * np.eye(size))) if tall else np.ones(size)
     start = np.clip((1 - 0.5 * kept / size) * unexplained, LEAST_NOISE, 1.0)
     # Hundreds of small products: threads of the linear algebra would only wait for each other.
-    with threadpool_limits(1, user_api="blas"):
+    with one_blas_thread():
         found = minimize(
             value,
             np.log(start),

@@ -11,7 +11,6 @@ import numpy as np
 from scipy import stats
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
-from threadpoolctl import threadpool_limits
 
 from ...base import (
     AssayWarning,
@@ -30,6 +29,7 @@ from ...base import (
 )
 from ...base.folds import FoldTransforms, copy_columns, prepared, through_folds
 from ...base.views import Coefficients, coefficients_of
+from ...base.threads import one_blas_thread
 from ...numeric.solves import (
     CHUNK,
     REDUCED_TOLERANCE,
@@ -479,7 +479,7 @@ def _residual_moments(
 ) -> tuple[np.ndarray, float, float]:
     """X'W r (centred), sum of w r and sum of w r^2 for the residuals r of `slopes`, in fixed chunks of rows."""
     gradient, total, squares = np.zeros_like(slopes), 0.0, 0.0
-    with threadpool_limits(1, user_api="blas"):
+    with one_blas_thread():
         for begin in range(0, rows.shape[0], CHUNK):
             part = slice(begin, begin + CHUNK)
             centred = dense_rows(rows, part) - moments.x_mean

@@ -10,7 +10,6 @@ from scipy.optimize import minimize
 from scipy.sparse.linalg import LinearOperator, cg
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, column_or_1d
-from threadpoolctl import threadpool_limits
 
 from ...base import (
     AssayWarning,
@@ -28,6 +27,7 @@ from ...base import (
     trace_param,
 )
 from ...base.views import Coefficients, coefficients_of
+from ...base.threads import one_blas_thread
 from .rank_corner import Corner, rounded
 from .rank_pairs import GroupPairs, ListedPairs, Pairs, require_length
 from .sparse import SparseInput, is_sparse
@@ -150,7 +150,7 @@ class LinearRank(SparseInput, Estimator):
         width = None if self.loss == "squared_hinge" else FIRST_WIDTH
         corner = Corner(rows, pairs, float(self.alpha), scale)
         # A product shared between BLAS threads would depend on their number.
-        with threadpool_limits(1, user_api="blas"):
+        with one_blas_thread():
             while True:
                 weights, bound = self._descend(rows, pairs, width, weights, scale, trace)
                 if width is None:
