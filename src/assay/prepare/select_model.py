@@ -29,9 +29,9 @@ from ..base import (
     param,
     plain,
 )
+from ..base.cv import Folds, make_folds
 from ..numeric.moments import inverse_deviation
 from .stability import StableSelection, holds_numbers
-from .subset_scores import Folds, make_folds
 
 
 class _ModelSelector(StableSelection, SelectorMixin, Estimator):
@@ -254,10 +254,7 @@ class SelectRFE(_ModelSelector):
     def _scored(self, rows: np.ndarray, target: np.ndarray, weights: np.ndarray | None) -> int:
         """The size with the best mean score over folds; of equal ones the smallest."""
         stratify = not holds_numbers(target)
-        everywhere = np.zeros((self._taken.shape[0], 0))
-        labels = np.zeros(self._taken.shape[0], dtype=target.dtype)
-        labels[self._taken] = target
-        folds = make_folds("SelectRFE", self.cv, everywhere, labels, self._taken, None, stratify)
+        folds = make_folds("SelectRFE", self.cv, target, stratify=stratify, kept=self._taken)
         scores: dict[int, list[float]] = {}
         for train, test in folds:
             part = None if weights is None else weights[train]

@@ -37,12 +37,12 @@ from ..base import (
     trace_param,
 )
 from ..base.cells import naming_cells, require_squares, require_table
+from ..base.cv import Folds, make_folds
 from ..base.estimator import is_missing
 from .stability import StableSelection
 from .subset_scores import (
     CRITERIA,
     Criterion,
-    Folds,
     GramParts,
     Learner,
     LearnerScores,
@@ -50,7 +50,6 @@ from .subset_scores import (
     ScoreName,
     fold_summary,
     information_row,
-    make_folds,
     stratifies,
     subset_errors,
 )
@@ -162,7 +161,9 @@ class _SubsetSelector(StableSelection, SelectorMixin, Estimator):
 
     def _folds(self, rows: np.ndarray, target: np.ndarray, kept: np.ndarray) -> list[Fold]:
         cv, seed = self.cv, self.random_state
-        return make_folds(type(self).__name__, cv, rows, target, kept, seed, stratifies(self._learner()))
+        return make_folds(
+            type(self).__name__, cv, target[kept], stratify=stratifies(self._learner()), kept=kept, random_state=seed
+        )
 
     # -- what was found ----------------------------------------------------------------------------------------
     def _keep(self, path: Path, size: int) -> None:

@@ -14,10 +14,10 @@ import numpy as np
 from joblib import Parallel, delayed
 from sklearn.base import clone, is_classifier
 from sklearn.metrics import check_scoring, get_scorer_names
-from sklearn.model_selection import KFold, StratifiedKFold
 
 from .. import _kernels
-from ..base import DataError, Fold, Kind, ParameterError, Stream
+from ..base import DataError, Fold, Kind
+from ..base.folds import fit_folds
 
 # A column whose part not explained by the chosen ones has less than this share of its sum of squares depends on them.
 TOLERANCE = 1e-10
@@ -29,16 +29,6 @@ LEAST_SHARE = 1e-4
 PERFECT = 1e-13
 
 CRITERIA = ("cv", "aic", "bic", "adjusted_r2", "mallows_cp")
-
-
-class Folds(Kind):
-    """A list of (training rows, test rows) pairs, or an object with scikit-learn's `split`."""
-
-    def accepts(self, value: Any) -> bool:
-        return isinstance(value, (list, tuple)) or (hasattr(value, "split") and not isinstance(value, (str, bytes)))
-
-    def describe(self) -> str:
-        return "a list of (train, test) pairs or a splitter"
 
 
 class Learner(Kind):
@@ -62,49 +52,6 @@ class ScoreName(Kind):
 
     def bad_values(self) -> list[Any]:
         return ["no such score", 3.7]
-
-
-def make_folds(
-    who: str, cv: Any, X: np.ndarray, y: np.ndarray, kept: np.ndarray, random_state: Any, stratify: bool
-) -> list[Fold]:
-    """Pairs of row numbers among the kept rows. A given list counts all rows, and rows not kept are left out of it."""
-    if isinstance(cv, (list, tuple)):
-        return _given_folds(who, cv, kept)
-    rows = np.flatnonzero(kept)
-    if hasattr(cv, "split"):
-        return [(np.asarray(train), np.asarray(test)) for train, test in cv.split(X[rows], y[rows])]
-    if rows.shape[0] < cv:
-        raise DataError(
-            who,
-            "X",
-            f"must have at least one row for each of cv={cv} folds",
-            f"got n_samples={rows.shape[0]}",
-            "use fewer folds or an information criterion",
-        )
-    seed = None if random_state is None else int(Stream.of(random_state).generator().integers(2**31))
-    splitter = (StratifiedKFold if stratify else KFold)(cv, shuffle=seed is not None, random_state=seed)
-    return list(splitter.split(np.zeros(rows.shape[0]), y[rows]))
-
-
-def _given_folds(who: str, cv: Sequence[Any], kept: np.ndarray) -> list[Fold]:
-    place = np.cumsum(kept) - 1
-    folds: list[Fold] = []
-    for pair in cv:
-        try:
-            train, test = (np.asarray(part) for part in pair)
-            parts = [np.flatnonzero(part) if part.dtype == bool else part.astype(np.int64) for part in (train, test)]
-            parts = [place[part[kept[part]]] for part in parts]
-        except (TypeError, ValueError, IndexError):
-            raise ParameterError(
-                who, "parameter 'cv'", "must be pairs of row numbers (train, test)", f"for {kept.shape[0]} rows"
-            ) from None
-        if not parts[0].size:
-            raise DataError(who, "a fold of 'cv'", "must have training rows of weight > 0")
-        if parts[1].size:
-            folds.append((parts[0], parts[1]))
-    if not folds:
-        raise ParameterError(who, "parameter 'cv'", "must hold at least one fold", "got none")
-    return folds
 
 
 @dataclass(frozen=True)
@@ -422,15 +369,7 @@ class LearnerScores:
 
     def _fold_scores(self, columns: tuple[int, ...]) -> np.ndarray:
         X, weights = np.ascontiguousarray(self.X[:, columns]), self.weights
-        if hasattr(self.estimator, "fit_folds"):
-            models = clone(self.estimator).fit_folds(X, self.y, self.folds, sample_weight=weights)
-        else:
-            models = (
-                clone(self.estimator).fit(
-                    X[train], self.y[train], **({} if weights is None else {"sample_weight": weights[train]})
-                )
-                for train, _ in self.folds
-            )
+        models = fit_folds(clone(self.estimator), X, self.y, self.folds, weights)
         scores = []
         for (_, test), model in zip(self.folds, models, strict=True):
             extra = {} if weights is None else {"sample_weight": weights[test]}

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.model_selection import BaseCrossValidator, BaseShuffleSplit, KFold
 
 from ...base import (
     ArrayLike,
-    AssayWarning,
     Boolean,
     Cost,
-    DataError,
     Fold,
-    Instance,
     Integer,
-    Nothing,
     ParameterError,
     Real,
     check_weights,
@@ -27,22 +21,13 @@ from ...base import (
     plain,
     thread_count,
 )
+from ...base.cv import cv_param
 from ...base.folds import FoldTransforms, copy_columns, through_folds
 from .elastic_net import SparseLinear, alpha_grid
 from .elastic_net_solver import MomentSource, Paths, Source, column_source, prefers_moments, table_prefers_moments
 from .fold_statistics import ChosenRows, ChunkedGram, FoldStatistics
 from .free_columns import without_free
-from .sparse import SparseTable, row_keys
-
-
-def cv_param(none_means: str) -> Any:
-    """Declare `cv` with the wording used by every learner that validates inside."""
-    return param(
-        None,
-        Integer(2) | Instance(BaseCrossValidator, BaseShuffleSplit) | ArrayLike() | Nothing(),
-        "Folds: how many blocks of rows in order, equal rows kept together; a splitter; or a list of pairs (training "
-        f"rows, test rows); None is {none_means}.",
-    )
+from .sparse import SparseTable, validation_folds
 
 
 class _ChosenPenalty(SparseLinear):
@@ -50,7 +35,7 @@ class _ChosenPenalty(SparseLinear):
 
     eps: float = param(1e-3, Real(0, 1, closed="neither"), "Smallest alpha of the grid over its largest.")
     alphas: Any = param(100, Integer(1) | ArrayLike(), "Penalties to try, or how many, from the largest that matters.")
-    cv: Any = cv_param("5 blocks")
+    cv: Any = cv_param(None, "5")
     one_standard_error: bool = param(
         False,
         Boolean(),
@@ -63,7 +48,7 @@ class _ChosenPenalty(SparseLinear):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Follow the path on every training part, choose the penalty, and fit it to all rows."""
         rows, target, weights = self._begin(X, y, sample_weight)
-        folds = make_folds(type(self).__name__, self.cv, rows, target, sample_weight)
+        folds = validation_folds(type(self).__name__, self.cv, rows, target, sample_weight)
         return self._fit_inner(rows, target, weights, folds, None)
 
     def fit_folds(
@@ -89,7 +74,7 @@ class _ChosenPenalty(SparseLinear):
             given = None if weights is None else weights[train]
             used = train if given is None else train[given > 0]
             part, of_part = ChosenRows(rows, used, through), target[used]
-            inner = make_folds(type(self).__name__, self.cv, part, of_part, given)
+            inner = validation_folds(type(self).__name__, self.cv, part, of_part, given)
             model = clone(template)
             copy_columns(template, model, through)
             statistics = chunks.folds(used, inner) if table_prefers_moments(rows, used.shape[0]) else None
@@ -322,75 +307,3 @@ class _Parts:
         cells = self.rows[np.ix_(test, used)] if dense else self.rows[test][:, used]
         residual = self.target[test, None] - cells @ coef[:, used].T - intercept
         return np.average(residual**2, axis=0, weights=self.weights[test])
-
-
-def make_folds(
-    who: str, cv: Any, rows: np.ndarray | SparseTable | ChosenRows, target: np.ndarray, sample_weight: Any
-) -> list[Fold]:
-    """Pairs of row lists into the rows of positive weight."""
-    kept = np.arange(rows.shape[0])
-    n_given = rows.shape[0]
-    given = np.asarray(1.0 if sample_weight is None else sample_weight, dtype=np.float64)
-    if given.ndim == 1:
-        n_given, kept = given.shape[0], np.flatnonzero(given > 0)
-    if cv is None or isinstance(cv, (int, np.integer)):
-        return _blocks(who, 5 if cv is None else int(cv), rows, target)
-    try:
-        pairs = list(cv.split(np.zeros((n_given, 1)))) if hasattr(cv, "split") else [(a, b) for a, b in cv]
-        pairs = [(np.asarray(train, dtype=np.int64), np.asarray(test, dtype=np.int64)) for train, test in pairs]
-    except (TypeError, ValueError) as error:
-        raise ParameterError(
-            who, "parameter 'cv'", "must be a number of folds, a splitter or a list of pairs of row lists", plain(error)
-        ) from None
-    new = np.full(n_given, -1)
-    new[kept] = np.arange(kept.shape[0])
-    try:
-        folds = [(new[train], new[test]) for train, test in pairs]
-    except IndexError as error:
-        raise ParameterError(who, "parameter 'cv'", "must name rows of X", plain(error)) from None
-    folds = [(train[train >= 0], test[test >= 0]) for train, test in folds]
-    if not folds or any(train.size == 0 or test.size == 0 for train, test in folds):
-        raise ParameterError(
-            who, "parameter 'cv'", "must leave rows of positive weight in both parts of every fold", "got an empty part"
-        )
-    return folds
-
-
-def _blocks(who: str, n_folds: int, rows: np.ndarray | SparseTable | ChosenRows, target: np.ndarray) -> list[Fold]:
-    """Consecutive blocks of distinct rows; copies go with the first of their kind."""
-    group = _first_copies(rows, target)
-    firsts = np.flatnonzero(group == np.arange(rows.shape[0]))
-    if firsts.shape[0] < 2:
-        raise DataError(
-            who,
-            "X and y",
-            "must hold at least 2 distinct rows for cross-validation",
-            f"got n_samples={rows.shape[0]} with {firsts.shape[0]} distinct",
-        )
-    if firsts.shape[0] < n_folds:
-        text = f"{who}: {n_folds} folds asked for and {firsts.shape[0]} distinct rows there; each of these is a fold."
-        warnings.warn(AssayWarning("W122", text), stacklevel=4)
-        n_folds = firsts.shape[0]
-    block = np.empty(rows.shape[0], dtype=np.int64)
-    for number, (_, part) in enumerate(KFold(n_folds).split(firsts)):
-        block[firsts[part]] = number
-    block = block[group]
-    return [(np.flatnonzero(block != k), np.flatnonzero(block == k)) for k in range(n_folds)]
-
-
-def _first_copies(rows: np.ndarray | SparseTable | ChosenRows, target: np.ndarray) -> np.ndarray:
-    """For each row the number of the first row equal to it in all columns and target."""
-    group = np.arange(rows.shape[0])
-    _, inverse, counts = np.unique(target, return_inverse=True, return_counts=True)
-    seen: dict[tuple[int, bytes], int] = {}
-    doubtful = np.flatnonzero(counts[inverse] > 1)
-    for row, key in zip(doubtful, _keys(rows, doubtful), strict=True):
-        group[row] = seen.setdefault((int(inverse[row]), key), int(row))
-    return group
-
-
-def _keys(rows: Any, wanted: np.ndarray) -> Iterable[bytes]:
-    """Bytes that are the same for equal rows."""
-    if isinstance(rows, ChosenRows):
-        return _keys(rows.table, rows.chosen[wanted])
-    return row_keys(rows, wanted) if isinstance(rows, SparseTable) else (rows[row].tobytes() for row in wanted)

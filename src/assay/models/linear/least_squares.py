@@ -28,8 +28,8 @@ from ...base import (
     thread_count,
 )
 from ...base.folds import FoldTransforms, copy_columns, prepared, through_folds
-from ...base.views import Coefficients, coefficients_of
 from ...base.threads import one_blas_thread
+from ...base.views import Coefficients, coefficients_of
 from ...numeric.solves import (
     CHUNK,
     REDUCED_TOLERANCE,

@@ -26,8 +26,8 @@ from ...base import (
     thread_count,
     trace_param,
 )
-from ...base.views import Coefficients, coefficients_of
 from ...base.threads import one_blas_thread
+from ...base.views import Coefficients, coefficients_of
 from .rank_corner import Corner, rounded
 from .rank_pairs import GroupPairs, ListedPairs, Pairs, require_length
 from .sparse import SparseInput, is_sparse

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 from sklearn.metrics import get_scorer
-from sklearn.model_selection import check_cv
 
 from ...base import (
     ArrayLike,
@@ -21,17 +20,17 @@ from ...base import (
     DataError,
     Fold,
     Function,
-    Instance,
     Integer,
     Nothing,
     ParameterError,
     check_weights,
     param,
 )
+from ...base.cv import cv_param
 from ...base.folds import FoldTransforms, copy_columns
 from .logistic import LogisticRegression
 from .logistic_solver import log_probabilities_of
-from .sparse import row_hashes, scipy_rows
+from .sparse import scipy_rows, validation_folds
 
 Start = tuple[np.ndarray, np.ndarray]
 
@@ -120,9 +119,8 @@ class LogisticCV(LogisticRegression):
     """Logistic regression whose penalty is chosen by cross-validation.
 
     Every fold runs the whole path of C with warm starts on the rows in place; the C (and l1_ratio) with the best mean
-    score is fitted to all rows. An integer `cv` makes folds, balanced over the classes, from the contents of the rows:
-    equal rows share a fold, so that nothing leaks between folds by repetition, and neither the order of the rows nor
-    repeating instead of weighting them changes the choice.
+    score is fitted to all rows. The folds are scikit-learn's, balanced over the classes; equal rows share a fold, so
+    that nothing leaks between folds by repetition, and repeating rows instead of weighting them changes nothing.
 
     {parameters}
 
@@ -144,11 +142,7 @@ class LogisticCV(LogisticRegression):
     """
 
     Cs: Any = param(10, Integer(1) | ArrayLike(), "How many C from 1e-4 to 1e4 to try, or the values.")
-    cv: Any = param(
-        5,
-        Integer(2) | Nothing() | ArrayLike() | Instance(object),
-        "Folds: how many, a splitter, or a list of (training rows, test rows); None is 5.",
-    )
+    cv: Any = cv_param(5, "5")
     scoring: Any = param(
         "neg_log_loss",
         Choice("neg_log_loss", "accuracy", "balanced_accuracy", "roc_auc_ovr", "f1_macro", "neg_brier_score")
@@ -314,28 +308,7 @@ class LogisticCV(LogisticRegression):
 
     def _folds(self, values: np.ndarray, codes: np.ndarray, sample_weight: Any) -> list[Fold]:
         """Training and test rows of every fold, as positions among the rows of positive weight."""
-        cv = 5 if self.cv is None else self.cv
-        if isinstance(cv, (int, np.integer)):
-            return _content_folds(type(self).__name__, values, codes, int(cv))
-        n_rows = values.shape[0] if np.ndim(sample_weight) == 0 else len(sample_weight)
-        weights = check_weights(type(self).__name__, sample_weight, n_rows)
-        kept = np.ones(n_rows, dtype=bool) if weights is None else weights > 0
-        place = np.cumsum(kept) - 1
-        labels = np.zeros(n_rows, dtype=codes.dtype)
-        labels[kept] = codes
-        try:
-            splits = list(check_cv(cv, labels, classifier=True).split(np.zeros((n_rows, 1)), labels))
-        except (TypeError, ValueError, AttributeError) as error:
-            raise ParameterError(
-                type(self).__name__, "parameter 'cv'", "must make folds of the rows", str(error)
-            ) from None
-        everything = np.arange(n_rows)
-        folds = [(everything[train], everything[test]) for train, test in splits]
-        folds = [(place[train[kept[train]]], place[test[kept[test]]]) for train, test in folds]
-        folds = [(train.astype(np.int64), test) for train, test in folds if train.size and test.size]
-        if not folds:
-            raise DataError(type(self).__name__, "parameter 'cv'", "leaves no fold with rows to train and to test on")
-        return folds
+        return validation_folds(type(self).__name__, self.cv, values, codes, sample_weight, stratify=True)
 
     def _score_path(
         self,
@@ -391,26 +364,3 @@ def _score_rows(scoring: str, logs: np.ndarray, position: np.ndarray) -> np.ndar
         return (logs.argmax(axis=1) == position).astype(float)
     own = logs[np.arange(position.shape[0]), np.maximum(position, 0)]
     return np.where(position >= 0, np.maximum(own, np.log(1e-15)), np.log(1e-15))
-
-
-def _content_folds(who: str, values: np.ndarray, codes: np.ndarray, count: int) -> list[Fold]:
-    """Folds by the contents of the rows: distinct rows of each class, in the order of a hash, are dealt out in turn.
-
-    Fewer folds are made where there are fewer distinct rows, and a class of one distinct row stays in training.
-    """
-    mixed = row_hashes(values, codes)
-    fold = np.full(codes.shape[0], -1, dtype=np.int64)  # -1: always in training
-    ranks = []
-    for k in range(int(codes.max()) + 1):
-        rows = np.flatnonzero(codes == k)
-        distinct, place = np.unique(mixed[rows], return_inverse=True)
-        if distinct.shape[0] > 1:  # else the class would be missing from the training rows of a fold
-            ranks.append((rows, place, distinct.shape[0]))
-    count = min(count, sum(size for *_, size in ranks))
-    if count < 2:
-        raise DataError(who, "X", "must hold at least 2 distinct rows of some class to make folds")
-    offset = 0
-    for rows, place, size in ranks:
-        fold[rows] = (place + offset) % count
-        offset += size
-    return [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(count)]

@@ -25,13 +25,13 @@ from ...base import (
     thread_count,
 )
 from ...base.cells import require_squares
+from ...base.cv import cv_param
 from ...base.folds import FoldTransforms, copy_columns, through_folds
 from ...base.views import Coefficients, coefficients_of
-from .elastic_net_cv import cv_param, make_folds
 from .fold_statistics import ChosenRows, ChunkedGram, FoldStatistics
 from .gram import FiniteByGram, GramStatistics
 from .ridge import Ridge, _shrink, _solve_moments, _Spectrum, rest_of, ridge_path
-from .sparse import SparseInput, SparseTable, dense_rows, require_narrow
+from .sparse import SparseInput, SparseTable, dense_rows, require_narrow, validation_folds
 
 WIDE = "use Ridge and cross-validate its alpha, or LassoCV"
 
@@ -64,7 +64,7 @@ class RidgeCV(SparseInput, FiniteByGram, Regressor):
 
     alphas: Any = param((0.1, 1.0, 10.0), ArrayLike(), "Penalties to choose from, each > 0.")
     fit_intercept: bool = param(True, Boolean(), "Whether to fit an intercept, which is never penalised.")
-    cv: Any = cv_param("one row at a time")
+    cv: Any = cv_param(None, "one row at a time")
     criterion: str = param(
         "loo", Choice("loo", "gcv"), "Without folds: leave-one-out error, or generalised cross-validation."
     )
@@ -76,7 +76,7 @@ class RidgeCV(SparseInput, FiniteByGram, Regressor):
         self._require_finite(rows)
         _require_square_cells(type(self).__name__, rows)
         require_narrow(type(self).__name__, rows, WIDE)
-        folds = None if self.cv is None else make_folds(type(self).__name__, self.cv, rows, target, sample_weight)
+        folds = None if self.cv is None else validation_folds(type(self).__name__, self.cv, rows, target, sample_weight)
         return self._fit_inner(rows, target, weights, folds)
 
     def fit_folds(
@@ -106,7 +106,7 @@ class RidgeCV(SparseInput, FiniteByGram, Regressor):
             given = None if weights is None else weights[train]
             used = train if given is None else train[given > 0]
             part, of_part = ChosenRows(rows, used, through), target[used]
-            inner = None if self.cv is None else make_folds(who, self.cv, part, of_part, given)
+            inner = None if self.cv is None else validation_folds(who, self.cv, part, of_part, given)
             model: RidgeCV = clone(template)
             known: GramStatistics | FoldStatistics | None = None
             copy_columns(template, model, through)

@@ -8,7 +8,6 @@ cells only where the column had none, and such a column has almost none.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,8 @@ from sklearn.utils.validation import validate_data
 from ... import _kernels
 from ...base import Cost, DataError, thread_count
 from ...base.cost import check_cost
+from ...base.cv import make_folds
+from ...base.folds import Fold
 
 _NONE = np.empty(0)
 # Widest table whose p x p matrix is formed: two of these take half a gigabyte at 4,000 columns.
@@ -260,15 +261,6 @@ def written_out(rows: Any) -> Any:
     return rows
 
 
-def row_keys(rows: SparseTable, chosen: Sequence[int] | np.ndarray) -> list[bytes]:
-    """Bytes that are the same for equal rows."""
-    table = rows.rows
-    return [
-        table.indices[a:b].tobytes() + b"|" + table.data[a:b].tobytes()
-        for a, b in zip(table.indptr[chosen], table.indptr[np.asarray(chosen) + 1], strict=True)
-    ]
-
-
 def row_hashes(rows: Any, codes: np.ndarray) -> np.ndarray:
     """A hash of each row and its code, from the cells that are not 0: the same for an array and a sparse table."""
     with np.errstate(over="ignore"):
@@ -283,6 +275,31 @@ def row_hashes(rows: Any, codes: np.ndarray) -> np.ndarray:
                 bits = np.ascontiguousarray(rows[:, j]).view(np.uint64)
                 total += np.where(rows[:, j] == 0.0, np.uint64(0), _scramble(bits ^ _scramble(np.uint64(j))))
         return _scramble(total ^ _scramble(codes.astype(np.uint64)))
+
+
+def first_copies(rows: Any, target: np.ndarray) -> np.ndarray:
+    """For each row the number of the first row that is equal to it in all columns and in the target.
+
+    >>> first_copies(np.array([[1.0], [2.0], [1.0]]), np.array([5.0, 5.0, 5.0]))
+    array([0, 1, 0])
+    """
+    group = np.arange(rows.shape[0])
+    _, codes, counts = np.unique(target, return_inverse=True, return_counts=True)
+    doubtful = np.flatnonzero(counts[codes] > 1)
+    if doubtful.size:
+        hashes = row_hashes(rows[doubtful], codes[doubtful])
+        _, first, which = np.unique(hashes, return_index=True, return_inverse=True)
+        group[doubtful] = doubtful[first[which]]
+    return group
+
+
+def validation_folds(
+    who: str, cv: Any, rows: Any, target: np.ndarray, sample_weight: Any, *, stratify: bool = False
+) -> list[Fold]:
+    """The folds of `cv` within a fit: positions among the rows of positive weight, equal rows together."""
+    given = np.asarray(1.0 if sample_weight is None else sample_weight, dtype=np.float64)
+    kept = given > 0 if given.ndim == 1 else None
+    return make_folds(who, cv, target, stratify=stratify, kept=kept, copies=lambda: first_copies(rows, target))
 
 
 def _scramble(bits: Any) -> Any:
