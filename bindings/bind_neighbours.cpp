@@ -1,8 +1,11 @@
 // Neighbour search: the screened Euclidean index, panels for any metric, the k-d tree.
 #include "assay/neighbours/distance_reduce.hpp"
 #include "assay/neighbours/kd_tree.hpp"
+#include "assay/neighbours/kernel_functions.hpp"
 #include "assay/neighbours/mixed_tree.hpp"
 #include "bindings.hpp"
+
+#include <nanobind/stl/optional.h>
 
 #include <limits>
 #include <new>
@@ -149,6 +152,13 @@ Result1<std::int64_t> count_array(const Rows& queries, Count&& count) {
     std::vector<std::int64_t> counts(queries.shape(0));
     without_gil([&] { count(counts.data()); });
     return own(std::move(counts));
+}
+
+// Runs search() without the lock and returns (start, rows, distances).
+template <class Search>
+nb::tuple radius_arrays(Search&& search) {
+    RadiusLists lists = without_gil([&] { return search(); });
+    return nb::make_tuple(own(std::move(lists.start)), own(std::move(lists.rows)), own(std::move(lists.distances)));
 }
 
 }  // namespace
@@ -338,6 +348,89 @@ void bind_neighbours(nb::module_& m) {
         "order"_a, "right"_a, "panel"_a, "first_row"_a, "low"_a, "high"_a, "known"_a, "panels"_a, "base"_a, "unit"_a, "bytes"_a,
         "byte_block"_a, "nominal"_a, "n"_a,
         "queries"_a, "radius"_a, "threads"_a, "How many rows lie within the radius of each query.");
+    m.def(
+        "euclidean_within",
+        [](const Rows& rows, const Array1<const float>& panels, const Array1<const float>& half_norms,
+           const Array1<const double>& centre, double scale, double largest_norm, const Rows& queries,
+           double squared_radius, int threads) {
+            const Screen screen =
+                checked_screen("euclidean_within", rows, panels, half_norms, centre, scale, largest_norm, queries);
+            return radius_arrays([X = view(rows), Q = view(queries), screen, squared_radius, threads] {
+                return within_euclidean(X, screen, Q, squared_radius, threads);
+            });
+        },
+        "rows"_a, "panels"_a, "half_norms"_a, "centre"_a, "scale"_a, "largest_norm"_a, "queries"_a,
+        "squared_radius"_a, "threads"_a, "The rows within the radius of each query: (start, rows, squared distances).");
+    m.def(
+        "metric_within",
+        [](int metric_code, double p, const Flags& nominal, const Array1<const double>& panels, index_t n,
+           const Rows& queries, double radius, int threads) {
+            const Metric metric = checked_metric("metric_within", metric_code);
+            const MetricOptions options = checked_panels("metric_within", metric, p, nominal, panels, n, queries);
+            return radius_arrays([&, Q = view(queries)] {
+                return within_by_metric(metric, options, panels.data(), n, Q, radius, threads);
+            });
+        },
+        "metric"_a, "p"_a, "nominal"_a, "panels"_a, "n"_a, "queries"_a, "radius"_a, "threads"_a,
+        "The rows within the reduced radius of each query: (start, rows, reduced distances).");
+    m.def(
+        "kd_tree_within",
+        [](const Array1<const std::int64_t>& order, const Array1<const std::int32_t>& column,
+           const Array1<const std::int32_t>& right, const Array1<const double>& low, const Array1<const double>& high,
+           const Array1<const double>& panels, int metric, double p, const Rows& queries, double radius, int threads) {
+            const KdTreeView tree =
+                checked_tree("kd_tree_within", order, column, right, low, high, panels, metric, queries);
+            return radius_arrays([&, Q = view(queries)] {
+                return within_in_tree(tree, static_cast<Metric>(metric), p, Q, radius, threads);
+            });
+        },
+        "order"_a, "column"_a, "right"_a, "low"_a, "high"_a, "panels"_a, "metric"_a, "p"_a, "queries"_a, "radius"_a,
+        "threads"_a, "The rows within the reduced radius of each query: (start, rows, reduced distances).");
+    m.def(
+        "mixed_tree_within",
+        [](const Array1<const std::int64_t>& order, const Array1<const std::int32_t>& right,
+           const Array1<const std::int32_t>& panel, const Array1<const std::int64_t>& first_row,
+           const Array1<const double>& low, const Array1<const double>& high, const Flags& known,
+           const Array1<const double>& panels, const Array1<const double>& base, const Array1<const double>& unit,
+           const Flags& bytes, const Array1<const std::int64_t>& byte_block, const Flags& nominal, index_t n,
+           const Rows& queries, double radius, int threads) {
+            const MixedTreeView tree = checked_mixed_tree("mixed_tree_within", order, right, panel, first_row, low, high,
+                                                          known, panels, base, unit, bytes, byte_block, nominal, n, queries);
+            return radius_arrays(
+                [&, Q = view(queries)] { return within_in_mixed_tree(tree, Q, radius, threads); });
+        },
+        "order"_a, "right"_a, "panel"_a, "first_row"_a, "low"_a, "high"_a, "known"_a, "panels"_a, "base"_a, "unit"_a,
+        "bytes"_a, "byte_block"_a, "nominal"_a, "n"_a, "queries"_a, "radius"_a, "threads"_a,
+        "The rows within the radius of each query: (start, rows, distances).");
+    m.def(
+        "kernel_gram",
+        [](int metric_code, double p, const Flags& nominal, const Array1<const double>& panels, index_t n,
+           const Rows& queries, double gamma, int threads) {
+            const Metric metric = checked_metric("kernel_gram", metric_code);
+            const MetricOptions options = checked_panels("kernel_gram", metric, p, nominal, panels, n, queries);
+            const auto Q = view(queries);
+            std::vector<double> gram(queries.shape(0) * to_size(n));
+            without_gil([&] { kernel_gram(metric, options, panels.data(), n, Q, gamma, gram.data(), threads); });
+            return own(std::move(gram), queries.shape(0), to_size(n));
+        },
+        "metric"_a, "p"_a, "nominal"_a, "panels"_a, "n"_a, "queries"_a, "gamma"_a, "threads"_a,
+        "exp(-gamma r) of the reduced distance r of every query and row; r itself if gamma is negative.");
+    m.def(
+        "kernel_sums",
+        [](int metric_code, double p, const Flags& nominal, const Array1<const double>& panels, index_t n,
+           const Rows& queries, double gamma, std::optional<Array1<const double>> weights, int threads) {
+            const Metric metric = checked_metric("kernel_sums", metric_code);
+            const MetricOptions options = checked_panels("kernel_sums", metric, p, nominal, panels, n, queries);
+            require(!weights || weights->shape(0) == to_size(n), "kernel_sums", "weights must have one value per row");
+            require(gamma >= 0.0, "kernel_sums", "gamma must not be negative");
+            const auto Q = view(queries);
+            std::vector<double> sums(queries.shape(0));
+            const double* given = weights ? weights->data() : nullptr;
+            without_gil([&] { kernel_sums(metric, options, panels.data(), n, Q, gamma, given, sums.data(), threads); });
+            return own(std::move(sums));
+        },
+        "metric"_a, "p"_a, "nominal"_a, "panels"_a, "n"_a, "queries"_a, "gamma"_a, "weights"_a.none(), "threads"_a,
+        "The sum over rows of weight times exp(-gamma r), for each query.");
 }
 
 }  // namespace assay::bindings

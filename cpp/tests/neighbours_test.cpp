@@ -6,6 +6,7 @@
 #include "assay/common/random.hpp"
 #include "assay/common/simd.hpp"
 #include "assay/neighbours/kd_tree.hpp"
+#include "assay/neighbours/kernel_functions.hpp"
 #include "assay/neighbours/mixed_tree.hpp"
 #include "check.hpp"
 
@@ -248,6 +249,58 @@ TEST("the mixed tree finds what the panels find, with ties, missing cells and un
             options.nominal = nominal.data();
             nearest_by_metric(Metric::mixed, options, panels.data(), n, Q, k, found.rows.data(), found.distances.data(), 1);
             CHECK(tree_found == found);
+        }
+    }
+}
+
+TEST("radius lists of every search hold the rows that the counts count") {
+    for (const Shape shape : {Shape::normal, Shape::grid, Shape::offset, Shape::copies}) {
+        const index_t n = 700, m = 25, d = 3;
+        const auto x = draw(shape, n, d, 31);
+        const auto X = c_matrix<const double>(x.data(), n, d), Q = c_matrix<const double>(x.data(), m, d);
+        const Index index(X);
+        std::vector<double> panels(static_cast<std::size_t>(panel_count(n) * panel_lanes * d));
+        pack_panels(X, nullptr, panels.data(), 1);
+        const KdTree tree = build_kd_tree(X, 1);
+        const KdTreeView view{tree.order.data(), tree.column.data(), tree.right.data(), tree.low.data(),
+                              tree.high.data(), tree.panels.data(), n};
+        std::vector<std::int64_t> nearest(static_cast<std::size_t>(m * 40));
+        std::vector<double> distances(nearest.size());
+        nearest_by_metric(Metric::euclidean, {}, panels.data(), n, Q, 40, nearest.data(), distances.data(), 1);
+        const double radius = distances[39];
+        std::vector<std::int64_t> counts(static_cast<std::size_t>(m));
+        count_by_metric(Metric::euclidean, {}, panels.data(), n, Q, radius, counts.data(), 1);
+        const RadiusLists plain = within_by_metric(Metric::euclidean, {}, panels.data(), n, Q, radius, 2);
+        const RadiusLists screened_lists = within_euclidean(X, index.screen(), Q, radius, 2);
+        const RadiusLists tree_lists = within_in_tree(view, Metric::euclidean, 2.0, Q, radius, 2);
+        for (index_t i = 0; i < m; ++i) {
+            const auto at = static_cast<std::size_t>(i);
+            CHECK(plain.start[at + 1] - plain.start[at] == counts[at]);
+        }
+        for (const RadiusLists* lists : {&screened_lists, &tree_lists})
+            CHECK(lists->start == plain.start && lists->rows == plain.rows && lists->distances == plain.distances);
+    }
+}
+
+TEST("sums of a kernel function are the sums of its matrix") {
+    const index_t n = 130, m = 9, d = 4;
+    const auto x = draw(Shape::normal, n, d, 41);
+    const auto X = c_matrix<const double>(x.data(), n, d), Q = c_matrix<const double>(x.data(), m, d);
+    std::vector<double> panels(static_cast<std::size_t>(panel_count(n) * panel_lanes * d)), gram(m * n), sums(m);
+    pack_panels(X, nullptr, panels.data(), 1);
+    for (const Metric metric : {Metric::euclidean, Metric::manhattan}) {
+        kernel_gram(metric, {}, panels.data(), n, Q, 0.3, gram.data(), 2);
+        kernel_sums(metric, {}, panels.data(), n, Q, 0.3, nullptr, sums.data(), 2);
+        for (index_t i = 0; i < m; ++i) {
+            double total = 0.0, reduced = 0.0;
+            for (index_t r = 0; r < n; ++r) total += gram[static_cast<std::size_t>(i * n + r)];
+            CHECK_NEAR(total, sums[static_cast<std::size_t>(i)], 1e-12 * total);
+            CHECK(gram[static_cast<std::size_t>(i * n + i)] == 1.0);
+            for (index_t j = 0; j < d; ++j) {
+                const double gap = X(i, j) - X(m, j);
+                reduced += metric == Metric::euclidean ? gap * gap : std::abs(gap);
+            }
+            CHECK_NEAR(gram[static_cast<std::size_t>(i * n + m)], std::exp(-0.3 * reduced), 1e-14);
         }
     }
 }

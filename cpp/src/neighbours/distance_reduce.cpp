@@ -9,6 +9,7 @@
 
 #include "assay/common/simd.hpp"
 #include "assay/common/threads.hpp"
+#include "assay/neighbours/panel_visitor.hpp"
 #if defined(__x86_64__) && defined(__GNUC__)
 #include <immintrin.h>
 #define ASSAY_HAS_AVX512 1
@@ -654,8 +655,13 @@ void nearest_euclidean(Matrix<const double> rows, const Screen& screen, Matrix<c
     });
 }
 
-void count_euclidean(Matrix<const double> rows, const Screen& screen, Matrix<const double> queries,
-                     double squared_radius, std::int64_t* counts, int threads) {
+namespace {
+
+// For every query the rows that float32 cannot rule out: done(query, rows inside for certain, the others, their squared
+// distances). With `list_all` no row is taken for certain, so that every distance is known.
+template <class Done>
+void screen_radius(Matrix<const double> rows, const Screen& screen, Matrix<const double> queries, double squared_radius,
+                   bool list_all, int threads, Done&& done) {
     const index_t n = rows.rows, d = rows.cols, panels = screen_panel_count(n);
     const Rounding rounding(screen, d);
     parallel_chunks(queries.rows, group, threads, [&](index_t, index_t begin, index_t end) {
@@ -672,7 +678,7 @@ void count_euclidean(Matrix<const double> rows, const Screen& screen, Matrix<con
                 live ? 0.5 * (squared_radius * rounding.scale * rounding.scale - norms[t] * norms[t]) : 0.0;
             sink.counts[t] = 0;
             sink.bounds[static_cast<std::size_t>(t)] = live ? above(middle + error) : -FLT_MAX;
-            sink.inside[t] = live ? -above(error - middle) : -FLT_MAX;
+            sink.inside[t] = live && !list_all ? -above(error - middle) : -FLT_MAX;
         }
         const Pass pass{screen.panels, screen.half_norms, d, packed.data(), 1};
         for (index_t from = 0; from < panels; from += panels_between_looks) {
@@ -689,15 +695,34 @@ void count_euclidean(Matrix<const double> rows, const Screen& screen, Matrix<con
             }
             exact.resize(doubtful.size());
             rescorer.score(queries.row(i), doubtful.data(), static_cast<index_t>(doubtful.size()), exact.data());
-            counts[i] = sink.counts[t];
-            for (double distance : exact) counts[i] += distance <= squared_radius;
+            done(i, sink.counts[t], doubtful, exact);
         }
     });
 }
 
-namespace {
+}  // namespace
 
-constexpr index_t most_panels_at_once = 32;
+void count_euclidean(Matrix<const double> rows, const Screen& screen, Matrix<const double> queries,
+                     double squared_radius, std::int64_t* counts, int threads) {
+    screen_radius(rows, screen, queries, squared_radius, false, threads,
+                  [&](index_t i, std::int64_t certain, const auto&, const std::vector<double>& exact) {
+                      counts[i] = certain;
+                      for (double distance : exact) counts[i] += distance <= squared_radius;
+                  });
+}
+
+RadiusLists within_euclidean(Matrix<const double> rows, const Screen& screen, Matrix<const double> queries,
+                             double squared_radius, int threads) {
+    RadiusCollector collector(queries.rows);
+    screen_radius(rows, screen, queries, squared_radius, true, threads,
+                  [&](index_t i, std::int64_t, const auto& listed, const std::vector<double>& exact) {
+                      for (std::size_t c = 0; c < exact.size(); ++c)
+                          if (exact[c] <= squared_radius) collector.add(i, exact[c], listed[c]);
+                  });
+    return collector.lists();
+}
+
+namespace {
 
 // The first of found[from..count) below the bound, or count.
 ASSAY_INLINE index_t next_below_body(const double* found, index_t from, index_t count, double bound) {
@@ -712,51 +737,12 @@ ASSAY_INLINE index_t next_below_body(const double* found, index_t from, index_t 
 ASSAY_DISPATCH(index_t, next_below, next_below_body, (const double* found, index_t from, index_t count, double bound),
                (found, from, count, bound))
 
-// For each column whether no row has it missing.
-std::vector<std::uint8_t> complete_columns(const double* panels, index_t n, index_t d) {
-    std::vector<std::uint8_t> complete(static_cast<std::size_t>(d), 1);
-    for (index_t panel = 0; panel < panel_count(n); ++panel)
-        for (index_t j = 0; j < d; ++j) {
-            const double* const cells = panels + (panel * d + j) * panel_lanes;
-            int missing = 0;
-            for (index_t lane = 0; lane < panel_lanes; ++lane) missing |= cells[lane] != cells[lane];
-            complete[static_cast<std::size_t>(j)] &= missing == 0;
-        }
-    return complete;
-}
-
-// Calls use(query, first row, rows, distances) for stretches of rows, for each query of a chunk.
-template <class Use>
-void for_stretches(Metric metric, MetricOptions options, const double* panels, index_t n,
-                   Matrix<const double> queries, int threads, Use&& use) {
-    const index_t d = queries.cols, total = panel_count(n);
-    std::vector<std::uint8_t> complete;
-    if (metric == Metric::mixed) complete = complete_columns(panels, n, d);
-    options.complete = complete.empty() ? nullptr : complete.data();
-    const PanelDistances measure = panel_distances(metric);
-    // A stretch stays in the first-level cache while the queries of the chunk pass.
-    const index_t fitting = (1 << 15) / (panel_lanes * static_cast<index_t>(sizeof(double)) * std::max<index_t>(1, d));
-    const index_t panels_at_once = std::clamp<index_t>(fitting, 1, most_panels_at_once);
-    parallel_chunks(queries.rows, 16, threads, [&](index_t, index_t begin, index_t end) {
-        double distances[most_panels_at_once * panel_lanes];
-        for (index_t first = 0; first < total; first += panels_at_once) {
-            if (interrupted()) return;
-            const index_t count = std::min(panels_at_once, total - first);
-            const index_t rows = std::min(count * panel_lanes, n - first * panel_lanes);
-            for (index_t i = begin; i < end; ++i) {
-                measure(queries.row(i), panels + first * d * panel_lanes, count, d, options, distances);
-                use(i, first * panel_lanes, rows, distances);
-            }
-        }
-    });
-}
-
 }  // namespace
 
 void nearest_by_metric(Metric metric, const MetricOptions& options, const double* panels, index_t n,
                        Matrix<const double> queries, index_t k, std::int64_t* nearest, double* distances, int threads) {
     std::vector<Nearest> best(static_cast<std::size_t>(queries.rows), Nearest(k));
-    for_stretches(metric, options, panels, n, queries, threads,
+    visit_panels(metric, options, panels, n, queries, threads,
                   [&](index_t i, index_t first, index_t rows, const double* found) {
                       Nearest& mine = best[static_cast<std::size_t>(i)];
                       index_t r = 0;
@@ -770,10 +756,21 @@ void nearest_by_metric(Metric metric, const MetricOptions& options, const double
 void count_by_metric(Metric metric, const MetricOptions& options, const double* panels, index_t n,
                      Matrix<const double> queries, double radius, std::int64_t* counts, int threads) {
     std::fill(counts, counts + queries.rows, 0);
-    for_stretches(metric, options, panels, n, queries, threads,
+    visit_panels(metric, options, panels, n, queries, threads,
                   [&](index_t i, index_t, index_t rows, const double* found) {
                       for (index_t r = 0; r < rows; ++r) counts[i] += found[r] <= radius;
                   });
+}
+
+RadiusLists within_by_metric(Metric metric, const MetricOptions& options, const double* panels, index_t n,
+                             Matrix<const double> queries, double radius, int threads) {
+    RadiusCollector collector(queries.rows);
+    visit_panels(metric, options, panels, n, queries, threads,
+                 [&](index_t i, index_t first, index_t rows, const double* found) {
+                     for (index_t r = 0; r < rows; ++r)
+                         if (found[r] <= radius) collector.add(i, found[r], first + r);
+                 });
+    return collector.lists();
 }
 
 void nearest_of_candidates(Metric metric, const MetricOptions& options, Matrix<const double> rows,

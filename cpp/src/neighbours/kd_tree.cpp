@@ -144,6 +144,14 @@ struct Tally {
     void offer(double, std::int64_t) { ++count; }
 };
 
+struct Gather {
+    double radius;
+    index_t query;
+    RadiusCollector& collector;
+    double reach() const { return radius; }
+    void offer(double distance, std::int64_t row) { collector.add(query, distance, row); }
+};
+
 template <class Goal>
 void walk(const KdTreeView& tree, Metric metric, double p, const double* query, index_t d, double* gaps, Goal& goal) {
     const PanelDistances measure = panel_distances(metric);
@@ -213,6 +221,19 @@ void count_in_tree(const KdTreeView& tree, Metric metric, double p, Matrix<const
             counts[i] = goal.count;
         }
     });
+}
+
+RadiusLists within_in_tree(const KdTreeView& tree, Metric metric, double p, Matrix<const double> queries, double radius,
+                           int threads) {
+    RadiusCollector collector(queries.rows);
+    parallel_chunks(queries.rows, 64, threads, [&](index_t, index_t begin, index_t end) {
+        std::vector<double> gaps(static_cast<std::size_t>(queries.cols));
+        for (index_t i = begin; i < end && !interrupted(); ++i) {
+            Gather goal{radius, i, collector};
+            walk(tree, metric, p, queries.row(i), queries.cols, gaps.data(), goal);
+        }
+    });
+    return collector.lists();
 }
 
 }  // namespace assay::neighbours

@@ -124,11 +124,21 @@ struct Cosine : SumPolicy {
     }
 };
 
-struct PresentEuclidean : Euclidean {
+struct PresentEuclidean : SumPolicy {
     static constexpr bool skips_missing = true;
     template <class L>
-    ASSAY_INLINE void finish(typename L::Value& total, const typename L::Value&, index_t d, index_t used) {
-        total = total * (used > 0 ? static_cast<double>(d) / static_cast<double>(used) : 0.0);
+    ASSAY_INLINE void step(typename L::Value& total, typename L::Value& compared, const typename L::Value& x, double q,
+                           double) {
+        const typename L::Value none{}, one = none + 1.0, difference = x - q;
+        total += difference == difference ? difference * difference : none;
+        compared += difference == difference ? one : none;
+    }
+    template <class L>
+    ASSAY_INLINE void finish(typename L::Value& total, const typename L::Value& compared, index_t d, index_t used) {
+        const typename L::Value none{}, one = none + 1.0;
+        const typename L::Value scaled = total * (static_cast<double>(d) / (compared > none ? compared : one));
+        const double otherwise = used > 0 ? __builtin_inf() : 0.0;
+        total = compared > none ? scaled : none + otherwise;
     }
 };
 
@@ -299,6 +309,33 @@ void pack_panels(Matrix<const double> rows, const std::int64_t* order, double* p
             }
         }
     });
+}
+
+std::vector<std::uint8_t> complete_columns(const double* panels, index_t n, index_t d) {
+    std::vector<std::uint8_t> complete(static_cast<std::size_t>(d), 1);
+    for (index_t panel = 0; panel < panel_count(n); ++panel)
+        for (index_t j = 0; j < d; ++j) {
+            const double* const cells = panels + (panel * d + j) * panel_lanes;
+            int missing = 0;
+            for (index_t lane = 0; lane < panel_lanes; ++lane) missing |= cells[lane] != cells[lane];
+            complete[static_cast<std::size_t>(j)] &= missing == 0;
+        }
+    return complete;
+}
+
+RadiusLists RadiusCollector::lists() {
+    RadiusLists lists;
+    lists.start.assign(1, 0);
+    for (std::vector<Entry>& found : found_) {
+        std::sort(found.begin(), found.end(), [](const Entry& a, const Entry& b) { return a.row < b.row; });
+        for (const Entry& entry : found) {
+            lists.rows.push_back(entry.row);
+            lists.distances.push_back(entry.distance);
+        }
+        lists.start.push_back(static_cast<std::int64_t>(lists.rows.size()));
+        std::vector<Entry>().swap(found);
+    }
+    return lists;
 }
 
 void Nearest::offer(double distance, std::int64_t row) {

@@ -411,6 +411,15 @@ struct Tally {
     void offer(double, std::int64_t) { ++count; }
 };
 
+struct Gather {
+    double radius;
+    index_t query;
+    RadiusCollector& collector;
+    double reach() const { return radius; }
+    bool wants(double distance, std::int64_t) const { return distance <= radius; }
+    void offer(double distance, std::int64_t row) { collector.add(query, distance, row); }
+};
+
 // Calls answer(walk, query) for every query, neighbouring queries one after the other.
 template <class Answer>
 void for_queries(const MixedTreeView& tree, Matrix<const double> queries, int threads, Answer&& answer) {
@@ -489,6 +498,15 @@ void count_in_mixed_tree(const MixedTreeView& tree, Matrix<const double> queries
         walk.visit(0, 0.0, goal);
         counts[query] = goal.count;
     });
+}
+
+RadiusLists within_in_mixed_tree(const MixedTreeView& tree, Matrix<const double> queries, double radius, int threads) {
+    RadiusCollector collector(queries.rows);
+    for_queries(tree, queries, threads, [&](MixedWalk& walk, index_t query) {
+        Gather goal{radius, query, collector};
+        walk.visit(0, 0.0, goal);
+    });
+    return collector.lists();
 }
 
 }  // namespace assay::neighbours

@@ -20,7 +20,7 @@ import numpy as np
 from .. import _kernels
 from .distances import PRESENT_EUCLIDEAN, Distance, Euclidean, Mixed, get
 
-__all__ = ["NeighbourIndex", "choose_algorithm", "get"]
+__all__ = ["NeighbourIndex", "choose_algorithm", "get", "nearest_known"]
 
 _SCREEN = ("panels", "half_norms", "centre", "scale", "largest_norm")
 _TREE = ("order", "column", "right", "low", "high", "panels")
@@ -143,11 +143,7 @@ class NeighbourIndex:
 
     def nearest_of_incomplete(self, queries: np.ndarray, k: int, threads: int = 1) -> tuple[np.ndarray, np.ndarray]:
         """Euclidean neighbours of queries with missing cells: known columns only, scaled up to all columns."""
-        panels = _kernels.metric_panels(self.rows, threads)
-        found, reduced = _kernels.metric_nearest(
-            PRESENT_EUCLIDEAN, 2.0, _NO_FLAGS, panels, self.rows.shape[0], queries, k, threads
-        )
-        return found.view(np.int64), np.sqrt(reduced)
+        return nearest_known(self.rows, queries, k, threads)
 
     def count(self, queries: np.ndarray, radius: float, threads: int = 1) -> np.ndarray:
         """How many rows have a distance <= radius from each query."""
@@ -160,3 +156,35 @@ class NeighbourIndex:
         if self.kind == "mixed tree":
             return _kernels.mixed_tree_count(**given, radius=reach)
         return _kernels.metric_count(**given, **self._metric, nominal=self._nominal, radius=reach)
+
+    def within(self, queries: np.ndarray, radius: float, threads: int = 1) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The rows with a distance <= radius from each query, in compressed form: (start, rows, distances).
+
+        Those of query i are rows[start[i]:start[i + 1]], in the order of their numbers.
+        """
+        reach = self.distance.reduce_radius(radius)
+        given: dict[str, Any] = {"queries": self.place(queries), "threads": threads, **self._arrays}
+        if self.kind == "screen":
+            start, rows, reduced = _kernels.euclidean_within(**given, squared_radius=reach)
+        elif self.kind == "tree":
+            start, rows, reduced = _kernels.kd_tree_within(**given, **self._metric, radius=reach)
+        elif self.kind == "mixed tree":
+            start, rows, reduced = _kernels.mixed_tree_within(**given, radius=reach)
+        else:
+            start, rows, reduced = _kernels.metric_within(**given, **self._metric, nominal=self._nominal, radius=reach)
+        return start, rows, self.distance.finish(reduced)
+
+
+def nearest_known(rows: np.ndarray, queries: np.ndarray, k: int, threads: int = 1) -> tuple[np.ndarray, np.ndarray]:
+    """Euclidean neighbours where both rows and queries may miss cells (NaN): row numbers and distances.
+
+    The distance is over the columns that both have, scaled up to all columns; it is infinite where there is none.
+
+    >>> nearest_known(np.array([[0.0, np.nan], [3.0, 1.0]]), np.array([[1.0, 1.0]]), k=2)[1].round(3)
+    array([[1.414, 2.   ]])
+    """
+    panels = _kernels.metric_panels(rows, threads)
+    found, reduced = _kernels.metric_nearest(
+        PRESENT_EUCLIDEAN, 2.0, _NO_FLAGS, panels, rows.shape[0], queries, k, threads
+    )
+    return found, np.sqrt(reduced)

@@ -157,3 +157,18 @@ def cholesky(matrix: np.ndarray) -> Cholesky | None:
         return None
     reciprocal, info = lapack.dpocon(factor, norm, uplo="L")
     return Cholesky(factor, scale, float(reciprocal)) if info == 0 else None
+
+
+def ridge_coefficients(rows: np.ndarray, targets: np.ndarray, penalty: float) -> np.ndarray:
+    """The B (columns, targets) that minimises |targets - rows B|^2 + penalty |B|^2, by the smaller Gram matrix.
+
+    >>> ridge_coefficients(np.array([[1.0], [2.0]]), np.array([[2.0], [4.0]]), 5.0)
+    array([[1.]])
+    """
+    wide = rows.shape[1] > rows.shape[0]
+    gram = rows @ rows.T if wide else rows.T @ rows
+    gram[np.diag_indices_from(gram)] += penalty
+    right = targets if wide else rows.T @ targets
+    factor = cholesky(gram)
+    solution = np.linalg.lstsq(gram, right)[0] if factor is None else factor.solve(right)
+    return rows.T @ solution if wide else solution

@@ -22,7 +22,9 @@ from ..base import (
     check_cost,
     param,
     plain,
+    thread_count,
 )
+from ..numeric.neighbours import nearest_known
 from .encode import MISSING_LABEL, as_text, from_text
 from .step import RowStep, TableStep, columns_param, free_name, is_quantity, is_value, kind_of, listed, matrix_of
 
@@ -312,7 +314,7 @@ class ImputeKNN(TableStep):
     """Fills missing cells from the nearest training rows in which the cell is present.
 
     Distances are Euclidean over the numeric columns that both rows have, scaled up for those that they have not
-    (scikit-learn's `KNNImputer`, which fills the numbers). They depend on the scale of the columns: standardise first.
+    (as in scikit-learn's `KNNImputer`). They depend on the scale of the columns: standardise first.
     A missing label becomes the label that most of its neighbours have; without a numeric column to measure by, the
     most frequent one. The training rows are kept, and every row with a missing cell is compared with all of them.
 
@@ -360,18 +362,40 @@ class ImputeKNN(TableStep):
         cells = matrix_of(frame.select(self.measured_), frame.height)
         holed = np.flatnonzero(np.isnan(cells).any(axis=1))
         pairs = float(self.rows_.shape[0]) * (holed.size + sum(frame[name].null_count() for name in self.labels_))
-        cost = Cost(seconds=2e-7 * pairs * (1 + len(self.measured_) / 30), bytes=min(24.0 * pairs, 3e9))
+        cost = Cost(seconds=4e-9 * pairs * (1 + len(self.measured_)), bytes=24.0 * self.rows_.size)
         check_cost(type(self).__name__, cost, self._way_out)
         filled = [self._filled_labels(frame[name], cells) for name in self.labels_ if frame[name].null_count()]
         if holed.size:
-            from sklearn.impute import KNNImputer
-
-            peer = KNNImputer(n_neighbors=self.n_neighbors, weights=self.weights, keep_empty_features=True)
-            complete = peer.fit(self.rows_).transform(cells[holed])
-            cells = cells.copy()
-            cells[holed] = complete
+            cells = self._filled_numbers(cells, holed)
         filled += [pl.Series(name, cells[:, j]) for j, name in enumerate(self.measured_)]
         return frame.with_columns(filled)
+
+    def _filled_numbers(self, cells: np.ndarray, holed: np.ndarray) -> np.ndarray:
+        """Each missing cell as the mean over the nearest training rows that have it; of all of them if no distance is
+        known, and 0 for a column without any value."""
+        cells, given, threads = cells.copy(), cells, thread_count(None)
+        for j in np.flatnonzero(np.isnan(given[holed]).any(axis=0)):
+            receivers = holed[np.isnan(given[holed, j])]
+            donors = np.flatnonzero(~np.isnan(self.rows_[:, j]))
+            if not donors.size:
+                cells[receivers, j] = 0.0
+                continue
+            voters = min(self.n_neighbors, donors.size)
+            near, gap = nearest_known(self.rows_[donors], given[receivers], voters, threads)
+            weight = self._weight(np.where(np.isnan(given[receivers]).all(axis=1, keepdims=True), np.inf, gap))
+            total = weight.sum(axis=1)
+            found = (self.rows_[donors, j][near] * weight).sum(axis=1) / np.where(total > 0, total, 1.0)
+            cells[receivers, j] = np.where(total > 0, found, self.rows_[donors, j].mean())
+        return cells
+
+    def _weight(self, gap: np.ndarray) -> np.ndarray:
+        """The weight of neighbours at these distances: none where it is infinite, all to those at distance 0."""
+        if self.weights == "uniform":
+            return np.isfinite(gap).astype(float)
+        with np.errstate(divide="ignore"):
+            weight = 1.0 / gap
+        exact = np.isinf(weight)
+        return np.where(exact.any(axis=1, keepdims=True), exact, weight).astype(float)
 
     def _filled_labels(self, series: pl.Series, cells: np.ndarray) -> pl.Series:
         name, labels, codes = series.name, self.labels_[series.name], self.codes_[series.name]
@@ -386,28 +410,13 @@ class ImputeKNN(TableStep):
 
     def _votes(self, cells: np.ndarray, donors: np.ndarray, codes: np.ndarray, counts: np.ndarray) -> np.ndarray:
         """The code that most of the nearest donors of each row have; the most frequent if no distance is known."""
-        from sklearn.metrics import pairwise_distances_chunked
-
-        voters = min(self.n_neighbors, donors.size)
-
-        def vote(distance: np.ndarray, start: int) -> np.ndarray:
-            distance = np.where(np.isnan(distance), np.inf, distance)
-            near = np.argpartition(distance, voters - 1, axis=1)[:, :voters]
-            gap = np.take_along_axis(distance, near, axis=1)
-            weight = np.isfinite(gap).astype(float)
-            if self.weights == "distance":
-                with np.errstate(divide="ignore"):
-                    weight = np.where(np.isfinite(gap), 1.0 / gap, 0.0)
-                exact = np.isinf(weight)
-                weight = np.where(exact.any(axis=1, keepdims=True), exact, weight).astype(float)
-            votes = np.zeros((distance.shape[0], counts.size))
-            np.add.at(votes, (np.arange(distance.shape[0])[:, None], codes[donors][near]), weight)
-            return np.where(votes.any(axis=1), votes.argmax(axis=1), counts.argmax())
-
-        parts = pairwise_distances_chunked(
-            cells, self.rows_[donors], reduce_func=vote, metric="nan_euclidean", ensure_all_finite="allow-nan"
+        near, gap = nearest_known(
+            self.rows_[donors], np.ascontiguousarray(cells), min(self.n_neighbors, donors.size), thread_count(None)
         )
-        return np.concatenate(list(parts))
+        gap = np.where(np.isnan(cells).all(axis=1, keepdims=True), np.inf, gap)
+        votes = np.zeros((cells.shape[0], counts.size))
+        np.add.at(votes, (np.arange(cells.shape[0])[:, None], codes[donors][near]), self._weight(gap))
+        return np.where(votes.any(axis=1), votes.argmax(axis=1), counts.argmax())
 
     def explain(self) -> list[str]:
         """What fills the columns, in words."""

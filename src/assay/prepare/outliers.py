@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from scipy.spatial import cKDTree
 from scipy.stats import chi2
 from sklearn.utils.validation import check_is_fitted
 
-from ..base import Choice, Cost, Integer, Nothing, ParameterError, Real, param
+from ..base import Choice, Cost, Integer, Nothing, ParameterError, Real, param, thread_count
 from ..numeric.moments import ROUNDING, PrincipalAxes, deviation_or_one
+from ..numeric.neighbours import NeighbourIndex, get
 from .step import RowStep, columns_param, free_name, is_quantity, listed, matrix_of
 
 THRESHOLDS = {"percentile": 0.01, "iqr": 1.5, "z": 3.0, "mahalanobis": 0.999}
@@ -121,14 +121,13 @@ class Outliers(RowStep):
 
     def _learn_core(self, rows: np.ndarray) -> None:
         """Noise without lists of neighbours: core rows are found by counting, other rows by their nearest core row."""
-        tree = cKDTree(rows)
+        index, threads = NeighbourIndex(rows, get("euclidean")), thread_count(None)
         if self.threshold is None:
-            gaps = tree.query(rows, k=[min(self.min_samples, rows.shape[0])])[0][:, 0]
+            gaps = index.nearest(rows, min(self.min_samples, rows.shape[0]), threads)[1][:, -1]
             logs = np.log(gaps[gaps > 0])
             first, third = np.quantile(logs, [0.25, 0.75]) if logs.size else (0.0, 0.0)
             self.threshold_ = float(np.exp(third + 2 * (third - first)))
-        counts = tree.query_ball_point(rows, self.threshold_, return_length=True)
-        self.core_ = rows[counts >= self.min_samples]
+        self.core_ = rows[index.count(rows, self.threshold_, threads) >= self.min_samples]
 
     def _standardised(self, cells: np.ndarray) -> np.ndarray:
         return np.nan_to_num((cells - self.center_) / self.scale_)
@@ -145,7 +144,8 @@ class Outliers(RowStep):
         if self.method == "dbscan":
             if not self.core_.shape[0]:
                 return np.ones(cells.shape[0], dtype=bool)
-            return cKDTree(self.core_).query(self._standardised(cells))[0] > self.threshold_
+            index = NeighbourIndex(self.core_, get("euclidean"))
+            return index.nearest(self._standardised(cells), 1, thread_count(None))[1][:, 0] > self.threshold_
         return ((cells < self.low_) | (cells > self.high_)).any(axis=1)
 
     def _apply(self, frame: pl.DataFrame) -> pl.DataFrame:

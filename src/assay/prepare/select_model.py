@@ -6,7 +6,6 @@ import warnings
 from typing import Any
 
 import numpy as np
-import scipy.linalg
 from sklearn.base import BaseEstimator, clone
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import Tags
@@ -31,6 +30,7 @@ from ..base import (
 )
 from ..base.cv import Folds, make_folds
 from ..numeric.moments import inverse_deviation
+from ..numeric.solves import ridge_coefficients
 from .stability import StableSelection, holds_numbers
 
 
@@ -291,15 +291,7 @@ class _Ridge:
         root = np.sqrt(share)[:, None]
         left, right = (rows - self.centre_) * root, (goals - self.mean_) * root
         penalty = max(self.alpha, 1e-10 * share.sum())
-        if rows.shape[1] > rows.shape[0]:
-            gram = left @ left.T
-            gram[np.diag_indices_from(gram)] += penalty
-            solution = left.T @ scipy.linalg.solve(gram, right, assume_a="pos")
-        else:
-            gram = left.T @ left
-            gram[np.diag_indices_from(gram)] += penalty
-            solution = scipy.linalg.solve(gram, left.T @ right, assume_a="pos")
-        self.coef_ = solution.T
+        self.coef_ = ridge_coefficients(left, right, penalty).T
         return self
 
     def score(self, rows: np.ndarray, target: np.ndarray, sample_weight: np.ndarray | None = None) -> float:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sklearn.metrics.pairwise import nan_euclidean_distances
 
 from assay import _kernels
 from assay.numeric.distances import get
-from assay.numeric.neighbours import NeighbourIndex
+from assay.numeric.neighbours import NeighbourIndex, nearest_known
 
 
 @pytest.mark.parametrize("algorithm", ["brute", "kd_tree"])
@@ -68,3 +69,48 @@ def test_a_tree_from_outside_is_checked_before_use():
             _kernels.mixed_tree_nearest(**arrays, queries=rows[:2], k=1, threads=1)
     with pytest.raises(ValueError, match="nodes must have the columns of queries"):
         _kernels.mixed_tree_nearest(**index._arrays, queries=rows[:2, :2].copy(), k=1, threads=1)
+
+
+@pytest.mark.parametrize("algorithm", ["brute", "kd_tree"])
+@pytest.mark.parametrize("metric", ["euclidean", "manhattan", "mixed", "hamming"])
+@pytest.mark.parametrize("kind", ["normal", "ties", "offset", "one row"])
+def test_rows_within_a_radius_are_those_of_the_full_list(metric, algorithm, kind):
+    rng = np.random.default_rng(1)
+    rows = rng.normal(size=(1 if kind == "one row" else 330, 3))
+    if kind == "ties":
+        rows = rng.integers(0, 3, size=(330, 3)).astype(float)
+    elif kind == "offset":
+        rows = 1e9 + 1e-3 * rows
+    distance = get(metric)
+    if algorithm == "kd_tree" and not distance.has_tree:
+        algorithm = "auto"
+    index = NeighbourIndex(rows, distance, algorithm=algorithm, threads=2)
+    queries = np.vstack([rows[:30], rows[:5] + 1e-4, np.full((1, 3), 1e12)])
+    found, distances = index.nearest(queries, rows.shape[0])
+    for radius in (0.0, float(np.median(distances[:10])), 1e15):
+        start, within, gaps = index.within(queries, radius, 2)
+        np.testing.assert_array_equal(np.diff(start), index.count(queries, radius))
+        for i in range(queries.shape[0]):
+            inside = distances[i] <= radius
+            order = np.argsort(found[i][inside])
+            np.testing.assert_array_equal(within[start[i] : start[i + 1]], found[i][inside][order])
+            np.testing.assert_array_equal(gaps[start[i] : start[i + 1]], distances[i][inside][order])
+
+
+@pytest.mark.parametrize("level", ["baseline", "avx2", "avx512"])
+def test_distances_over_the_cells_that_both_rows_have(level):
+    """Reference: scikit-learn's nan_euclidean_distances."""
+    rng = np.random.default_rng(9)
+    rows, queries = rng.normal(size=(61, 5)), rng.normal(size=(20, 5))
+    rows[rng.random(rows.shape) < 0.4] = np.nan
+    queries[rng.random(queries.shape) < 0.4] = np.nan
+    queries = queries[~np.isnan(queries).all(axis=1)]
+    best = _kernels.simd_level()
+    try:
+        _kernels.set_simd_level(level)
+        found, distances = nearest_known(rows, queries, 61)
+    finally:
+        _kernels.set_simd_level(best)
+    expected = np.nan_to_num(nan_euclidean_distances(queries, rows), nan=np.inf)
+    np.testing.assert_allclose(distances, np.take_along_axis(expected, found, axis=1), rtol=1e-9)
+    assert (distances[:, 1:] >= distances[:, :-1]).all()

@@ -54,11 +54,18 @@ void nearest_euclidean(Matrix<const double> rows, const Screen& screen, Matrix<c
 void count_euclidean(Matrix<const double> rows, const Screen& screen, Matrix<const double> queries,
                      double squared_radius, std::int64_t* counts, int threads);
 
+// Rows with a squared distance <= squared_radius, listed.
+RadiusLists within_euclidean(Matrix<const double> rows, const Screen& screen, Matrix<const double> queries,
+                             double squared_radius, int threads);
+
 void nearest_by_metric(Metric metric, const MetricOptions& options, const double* panels, index_t n,
                        Matrix<const double> queries, index_t k, std::int64_t* nearest, double* distances, int threads);
 // Rows with a reduced distance <= radius.
 void count_by_metric(Metric metric, const MetricOptions& options, const double* panels, index_t n,
                      Matrix<const double> queries, double radius, std::int64_t* counts, int threads);
+
+RadiusLists within_by_metric(Metric metric, const MetricOptions& options, const double* panels, index_t n,
+                             Matrix<const double> queries, double radius, int threads);
 
 // The k nearest of a query's listed rows: candidates m x length row numbers, -1 for none. OUT found: how many of the k
 // there are; the entries after them are not written.

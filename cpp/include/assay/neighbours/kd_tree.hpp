@@ -43,5 +43,6 @@ void nearest_in_tree(const KdTreeView& tree, Metric metric, double p, Matrix<con
                      std::int64_t* nearest, double* distances, int threads);
 void count_in_tree(const KdTreeView& tree, Metric metric, double p, Matrix<const double> queries, double radius,
                    std::int64_t* counts, int threads);
+RadiusLists within_in_tree(const KdTreeView& tree, Metric metric, double p, Matrix<const double> queries, double radius, int threads);
 
 }  // namespace assay::neighbours

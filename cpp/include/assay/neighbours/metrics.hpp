@@ -13,7 +13,8 @@
 //   cosine      max(0, 1 - sum q x) for rows scaled to length 1 (a row of zeros is at distance 1 from every row)
 //   mixed       mean over the columns where both cells are present (not NaN) of |q-x| (numeric) or [q != x] (nominal);
 //               1 if there is no such column (Gower, "A general coefficient of similarity", Biometrics 27, 1971)
-//   present_euclidean  d / d' times sum (q-x)^2 over the d' columns where the query is not NaN
+//   present_euclidean  d / d' times sum (q-x)^2 over the d' columns where neither cell is NaN; infinity if there is none,
+//               0 for a query without any cell
 #pragma once
 
 #include <cstdint>
@@ -54,6 +55,32 @@ PanelDistances panel_distances(Metric metric);
 
 // Copies rows (in the given order, or 0..n-1 if `order` is null) into panels; the lanes after the last row hold zeros.
 void pack_panels(Matrix<const double> rows, const std::int64_t* order, double* panels, int threads);
+
+// For each column whether no row of the panels has it missing.
+std::vector<std::uint8_t> complete_columns(const double* panels, index_t n, index_t d);
+
+// The rows within a radius of each query, by row number: those of query i are [start[i], start[i + 1]).
+struct RadiusLists {
+    std::vector<std::int64_t> start, rows;
+    std::vector<double> distances;
+};
+
+// Collects the lists of all queries; different queries may be added to from different threads.
+class RadiusCollector {
+public:
+    explicit RadiusCollector(index_t queries) : found_(static_cast<std::size_t>(queries)) {}
+    void add(index_t query, double distance, std::int64_t row) {
+        found_[static_cast<std::size_t>(query)].push_back({distance, row});
+    }
+    RadiusLists lists();
+
+private:
+    struct Entry {
+        double distance;
+        std::int64_t row;
+    };
+    std::vector<std::vector<Entry>> found_;
+};
 
 // The k nearest so far, sorted by (distance, row): of two rows at the same distance the smaller row number is nearer.
 class Nearest {

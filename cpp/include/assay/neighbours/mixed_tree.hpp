@@ -72,5 +72,6 @@ void nearest_in_mixed_tree(const MixedTreeView& tree, Matrix<const double> queri
                            double* distances, int threads);
 void count_in_mixed_tree(const MixedTreeView& tree, Matrix<const double> queries, double radius, std::int64_t* counts,
                          int threads);
+RadiusLists within_in_mixed_tree(const MixedTreeView& tree, Matrix<const double> queries, double radius, int threads);
 
 }  // namespace assay::neighbours

@@ -172,8 +172,47 @@ class _Neighbours(MixedInput, Estimator):
             rows, distances = self._nearest(self._read(X, reset=False), k)
         return (distances, rows) if return_distance else rows
 
+    def leave_one_out(self, most: int = 30) -> np.ndarray:
+        """The error of every number of neighbours k = 1, ..., `most`, each training row decided by the other rows.
+
+        The share of wrong classes, or the mean squared error; entry k - 1 is that of k. All of them come from one list
+        of neighbours, so that choosing k costs one search.
+
+        >>> from assay.models.neighbours import KNNClassifier
+        >>> X, y = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]], [0, 0, 0, 1, 1, 1]
+        >>> KNNClassifier(n_neighbors=1).fit(X, y).leave_one_out(5).tolist()
+        [0.0, 0.0, 0.0, 0.0, 1.0]
+        """
+        distances, rows = self.kneighbors(n_neighbors=most)
+        return np.array([self._loss(self._decide(rows[:, :k], distances[:, :k])) for k in range(1, most + 1)])
+
+    def _decide(self, rows: np.ndarray, distances: np.ndarray) -> np.ndarray:
+        """What neighbours at these distances say."""
+        raise NotImplementedError  # pragma: no cover
+
+    def _loss(self, decided: np.ndarray) -> float:
+        """The error of what was decided for the training rows."""
+        raise NotImplementedError  # pragma: no cover
+
+    def radius_neighbors(self, X: Any, radius: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The training rows within `radius` (inclusive) of each row of X, in compressed form: (start, rows, distances).
+
+        Those of row i of X are rows[start[i]:start[i + 1]], in the order of their numbers.
+
+        >>> from assay.models.neighbours import KNNRegressor
+        >>> model = KNNRegressor(n_neighbors=1).fit([[0.0], [1.0], [5.0]], [0.0, 1.0, 5.0])
+        >>> start, rows, distances = model.radius_neighbors([[0.5], [9.0]], 1.0)
+        >>> start.tolist(), rows.tolist(), distances.tolist()
+        ([0, 2, 2], [0, 1], [0.5, 0.5])
+        """
+        return self._index.within(self._within_values(X, radius), float(radius), thread_count(self.n_jobs))
+
     def radius_count(self, X: Any, radius: float) -> np.ndarray:
         """How many training rows lie within `radius` (inclusive) of each row of X."""
+        return self._index.count(self._within_values(X, radius), float(radius), thread_count(self.n_jobs))
+
+    def _within_values(self, X: Any, radius: float) -> np.ndarray:
+        """Rows whose neighbours in a radius can be asked for."""
         check_is_fitted(self)
         if not Real(0.0).accepts(radius):
             raise ParameterError(type(self).__name__, "radius", "must be a number >= 0", f"got {radius!r}")
@@ -183,7 +222,7 @@ class _Neighbours(MixedInput, Estimator):
             raise DataError(
                 type(self).__name__, "X", "must be complete to count rows in a radius", "Input X contains NaN"
             )
-        return self._index.count(values, float(radius), thread_count(self.n_jobs))
+        return values
 
     def _nearest(self, values: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
         """Row numbers and distances of the k nearest training rows of encoded rows."""
@@ -374,12 +413,17 @@ class KNNClassifier(_Neighbours, Classifier):
     def predict_proba(self, X: Any) -> np.ndarray:
         """The share of the vote of each class."""
         check_is_fitted(self)
-        rows, distances = self._nearest(self._read(X, reset=False), self.n_neighbors)
+        return self._decide(*self._nearest(self._read(X, reset=False), self.n_neighbors))
+
+    def _decide(self, rows: np.ndarray, distances: np.ndarray) -> np.ndarray:
         n_rows, n_classes = rows.shape[0], self.classes_.shape[0]
         cells = self.codes_[rows] + n_classes * np.arange(n_rows)[:, None]
         say = None if self.weights == "uniform" else self._say(distances).ravel()
         votes = np.bincount(cells.ravel(), weights=say, minlength=n_rows * n_classes).reshape(n_rows, n_classes)
         return votes / votes.sum(axis=1, keepdims=True)
+
+    def _loss(self, decided: np.ndarray) -> float:
+        return float(np.mean(decided.argmax(axis=1) != self.codes_))
 
 
 class KNNRegressor(_Neighbours, Regressor):
@@ -415,7 +459,9 @@ class KNNRegressor(_Neighbours, Regressor):
     def predict(self, X: Any) -> np.ndarray:
         """The weighted mean target of the neighbours."""
         check_is_fitted(self)
-        rows, distances = self._nearest(self._read(X, reset=False), self.n_neighbors)
+        return self._decide(*self._nearest(self._read(X, reset=False), self.n_neighbors))
+
+    def _decide(self, rows: np.ndarray, distances: np.ndarray) -> np.ndarray:
         if self.weights == "uniform":
             return self.target_[rows].mean(axis=1)
         say = self._say(distances)
@@ -423,3 +469,6 @@ class KNNRegressor(_Neighbours, Regressor):
         if self.target_.ndim == 2:
             return (self.target_[rows] * say[:, :, None]).sum(axis=1)
         return (self.target_[rows] * say).sum(axis=1)
+
+    def _loss(self, decided: np.ndarray) -> float:
+        return float(np.mean((decided - self.target_) ** 2))

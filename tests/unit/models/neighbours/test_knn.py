@@ -490,3 +490,23 @@ def test_kernels_refuse_arrays_that_do_not_fit():
     np.testing.assert_array_equal(_kernels.euclidean_nearest(rows, screen[0], spoilt, *screen[2:], rows, 1, 1)[0], 0)
     with pytest.raises(ValueError, match="metric has no tree"):
         _kernels.kd_tree_nearest(*_kernels.kd_tree(rows, 1), 7, 2.0, rows, 1, 1)
+
+
+# -- the number of neighbours -----------------------------------------------------------------------------------
+@pytest.mark.parametrize("weights", ["uniform", "distance", "rank", "gaussian"])
+def test_leave_one_out_of_every_k_is_that_of_separate_fits(weights):
+    rng = np.random.default_rng(6)
+    X = np.round(rng.normal(size=(40, 2)), 1)
+    labels, numbers = rng.integers(0, 3, size=40), rng.normal(size=40)
+    wrong = KNNClassifier(n_neighbors=1, weights=weights).fit(X, labels).leave_one_out(6)
+    squares = KNNRegressor(n_neighbors=1, weights=weights).fit(X, numbers).leave_one_out(6)
+    for k in range(1, 7):
+        misses, errors = [], []
+        for i in range(40):
+            others = np.arange(40) != i
+            model = KNNClassifier(n_neighbors=k, weights=weights).fit(X[others], labels[others])
+            misses.append(model.predict(X[i : i + 1])[0] != labels[i])
+            line = KNNRegressor(n_neighbors=k, weights=weights).fit(X[others], numbers[others])
+            errors.append((line.predict(X[i : i + 1])[0] - numbers[i]) ** 2)
+        assert wrong[k - 1] == np.mean(misses)
+        assert squares[k - 1] == pytest.approx(np.mean(errors), rel=1e-12)
