@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "assay/ensembles/boosting.hpp"
+#include "assay/ensembles/random_forest.hpp"
 #include "bindings.hpp"
 
 namespace assay::bindings {
@@ -168,6 +169,65 @@ void bind_ensembles(nb::module_& m) {
         },
         "offsets"_a, "feature"_a, "left"_a, "right"_a, "threshold"_a, "categories"_a, "words"_a, "missing_left"_a, "value"_a,
         "n_categories"_a, "cells"_a.noconvert(), "threads"_a, "For each row and tree, the leaf that the row reaches.");
+
+    m.def(
+        "grow_forest",
+        [](const Bins& bins, std::optional<Array1<const std::int32_t>> labels, std::optional<Array2<const double>> y,
+           std::int64_t width, std::optional<Array1<const double>> weights, bool whole, std::int64_t n_trees,
+           std::int64_t first_tree, std::int64_t columns_per_node, std::int64_t max_depth, double min_split, double min_leaf,
+           bool bootstrap, bool extra, bool out_of_bag, bool permute, std::uint64_t key, int threads) {
+            const auto n = static_cast<std::size_t>(bins.n);
+            require(labels.has_value() != y.has_value(), "grow_forest", "labels or y");
+            require(!labels || labels->shape(0) == n, "grow_forest", "one label per row");
+            require(!y || (y->shape(0) == n && static_cast<std::int64_t>(y->shape(1)) == width), "grow_forest", "one row of y per row");
+            require(!weights || weights->shape(0) == n, "grow_forest", "one weight per row");
+            if (labels)
+                for (std::size_t i = 0; i < n; ++i)
+                    require((*labels)(i) >= 0 && (*labels)(i) < width, "grow_forest", "labels must be classes");
+            ensembles::ForestTarget target;
+            target.labels = labels ? labels->data() : nullptr;
+            target.y = y ? y->data() : nullptr;
+            target.width = width;
+            target.weights = weights ? weights->data() : nullptr;
+            target.whole = whole;
+            ensembles::ForestOptions options;
+            options.trees = n_trees;
+            options.first_tree = first_tree;
+            options.columns_per_node = columns_per_node;
+            options.max_depth = max_depth;
+            options.min_split = min_split;
+            options.min_leaf = min_leaf;
+            options.bootstrap = bootstrap;
+            options.extra = extra;
+            options.out_of_bag = out_of_bag;
+            options.permute = permute;
+            options.key = key;
+            options.threads = threads;
+            auto grown = without_gil([&] { return ensembles::grow_forest(bins, target, options); });
+            nb::dict result = to_dict(grown.forest);
+            const std::size_t rows = grown.oob_trees.size();
+            result["oob_sum"] = own(std::move(grown.oob_sum), rows, static_cast<std::size_t>(width));
+            result["oob_trees"] = own(std::move(grown.oob_trees));
+            result["oob_loss"] = own(std::move(grown.oob_loss));
+            const std::size_t columns = grown.permuted_loss.empty() ? 0 : static_cast<std::size_t>(bins.d);
+            result["permuted_loss"] = own(std::move(grown.permuted_loss), columns == 0 ? 0 : static_cast<std::size_t>(n_trees), columns);
+            return result;
+        },
+        "bins"_a, "labels"_a.none(), "y"_a.none(), "width"_a, "weights"_a.none(), "whole"_a, nb::kw_only(), "n_trees"_a,
+        "first_tree"_a, "columns_per_node"_a, "max_depth"_a, "min_split"_a, "min_leaf"_a, "bootstrap"_a, "extra"_a,
+        "out_of_bag"_a, "permute"_a, "key"_a, "threads"_a, "A random forest or extra trees, and what is known out of bag.");
+    m.def(
+        "bootstrap_counts",
+        [](std::int64_t n, std::optional<Array1<const double>> whole_weights, std::uint64_t key, std::int64_t n_trees) {
+            require(!whole_weights || static_cast<std::int64_t>(whole_weights->shape(0)) == n, "bootstrap_counts", "one weight per row");
+            std::vector<std::int32_t> counts;
+            for (std::int64_t t = 0; t < n_trees; ++t) {
+                const auto own_counts = ensembles::bootstrap_counts(n, whole_weights ? whole_weights->data() : nullptr, key, t);
+                counts.insert(counts.end(), own_counts.begin(), own_counts.end());
+            }
+            return own(std::move(counts), static_cast<std::size_t>(n_trees), static_cast<std::size_t>(n));
+        },
+        "n"_a, "whole_weights"_a.none(), "key"_a, "n_trees"_a, "How often each row was drawn for each tree of a forest.");
 
     nb::class_<BoosterHandle>(m, "Booster", "Boosted histogram trees while they grow.")
         .def(

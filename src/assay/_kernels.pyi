@@ -457,6 +457,12 @@ def forest_sums(offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), ord
 def forest_leaves(offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], feature: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], left: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], right: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], threshold: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], categories: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], words: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], missing_left: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], value: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], n_categories: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], cells: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], threads: int) -> Annotated[NDArray[numpy.int32], dict(shape=(None, None))]:
     """For each row and tree, the leaf that the row reaches."""
 
+def grow_forest(bins: Bins, labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, y: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None, width: int, weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, whole: bool, *, n_trees: int, first_tree: int, columns_per_node: int, max_depth: int, min_split: float, min_leaf: float, bootstrap: bool, extra: bool, out_of_bag: bool, permute: bool, key: int, threads: int) -> dict:
+    """A random forest or extra trees, and what is known out of bag."""
+
+def bootstrap_counts(n: int, whole_weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, key: int, n_trees: int) -> Annotated[NDArray[numpy.int32], dict(shape=(None, None))]:
+    """How often each row was drawn for each tree of a forest."""
+
 class Booster:
     """Boosted histogram trees while they grow."""
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <compare>
 #include <cstring>
 #include <numeric>
 
@@ -235,7 +236,12 @@ Bins make_bins(Matrix<const double> cells, Vector<const std::int32_t> n_categori
 
 std::vector<std::int32_t> content_order(const Bins& bins, Matrix<const double> extra, int threads) {
     const index_t n = bins.n;
-    std::vector<std::pair<std::uint64_t, std::int32_t>> keys(static_cast<std::size_t>(n));
+    struct Key {
+        std::uint64_t first, rest;
+        std::int32_t row;
+        auto operator<=>(const Key&) const = default;
+    };
+    std::vector<Key> keys(static_cast<std::size_t>(n));
     const auto mix = [](std::uint64_t h, std::uint64_t bits) {
         h = (h ^ bits) * 0x9E3779B97F4A7C15ULL;
         return h ^ (h >> 32);
@@ -248,14 +254,18 @@ std::vector<std::int32_t> content_order(const Bins& bins, Matrix<const double> e
                 std::memcpy(&codes, bins.block(b) + i * block_columns, sizeof(codes));
                 h = mix(h, codes);
             }
-            for (index_t j = 0; j < extra.cols; ++j) h = mix(h, std::bit_cast<std::uint64_t>(extra(i, j) + 0.0));
-            h *= 0xD6E8FEB86659FD93ULL;
-            keys[static_cast<std::size_t>(i)] = {h ^ (h >> 32), static_cast<std::int32_t>(i)};
+            // The first column decides alone where it can, so that a target given twice orders rows as it does once.
+            std::uint64_t first = h;
+            for (index_t j = 0; j < extra.cols; ++j) {
+                h = mix(h, std::bit_cast<std::uint64_t>(extra(i, j) + 0.0));
+                if (j == 0) first = h * 0xD6E8FEB86659FD93ULL;
+            }
+            keys[static_cast<std::size_t>(i)] = {first ^ (first >> 32), h, static_cast<std::int32_t>(i)};
         }
     });
     std::sort(keys.begin(), keys.end());
     std::vector<std::int32_t> order(static_cast<std::size_t>(n));
-    for (std::size_t i = 0; i < order.size(); ++i) order[i] = keys[i].second;
+    for (std::size_t i = 0; i < order.size(); ++i) order[i] = keys[i].row;
     return order;
 }
 

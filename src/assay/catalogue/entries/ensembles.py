@@ -8,6 +8,9 @@ _FRIEDMAN = "Friedman, Greedy function approximation: a gradient boosting machin
 _XGBOOST = "Chen & Guestrin, XGBoost: a scalable tree boosting system, KDD 2016"
 _LIGHTGBM = "Ke et al., LightGBM: a highly efficient gradient boosting decision tree, NIPS 2017"
 
+_BREIMAN = "Breiman, Random forests, Machine Learning 45, 2001"
+_GEURTS = "Geurts, Ernst & Wehenkel, Extremely randomized trees, Machine Learning 63, 2006"
+
 
 def _boosting(
     id: str, title: str, name: str, task: str, references: tuple[str, ...], summary: str, **more: bool
@@ -31,7 +34,62 @@ def _boosting(
     )
 
 
+def _forest(id: str, title: str, name: str, task: str, reference: str, summary: str, **more: bool) -> Entry:
+    return Entry(
+        id=id,
+        title=title,
+        class_path=f"assay.models.ensembles.{name}",
+        task=task,
+        native=("numeric", "nominal", "missing"),
+        weights=True,
+        probabilities=task == "classify",
+        simplicity=7,
+        fit_cost="trees n m log n",
+        predict_cost="trees depth",
+        explains="column importances",
+        section="001 ch. 9",
+        references=(reference,),
+        summary=summary,
+        multi_output=task == "regress",
+        **more,
+    )
+
+
 ENTRIES: tuple[Entry, ...] = (
+    _forest(
+        "random-forest-classifier",
+        "Random forest",
+        "RandomForestClassifier",
+        "classify",
+        _BREIMAN,
+        "Trees on bootstrap samples with random columns at each node; class shares are averaged.",
+        compared=True,
+    ),
+    _forest(
+        "random-forest-regressor",
+        "Random forest of numbers",
+        "RandomForestRegressor",
+        "regress",
+        _BREIMAN,
+        "Trees on bootstrap samples with random columns at each node; means, quantiles and intervals.",
+        compared=True,
+    ),
+    _forest(
+        "extra-trees-classifier",
+        "Extra trees",
+        "ExtraTreesClassifier",
+        "classify",
+        _GEURTS,
+        "Trees whose tests are drawn at random, the best of one per column; class shares are averaged.",
+    ),
+    _forest(
+        "extra-trees-regressor",
+        "Extra trees of numbers",
+        "ExtraTreesRegressor",
+        "regress",
+        _GEURTS,
+        "Trees whose tests are drawn at random, the best of one per column; means of leaves are averaged.",
+    ),
     _boosting(
         "newton-boosting-classifier",
         "Newton boosting",

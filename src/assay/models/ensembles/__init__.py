@@ -1,13 +1,19 @@
 """Ensembles of trees."""
 
+from .extra_trees import ExtraTreesClassifier, ExtraTreesRegressor
 from .forest import Forest
 from .gradient_boosting import GradientBoostingClassifier, GradientBoostingRegressor
 from .newton_boosting import NewtonBoostingClassifier, NewtonBoostingRegressor
+from .random_forest import RandomForestClassifier, RandomForestRegressor
 
 __all__ = [
+    "ExtraTreesClassifier",
+    "ExtraTreesRegressor",
     "Forest",
     "GradientBoostingClassifier",
     "GradientBoostingRegressor",
     "NewtonBoostingClassifier",
     "NewtonBoostingRegressor",
+    "RandomForestClassifier",
+    "RandomForestRegressor",
 ]

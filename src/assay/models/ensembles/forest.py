@@ -40,6 +40,19 @@ class Forest:
         """From the arrays of a kernel that grows forests."""
         return cls(**grown, n_categories=n_categories)
 
+    @classmethod
+    def joined(cls, first: Forest, second: Forest) -> Forest:
+        """The trees of both, one after the other."""
+        parts = {
+            f.name: np.concatenate([getattr(first, f.name), getattr(second, f.name)])
+            for f in fields(cls)
+            if f.name not in ("offsets", "n_categories", "category_offset")
+        }
+        moved = np.where(second.category_offset < 0, -1, second.category_offset + first.category_words.shape[0])
+        parts["category_offset"] = np.concatenate([first.category_offset, moved])
+        parts["offsets"] = np.concatenate([first.offsets, second.offsets[1:] + first.node_count])
+        return cls(**parts, n_categories=first.n_categories)
+
     @property
     def n_trees(self) -> int:
         """How many trees there are."""

@@ -83,7 +83,7 @@ class RulesFromTree(RuleLearner):
         """Grow the tree and turn it into rules."""
         cells, codes, weights = self._begin(X, y, sample_weight)
         tree = self._tree().fit(X, y, **({} if sample_weight is None else {"sample_weight": sample_weight}))
-        leaves: RuleSet = tree.to_rules()
+        leaves: RuleSet = tree.leaf_rules() if hasattr(tree, "leaf_rules") else tree.to_rules()
         self.n_leaves_ = len(leaves)
         trace = self._new_trace()
         rules = list(leaves.rules)

@@ -14,23 +14,31 @@ from ...base import (
     Choice,
     Classifier,
     Cost,
+    DataError,
     Integer,
     Nothing,
+    ParameterError,
     Real,
     categorical_features_param,
     class_weight_param,
     n_jobs_param,
     param,
+    plain,
     thread_count,
     trace_param,
     with_class_weights,
 )
 from ...data.columns import MixedInput
+from ..rules.conditions import Condition, merge_conditions
+from ..rules.rule_set import Rule, RuleSet
 from ._engine import CodedTable, Tree, condition_words, node_test
 from ._fitted import ClassTree, row_count
 from .export import TreeExports
 from .pessimistic import idle_leaves, pessimistic_leaves
 from .raising import raised
+
+MOST_RULES = 20_000
+"""Rules at most that `to_rules` of a multiway tree makes."""
 
 
 class _Multiway(ClassTree, TreeExports, MixedInput, Classifier):
@@ -152,6 +160,81 @@ class _Multiway(ClassTree, TreeExports, MixedInput, Classifier):
         check_is_fitted(self)
         return self.tree_.fractional_shares(self._read(X, reset=False), thread_count(self.n_jobs))
 
+    def to_rules(self, missing: str = "all_branches") -> RuleSet:
+        """The tree as rules that predict what it predicts, missing and unknown cells included.
+
+        One rule per leaf for rows whose tested cells are known, then one for each combination of unknown cells and
+        other tests that lead to a prediction of its own. With `missing="heaviest_branch"` there is one rule per leaf,
+        and a row goes down the heaviest branch at an unknown cell, which `predict` does not do. A tree that would need
+        more than 20,000 rules is refused.
+        """
+        check_is_fitted(self)
+        if missing not in ("all_branches", "heaviest_branch"):
+            raise ParameterError(
+                type(self).__name__,
+                "parameter 'missing'",
+                "must be 'all_branches' or 'heaviest_branch'",
+                f"got {plain(repr(missing))}",
+            )
+        if missing == "heaviest_branch":
+            return self.leaf_rules()
+        known: list[Rule] = []
+        unknown: list[Rule] = []
+        # A state is the nodes that a row has reached, each with its share of the row.
+        stack: list[tuple[list[tuple[int, float]], tuple[Condition, ...], bool]] = [([(0, 1.0)], (), False)]
+        while stack:
+            state, conditions, parted = stack.pop()
+            place = next((i for i, (node, _) in enumerate(state) if self.tree_.feature[node] >= 0), None)
+            if place is None:
+                (unknown if parted else known).append(self._rule_of(state, conditions))
+                if len(known) + len(unknown) > MOST_RULES:
+                    raise DataError(
+                        type(self).__name__,
+                        "to_rules",
+                        f"needs more than {MOST_RULES:,} rules for rows with unknown cells",
+                        way_out="prune the tree or take missing='heaviest_branch'",
+                    )
+                continue
+            for condition, nodes, apart in reversed(self._ways(*state[place])):
+                merged = merge_conditions((*conditions, condition))
+                if not any(one.impossible for one in merged):
+                    stack.append(([*state[:place], *nodes, *state[place + 1 :]], merged, parted or apart))
+        return self._rule_set(known + unknown)
+
+    def _ways(self, node: int, weight: float) -> list[tuple[Condition, list[tuple[int, float]], bool]]:
+        """The outcomes of a test: a condition on its cell, the nodes reached, and whether the row was divided."""
+        tree, column = self.tree_, int(self.tree_.feature[node])
+        name, labels = self.schema_.names[column], self.schema_.categories[column]
+        ways: list[tuple[Condition, list[tuple[int, float]], bool]]
+        if tree.is_multiway(node):
+            assert labels is not None
+            child = tree.branch_children(node)[:-1]
+            below = np.unique(child).tolist()
+            ways = [(Condition.one_of(name, labels[child == one]), [(one, weight)], False) for one in below]
+            lost = Condition.none_of(name, labels, missing=True)
+        else:
+            below = [int(tree.children_left[node]), int(tree.children_right[node])]
+            cut = float(tree.threshold[node])
+            ends = (Condition.at_most(name, cut), Condition.above(name, cut))
+            ways = [(end, [(one, weight)], False) for end, one in zip(ends, below, strict=True)]
+            lost = Condition.is_missing(name)
+        heavy = [one for one in below if tree.weighted_n_node_samples[one] > 0]
+        total = 0.0
+        for one in heavy:
+            total += float(tree.weighted_n_node_samples[one])
+        shares = [(one, weight * float(tree.weighted_n_node_samples[one]) / total) for one in heavy]
+        return [*ways, (lost, shares, True)]
+
+    def _rule_of(self, state: list[tuple[int, float]], conditions: tuple[Condition, ...]) -> Rule:
+        tree, shares, rows = self.tree_, np.zeros(self.classes_.shape[0]), 0.0
+        for node, weight in state:
+            shares = shares + weight * tree.value[node]
+            rows += weight * float(tree.weighted_n_node_samples[node])
+        shares = shares / shares.sum()
+        conclusion = self.classes_.tolist()[int(np.argmax(shares))]
+        # A leaf that no row reached still predicts: its shares stand for one row.
+        return Rule(conditions, conclusion, tuple((shares * (rows if rows > 0 else 1.0)).tolist()), rows)
+
     def estimate_cost(self, n_rows: int, n_features: int, n_outputs: int = 1) -> Cost:
         """A pass over every cell per level; the depth grows with log n."""
         cells = float(n_rows) * n_features
@@ -220,10 +303,10 @@ class C45Classifier(_Multiway):
     gets a branch for every category (those that no row of the node has share an empty leaf, which predicts as the node
     would); a numeric column is cut in two. A row whose tested cell is missing goes down every branch, with the share of
     its weight that the branch has among the other rows; a prediction is then the mean over the branches, and so it is
-    for a category that `fit` did not see. `apply`, rules, SQL, JSON and the Python function take one way for such a
-    row: the heaviest branch. For rows without such cells they all predict the same. With `subtree_raising` and
-    `threshold="observed"` the tree is that of WEKA's J48, but for values within 1e-5 of each other, which J48 takes as
-    equal.
+    for a category that `fit` did not see; rules and SQL say the same. `apply`, JSON and the Python function take one
+    way for such a row: the heaviest branch. For rows without such cells they all predict the same. With
+    `subtree_raising` and `threshold="observed"` the tree is that of WEKA's J48, but for values within 1e-5 of each
+    other, which J48 takes as equal.
 
     {parameters}
 

@@ -90,6 +90,10 @@ class TreeExports:
 
     def to_rules(self) -> RuleSet:
         """One rule per leaf, from left to right, with its rows; the rules predict what the tree predicts."""
+        return self.leaf_rules()
+
+    def leaf_rules(self) -> RuleSet:
+        """One rule per leaf, from left to right, with its rows; every row goes one way at each test."""
         check_is_fitted(self)
         tree, classes = self.tree_, getattr(self, "classes_", None)
         rules: list[Rule] = []
@@ -102,6 +106,10 @@ class TreeExports:
                 continue
             counts = () if classes is None else self._node_counts(node)
             rules.append(Rule(conditions, self._conclusion(node), counts, float(tree.weighted_n_node_samples[node])))
+        return self._rule_set(rules)
+
+    def _rule_set(self, rules: list[Rule]) -> RuleSet:
+        tree, classes = self.tree_, getattr(self, "classes_", None)
         total = (float(tree.weighted_n_node_samples[0]),) if classes is None else self._node_counts(0)
         may_miss = tuple(name for name, seen in zip(self.schema_.names, self.missing_seen_, strict=True) if seen)
         labels = None if classes is None else tuple(classes.tolist())

@@ -530,19 +530,21 @@ def by_json(document, frame):
 
 @pytest.mark.parametrize("model", [C45Classifier(), C45Classifier(prune=False, criterion="gini"), ID3Classifier()])
 @pytest.mark.parametrize("seed", range(3))
-def test_every_form_predicts_the_same_and_takes_the_heaviest_branch_at_a_missing_cell(model, seed):
+def test_rules_and_sql_say_what_predict_says_and_other_forms_take_the_heaviest_branch_at_a_missing_cell(model, seed):
     X, y = mixed_table(seed, n=200)
     y = np.array(["low", "mid'", "high"])[y]
     model.fit(X, y)
     other = mixed_table(seed + 50, n=200, missing=0.3)[0]
     other.loc[::7, "colour"] = "never seen"
-    rules = model.to_rules()
+    rules, one_way_rules = model.to_rules(), model.to_rules(missing="heaviest_branch")
+    assert len(one_way_rules) <= len(rules)
     space: dict = {}
     exec(model.to_python(), space)
     for frame in (X, other):
         one_way = model.classes_[model.tree_.value[model.apply(frame)].argmax(axis=1)]
-        np.testing.assert_array_equal(rules.predict(frame), one_way)
-        assert in_sqlite(frame, model.to_sql("t")) == one_way.tolist()
+        np.testing.assert_array_equal(one_way_rules.predict(frame), one_way)
+        np.testing.assert_array_equal(rules.predict(frame), model.predict(frame))
+        assert in_sqlite(frame, model.to_sql("t")) == model.predict(frame).tolist()
         assert [space["predict"](row) for row in as_rows(frame)] == one_way.tolist()
         assert by_json(model.to_json(), frame) == one_way.tolist()
     whole = complete(mixed_table(seed + 70, n=200)[0])
@@ -550,12 +552,13 @@ def test_every_form_predicts_the_same_and_takes_the_heaviest_branch_at_a_missing
     assert in_sqlite(whole, model.to_sql("t")) == model.predict(whole).tolist()
 
 
-def test_a_missing_cell_goes_down_the_heaviest_branch_in_rules_and_down_all_in_predict():
+def test_a_missing_cell_goes_down_all_branches_in_predict_and_in_rules_unless_told_otherwise():
     X = [["a"]] * 4 + [["b"]] * 3 + [["c"]] * 3
     y = [0] * 4 + [1] * 6
     model = C45Classifier().fit(X, y)
     assert model.predict([[None], ["never seen"]]).tolist() == [1, 1]
-    assert model.to_rules().predict([[None], ["never seen"]]).tolist() == [0, 0]
+    assert model.to_rules().predict([[None], ["never seen"]]).tolist() == [1, 1]
+    assert model.to_rules(missing="heaviest_branch").predict([[None], ["never seen"]]).tolist() == [0, 0]
     assert model.tree_.value[model.apply([[None]])].tolist() == [[1.0, 0.0]]
 
 

@@ -1,0 +1,55 @@
+// Random forests and extra trees on binned columns.
+//
+// Tree t is grown on a bootstrap sample: W units are drawn with replacement from W = sum of whole weights (a row of weight w is w
+// units; rows stand in an order of their contents, so that weights equal repetition), or every row counts once without bootstrap. Weights
+// that are not whole multiply the counts of rows drawn alike.
+//   At each node columns are drawn without replacement until `columns_per_node` of them vary and some split is valid. The split maximises
+//   sum_k G_Lk^2 / H_L + sum_k G_Rk^2 / H_R,
+// with G_k the weight of class k (which is the decrease of Gini impurity), or the sum of output k (the decrease of squared error), and H the weight.
+// Random forests try every boundary of bins; extra trees one per column, drawn uniformly between the extreme values of the node. Missing cells
+// are tried on both sides; categories stand in the order of their mean (two classes or one output: the best of all sets), for more classes of the
+// share of the node's first class, and extra trees send each category left or right by a coin. Sums are whole numbers (targets are rounded
+// to 31 - log2 W bits in the search), so that the trees do not depend on row order; leaves are shares of classes or means at full precision.
+//   Trees run in parallel, each on its own stream. Out-of-bag: a row is predicted by the trees that did not draw it.
+// Reference: Breiman, Machine Learning 45, 2001; Geurts, Ernst & Wehenkel, Machine Learning 63, 2006.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "assay/trees/bins.hpp"
+#include "assay/trees/forest.hpp"
+
+namespace assay::ensembles {
+
+struct ForestTarget {
+    const std::int32_t* labels = nullptr;  // classification
+    const double* y = nullptr;             // regression: n x outputs
+    index_t width = 1;                     // classes or outputs
+    const double* weights = nullptr;
+    bool whole = true;
+};
+
+struct ForestOptions {
+    index_t trees = 100, first_tree = 0;
+    index_t columns_per_node = 1, max_depth = -1;
+    double min_split = 2, min_leaf = 1;
+    bool bootstrap = true, extra = false, out_of_bag = false, permute = false;
+    std::uint64_t key = 0;
+    int threads = 1;
+};
+
+struct GrownForest {
+    trees::Forest forest;
+    std::vector<double> oob_sum;        // n x width: sums of the values of the trees that did not draw the row
+    std::vector<std::int32_t> oob_trees;  // how many those are
+    std::vector<double> oob_loss;       // by tree: mean loss (errors, squared error) out of bag, NaN if every row was drawn
+    std::vector<double> permuted_loss;  // by tree and column: the same with the column permuted among those rows
+};
+
+GrownForest grow_forest(const trees::Bins& bins, const ForestTarget& target, const ForestOptions& options);
+
+// How often each row was drawn for a tree.
+std::vector<std::int32_t> bootstrap_counts(index_t n, const double* whole_weights, std::uint64_t key, index_t tree);
+
+}  // namespace assay::ensembles

@@ -1,0 +1,598 @@
+#include "assay/ensembles/random_forest.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "assay/common/random.hpp"
+#include "assay/common/threads.hpp"
+
+namespace assay::ensembles {
+namespace {
+
+using trees::bin_stride;
+using trees::Bins;
+using trees::block_columns;
+constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr index_t few_rows = 40, oob_chunk = 1024;
+
+// A finished tree, with its tests on codes beside those on values.
+struct OneTree {
+    trees::Forest nodes;
+    std::vector<std::uint8_t> bin;
+    std::vector<std::int32_t> set;                  // nominal: place in `sets`, else -1
+    std::vector<std::array<std::uint64_t, 4>> sets;  // codes that go left
+    std::vector<std::int32_t> drawn;                // rows with a count
+};
+
+struct Split {
+    double score = -infinity;
+    std::int32_t column = -1;
+    index_t bin = 0;
+    bool nominal = false, missing_left = false, missing_seen = false;
+    std::array<std::uint64_t, 4> set{};
+    bool found() const { return column >= 0; }
+};
+
+bool in_set(const std::array<std::uint64_t, 4>& set, index_t code) { return (set[static_cast<std::size_t>(code / 64)] >> (code % 64) & 1) != 0; }
+
+// Sums of one part: G_0 .. G_{K-1}, H.
+using Sums = std::vector<std::int64_t>;
+
+double part_score(const std::int64_t* sums, index_t k) {
+    double total = 0;
+    for (index_t c = 0; c < k; ++c) total += static_cast<double>(sums[c]) * static_cast<double>(sums[c]);
+    return sums[k] > 0 ? total / static_cast<double>(sums[k]) : 0.0;
+}
+
+class TreeGrower {
+public:
+    TreeGrower(const Bins& bins, const ForestTarget& target, const ForestOptions& options, double scale)
+        : bins_(bins), target_(target), options_(options), scale_(scale),
+          // Two classes need one sum: the weight of the second; the first is the rest, and the scores differ by a constant.
+          channels_(target.labels != nullptr && target.width == 2 ? 1 : target.width), stride_(channels_ + 1),
+          order_(static_cast<std::size_t>(bins.d)) {
+        histogram_.resize(static_cast<std::size_t>(bin_stride * stride_));
+        left_.resize(static_cast<std::size_t>(stride_));
+        right_.resize(left_.size());
+        total_.resize(left_.size());
+        missing_.resize(left_.size());
+    }
+
+    OneTree grow(index_t number) {
+        tree_ = OneTree{};
+        tree_.nodes.width = target_.width;
+        random_ = Random(options_.key, 2 * static_cast<std::uint64_t>(number) + 1);
+        draw(number);
+        struct Open {
+            index_t begin, end, depth;
+            std::int32_t parent;
+            bool is_right;
+        };
+        std::vector<Open> stack{{0, static_cast<index_t>(rows_.size()), 0, -1, false}};
+        while (!stack.empty()) {
+            const Open at = stack.back();
+            stack.pop_back();
+            const auto id = static_cast<std::int32_t>(tree_.nodes.feature.size());
+            if (at.parent >= 0) (at.is_right ? tree_.nodes.right : tree_.nodes.left)[static_cast<std::size_t>(at.parent)] = id;
+            const double count = add_node(at.begin, at.end);
+            if (count < options_.min_split || count < 2 * options_.min_leaf || at.end - at.begin < 2 ||
+                (options_.max_depth >= 0 && at.depth >= options_.max_depth) || pure(at.begin, at.end))
+                continue;
+            const Split split = find(at.begin, at.end, count);
+            if (!split.found()) continue;
+            const index_t middle = partition(at.begin, at.end, split);
+            if (middle == at.begin || middle == at.end) continue;
+            if (target_.weights != nullptr && !target_.whole && options_.min_leaf > 1 &&
+                (count_of(at.begin, middle) < options_.min_leaf || count_of(middle, at.end) < options_.min_leaf))
+                continue;
+            keep(static_cast<std::size_t>(id), split, count_of(at.begin, middle) >= count_of(middle, at.end));
+            stack.push_back({middle, at.end, at.depth + 1, id, true});
+            stack.push_back({at.begin, middle, at.depth + 1, id, false});
+        }
+        tree_.nodes.offsets.push_back(static_cast<std::int64_t>(tree_.nodes.feature.size()));
+        return std::move(tree_);
+    }
+
+private:
+    const std::uint8_t* codes(index_t column) const { return bins_.block(column / block_columns) + column % block_columns; }
+
+    // The sample: rows that were drawn, in rising order, with how often and with what weight.
+    void draw(index_t number) {
+        rows_.clear();
+        counts_.clear();
+        weights_.clear();
+        std::vector<std::int32_t> counts;
+        const double* whole = target_.whole ? target_.weights : nullptr;
+        if (options_.bootstrap) counts = bootstrap_counts(bins_.n, whole, options_.key, number);
+        for (index_t i = 0; i < bins_.n; ++i) {
+            const std::int32_t count = options_.bootstrap ? counts[static_cast<std::size_t>(i)]
+                                                          : (whole != nullptr ? static_cast<std::int32_t>(whole[i]) : 1);
+            if (count == 0) continue;
+            rows_.push_back(static_cast<std::int32_t>(i));
+            counts_.push_back(count);
+            const double weight = target_.weights != nullptr && !target_.whole ? target_.weights[i] * weight_scale() : 1.0;
+            weights_.push_back(count * std::llrint(weight));
+        }
+        if (options_.bootstrap) tree_.drawn = rows_;
+    }
+    double weight_scale() const { return target_.whole ? 1.0 : scale_weights_; }
+
+public:
+    double scale_weights_ = 1;
+
+private:
+    double count_of(index_t begin, index_t end) const {
+        double total = 0;
+        for (index_t i = begin; i < end; ++i) total += counts_[static_cast<std::size_t>(i)];
+        return total;
+    }
+
+    // What row i of the sample adds to the sums of its part.
+    void add_row(index_t i, std::int64_t* sums) const {
+        const std::int32_t row = rows_[static_cast<std::size_t>(i)];
+        const std::int64_t w = weights_[static_cast<std::size_t>(i)];
+        sums[channels_] += w;
+        if (target_.labels != nullptr) {
+            if (channels_ == 1)
+                sums[0] += target_.labels[row] != 0 ? w : 0;
+            else
+                sums[target_.labels[row]] += w;
+            return;
+        }
+        for (index_t k = 0; k < channels_; ++k) sums[k] += w * rounded(row, k);
+    }
+    std::int64_t rounded(std::int32_t row, index_t k) const {
+        return std::llrint(target_.y[row * target_.width + k] * scale_);
+    }
+
+    // Appends a leaf with its value; returns the rows it counts.
+    double add_node(index_t begin, index_t end) {
+        trees::Forest& f = tree_.nodes;
+        const index_t k = target_.width;
+        std::vector<double> value(static_cast<std::size_t>(k), 0.0);
+        double weight = 0;
+        std::fill(total_.begin(), total_.end(), 0);
+        for (index_t i = begin; i < end; ++i) {
+            const auto w = static_cast<double>(weights_[static_cast<std::size_t>(i)]);
+            const std::int32_t row = rows_[static_cast<std::size_t>(i)];
+            weight += w;
+            if (target_.labels != nullptr)
+                value[static_cast<std::size_t>(target_.labels[row])] += w;
+            else
+                for (index_t c = 0; c < k; ++c) value[static_cast<std::size_t>(c)] += w * target_.y[row * k + c];
+            add_row(i, total_.data());
+        }
+        for (double& v : value) v /= weight;
+        const double count = count_of(begin, end);
+        f.feature.push_back(-1);
+        f.left.push_back(-1);
+        f.right.push_back(-1);
+        f.threshold.push_back(0);
+        f.categories.push_back(-1);
+        f.missing_left.push_back(0);
+        f.rows.push_back(count);
+        f.weight.push_back(weight / weight_scale());
+        f.gain.push_back(0);
+        f.value.insert(f.value.end(), value.begin(), value.end());
+        tree_.bin.push_back(0);
+        tree_.set.push_back(-1);
+        return count;
+    }
+
+    bool pure(index_t begin, index_t end) const {
+        const std::int32_t first = rows_[static_cast<std::size_t>(begin)];
+        for (index_t i = begin + 1; i < end; ++i) {
+            const std::int32_t row = rows_[static_cast<std::size_t>(i)];
+            if (target_.labels != nullptr) {
+                if (target_.labels[row] != target_.labels[first]) return false;
+            } else {
+                for (index_t k = 0; k < target_.width; ++k)
+                    if (target_.y[row * target_.width + k] != target_.y[first * target_.width + k]) return false;
+            }
+        }
+        return true;
+    }
+
+    // -- searching: total_ holds the sums of the node --------------------------------------------------------------
+    Split find(index_t begin, index_t end, double count) {
+        Split best;
+        least_ = (options_.min_leaf - 0.5) * static_cast<double>(total_[static_cast<std::size_t>(channels_)]) / count;
+        std::iota(order_.begin(), order_.end(), 0);
+        index_t tried = 0;
+        for (index_t j = 0; j < bins_.d; ++j) {
+            if (tried >= options_.columns_per_node && best.found()) break;
+            std::swap(order_[static_cast<std::size_t>(j)],
+                      order_[static_cast<std::size_t>(j + random_.below(static_cast<std::uint32_t>(bins_.d - j)))]);
+            tried += try_column(order_[static_cast<std::size_t>(j)], begin, end, best);
+        }
+        base_ = part_score(total_.data(), channels_);
+        return best;
+    }
+
+    bool try_column(std::int32_t column, index_t begin, index_t end, Split& best) {
+        const std::uint8_t* code = codes(column);
+        const bool nominal = bins_.n_categories[static_cast<std::size_t>(column)] > 0;
+        const index_t m = end - begin, missing_code = bins_.n_bins[static_cast<std::size_t>(column)];
+        if (!nominal && !options_.extra && m <= few_rows) return scan_few(column, code, begin, m, best);
+        std::uint8_t low = 255, high = 0;
+        for (index_t i = begin; i < end; ++i) {
+            const std::uint8_t c = code[static_cast<index_t>(rows_[static_cast<std::size_t>(i)]) * block_columns];
+            low = std::min(low, c);
+            high = std::max(high, c);
+        }
+        if (low == high) return false;
+        if (options_.extra && !nominal) return try_one(column, code, begin, end, low, high, best);
+        const index_t from = low, to = high;
+        std::fill(histogram_.begin() + from * stride_, histogram_.begin() + (to + 1) * stride_, 0);
+        for (index_t i = begin; i < end; ++i)
+            add_row(i, histogram_.data() + code[static_cast<index_t>(rows_[static_cast<std::size_t>(i)]) * block_columns] * stride_);
+        const bool some = to == missing_code;
+        if (some) std::copy_n(histogram_.begin() + to * stride_, stride_, missing_.begin());
+        const index_t last = some ? to - 1 : to;  // the highest code that is present
+        for (int side = 0; side < (some ? 2 : 1); ++side) {
+            if (nominal)
+                scan_categories(column, from, last, some, side == 1, best);
+            else
+                scan_bins(column, from, last, some, side == 1, best);
+        }
+        return true;
+    }
+
+    void start(bool some, bool missing_left) {
+        if (some && missing_left)
+            left_ = missing_;
+        else
+            std::fill(left_.begin(), left_.end(), 0);
+    }
+    void move(const std::int64_t* sums) {
+        for (index_t k = 0; k < stride_; ++k) left_[static_cast<std::size_t>(k)] += sums[k];
+    }
+    // The score of left_ against the rest, or minus infinity if a side is too small.
+    double score() {
+        for (index_t k = 0; k < stride_; ++k)
+            right_[static_cast<std::size_t>(k)] = total_[static_cast<std::size_t>(k)] - left_[static_cast<std::size_t>(k)];
+        const auto h = static_cast<std::size_t>(channels_);
+        if (left_[h] <= 0 || right_[h] <= 0 || static_cast<double>(left_[h]) < least_ || static_cast<double>(right_[h]) < least_)
+            return -infinity;
+        return part_score(left_.data(), channels_) + part_score(right_.data(), channels_);
+    }
+    bool take(double value, std::int32_t column, bool nominal, bool some, bool missing_left, Split& best) const {
+        if (!(value > best.score)) return false;
+        best.score = value;
+        best.column = column;
+        best.nominal = nominal;
+        best.missing_seen = some;
+        best.missing_left = missing_left;
+        return true;
+    }
+
+    void scan_bins(std::int32_t column, index_t from, index_t last, bool some, bool missing_left, Split& best) {
+        start(some, missing_left);
+        // After the last bin only the missing cells are on the right.
+        for (index_t b = from; b < last + (some && !missing_left ? 1 : 0); ++b) {
+            const std::int64_t* own = histogram_.data() + b * stride_;
+            if (own[channels_] == 0) continue;
+            move(own);
+            if (take(score(), column, false, some, missing_left, best)) best.bin = b;
+        }
+    }
+
+    void scan_categories(std::int32_t column, index_t from, index_t last, bool some, bool missing_left, Split& best) {
+        std::array<std::pair<double, std::uint8_t>, bin_stride> present;
+        std::size_t count = 0;
+        index_t first = 0;  // the class whose share orders the categories
+        for (index_t k = 1; k < channels_ && target_.labels != nullptr; ++k)
+            if (total_[static_cast<std::size_t>(k)] > total_[static_cast<std::size_t>(first)]) first = k;
+        for (index_t b = from; b <= last; ++b) {
+            const std::int64_t* own = histogram_.data() + b * stride_;
+            if (own[channels_] == 0) continue;
+            present[count++] = {static_cast<double>(own[first]) / static_cast<double>(own[channels_]), static_cast<std::uint8_t>(b)};
+        }
+        std::sort(present.begin(), present.begin() + static_cast<index_t>(count));
+        if (options_.extra) {
+            std::array<std::uint64_t, 4> set{};
+            start(some, missing_left);
+            for (std::size_t r = 0; r < count; ++r) {
+                if (random_.below(2) == 0) continue;
+                set[present[r].second / 64] |= std::uint64_t{1} << (present[r].second % 64);
+                move(histogram_.data() + present[r].second * stride_);
+            }
+            if (take(score(), column, true, some, missing_left, best)) best.set = set;
+            return;
+        }
+        start(some, missing_left);
+        std::array<std::uint64_t, 4> set{};
+        for (std::size_t r = 0; r + (some && !missing_left ? 0 : 1) < count; ++r) {
+            set[present[r].second / 64] |= std::uint64_t{1} << (present[r].second % 64);
+            move(histogram_.data() + present[r].second * stride_);
+            if (take(score(), column, true, some, missing_left, best)) best.set = set;
+        }
+    }
+
+    // Few rows: their codes in order instead of a histogram.
+    bool scan_few(std::int32_t column, const std::uint8_t* code, index_t begin, index_t m, Split& best) {
+        std::array<std::uint16_t, few_rows> items;  // code, place
+        for (index_t i = 0; i < m; ++i) {
+            const auto item = static_cast<std::uint16_t>(
+                code[static_cast<index_t>(rows_[static_cast<std::size_t>(begin + i)]) * block_columns] << 8 | i);
+            index_t at = i;
+            for (; at > 0 && items[static_cast<std::size_t>(at - 1)] > item; --at)
+                items[static_cast<std::size_t>(at)] = items[static_cast<std::size_t>(at - 1)];
+            items[static_cast<std::size_t>(at)] = item;
+        }
+        const auto code_at = [&](index_t i) { return static_cast<index_t>(items[static_cast<std::size_t>(i)] >> 8); };
+        if (code_at(0) == code_at(m - 1)) return false;
+        const index_t absent = bins_.n_bins[static_cast<std::size_t>(column)];
+        index_t present = m;
+        while (present > 0 && code_at(present - 1) == absent) --present;
+        const bool some = present < m;
+        if (some) {
+            std::fill(missing_.begin(), missing_.end(), 0);
+            for (index_t i = present; i < m; ++i) add_row(begin + (items[static_cast<std::size_t>(i)] & 255), missing_.data());
+        }
+        for (int side = 0; side < (some ? 2 : 1); ++side) {
+            const bool missing_left = side == 1;
+            start(some, missing_left);
+            for (index_t i = 0; i < present; ++i) {
+                add_row(begin + (items[static_cast<std::size_t>(i)] & 255), left_.data());
+                const bool boundary = i + 1 < present ? code_at(i) != code_at(i + 1) : some && !missing_left;
+                if (boundary && take(score(), column, false, some, missing_left, best)) best.bin = code_at(i);
+            }
+        }
+        return true;
+    }
+
+    // Extra trees: one threshold between the extreme values of the node.
+    bool try_one(std::int32_t column, const std::uint8_t* code, index_t begin, index_t end, index_t low, index_t high, Split& best) {
+        const index_t absent = bins_.n_bins[static_cast<std::size_t>(column)];
+        const bool some = high == absent;
+        if (some) {
+            high = 0;
+            for (index_t i = begin; i < end; ++i) {
+                const index_t c = code[static_cast<index_t>(rows_[static_cast<std::size_t>(i)]) * block_columns];
+                if (c != absent) high = std::max(high, c);
+            }
+        }
+        index_t at = low;
+        if (low < high) {
+            const auto& cuts = bins_.cuts[static_cast<std::size_t>(column)];
+            const auto edge = [&](index_t b) { return cuts[static_cast<std::size_t>(b)]; };
+            // Values stand in the middle of their bins; those of the first and last bin at their only cut.
+            const double bottom = low == 0 ? edge(0) : 0.5 * (edge(low - 1) + edge(low));
+            const double top = high == absent - 1 ? edge(high - 1) : 0.5 * (edge(high - 1) + edge(high));
+            const double cut = bottom + random_.uniform() * (top - bottom);
+            at = std::upper_bound(cuts.begin() + low, cuts.begin() + high, cut) - cuts.begin();
+            at = std::min(at, high - 1);
+        }
+        std::fill(histogram_.begin(), histogram_.begin() + 2 * stride_, 0);
+        std::fill(missing_.begin(), missing_.end(), 0);
+        for (index_t i = begin; i < end; ++i) {
+            const index_t c = code[static_cast<index_t>(rows_[static_cast<std::size_t>(i)]) * block_columns];
+            add_row(i, c == absent ? missing_.data() : histogram_.data() + (c > at ? stride_ : 0));
+        }
+        for (int side = 0; side < (some ? 2 : 1); ++side) {
+            start(some, side == 1);
+            move(histogram_.data());
+            if (take(score(), column, false, some, side == 1, best)) best.bin = at;
+        }
+        return true;
+    }
+
+    // -- splitting -------------------------------------------------------------------------------------------------
+    bool goes_left(const Split& split, index_t code) const {
+        if (code == bins_.n_bins[static_cast<std::size_t>(split.column)]) return split.missing_left;
+        return split.nominal ? in_set(split.set, code) : code <= split.bin;
+    }
+
+    index_t partition(index_t begin, index_t end, const Split& split) {
+        const std::uint8_t* code = codes(split.column);
+        std::array<bool, bin_stride> table;
+        for (index_t c = 0; c < bin_stride; ++c) table[static_cast<std::size_t>(c)] = goes_left(split, c);
+        spare_rows_.clear();
+        spare_counts_.clear();
+        spare_weights_.clear();
+        index_t to = begin;
+        for (index_t i = begin; i < end; ++i) {
+            const auto at = static_cast<std::size_t>(i), place = static_cast<std::size_t>(to);
+            if (table[code[static_cast<index_t>(rows_[at]) * block_columns]]) {
+                rows_[place] = rows_[at];
+                counts_[place] = counts_[at];
+                weights_[place] = weights_[at];
+                ++to;
+            } else {
+                spare_rows_.push_back(rows_[at]);
+                spare_counts_.push_back(counts_[at]);
+                spare_weights_.push_back(weights_[at]);
+            }
+        }
+        std::copy(spare_rows_.begin(), spare_rows_.end(), rows_.begin() + to);
+        std::copy(spare_counts_.begin(), spare_counts_.end(), counts_.begin() + to);
+        std::copy(spare_weights_.begin(), spare_weights_.end(), weights_.begin() + to);
+        return to;
+    }
+
+    void keep(std::size_t node, Split split, bool left_is_heavier) {
+        trees::Forest& f = tree_.nodes;
+        const auto j = static_cast<std::size_t>(split.column);
+        if (!split.missing_seen) split.missing_left = left_is_heavier;
+        f.feature[node] = split.column;
+        f.missing_left[node] = split.missing_left;
+        f.gain[node] = std::max(0.0, split.score - base_) / (weight_scale() * scale_ * scale_);
+        tree_.bin[node] = static_cast<std::uint8_t>(split.bin);
+        if (!split.nominal) {
+            const auto& cuts = bins_.cuts[j];
+            f.threshold[node] = static_cast<std::size_t>(split.bin) < cuts.size() ? cuts[static_cast<std::size_t>(split.bin)]
+                                                                                  : std::numeric_limits<double>::max();
+            return;
+        }
+        tree_.set[node] = static_cast<std::int32_t>(tree_.sets.size());
+        tree_.sets.push_back(split.set);
+        f.categories[node] = static_cast<std::int64_t>(f.words.size());
+        const index_t k = bins_.n_categories[j];
+        f.words.resize(f.words.size() + static_cast<std::size_t>((k + 63) / 64), 0);
+        for (index_t c = 0; c < k; ++c)
+            if (in_set(split.set, bins_.bin_of_category[j][static_cast<std::size_t>(c)]))
+                f.words[static_cast<std::size_t>(f.categories[node] + c / 64)] |= std::uint64_t{1} << (c % 64);
+    }
+
+    const Bins& bins_;
+    const ForestTarget& target_;
+    const ForestOptions& options_;
+    const double scale_;
+    const index_t channels_, stride_;
+    double least_ = 0, base_ = 0;
+    Random random_{0};
+    OneTree tree_;
+    std::vector<std::int32_t> rows_, counts_, spare_rows_, spare_counts_, order_;
+    std::vector<std::int64_t> weights_, spare_weights_, histogram_;
+    Sums left_, right_, total_, missing_;
+};
+
+// The leaf of a row of the bins, where `column` reads row `other` instead.
+std::int32_t leaf_of(const OneTree& tree, const Bins& bins, index_t row, std::int32_t column, index_t other) {
+    std::int32_t node = 0;
+    const trees::Forest& f = tree.nodes;
+    while (true) {
+        const auto at = static_cast<std::size_t>(node);
+        const std::int32_t feature = f.feature[at];
+        if (feature < 0) return node;
+        const index_t code = bins.code(feature == column ? other : row, feature);
+        const bool left = code == bins.n_bins[static_cast<std::size_t>(feature)]
+                              ? f.missing_left[at] != 0
+                              : (tree.set[at] >= 0 ? in_set(tree.sets[static_cast<std::size_t>(tree.set[at])], code) : code <= tree.bin[at]);
+        node = left ? f.left[at] : f.right[at];
+    }
+}
+
+double row_loss(const ForestTarget& target, const double* value, std::int32_t row) {
+    if (target.labels != nullptr)
+        return std::max_element(value, value + target.width) - value == target.labels[row] ? 0.0 : 1.0;
+    double loss = 0;
+    for (index_t k = 0; k < target.width; ++k) {
+        const double rest = target.y[row * target.width + k] - value[k];
+        loss += rest * rest;
+    }
+    return loss;
+}
+
+void append(trees::Forest& forest, const trees::Forest& tree) {
+    const auto words = static_cast<std::int64_t>(forest.words.size());
+    const auto add = [](auto& to, const auto& from) { to.insert(to.end(), from.begin(), from.end()); };
+    add(forest.feature, tree.feature);
+    add(forest.left, tree.left);
+    add(forest.right, tree.right);
+    add(forest.threshold, tree.threshold);
+    for (const std::int64_t first : tree.categories) forest.categories.push_back(first < 0 ? -1 : first + words);
+    add(forest.words, tree.words);
+    add(forest.missing_left, tree.missing_left);
+    add(forest.value, tree.value);
+    add(forest.rows, tree.rows);
+    add(forest.weight, tree.weight);
+    add(forest.gain, tree.gain);
+    forest.offsets.push_back(static_cast<std::int64_t>(forest.feature.size()));
+}
+
+}  // namespace
+
+std::vector<std::int32_t> bootstrap_counts(index_t n, const double* whole_weights, std::uint64_t key, index_t tree) {
+    std::vector<std::int32_t> counts(static_cast<std::size_t>(n), 0);
+    Random random(key, 2 * static_cast<std::uint64_t>(tree));
+    if (whole_weights == nullptr) {
+        for (index_t i = 0; i < n; ++i) ++counts[random.below(static_cast<std::uint32_t>(n))];
+        return counts;
+    }
+    std::vector<std::int32_t> row_of_unit;
+    for (index_t i = 0; i < n; ++i) row_of_unit.insert(row_of_unit.end(), static_cast<std::size_t>(whole_weights[i]), static_cast<std::int32_t>(i));
+    for (std::size_t u = 0; u < row_of_unit.size(); ++u)
+        ++counts[static_cast<std::size_t>(row_of_unit[random.below(static_cast<std::uint32_t>(row_of_unit.size()))])];
+    return counts;
+}
+
+GrownForest grow_forest(const Bins& bins, const ForestTarget& target, const ForestOptions& options) {
+    GrownForest grown;
+    grown.forest.width = target.width;
+    const index_t n = bins.n, k = target.width;
+    // The largest |y| times the total weight stays below 2^52: sums and their products with weights are whole numbers in a double.
+    double largest = 0, total = 0, heaviest = 1;
+    for (index_t i = 0; i < n; ++i) {
+        total += target.weights != nullptr ? target.weights[i] : 1.0;
+        if (target.weights != nullptr && !target.whole) heaviest = std::max(heaviest, target.weights[i]);
+        if (target.y != nullptr)
+            for (index_t c = 0; c < k; ++c) largest = std::max(largest, std::abs(target.y[i * k + c]));
+    }
+    const double units = target.whole ? total : static_cast<double>(n) * 1024;
+    const double scale = largest > 0 ? std::exp2(std::floor(50 - std::log2(largest * units + 1e-300))) : 1.0;
+    std::vector<OneTree> trees(static_cast<std::size_t>(options.trees));
+    grown.oob_loss.assign(trees.size(), std::numeric_limits<double>::quiet_NaN());
+    if (options.permute) grown.permuted_loss.assign(trees.size() * static_cast<std::size_t>(bins.d), 0.0);
+    parallel_chunks(options.trees, 1, options.threads, [&](index_t t, index_t, index_t) {
+        TreeGrower grower(bins, target, options, scale);
+        grower.scale_weights_ = 1024 / heaviest;
+        OneTree& tree = trees[static_cast<std::size_t>(t)];
+        tree = grower.grow(options.first_tree + t);
+        if (!options.bootstrap || !(options.out_of_bag || options.permute)) return;
+        std::vector<std::int32_t> out;
+        std::size_t at = 0;
+        for (std::int32_t i = 0; i < static_cast<std::int32_t>(n); ++i) {
+            if (at < tree.drawn.size() && tree.drawn[at] == i)
+                ++at;
+            else
+                out.push_back(i);
+        }
+        if (out.empty()) return;
+        const auto loss_with = [&](std::int32_t column, const std::vector<std::int32_t>& others) {
+            double loss = 0, weight = 0;
+            for (std::size_t i = 0; i < out.size(); ++i) {
+                const double w = target.weights != nullptr ? target.weights[out[i]] : 1.0;
+                const std::int32_t leaf = leaf_of(tree, bins, out[i], column, others[i]);
+                loss += w * row_loss(target, tree.nodes.value.data() + static_cast<index_t>(leaf) * k, out[i]);
+                weight += w;
+            }
+            return loss / weight;
+        };
+        const double loss = loss_with(-1, out);
+        grown.oob_loss[static_cast<std::size_t>(t)] = loss;
+        if (!options.permute) return;
+        std::vector<std::uint8_t> used(static_cast<std::size_t>(bins.d), 0);
+        for (const std::int32_t column : tree.nodes.feature)
+            if (column >= 0) used[static_cast<std::size_t>(column)] = 1;
+        for (std::int32_t j = 0; j < static_cast<std::int32_t>(bins.d); ++j) {
+            double& permuted = grown.permuted_loss[static_cast<std::size_t>(t * bins.d + j)];
+            permuted = loss;
+            if (used[static_cast<std::size_t>(j)] == 0 || interrupted()) continue;
+            std::vector<std::int32_t> others = out;
+            Random random(options.key ^ 0xA24BAED4963EE407ULL, static_cast<std::uint64_t>((options.first_tree + t) * bins.d + j));
+            for (std::size_t i = others.size(); i > 1; --i)
+                std::swap(others[i - 1], others[random.below(static_cast<std::uint32_t>(i))]);
+            permuted = loss_with(j, others);
+        }
+    });
+    if (options.bootstrap && options.out_of_bag) {
+        grown.oob_sum.assign(static_cast<std::size_t>(n * k), 0.0);
+        grown.oob_trees.assign(static_cast<std::size_t>(n), 0);
+        parallel_chunks(n, oob_chunk, options.threads, [&](index_t, index_t begin, index_t end) {
+            for (const OneTree& tree : trees) {
+                auto drawn = std::lower_bound(tree.drawn.begin(), tree.drawn.end(), static_cast<std::int32_t>(begin));
+                for (index_t i = begin; i < end; ++i) {
+                    if (drawn != tree.drawn.end() && *drawn == i) {
+                        ++drawn;
+                        continue;
+                    }
+                    const double* value = tree.nodes.value.data() + static_cast<index_t>(leaf_of(tree, bins, i, -1, i)) * k;
+                    for (index_t c = 0; c < k; ++c) grown.oob_sum[static_cast<std::size_t>(i * k + c)] += value[c];
+                    ++grown.oob_trees[static_cast<std::size_t>(i)];
+                }
+            }
+        });
+    }
+    for (OneTree& tree : trees) {
+        append(grown.forest, tree.nodes);
+        tree = OneTree{};
+    }
+    return grown;
+}
+
+}  // namespace assay::ensembles

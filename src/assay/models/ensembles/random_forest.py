@@ -1,0 +1,435 @@
+"""Random forests: trees on bootstrap samples with random columns at each node, averaged."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from ... import _kernels
+from ...base import (
+    Boolean,
+    Choice,
+    Classifier,
+    Cost,
+    Estimator,
+    Integer,
+    Nothing,
+    ParameterError,
+    Real,
+    Regressor,
+    categorical_features_param,
+    class_weight_param,
+    n_jobs_param,
+    param,
+    random_state_param,
+    thread_count,
+    with_class_weights,
+)
+from ...data.columns import ColumnSchema, MixedInput
+from .boosting import weighted_quantile
+from .forest import Forest
+
+
+class TreeEnsemble(MixedInput, Estimator):
+    """Trees grown apart from each other on binned columns; the classes below add the target."""
+
+    _way_out = "take a sample of the rows, or set max_depth"
+    _extra = False
+
+    n_estimators: int = param(100, Integer(1), "Trees.")
+    max_depth: int | None = param(None, Integer(1) | Nothing(), "Deepest level of a leaf; None for no limit.")
+    min_samples_split: int = param(2, Integer(2), "Rows that a node must hold to be split.")
+    min_samples_leaf: int = param(1, Integer(1), "Rows that a leaf must hold; rows drawn twice count twice.")
+    max_bins: int = param(
+        255, Integer(2, 255), "Bins per column; a column of no more distinct values is taken exactly."
+    )
+    oob_score: bool = param(
+        False, Boolean(), "Predict each row by the trees that did not draw it: `oob_score_`, `oob_prediction_`."
+    )
+    oob_importance: bool = param(
+        False, Boolean(), "Measure each column by permuting it out of bag: `oob_importances_`, with standard errors."
+    )
+    warm_start: bool = param(
+        False, Boolean(), "Keep the trees of the last fit and add those that `n_estimators` lacks."
+    )
+    categorical_features: Any = categorical_features_param()
+    random_state: Any = random_state_param()
+    n_jobs: int | None = n_jobs_param()
+
+    max_features: Any
+    bootstrap: bool
+    forest_: Forest
+    schema_: ColumnSchema
+    _key_: int
+
+    # -- fitting -----------------------------------------------------------------------------------------------------
+    def _columns_to_try(self, n_columns: int) -> int:
+        wanted = self.max_features
+        if wanted is None:
+            return n_columns
+        if wanted == "third":
+            return max(1, n_columns // 3)
+        if wanted in ("sqrt", "log2"):
+            return max(1, int(math.sqrt(n_columns) if wanted == "sqrt" else math.log2(n_columns)))
+        if isinstance(wanted, numbers.Integral):
+            return min(int(wanted), n_columns)
+        return max(1, int(float(wanted) * n_columns))
+
+    def _grow(
+        self,
+        cells: np.ndarray,
+        labels: np.ndarray | None,
+        y: np.ndarray | None,
+        weights: np.ndarray | None,
+        width: int,
+        level: np.ndarray | float = 0.0,
+    ) -> None:
+        """Grow the trees on y - level; sets `forest_` and what is known out of bag."""
+        if (self.oob_score or self.oob_importance) and not self.bootstrap:
+            raise ParameterError(
+                type(self).__name__,
+                "parameter 'oob_score'" if self.oob_score else "parameter 'oob_importance'",
+                "needs rows that a tree did not draw",
+                "got bootstrap=False",
+                "set bootstrap=True",
+            )
+        threads, n_rows = thread_count(self.n_jobs), cells.shape[0]
+        table = _kernels.make_bins(cells, self.schema_.n_categories, weights, int(self.max_bins), threads)
+        whole = weights is None or bool((weights == np.floor(weights)).all())
+        keys: Any = labels[:, None] if labels is not None else y
+        if weights is not None and not whole:
+            keys = np.column_stack([keys, weights])
+        order = _kernels.content_order(table, np.ascontiguousarray(keys, dtype=np.float64), threads)
+        table = _kernels.take_rows(table, order, threads)
+        in_order = None if weights is None else weights[order]
+        kept = self._kept_trees(n_rows, width)
+        self._key_ = self._key_ if kept is not None else self._stream().key
+        wanted = int(self.n_estimators) - (0 if kept is None else kept.n_trees)
+        grown = _kernels.grow_forest(
+            table,
+            None if labels is None else labels[order],
+            None if y is None else np.ascontiguousarray(y[order] - level),
+            width,
+            in_order,
+            whole,
+            n_trees=wanted,
+            first_tree=0 if kept is None else kept.n_trees,
+            columns_per_node=self._columns_to_try(cells.shape[1]),
+            max_depth=-1 if self.max_depth is None else int(self.max_depth),
+            min_split=float(self.min_samples_split),
+            min_leaf=float(self.min_samples_leaf),
+            bootstrap=bool(self.bootstrap),
+            extra=self._extra,
+            out_of_bag=bool(self.oob_score),
+            permute=bool(self.oob_importance),
+            key=self._key_,
+            threads=threads,
+        )
+        known = {name: grown.pop(name) for name in ("oob_sum", "oob_trees", "oob_loss", "permuted_loss")}
+        forest = Forest.of(grown, self.schema_.n_categories)
+        self.forest_ = forest if kept is None else Forest.joined(kept, forest)
+        self.n_rows_ = n_rows
+        self._whole_weights_ = in_order if whole and in_order is not None else np.empty(0)
+        for name in ("oob_prediction_", "oob_score_", "oob_importances_", "oob_importance_errors_"):
+            self.__dict__.pop(name, None)
+        if self.oob_score:
+            self._keep_oob(known, order)
+        if self.oob_importance:
+            rise = known["permuted_loss"] - known["oob_loss"][:, None]
+            rise = rise[np.isfinite(known["oob_loss"])]
+            self.oob_importances_ = rise.mean(axis=0)
+            self.oob_importance_errors_ = rise.std(axis=0) / math.sqrt(max(rise.shape[0], 1))
+
+    def _kept_trees(self, n_rows: int, width: int) -> Forest | None:
+        """The trees to go on from, with `warm_start`."""
+        if not self.warm_start or not hasattr(self, "forest_"):
+            return None
+        if self.oob_score or self.oob_importance:
+            raise ParameterError(
+                type(self).__name__, "parameter 'warm_start'", "cannot be joined with out-of-bag measures"
+            )
+        if self.n_rows_ != n_rows or self.forest_.value.shape[1] != width:
+            raise ParameterError(
+                type(self).__name__, "parameter 'warm_start'", "needs the table of the last fit", f"got {n_rows} rows"
+            )
+        if int(self.n_estimators) < self.forest_.n_trees:
+            raise ParameterError(
+                type(self).__name__,
+                "parameter 'n_estimators'",
+                f"must not be less than the {self.forest_.n_trees} trees of the last fit with warm_start",
+                f"got {self.n_estimators}",
+            )
+        return self.forest_
+
+    def _keep_oob(self, known: dict[str, np.ndarray], order: np.ndarray) -> None:
+        with np.errstate(invalid="ignore", divide="ignore"):
+            mean = known["oob_sum"] / known["oob_trees"][:, None]
+        self.oob_prediction_ = np.empty_like(mean)
+        self.oob_prediction_[order] = mean
+
+    # -- using -------------------------------------------------------------------------------------------------------
+    def _means(self, X: Any) -> np.ndarray:
+        """The mean over trees of the values of the leaves."""
+        check_is_fitted(self)
+        width = self.forest_.value.shape[1]
+        sums = self.forest_.sums(self._read(X, reset=False), width, thread_count(self.n_jobs))
+        return sums / self.forest_.n_trees
+
+    def apply(self, X: Any) -> np.ndarray:
+        """The leaf that each row reaches in each tree."""
+        check_is_fitted(self)
+        return self.forest_.leaves(self._read(X, reset=False), thread_count(self.n_jobs))
+
+    def _by_tree(self, X: Any) -> np.ndarray:
+        """The values of the leaves, as rows x trees x outputs."""
+        return self.forest_.value[self.apply(X) + self.forest_.offsets[:-1]]
+
+    def prediction_variance(self, X: Any) -> np.ndarray:
+        """The variance of the forest's mean over training samples, by the infinitesimal jackknife.
+
+        One column per output or class; the Monte Carlo bias of few trees is subtracted, and what falls below 0 is 0
+        (Wager, Hastie & Efron, Journal of Machine Learning Research 15, 2014). Needs the bootstrap.
+        """
+        check_is_fitted(self)
+        if not self.bootstrap:
+            raise ParameterError(
+                type(self).__name__, "parameter 'bootstrap'", "must be True for the infinitesimal jackknife"
+            )
+        trees = self.forest_.n_trees
+        weights = self._whole_weights_ if self._whole_weights_.shape[0] else None
+        counts = _kernels.bootstrap_counts(self.n_rows_, weights, self._key_, trees).astype(np.float64)
+        counts -= counts.mean(axis=0)
+        spread = self._by_tree(X)
+        spread = spread - spread.mean(axis=1, keepdims=True)
+        variance = np.empty((spread.shape[0], spread.shape[2]))
+        for k in range(spread.shape[2]):
+            for begin in range(0, spread.shape[0], 256):
+                part = spread[begin : begin + 256, :, k]
+                covariance = part @ counts / trees
+                bias = self.n_rows_ / trees**2 * (part**2).sum(axis=1)
+                variance[begin : begin + 256, k] = (covariance**2).sum(axis=1) - bias
+        return np.maximum(variance, 0.0)
+
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """For each column, the share of the decrease of impurity that its tests brought."""
+        check_is_fitted(self)
+        return self.forest_.importances()
+
+    def view(self) -> dict[str, Any]:
+        """The importances of the columns."""
+        check_is_fitted(self)
+        return {
+            "kind": "coefficients",
+            "title": f"Importance of columns: share of the decrease of impurity in {self.forest_.n_trees} trees",
+            "names": list(self.schema_.names),
+            "values": [self.feature_importances_.tolist()],
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """The model as plain data; a prediction is the mean over the trees of their leaves' values."""
+        check_is_fitted(self)
+        return {
+            "model": type(self).__name__,
+            "schema": 1,
+            "columns": list(self.schema_.names),
+            "trees": self.forest_.to_dict(self.schema_),
+        }
+
+    def estimate_cost(self, n_rows: int, n_features: int, n_outputs: int = 1) -> Cost:
+        """Some columns of every row per level of every tree."""
+        levels = math.log2(max(2, n_rows)) if self.max_depth is None else float(self.max_depth)
+        tried = self._columns_to_try(n_features)
+        seconds = 6e-8 * n_rows * n_features + 5e-9 * self.n_estimators * n_rows * tried * levels * n_outputs
+        nodes = 2.0 * n_rows / int(self.min_samples_leaf)
+        return Cost(
+            seconds=seconds, bytes=2.0 * n_rows * n_features + 40.0 * n_rows + 90.0 * nodes * int(self.n_estimators)
+        )
+
+    def estimate_predict_cost(self, n_rows: int, n_features: int, n_queries: int) -> Cost:
+        """Every tree for every row."""
+        return Cost(seconds=5e-8 * self.n_estimators * n_queries, bytes=8.0 * n_queries * n_features)
+
+
+class ForestClasses(TreeEnsemble, Classifier):
+    """Averaged trees for labels."""
+
+    max_features: Any = param(
+        "sqrt",
+        Integer(1) | Real(0, 1, "right") | Choice("sqrt", "log2", "third") | Nothing(),
+        "Columns drawn at each node: a number, a share, 'sqrt', 'log2', 'third', or None for all.",
+    )
+    class_weight: Any = class_weight_param()
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Grow the trees."""
+        cells, codes, weights = self._begin(X, y, sample_weight)
+        weights = with_class_weights(type(self).__name__, self.class_weight, self.classes_, codes, weights)
+        self._grow(cells, codes, None, weights, self.classes_.shape[0])
+        if self.oob_score:
+            known = np.isfinite(self.oob_prediction_[:, 0])
+            right = self.oob_prediction_[known].argmax(axis=1) == codes[known]
+            self.oob_score_ = float(np.average(right, weights=None if weights is None else weights[known]))
+        return self
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """The mean over trees of the class shares of the leaves."""
+        return self._means(X)
+
+
+class ForestNumbers(TreeEnsemble, Regressor):
+    """Averaged trees for numbers, of one column or several."""
+
+    _multi_output = True
+    _level_: np.ndarray
+
+    max_features: Any = param(
+        "third",
+        Integer(1) | Real(0, 1, "right") | Choice("sqrt", "log2", "third") | Nothing(),
+        "Columns drawn at each node: a number, a share, 'sqrt', 'log2', 'third', or None for all.",
+    )
+    quantiles: bool = param(
+        False, Boolean(), "Keep the training target in the leaves, so that `predict_quantiles` works."
+    )
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Grow the trees."""
+        cells, target, weights = self._begin(X, y, sample_weight)
+        columns = np.ascontiguousarray(target.reshape(target.shape[0], -1))
+        self.n_outputs_ = columns.shape[1]
+        kept = self.forest_.n_trees if self.warm_start and hasattr(self, "forest_") else 0
+        level = self._level_ if kept else self._means_of(columns, weights)
+        if kept:
+            self.forest_.value[:] -= level
+        self._grow(cells, None, columns, weights, self.n_outputs_, level)
+        self._level_ = level
+        self.forest_.value[:] += level
+        if self.oob_score:
+            self.oob_prediction_ += level
+            known = np.isfinite(self.oob_prediction_[:, 0])
+            w = None if weights is None else weights[known]
+            rest = ((columns[known] - self.oob_prediction_[known]) ** 2).mean(axis=1)
+            spread = ((columns[known] - np.average(columns[known], axis=0, weights=w)) ** 2).mean(axis=1)
+            total = np.average(spread, weights=w)
+            self.oob_score_ = float(1 - np.average(rest, weights=w) / total) if total > 0 else 0.0
+            if self.n_outputs_ == 1:
+                self.oob_prediction_ = self.oob_prediction_[:, 0]
+        self._keep_quantiles(cells, columns, weights)
+        return self
+
+    @staticmethod
+    def _means_of(columns: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
+        # Exactly rounded sums are the same for any order of the rows.
+        w = np.ones(columns.shape[0]) if weights is None else weights
+        return np.array([math.fsum(w * column) for column in columns.T]) / math.fsum(w)
+
+    def _keep_quantiles(self, cells: np.ndarray, columns: np.ndarray, weights: np.ndarray | None) -> None:
+        self.__dict__.pop("leaf_rows_", None)
+        if not self.quantiles:
+            return
+        if self.n_outputs_ > 1:
+            raise ParameterError(
+                type(self).__name__, "parameter 'quantiles'", "must be False for a target of several columns"
+            )
+        # All training rows go through every tree: leaves hold the rows that reach them (Meinshausen 2006).
+        self.leaf_rows_ = self.forest_.leaves(cells, thread_count(self.n_jobs))
+        self.train_target_ = columns[:, 0].copy()
+        self.train_weights_ = np.ones(columns.shape[0]) if weights is None else weights.copy()
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The mean over trees of the means of the leaves."""
+        means = self._means(X)
+        return means[:, 0] if self.n_outputs_ == 1 else means
+
+    def predict_quantiles(self, X: Any, levels: Any = (0.05, 0.5, 0.95)) -> np.ndarray:
+        """Quantiles of the target of each row, one column per level, from the training rows that share its leaves.
+
+        A training row weighs in each tree by its share of the leaf (Meinshausen, Journal of Machine Learning Research
+        7, 2006). Needs a fit with `quantiles=True`.
+        """
+        check_is_fitted(self)
+        if not hasattr(self, "leaf_rows_"):
+            raise ParameterError(type(self).__name__, "parameter 'quantiles'", "must be True for predict_quantiles")
+        wanted = np.atleast_1d(np.asarray(levels, dtype=np.float64))
+        reached = self.apply(X)
+        found = np.empty((reached.shape[0], wanted.shape[0]))
+        for i, leaves in enumerate(reached):
+            same = (self.leaf_rows_ == leaves) * self.train_weights_[:, None]
+            share = (same / same.sum(axis=0)).sum(axis=1)
+            near = share > 0
+            for k, level in enumerate(wanted.tolist()):
+                found[i, k] = weighted_quantile(self.train_target_[near], share[near], level)
+        return found
+
+    def predict_interval(self, X: Any, level: float = 0.95) -> np.ndarray:
+        """An interval for the mean that the forest estimates, by the infinitesimal jackknife: columns low and high.
+
+        It speaks of the uncertainty from the sample of rows; for where a new target will lie, take `predict_quantiles`.
+        """
+        from scipy.special import ndtri
+
+        half = float(ndtri(0.5 + level / 2)) * np.sqrt(self.prediction_variance(X))[:, 0]
+        centre = self._means(X)[:, 0]
+        return np.column_stack([centre - half, centre + half])
+
+
+class _Bootstrapped(TreeEnsemble):
+    bootstrap: bool = param(True, Boolean(), "Draw as many rows as there are, with replacement, for each tree.")
+
+
+class RandomForestClassifier(_Bootstrapped, ForestClasses):
+    """Trees on bootstrap samples with random columns at each node; class shares are averaged.
+
+    Columns are binned to one byte once for all trees, and sums are whole numbers, so that the forest has the same bits
+    for any order of the rows and any number of threads. Missing cells and nominal columns are taken as they are.
+
+    {parameters}
+
+    Attributes
+    ----------
+    classes_ : array of the class labels
+    forest_ : the trees as arrays
+    feature_importances_ : share of the decrease of impurity that each column brought
+    oob_score_, oob_prediction_ : with `oob_score`, accuracy and class shares out of bag
+    oob_importances_, oob_importance_errors_ : with `oob_importance`, rise of the error and its standard error
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from assay.models.ensembles import RandomForestClassifier
+    >>> X = np.linspace(-1, 1, 400)[:, None]
+    >>> y = np.where(np.abs(X[:, 0]) < 0.5, "in", "out")
+    >>> RandomForestClassifier(n_estimators=20, random_state=0).fit(X, y).predict([[0.0], [0.9]])
+    array(['in', 'out'], dtype='<U3')
+    """
+
+
+class RandomForestRegressor(_Bootstrapped, ForestNumbers):
+    """Trees on bootstrap samples with random columns at each node; means of leaves are averaged.
+
+    As `RandomForestClassifier`, for targets of one column or several. `predict_quantiles` gives quantiles of the
+    target, `predict_interval` the uncertainty of the mean.
+
+    {parameters}
+
+    Attributes
+    ----------
+    forest_ : the trees as arrays
+    n_outputs_ : columns of the target
+    feature_importances_ : share of the decrease of squared error that each column brought
+    oob_score_, oob_prediction_ : with `oob_score`, R squared and predictions out of bag
+    oob_importances_, oob_importance_errors_ : with `oob_importance`, rise of the squared error and its standard error
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from assay.models.ensembles import RandomForestRegressor
+    >>> X = np.linspace(0, 6, 300)[:, None]
+    >>> model = RandomForestRegressor(n_estimators=30, random_state=0).fit(X, np.sin(X[:, 0]))
+    >>> bool(abs(model.predict([[1.5]])[0] - np.sin(1.5)) < 0.05)
+    True
+    """

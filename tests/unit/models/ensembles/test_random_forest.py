@@ -1,0 +1,152 @@
+"""Random forests: what averaging trees must do, by two routes where there are two."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+from sklearn.ensemble import RandomForestClassifier as PeerClassifier
+from sklearn.ensemble import RandomForestRegressor as PeerRegressor
+
+from assay.base import AssayError
+from assay.models.ensembles import RandomForestClassifier, RandomForestRegressor
+from assay.models.trees import CartClassifier, CartRegressor
+
+from .test_newton_boosting import labels, mixed, numbers, score_from_plain_data
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_one_tree_on_all_rows_and_columns_is_cart_where_every_value_has_a_bin(classes):
+    X, y = labels(n=250, classes=classes)
+    X = np.round(X, 1)
+    forest = RandomForestClassifier(n_estimators=1, bootstrap=False, max_features=None, max_depth=4, random_state=0)
+    tree = CartClassifier(max_depth=4).fit(X, y)
+    np.testing.assert_allclose(forest.fit(X, y).predict_proba(X), tree.predict_proba(X), atol=1e-12)
+
+
+def test_one_regression_tree_is_cart_too():
+    X, y = numbers(250)
+    X = np.round(X, 1)
+    forest = RandomForestRegressor(n_estimators=1, bootstrap=False, max_features=None, max_depth=4, random_state=0)
+    np.testing.assert_allclose(forest.fit(X, y).predict(X), CartRegressor(max_depth=4).fit(X, y).predict(X), rtol=1e-10)
+
+
+def test_rows_in_any_order_and_any_threads_give_the_same_bits():
+    X, y = labels(n=400, classes=3)
+    X[np.random.default_rng(1).random(X.shape) < 0.1] = np.nan
+    shuffled = np.random.default_rng(2).permutation(len(y))
+    settings = {"n_estimators": 8, "oob_score": True, "oob_importance": True, "random_state": 3}
+    one = RandomForestClassifier(**settings, n_jobs=1).fit(X, y)
+    two = RandomForestClassifier(**settings, n_jobs=2).fit(X[shuffled], y[shuffled])
+    for name in ("feature", "threshold", "value", "offsets"):
+        np.testing.assert_array_equal(getattr(one.forest_, name), getattr(two.forest_, name))
+    np.testing.assert_array_equal(one.oob_prediction_[shuffled], two.oob_prediction_)
+    np.testing.assert_array_equal(one.oob_importances_, two.oob_importances_)
+
+
+def test_whole_weights_are_repetitions():
+    X, y = labels(n=150)
+    weights = np.random.default_rng(4).integers(1, 4, size=len(y))
+    repeated = np.repeat(np.arange(len(y)), weights)
+    by_weight = RandomForestClassifier(n_estimators=5, random_state=0).fit(X, y, sample_weight=weights)
+    by_rows = RandomForestClassifier(n_estimators=5, random_state=0).fit(X[repeated], y[repeated])
+    np.testing.assert_allclose(by_weight.predict_proba(X), by_rows.predict_proba(X), rtol=1e-12)
+
+
+def test_out_of_bag_score_is_near_the_score_on_new_rows():
+    X, y = labels(n=3000)
+    model = RandomForestClassifier(n_estimators=60, oob_score=True, random_state=0).fit(X[:1500], y[:1500])
+    assert model.oob_score_ == pytest.approx(model.score(X[1500:], y[1500:]), abs=0.03)
+    X, y = numbers(1500)
+    regressor = RandomForestRegressor(n_estimators=60, oob_score=True, random_state=0).fit(X[:800], y[:800])
+    assert regressor.oob_score_ == pytest.approx(regressor.score(X[800:], y[800:]), abs=0.12)
+    assert regressor.score(X[:800], y[:800]) > regressor.oob_score_ + 0.1
+
+
+def test_permuting_a_column_that_says_nothing_changes_nothing_much():
+    X, y = labels(n=800)
+    X = np.column_stack([X, np.random.default_rng(0).normal(size=len(y))])
+    model = RandomForestClassifier(n_estimators=50, oob_importance=True, random_state=0).fit(X, y)
+    assert model.oob_importances_.argmax() in (0, 1, 2)
+    assert abs(model.oob_importances_[-1]) < 4 * model.oob_importance_errors_[-1] + 1e-3
+    assert model.oob_importances_[1] > 10 * abs(model.oob_importances_[-1])
+
+
+def test_plain_data_predicts_what_the_model_predicts_missing_and_unknown_cells_too():
+    X, y = mixed(200)
+    model = RandomForestRegressor(n_estimators=5, random_state=0).fit(X, y)
+    rows = [*X.to_dicts(), {"size": None, "colour": None}]
+    trees = model.to_dict()["trees"]
+    by_hand = [np.mean([score_from_plain_data(tree, row) for tree in trees]) for row in rows]
+    np.testing.assert_allclose(model.predict(pl.DataFrame(rows)), by_hand, rtol=1e-10)
+
+
+def test_quantiles_cover_new_rows():
+    X, y = numbers(1200)
+    model = RandomForestRegressor(n_estimators=40, min_samples_leaf=5, quantiles=True, random_state=0)
+    found = model.fit(X[:800], y[:800]).predict_quantiles(X[800:], (0.1, 0.5, 0.9))
+    assert (np.diff(found, axis=1) >= 0).all()
+    inside = (y[800:] >= found[:, 0]) & (y[800:] <= found[:, 2])
+    assert inside.mean() == pytest.approx(0.8, abs=0.07)
+    with pytest.raises(AssayError, match="must be True for predict_quantiles"):
+        RandomForestRegressor(n_estimators=2).fit(X, y).predict_quantiles(X)
+
+
+def test_the_jackknife_finds_the_spread_over_samples():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 1))
+    probe = np.array([[0.0]])
+    means, variances = [], []
+    for seed in range(40):
+        y = X[:, 0] + rng.normal(size=40)
+        model = RandomForestRegressor(n_estimators=400, min_samples_leaf=5, random_state=seed).fit(X, y)
+        means.append(model.predict(probe)[0])
+        variances.append(model.prediction_variance(probe)[0, 0])
+    assert 0.4 < np.mean(variances) / np.var(means) < 2.5
+    low, high = model.predict_interval(probe)[0]
+    assert low < model.predict(probe)[0] < high
+
+
+def test_warm_start_adds_the_trees_that_a_larger_forest_has():
+    X, y = numbers(200)
+    whole = RandomForestRegressor(n_estimators=9, random_state=5).fit(X, y)
+    grown = RandomForestRegressor(n_estimators=4, random_state=5, warm_start=True).fit(X, y)
+    grown.set_params(n_estimators=9).fit(X, y)
+    np.testing.assert_array_equal(grown.forest_.threshold, whole.forest_.threshold)
+    np.testing.assert_allclose(grown.predict(X), whole.predict(X), rtol=1e-12)
+    with pytest.raises(AssayError, match="must not be less than the 9 trees"):
+        grown.set_params(n_estimators=3).fit(X, y)
+
+
+def test_balanced_classes_shift_shares_to_the_rare_one():
+    X, y = labels(n=600)
+    y = np.where(np.random.default_rng(1).random(600) < 0.85, 0, y)
+    plain = RandomForestClassifier(n_estimators=30, min_samples_leaf=5, random_state=0).fit(X, y)
+    weighed = RandomForestClassifier(n_estimators=30, min_samples_leaf=5, class_weight="balanced", random_state=0)
+    assert weighed.fit(X, y).predict_proba(X)[:, 1].mean() > 1.5 * plain.predict_proba(X)[:, 1].mean()
+
+
+def test_leaves_hold_enough_rows_and_depth_is_limited():
+    X, y = labels(n=500, classes=3)
+    model = RandomForestClassifier(n_estimators=5, min_samples_leaf=9, max_depth=3, random_state=0).fit(X, y)
+    assert model.forest_.n_node_samples[model.forest_.feature < 0].min() >= 9
+    assert np.diff(model.forest_.offsets).max() <= 15
+
+
+def test_as_good_as_the_peer():
+    X, y = labels(n=4000, classes=3)
+    ours = RandomForestClassifier(n_estimators=60, random_state=0).fit(X[:2000], y[:2000])
+    peer = PeerClassifier(n_estimators=60, random_state=0).fit(X[:2000], y[:2000])
+    assert ours.score(X[2000:], y[2000:]) > peer.score(X[2000:], y[2000:]) - 0.012
+    X, y = numbers(3000)
+    ours = RandomForestRegressor(n_estimators=60, random_state=0).fit(X[:1500], y[:1500])
+    peer = PeerRegressor(n_estimators=60, max_features=1 / 3, random_state=0).fit(X[:1500], y[:1500])
+    assert ours.score(X[1500:], y[1500:]) > peer.score(X[1500:], y[1500:]) - 0.02
+
+
+def test_out_of_bag_needs_the_bootstrap():
+    X, y = labels(n=60)
+    with pytest.raises(AssayError, match="needs rows that a tree did not draw"):
+        RandomForestClassifier(oob_score=True, bootstrap=False).fit(X, y)
+    with pytest.raises(AssayError, match="must be True for the infinitesimal jackknife"):
+        RandomForestRegressor(n_estimators=3, bootstrap=False).fit(X, y).prediction_variance(X)
