@@ -29,6 +29,7 @@ from ...base import (
     thread_count,
     with_class_weights,
 )
+from ...base.views import ColumnShares
 from ...data.columns import ColumnSchema, MixedInput
 from .boosting import weighted_quantile
 from .forest import Forest
@@ -220,15 +221,14 @@ class TreeEnsemble(MixedInput, Estimator):
         check_is_fitted(self)
         return self.forest_.importances()
 
-    def view(self) -> dict[str, Any]:
+    def view(self) -> ColumnShares:
         """The importances of the columns."""
         check_is_fitted(self)
-        return {
-            "kind": "coefficients",
-            "title": f"Importance of columns: share of the decrease of impurity in {self.forest_.n_trees} trees",
-            "names": list(self.schema_.names),
-            "values": [self.feature_importances_.tolist()],
-        }
+        return ColumnShares(
+            title=f"Importance of columns: share of the decrease of impurity in {self.forest_.n_trees} trees",
+            names=list(self.schema_.names),
+            values=self.feature_importances_.tolist(),
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """The model as plain data; a prediction is the mean over the trees of their leaves' values."""
