@@ -213,7 +213,7 @@ void bind_ensembles(nb::module_& m) {
             result["permuted_loss"] = own(std::move(grown.permuted_loss), columns == 0 ? 0 : static_cast<std::size_t>(n_trees), columns);
             return result;
         },
-        "bins"_a, "labels"_a.none(), "y"_a.none(), "width"_a, "weights"_a.none(), "whole"_a, nb::kw_only(), "n_trees"_a,
+        "bins"_a, "labels"_a.none(), "y"_a.none(), "width"_a, "weights"_a.none(), "whole"_a, "n_trees"_a,
         "first_tree"_a, "columns_per_node"_a, "max_depth"_a, "min_split"_a, "min_leaf"_a, "bootstrap"_a, "extra"_a,
         "out_of_bag"_a, "permute"_a, "key"_a, "threads"_a, "A random forest or extra trees, and what is known out of bag.");
     m.def(
