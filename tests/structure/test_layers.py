@@ -107,3 +107,35 @@ def test_every_lazy_name_exists_and_checkers_see_it(package):
     if "if TYPE_CHECKING:" in text:
         seen = set(re.findall(r"import \w+ as (\w+)$", text, re.MULTILINE))
         assert {name for name in dir(module) if not name.startswith("_")} <= seen
+
+
+def families_of(path: Path) -> set[tuple[str, str]]:
+    """The families of models that a module imports from, with what it takes."""
+    own = path.relative_to(PACKAGE).parts[1]
+    parts = [name.split(".") for name in imported(path) if name.startswith("assay.models.")]
+    return {(name[2], ".".join(name[3:])) for name in parts if len(name) > 2 and name[2] != own}
+
+
+FAMILY_MODULES = [
+    path for path in MODULES if path.relative_to(PACKAGE).parts[0] == "models" and path.parent.name != "models"
+]
+
+
+def test_families_of_models_import_each_other_in_one_direction():
+    graph: dict[str, set[str]] = {}
+    for path in FAMILY_MODULES:
+        graph.setdefault(path.parent.name, set()).update(family for family, _ in families_of(path))
+    waiting = dict(graph)
+    while waiting:
+        free = [family for family, needs in waiting.items() if not needs & set(waiting)]
+        assert free, f"a circle of families: {sorted(waiting)}"
+        for family in free:
+            del waiting[family]
+
+
+@pytest.mark.parametrize("path", FAMILY_MODULES, ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_no_family_imports_what_is_private_to_another(path):
+    private = {
+        f"{family}.{name}" for family, name in families_of(path) if any(p.startswith("_") for p in name.split("."))
+    }
+    assert not private, private

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "assay/common/random.hpp"
+#include "assay/common/simd.hpp"
 #include "assay/common/threads.hpp"
 
 namespace assay::ensembles {
@@ -41,6 +42,41 @@ bool in_set(const std::array<std::uint64_t, 4>& set, index_t code) { return (set
 // Sums of one part: G_0 .. G_{K-1}, H.
 using Sums = std::vector<std::int64_t>;
 
+// One sum and the weight in one word, as in histogram_tree.cpp: two classes, or one output rounded to fit.
+using Word = std::uint64_t;
+constexpr double word_limit = 1073741824.0;  // 2^30
+double gradient_of(Word sum) { return static_cast<double>(static_cast<std::int32_t>(sum >> 32)); }
+double weight_of(Word sum) { return static_cast<double>(static_cast<std::uint32_t>(sum)); }
+
+// The largest score of the boundaries after bins 0..count-1 with at least `least` on both sides, and the first that has it.
+ASSAY_INLINE double scan_words_body(const Word* histogram, index_t count, Word start, Word total, double least, index_t& best) {
+    alignas(64) double g[bin_stride], h[bin_stride], score[bin_stride];
+    Word sum = start;
+    for (index_t b = 0; b < count; ++b) {
+        sum += histogram[b];
+        g[b] = static_cast<double>(static_cast<std::int32_t>(sum >> 32));
+        h[b] = static_cast<double>(static_cast<std::int64_t>(sum & 0xFFFFFFFFULL));
+    }
+    const double all_g = static_cast<double>(static_cast<std::int32_t>(total >> 32));
+    const double all_h = static_cast<double>(static_cast<std::int64_t>(total & 0xFFFFFFFFULL));
+    for (index_t b = 0; b < count; ++b) {
+        const double gr = all_g - g[b], hr = all_h - h[b];
+        const double s = (g[b] * g[b] * hr + gr * gr * h[b]) / (h[b] * hr);
+        const bool holds = (h[b] >= least) & (hr >= least);
+        score[b] = holds ? s : -infinity;
+    }
+    double top = -infinity;
+    for (index_t b = 0; b < count; ++b) top = score[b] > top ? score[b] : top;
+    best = -1;
+    if (top > -infinity)
+        for (best = 0; score[best] != top; ++best) {
+        }
+    return top;
+}
+ASSAY_DISPATCH(double, scan_words, scan_words_body,
+               (const Word* histogram, index_t count, Word start, Word total, double least, index_t& best),
+               (histogram, count, start, total, least, best))
+
 double part_score(const std::int64_t* sums, index_t k) {
     double total = 0;
     for (index_t c = 0; c < k; ++c) total += static_cast<double>(sums[c]) * static_cast<double>(sums[c]);
@@ -49,8 +85,8 @@ double part_score(const std::int64_t* sums, index_t k) {
 
 class TreeGrower {
 public:
-    TreeGrower(const Bins& bins, const ForestTarget& target, const ForestOptions& options, double scale)
-        : bins_(bins), target_(target), options_(options), scale_(scale),
+    TreeGrower(const Bins& bins, const ForestTarget& target, const ForestOptions& options, double scale, bool packed)
+        : bins_(bins), target_(target), options_(options), scale_(scale), packed_(packed),
           // Two classes need one sum: the weight of the second; the first is the rest, and the scores differ by a constant.
           channels_(target.labels != nullptr && target.width == 2 ? 1 : target.width), stride_(channels_ + 1),
           order_(static_cast<std::size_t>(bins.d)) {
@@ -85,10 +121,9 @@ public:
             if (!split.found()) continue;
             const index_t middle = partition(at.begin, at.end, split);
             if (middle == at.begin || middle == at.end) continue;
-            if (target_.weights != nullptr && !target_.whole && options_.min_leaf > 1 &&
-                (count_of(at.begin, middle) < options_.min_leaf || count_of(middle, at.end) < options_.min_leaf))
-                continue;
-            keep(static_cast<std::size_t>(id), split, count_of(at.begin, middle) >= count_of(middle, at.end));
+            const double left_count = count_of(at.begin, middle);
+            if (std::min(left_count, count - left_count) < options_.min_leaf) continue;
+            keep(static_cast<std::size_t>(id), split, left_count >= count - left_count);
             stack.push_back({middle, at.end, at.depth + 1, id, true});
             stack.push_back({at.begin, middle, at.depth + 1, id, false});
         }
@@ -104,6 +139,7 @@ private:
         rows_.clear();
         counts_.clear();
         weights_.clear();
+        words_.clear();
         std::vector<std::int32_t> counts;
         const double* whole = target_.whole ? target_.weights : nullptr;
         if (options_.bootstrap) counts = bootstrap_counts(bins_.n, whole, options_.key, number);
@@ -115,6 +151,10 @@ private:
             counts_.push_back(count);
             const double weight = target_.weights != nullptr && !target_.whole ? target_.weights[i] * weight_scale() : 1.0;
             weights_.push_back(count * std::llrint(weight));
+            if (!packed_) continue;
+            const std::int64_t own = weights_.back();
+            const std::int64_t sum = target_.labels != nullptr ? (target_.labels[i] != 0 ? own : 0) : own * rounded(static_cast<std::int32_t>(i), 0);
+            words_.push_back((static_cast<Word>(sum) << 32) + static_cast<Word>(own));
         }
         if (options_.bootstrap) tree_.drawn = rows_;
     }
@@ -132,6 +172,12 @@ private:
 
     // What row i of the sample adds to the sums of its part.
     void add_row(index_t i, std::int64_t* sums) const {
+        if (packed_) {
+            const Word word = words_[static_cast<std::size_t>(i)];
+            sums[0] += static_cast<std::int32_t>(word >> 32);
+            sums[1] += static_cast<std::uint32_t>(word);
+            return;
+        }
         const std::int32_t row = rows_[static_cast<std::size_t>(i)];
         const std::int64_t w = weights_[static_cast<std::size_t>(i)];
         sums[channels_] += w;
@@ -152,10 +198,23 @@ private:
     double add_node(index_t begin, index_t end) {
         trees::Forest& f = tree_.nodes;
         const index_t k = target_.width;
-        std::vector<double> value(static_cast<std::size_t>(k), 0.0);
+        std::vector<double>& value = value_;
+        value.assign(static_cast<std::size_t>(k), 0.0);
         double weight = 0;
         std::fill(total_.begin(), total_.end(), 0);
-        for (index_t i = begin; i < end; ++i) {
+        if (packed_) {
+            all_ = 0;
+            for (index_t i = begin; i < end; ++i) all_ += words_[static_cast<std::size_t>(i)];
+            weight = weight_of(all_);
+            if (target_.labels != nullptr) {
+                value[1] = gradient_of(all_);
+                value[0] = weight - value[1];
+            } else {
+                for (index_t i = begin; i < end; ++i)
+                    value[0] += static_cast<double>(weights_[static_cast<std::size_t>(i)]) * target_.y[rows_[static_cast<std::size_t>(i)]];
+            }
+        }
+        for (index_t i = begin; i < end && !packed_; ++i) {
             const auto w = static_cast<double>(weights_[static_cast<std::size_t>(i)]);
             const std::int32_t row = rows_[static_cast<std::size_t>(i)];
             weight += w;
@@ -183,6 +242,7 @@ private:
     }
 
     bool pure(index_t begin, index_t end) const {
+        if (packed_ && target_.labels != nullptr) return gradient_of(all_) == 0 || gradient_of(all_) == weight_of(all_);
         const std::int32_t first = rows_[static_cast<std::size_t>(begin)];
         for (index_t i = begin + 1; i < end; ++i) {
             const std::int32_t row = rows_[static_cast<std::size_t>(i)];
@@ -199,7 +259,8 @@ private:
     // -- searching: total_ holds the sums of the node --------------------------------------------------------------
     Split find(index_t begin, index_t end, double count) {
         Split best;
-        least_ = (options_.min_leaf - 0.5) * static_cast<double>(total_[static_cast<std::size_t>(channels_)]) / count;
+        const double weight = packed_ ? weight_of(all_) : static_cast<double>(total_[static_cast<std::size_t>(channels_)]);
+        least_ = (options_.min_leaf - 0.5) * weight / count;
         std::iota(order_.begin(), order_.end(), 0);
         index_t tried = 0;
         for (index_t j = 0; j < bins_.d; ++j) {
@@ -208,7 +269,7 @@ private:
                       order_[static_cast<std::size_t>(j + random_.below(static_cast<std::uint32_t>(bins_.d - j)))]);
             tried += try_column(order_[static_cast<std::size_t>(j)], begin, end, best);
         }
-        base_ = part_score(total_.data(), channels_);
+        base_ = packed_ ? gradient_of(all_) * gradient_of(all_) / weight_of(all_) : part_score(total_.data(), channels_);
         return best;
     }
 
@@ -216,15 +277,23 @@ private:
         const std::uint8_t* code = codes(column);
         const bool nominal = bins_.n_categories[static_cast<std::size_t>(column)] > 0;
         const index_t m = end - begin, missing_code = bins_.n_bins[static_cast<std::size_t>(column)];
-        if (!nominal && !options_.extra && m <= few_rows) return scan_few(column, code, begin, m, best);
+        if (!nominal && !options_.extra && m <= few_rows)
+            return packed_ ? scan_few_words(column, code, begin, m, best) : scan_few(column, code, begin, m, best);
+        if (packed_ && !nominal && !options_.extra) return scan_words_of(column, code, begin, end, best);
+        if (packed_) {
+            total_[0] = static_cast<std::int32_t>(all_ >> 32);
+            total_[1] = static_cast<std::uint32_t>(all_);
+        }
+        codes_.resize(static_cast<std::size_t>(m));
         std::uint8_t low = 255, high = 0;
-        for (index_t i = begin; i < end; ++i) {
-            const std::uint8_t c = code[static_cast<index_t>(rows_[static_cast<std::size_t>(i)]) * block_columns];
+        for (index_t i = 0; i < m; ++i) {
+            const std::uint8_t c = code[static_cast<index_t>(rows_[static_cast<std::size_t>(begin + i)]) * block_columns];
+            codes_[static_cast<std::size_t>(i)] = c;
             low = std::min(low, c);
             high = std::max(high, c);
         }
         if (low == high) return false;
-        if (options_.extra && !nominal) return try_one(column, code, begin, end, low, high, best);
+        if (options_.extra && !nominal) return try_one(column, begin, end, low, high, best);
         const index_t from = low, to = high;
         std::fill(histogram_.begin() + from * stride_, histogram_.begin() + (to + 1) * stride_, 0);
         for (index_t i = begin; i < end; ++i)
@@ -314,7 +383,7 @@ private:
 
     // Few rows: their codes in order instead of a histogram.
     bool scan_few(std::int32_t column, const std::uint8_t* code, index_t begin, index_t m, Split& best) {
-        std::array<std::uint16_t, few_rows> items;  // code, place
+        std::array<std::uint16_t, few_rows> items{};  // code, place
         for (index_t i = 0; i < m; ++i) {
             const auto item = static_cast<std::uint16_t>(
                 code[static_cast<index_t>(rows_[static_cast<std::size_t>(begin + i)]) * block_columns] << 8 | i);
@@ -345,16 +414,69 @@ private:
         return true;
     }
 
+    // The same on words.
+    bool scan_few_words(std::int32_t column, const std::uint8_t* code, index_t begin, index_t m, Split& best) {
+        std::array<std::uint16_t, few_rows> items{};
+        const std::int32_t* rows = rows_.data() + begin;
+        const Word* words = words_.data() + begin;
+        for (index_t i = 0; i < m; ++i) {
+            const auto item = static_cast<std::uint16_t>(code[static_cast<index_t>(rows[i]) * block_columns] << 8 | i);
+            index_t at = i;
+            for (; at > 0 && items[static_cast<std::size_t>(at - 1)] > item; --at)
+                items[static_cast<std::size_t>(at)] = items[static_cast<std::size_t>(at - 1)];
+            items[static_cast<std::size_t>(at)] = item;
+        }
+        const auto code_at = [&](index_t i) { return static_cast<index_t>(items[static_cast<std::size_t>(i)] >> 8); };
+        if (code_at(0) == code_at(m - 1)) return false;
+        const index_t absent = bins_.n_bins[static_cast<std::size_t>(column)];
+        index_t present = m;
+        Word missing = 0;
+        while (present > 0 && code_at(present - 1) == absent) missing += words[items[static_cast<std::size_t>(--present)] & 255];
+        const bool some = present < m;
+        const double all_g = gradient_of(all_), all_h = weight_of(all_);
+        for (int side = 0; side < (some ? 2 : 1); ++side) {
+            const bool missing_left = side == 1;
+            Word left = missing_left ? missing : 0;
+            for (index_t i = 0; i < present; ++i) {
+                left += words[items[static_cast<std::size_t>(i)] & 255];
+                const bool boundary = i + 1 < present ? code_at(i) != code_at(i + 1) : some && !missing_left;
+                if (!boundary) continue;
+                const double g = gradient_of(left), h = weight_of(left), gr = all_g - g, hr = all_h - h;
+                if (h < least_ || hr < least_) continue;
+                const double s = (g * g * hr + gr * gr * h) / (h * hr);
+                if (take(s, column, false, some, missing_left, best)) best.bin = code_at(i);
+            }
+        }
+        return true;
+    }
+
+    bool scan_words_of(std::int32_t column, const std::uint8_t* code, index_t begin, index_t end, Split& best) {
+        const index_t count = bins_.n_bins[static_cast<std::size_t>(column)];
+        Word* histogram = word_histogram_.data();
+        std::fill_n(histogram, count + 1, Word{0});
+        const std::int32_t* rows = rows_.data();
+        const Word* words = words_.data();
+        for (index_t i = begin; i < end; ++i) histogram[code[static_cast<index_t>(rows[i]) * block_columns]] += words[i];
+        if (histogram[code[static_cast<index_t>(rows[begin]) * block_columns]] == all_) return false;
+        const Word missing = histogram[count];
+        const bool some = missing != 0;
+        for (int side = 0; side < (some ? 2 : 1); ++side) {
+            const bool missing_left = side == 1;
+            index_t at = -1;
+            const double top = scan_words(histogram, some && !missing_left ? count : count - 1, missing_left ? missing : 0, all_, least_, at);
+            if (at >= 0 && take(top, column, false, some, missing_left, best)) best.bin = at;
+        }
+        return true;
+    }
+
     // Extra trees: one threshold between the extreme values of the node.
-    bool try_one(std::int32_t column, const std::uint8_t* code, index_t begin, index_t end, index_t low, index_t high, Split& best) {
+    bool try_one(std::int32_t column, index_t begin, index_t end, index_t low, index_t high, Split& best) {
         const index_t absent = bins_.n_bins[static_cast<std::size_t>(column)];
         const bool some = high == absent;
         if (some) {
             high = 0;
-            for (index_t i = begin; i < end; ++i) {
-                const index_t c = code[static_cast<index_t>(rows_[static_cast<std::size_t>(i)]) * block_columns];
-                if (c != absent) high = std::max(high, c);
-            }
+            for (const std::uint8_t c : codes_)
+                if (c != absent) high = std::max(high, static_cast<index_t>(c));
         }
         index_t at = low;
         if (low < high) {
@@ -369,8 +491,17 @@ private:
         }
         std::fill(histogram_.begin(), histogram_.begin() + 2 * stride_, 0);
         std::fill(missing_.begin(), missing_.end(), 0);
+        if (packed_ && !some) {
+            Word left = 0;
+            const Word* words = words_.data() + begin;
+            for (index_t i = 0; i < end - begin; ++i) left += codes_[static_cast<std::size_t>(i)] <= at ? words[i] : 0;
+            const double g = gradient_of(left), h = weight_of(left), gr = gradient_of(all_) - g, hr = weight_of(all_) - h;
+            if (h < least_ || hr < least_) return true;
+            if (take((g * g * hr + gr * gr * h) / (h * hr), column, false, false, false, best)) best.bin = at;
+            return true;
+        }
         for (index_t i = begin; i < end; ++i) {
-            const index_t c = code[static_cast<index_t>(rows_[static_cast<std::size_t>(i)]) * block_columns];
+            const index_t c = codes_[static_cast<std::size_t>(i - begin)];
             add_row(i, c == absent ? missing_.data() : histogram_.data() + (c > at ? stride_ : 0));
         }
         for (int side = 0; side < (some ? 2 : 1); ++side) {
@@ -389,29 +520,36 @@ private:
 
     index_t partition(index_t begin, index_t end, const Split& split) {
         const std::uint8_t* code = codes(split.column);
-        std::array<bool, bin_stride> table;
+        std::array<std::uint8_t, bin_stride> table;
         for (index_t c = 0; c < bin_stride; ++c) table[static_cast<std::size_t>(c)] = goes_left(split, c);
-        spare_rows_.clear();
-        spare_counts_.clear();
-        spare_weights_.clear();
-        index_t to = begin;
-        for (index_t i = begin; i < end; ++i) {
-            const auto at = static_cast<std::size_t>(i), place = static_cast<std::size_t>(to);
-            if (table[code[static_cast<index_t>(rows_[at]) * block_columns]]) {
-                rows_[place] = rows_[at];
-                counts_[place] = counts_[at];
-                weights_[place] = weights_[at];
-                ++to;
-            } else {
-                spare_rows_.push_back(rows_[at]);
-                spare_counts_.push_back(counts_[at]);
-                spare_weights_.push_back(weights_[at]);
-            }
+        sides_.resize(static_cast<std::size_t>(end - begin));
+        for (index_t i = begin; i < end; ++i)
+            sides_[static_cast<std::size_t>(i - begin)] = table[code[static_cast<index_t>(rows_[static_cast<std::size_t>(i)]) * block_columns]];
+        const index_t middle = divide(rows_, spare_rows_, begin, end);
+        divide(counts_, spare_rows_, begin, end);
+        divide(weights_, spare_weights_, begin, end);
+        if (packed_) divide(words_, spare_words_, begin, end);
+        return middle;
+    }
+
+    // Stable, by sides_, without branches.
+    template <class T>
+    index_t divide(std::vector<T>& values, std::vector<T>& spare, index_t begin, index_t end) {
+        const index_t m = end - begin;
+        spare.resize(std::max(spare.size(), static_cast<std::size_t>(m) + 1));
+        T* from = values.data() + begin;
+        T* left = from;
+        T* right = spare.data();
+        for (index_t i = 0; i < m; ++i) {
+            const T value = from[i];
+            const std::uint8_t goes = sides_[static_cast<std::size_t>(i)];
+            *left = value;
+            *right = value;
+            left += goes;
+            right += 1 - goes;
         }
-        std::copy(spare_rows_.begin(), spare_rows_.end(), rows_.begin() + to);
-        std::copy(spare_counts_.begin(), spare_counts_.end(), counts_.begin() + to);
-        std::copy(spare_weights_.begin(), spare_weights_.end(), weights_.begin() + to);
-        return to;
+        std::copy(spare.data(), right, left);
+        return begin + (left - from);
     }
 
     void keep(std::size_t node, Split split, bool left_is_heavier) {
@@ -442,12 +580,17 @@ private:
     const ForestTarget& target_;
     const ForestOptions& options_;
     const double scale_;
+    const bool packed_;
     const index_t channels_, stride_;
     double least_ = 0, base_ = 0;
     Random random_{0};
     OneTree tree_;
-    std::vector<std::int32_t> rows_, counts_, spare_rows_, spare_counts_, order_;
+    std::vector<std::int32_t> rows_, counts_, spare_rows_, order_;
     std::vector<std::int64_t> weights_, spare_weights_, histogram_;
+    std::vector<Word> words_, spare_words_, word_histogram_ = std::vector<Word>(bin_stride);
+    Word all_ = 0;
+    std::vector<std::uint8_t> codes_, sides_;
+    std::vector<double> value_;
     Sums left_, right_, total_, missing_;
 };
 
@@ -524,12 +667,16 @@ GrownForest grow_forest(const Bins& bins, const ForestTarget& target, const Fore
             for (index_t c = 0; c < k; ++c) largest = std::max(largest, std::abs(target.y[i * k + c]));
     }
     const double units = target.whole ? total : static_cast<double>(n) * 1024;
-    const double scale = largest > 0 ? std::exp2(std::floor(50 - std::log2(largest * units + 1e-300))) : 1.0;
+    const bool one_sum = target.labels != nullptr ? k == 2 : k == 1;
+    // A bootstrap of rows of unequal weight may weigh more than they all do: units bound it.
+    const bool packed = one_sum && units < word_limit;
+    const double bits = packed && target.labels == nullptr ? 30 : 50;
+    const double scale = largest > 0 ? std::exp2(std::floor(bits - std::log2(largest * units + 1e-300))) : 1.0;
     std::vector<OneTree> trees(static_cast<std::size_t>(options.trees));
     grown.oob_loss.assign(trees.size(), std::numeric_limits<double>::quiet_NaN());
     if (options.permute) grown.permuted_loss.assign(trees.size() * static_cast<std::size_t>(bins.d), 0.0);
     parallel_chunks(options.trees, 1, options.threads, [&](index_t t, index_t, index_t) {
-        TreeGrower grower(bins, target, options, scale);
+        TreeGrower grower(bins, target, options, scale, packed);
         grower.scale_weights_ = 1024 / heaviest;
         OneTree& tree = trees[static_cast<std::size_t>(t)];
         tree = grower.grow(options.first_tree + t);

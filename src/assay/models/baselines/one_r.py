@@ -23,8 +23,8 @@ from ...base import (
 )
 from ...base.views import Rules
 from ...data.columns import MixedInput
-from ..rules.conditions import Condition
-from ..rules.rule_set import Rule, RuleSet
+from ..rule_sets.conditions import Condition
+from ..rule_sets.rule_set import Rule, RuleSet
 
 
 class OneRClassifier(MixedInput, Classifier):

@@ -11,10 +11,10 @@ from sklearn.utils.validation import check_is_fitted
 from ... import _kernels
 from ...base import Classifier
 from ...base.views import Rules
+from ...data.coded import CodedTable
 from ...data.columns import ColumnSchema, MixedInput
-from ..trees._engine import CodedTable
-from .conditions import Condition, merge_conditions
-from .rule_set import Rule, RuleSet
+from ..rule_sets.conditions import Condition, merge_conditions
+from ..rule_sets.rule_set import Rule, RuleSet
 
 EVENTS = ("rule added", "search stopped", "rule deleted", "rule replaced", "rule revised")
 

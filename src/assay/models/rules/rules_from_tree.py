@@ -25,10 +25,10 @@ from ...base import (
     thread_count,
     trace_param,
 )
+from ..rule_sets.conditions import Condition
+from ..rule_sets.rule_set import Rule, RuleSet
 from ..trees.cart import CartClassifier
 from ._learning import RuleLearner
-from .conditions import Condition
-from .rule_set import Rule, RuleSet
 
 
 class RulesFromTree(RuleLearner):

@@ -13,8 +13,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from ...base import Fold, check_weights, class_factors, plain, thread_count
 from ...base.folds import FoldTransforms
+from ...data.coded import CodedTable
 from ...data.columns import ColumnSchema
-from ._engine import DEEPEST_SHOWN, CodedTable, Tree, condition_words, tree_view
+from ._engine import DEEPEST_SHOWN, Tree, condition_words, tree_view
 from .svg import TreeView
 
 

@@ -28,10 +28,11 @@ from ...base import (
     trace_param,
     with_class_weights,
 )
+from ...data.coded import CodedTable
 from ...data.columns import MixedInput
-from ..rules.conditions import Condition, merge_conditions
-from ..rules.rule_set import Rule, RuleSet
-from ._engine import CodedTable, Tree, condition_words, node_test
+from ..rule_sets.conditions import Condition, merge_conditions
+from ..rule_sets.rule_set import Rule, RuleSet
+from ._engine import Tree, condition_words, node_test
 from ._fitted import ClassTree, row_count
 from .export import TreeExports
 from .pessimistic import idle_leaves, pessimistic_leaves

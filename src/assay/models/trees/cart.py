@@ -37,8 +37,9 @@ from ...base import (
     trace_param,
     with_class_weights,
 )
+from ...data.coded import CodedTable
 from ...data.columns import MixedInput
-from ._engine import CRITERIA, CodedTable, Tree
+from ._engine import CRITERIA, Tree
 from ._fitted import ClassTree, FittedTree, row_count
 from .export import TreeExports
 from .importance import ImportanceOfColumns

@@ -14,9 +14,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from ...base.errors import ParameterError, plain
 from ...data.columns import ColumnSchema
-from ..rules.conditions import Condition, merge_conditions
-from ..rules.linear import LinearCondition, LinearSum
-from ..rules.rule_set import Rule, RuleSet
+from ..rule_sets.conditions import Condition, merge_conditions
+from ..rule_sets.linear import LinearCondition, LinearSum
+from ..rule_sets.rule_set import Rule, RuleSet
 from ._engine import Tree, node_sum
 from .html import TreeText, one_row, row_path, tree_html
 from .svg import TreeView, tree_figure

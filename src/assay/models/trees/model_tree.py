@@ -24,9 +24,10 @@ from ...base import (
     thread_count,
     trace_param,
 )
+from ...data.coded import CodedTable
 from ...data.columns import MixedInput
-from ..rules.linear import LinearSum
-from ._engine import CRITERIA, CodedTable, Tree, tree_view
+from ..rule_sets.linear import LinearSum
+from ._engine import CRITERIA, Tree, tree_view
 from ._fitted import FittedTree, row_count
 from .export import TreeExports
 from .svg import TreeView

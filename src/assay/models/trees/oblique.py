@@ -8,8 +8,9 @@ import numpy as np
 
 from ... import _kernels
 from ...base import Choice, Cost, Integer, Real, param, thread_count
-from ..rules.linear import LinearSum
-from ._engine import CRITERIA, CodedTable
+from ...data.coded import CodedTable
+from ..rule_sets.linear import LinearSum
+from ._engine import CRITERIA
 from ._fitted import row_count
 from .cart import CartClassifier
 

@@ -11,7 +11,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from ._engine import CodedTable, Tree
+from ...data.coded import CodedTable
+from ._engine import Tree
 from .pessimistic import pessimistic_errors
 
 _TEST = (

@@ -573,7 +573,7 @@ def test_view_and_drawing_show_every_branch():
     weather = load_dataset("weather").frame
     model = C45Classifier().fit(weather.drop("play"), weather["play"])
     view = model.view()
-    json.dumps(view)
+    json.dumps(view.to_dict())
     root = view["nodes"][0]
     assert root["test"] == "outlook"
     below = [view["nodes"][child]["condition"] for child in root["children"]]

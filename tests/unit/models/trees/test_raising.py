@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 
+from assay.data.coded import CodedTable
 from assay.models.trees import C45Classifier, pessimistic_errors
-from assay.models.trees._engine import CodedTable
 from assay.models.trees.raising import raised
 
 LOOSE = {"min_samples_leaf": 1, "large_branches": False}

@@ -10,9 +10,10 @@ from sklearn.datasets import load_breast_cancer
 
 from assay import _kernels
 from assay.base import DataError, ParameterError
+from assay.data.coded import CodedTable
 from assay.data.columns import ColumnSchema
 from assay.models.trees import CartRegressor
-from assay.models.trees._engine import CodedTable, Tree, grow_second_order
+from assay.models.trees._engine import Tree, grow_second_order
 
 
 def coded(cells: np.ndarray, n_categories: tuple[int, ...] | None = None, threads: int = 1) -> CodedTable:

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from assay.base import DataError
+from assay.models.rule_sets.conditions import merge_conditions
 from assay.models.rules import Condition
-from assay.models.rules.conditions import merge_conditions
 
 NAN = math.nan
 

@@ -12,8 +12,8 @@ import pytest
 from statsmodels.stats.proportion import proportion_confint
 
 from assay.base import DataError, ParameterError
+from assay.models.rule_sets.rule_set import wilson_interval
 from assay.models.rules import Condition, Rule, RuleSet
-from assay.models.rules.rule_set import wilson_interval
 
 FRAME = pl.DataFrame(
     {
