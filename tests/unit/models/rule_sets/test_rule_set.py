@@ -282,7 +282,7 @@ def test_text_html_and_view_show_rules_and_escape_data():
     page = rules._repr_html_()
     assert "<b>" not in page and "&lt;b&gt;" in page and "0.5 (0.09 to 0.91)" in page
     view = rules.view("Two rules")
-    assert view == {
+    assert view.to_dict() == {
         "kind": "rules",
         "title": "Two rules",
         "rules": [{"if": "c = <b>", "then": "<i>", "rows": 2.0, "correct": 1.0}],
