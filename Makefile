@@ -33,7 +33,7 @@ test-slow: $(VENV)/.tools
 
 # New random examples at every run, many more than in `make test`, which repeats its own.
 fuzz: $(VENV)/.tools
-	HYPOTHESIS_PROFILE=fuzz $(BIN)/python -m pytest -n $(JOBS) tests/properties
+	HYPOTHESIS_PROFILE=fuzz ASSAY_FUZZ=$(or $(FUZZ),10000) $(BIN)/python -m pytest -n $(JOBS) tests/properties tests/fuzz
 
 # Small wrong changes to chosen files: how many of them do the tests notice? FILES and EACH choose.
 mutants: $(VENV)/.tools

@@ -12,7 +12,7 @@ import re
 HIDDEN = "***"
 _SCHEMES = r"postgres(?:ql)?|pgsql|sqlite3?|duckdb|mysql|mariadb|mssql|oracle|mongodb|redis|jdbc|odbc"
 _ADDRESS = re.compile(
-    rf"^[^\w./~]*(?:(?P<scheme>{_SCHEMES})(?:\+\w+)?\s*(?:[:;]|[/\\]{{2}})|[^/\\]*:.*@|.*\bpass\w*\s*=)",
+    rf"^(?![a-z]:[/\\])[^\w.~]*(?:(?P<scheme>{_SCHEMES})(?:\+\w+)?\s*(?:[:;]|[/\\]{{2}})|.*:.*@|.*\bpass\w*\s*=)",
     re.IGNORECASE | re.DOTALL,
 )
 _IN_URL = re.compile(r"((?:[a-z][a-z0-9+.-]*:?|:)[/\\]{1,3}[^\s/\\@:'\"]*):[^\s'\"]*@", re.IGNORECASE)

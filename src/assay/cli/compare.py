@@ -15,7 +15,7 @@ from .. import catalogue
 from ..base.errors import DataError, UsageError, plain
 from ..base.words import count
 from .main import FINDINGS, OK, SOME_FAILED, common_options, read_option
-from .output import console, json_text, messages, print_json, progress_bar, table, write_text
+from .output import console, json_text, messages, place_for, print_json, progress_bar, table, write_text
 
 
 def default_jobs() -> int:
@@ -65,7 +65,9 @@ def compare(data: str, target: str, out: Path | None, quiet: bool, as_json: bool
         given = {name: options.pop(name) for name in ("encoding", "duplicates")}
         given = {name: value for name, value in given.items() if value}
         read = load(data, options.pop("roles"), options.pop("reading"), **given)
-        folder = out or Path("assay-run") / f"{_file_word(Path(read.name).stem)}-{_file_word(target)}"
+        folder = (
+            place_for(out) if out else Path("assay-run") / f"{_file_word(Path(read.name).stem)}-{_file_word(target)}"
+        )
         return compare_table(read, target, folder, quiet=quiet, as_json=as_json, tell=tell, **options)
 
 

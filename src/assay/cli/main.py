@@ -95,7 +95,7 @@ class LazyGroup(click.Group):
         try:
             return super().make_context(*args, **kwargs)
         except click.ClickException as error:
-            _keep_secrets(error)
+            setattr(error, "message", _keep_secrets(error.message))  # noqa: B010
             raise
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -105,7 +105,7 @@ class LazyGroup(click.Group):
             with contextlib.suppress(ValueError):
                 sys.stdout.flush()
         except click.ClickException as error:
-            _keep_secrets(error)
+            setattr(error, "message", _keep_secrets(error.message))  # noqa: B010
             raise
         except (click.exceptions.Exit, click.exceptions.Abort):
             raise
@@ -135,19 +135,20 @@ class LazyGroup(click.Group):
         ctx.exit(code if isinstance(code, int) else OK)
 
 
-def _keep_secrets(error: click.ClickException) -> None:
-    """A word of the command line that the error repeats may be a mistyped address."""
-    shown = error.message
+def _keep_secrets(text: str) -> str:
+    """A text without the words of the command line that look like addresses, which may hold a password anywhere."""
     for word in sys.argv[1:]:
-        if word in shown and like_an_address(word) is not None:
-            shown = shown.replace(word, HIDDEN)
-    setattr(error, "message", redact(shown))  # noqa: B010
+        for part in (word, word.partition("=")[2]):
+            if part and like_an_address(part) is not None:
+                for form in (part, repr(part)[1:-1], plain(part, 1000), part.strip()):
+                    text = text.replace(form, HIDDEN)
+    return redact(text)
 
 
 def say(text: str) -> None:
     """One line on stderr; a closed stderr is not an error."""
     with contextlib.suppress(OSError, ValueError):
-        click.echo(redact(text), err=True)
+        click.echo(_keep_secrets(text), err=True)
 
 
 def spoken(text: str) -> str:

@@ -13,8 +13,9 @@ from typing import Any
 
 import click
 
-from ..base.errors import AssayWarning, plain
+from ..base.errors import AssayWarning, UsageError, plain
 from ..base.files import write_whole
+from ..base.redaction import like_an_address
 from ..base.words import duration
 from .main import say
 
@@ -66,7 +67,16 @@ def json_text(value: Any) -> str:
 
 def write_text(path: Path, text: str) -> None:
     """Write a file so that readers see the old one or the new one, never half of it."""
-    write_whole("assay", path, text)
+    write_whole("assay", place_for(path), text)
+
+
+def place_for(path: Path) -> Path:
+    """A file or folder to write; an address in its place is refused and not repeated."""
+    if like_an_address(str(path)) is not None and not path.exists():
+        raise UsageError(
+            "assay", "the place to write to", "looks like the address of a database", way_out="name a file"
+        )
+    return path
 
 
 @contextlib.contextmanager

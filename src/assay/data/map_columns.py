@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
@@ -14,6 +14,26 @@ LONG = 50_000
 """Rows below which threads cost more than they save."""
 
 T = TypeVar("T")
+
+
+def pick(frame: pl.DataFrame, names: Iterable[str]) -> pl.DataFrame:
+    """The columns of these names, which are names: Polars' own `select` takes "*" or "^a.*$" for a pattern.
+
+    >>> import polars as pl
+    >>> pick(pl.DataFrame({"a": [1], "*": [2]}), ["*"]).columns
+    ['*']
+    """
+    return pl.DataFrame([frame.get_column(name) for name in names])
+
+
+def without(frame: pl.DataFrame, names: Collection[str]) -> pl.DataFrame:
+    """The columns of all other names.
+
+    >>> import polars as pl
+    >>> without(pl.DataFrame({"a": [1], "*": [2]}), ["*"]).columns
+    ['a']
+    """
+    return pick(frame, [name for name in frame.columns if name not in names]) if names else frame
 
 
 def map_columns(function: Callable[[pl.Series], T], columns: Sequence[pl.Series]) -> list[T]:

@@ -33,6 +33,7 @@ from .findings.formats import DATE_SHAPES
 from .findings.labels import normal_form
 from .findings.numbers import FAR_FACTORS
 from .findings.survey import Survey
+from .map_columns import pick
 from .roles import nearest
 from .table import Table
 
@@ -230,7 +231,7 @@ def _join(here: Survey, there: Survey, key: list[str], given: bool) -> tuple[lis
     found: list[Finding] = []
     grave, plainly = ("high", "medium") if given else ("low", "low")
     for survey in (here, there):
-        gone = survey.table.frame.select(pl.any_horizontal(pl.col(key).is_null())).to_series()
+        gone = pick(survey.table.frame, key).select(pl.any_horizontal(pl.all().is_null())).to_series()
         if bool(gone.any()):
             rows = rows_of(gone)
             found.append(Finding(
@@ -253,7 +254,7 @@ def _join(here: Survey, there: Survey, key: list[str], given: bool) -> tuple[lis
         again = table.filter(pl.col(name) > 1)
         if again.height:
             many = twice[0] > 0
-            series = survey.table.frame.select(pl.struct(key).is_first_distinct()).to_series()
+            series = pick(survey.table.frame, key).select(pl.struct(pl.all()).is_first_distinct()).to_series()
             effect = f"; the join would give {after['left']:,} rows from {here.n_rows:,}"
             found.append(Finding(
                 "M007", "key not unique", key, (grave if many else plainly) if name == "there" or many else "low",

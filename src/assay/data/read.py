@@ -231,7 +231,7 @@ def _as_text_where_mixed(frames: list[tuple[str, pl.DataFrame]]) -> pl.DataFrame
         )
         if long or (len(found) > 1 and pl.String in found):
             mixed.add(name)
-    cast = [f.with_columns(pl.col(name).cast(pl.String) for name in mixed) if mixed else f for _, f in frames]
+    cast = [f.with_columns([f.get_column(name).cast(pl.String) for name in mixed]) for _, f in frames]
     return pl.concat(cast, how="vertical_relaxed")
 
 

@@ -12,6 +12,7 @@ from ..base.errors import DataError, plain
 from .read_apart import DecoderDied, decoder
 from .read_notes import refuse
 from .read_source import Piece, SourceFile, too_large
+from .table import with_names
 
 _PIECE_BYTES = 1 << 25
 
@@ -40,7 +41,7 @@ def _pieces(file: SourceFile, *, whole: bool) -> Iterator[Piece]:
         try:
             for facts, frame in child.ask(**job, piece=_PIECE_BYTES, whole=whole):
                 if frame is not None:
-                    yield Piece(file.shown, facts["row"], frame)
+                    yield Piece(file.shown, facts["row"], with_names(frame))
                 elif "too_large" in facts:
                     trouble = too_large(file.shown, facts["too_large"], facts["why"])
                 elif "error" in facts:

@@ -23,7 +23,7 @@ from .. import _kernels
 from ..base import config
 from ..base.errors import DataError, ParameterError, plain
 from .parse import MISSING_TOKENS, Coded
-from .read_notes import WHO, Decision, refuse, succession
+from .read_notes import WHO, Decision, is_pattern, refuse, succession
 from .read_plain import read_plain
 from .read_source import Options, Piece, SourceFile, too_large
 from .read_text import TextStream
@@ -260,6 +260,9 @@ def unique_names(names: list[str], shown: str, duplicates: str, maybe_headless: 
         raise ParameterError(
             WHO, "parameter 'duplicates'", "must be 'error' or 'rename'", f"got {plain(repr(duplicates))}"
         )
+    if any(map(is_pattern, names)):
+        name = next(filter(is_pattern, names))
+        raise refuse(shown, f"has a column named like a pattern, '{plain(name)}'", way_out="name it without ^ and $")
     if len(set(names)) == len(names):
         return names
     if duplicates == "error":
@@ -364,8 +367,7 @@ def _decimals(data: bytes, dialect: Dialect) -> list[str]:
 def _survive(frame: pl.DataFrame, decimals: Sequence[str]) -> bool:
     """Whether columns read as numbers hold nothing that `parse_columns` wants to see as text."""
     # NaN is a token for "missing", and a whole number of more digits than a double holds must not lose any.
-    fine = pl.col(decimals).abs() < 2**53
-    return bool(frame.select(pl.all_horizontal(fine.all()))[0, 0]) if decimals else True
+    return all(bool((frame.get_column(name).abs() < 2**53).all()) for name in decimals)
 
 
 def _frame(

@@ -60,11 +60,20 @@ def read_excel(file: SourceFile, options: Options) -> tuple[pl.DataFrame, list[D
     if frame.width != len(names):
         raise refuse(shown, f"has {frame.width} columns below {len(names)} names", way_out="name every column")
     frame.columns = names
+    frame = pl.DataFrame([_whole(series) for series in frame.get_columns()])
     empty = frame.select(pl.all_horizontal(pl.all().is_null())).to_series()
     why = "it was given" if options.header is not None else "the first row that holds something is taken for names"
     certain = 1.0 if options.header is not None else 0.8
     decisions = [decision, Decision("header", "row 1" if header else "none", certain, why)]
     return frame.filter(~empty), [*decisions, *_errors(facts)]
+
+
+def _whole(series: pl.Series) -> pl.Series:
+    """Numbers of a workbook are floats all; those that are whole throughout are whole numbers, as in other files."""
+    if series.dtype != pl.Float64 or series.null_count() == series.len():
+        return series
+    fits = (series == series.floor()) & (series.abs() <= 2**53)
+    return series.cast(pl.Int64) if bool(fits.all()) else series
 
 
 def _ask(child: Decoder, shown: str, rule: str, limit: float, **job: Any) -> dict[str, Any]:

@@ -13,6 +13,7 @@ import polars as pl
 
 from ..base import config
 from ..base.errors import DataError, plain
+from .read_delimited import unique_names
 from .read_notes import Decision, refuse
 from .read_source import Options, Piece, SourceFile, too_large
 from .read_text import TextStream
@@ -64,6 +65,7 @@ def _frame(data: bytes, shown: str, line: int) -> pl.DataFrame:
     if trouble is not None:
         raise trouble
     _check_keys(data, shown, line)
+    unique_names(frame.columns, shown, "error")
     return _with_long_numbers(data, frame) if _LONG_NUMBER.search(data) else frame
 
 

@@ -36,6 +36,15 @@ def refuse(shown: str, rule: str, came: str = "", way_out: str = "") -> DataErro
     return DataError(WHO, shown, rule, came, way_out)
 
 
+def is_pattern(name: str) -> bool:
+    """Whether Polars takes a column's name for a pattern of names, and so cannot keep such a column.
+
+    >>> is_pattern("^a.*$"), is_pattern("a^b")
+    (True, False)
+    """
+    return name.startswith("^") and name.endswith("$")
+
+
 def succession(agreeing: int, seen: int) -> float:
     """Laplace's rule of succession, the confidence after `agreeing` of `seen` cases spoke for a decision.
 

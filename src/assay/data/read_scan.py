@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 
 from ..base.errors import AssayWarning, ParameterError, plain
+from .map_columns import pick
 from .parse import NEEDED, ColumnPlan, follow_plan, parse_columns, plan_column
 from .read_notes import WHO, Decision, refuse
 from .read_source import Piece
@@ -81,6 +82,7 @@ class Scan:
                     plan = ColumnPlan("number" if self.roles[column].role == "numeric" else "text")
                 self._plans[column] = plan
             widen = found.dtype == pl.Int64 and not declared_types and self.roles[column].role == "numeric"
+            widen = widen and not bool((found.abs() > 2**53).any())
             if widen and self._plans.get(column, ColumnPlan("")).kind == "whole":
                 self._plans[column] = replace(self._plans[column], kind="number")
             self._types[column] = pl.Float64() if widen else found.dtype
@@ -131,7 +133,7 @@ class Scan:
         rows = 0
         for piece in self._pieces(decided):
             part = piece.frame.head(sample_rows - rows)
-            frames.append(part if self._fill or not frames else part.select(frames[0].columns))
+            frames.append(part if self._fill or not frames else pick(part, frames[0].columns))
             rows += frames[-1].height
             if rows >= sample_rows:
                 break

@@ -153,6 +153,7 @@ def sql_pieces(database: Database, decided: list[Decision], duplicates: str = "e
     running = _Running()
     for names, columns in interruptible_steps(readers[database.kind](database, decided, running), running.cancel):
         unique = unique_names(list(names), database.shown, duplicates)
+        unique = [name or f"column_{place}" for place, name in enumerate(unique, start=1)]
         piece = pl.DataFrame([series.rename(name) for series, name in zip(columns, unique)])
         yield Piece(database.shown, row, piece)
         row += piece.height

@@ -16,9 +16,9 @@ import polars as pl
 from ..base.errors import DataError, plain
 from ..base.words import count
 from ..catalogue import CLASSIFY, REGRESS, Task, check_task
-from .map_columns import map_columns
+from .map_columns import map_columns, without
 from .parse import Coded
-from .read_notes import Decision
+from .read_notes import Decision, is_pattern
 from .roles import Role, check_overrides, infer_roles, nearest
 
 _DAYS = (-719_162, 2_932_896)
@@ -229,7 +229,7 @@ class Table:
         """
         if isinstance(target, str):
             target = self.target(target)
-        frame = self.frame.drop(target.name)
+        frame = without(self.frame, [target.name])
         if not target.kept.all():
             frame = frame.filter(pl.Series(target.kept))
         set_aside = []
@@ -237,7 +237,7 @@ class Table:
             reason = _no_use(series, self.roles[series.name])
             if reason:
                 set_aside.append({"column": series.name, "reason": reason})
-        frame = frame.drop([item["column"] for item in set_aside])
+        frame = without(frame, [item["column"] for item in set_aside])
         if frame.width == 0:
             raise DataError(
                 "features",
@@ -341,7 +341,7 @@ def is_constant(series: pl.Series) -> bool:
 def to_polars(frame: Any) -> pl.DataFrame:
     """A pandas, pyarrow or other narwhals-compatible frame as a Polars frame; pyarrow is not needed for pandas."""
     if isinstance(frame, pl.DataFrame):
-        return frame
+        return with_names(frame)
     try:
         wrapped = nw.from_native(frame, eager_only=True)
     except TypeError:
@@ -360,7 +360,7 @@ def to_polars(frame: Any) -> pl.DataFrame:
     try:
         converted = wrapped.to_polars()
         converted.columns = names
-        return converted
+        return with_names(converted)
     except (ImportError, ModuleNotFoundError):
         # pandas without pyarrow: column by column, with None for missing.
         columns = []
@@ -371,7 +371,25 @@ def to_polars(frame: Any) -> pl.DataFrame:
                 missing = series.is_null().to_numpy()
                 values = [None if gone else value for value, gone in zip(values.tolist(), missing)]
             columns.append(pl.Series(str(name), values, strict=False))
-        return pl.DataFrame(columns)
+        return with_names(pl.DataFrame(columns))
+
+
+def with_names(frame: pl.DataFrame) -> pl.DataFrame:
+    """The frame with a name for every column: one without is called by its place, as in files.
+
+    >>> import polars as pl
+    >>> with_names(pl.DataFrame({"a": [1], "": [2]})).columns
+    ['a', 'column_2']
+    """
+    pattern = next((name for name in frame.columns if is_pattern(name)), None)
+    if pattern is not None:
+        raise DataError("Table", f"column '{plain(pattern)}'", "has the name of a pattern (^...$)", way_out="rename it")
+    if "" not in frame.columns:
+        return frame
+    fresh, place = f"column_{frame.columns.index('') + 1}", 2
+    while fresh in frame.columns:
+        fresh, place = f"column_{frame.columns.index('') + 1}_{place}", place + 1
+    return frame.rename({"": fresh})
 
 
 def _twice(names: list[str]) -> DataError:

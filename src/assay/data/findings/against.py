@@ -18,6 +18,7 @@ from scipy.special import kolmogorov
 
 from ...base.errors import plain
 from ..association import chi_square, holm
+from ..map_columns import pick
 from .finding import NO_ROWS, Finding, named, quoted, remedy, rows_of
 from .survey import Column, Survey, bin_edges, label_codes, number_codes
 
@@ -87,9 +88,12 @@ def _overlap(survey: Survey, other: Survey) -> Iterator[Finding]:
     ]  # fmt: skip
     if len(names) < 2:
         return
-    kinds = {name: pl.Float64 for name in names if survey.columns[name].is_number}
-    here = survey.table.frame.select(names).cast(kinds).hash_rows(seed=0)  # type: ignore[arg-type]
-    there = other.table.frame.select(names).cast(kinds).hash_rows(seed=0)  # type: ignore[arg-type]
+    here, there = (
+        pl.DataFrame(
+            [c.cast(pl.Float64) if c.dtype.is_numeric() else c for c in pick(looked.table.frame, names)]
+        ).hash_rows(seed=0)
+        for looked in (survey, other)
+    )
     both = there.is_in(here.unique().implode())
     rows = rows_of(both)
     if rows["count"]:

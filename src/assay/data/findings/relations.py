@@ -236,8 +236,8 @@ def reversed_dates(survey: Survey) -> Iterator[Finding]:
     names = [c.name for c in survey.columns.values() if c.series.dtype.is_temporal() and c.distinct > 1][:20]
     # Dates far from our time are out of range already; here they would only be told again, once for each partner.
     soon = datetime.datetime.now() + datetime.timedelta(days=3650)
-    frame = survey.table.frame.select(names)
-    dated = frame.select(pl.when(pl.all() <= soon).then(pl.all())).get_columns() if names else []
+    dates = [survey.columns[name].series for name in names]
+    dated = [series.set((series > soon).fill_null(False), None) for series in dates]
     for i, first in enumerate(dated):
         for second in dated[i + 1 :]:
             early, late = first, second

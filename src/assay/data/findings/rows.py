@@ -15,6 +15,7 @@ from ...base.threads import thread_count
 from ...base.words import count as count_of
 from ...numeric.moments import PrincipalAxes, column_products
 from ..association import chi_square, cramer_v
+from ..map_columns import without
 from ..table import Target
 from .finding import NO_ROWS, Finding, named, remedy, rows_at, rows_of
 from .labels import MOST_LABELS, normal_form, one_way
@@ -43,11 +44,11 @@ def duplicate_findings(survey: Survey, target: Target | None) -> Iterator[Findin
     table = survey.table
     ids = [name for name, role in table.roles.items() if role.role == "id"]
     yield from _duplicate_keys(survey, ids)
-    frame = table.frame.drop(ids)
+    frame = without(table.frame, ids)
     if frame.width == 0:
         return
     classed = target is not None and target.classes is not None and frame.width > 2
-    features = frame.drop(target.name, strict=False) if target is not None and classed else frame
+    features = without(frame, [target.name]) if target is not None and classed else frame
     hashes = features.with_columns(
         column.coded.codes.alias(name) for name, column in survey.columns.items() if column.coded and name in features
     ).hash_rows(seed=0)
