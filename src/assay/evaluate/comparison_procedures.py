@@ -630,7 +630,9 @@ class Labels(Procedure):
         """McNemar's test."""
         first, second = self.right[a], self.right[b]
         only_a_wrong, only_b_wrong = int((second & ~first).sum()), int((first & ~second).sum())
-        result = mcnemar_from_counts(only_a_wrong, only_b_wrong, self.y_true.size, alpha=alpha, names=names)
+        result = mcnemar_from_counts(
+            only_a_wrong, only_b_wrong, self.y_true.size, exact="mid-p", alpha=alpha, names=names
+        )
         result.details["smallest_detectable_difference"] = self._visible(only_a_wrong + only_b_wrong, alpha)
         return result
 

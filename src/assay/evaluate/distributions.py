@@ -81,6 +81,18 @@ def binomial_p_value(successes: int, trials: int, rate: float, alternative: str 
     return float(min(1.0, mass[mass <= mass[successes] * (1 + 1e-7)].sum()))
 
 
+def mid_p_value(successes: int, trials: int) -> float:
+    """The two-sided mid-p value of a count at even odds: the outcome seen counts by half in its tail.
+
+    >>> round(mid_p_value(0, 8), 5), mid_p_value(4, 8)
+    (0.00391, 1.0)
+    """
+    fewer = min(successes, trials - successes)
+    below = float(special.bdtr(fewer - 1, trials, 0.5)) if fewer > 0 else 0.0
+    here = float(special.bdtr(fewer, trials, 0.5)) - below
+    return 1.0 if 2 * fewer == trials else min(1.0, 2 * below + here)
+
+
 def binomial_interval(
     successes: float, trials: float, alpha: float, alternative: str = "two-sided"
 ) -> tuple[float, float]:

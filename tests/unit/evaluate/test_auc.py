@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import stats
 from sklearn.metrics import roc_auc_score
 
 from assay.base import DataError, ParameterError
@@ -37,7 +38,7 @@ def test_areas_and_covariance_equal_the_definition(n, decimals):
     assert areas[0] == pytest.approx(roc_auc_score(y, scores[0]))
 
 
-def test_test_of_two_areas_is_the_normal_test_of_their_difference():
+def test_test_of_two_areas_is_the_t_test_of_their_difference():
     y = np.arange(100) % 2
     a, b = RNG.normal(size=100) + y, RNG.normal(size=100) + 0.4 * y
     areas, cov = by_definition(y, [a, b])
@@ -45,7 +46,9 @@ def test_test_of_two_areas_is_the_normal_test_of_their_difference():
     result = delong(y, a, b)
     assert result.effect == pytest.approx(areas[0] - areas[1])
     assert result.statistic == pytest.approx((areas[0] - areas[1]) / error)
-    assert result.interval == pytest.approx((result.effect - 1.959964 * error, result.effect + 1.959964 * error))
+    assert 48 <= result.df <= 99
+    half = stats.t.ppf(0.975, result.df) * error
+    assert result.interval == pytest.approx((result.effect - half, result.effect + half))
     assert delong(y, b, a).statistic == pytest.approx(-result.statistic)
     assert delong(y, a, b, alternative="greater").p_value == pytest.approx(result.p_value / 2)
 
@@ -122,3 +125,15 @@ def test_the_positive_class_can_be_named():
 def test_mistakes_get_one_sentence(call, error, words):
     with pytest.raises(error, match=words):
         call()
+
+
+def test_the_interval_covers_with_five_positives():
+    rng = np.random.default_rng(5)
+    y = np.repeat([1, 0], [5, 95])
+    hits, plain_hits, truth = 0, 0, stats.norm.cdf(1.2 / np.sqrt(2))
+    for _ in range(300):
+        result = delong(y, rng.normal(size=100) + 1.2 * y)
+        hits += result.interval[0] <= truth <= result.interval[1]
+        error, area = result.details["standard_error"], result.effect
+        plain_hits += abs(area - truth) <= 1.96 * error
+    assert plain_hits < hits and hits / 300 > 0.9

@@ -28,15 +28,16 @@ def test_exact_wilcoxon_equals_scipy(n, alternative):
 
 @pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
 def test_wilcoxon_with_ties_and_zeros_equals_scipys_normal_form(alternative):
-    a, b = RNG.integers(0, 6, 40).astype(float), RNG.integers(0, 5, 40).astype(float)
+    a, b = RNG.integers(0, 6, 90).astype(float), RNG.integers(0, 5, 90).astype(float)
     ours = wilcoxon(a, b, alternative=alternative)
     theirs = stats.wilcoxon(a, b, alternative=alternative, method="approx", correction=False)
     assert ours.p_value == pytest.approx(theirs.pvalue) and not ours.details["exact"]
     assert ours.details["zero_differences"] == (a == b).sum()
 
 
-def test_the_exact_distribution_is_that_of_all_signs():
-    differences = np.array([0.1, -0.2, 0.4, 0.3, 0.7])
+@pytest.mark.parametrize("differences", [[0.1, -0.2, 0.4, 0.3, 0.7], [1, -1, 2, 2, -2], [1, 1, 1, -3, 3]])
+def test_the_exact_distribution_is_that_of_all_signs_with_and_without_ties(differences):
+    differences = np.array(differences, dtype=float)
     ranks = midranks(np.abs(differences))
     sums = [sum(r for r, s in zip(ranks, signs) if s) for signs in product([0, 1], repeat=5)]
     seen = ranks[differences > 0].sum()
