@@ -44,6 +44,10 @@ class Entry:
     """True if the method depends on the scale of its columns, so that preparation must standardise them."""
     compared: bool = False
     """True if `assay compare` runs the method when no learners are named."""
+    preset: tuple[tuple[str, Any], ...] = ()
+    """Parameters with which `assay compare` then runs it, so that it chooses its complexity by its training rows."""
+    preset_words: str = ""
+    """What the preset does, for the learner's title."""
 
     def __post_init__(self) -> None:
         assert self.task in TASKS, self.task
@@ -58,5 +62,7 @@ class Entry:
         """The entry as plain data; `class` holds the import path."""
         fields = asdict(self)
         path = fields.pop("class_path")
+        fields["preset"] = dict(fields.pop("preset"))
+        fields.pop("preset_words")
         head = {"id": fields.pop("id"), "title": fields.pop("title"), "class": path}
         return {**head, **{k: list(v) if isinstance(v, tuple) else v for k, v in fields.items()}}

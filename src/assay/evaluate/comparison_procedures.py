@@ -318,9 +318,17 @@ class Folds(Procedure):
         values = self.kept[name]
         if values.size == 1 and self.rows is None:
             return {"mean": float(values.mean()), "sd": None, "interval": (-np.inf, np.inf)}
-        interval = self.mean_interval(name, t_quantile(1 - alpha / 2, self.df))
+        interval = self.mean_interval(name, t_quantile(1 - alpha / 2, self._mean_df(name)))
         sd = float(values.std(ddof=1)) if values.size > 1 else None
         return {"mean": float(values.mean()), "sd": sd, "interval": interval}
+
+    def _mean_df(self, name: str) -> float:
+        """Degrees of freedom of a mean score: those of the folds, or of the rows where folds that are made alike
+        (stratified) can show no spread, as for a learner that says the commonest class."""
+        among_rows = self._row_variance(name)
+        if among_rows is None or self.units is None:
+            return self.df
+        return self.df if self._variance(self.kept[name], None) > among_rows / 4 else max(self.df, self.units - 1)
 
     def mean_interval(self, name: str, critical: float) -> Interval:
         """The mean score +- this many standard errors, on the scale of the metric."""

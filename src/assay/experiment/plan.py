@@ -536,7 +536,7 @@ def _splitter_design(given: Any) -> Design:
 
 def _settle_learners(given: Any, task: str, seed: int) -> tuple[Learner, ...]:
     if given is None:
-        given = [entry.id for entry in default_learners(task)]
+        given = [_preset(entry) for entry in default_learners(task)]
     if isinstance(given, (str, BaseEstimator)):
         given = [given]
     if not isinstance(given, Iterable):
@@ -600,6 +600,8 @@ def _settle_step(item: Any, seed: int) -> Any:
 
 
 def _settle_learner(item: Any, task: str, seed: int) -> Learner:
+    if isinstance(item, Learner):
+        return _seeded(item, seed)
     if isinstance(item, tuple) and len(item) == 2 and isinstance(item[0], str) and not isinstance(item[1], Mapping):
         return _named(item[0], _settle_learner(item[1], task, seed))
     params: Mapping[str, Any] = {}
@@ -632,6 +634,12 @@ def _settle_learner(item: Any, task: str, seed: int) -> Learner:
         "must hold catalogue ids, pairs (id, parameters), scikit-learn estimators or pairs (name, one of these)",
         f"got {plain(repr(item))}",
     )
+
+
+def _preset(entry: Entry) -> Learner:
+    """A method with the settings that let it choose its own complexity by its training rows."""
+    title = f"{entry.title}, {entry.preset_words}" if entry.preset_words else entry.title
+    return Learner(entry.id, title, entry, entry.load()(**dict(entry.preset)), True)
 
 
 def _named(name: str, learner: Learner) -> Learner:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..entry import Entry
 
 _FRIEDMAN = "Friedman, Greedy function approximation: a gradient boosting machine, Annals of Statistics 29, 2001"
@@ -13,7 +15,7 @@ _GEURTS = "Geurts, Ernst & Wehenkel, Extremely randomized trees, Machine Learnin
 
 
 def _boosting(
-    id: str, title: str, name: str, task: str, references: tuple[str, ...], summary: str, **more: bool
+    id: str, title: str, name: str, task: str, references: tuple[str, ...], summary: str, **more: Any
 ) -> Entry:
     return Entry(
         id=id,

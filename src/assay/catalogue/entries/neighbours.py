@@ -28,6 +28,8 @@ ENTRIES: tuple[Entry, ...] = (
         shares_folds=True,
         scales=True,
         compared=True,
+        preset=(("n_neighbors", "loo"),),
+        preset_words="k by leave-one-out",
     ),
     Entry(
         id="knn-regressor",
@@ -48,5 +50,7 @@ ENTRIES: tuple[Entry, ...] = (
         shares_folds=True,
         scales=True,
         compared=True,
+        preset=(("n_neighbors", "loo"),),
+        preset_words="k by leave-one-out",
     ),
 )

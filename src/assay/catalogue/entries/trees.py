@@ -24,6 +24,8 @@ ENTRIES: tuple[Entry, ...] = (
         summary="A binary tree of tests on one column each, by exact search for the largest decrease of impurity.",
         shares_folds=True,
         compared=True,
+        preset=(("ccp_alpha", "cv"),),
+        preset_words="pruned by cross-validation",
     ),
     Entry(
         id="cart-regressor",
@@ -43,5 +45,7 @@ ENTRIES: tuple[Entry, ...] = (
         multi_output=True,
         shares_folds=True,
         compared=True,
+        preset=(("ccp_alpha", "cv"),),
+        preset_words="pruned by cross-validation",
     ),
 )

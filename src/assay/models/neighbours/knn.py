@@ -38,11 +38,18 @@ from ...numeric.distances import METRICS, Distance, Euclidean, Mixed, get
 from ...numeric.fold_neighbours import Bound, SharedNeighbours, bound_of, common_transform
 from ...numeric.neighbours import NeighbourIndex, choose_algorithm
 
+_MOST_NEIGHBOURS = 50
+
 
 class _Neighbours(MixedInput, Estimator):
     """What both learners share: parameters, the index, the search, and one search for many folds."""
 
-    n_neighbors: int = param(5, Integer(1), "How many neighbours decide (k).")
+    n_neighbors: int | str = param(
+        5,
+        Integer(1) | Choice("loo"),
+        "How many neighbours decide (k); 'loo' takes the k <= 50 with the least squared error when each training row "
+        "is predicted by the others, from one list of neighbours.",
+    )
     weights: str = param(
         "uniform",
         Choice("uniform", "distance", "rank", "gaussian"),
@@ -69,7 +76,7 @@ class _Neighbours(MixedInput, Estimator):
     def _index_rows(self, values: np.ndarray) -> None:
         """Choose the metric and the search, and index the training rows."""
         who = type(self).__name__
-        if self.n_neighbors > values.shape[0]:
+        if isinstance(self.n_neighbors, int | np.integer) and self.n_neighbors > values.shape[0]:
             raise DataError(
                 who,
                 f"n_neighbors={self.n_neighbors}",
@@ -96,6 +103,32 @@ class _Neighbours(MixedInput, Estimator):
         )
         self.algorithm_, self.rows_ = self._index.algorithm, self._index.rows
         self._held_out: dict[str, np.ndarray] | None = None
+        self.n_neighbors_ = self._leave_one_out() if self.n_neighbors == "loo" else int(self.n_neighbors)
+
+    @property
+    def _longest(self) -> int:
+        """The most neighbours that may be asked for."""
+        return _MOST_NEIGHBOURS if isinstance(self.n_neighbors, str) else int(self.n_neighbors)
+
+    def _leave_one_out(self) -> int:
+        """The k with the least squared error of the training rows, each predicted by its k nearest others."""
+        others = self.rows_.shape[0] - 1
+        if others < 1:
+            return 1
+        longest = min(_MOST_NEIGHBOURS, others)
+        rows, _ = self._index.nearest_to_itself(longest, thread_count(self.n_jobs))
+        target = self._one_hot()
+        total = np.zeros((rows.shape[0], target.shape[1]))
+        errors = np.empty(longest)
+        for j in range(longest):
+            total += target[rows[:, j]]
+            errors[j] = float(((total / (j + 1) - target) ** 2).sum())
+        self.loo_errors_ = errors / rows.shape[0]
+        return int(np.argmin(errors)) + 1
+
+    def _one_hot(self) -> np.ndarray:
+        """The target as columns: flags of the classes, or numbers."""
+        raise NotImplementedError
 
     def _choose_metric(self, values: np.ndarray) -> str:
         if self.metric != "auto":
@@ -154,7 +187,7 @@ class _Neighbours(MixedInput, Estimator):
         alone if `return_distance` is false.
         """
         check_is_fitted(self)
-        k = self.n_neighbors if n_neighbors is None else n_neighbors
+        k = self.n_neighbors_ if n_neighbors is None else n_neighbors
         if not Integer(1).accepts(k):
             raise ParameterError(type(self).__name__, "n_neighbors", "must be an integer >= 1", f"got {k!r}")
         k = int(k)
@@ -226,7 +259,7 @@ class _Neighbours(MixedInput, Estimator):
 
     def _nearest(self, values: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
         """Row numbers and distances of the k nearest training rows of encoded rows."""
-        known = self._held_out if k == self.n_neighbors else None
+        known = self._held_out if k == self.n_neighbors_ else None
         if known is not None and np.array_equal(values, known["values"], equal_nan=True):
             return known["rows"], known["distances"]
         distance, threads = self._distance(), thread_count(self.n_jobs)
@@ -284,7 +317,10 @@ class _Neighbours(MixedInput, Estimator):
     def estimate_cost(self, n_rows: int, n_features: int, n_outputs: int = 1) -> Cost:
         """Seconds and bytes of `fit`: the rows are copied and indexed."""
         cells = float(n_rows) * n_features
-        return Cost(seconds=1.5e-8 * cells, bytes=28.0 * cells + 8.0 * n_rows * n_outputs)
+        seconds = 1.5e-8 * cells
+        if self.n_neighbors == "loo":
+            seconds += self.estimate_predict_cost(n_rows, n_features, n_rows).seconds + 1e-7 * _MOST_NEIGHBOURS * n_rows
+        return Cost(seconds=seconds, bytes=28.0 * cells + 8.0 * n_rows * n_outputs)
 
     def estimate_predict_cost(self, n_rows: int, n_features: int, n_queries: int) -> Cost:
         """Seconds and bytes of the search: every query meets every row, unless there is a tree."""
@@ -296,7 +332,7 @@ class _Neighbours(MixedInput, Estimator):
         else:
             per_column = 2e-11 if isinstance(distance, Euclidean) else 1.5e-10
             seconds = (per_column * n_features + 1e-10) * n_rows * n_queries
-        return Cost(seconds=seconds, bytes=n_queries * (8.0 * n_features + 16.0 * self.n_neighbors))
+        return Cost(seconds=seconds, bytes=n_queries * (8.0 * n_features + 16.0 * self._longest))
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -344,7 +380,7 @@ class _SharedSearch:
         )
         self.placement = index.placement
         tested = np.unique(np.concatenate([test for _, test in parts]))
-        self.lists = SharedNeighbours(index, tested, self._length(owner.n_neighbors, values), threads)
+        self.lists = SharedNeighbours(index, tested, self._length(owner._longest, values), threads)
 
     def _length(self, k: int, values: np.ndarray) -> int:
         share = min(train.shape[0] for train, _ in self.parts) / values.shape[0]
@@ -365,7 +401,7 @@ class _SharedSearch:
             return None
         bound = self._mixed_bound(model, values) if self.metric == "mixed" else self.bounds[fold]
         threads = thread_count(model.n_jobs)
-        rows, distances = self.lists.nearest_in(model._index, train, test, values, model.n_neighbors, bound, threads)
+        rows, distances = self.lists.nearest_in(model._index, train, test, values, model.n_neighbors_, bound, threads)
         return {"values": values, "rows": rows, "distances": distances}
 
     def _mixed_bound(self, model: _Neighbours, values: np.ndarray) -> Bound:
@@ -389,6 +425,7 @@ class KNNClassifier(_Neighbours, Classifier):
     Attributes
     ----------
     classes_ : array of the class labels
+    n_neighbors_ : how many neighbours decide
     metric_ : the metric in use
     algorithm_ : the search in use, "brute" or "kd_tree"
     rows_ : the training rows as the metric compares them
@@ -410,10 +447,13 @@ class KNNClassifier(_Neighbours, Classifier):
         self._index_rows(values)
         return self
 
+    def _one_hot(self) -> np.ndarray:
+        return np.eye(self.classes_.shape[0])[self.codes_]
+
     def predict_proba(self, X: Any) -> np.ndarray:
         """The share of the vote of each class."""
         check_is_fitted(self)
-        return self._decide(*self._nearest(self._read(X, reset=False), self.n_neighbors))
+        return self._decide(*self._nearest(self._read(X, reset=False), self.n_neighbors_))
 
     def _decide(self, rows: np.ndarray, distances: np.ndarray) -> np.ndarray:
         n_rows, n_classes = rows.shape[0], self.classes_.shape[0]
@@ -436,6 +476,7 @@ class KNNRegressor(_Neighbours, Regressor):
 
     Attributes
     ----------
+    n_neighbors_ : how many neighbours decide
     metric_ : the metric in use
     algorithm_ : the search in use, "brute" or "kd_tree"
     rows_ : the training rows as the metric compares them
@@ -456,10 +497,13 @@ class KNNRegressor(_Neighbours, Regressor):
         self._index_rows(values)
         return self
 
+    def _one_hot(self) -> np.ndarray:
+        return self.target_.reshape(self.target_.shape[0], -1)
+
     def predict(self, X: Any) -> np.ndarray:
         """The weighted mean target of the neighbours."""
         check_is_fitted(self)
-        return self._decide(*self._nearest(self._read(X, reset=False), self.n_neighbors))
+        return self._decide(*self._nearest(self._read(X, reset=False), self.n_neighbors_))
 
     def _decide(self, rows: np.ndarray, distances: np.ndarray) -> np.ndarray:
         if self.weights == "uniform":
