@@ -5,6 +5,7 @@ The package loads nothing heavy on import; each part arrives when it is first us
 >>> import assay
 >>> assay.catalogue.get("zero-r").title
 'ZeroR'
+>>> from assay import audit, compare, read_table
 """
 
 from typing import TYPE_CHECKING
@@ -24,6 +25,12 @@ if TYPE_CHECKING:
     from . import prepare as prepare
     from . import report as report
     from .base import config as config
+    from .data import audit as audit
+    from .data import load_dataset as load_dataset
+    from .data import read_table as read_table
+    from .experiment import Plan as Plan
+    from .experiment.comparing import compare as compare
+    from .experiment.run import run as run
 
 __getattr__, __dir__ = lazy(
     __name__,
@@ -31,9 +38,9 @@ __getattr__, __dir__ = lazy(
         "base": "config",
         "catalogue": "",
         "cli": "",
-        "data": "",
+        "data": "audit load_dataset read_table",
         "evaluate": "",
-        "experiment": "",
+        "experiment": "Plan compare run",
         "models": "",
         "prepare": "",
         "report": "",

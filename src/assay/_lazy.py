@@ -21,6 +21,6 @@ def lazy(package: str, modules: Mapping[str, str]) -> tuple[Callable[[str], Any]
         raise AttributeError(f"module '{package}' has no attribute '{name}'")
 
     def __dir__() -> list[str]:
-        return sorted(home)
+        return sorted({*home, *(name for name in modules if not modules[name] or package == "assay")})
 
     return __getattr__, __dir__

@@ -317,9 +317,19 @@ def collect(cls: type) -> dict[str, Parameter]:
 
 
 def build_init(cls: type, parameters: dict[str, Parameter]) -> Callable[..., None]:
-    """A keyword-only constructor with a true signature that stores its arguments and does nothing else."""
+    """A constructor with a true signature that stores its arguments and does nothing else.
 
-    def __init__(self: Any, **given: Any) -> None:
+    Parameters go by name; a class with `_first` takes that one also by position, as scikit-learn's class does.
+    """
+    first = getattr(cls, "_first", None)
+    first = first if first in parameters else None
+
+    def __init__(self: Any, *positional: Any, **given: Any) -> None:
+        if positional:
+            if first is None or len(positional) > 1 or first in given:
+                way = f"only '{first}' goes without its name, once" if first else "give parameters by name"
+                raise TypeError(f"{cls.__name__}: takes no {len(positional)} parameters by position; {way}.")
+            given[first] = positional[0]
         for name in given:
             if name not in parameters:
                 near = difflib.get_close_matches(name, parameters, n=1, cutoff=0.5)
@@ -329,9 +339,10 @@ def build_init(cls: type, parameters: dict[str, Parameter]) -> Callable[..., Non
             setattr(self, name, given.get(name, declared.default))
 
     signature = [inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)]
+    by_position, by_name = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
     signature += [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=declared.default)
-        for name, declared in parameters.items()
+        inspect.Parameter(name, by_position if name == first else by_name, default=declared.default)
+        for name, declared in sorted(parameters.items(), key=lambda item: item[0] != first)
     ]
     __init__.__signature__ = inspect.Signature(signature)  # type: ignore[attr-defined]
     __init__.__qualname__ = f"{cls.__qualname__}.__init__"

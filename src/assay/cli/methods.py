@@ -36,7 +36,10 @@ def methods(
     if not found:
         say("assay: no method is like that; 'assay methods' alone lists them all.")
         return OK
-    rows = [[entry.id, entry.task, ", ".join(entry.native), entry.title, entry.summary] for entry in found]
-    columns = [("id", "left"), ("task", "left"), ("takes", "left"), ("title", "left"), ("summary", "left")]
+    rows = [
+        [entry.id, entry.class_path.rpartition(".")[2], entry.task, ", ".join(entry.native), entry.title, entry.summary]
+        for entry in found
+    ]
+    columns = [(name, "left") for name in ("id", "class", "task", "takes", "title", "summary")]
     console().print(table(count(len(found), "method"), columns, rows))
     return OK

@@ -392,6 +392,30 @@ def with_names(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.rename({"": fresh})
 
 
+def as_frame(rows: np.ndarray, names: Sequence[str]) -> pl.DataFrame:
+    """An array as a Polars frame with these column names, NaN where cells are missing.
+
+    >>> as_frame(np.array([[1.0, 2.0]]), ["a", "b"]).columns
+    ['a', 'b']
+    """
+    return pl.DataFrame(np.ascontiguousarray(rows), schema=list(names))
+
+
+def to_pandas(frame: pl.DataFrame) -> Any:
+    """The frame as pandas, which other libraries know best, where pandas is installed; else as it is."""
+    try:
+        import pandas
+    except ImportError:
+        return frame
+    columns = {}
+    for series in frame.get_columns():
+        if series.dtype.is_numeric():
+            columns[series.name] = series.to_numpy()
+        else:
+            columns[series.name] = np.array(series.to_list(), dtype=object)
+    return pandas.DataFrame(columns)
+
+
 def _twice(names: list[str]) -> DataError:
     double = next(name for name in names if names.count(name) > 1)
     return DataError("Table.from_frame", "the frame", f"has two columns named '{plain(double)}'")

@@ -7,6 +7,8 @@
 'ZeroR'
 """
 
+from .comparing import compare
+from .model import PreparedModel
 from .plan import Learner, Plan, default_learners
 from .predictions import FoldPredictions, Predictions
 from .results import LearnerResult, Results
@@ -19,9 +21,11 @@ __all__ = [
     "LearnerResult",
     "Plan",
     "Predictions",
+    "PreparedModel",
     "Progress",
     "Results",
     "Store",
+    "compare",
     "default_learners",
     "run",
 ]

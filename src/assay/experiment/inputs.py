@@ -103,6 +103,8 @@ class Inputs:
         """The matrix for all folds; None where the user's steps or dates come first, or where the learner was told
         which of its columns are labels."""
         entry = learner.entry
+        if not learner.native:
+            return None  # other libraries' estimators get frames with column names
         if self.plan.prepare or any(role.role == "datetime" for role in self.roles.values()):
             return None
         with self._building:
@@ -139,9 +141,10 @@ class Inputs:
             rows = self.plan.splits[split]
             chain = Chain(self.plan.prepare, self.roles, learner.entry)
             train, target = chain.fit_training(take_rows(self.frame, rows.train), self.plan.y[rows.train])
-            return train, target, chain.transform(take_rows(self.frame, rows.test))
+            test = chain.transform(take_rows(self.frame, rows.test))
+            return learner.named(chain, train), target, learner.named(chain, test)
 
-        return self._kept((self._needs(learner.entry), split), make)
+        return self._kept((self._needs(learner.entry), learner.native, split), make)
 
     def _needs(self, entry: Entry) -> tuple[bool, bool, bool]:
         """What of a learner's abilities changes the preparation of this table; equal needs share their folds."""
@@ -192,4 +195,6 @@ def _numbers(series: Any) -> np.ndarray:
 
 
 def _size(rows: Any) -> int:
-    return int(rows.nbytes) if isinstance(rows, np.ndarray) else int(rows.estimated_size())
+    if isinstance(rows, np.ndarray):
+        return int(rows.nbytes)
+    return int(rows.estimated_size() if hasattr(rows, "estimated_size") else 8 * np.prod(rows.shape))

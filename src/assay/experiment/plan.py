@@ -26,6 +26,7 @@ from ..base.errors import DataError, DesignError, ParameterError, UsageError, pl
 from ..base.words import percent
 from ..catalogue import Entry
 from ..data import Table, audit, read_table
+from ..data.table import as_frame, to_pandas
 from ..evaluate import Design, Evidence, TimeSplitter, compare, default_metrics, get_metric, make_design
 from ..evaluate.splitters import as_splitter, foreign_design
 from ..prepare import step_for
@@ -75,6 +76,17 @@ class Learner:
         if threads is not None and "n_jobs" in copy.get_params(deep=False):
             copy.set_params(n_jobs=threads)
         return copy
+
+    def named(self, chain: Any, rows: Any) -> Any:
+        """Prepared rows as this learner takes them: other libraries' estimators get a frame with column names."""
+        if self.native:
+            return rows
+        if isinstance(rows, np.ndarray):
+            names = [str(name) for name in chain.get_feature_names_out()]
+            if len(set(names)) != rows.shape[1]:
+                return rows
+            rows = as_frame(rows, names)
+        return to_pandas(rows)
 
     @cached_property
     def parameters(self) -> dict[str, Any]:
@@ -638,7 +650,7 @@ def _settle_learner(item: Any, task: str, seed: int) -> Learner:
 
 def _preset(entry: Entry) -> Learner:
     """A method with the settings that let it choose its own complexity by its training rows."""
-    title = f"{entry.title}, {entry.preset_words}" if entry.preset_words else entry.title
+    title = f"{entry.title} {entry.preset_words}" if entry.preset_words else entry.title
     return Learner(entry.id, title, entry, entry.load()(**dict(entry.preset)), True)
 
 
@@ -682,6 +694,8 @@ def _from_estimator(estimator: Any, task: str) -> Learner:
         changed = {k: v for k, v in estimator.get_params(deep=False).items() if not _same(v, defaults.get(k))}
         return Learner(entry.id, _title(entry.title, changed), entry, clone(estimator), True)
     missing = ("missing",) if get_tags(estimator).input_tags.allow_nan else ()
+    # A pipeline that picks columns by name brings its own preparation: it gets the table as it is.
+    by_name = _picks_columns(estimator)
     inside = [type(step).__name__ for _, step in getattr(estimator, "steps", ()) if hasattr(step, "fit")]
     name = " + ".join(inside) if inside else name
     foreign = Entry(
@@ -689,7 +703,7 @@ def _from_estimator(estimator: Any, task: str) -> Learner:
         title=name,
         class_path=f"{type(estimator).__module__}.{type(estimator).__name__}",
         task=task,
-        native=("numeric", *missing),
+        native=("numeric", "nominal", "missing") if by_name else ("numeric", *missing),
         weights=False,
         probabilities=hasattr(estimator, "predict_proba"),
         simplicity=FOREIGN_SIMPLICITY,
@@ -699,9 +713,15 @@ def _from_estimator(estimator: Any, task: str) -> Learner:
         section="",
         references=(),
         summary=f"{name} of {type(estimator).__module__.partition('.')[0]}.",
-        scales=True,
+        scales=not by_name,
     )
     return Learner(foreign.id, name, foreign, clone(estimator), False)
+
+
+def _picks_columns(estimator: Any) -> bool:
+    """Whether some part of an estimator chooses columns, as a ColumnTransformer does."""
+    parts = [estimator, *estimator.get_params(deep=True).values()]
+    return any(hasattr(part, "transformers") and hasattr(part, "fit_transform") for part in parts)
 
 
 def _seeded(learner: Learner, seed: int) -> Learner:

@@ -20,6 +20,7 @@ from ..base.errors import UsageError, plain
 from ..data import DATASETS
 from ..evaluate import Evidence, Metric, compare, get_metric
 from ..evaluate.row_values import row_values
+from .model import PreparedModel
 from .plan import Learner, Plan, describe_value
 from .predictions import FoldPredictions, Predictions
 from .store import without_nan
@@ -107,6 +108,30 @@ class Results:
             "is not part of the plan",
             way_out="choose from " + ", ".join(result.id for result in self.learners),
         )
+
+    def best_model(self, learner: str | None = None) -> PreparedModel:
+        """The recommended learner (or the one with this id) fitted on all rows, with its preparation.
+
+        >>> from assay.data import load_dataset
+        >>> from assay.experiment import Plan, run
+        >>> results = run(Plan(load_dataset("iris"), "species", learners=["zero-r", "naive-bayes"], design="3-fold"))
+        >>> results.best_model().predict(load_dataset("iris").frame.tail(1)).tolist()
+        ['virginica']
+        """
+        if learner is None:
+            if self.not_yet is not None or self.comparison is None:
+                raise UsageError(
+                    "Results",
+                    "best_model",
+                    "has no answer to fit",
+                    self.not_yet or "no learner has scores",
+                    "mend the table, or name a learner",
+                )
+            learner = str(self.comparison.recommendation["id"])
+        for result in self.learners:
+            if result.id == learner:
+                return PreparedModel.fit(self.plan, result.learner)
+        raise UsageError("Results", f"learner '{plain(learner)}'", "is not part of the plan")
 
     @cached_property
     def comparison(self) -> Any:

@@ -29,7 +29,7 @@ ENTRIES: tuple[Entry, ...] = (
         scales=True,
         compared=True,
         preset=(("n_neighbors", "loo"),),
-        preset_words="k by leave-one-out",
+        preset_words="with k by leave-one-out",
     ),
     Entry(
         id="knn-regressor",
@@ -51,6 +51,6 @@ ENTRIES: tuple[Entry, ...] = (
         scales=True,
         compared=True,
         preset=(("n_neighbors", "loo"),),
-        preset_words="k by leave-one-out",
+        preset_words="with k by leave-one-out",
     ),
 )

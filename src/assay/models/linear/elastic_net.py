@@ -142,6 +142,7 @@ class SparseLinear(SparseInput, FiniteByGram, Regressor):
 class _OnePenalty(SparseLinear):
     """A fit for one alpha."""
 
+    _first = "alpha"
     alpha: float = param(1.0, Real(0), "Strength of the penalty; 0 is least squares.")
     trace: bool = trace_param()
 

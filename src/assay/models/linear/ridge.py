@@ -61,6 +61,7 @@ class Ridge(SparseInput, FiniteByGram, Regressor):
     _multi_output = True
     _way_out = "take a sample of the rows or select columns"
 
+    _first = "alpha"
     alpha: Any = param(1.0, Real(0) | ArrayLike(), "Strength of the penalty, one number or one per target.")
     fit_intercept: bool = param(True, Boolean(), "Whether to fit an intercept, which is never penalised.")
     n_jobs: int | None = n_jobs_param()

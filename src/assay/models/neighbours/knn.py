@@ -44,6 +44,7 @@ _MOST_NEIGHBOURS = 50
 class _Neighbours(MixedInput, Estimator):
     """What both learners share: parameters, the index, the search, and one search for many folds."""
 
+    _first = "n_neighbors"
     n_neighbors: int | str = param(
         5,
         Integer(1) | Choice("loo"),

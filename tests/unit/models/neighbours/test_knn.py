@@ -510,3 +510,28 @@ def test_leave_one_out_of_every_k_is_that_of_separate_fits(weights):
             errors.append((line.predict(X[i : i + 1])[0] - numbers[i]) ** 2)
         assert wrong[k - 1] == np.mean(misses)
         assert squares[k - 1] == pytest.approx(np.mean(errors), rel=1e-12)
+
+
+def test_leave_one_out_chooses_the_k_of_a_plain_loop():
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(60, 2))
+    y = (X[:, 0] + 0.8 * rng.normal(size=60) > 0).astype(int)
+    model = KNNClassifier("loo").fit(X, y)
+    errors = []
+    for k in range(1, 51):
+        wrong = 0.0
+        for i in range(60):
+            others = np.delete(np.arange(60), i)
+            shares = KNNClassifier(k).fit(X[others], y[others]).predict_proba(X[[i]])[0]
+            wrong += ((shares - np.eye(2)[y[i]]) ** 2).sum()
+        errors.append(wrong / 60)
+    assert model.loo_errors_ == pytest.approx(errors)
+    assert model.n_neighbors_ == int(np.argmin(errors)) + 1
+    assert (model.predict(X) == KNNClassifier(model.n_neighbors_).fit(X, y).predict(X)).all()
+    z = X @ [1.0, 2.0] + 0.1 * rng.normal(size=60)
+    assert 1 <= KNNRegressor("loo").fit(X, z).n_neighbors_ <= 10
+    folds = [(np.flatnonzero(np.arange(60) % 5 != f), np.flatnonzero(np.arange(60) % 5 == f)) for f in range(5)]
+    for (train, test), fitted in zip(folds * 3, KNNClassifier("loo").fit_folds(X, y, folds * 3)):
+        alone = KNNClassifier("loo").fit(X[train], y[train])
+        assert fitted.n_neighbors_ == alone.n_neighbors_
+        assert (fitted.predict_proba(X[test]) == alone.predict_proba(X[test])).all()

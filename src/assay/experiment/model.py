@@ -1,0 +1,61 @@
+"""A learner fitted on all rows of a plan, with the preparation it needs: a model that takes rows as they come."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..base.errors import DataError, plain
+from ..data.table import plain_types, to_polars
+from ..prepare import Chain
+from .plan import Learner, Plan
+
+
+@dataclass(frozen=True, eq=False)
+class PreparedModel:
+    """A fitted estimator behind its preparation; rows are a frame with the columns of the table.
+
+    `estimator` is the fitted learner, `chain` the fitted preparation, `columns` what it predicts from.
+    """
+
+    learner: Learner
+    chain: Chain
+    estimator: Any
+    columns: tuple[str, ...]
+    classes_: np.ndarray | None
+
+    @classmethod
+    def fit(cls, plan: Plan, learner: Learner) -> PreparedModel:
+        """Fit a learner of the plan on every row that has a target."""
+        frame = plan.features.frame
+        roles = {name: plan.features.roles[name] for name in frame.columns}
+        chain = Chain(plan.prepare, roles, learner.entry)
+        rows, target = chain.fit_training(frame, plan.labels)
+        estimator = learner.prototype().fit(learner.named(chain, rows), target)
+        return cls(learner, chain, estimator, tuple(frame.columns), getattr(estimator, "classes_", None))
+
+    def predict(self, rows: Any) -> np.ndarray:
+        """The class or the number of each row."""
+        return np.asarray(self.estimator.predict(self._prepared(rows)))
+
+    def predict_proba(self, rows: Any) -> np.ndarray:
+        """The probability of each class of `classes_` for each row."""
+        return np.asarray(self.estimator.predict_proba(self._prepared(rows)))
+
+    def explain(self) -> list[str]:
+        """The preparation in words."""
+        return self.chain.explain()
+
+    def _prepared(self, rows: Any) -> Any:
+        frame = plain_types(to_polars(getattr(rows, "frame", rows)), {})
+        missing = [name for name in self.columns if name not in frame.columns]
+        if missing:
+            raise DataError(
+                self.learner.title, f"column '{plain(missing[0])}'", "is needed to predict", "the rows do not have it"
+            )
+        return self.learner.named(self.chain, self.chain.transform(frame.select(self.columns)))
+
+    def __repr__(self) -> str:
+        return f"PreparedModel({self.learner.title!r}, columns={list(self.columns)!r})"
