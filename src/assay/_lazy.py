@@ -21,6 +21,7 @@ def lazy(package: str, modules: Mapping[str, str]) -> tuple[Callable[[str], Any]
         raise AttributeError(f"module '{package}' has no attribute '{name}'")
 
     def __dir__() -> list[str]:
-        return sorted({*home, *(name for name in modules if not modules[name] or package == "assay")})
+        # At the top the packages are names to complete as well.
+        return sorted({*home, *(() if "." in package else modules)})
 
     return __getattr__, __dir__
