@@ -1,0 +1,340 @@
+"""Learners of a plan: what the user gave, as unfitted estimators with the catalogue entry that says what they take."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import importlib.metadata
+import itertools
+import json
+import numbers
+import re
+import sys
+import types
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils import get_tags
+
+from .. import catalogue
+from ..base.errors import ParameterError, UsageError, plain
+from ..catalogue import Entry
+from ..data.table import as_frame, to_pandas
+from .store import without_nan
+
+FOREIGN_SIMPLICITY = 100
+"""Rank of an estimator that is not in the catalogue: simpler models are preferred where both do equally well."""
+
+
+@dataclass(frozen=True, eq=False)
+class Learner:
+    """One contender: an unfitted estimator with the catalogue entry that says what it takes."""
+
+    id: str
+    title: str
+    entry: Entry
+    estimator: BaseEstimator
+    native: bool
+    """True for a class of the catalogue; False for any other scikit-learn estimator."""
+    name: str | None = None
+    """The name that the user gave, if any."""
+
+    @property
+    def word(self) -> str | None:
+        """The learner as the command line takes it, NAME=ID{"parameter": value}; None if only Python can say it."""
+        cls = type(self.estimator)
+        if not self.native and not _importable(cls):
+            return None
+        changed = changed_parameters(self.estimator)
+        try:
+            text = json.dumps(changed, sort_keys=True) if changed else ""
+            plain_values = json.loads(text) == changed if changed else True
+        except (TypeError, ValueError):
+            return None
+        if not plain_values:
+            return None
+        base = self.entry.id if self.native else f"{cls.__module__}.{cls.__qualname__}"
+        return (f"{self.name}=" if self.name else "") + base + text
+
+    def prototype(self, *, threads: int | None = None) -> Any:
+        """A fresh clone; `threads` limits its own threads, which never changes what it learns."""
+        copy = clone(self.estimator)
+        if threads is not None and "n_jobs" in copy.get_params(deep=False):
+            copy.set_params(n_jobs=threads)
+        return copy
+
+    def named(self, chain: Any, rows: Any) -> Any:
+        """Prepared rows as this learner takes them: other libraries' estimators get a frame with column names."""
+        if self.native:
+            return rows
+        if isinstance(rows, np.ndarray):
+            names = [str(name) for name in chain.get_feature_names_out()]
+            if len(set(names)) != rows.shape[1]:
+                return rows
+            rows = as_frame(rows, names)
+        return to_pandas(rows)
+
+    @cached_property
+    def parameters(self) -> dict[str, Any]:
+        """Parameters as JSON-ready values, without the number of threads."""
+        params = self.estimator.get_params(deep=False)
+        return {name: describe_value(value) for name, value in sorted(params.items()) if name != "n_jobs"}
+
+    @cached_property
+    def identity(self) -> dict[str, Any]:
+        """What the results of this learner depend on, for the key of the store."""
+        cls = type(self.estimator)
+        package = cls.__module__.partition(".")[0]
+        return {
+            "class": f"{cls.__module__}.{cls.__qualname__}",
+            "package": "" if self.native else _version(package),
+            "parameters": self.parameters,
+        }
+
+
+def changed_parameters(estimator: Any) -> dict[str, Any]:
+    """The parameters that differ from the defaults, without seed and threads."""
+    defaults = type(estimator)().get_params(deep=False)
+    return {
+        name: value
+        for name, value in estimator.get_params(deep=False).items()
+        if name not in ("random_state", "n_jobs") and not _same(value, defaults.get(name))
+    }
+
+
+def _importable(cls: type) -> bool:
+    """Whether the class can be found again by its module and name, and made without arguments."""
+    module = sys.modules.get(cls.__module__)
+    if cls.__module__ == "__main__" or module is None or getattr(module, cls.__qualname__, None) is not cls:
+        return False
+    try:
+        cls()
+    except TypeError:
+        return False
+    return True
+
+
+def default_learners(task: str) -> list[Entry]:
+    """The learners of the catalogue that are compared when none are named, in catalogue order.
+
+    >>> [entry.id for entry in default_learners("classify")]
+    ['zero-r', 'one-r', 'logistic', 'naive-bayes', 'knn-classifier', 'cart-classifier']
+    """
+    return [entry for entry in catalogue.search(task=task) if entry.compared]
+
+
+def describe_value(value: Any) -> Any:
+    """A parameter value as plain data that is equal for equal values, in every process.
+
+    >>> describe_value({"alpha": (0.1, None), "distance": max})
+    {'alpha': [0.1, None], 'distance': 'builtins.max'}
+    """
+    if value is None or isinstance(value, (str, bool, int, float, np.generic, np.ndarray)):
+        return without_nan(value)
+    if isinstance(value, Mapping):
+        return {str(k): describe_value(v) for k, v in sorted(value.items(), key=lambda item: str(item[0]))}
+    if isinstance(value, (list, tuple)):
+        return [describe_value(v) for v in value]
+    if isinstance(value, types.FunctionType):
+        # Functions made in place share their name; their code tells them apart.
+        code = value.__code__
+        body = hashlib.sha256(code.co_code + repr((code.co_consts, code.co_names)).encode()).hexdigest()[:16]
+        return f"{value.__module__}.{value.__qualname__}" + (f" {body}" if "<" in value.__qualname__ else "")
+    if isinstance(value, (types.BuiltinFunctionType, type)):
+        return f"{value.__module__}.{value.__qualname__}"
+    if hasattr(value, "get_params"):
+        return {"class": type(value).__qualname__, **describe_value(value.get_params(deep=False))}
+    return re.sub(r" at 0x[0-9a-f]+", "", repr(value))
+
+
+def settle_learners(given: Any, task: str, seed: int) -> tuple[Learner, ...]:
+    """The learners that the user gave, or the usual ones of the task, with distinct names."""
+    if given is None:
+        given = [_preset(entry) for entry in default_learners(task)]
+    if isinstance(given, (str, BaseEstimator)):
+        given = [given]
+    if not isinstance(given, Iterable):
+        raise ParameterError("Plan", "parameter 'learners'", "must be a list", f"got {type(given).__name__}")
+    settled: list[Learner] = []
+    for item in given:
+        learner = _settle_learner(item, task, seed)
+        twins = [other for other in settled if other.entry.id == learner.entry.id]
+        if any(other.id == learner.id for other in settled) or any(o.identity == learner.identity for o in twins):
+            if learner.name is not None or any(other.identity == learner.identity for other in twins):
+                raise ParameterError(
+                    "Plan",
+                    f"learner '{plain(learner.id)}'",
+                    "is listed twice with the same name or the same parameters",
+                    way_out="list it once, change a parameter or give it another name",
+                )
+            number = next(k for k in itertools.count(2) if all(o.id != f"{learner.id}-{k}" for o in settled))
+            title = learner.title
+            if any(other.title == title for other in settled):
+                title = f"{title} {number}"
+            learner = replace(learner, id=f"{learner.id}-{number}", title=title)
+        settled.append(learner)
+    if not settled:
+        raise ParameterError(
+            "Plan", "parameter 'learners'", "must name at least one learner", way_out="`assay methods` lists them"
+        )
+    return tuple(settled)
+
+
+def _settle_learner(item: Any, task: str, seed: int) -> Learner:
+    if isinstance(item, Learner):
+        return _seeded(item, seed)
+    if isinstance(item, tuple) and len(item) == 2 and isinstance(item[0], str) and not isinstance(item[1], Mapping):
+        return _named(item[0], _settle_learner(item[1], task, seed))
+    params: Mapping[str, Any] = {}
+    if isinstance(item, tuple) and len(item) == 2 and isinstance(item[0], str) and isinstance(item[1], Mapping):
+        item, params = item
+    if isinstance(item, str) and "." in item:
+        item = _by_path(item, params)
+    if isinstance(item, str):
+        entry = catalogue.get(item)
+        if entry.task != task:
+            fitting = ", ".join(e.id for e in default_learners(task)[:6])
+            raise UsageError(
+                "Plan",
+                f"learner '{entry.id}'",
+                f"is a method to {entry.task} and this target is one to {task}",
+                way_out=f"choose from {fitting}" if fitting else "choose another method",
+            )
+        try:
+            estimator = entry.load()(**params)
+        except (ImportError, AttributeError) as error:
+            raise UsageError("Plan", f"learner '{entry.id}'", f"cannot be loaded ({error})") from None
+        except TypeError as error:
+            raise ParameterError(str(error)) from None
+        return _seeded(Learner(entry.id, _title(entry.title, params), entry, estimator, True), seed)
+    if not isinstance(item, type) and hasattr(item, "fit") and hasattr(item, "get_params"):
+        return _seeded(_from_estimator(item, task), seed)
+    raise ParameterError(
+        "Plan",
+        "parameter 'learners'",
+        "must hold catalogue ids, pairs (id, parameters), scikit-learn estimators or pairs (name, one of these)",
+        f"got {plain(repr(item))}",
+    )
+
+
+def _preset(entry: Entry) -> Learner:
+    """A method with the settings that let it choose its own complexity by its training rows."""
+    title = f"{entry.title} {entry.preset_words}" if entry.preset_words else entry.title
+    return Learner(entry.id, title, entry, entry.load()(**dict(entry.preset)), True)
+
+
+def _named(name: str, learner: Learner) -> Learner:
+    """The learner under a name of the user's."""
+    if not re.fullmatch(r"[\w .+-]{1,60}", name):
+        raise ParameterError(
+            "Plan", f"the name '{plain(name)}'", "must be 1 to 60 letters, digits, spaces, dots, + or -"
+        )
+    return replace(learner, id=name, title=name, name=name)
+
+
+def _by_path(path: str, params: Mapping[str, Any]) -> Any:
+    """An estimator of another package by its import path, such as `xgboost.XGBClassifier`."""
+    module, _, name = path.rpartition(".")
+    try:
+        cls = getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise UsageError(
+            "Plan",
+            f"learner '{plain(path)}'",
+            f"cannot be loaded ({plain(error, 100)})",
+            way_out="install its package, or choose from `assay methods`",
+        ) from None
+    if not isinstance(cls, type) or not hasattr(cls, "fit") or not hasattr(cls, "get_params"):
+        raise UsageError("Plan", f"learner '{plain(path)}'", "is not a class of estimators with fit and get_params")
+    try:
+        return cls(**params)
+    except TypeError as error:
+        raise ParameterError("Plan", f"learner '{plain(path)}'", f"cannot be made ({plain(error, 200)})") from None
+
+
+def _from_estimator(estimator: Any, task: str) -> Learner:
+    entry = catalogue.of_class(type(estimator))
+    name = type(estimator).__name__
+    wanted = catalogue.get_task(task)
+    if get_tags(estimator).estimator_type != wanted.estimator_type:
+        raise UsageError("Plan", f"learner '{name}'", f"is not a {wanted.noun} and this target needs one to {task}")
+    if entry is not None:
+        defaults = type(estimator)().get_params(deep=False)
+        changed = {k: v for k, v in estimator.get_params(deep=False).items() if not _same(v, defaults.get(k))}
+        return Learner(entry.id, _title(entry.title, changed), entry, clone(estimator), True)
+    missing = ("missing",) if get_tags(estimator).input_tags.allow_nan else ()
+    # A pipeline that picks columns by name brings its own preparation: it gets the table as it is.
+    by_name = _picks_columns(estimator)
+    inside = [type(step).__name__ for _, step in getattr(estimator, "steps", ()) if hasattr(step, "fit")]
+    name = " + ".join(inside) if inside else name
+    foreign = Entry(
+        id=re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", name).lower().replace(" + ", "+"),
+        title=name,
+        class_path=f"{type(estimator).__module__}.{type(estimator).__name__}",
+        task=task,
+        native=("numeric", "nominal", "missing") if by_name else ("numeric", *missing),
+        weights=False,
+        probabilities=hasattr(estimator, "predict_proba"),
+        simplicity=FOREIGN_SIMPLICITY,
+        fit_cost="",
+        predict_cost="",
+        explains="",
+        section="",
+        references=(),
+        summary=f"{name} of {type(estimator).__module__.partition('.')[0]}.",
+        scales=not by_name,
+    )
+    return Learner(foreign.id, name, foreign, clone(estimator), False)
+
+
+def _picks_columns(estimator: Any) -> bool:
+    """Whether some part of an estimator chooses columns, as a ColumnTransformer does."""
+    parts = [estimator, *estimator.get_params(deep=True).values()]
+    return any(hasattr(part, "transformers") and hasattr(part, "fit_transform") for part in parts)
+
+
+def _seeded(learner: Learner, seed: int) -> Learner:
+    seed_unset(learner.estimator, seed)
+    return learner
+
+
+def seed_unset(estimator: Any, seed: int) -> Any:
+    """The plan's seed where the user gave none: every fold then repeats the same choices, whatever the order."""
+    unset = {}
+    for name, value in estimator.get_params(deep=True).items():
+        if name.rpartition("__")[2] != "random_state":
+            continue
+        if value is None:
+            unset[name] = seed
+        elif not isinstance(value, numbers.Integral):
+            raise ParameterError(
+                "Plan",
+                f"parameter '{name}' of {type(estimator).__name__}",
+                "must be an integer or None in an experiment, so that every fold can be repeated",
+                f"got {type(value).__name__}",
+            )
+    return estimator.set_params(**unset) if unset else estimator
+
+
+def _same(a: Any, b: Any) -> bool:
+    return describe_value(a) == describe_value(b)
+
+
+def _title(title: str, params: Mapping[str, Any]) -> str:
+    shown = ", ".join(
+        f"{name}={plain(value, 20)}" for name, value in params.items() if name not in ("n_jobs", "random_state")
+    )
+    return f"{title} ({shown})" if shown else title
+
+
+def _version(package: str) -> str:
+    for name in {"sklearn": ["scikit-learn"]}.get(package, [package]):
+        try:
+            return f"{package} {importlib.metadata.version(name)}"
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return package
