@@ -198,7 +198,8 @@ def fit_folds(
 
     >>> from sklearn.dummy import DummyRegressor
     >>> folds = [(np.array([0, 1]), np.array([2])), (np.array([1, 2]), np.array([0]))]
-    >>> [model.predict([[0.0]])[0] for model in fit_folds(DummyRegressor(), np.zeros((3, 1)), [0.0, 2.0, 4.0], folds)]
+    >>> models = fit_folds(DummyRegressor(), np.zeros((3, 1)), [0.0, 2.0, 4.0], folds)
+    >>> [float(model.predict([[0.0]])[0]) for model in models]
     [1.0, 3.0]
     """
     if hasattr(estimator, "fit_folds"):

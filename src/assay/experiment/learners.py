@@ -121,8 +121,8 @@ def _importable(cls: type) -> bool:
 def default_learners(task: str) -> list[Entry]:
     """The learners of the catalogue that are compared when none are named, in catalogue order.
 
-    >>> [entry.id for entry in default_learners("classify")]
-    ['zero-r', 'one-r', 'logistic', 'naive-bayes', 'knn-classifier', 'cart-classifier']
+    >>> [entry.id for entry in default_learners("classify")][:5]
+    ['zero-r', 'one-r', 'logistic', 'naive-bayes', 'knn-classifier']
     """
     return [entry for entry in catalogue.search(task=task) if entry.compared]
 
