@@ -323,10 +323,10 @@ class Folds(Procedure):
         return {"mean": float(values.mean()), "sd": sd, "interval": interval}
 
     def _mean_df(self, name: str) -> float:
-        """Degrees of freedom of a mean score: those of the folds, or of the rows where folds that are made alike
-        (stratified) can show no spread, as for a learner that says the commonest class."""
+        """Degrees of freedom of a mean score: those of the folds, or for a share of rows those of the rows where folds
+        that are made alike (stratified) can show no spread, as for a learner that says the commonest class."""
         among_rows = self._row_variance(name)
-        if among_rows is None or self.units is None:
+        if among_rows is None or self.units is None or self.metric not in ("accuracy", "error_rate"):
             return self.df
         return self.df if self._variance(self.kept[name], None) > among_rows / 4 else max(self.df, self.units - 1)
 
