@@ -174,7 +174,7 @@ ExactLeastSquares exact_least_squares(Matrix<const double> design, const double*
             direction.hi[i] = unit.hi;
             direction.lo[i] = unit.lo;
         }
-        const int team = n * (k - j) > 20000 ? threads : 1;
+        const int team = n * (k - j) > 100000 ? threads : 1;
         parallel_chunks(k - j, 1, team, [&](index_t step, index_t, index_t) {
             const index_t other = j + 1 + step;
             Double2 projection;

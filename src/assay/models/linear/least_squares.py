@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from scipy import stats
+from scipy import special
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
@@ -48,7 +48,7 @@ from .summary import CoefficientRow, RegressionSummary, SummaryOfTargets
 
 # Work (rows x columns^2) up to which extended precision is always used, and up to which it is used when the
 # condition number asks for it.
-EXACT_WORK = 1e6
+EXACT_WORK = 2e4
 EXACT_WORK_IF_ILL = 3e8
 ILL_CONDITION = 1e6
 # Reciprocal condition numbers of the scaled normal equations that are safe with one step of refinement, enough for
@@ -276,7 +276,7 @@ class LeastSquares(SparseInput, FiniteByGram, Regressor):
         errors = self.sigma_ * solution.spread if free else np.full(solution.spread.shape, np.inf)
         errors = np.where(solution.kept, errors, np.inf)
         t_values = _ratio(solution.coefficients, errors)
-        p_values = 2.0 * stats.t.sf(np.abs(t_values), self.df_residual_) if free else np.ones_like(t_values)
+        p_values = 2.0 * special.stdtr(self.df_residual_, -np.abs(t_values)) if free else np.ones_like(t_values)
         self.coef_se_, self.t_values_, self.p_values_ = errors[first:], t_values[first:], p_values[first:]
         self.intercept_se_ = float(errors[0]) if first else 0.0
         self.intercept_t_value_ = float(t_values[0]) if first else 0.0
@@ -294,7 +294,7 @@ class LeastSquares(SparseInput, FiniteByGram, Regressor):
         if free:
             self.adjusted_r2_ = 1.0 - (1.0 - self.r2_) * (self.n_observations_ - first) / self.df_residual_
             self.f_statistic_ = float(_ratio(np.array([explained]), np.array([self.sigma_**2]))[0])
-            self.f_p_value_ = float(stats.f.sf(self.f_statistic_, slopes, self.df_residual_)) if slopes > 0 else 1.0
+            self.f_p_value_ = float(special.fdtrc(slopes, self.df_residual_, self.f_statistic_)) if slopes > 0 else 1.0
         else:
             self.adjusted_r2_, self.f_statistic_, self.f_p_value_ = 0.0, 0.0, 1.0
 
@@ -371,7 +371,7 @@ class LeastSquares(SparseInput, FiniteByGram, Regressor):
             raise ParameterError(
                 type(self).__name__, "parameter 'level'", "must be between 0 and 1", f"got {plain(repr(level))}"
             )
-        return float(stats.t.ppf(0.5 + level / 2, self.df_residual_)) if self.df_residual_ > 0 else np.inf
+        return float(special.stdtrit(self.df_residual_, 0.5 + level / 2)) if self.df_residual_ > 0 else np.inf
 
     def summary(self, level: float = 0.95) -> RegressionSummary | SummaryOfTargets:
         """The coefficient table and the quality of the fit, to print or to show in a notebook; one for each target."""
