@@ -21,13 +21,13 @@ from typing import Any
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, lapack
 
-from ... import _kernels
 from ...base import Trace
 from ...numeric.newton import Point, damped_newton
 from .glm_families import FAMILIES, LINKS
 from .proximal import proximal_step, violations
 from .sparse import MOST_SQUARE, SparseTable
-from .sparse_passes import HessianProducts, SparseGlmPasses, standardise
+from .sparse_passes import HessianProducts
+from .tables import ArrayRows, SparseRows, only, table_of
 
 _EPSILON = np.finfo(np.float64).eps
 _HALVINGS = 30
@@ -74,16 +74,8 @@ class Task:
 
     def only(self, rows: np.ndarray) -> Task:
         """The task on some of the rows."""
-        if not isinstance(self.X, SparseTable):
-            return replace(self, rows=rows)
-        return replace(
-            self,
-            X=self.X[rows],
-            codes=self.codes[rows],
-            y=self.y[rows],
-            weights=None if self.weights is None else self.weights[rows],
-            offset=None if self.offset is None else self.offset[rows],
-        )
+        X, chosen, codes, y, weights, offset = only(self.X, rows, self.codes, self.y, self.weights, self.offset)
+        return replace(self, X=X, rows=chosen, codes=codes, y=y, weights=weights, offset=offset)
 
     def total(self) -> float:
         """Sum of the weights of the rows that take part."""
@@ -133,7 +125,8 @@ class _Objective:
         self.n_levels = int(task.starts[-1])
         self.dense = self.n_columns + int(task.fit_intercept)
         self.size = self.dense + self.n_levels
-        self.centre, self.scale, varies, self.total = _standardise(task)
+        self.table = table_of(task.X, task.rows)
+        self.centre, self.scale, varies, self.total = _standardise(task, self.table)
         self.active = np.ones(self.size, dtype=bool)
         self.active[: self.n_columns] = varies
         with np.errstate(over="ignore", divide="ignore"):
@@ -152,24 +145,10 @@ class _Objective:
         weights = _NONE if task.weights is None else task.weights
         offset = _NONE if task.offset is None else task.offset
         policy = FAMILIES[task.family].code, LINKS[task.link].code, task.parameter
-        if isinstance(task.X, SparseTable):
-            most = self.most_square or (SPARSE_SQUARE if task.alpha > 0.0 else MOST_SQUARE + 1)
-            return SparseGlmPasses(
-                task.X, task.y, weights, offset, self.centre, inverse, task.fit_intercept, *policy, most
-            )
-        rows = _NO_ROWS if task.rows is None else task.rows
-        return _kernels.GlmPasses(
-            task.X,
-            task.codes,
-            task.starts,
-            rows,
-            task.y,
-            weights,
-            offset,
-            self.centre,
-            inverse,
-            task.fit_intercept,
-            *policy,
+        most = self.most_square or (SPARSE_SQUARE if task.alpha > 0.0 else MOST_SQUARE + 1)
+        levels = task.codes, task.starts
+        return self.table.glm_passes(
+            levels, task.y, weights, offset, self.centre, inverse, task.fit_intercept, policy, most
         )
 
     def _penalty_factors(self) -> np.ndarray:
@@ -356,24 +335,9 @@ class _Objective:
         return np.concatenate([self.active[: self.n_columns], self.active[self.dense :]])
 
 
-def _standardise(task: Task) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
+def _standardise(task: Task, table: ArrayRows | SparseRows) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
     """Centre, scale, which columns vary, and the total weight. Any scale is right; a good one is near the spread."""
-    if isinstance(task.X, SparseTable):
-        centre, spread, total = standardise(task.X, task.weights, task.fit_intercept, task.threads)
-        varies = (spread > 1e-290) & np.isfinite(spread)
-        return centre, np.where(varies, spread, 1.0), varies, total
-    weights = _NONE if task.weights is None else task.weights
-    mean, variance, total = _kernels.column_moments(
-        task.X, _NO_ROWS if task.rows is None else task.rows, weights, task.threads
-    )
-    if task.fit_intercept:
-        centre, spread = mean, np.sqrt(variance)
-    else:
-        centre, spread = np.zeros_like(mean), np.hypot(mean, np.sqrt(variance))
-    for j in np.flatnonzero(~np.isfinite(spread) | (spread == 0.0)).tolist():
-        column = task.X[task.used, j]
-        centre[j] = column[0] if task.fit_intercept else 0.0
-        spread[j] = np.abs(column - centre[j]).max()
+    centre, spread, total = table.standardise(task.weights, task.fit_intercept, task.threads)
     varies = (spread > 1e-290) & np.isfinite(spread)
     return centre, np.where(varies, spread, 1.0), varies, total
 
@@ -437,7 +401,8 @@ def solve(
     inference: bool = False,
 ) -> Solution:
     """Run Newton's method from the constant model, or from the coefficients and intercept of `start`."""
-    if isinstance(task.X, SparseTable) and task.alpha * task.l1_ratio > 0.0 and task.X.shape[1] > SPARSE_SQUARE // 2:
+    wide = table_of(task.X).by_column and task.X.shape[1] > SPARSE_SQUARE // 2
+    if wide and task.alpha * task.l1_ratio > 0.0:
         return _solve_working_sets(task, tol, max_iter, trace, start)
     return _newton(_Objective(task), tol, max_iter, trace, start, inference=inference)
 
@@ -523,7 +488,6 @@ def _solve_working_sets(
     task: Task, tol: float, max_iter: int, trace: Trace, start: tuple[np.ndarray, float] | None
 ) -> Solution:
     """Solve on the columns that matter, then add the worst violators of the others, until there are none."""
-    assert isinstance(task.X, SparseTable)
     objective = _Objective(task)
     point = objective.start(start)
     p, floor = task.X.shape[1], 1e-12 * point.pearson
@@ -542,7 +506,7 @@ def _solve_working_sets(
         factors = None if task.penalty_weights is None else task.penalty_weights[columns]
         # Few enough columns that the matrix is formed; their number is bounded by the rows that matter.
         found = _newton(
-            _Objective(replace(task, X=task.X[:, columns], penalty_weights=factors), MOST_SQUARE),
+            _Objective(replace(task, X=objective.table.columns(columns), penalty_weights=factors), MOST_SQUARE),
             tol,
             max_iter,
             trace,

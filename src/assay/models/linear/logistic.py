@@ -36,8 +36,9 @@ from ...base.folds import FoldTransforms, copy_columns, through_folds
 from ...base.views import Coefficients, coefficients_of
 from .logistic_inference import LogisticInference
 from .logistic_solver import DENSE_LIMIT, Solution, Task, log_probabilities_of, probabilities_of, solve
-from .sparse import SparseInput, SparseTable
+from .sparse import SparseInput
 from .summary import combination_text
+from .tables import only
 
 # Rows that are enough for a start: beyond, a sample is nearly as good as all rows and costs less.
 START_ROWS = 4096
@@ -119,9 +120,7 @@ class LogisticRegression(SparseInput, LogisticInference, Classifier):
         self._require_classes()
         if self.classes_.shape[0] > 2:
             self._check_table_cost(X, self.classes_.shape[0])
-        if isinstance(X, SparseTable) and rows is not None:
-            X, codes, weights = X[rows], codes[rows], None if weights is None else weights[rows]
-            rows = None
+        X, rows, codes, weights = only(X, rows, codes, weights)
         trace = self._new_trace()
         task = Task(
             X=X,

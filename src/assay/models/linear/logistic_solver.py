@@ -30,10 +30,9 @@ from ...base import DataError, Trace
 from ...numeric.newton import Point, damped_newton
 from .proximal import proximal_step, violations
 from .sparse import SparseTable
-from .sparse_passes import SparseLogisticPasses, standardise
+from .tables import ArrayRows, SparseRows, table_of
 
 _EPSILON = np.finfo(np.float64).eps
-_NO_ROWS = np.empty(0, dtype=np.int64)
 _NO_WEIGHTS = np.empty(0)
 _IDLE_LIMIT = 5
 _HALVINGS = 12
@@ -107,7 +106,7 @@ class _Objective:
 
     def __init__(self, task: Task) -> None:
         self.task = task
-        self.rows = _NO_ROWS if task.rows is None else task.rows
+        self.table = table_of(task.X, task.rows)
         self.weights = _NO_WEIGHTS if task.weights is None else task.weights
         self.outputs = 1 if task.n_classes == 2 else task.n_classes
         self.columns = task.X.shape[1] + int(task.fit_intercept)
@@ -116,7 +115,7 @@ class _Objective:
         self.absolute = task.l1_ratio > 0.0 and bool(np.isfinite(task.C))
         self.dense = self.absolute or self.outputs * self.columns <= DENSE_LIMIT
         self.gram: np.ndarray | None = None
-        self.centre, self.scale, self.active, self.total = _standardise(task, self.rows, self.weights)
+        self.centre, self.scale, self.active, self.total = _standardise(task, self.table)
         with np.errstate(over="ignore", divide="ignore"):
             penalty = (1.0 / self.scale) ** 2 * ((1.0 - task.l1_ratio) / task.C)
             l1 = task.l1_ratio / task.C / self.scale
@@ -134,13 +133,8 @@ class _Objective:
 
     def _passes(self, codes: np.ndarray, n_classes: int) -> Any:
         """The kernel's view of the rows with some target."""
-        task = self.task
-        if isinstance(task.X, SparseTable):
-            return SparseLogisticPasses(
-                task.X, codes, self.weights, self.centre, self.inverse, task.fit_intercept, n_classes
-            )
-        return _kernels.LogisticPasses(
-            task.X, self.rows, codes, self.weights, self.centre, self.inverse, task.fit_intercept, n_classes
+        return self.table.logistic_passes(
+            codes, self.weights, self.centre, self.inverse, self.task.fit_intercept, n_classes
         )
 
     def at(self, coefficients: np.ndarray) -> _Point:
@@ -315,12 +309,9 @@ class _Objective:
         return coef, coefficients[:, -1] - coef @ self.centre
 
 
-def _standardise(task: Task, rows: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
+def _standardise(task: Task, table: ArrayRows | SparseRows) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
     """Centre, scale, which columns vary, and the total weight. Any scale is right; a good one is near the spread."""
-    if isinstance(task.X, SparseTable):
-        centre, spread, total = standardise(task.X, task.weights, task.fit_intercept, task.threads)
-    else:
-        centre, spread, total = _standardise_array(task, task.X, rows, weights)
+    centre, spread, total = table.standardise(task.weights, task.fit_intercept, task.threads)
     if not np.isfinite(spread).all():
         first = int(np.flatnonzero(~np.isfinite(spread))[0])
         raise DataError(
@@ -330,30 +321,13 @@ def _standardise(task: Task, rows: np.ndarray, weights: np.ndarray) -> tuple[np.
     return centre, np.where(active, spread, 1.0), active, total
 
 
-def _standardise_array(
-    task: Task, X: np.ndarray, rows: np.ndarray, weights: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, float]:
-    mean, variance, total = _kernels.column_moments(X, rows, weights, task.threads)
-    if task.fit_intercept:
-        centre, spread = mean, np.sqrt(variance)
-    else:
-        centre, spread = np.zeros_like(mean), np.hypot(mean, np.sqrt(variance))
-    # Squares out of range, or a constant column.
-    for j in np.flatnonzero(~np.isfinite(spread) | (spread == 0.0)).tolist():
-        column = X[:, j] if task.rows is None else X[task.rows, j]
-        centre[j] = column[0] if task.fit_intercept else 0.0
-        with np.errstate(over="ignore"):
-            spread[j] = np.abs(column - centre[j]).max()
-    return centre, spread, total
-
-
 def solve(
     task: Task, tol: float, max_iter: int, trace: Trace, start: tuple[np.ndarray, np.ndarray] | None = None
 ) -> Solution:
     """Run Newton's method from 0, or from the coefficients and intercepts of `start`."""
     if task.l1_ratio > 0.0 and np.isfinite(task.C):
         outputs = 1 if task.n_classes == 2 else task.n_classes
-        if isinstance(task.X, SparseTable) and outputs == 1:
+        if outputs == 1 and table_of(task.X).by_column:
             return _solve_columns(task, tol, max_iter, trace, start)
         small = outputs * (task.X.shape[1] + 1) <= DENSE_LIMIT
         return (_solve_absolute if small else _solve_working_sets)(task, tol, max_iter, trace, start)
@@ -533,8 +507,7 @@ def _solve_working_sets(
         room = max(20, int(chosen.sum()))
         chosen[fresh[np.argsort(-by_column[fresh], kind="stable")[:room]]] = True
         columns = np.flatnonzero(chosen)
-        block = task.X[:, columns]
-        part = replace(task, X=block if isinstance(block, SparseTable) else np.ascontiguousarray(block))
+        part = replace(task, X=objective.table.columns(columns))
         coef, intercept = objective.raw(coefficients)
         found = _solve_absolute(part, tol, max_iter, trace, (coef[:, columns], intercept))
         n_iter += max(found.n_iter, 1)
