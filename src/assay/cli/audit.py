@@ -63,8 +63,9 @@ def audit(
         found = audit_table(read, target=target, rules=given, against=None if keys else other)
         if other is not None:
             merged = merge_check(read, other, on=list(keys) or None)
-            # Columns, types and labels that differ are among the findings of the comparison already.
-            added = [f for f in merged.findings if keys or f.code not in ("M001", "M003", "M006")]
+            # Columns of one side are what a join is for; what else differs, the comparison has found already.
+            known = ("M001",) if keys else ("M001", "M003", "M006")
+            added = [f for f in merged.findings if f.code not in known]
             together = sorted([*found.findings, *added], key=lambda f: LEVELS.index(f.severity))
             found = replace(found, findings=together)
         if page is not None:

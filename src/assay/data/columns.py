@@ -56,7 +56,10 @@ class MixedInput:
         else:
             if isinstance(X, np.ndarray) and X.ndim != 2:
                 check_array(X, dtype=None, estimator=self)
-            validate_data(self, X, reset=reset, skip_check_array=True)
+            try:
+                validate_data(self, X, reset=reset, skip_check_array=True)
+            except nw.exceptions.DuplicateError:
+                raise _one_name_twice(self) from None
             columns = split_columns(self, X)
         if reset:
             self.schema_ = _schema(self, columns, getattr(self, "categorical_features", "from_dtype"))
@@ -109,6 +112,11 @@ def _who(owner: Any) -> str:
     return owner if isinstance(owner, str) else type(owner).__name__
 
 
+def _one_name_twice(owner: Any) -> DataError:
+    way_out = "give every column its own name"
+    return DataError(_who(owner), "X", "must not have two columns of one name", way_out=way_out)
+
+
 def split_columns(owner: Any, X: Any) -> list[Column] | np.ndarray:
     """The columns of X: a float64 matrix if all are numbers, else a list of float64 arrays and Polars series."""
     if issparse(X):
@@ -116,9 +124,7 @@ def split_columns(owner: Any, X: Any) -> list[Column] | np.ndarray:
     try:
         frame = nw.from_native(X, eager_only=True, pass_through=True)
     except nw.exceptions.DuplicateError:
-        raise DataError(
-            _who(owner), "X", "must not have two columns of one name", way_out="give every column its own name"
-        ) from None
+        raise _one_name_twice(owner) from None
     if isinstance(frame, nw.DataFrame):
         return _split_frame(owner, frame)
     array = X if isinstance(X, np.ndarray) else np.asarray(X)

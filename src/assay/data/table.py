@@ -22,7 +22,7 @@ from .read_notes import Decision, is_pattern
 from .roles import Role, check_overrides, infer_roles, nearest
 
 _DAYS = (-719_162, 2_932_896)
-"""The days of the years 1 to 9999, counted from 1970."""
+"""The first day of the year 1 and the last of 9999, counted from 1970."""
 
 MOST_CLASSES = 20
 """An integer target with at most this many values, each repeating, is a class; with more it is a number."""
@@ -357,6 +357,8 @@ def to_polars(frame: Any) -> pl.DataFrame:
     names = [str(name) for name in wrapped.columns]
     if len(set(names)) != len(names):
         raise _twice(names)
+    frame = _dense(frame)
+    wrapped = nw.from_native(frame, eager_only=True)
     try:
         converted = wrapped.to_polars()
         converted.columns = names
@@ -372,6 +374,35 @@ def to_polars(frame: Any) -> pl.DataFrame:
                 values = [None if gone else value for value, gone in zip(values.tolist(), missing)]
             columns.append(pl.Series(str(name), values, strict=False))
         return with_names(pl.DataFrame(columns))
+    except Exception:
+        # Cells that no type of Arrow holds together: column by column, to name the one that cannot be read.
+        return with_names(pl.DataFrame([_object_column(str(name), wrapped[name]) for name in wrapped.columns]))
+
+
+def _dense(frame: Any) -> Any:
+    """A pandas frame whose sparse columns are full; any other frame as it is."""
+    kinds: Any = getattr(frame, "dtypes", None)
+    sparse = [name for name, kind in kinds.items() if hasattr(kind, "fill_value")] if hasattr(kinds, "items") else []
+    return frame.assign(**{name: frame[name].sparse.to_dense() for name in sparse}) if sparse else frame
+
+
+def _object_column(name: str, series: nw.Series[Any]) -> pl.Series:
+    """A column of Python objects: numbers, truth values and text of one kind, or all of them as text."""
+    try:
+        return pl.Series(name, series.to_polars())
+    except Exception:
+        values = series.to_list()
+    kinds = {type(value) for value in values if value is not None and value == value}
+    if not all(issubclass(kind, str | int | float) for kind in kinds):
+        strange = next(kind for kind in kinds if not issubclass(kind, str | int | float))
+        raise DataError(
+            "Table.from_frame",
+            f"column '{plain(name)}'",
+            "must hold numbers, text, dates or truth values",
+            f"it holds {plain(strange.__name__)} too",
+            "convert or drop it first",
+        )
+    return pl.Series(name, [None if v is None or v != v else str(v) for v in values], dtype=pl.String)
 
 
 def with_names(frame: pl.DataFrame) -> pl.DataFrame:
@@ -440,7 +471,24 @@ def _plain_type(series: pl.Series) -> tuple[pl.Series, dict[str, Any]]:
             return _retyped(whole), {}
     if series.dtype.is_float() or series.dtype.is_decimal():
         return _finite(series.cast(pl.Float64))
+    if series.dtype == pl.Date or isinstance(series.dtype, pl.Datetime):
+        return _in_calendar(series)
     return _retyped(series), {}
+
+
+def _in_calendar(series: pl.Series) -> tuple[pl.Series, dict[str, Any]]:
+    """Dates as times; those beyond the years 1 to 9999, of which a cast makes a panic or nonsense, become missing."""
+    per_day = 1
+    if isinstance(series.dtype, pl.Datetime):
+        per_day = 86_400 * {"ms": 10**3, "us": 10**6, "ns": 10**9}[series.dtype.time_unit]
+    physical = series.to_physical()
+    low, high = (max(-(2**63), min(2**63 - 1, day * per_day)) for day in _DAYS)
+    far = ~physical.is_between(low, high).fill_null(True)
+    if not bool(far.any()):
+        return _retyped(series), {}
+    rows = far.arg_true().head(5).to_list()
+    first = [(row, f"{physical[row] / per_day:.0f} days from 1970") for row in rows]
+    return _retyped(series.set(far, None)), {"failed": int(far.sum()), "first": first}
 
 
 def _finite(series: pl.Series) -> tuple[pl.Series, dict[str, Any]]:
@@ -466,9 +514,7 @@ def _retyped(series: pl.Series) -> pl.Series:
     if dtype in (pl.Categorical, pl.Enum):
         return series.cast(pl.String)
     if dtype == pl.Date:
-        # Days beyond the years that times have are missing; a cast would end in a panic.
-        days = series.to_physical()
-        return series.set(~days.is_between(*_DAYS).fill_null(True), None).cast(pl.Datetime("us"))
+        return series.cast(pl.Datetime("us"))
     if isinstance(dtype, pl.Datetime):
         if dtype.time_zone is not None:
             series = series.dt.convert_time_zone("UTC").dt.replace_time_zone(None)

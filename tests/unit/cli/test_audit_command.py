@@ -87,3 +87,26 @@ def test_describe_tells_columns_and_pairs(tables):
     assert [c["name"] for c in told["columns"]] == ["case_id", "x", "age", "y"]
     shown = run("describe", "train.csv")
     assert "numeric" in shown.stdout and "strongest pairs" in shown.stdout
+
+
+def test_an_ordinary_join_is_no_severe_matter(tmp_path):
+    """One row of people for several visits, with other columns: nothing that would stop a pipeline."""
+    people = "".join(f"{i},{20 + i % 50},{i * 37 % 101}\n" for i in range(100))
+    visits = "".join(f"{i % 90},{i % 7},{i * 31 % 97}\n" for i in range(200))
+    (tmp_path / "people.csv").write_text("id,age,score\n" + people)
+    (tmp_path / "visits.csv").write_text("id,cost,length\n" + visits)
+    words = ["audit", str(tmp_path / "people.csv"), "--against", str(tmp_path / "visits.csv"), "--on", "id", "--json"]
+    result = CliRunner().invoke(assay, words)
+    assert result.exit_code == 0, result.output
+    found = {finding["code"]: finding for finding in json.loads(result.stdout)["findings"]}
+    assert found["M007"]["severity"] == "medium" and found["M008"]["severity"] == "low"
+    assert not any(code.startswith("M001") or code == "A037" for code in found)
+
+
+def test_the_words_of_an_error_are_options_of_the_command(tmp_path):
+    (tmp_path / "t.csv").write_text("a,a\n1,2\n3,4\n")
+    refused = CliRunner().invoke(assay, ["audit", str(tmp_path / "t.csv")])
+    assert refused.exit_code == 3 and "pass --read duplicates=rename." in refused.stderr
+    assert CliRunner().invoke(assay, ["audit", str(tmp_path / "t.csv"), "--read", "duplicates=rename"]).exit_code == 0
+    wrong = CliRunner().invoke(assay, ["describe", str(tmp_path / "t.csv"), "--read", "colour=red"])
+    assert wrong.exit_code == 2 and "must read HOW=VALUE" in wrong.stderr

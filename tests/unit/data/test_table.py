@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 
 import numpy as np
 import pandas as pd
@@ -210,3 +210,26 @@ def test_the_html_view_escapes_what_comes_from_data():
     html = table._repr_html_()
     assert "<script>" not in html and "<b>" not in html and "<i>" not in html
     assert str(load_dataset("weather")).startswith("weather: 14 rows, 5 columns")
+
+
+def test_sparse_frames_of_pandas_are_read():
+    frame = pd.DataFrame({"a": pd.arrays.SparseArray([0, 0, 3]), "b": pd.arrays.SparseArray([0.5, np.nan, 2.0])})
+    table = Table.from_frame(frame.assign(c=["x", "y", "z"]))
+    assert table.frame.rows() == [(0, 0.5, "x"), (0, None, "y"), (3, 2.0, "z")]
+
+
+def test_objects_that_no_type_holds_together_become_text_or_are_named():
+    mixed = Table.from_frame(pd.DataFrame({"a": [2**70, 1], "b": ["x", 2]})).frame
+    assert mixed["a"].to_list() == [str(2**70), "1"] and mixed["b"].to_list() == ["x", "2"]
+    for cell in (1 + 2j, [1], {}):
+        with pytest.raises(DataError, match="column 'odd' must hold numbers, text, dates or truth values"):
+            Table.from_frame(pd.DataFrame({"n": [1, 2], "odd": pd.Series(["x", cell], dtype=object)}))
+
+
+def test_dates_beyond_the_calendar_are_missing_and_said_to_be():
+    days = pl.Series("day", [2**30, 0, None]).cast(pl.Int32).cast(pl.Date)
+    times = pl.Series("time", [-(2**62), 0, None]).cast(pl.Datetime("us"))
+    table = Table.from_frame(pl.DataFrame([days, times]))
+    for name in ("day", "time"):
+        assert table.frame[name].to_list() == [None, datetime(1970, 1, 1), None]
+        assert "1 cell could not be read" in table.roles[name].reason
