@@ -36,7 +36,7 @@ def _boosting(
     )
 
 
-def _forest(id: str, title: str, name: str, task: str, reference: str, summary: str, **more: bool) -> Entry:
+def _forest(id: str, title: str, name: str, task: str, reference: str, summary: str, **more: Any) -> Entry:
     return Entry(
         id=id,
         title=title,
