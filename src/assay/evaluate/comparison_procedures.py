@@ -250,6 +250,16 @@ class Folds(Procedure):
             said.append(
                 "blocks of time drift together, so that the intervals hold for a future like these blocks and no other"
             )
+        if self.metric == "log_loss" and self.rows is not None and self.n_rows < 500:
+            said.append(
+                "below 500 rows the log loss interval of a learner that says little more than the class shares is too "
+                "short (it covers about 90 %)"
+            )
+        if self.metric.startswith(("f1", "f2", "f0", "precision", "recall")) and (self.smaller or 0) < 200:
+            said.append(
+                f"the interval of {self.metric} is too short for learners near chance, whose score follows the class "
+                "that they happen to prefer"
+            )
         if self.smaller is not None and self.smaller < _FEW:
             said.append(
                 f"only {self.smaller} rows are of the smallest class, too few for an interval of {self.metric} to be "

@@ -12,7 +12,9 @@ six and rejected 7 % (10x10) in the last. The slow tests hold the worst setting.
 from __future__ import annotations
 
 import numpy as np
+import polars as pl
 import pytest
+from tests.reference.calibration.default_comparison import SETTINGS, simulate
 
 from assay.base import Stream
 from assay.evaluate import (
@@ -26,6 +28,7 @@ from assay.evaluate import (
     resampled_t,
 )
 from assay.evaluate.resampling import stratified_assignment
+from assay.experiment import Plan, run
 
 N_ROWS, SHIFT, ALPHA = 200, 1.0, 0.05
 
@@ -91,7 +94,7 @@ def test_the_simulated_scores_are_those_of_separate_fits():
 
 def test_the_tests_find_a_true_difference():
     shares = rejections(60, seed=2, shift_b=0.0)
-    assert shares["5x2 F"] > 0.8 and shares["corrected"] > 0.9
+    assert shares["5x2 F"] > 0.8 and shares["corrected"] > 0.8
 
 
 def family_errors(design: str, repetitions: int, seed: int) -> float:
@@ -175,9 +178,9 @@ def test_level_of_friedman_and_nemenyi_over_four_thousand_collections(n_sets, n_
 
 @pytest.mark.slow
 def test_picking_the_winner_costs_what_the_docs_say():
-    """Of ten equal learners a given one is left out rarely, some one more often than alpha; with all pairs neither."""
+    """Of ten equal learners some one is called worse in no more than alpha of cases, though the best was picked."""
     first, some = best_left_out(10, 1000, seed=17)
-    assert first <= above(ALPHA, 1000) and some > ALPHA
+    assert first <= some <= above(ALPHA, 1000)
     assert best_left_out(10, 1000, seed=17, pairs="all")[1] <= above(ALPHA, 1000)
 
 
@@ -194,10 +197,10 @@ def test_family_error_over_five_thousand_data_sets(design):
 
 @pytest.mark.slow
 def test_the_tests_are_too_eager_where_the_rows_teach_too_little():
-    """The limit that `five_by_two_f` and `corrected_resampled_t` state: five weak columns each and 100 rows."""
+    """The limit of `five_by_two_f`, which `corrected_resampled_t` with folds - 1 degrees of freedom does not have."""
     shares = weak_rejections(100, 1000, seed=21)
     assert shares["5x2 F"] > 0.1
-    assert ALPHA < shares["corrected"] < 0.1
+    assert shares["corrected"] <= above(ALPHA, 1000)
 
 
 def weak_rejections(n_rows: int, repetitions: int, seed: int) -> dict[str, float]:
@@ -224,3 +227,46 @@ def weak_scores(X: np.ndarray, y: np.ndarray, folds: int, generator: np.random.G
             guess = part @ (one - zero) > (one - zero) @ (one + zero) / 2
             scores[j, k] = np.mean(guess[fold == k] == y[fold == k])
     return scores
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("setting", SETTINGS, ids=lambda one: f"{one.name}, {one.metric}, {one.family}")
+def test_the_default_comparison_keeps_its_level_and_its_intervals_cover(setting):
+    """The table of docs/design/calibration.md: any false "worse", and the intervals of every learner and of ZeroR."""
+    outcome = simulate(setting, share=0.5)
+    noise = 3 * np.sqrt(0.05 * 0.95 / outcome.tables)
+    assert outcome.any_worse <= ALPHA + noise
+    if outcome.warned < 0.5:
+        assert 0.93 - noise <= outcome.covered <= 0.985 + noise
+        # An area under ROC of 0.5 without ranking is exact.
+        assert outcome.covered_zero_r >= 0.93 - noise
+
+
+@pytest.mark.slow
+def test_the_recommended_learner_is_about_as_good_as_the_best_mean():
+    """Over 200 tables with a linear truth the true accuracy given away for simplicity is below half a point."""
+    assert given_away(200, seed=41) <= 0.005
+
+
+def given_away(tables: int, seed: int) -> float:
+    """Mean true accuracy of the learner with the best mean, less that of the recommended one."""
+    lost = []
+    for table in range(tables):
+        rng = np.random.default_rng([seed, table])
+        weights = rng.normal(size=5) * (rng.random(5) < 0.6)
+        X = rng.normal(size=(4150, 5))
+        y = np.where(X @ weights + rng.logistic(size=4150) > 0, "yes", "no")
+        names = [f"x{j}" for j in range(5)]
+        frame = pl.DataFrame(X, schema=names).with_columns(y=pl.Series(y))
+        if frame["y"].head(150).value_counts()["count"].min() < 15:
+            continue
+        learners = ["zero-r", "one-r", "naive-bayes", "logistic", ("cart-classifier", {"ccp_alpha": "cv"})]
+        results = run(Plan(frame.head(150), "y", learners=learners, design="3x10", metrics=["accuracy"]), views=False)
+        best, chosen = results.comparison.best, results.comparison.recommendation["id"]
+        if best == chosen:
+            lost.append(0.0)
+            continue
+        fresh = frame.tail(4000)
+        true = {one: np.mean(results.best_model(one).predict(fresh) == fresh["y"].to_numpy()) for one in (best, chosen)}
+        lost.append(true[best] - true[chosen])
+    return float(np.mean(lost))

@@ -1,0 +1,37 @@
+"""The largest t over all pairs: Tukey's range, Student's t, and what correlation changes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from assay.evaluate.max_t import MaxT
+
+
+@pytest.mark.parametrize("learners", [3, 6, 12])
+def test_independent_estimates_have_tukeys_range(learners):
+    found = MaxT(np.eye(learners), df=9)
+    assert found.critical(0.05) == pytest.approx(stats.studentized_range.ppf(0.95, learners, 9) / np.sqrt(2), rel=0.015)
+    assert found.p_value(found.critical(0.05)) == pytest.approx(0.05, abs=0.002)
+
+
+def test_two_estimates_have_students_t_whatever_their_correlation():
+    for covariance in (np.eye(2), np.array([[1.0, 0.9], [0.9, 2.0]])):
+        found = MaxT(covariance, df=9)
+        assert found.critical(0.05) == pytest.approx(stats.t.ppf(0.975, 9))
+        assert found.p_value(1.7) == pytest.approx(2 * stats.t.sf(1.7, 9))
+
+
+def test_copies_of_a_learner_cost_nothing():
+    twice = np.kron(np.eye(2), np.ones((3, 3)))
+    assert MaxT(twice, df=9).critical(0.05) == pytest.approx(MaxT(np.eye(2), df=9).critical(0.05), rel=0.02)
+
+
+def test_p_values_fall_with_the_statistic_and_lie_between_one_pair_and_all():
+    found = MaxT(np.eye(5), df=9)
+    p = [found.p_value(t) for t in (0.0, 1.0, 2.0, 4.0, 8.0)]
+    assert p == sorted(p, reverse=True)
+    for t in (1.0, 2.0, 4.0, 8.0):
+        single = 2 * stats.t.sf(t, 9)
+        assert single <= found.p_value(t) <= min(1.0, 10 * single) + 1e-12
