@@ -260,7 +260,7 @@ def _mark(mark: Mark, across: _Axis, up: _Axis) -> list[str]:
     elif mark.y is not None:
         y = up(mark.y)
         body = [svg.line(across.start, y, across.end, y, mark.token, 1.3, "4 4")]
-        at = (across.end - 4, y - 5, "end")
+        at = (across.start + 5, y - 5, "start")
     else:
         low, high = max(across.ends[0], up.ends[0]), min(across.ends[1], up.ends[1])
         body = [svg.line(across(low), up(low), across(high), up(high), mark.token, 1.3, "4 4")]

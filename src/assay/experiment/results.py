@@ -17,9 +17,12 @@ import numpy as np
 
 from .. import __version__, catalogue
 from ..base.errors import UsageError, plain
+from ..base.record import Grid
 from ..data import DATASETS
+from ..data.frames import frame_of
 from ..evaluate import Evidence, Metric, compare, get_metric
 from ..evaluate.row_values import row_values
+from .diagnostics import Diagnostics, diagnose
 from .model import PreparedModel
 from .plan import Learner, Plan, describe_value
 from .predictions import FoldPredictions, Predictions
@@ -132,6 +135,13 @@ class Results:
             if result.id == learner:
                 return PreparedModel.fit(self.plan, result.learner)
         raise UsageError("Results", f"learner '{plain(learner)}'", "is not part of the plan")
+
+    def diagnostics(self, learner: str) -> Diagnostics:
+        """ROC, precision and recall, calibration, costs by threshold or residuals of a learner, by its id."""
+        return diagnose(self.predictions(learner), self.plan.alpha, self.plan.seed)
+
+    def _diagnosed(self, result: LearnerResult) -> dict[str, Any] | None:
+        return None if result.error is not None or not result.folds else self.diagnostics(result.id).to_dict()
 
     @cached_property
     def comparison(self) -> Any:
@@ -323,6 +333,7 @@ class Results:
             "difference_interval": None,
             "metrics": {name: float(np.mean(scores)) for name, scores in result.scores.items()},
             "confusion": result.confusion,
+            "diagnostics": self._diagnosed(result),
             "view": result.view,
             "warnings": result.warnings,
             "error": result.error,
@@ -378,6 +389,40 @@ class Results:
                 lines.append((plain(result.title), f"{row['mean']:.4f}", f"{low:.4f} to {high:.4f}", str(word)))
         last = "group" if self.plan.pairs == "all" else "verdict"
         return [("learner", self.plan.metrics[0], f"{100 * (1 - self.plan.alpha):g} % interval", last), *lines]
+
+    def grid(self) -> Grid:
+        """The table of the learners, the best first."""
+        head, *lines = self._lines()
+        return Grid(head, lines)
+
+    def to_markdown(self) -> str:
+        """The table of the learners as Markdown."""
+        return self.grid().to_markdown()
+
+    def to_latex(self) -> str:
+        """The table of the learners as LaTeX (booktabs)."""
+        return self.grid().to_latex()
+
+    def to_frame(self) -> Any:
+        """One row per learner as a Polars frame: id, title, mean, interval, verdict, every metric, seconds.
+
+        >>> from assay.data import load_dataset
+        >>> from assay.experiment import Plan, run
+        >>> results = run(Plan(load_dataset("iris"), "species", learners=["zero-r", "one-r"], design="3-fold"))
+        >>> results.to_frame().columns[:5]
+        ['id', 'title', 'mean', 'low', 'high']
+        """
+        summary = {} if self.comparison is None else self.comparison.summary
+        rows = []
+        for result in self.learners:
+            found = summary.get(result.id) or {}
+            low, high = found.get("interval") or (None, None)
+            known = {"id": result.id, "title": result.title, "mean": found.get("mean"), "low": low, "high": high}
+            known |= {name: found.get(name) for name in ("sd", "verdict", "group", "difference")}
+            known |= {name: float(np.mean(scores)) for name, scores in result.scores.items()}
+            rows.append(known | self.timings[result.id] | {"error": result.error})
+        columns = list(dict.fromkeys(name for row in rows for name in row))
+        return frame_of({name: [without_nan(row.get(name)) for row in rows] for name in columns})
 
     def __str__(self) -> str:
         lines = self._lines()

@@ -136,7 +136,7 @@ def score_plot(
     places = decimals_for([one["mean"] for one in order])
     low, high = _domain(order)
     longest = max(text_width(label(one.get("title") or one.get("id"), 60).short) for one in order)
-    left, right = (14.0, width - 14) if narrow else (min(max(longest + 44, 150.0), 270.0), width - 232)
+    left, right = (14.0, width - 14) if narrow else (min(max(longest + 44, 150.0), 270.0), width - 276)
     row, top = (66.0, 34.0) if narrow else (46.0, 34.0)
     bottom = top + row * len(order)
 

@@ -10,6 +10,7 @@ import base64
 import hashlib
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -18,14 +19,16 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from ..base import words
+from ..base.chart import Chart
 from ..base.errors import DataError
 from ..base.files import write_whole
 from ..base.record import Grid
 from ..base.svg import CLASSES, GROUPS, NAMESPACE, PALETTE, standing
 from ..base.views import Shares, view_of
-from ..base.words import Label, clean, decimals_for, is_number, label, show
+from ..base.words import Label, clean, decimals_for, is_number, label, number, show
 from ..catalogue import TASKS
 from ..experiment import Results
+from ..experiment.diagnostics import Diagnostics
 from ..models.trees.svg import TreeView, tree_outline
 from .figures import (
     by_mean,
@@ -135,6 +138,7 @@ def _contents(results: Mapping[str, Any], timings: Mapping[str, Any]) -> dict[st
         "table": _table([*ranked, *others], failed, metric, comparison, timings, recommendation.get("id")),
         "pairs": _pairs(ranked, comparison, greater),
         "confusions": _confusions(ranked, chosen, data.get("classes")),
+        "works": _works(ranked, chosen, level),
         "views": [view for one in _chosen_first(ranked, chosen) if (view := _view(one)) is not None],
         "decision": _decision(results, data, design, recommendation),
         "level": level,
@@ -509,6 +513,93 @@ def _pair(test: Mapping[str, Any], sign: int, places: int) -> dict[str, Any]:
     }
 
 
+_ABOUT_CHARTS = {
+    "roc": "How many of the class are found against how many others are called so by mistake, as the threshold falls; "
+    "the number is the area with its {level} interval, the dashed line is guessing.",
+    "precision_recall": "How many of those called so are right against how many of the class are found; the number is "
+    "the average precision with its {level} interval.",
+    "calibration": "In bins of equal numbers of rows, what was predicted against what happened; on the dashed line "
+    "probabilities mean what they say.",
+    "costs": "What a row costs on average if it is called positive from this probability on, for three prices of a "
+    "miss; a false alarm costs 1. The dashed lines are the cheapest thresholds.",
+    "residuals": "What is left by the size of the prediction: the middle of the rows and the band that holds 80% of "
+    "them; a good fit lies around the dashed line without a trend.",
+    "agreement": "The mean of the actual values in bins of the prediction; a prediction without bias lies on the "
+    "dashed line.",
+}
+
+
+def _works(ranked: Sequence[Mapping[str, Any]], chosen: Mapping[str, Any] | None, level: str) -> dict[str, Any] | None:
+    """The charts of the out-of-fold predictions: curves of all learners together, the rest of the chosen one first."""
+    known = [
+        (one, Diagnostics.from_dict(data)) for one in ranked if isinstance(data := one.get("diagnostics"), Mapping)
+    ]
+    known.sort(key=lambda pair: pair[0] is not chosen)
+    if not known:
+        return None
+    (first, lead), others = known[0], known[1:]
+    charts = dict(lead.charts())
+    if lead.positive is not None:
+        for name in ("roc", "precision_recall"):
+            bands = [(one, found) for one, found in known if not is_baseline(one) and getattr(found, name)][:6]
+            if name in charts and bands:
+                charts[name] = replace(charts[name], lines=tuple(_overlaid(bands, name)))
+    positive = f" The class is {clean(lead.positive, 40)}." if lead.positive is not None else ""
+    return {
+        "name": _name(first),
+        "recommended": first is chosen,
+        "panels": [_chart_panel(name, chart, level, positive) for name, chart in charts.items()],
+        "sentence": words.sentence((lead.calibration or {}).get("sentence")),
+        "classes": _numbers(lead.grid()) if lead.classes or lead.residuals else None,
+        "prices": _prices(lead),
+        "others": [
+            {
+                "name": _name(one),
+                "panels": [
+                    _chart_panel(name, chart, level, positive, about=False)
+                    for name, chart in found.charts().items()
+                    if name not in charts or lead.positive is None or name not in ("roc", "precision_recall")
+                ],
+            }
+            for one, found in others
+            if not is_baseline(one)
+        ],
+    }
+
+
+def _overlaid(bands: Sequence[tuple[Mapping[str, Any], Diagnostics]], name: str) -> list[Any]:
+    """One line per learner, the first with its limits."""
+    lines = []
+    for k, (one, found) in enumerate(bands):
+        band = replace(getattr(found, name)[0], name=_name(one, 28).short)
+        lines.append(band.line(k, limits=k == 0))
+    return lines
+
+
+def _chart_panel(name: str, chart: Chart, level: str, positive: str, about: bool = True) -> dict[str, Any]:
+    note = _ABOUT_CHARTS[name].format(level=level) + (positive if name in ("roc", "precision_recall", "costs") else "")
+    rows = 18 * max(0, sum(bool(one.label) for one in chart.lines) - 1)
+    return {
+        "title": chart.title,
+        "figure": _svg(chart.to_svg(460, 360 + rows)),
+        "note": note if about else "",
+        "numbers": _numbers(chart.grid(most=21)),
+    }
+
+
+def _prices(found: Diagnostics) -> dict[str, Any] | None:
+    """The cheapest thresholds as a table."""
+    if not found.costs:
+        return None
+    lines = [
+        [number(one["miss"], 0), number(one["threshold"], 2), words.percent(one["missed"], 1)]
+        + [words.percent(one["alarms"], 1), number(one["least"], 3), number(one["at_half"], 3)]
+        for one in found.costs
+    ]
+    heads = ["a miss costs", "best threshold", "missed", "false alarms", "cost per row", "cost at 0.5"]
+    return _numbers(Grid(heads, lines, left=0))
+
+
 def _confusions(
     ranked: Sequence[Mapping[str, Any]], chosen: Mapping[str, Any] | None, classes: Any
 ) -> list[dict[str, Any]]:
@@ -523,7 +614,9 @@ def _confusions(
             grid, pairs = _svg(confusion_figure(counts, names, title=title)), []
         else:
             grid, pairs = None, _confused(counts, names)
-        shown = {"grid": grid, "pairs": pairs, "classes": len(names)}
+        lines = [[clean(names[i], 60), *(words.compact(hits) for hits in line)] for i, line in enumerate(counts)]
+        numbers = _numbers(Grid(["actual", *(clean(n, 40) for n in names)], lines)) if grid is not None else None
+        shown = {"grid": grid, "pairs": pairs, "classes": len(names), "numbers": numbers}
         made.append({"name": _name(one), "recommended": one is chosen, **shown})
     return made
 
@@ -565,7 +658,7 @@ def _view(one: Mapping[str, Any]) -> dict[str, Any] | None:
 
 def _numbers(grid: Grid, most: int = 200) -> dict[str, Any]:
     """The table behind a figure."""
-    rows = [[clean(cell, 200) for cell in row] for row in grid.rows[:most]]
+    rows = [[clean(cell, 120) for cell in row] for row in grid.rows[:most]]
     return {
         "heads": [clean(head, 60) for head in grid.heads],
         "rows": rows,

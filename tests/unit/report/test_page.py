@@ -383,3 +383,13 @@ def test_only_the_baseline_is_said_to_ignore_the_row():
     assert render_report(results).count("says the most frequent class for every row") == 1
     results["learners"][2]["view"] = results["learners"][0]["view"]
     assert render_report(results).count("says the most frequent class for every row") == 1
+
+
+def test_the_page_shows_curves_of_unseen_rows_with_their_numbers():
+    results = run(Plan(load_dataset("breast-cancer"), "diagnosis", learners=["zero-r", "naive-bayes"], design="3-fold"))
+    html = render_report(results)
+    for title in ("ROC curve", "Precision and recall", "Calibration", "Cost by threshold", "How each class fares"):
+        assert f"<h4>{title}" in html
+    assert html.count("<summary>The numbers</summary>") >= 6 and "What each column says for each class" in html
+    numbers = render_report(run(Plan(load_dataset("diabetes"), "progression", learners=["ridge"], design="3-fold")))
+    assert "<h4>Residuals</h4>" in numbers and "<h4>Actual against predicted</h4>" in numbers

@@ -31,8 +31,9 @@ from ...base import (
     plain,
     thread_count,
 )
+from ...base.columns import column_names
 from ...base.folds import FoldTransforms, are_complementary
-from ...base.views import Shares
+from ...base.views import Contributions
 from ...data.columns import ColumnSchema, MixedInput, fit_columns, read_columns
 from ...numeric.class_moments import ClassStatistics, central_values, holds_zero_one
 
@@ -409,9 +410,29 @@ class NaiveBayes(MixedInput, Classifier):
         probabilities = self.predict_proba(X)
         return self.classes_[np.argmax(probabilities, axis=1)], probabilities.max(axis=1) < threshold
 
-    def view(self) -> Shares:
-        """The class shares."""
-        return Shares(classes=self.classes_.tolist(), shares=self.class_prior_.tolist())
+    def view(self) -> Contributions:
+        """How much each column speaks for each class on the rows of that class, on average (see `Contributions`)."""
+        check_is_fitted(self)
+        said = np.zeros((self.classes_.shape[0], self.n_features_in_))
+        prior = self.class_prior_ / self.class_prior_.sum()
+        mean = prior @ self.theta_
+        var = prior @ (self.var_ + (self.theta_ - mean) ** 2)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            gain = 0.5 * (np.log(var / self.var_) + (self.var_ + (self.theta_ - mean) ** 2) / var - 1.0)
+        said[:, self.gaussian_columns_] = np.where(self.constant_, 0.0, np.nan_to_num(gain))
+        tables = list(zip(self.categorical_columns_.tolist(), map(np.exp, self.category_log_prob_)))
+        tables += [
+            (int(j), np.column_stack([1.0 - p, p])) for j, p in zip(self.bernoulli_columns_, self.bernoulli_prob_.T)
+        ]
+        if self.multinomial_columns_.size:
+            share = np.exp(self.multinomial_log_prob_)
+            said[:, self.multinomial_columns_] = np.maximum(share * np.log(share / (prior @ share)), 0.0)
+        for column, table in tables:
+            overall = np.maximum(prior @ table, 1e-300)
+            said[:, column] = (table * np.log(np.maximum(table, 1e-300) / overall)).sum(axis=1)
+        return Contributions(
+            names=column_names(self), classes=self.classes_.tolist(), values=said.tolist(), prior=prior.tolist()
+        )
 
     # -- folds and cost --------------------------------------------------------------------------------------------
     def fit_folds(

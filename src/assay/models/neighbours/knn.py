@@ -33,12 +33,16 @@ from ...base import (
     thread_count,
 )
 from ...base.folds import FoldTransforms, prepared
+from ...base.views import Neighbours
 from ...data.columns import MixedInput
 from ...numeric.distances import METRICS, Distance, Euclidean, Mixed, get
 from ...numeric.fold_neighbours import Bound, SharedNeighbours, bound_of, common_transform
 from ...numeric.neighbours import NeighbourIndex, choose_algorithm
 
 _MOST_NEIGHBOURS = 50
+
+MOST_VIEWED = 50_000
+"""Rows up to which a view looks for the neighbours of every row."""
 
 
 class _Neighbours(MixedInput, Estimator):
@@ -240,6 +244,17 @@ class _Neighbours(MixedInput, Estimator):
         ([0, 2, 2], [0, 1], [0.5, 0.5])
         """
         return self._index.within(self._within_values(X, radius), float(radius), thread_count(self.n_jobs))
+
+    def _around(self) -> tuple[np.ndarray, dict[str, Any]] | None:
+        """Each training row's neighbours among the others, and what a view says of them; None for very long tables."""
+        check_is_fitted(self)
+        n_rows = int(self.rows_.shape[0])
+        k = min(int(self.n_neighbors), n_rows - 1)
+        if k < 1 or n_rows > MOST_VIEWED:
+            return None
+        rows, distances = self._index.nearest_to_itself(k, thread_count(self.n_jobs))
+        radius = np.quantile(distances[:, -1], [0.1, 0.5, 0.9]).tolist()
+        return rows, {"k": int(self.n_neighbors), "distance": str(self.metric_), "rows": n_rows, "radius": radius}
 
     def radius_count(self, X: Any, radius: float) -> np.ndarray:
         """How many training rows lie within `radius` (inclusive) of each row of X."""
@@ -466,6 +481,18 @@ class KNNClassifier(_Neighbours, Classifier):
     def _loss(self, decided: np.ndarray) -> float:
         return float(np.mean(decided.argmax(axis=1) != self.codes_))
 
+    def view(self) -> Neighbours | None:
+        """Which classes the neighbours of the rows of each class have, every training row asked for the others."""
+        found = self._around()
+        if found is None:
+            return None
+        rows, facts = found
+        n_classes = self.classes_.shape[0]
+        counts = np.zeros((n_classes, n_classes))
+        np.add.at(counts, (np.repeat(self.codes_, rows.shape[1]), self.codes_[rows].ravel()), 1.0)
+        shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1.0)
+        return Neighbours(**facts, classes=self.classes_.tolist(), shares=shares.tolist())
+
 
 class KNNRegressor(_Neighbours, Regressor):
     """Predicts the mean target of the k nearest training rows (weighted by `weights`); the target may have columns.
@@ -517,3 +544,16 @@ class KNNRegressor(_Neighbours, Regressor):
 
     def _loss(self, decided: np.ndarray) -> float:
         return float(np.mean((decided - self.target_) ** 2))
+
+    def view(self) -> Neighbours | None:
+        """How far the target of a row is from its neighbours' and from any other row's, on average."""
+        found = self._around()
+        if found is None:
+            return None
+        rows, facts = found
+        target = self.target_.reshape(self.target_.shape[0], -1)
+        spread = float(np.abs(target[rows] - target[:, None]).mean())
+        ordered, n = np.sort(target, axis=0), target.shape[0]
+        # The mean over all pairs, from the sorted values.
+        pairs = ((2 * np.arange(1, n + 1) - n - 1) @ ordered) * 2.0 / (n * (n - 1.0))
+        return Neighbours(**facts, spread=spread, whole=float(pairs.mean()))

@@ -248,7 +248,16 @@ def test_threads_and_instruction_sets_do_not_change_labels():
         _kernels.set_simd_level(best)
 
 
-def test_view_shows_the_class_shares():
+def test_view_says_how_much_each_column_speaks_for_each_class():
     X, y = gaussian()
-    view = NaiveBayes().fit(X, y).view()
-    assert view["kind"] == "shares" and view["classes"] == ["a", "b", "c"] and sum(view["shares"]) == pytest.approx(1)
+    constant = np.column_stack([X, np.zeros(len(X))])
+    view = NaiveBayes().fit(constant, y).view()
+    assert view.kind == "contributions" and view.classes == ["a", "b", "c"] and sum(view.prior) == pytest.approx(1)
+    values = np.array(view.values)
+    assert values.shape == (3, constant.shape[1]) and (values >= 0).all() and (values[:, -1] == 0).all()
+    labels = pd.DataFrame({"says": list(y), "nothing": ["u", "v"] * (len(y) // 2) + ["u"] * (len(y) % 2)})
+    said = np.array(NaiveBayes(alpha=1e-9).fit(labels, y).view().values)
+    # A label that gives the class away says the log of one over its share.
+    shares = np.array([np.mean(np.asarray(y) == name) for name in "abc"])
+    np.testing.assert_allclose(said[:, 0], -np.log(shares), rtol=1e-6)
+    assert (said[:, 1] < 0.05).all()

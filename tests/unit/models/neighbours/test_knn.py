@@ -535,3 +535,17 @@ def test_leave_one_out_chooses_the_k_of_a_plain_loop():
         alone = KNNClassifier("loo").fit(X[train], y[train])
         assert fitted.n_neighbors_ == alone.n_neighbors_
         assert (fitted.predict_proba(X[test]) == alone.predict_proba(X[test])).all()
+
+
+def test_view_says_who_the_neighbours_are():
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(size=(60, 2)), rng.normal(size=(40, 2)) + 20])
+    y = np.repeat(["near", "far"], [60, 40])
+    view = KNNClassifier(n_neighbors=4).fit(X, y).view()
+    assert view.classes == ["far", "near"] and view.shares == [[1.0, 0.0], [0.0, 1.0]] and view.rows == 100
+    assert view.radius == sorted(view.radius)
+    target = X[:, 0]
+    numbers = KNNRegressor(n_neighbors=4).fit(X, target).view()
+    pairs = np.abs(target[:, None] - target)[np.triu_indices(100, 1)]
+    assert numbers.whole == pytest.approx(pairs.mean()) and numbers.spread < 0.2 * numbers.whole
+    assert KNNClassifier(n_neighbors=1).fit(X[:1], y[:1]).view() is None
