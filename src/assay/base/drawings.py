@@ -116,16 +116,8 @@ def coefficients_figure(view: Mapping[str, Any], *, limit: int = 20, width: floa
     # With two classes the signs speak for one class each and take its colour.
     plus, minus = ("c1", "c0") if len(values) == 1 and len(classes) == 2 else ("accent", "warm")
     body: list[str] = []
-    for k in range(panels if len(values) > 1 else 0):
-        x = left + (k + 0.5) * room
-        head, full = fit(heads[k], 100 if slanted else room - 6, 12)
-        if slanted:
-            at = f"{num(x)} {num(top - 8)}"
-            tip = f"<title>{escape(full)}</title>" if full else ""
-            look = f'font-size="12" font-weight="600"{paint("ink")}'
-            body.append(f'<text transform="translate({at}) rotate(-45)" {look}>{escape(head)}{tip}</text>')
-        else:
-            body.append(text(x, top - 8, head, size=12, anchor="middle", weight=600, full=full))
+    if len(values) > 1:
+        body += _column_heads(heads[:panels], left, room, top, slanted)
     said = []
     for i, j in enumerate(order):
         y = top + i * step
@@ -162,6 +154,22 @@ def coefficients_figure(view: Mapping[str, Any], *, limit: int = 20, width: floa
     return figure(body, width, bottom + 4, "Coefficients, the largest first", "; ".join(said))
 
 
+def _column_heads(heads: Sequence[str], left: float, room: float, top: float, slanted: bool) -> list[str]:
+    """Headings above columns, turned where they are too long to lie."""
+    body = []
+    for k, head in enumerate(heads):
+        x = left + (k + 0.5) * room
+        shown, full = fit(head, 100 if slanted else room - 6, 12)
+        if slanted:
+            tip = f"<title>{escape(full)}</title>" if full else ""
+            look = f'font-size="12" font-weight="600"{paint("ink")}'
+            turn = f"translate({num(x)} {num(top - 8)}) rotate(-45)"
+            body.append(f'<text transform="{turn}" {look}>{escape(shown)}{tip}</text>')
+        else:
+            body.append(text(x, top - 8, shown, size=12, anchor="middle", weight=600, full=full))
+    return body
+
+
 def matrix_figure(
     cells: Sequence[Sequence[float]],
     lines: Sequence[Any],
@@ -181,16 +189,7 @@ def matrix_figure(
     largest = 1.0 if shares else max((v for row in cells for v in row if is_number(v)), default=0.0) or 1.0
     places = decimals_for([largest])
     body = [text(0, top - 9, corner, "muted", 11.5)] if corner else []
-    for k, head in enumerate(heads):
-        x = left + (k + 0.5) * room
-        shown, full = fit(head, 100 if slanted else room - 6, 12)
-        if slanted:
-            tip = f"<title>{escape(full)}</title>" if full else ""
-            turn = f"translate({num(x)} {num(top - 8)}) rotate(-45)"
-            look = f'font-size="12" font-weight="600"{paint("ink")}'
-            body.append(f'<text transform="{turn}" {look}>{escape(shown)}{tip}</text>')
-        else:
-            body.append(text(x, top - 9, shown, size=12, anchor="middle", weight=600, full=full))
+    body += _column_heads(heads, left, room, top, slanted)
     said = []
     for i, name in enumerate(names):
         y = top + i * step

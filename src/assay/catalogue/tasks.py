@@ -40,13 +40,13 @@ class Task:
     name: str
     noun: str
     done: str
-    target: str | None
     outputs: tuple[str, ...]
-    calls: tuple[str, ...]
-    metrics: tuple[str, ...]
-    base: str
-    estimator_type: str | None
     claims: tuple[str, ...]
+    calls: tuple[str, ...] = ()
+    target: str | None = None
+    metrics: tuple[str, ...] = ()
+    base: str = "assay.base.Estimator"
+    estimator_type: str | None = None
     planned: bool = False
 
     def __str__(self) -> str:
@@ -93,7 +93,6 @@ CLUSTER = Task(
     name="cluster",
     noun="clustering",
     done="rows are put into clusters",
-    target=None,
     outputs=("clusters",),
     calls=("fit_predict",),
     metrics=("adjusted_rand", "adjusted_mutual_information", "purity"),
@@ -105,22 +104,16 @@ TRANSFORM = Task(
     name="transform",
     noun="transformer",
     done="columns are made of columns",
-    target=None,
     outputs=("columns",),
     calls=("transform", "fit_transform", "get_feature_names_out"),
-    metrics=(),
-    base="assay.base.Estimator",
-    estimator_type=None,
     claims=("table", "transformer"),
 )
 DENSITY = Task(
     name="density",
     noun="density",
     done="densities of rows are estimated",
-    target=None,
     outputs=("log_densities",),
     calls=("score_samples", "score", "sample"),
-    metrics=(),
     base="assay.base.DensityEstimator",
     estimator_type="density_estimator",
     claims=("table", "density"),
@@ -129,12 +122,8 @@ SEQUENCE = Task(
     name="sequence",
     noun="sequence model",
     done="sequences are explained by hidden states",
-    target=None,
     outputs=("states",),
     calls=("score", "decode", "sample"),
-    metrics=(),
-    base="assay.base.Estimator",
-    estimator_type=None,
     claims=("sequence",),
 )
 RANK = Task(
@@ -144,33 +133,21 @@ RANK = Task(
     target="grades",
     outputs=("scores",),
     calls=("predict", "score"),
-    metrics=(),
-    base="assay.base.Estimator",
-    estimator_type=None,
     claims=("table", "rank"),
 )
 RULES = Task(
     name="rules",
     noun="rule miner",
     done="rules are found in baskets",
-    target=None,
     outputs=("rules",),
-    calls=(),
-    metrics=(),
-    base="assay.base.Estimator",
-    estimator_type=None,
     claims=("rules",),
 )
 CONTROL = Task(
     name="control",
     noun="agent",
     done="actions are chosen",
-    target=None,
     outputs=("actions",),
     calls=("predict",),
-    metrics=(),
-    base="assay.base.Estimator",
-    estimator_type=None,
     claims=("control",),
 )
 

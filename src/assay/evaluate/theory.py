@@ -202,15 +202,12 @@ def pac_epsilon(
     *,
     n: int,
     delta: float,
-    n_features: int = 2,
-    n_hypotheses: float | None = None,
-    dimension: int | None = None,
-    agnostic: bool = False,
     exact: bool = False,
+    **hypotheses_given: Any,
 ) -> float:
     """The error that `n` rows guarantee with probability 1 - `delta` (1 if they guarantee nothing).
 
-    The inverse of `pac_sample_size` in epsilon, for the same classes.
+    The inverse of `pac_sample_size` in epsilon; the class of hypotheses is given as there.
 
     >>> round(pac_epsilon("rectangle", n=33_176, delta=0.001), 6)
     0.001
@@ -218,7 +215,7 @@ def pac_epsilon(
     who = "pac_epsilon"
     _at_least(who, "n", n, 1)
     _share(who, "delta", delta)
-    hypotheses = _class(who, name, n_features, n_hypotheses, dimension, agnostic)
+    hypotheses = _class(who, name, **hypotheses_given)
     goal = math.log(delta)
 
     def enough(epsilon: float) -> bool:
@@ -237,15 +234,12 @@ def pac_delta(
     *,
     n: int,
     epsilon: float,
-    n_features: int = 2,
-    n_hypotheses: float | None = None,
-    dimension: int | None = None,
-    agnostic: bool = False,
     exact: bool = False,
+    **hypotheses_given: Any,
 ) -> float:
     """The probability, at most, that the error after `n` rows exceeds `epsilon` (1 if the bound says nothing).
 
-    The inverse of `pac_sample_size` in delta, for the same classes.
+    The inverse of `pac_sample_size` in delta; the class of hypotheses is given as there.
 
     >>> round(pac_delta("rectangle", n=33_176, epsilon=0.001), 6)
     0.001
@@ -253,12 +247,17 @@ def pac_delta(
     who = "pac_delta"
     _at_least(who, "n", n, 1)
     _share(who, "epsilon", epsilon)
-    hypotheses = _class(who, name, n_features, n_hypotheses, dimension, agnostic)
+    hypotheses = _class(who, name, **hypotheses_given)
     return math.exp(min(0.0, _log_risk(hypotheses, n, epsilon, exact)))
 
 
 def _class(
-    who: str, name: str, n_features: int, n_hypotheses: float | None, dimension: int | None, agnostic: bool
+    who: str,
+    name: str,
+    n_features: int = 2,
+    n_hypotheses: float | None = None,
+    dimension: int | None = None,
+    agnostic: bool = False,
 ) -> _Class:
     kind = _known(who, name, {"rectangle": 0, "interval": 0, "finite": 0, "vc": 0})
     for parameter, value, owner in (("n_hypotheses", n_hypotheses, "finite"), ("dimension", dimension, "vc")):
