@@ -121,3 +121,28 @@ def test_every_claim_of_every_task_has_its_file_of_checks():
     }
     assert named == files
     assert all(task.claims for task in catalogue.TASKS.values())
+
+
+def test_every_folder_is_named_in_the_architecture():
+    text = (ROOT / "docs/design/architecture.md").read_text()
+    skip = {"__pycache__", "build", "entries"}
+    roots = ["src/assay", "cpp", "tests", "docs", "benchmarks"]
+    folders = [
+        path
+        for root in roots
+        for path in sorted((ROOT / root).iterdir())
+        if path.is_dir() and not path.name.startswith((".", "__")) and path.name not in skip
+    ]
+    folders += [path for path in sorted((ROOT / "src/assay/models").iterdir()) if path.is_dir() and path.name[0] != "_"]
+    missing = [
+        str(path.relative_to(ROOT)) for path in folders if not re.search(rf"[`/]{re.escape(path.name)}[`/]", text)
+    ]
+    assert not missing, f"docs/design/architecture.md does not name {', '.join(missing)}"
+
+
+def test_files_named_in_the_guide_for_contributors_exist():
+    text = (ROOT / "CONTRIBUTING.md").read_text()
+    steps = text[text.index("## How to add a method") : text.index("## Habits")]
+    for name in re.findall(r"`((?:src|cpp|bindings|tests|benchmarks|docs)/[^`]*)`", steps):
+        folder = name.split("<")[0].rpartition("/")[0]
+        assert (ROOT / folder).is_dir(), name

@@ -24,7 +24,7 @@ DATA = """name source rows columns fingerprint target task classes class_counts 
 roles set_aside findings"""
 DESIGN = "name kind repetitions folds stratified seed description reason groups time n_train n_test"
 LEARNER = """id title summary simplicity parameters preparation scores mean sd interval group verdict difference
-difference_interval metrics confusion view
+difference_interval metrics confusion diagnostics view
 warnings error"""
 
 
