@@ -44,7 +44,7 @@ def run_assay(data: dict[str, Any]) -> dict[str, float]:
     """A plan and its run on two cores; nothing is stored, as the peer stores nothing."""
     from assay.experiment import Plan, run
 
-    results = run(Plan(data["table"], "kind", learners=list(OURS), metrics=METRICS, design="5x2"), jobs=2)
+    results = run(Plan(data["table"], "kind", learners=list(OURS), metrics=METRICS, design="5x2"), n_jobs=2)
     assert not results.failed, results.failed[0].error
     return {result.id: float(result.scores["accuracy"].mean()) for result in results.learners}
 

@@ -15,8 +15,9 @@ INPUTS = ("numeric", "nominal", "ordinal", "missing", "sparse", "image", "graph"
 class Entry:
     """One method. Every claim here is proved by `tests/conformance`.
 
-    `native` lists the inputs the method takes as they are; `cost` states how time and memory grow with n rows and
-    d columns; `simplicity` orders methods for "the simplest model that is not worse" (1 is simplest).
+    `native` lists the inputs the method takes as they are; `fit_cost` and `predict_cost` (of one row) state how time
+    grows with n training rows and d columns; `simplicity` orders methods for "the simplest model that is not worse"
+    (1 is simplest).
     """
 
     id: str

@@ -120,7 +120,7 @@ def compare_table(
     if fresh:
         _forget(store_path)
     with Store(store_path) as store, progress_bar(quiet) as show:
-        results = run(plan, store, jobs=jobs or default_jobs(), progress=show)
+        results = run(plan, store, n_jobs=jobs or default_jobs(), progress=show)
     if results.reused:
         tell(f"assay: {results.reused} units of work were found in {plain(store_path, 200)} and not run again.")
     for failure in results.failed:

@@ -1,7 +1,7 @@
 """The run: every fold of every learner, each result kept as it arrives.
 
-Work is cut into tasks of one learner and some of its folds; `jobs` threads take them (the kernels release the GIL) and
-hand finished folds to the calling thread, which is the one writer of the store. A fold's numbers depend on that fold
+Work is cut into tasks of one learner and some of its folds; `n_jobs` threads take them (the kernels release the GIL)
+and hand finished folds to the calling thread, which is the one writer of the store. A fold's numbers depend on that fold
 alone, so any number of jobs, any order and any interruption lead to the same results, bit for bit.
 """
 
@@ -81,7 +81,7 @@ class _State:
 def run(
     plan: Plan,
     store: Store | str | Path | None = None,
-    jobs: int = 1,
+    n_jobs: int = 1,
     progress: Callable[[Progress], None] | None = None,
     *,
     views: bool = True,
@@ -92,28 +92,28 @@ def run(
     ----------
     plan : what to run
     store : where finished folds are kept and found again; None keeps nothing
-    jobs : threads that run learners side by side; the results are the same for every number
+    n_jobs : threads that run learners side by side; the results are the same for every number
     progress : called in the calling thread at the start, after each finished unit and every second between
     views : also fit every learner on all rows, for its picture and its preparation in words; the scores need neither
 
     One failing learner never stops the rest: its error sentence is kept in its result. After KeyboardInterrupt
     everything that was finished is in the store.
     """
-    if isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 1:
-        raise ParameterError("run", "parameter 'jobs'", "must be an integer >= 1", f"got {plain(repr(jobs))}")
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, int) or n_jobs < 1:
+        raise ParameterError("run", "parameter 'n_jobs'", "must be an integer >= 1", f"got {plain(repr(n_jobs))}")
     if isinstance(store, (str, Path)):
         with Store(store) as opened:
-            return run(plan, opened, jobs, progress, views=views)
+            return run(plan, opened, n_jobs, progress, views=views)
     units = _units(plan, store, views)
     values = _finished(plan, units, store)
     reused = len(values)
     missing = [unit for unit in units if unit not in values]
     if missing:
-        tasks = _tasks(plan, missing, jobs)
+        tasks = _tasks(plan, missing, n_jobs)
         # With one job the kernels take the cores; with more they share the cores that too few tasks leave idle.
-        threads = None if jobs == 1 else max(1, jobs // len(tasks))
+        threads = None if n_jobs == 1 else max(1, n_jobs // len(tasks))
         state = _State(plan, Inputs(plan), threads, tasks)
-        errors = _work(state, missing, values, store, jobs, _Clock(plan, units, missing, progress, jobs))
+        errors = _work(state, missing, values, store, n_jobs, _Clock(plan, units, missing, progress, n_jobs))
     else:
         errors = {}
     return Results.of(plan, {(unit.learner, unit.split): value for unit, value in values.items()}, errors, reused)

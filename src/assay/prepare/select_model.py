@@ -287,9 +287,9 @@ class _Ridge:
             self.classes_ = np.unique(target.astype(str) if target.dtype.kind == "O" else target)
         goals = self._goals(target)
         share = np.ones(rows.shape[0]) if sample_weight is None else sample_weight
-        self.centre_, self.mean_ = share @ rows / share.sum(), share @ goals / share.sum()
+        self.center_, self.mean_ = share @ rows / share.sum(), share @ goals / share.sum()
         root = np.sqrt(share)[:, None]
-        left, right = (rows - self.centre_) * root, (goals - self.mean_) * root
+        left, right = (rows - self.center_) * root, (goals - self.mean_) * root
         penalty = max(self.alpha, 1e-10 * share.sum())
         self.coef_ = ridge_coefficients(left, right, penalty).T
         return self
@@ -297,7 +297,7 @@ class _Ridge:
     def score(self, rows: np.ndarray, target: np.ndarray, sample_weight: np.ndarray | None = None) -> float:
         goals = self._goals(target)
         share = np.ones(rows.shape[0]) if sample_weight is None else sample_weight
-        error = share @ (goals - self.mean_ - (rows - self.centre_) @ self.coef_.T) ** 2
+        error = share @ (goals - self.mean_ - (rows - self.center_) @ self.coef_.T) ** 2
         whole = share @ (goals - share @ goals / share.sum()) ** 2
         return 1.0 - float(error.sum()) / max(float(whole.sum()), 1e-300)
 

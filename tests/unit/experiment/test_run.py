@@ -83,7 +83,7 @@ def numbers(results):
 @pytest.mark.parametrize("target", ["kind", "price"])
 def test_jobs_do_not_change_a_single_bit(mixed, target):
     plan = Plan(mixed, target)
-    one, two, five = (run(plan, jobs=jobs) for jobs in (1, 2, 5))
+    one, two, five = (run(plan, n_jobs=jobs) for jobs in (1, 2, 5))
     assert one.to_dict() == two.to_dict() == five.to_dict()
     assert numbers(one) == numbers(two)
     assert not one.failed
@@ -183,7 +183,7 @@ def test_every_learner_that_shares_folds_shares_them_in_a_run(iris, mixed, monke
 
 
 def test_one_failing_learner_never_stops_the_rest(iris):
-    results = run(Plan(iris, "species", learners=["zero-r", Fragile(), DummyClassifier()]), jobs=2)
+    results = run(Plan(iris, "species", learners=["zero-r", Fragile(), DummyClassifier()]), n_jobs=2)
     assert [r.error is None for r in results.learners] == [True, False, True]
     assert results.failed[0].error == "Fragile: ValueError: too fragile for this."
     record = results.to_dict()
@@ -205,7 +205,7 @@ def test_a_learner_without_probabilities_has_no_score_in_metrics_that_need_them(
 def test_a_second_run_finds_everything_in_the_store(iris, tmp_path):
     plan = Plan(iris, "species", learners=["zero-r", DummyClassifier()])
     first = run(plan, tmp_path / "s")
-    second = run(plan, tmp_path / "s", jobs=2)
+    second = run(plan, tmp_path / "s", n_jobs=2)
     assert first.reused == 0 and second.reused == 22
     assert first.to_dict() == second.to_dict() and first.timings == second.timings
 
@@ -230,7 +230,7 @@ def test_new_metrics_learners_and_seeds_run_only_what_is_missing(iris, tmp_path)
 
 @pytest.mark.parametrize(("target", "metric"), [("kind", "log_loss"), ("kind", "f1_macro"), ("price", "mae")])
 def test_a_new_metric_on_a_finished_run_fits_nothing(mixed, tmp_path, monkeypatch, target, metric):
-    first = run(Plan(mixed, target), tmp_path / "s", jobs=2)
+    first = run(Plan(mixed, target), tmp_path / "s", n_jobs=2)
     wanted = run(Plan(mixed, target, metrics=[metric]))
 
     def refuse(self, *args, **kwargs):
@@ -342,7 +342,7 @@ def test_an_interrupt_saves_what_was_finished_and_the_next_run_goes_on(iris, tmp
 
 def test_an_interrupt_inside_a_learner_reaches_the_caller(iris):
     with pytest.raises(KeyboardInterrupt):
-        run(Plan(iris, "species", learners=["zero-r", Interrupted()]), jobs=2)
+        run(Plan(iris, "species", learners=["zero-r", Interrupted()]), n_jobs=2)
 
 
 def test_a_store_that_fails_stops_the_run_with_its_sentence(iris, tmp_path):
@@ -362,7 +362,7 @@ def test_progress_counts_to_the_total_in_the_calling_thread(iris):
     seen = []
     run(
         Plan(iris, "species", learners=["zero-r", DummyClassifier()]),
-        jobs=2,
+        n_jobs=2,
         progress=lambda p: seen.append((p.done, p.total, p.eta, threading.current_thread())),
     )
     assert [done for done, *_ in seen] == sorted(done for done, *_ in seen)
@@ -371,7 +371,7 @@ def test_progress_counts_to_the_total_in_the_calling_thread(iris):
 
 
 def test_warnings_stay_with_their_learner_and_are_not_printed(iris, recwarn):
-    results = run(Plan(iris, "species", learners=[Warns(), DummyClassifier(), "zero-r"]), jobs=2)
+    results = run(Plan(iris, "species", learners=[Warns(), DummyClassifier(), "zero-r"]), n_jobs=2)
     assert results.learners[0].warnings == ["[W999] Warns: look out.", "[RuntimeWarning] an ordinary warning"]
     assert results.learners[1].warnings == [] and results.learners[2].warnings == []
     assert not [w for w in recwarn if "look out" in str(w.message)]
@@ -389,8 +389,8 @@ def test_a_class_missing_from_a_training_part_does_not_break_the_scores(tmp_path
 
 @pytest.mark.parametrize("jobs", [0, -1, 1.5, True, "2"])
 def test_jobs_must_be_a_positive_integer(iris, jobs):
-    with pytest.raises(ParameterError, match="'jobs'"):
-        run(Plan(iris, "species", learners=["zero-r"]), jobs=jobs)
+    with pytest.raises(ParameterError, match="'n_jobs'"):
+        run(Plan(iris, "species", learners=["zero-r"]), n_jobs=jobs)
 
 
 def test_steps_are_fitted_on_the_training_rows_of_each_fold(mixed):

@@ -283,7 +283,7 @@ class LeastSquares(SparseInput, FiniteByGram, Regressor):
         self.intercept_p_value_ = float(p_values[0]) if first else 1.0
         self._infer_fit(solution, free, first)
         self.condition_number_ = _condition(solution, np.append(np.sqrt(total), norms) if first else norms)
-        self.centre_ = centre
+        self.center_ = centre
         self.unscaled_factor_ = np.ascontiguousarray(solution.inverse[first:, first:])
 
     def _infer_fit(self, solution: Solution, free: bool, first: int) -> None:
@@ -352,7 +352,7 @@ class LeastSquares(SparseInput, FiniteByGram, Regressor):
         variance = np.empty(rows.shape[0])
         for begin in range(0, rows.shape[0], CHUNK):
             part = slice(begin, begin + CHUNK)
-            directions = (dense_rows(rows, part) - self.centre_) @ self.unscaled_factor_
+            directions = (dense_rows(rows, part) - self.center_) @ self.unscaled_factor_
             variance[part] = np.einsum("ij,ij->i", directions, directions)
         variance += 1.0 / self.n_observations_ if self.fit_intercept else 0.0
         variance += 1.0 if kind == "prediction" else 0.0

@@ -53,7 +53,7 @@ class LinearRank(SparseInput, Estimator):
     ----------
     coef_ : array (n_features,)
     objective_ : float, mean loss of the pairs plus penalty
-    gap_ : float, a bound on how far the objective is above its minimum (from duality or strong convexity)
+    dual_gap_ : float, a bound on how far the objective is above its minimum (from duality or strong convexity)
     pair_weight_ : float, total weight of the pairs
     n_iter_ : int, iterations
     trace_ : with `trace`, the objective of each iteration (with the corner as rounded at that time)
@@ -76,7 +76,7 @@ class LinearRank(SparseInput, Estimator):
     tol: float = param(
         1e-4,
         Real(0, closed="neither"),
-        "Stop when `gap_` is below this share of the objective (its square, for the smooth loss).",
+        "Stop when `dual_gap_` is below this share of the objective (its square, for the smooth loss).",
     )
     max_iter: int = param(1000, Integer(1), "Most iterations.")
     n_jobs: int | None = n_jobs_param()
@@ -157,19 +157,19 @@ class LinearRank(SparseInput, Estimator):
                     weights, bound = self._newton(rows, pairs, weights, bound, scale)
                 value = pairs.loss(rows @ weights, width is None)[0]
                 self.objective_ = value + 0.5 * self.alpha * float(weights @ weights)
-                self.gap_ = max(self.objective_ - bound, 0.0)
+                self.dual_gap_ = max(self.objective_ - bound, 0.0)
                 found = None if width is None else corner.finish(weights, width)
-                if found is not None and found[2] < self.gap_ and found[1] <= self.objective_ * (1 + 1e-12):
-                    weights, self.objective_, self.gap_ = found
-                reached = self.gap_ <= self._least_gap() * self.objective_
+                if found is not None and found[2] < self.dual_gap_ and found[1] <= self.objective_ * (1 + 1e-12):
+                    weights, self.objective_, self.dual_gap_ = found
+                reached = self.dual_gap_ <= self._least_gap() * self.objective_
                 if reached or width is None or width <= LEAST_WIDTH or self.n_iter_ >= self.max_iter:
                     break
                 width /= 4.0
         self.coef_ = weights
         self._keep_trace(trace)
-        if not reached and (self.n_iter_ >= self.max_iter or not self.gap_ <= self.tol * self.objective_):
+        if not reached and (self.n_iter_ >= self.max_iter or not self.dual_gap_ <= self.tol * self.objective_):
             text = (
-                f"{type(self).__name__}: not converged after {self.n_iter_} iterations (gap {self.gap_:.2g}); "
+                f"{type(self).__name__}: not converged after {self.n_iter_} iterations (gap {self.dual_gap_:.2g}); "
                 "standardise the columns, or raise max_iter, tol or alpha."
             )
             warnings.warn(AssayWarning("W201", text), stacklevel=3)

@@ -53,7 +53,7 @@ class PolynomialRegression(Regressor):
     degree_ : int, the degree used
     criterion_values_ : with `criterion`, its value for each degree from 1
     sigma_, r2_, adjusted_r2_, df_residual_ : as in LeastSquares
-    scaled_coef_, scaled_intercept_, centre_, scale_ : the same polynomial in (x - centre_) / scale_
+    scaled_coef_, scaled_intercept_, center_, scale_ : the same polynomial in (x - center_) / scale_
 
     Examples
     --------
@@ -99,7 +99,7 @@ class PolynomialRegression(Regressor):
         self.scale_ = np.where(half > 0, np.exp2(np.frexp(np.where(half > 0, half, 1.0))[1]), 1.0)
         middle = 0.5 * low + 0.5 * high if self.fit_intercept else np.zeros(rows.shape[1])
         short = np.round(middle / self.scale_ * 8.0) / 8.0 * self.scale_
-        self.centre_ = np.where(np.isfinite(short), short, middle)
+        self.center_ = np.where(np.isfinite(short), short, middle)
 
     def _solve(self, rows: np.ndarray, target: np.ndarray, weights: np.ndarray | None, degree: int) -> LeastSquares:
         powers = monomials(rows.shape[1], degree, bool(self.interaction_only))
@@ -112,7 +112,7 @@ class PolynomialRegression(Regressor):
         return LeastSquares(fit_intercept=bool(self.fit_intercept), n_jobs=self.n_jobs)
 
     def _expand(self, rows: np.ndarray, powers: np.ndarray) -> np.ndarray:
-        scaled = (rows - self.centre_) / self.scale_
+        scaled = (rows - self.center_) / self.scale_
         table = np.empty((rows.shape[0], powers.shape[0]))
         # Each monomial is one of lower degree times a column.
         places: dict[tuple[int, ...], int] = {}
@@ -169,7 +169,7 @@ class PolynomialRegression(Regressor):
     def _original(self) -> tuple[np.ndarray, float]:
         """Coefficients of x^a from those of ((x - c) / s)^b, exactly: every product expanded, every sum rational."""
         sums: dict[tuple[int, ...], Fraction] = {}
-        centre = [Fraction(float(c)) for c in self.centre_]
+        centre = [Fraction(float(c)) for c in self.center_]
         scale = [Fraction(float(s)) for s in self.scale_]
         for power, value in zip(self.powers_.tolist(), self.scaled_coef_.tolist(), strict=True):
             if value == 0.0:
@@ -226,7 +226,7 @@ class PolynomialRegression(Regressor):
         for part in solved:
             model = clone(self)
             copy_columns(whole, model)
-            model.centre_, model.scale_ = whole.centre_, whole.scale_
+            model.center_, model.scale_ = whole.center_, whole.scale_
             yield model._keep(degree, part)
 
     def estimate_cost(self, n_rows: int, n_features: int, n_outputs: int = 1) -> Cost:

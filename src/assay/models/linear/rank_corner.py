@@ -30,7 +30,7 @@ EXACT = 1e-13
 
 
 def rounded(pairs: Pairs, scores: np.ndarray, width: float | None) -> tuple[float, np.ndarray]:
-    """Half the squared hinge (None), or the hinge with a parabola of this width in its corner, and the slopes.
+    """Half the squared hinge (None), or the hinge with a parabola of this width in its corner, and the derivatives.
 
     The parabola is the difference of two squared hinges with margins 1 and 1 - width, over the width; a squared hinge
     with another margin is the one with margin 1 at stretched scores.

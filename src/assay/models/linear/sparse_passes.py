@@ -219,10 +219,10 @@ class SparseGlmPasses:
         eta = self.columns.product(coefficients[None], threads)[:, 0]
         if self.offset.size:
             eta = eta + self.offset
-        loss, pearson, worst, replaced, slopes, curvatures = _kernels.glm_rows(
+        loss, pearson, worst, replaced, gradients, curvatures = _kernels.glm_rows(
             np.ascontiguousarray(eta), self.y, self.weights, *self.policy, curvature, threads
         )
-        gradient = self.columns.transposed_product(slopes[:, None], threads)[0]
+        gradient = self.columns.transposed_product(gradients[:, None], threads)[0]
         matrix: np.ndarray | HessianProducts = np.empty((0, 0))
         if curvature:
             if self.square:

@@ -58,8 +58,8 @@ class _Neighbours(MixedInput, Estimator):
     weights: str = param(
         "uniform",
         Choice("uniform", "distance", "rank", "gaussian"),
-        "The say of neighbour j among k: equal; 1/(d_j + 1e-10); (d_k - d_j)/(d_k - d_1); exp(-(d_j/d_k)^2 / 2). "
-        "The last two are equal say where d_k = d_1 and d_k = 0.",
+        "Weight of the vote of neighbour j among k: equal; 1/(d_j + 1e-10); (d_k - d_j)/(d_k - d_1); "
+        "exp(-(d_j/d_k)^2 / 2). The last two are equal where d_k = d_1 and d_k = 0.",
     )
     metric: str = param(
         "auto",
@@ -290,7 +290,7 @@ class _Neighbours(MixedInput, Estimator):
         rows[~complete], distances[~complete] = self._index.nearest_of_incomplete(values[~complete], k, threads)
         return rows, distances
 
-    def _say(self, distances: np.ndarray) -> np.ndarray:
+    def _vote_weights(self, distances: np.ndarray) -> np.ndarray:
         """The weight of each neighbour in the vote, by `weights`."""
         if self.weights == "distance":
             return 1.0 / (distances + 1e-10)
@@ -474,8 +474,8 @@ class KNNClassifier(_Neighbours, Classifier):
     def _decide(self, rows: np.ndarray, distances: np.ndarray) -> np.ndarray:
         n_rows, n_classes = rows.shape[0], self.classes_.shape[0]
         cells = self.codes_[rows] + n_classes * np.arange(n_rows)[:, None]
-        say = None if self.weights == "uniform" else self._say(distances).ravel()
-        votes = np.bincount(cells.ravel(), weights=say, minlength=n_rows * n_classes).reshape(n_rows, n_classes)
+        weights = None if self.weights == "uniform" else self._vote_weights(distances).ravel()
+        votes = np.bincount(cells.ravel(), weights=weights, minlength=n_rows * n_classes).reshape(n_rows, n_classes)
         return votes / votes.sum(axis=1, keepdims=True)
 
     def _loss(self, decided: np.ndarray) -> float:
@@ -536,11 +536,11 @@ class KNNRegressor(_Neighbours, Regressor):
     def _decide(self, rows: np.ndarray, distances: np.ndarray) -> np.ndarray:
         if self.weights == "uniform":
             return self.target_[rows].mean(axis=1)
-        say = self._say(distances)
-        say /= say.sum(axis=1, keepdims=True)
+        weights = self._vote_weights(distances)
+        weights /= weights.sum(axis=1, keepdims=True)
         if self.target_.ndim == 2:
-            return (self.target_[rows] * say[:, :, None]).sum(axis=1)
-        return (self.target_[rows] * say).sum(axis=1)
+            return (self.target_[rows] * weights[:, :, None]).sum(axis=1)
+        return (self.target_[rows] * weights).sum(axis=1)
 
     def _loss(self, decided: np.ndarray) -> float:
         return float(np.mean((decided - self.target_) ** 2))

@@ -336,11 +336,11 @@ def grow_second_order(
     >>> tree.threshold.tolist()[0], tree.value.ravel().round(3).tolist()
     (2.5, [0.8, -0.667, 2.0])
     """
-    slopes = np.ascontiguousarray(gradients, dtype=np.float64)
-    bends = np.ascontiguousarray(hessians, dtype=np.float64)
+    first = np.ascontiguousarray(gradients, dtype=np.float64)
+    second = np.ascontiguousarray(hessians, dtype=np.float64)
     for name, numbers, fine in (
-        ("gradients", slopes, np.isfinite(slopes)),
-        ("hessians", bends, np.isfinite(bends) & (bends >= 0)),
+        ("gradients", first, np.isfinite(first)),
+        ("hessians", second, np.isfinite(second) & (second >= 0)),
     ):
         if numbers.shape != rows.shape or not fine.all():
             least = ", at least 0," if name == "hessians" else ""
@@ -357,8 +357,8 @@ def grow_second_order(
         table.values,
         table.n_categories,
         rows.astype(np.int32),
-        gradients=slopes,
-        hessians=bends,
+        gradients=first,
+        hessians=second,
         max_depth=-1 if max_depth is None else max_depth,
         min_leaf=min_samples_leaf,
         min_child_weight=min_child_weight,

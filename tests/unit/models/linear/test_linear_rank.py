@@ -78,8 +78,8 @@ def test_the_gap_is_certified(queries, loss):
     rough = LinearRank(loss=loss, alpha=0.01, tol=0.2).fit(X, y, groups=groups)
     fine = LinearRank(loss=loss, alpha=0.01, tol=1e-5).fit(X, y, groups=groups)
     assert rough.n_iter_ < fine.n_iter_ or loss == "squared_hinge"
-    assert rough.objective_ - rough.gap_ - 1e-12 <= fine.objective_ <= rough.objective_ + 1e-12
-    assert fine.gap_ <= 1e-5 * fine.objective_
+    assert rough.objective_ - rough.dual_gap_ - 1e-12 <= fine.objective_ <= rough.objective_ + 1e-12
+    assert fine.dual_gap_ <= 1e-5 * fine.objective_
 
 
 def test_the_default_is_the_hinge_and_its_optimality_conditions_hold(queries):
@@ -87,7 +87,7 @@ def test_the_default_is_the_hinge_and_its_optimality_conditions_hold(queries):
     X, y, groups = queries
     pairs, alpha = pairs_of(y, groups), 0.02
     model = LinearRank(alpha=alpha).fit(X, y, groups=groups)
-    assert model.loss == "hinge" and model.gap_ <= 1e-12 * model.objective_
+    assert model.loss == "hinge" and model.dual_gap_ <= 1e-12 * model.objective_
     differences = X[pairs[:, 0]] - X[pairs[:, 1]]
     margin = differences @ model.coef_
     corner, open_pairs = np.abs(margin - 1) <= 1e-9, margin < 1 - 1e-9
@@ -103,7 +103,7 @@ def test_the_default_is_the_hinge_and_its_optimality_conditions_hold(queries):
 @pytest.mark.parametrize("alpha", [1e-4, 1e-2])
 def test_the_hinge_is_minimised_to_rounding_on_real_tables(X, y, alpha):
     model = LinearRank(alpha=alpha).fit(X, y)
-    assert model.gap_ <= 1e-11 * model.objective_
+    assert model.dual_gap_ <= 1e-11 * model.objective_
     better, worse = np.nonzero(y[:, None] > y[None, :])
     hinge = np.maximum(1 - (X[better] - X[worse]) @ model.coef_, 0).mean()
     assert hinge + alpha / 2 * model.coef_ @ model.coef_ == pytest.approx(model.objective_, rel=1e-11)
@@ -114,7 +114,7 @@ def test_whole_numbers_with_many_pairs_on_the_corner_are_solved_too():
     X = rng.integers(0, 3, size=(60, 3)).astype(float)
     y = X.sum(axis=1) + rng.integers(0, 2, 60)
     model, listed = LinearRank(alpha=0.1).fit(X, y), LinearRank(alpha=0.1).fit_pairs(X, pairs_of(y, np.zeros(60)))
-    assert max(model.gap_, listed.gap_) <= 1e-12
+    assert max(model.dual_gap_, listed.dual_gap_) <= 1e-12
     np.testing.assert_allclose(model.coef_, listed.coef_, atol=1e-10)
 
 
@@ -126,11 +126,11 @@ def test_the_unit_of_a_column_does_not_spoil_the_minimum(loss, factor):
     X, y = X[:100], y[:100]
     without = LinearRank(loss=loss).fit(X[:, 1:], y).objective_
     scaled = LinearRank(loss=loss).fit(X * np.append(factor, np.ones(9)), y)
-    assert scaled.gap_ <= (1e-5 if factor == 1e6 else 1e-9)
+    assert scaled.dual_gap_ <= (1e-5 if factor == 1e6 else 1e-9)
     if factor < 1:
         assert scaled.objective_ == pytest.approx(without, rel=1e-6)
     else:
-        assert scaled.objective_ <= LinearRank(loss=loss).fit(X, y).objective_ + scaled.gap_
+        assert scaled.objective_ <= LinearRank(loss=loss).fit(X, y).objective_ + scaled.dual_gap_
 
 
 def test_what_cannot_be_certified_is_said():
