@@ -1,8 +1,8 @@
 """The run: every fold of every learner, each result kept as it arrives.
 
 Work is cut into tasks of one learner and some of its folds; `n_jobs` threads take them (the kernels release the GIL)
-and hand finished folds to the calling thread, which is the one writer of the store. A fold's numbers depend on that fold
-alone, so any number of jobs, any order and any interruption lead to the same results, bit for bit.
+and hand finished folds to the calling thread, the one writer of the store. A fold's numbers depend on that fold alone,
+so any number of jobs, any order and any interruption lead to the same results, bit for bit.
 """
 
 from __future__ import annotations
