@@ -249,12 +249,12 @@ class _Neighbours(MixedInput, Estimator):
         """Each training row's neighbours among the others, and what a view says of them; None for very long tables."""
         check_is_fitted(self)
         n_rows = int(self.rows_.shape[0])
-        k = min(int(self.n_neighbors), n_rows - 1)
+        k = min(int(self.n_neighbors_), n_rows - 1)
         if k < 1 or n_rows > MOST_VIEWED:
             return None
         rows, distances = self._index.nearest_to_itself(k, thread_count(self.n_jobs))
         radius = np.quantile(distances[:, -1], [0.1, 0.5, 0.9]).tolist()
-        return rows, {"k": int(self.n_neighbors), "distance": str(self.metric_), "rows": n_rows, "radius": radius}
+        return rows, {"k": int(self.n_neighbors_), "distance": str(self.metric_), "rows": n_rows, "radius": radius}
 
     def radius_count(self, X: Any, radius: float) -> np.ndarray:
         """How many training rows lie within `radius` (inclusive) of each row of X."""
