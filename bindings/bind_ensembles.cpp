@@ -236,7 +236,7 @@ void bind_ensembles(nb::module_& m) {
                Array2<const double> scores, std::int64_t n_train, int loss, double parameter, double learning_rate,
                bool first_order, double row_share, std::int64_t columns_per_tree, std::int64_t columns_per_node,
                std::int64_t max_leaves, std::int64_t max_depth, double min_rows, double min_hessian, double l2, double l1,
-               double min_gain, double smoothing, bool depth_wise, std::vector<std::int8_t> monotone,
+               double min_gain, double smoothing, double min_category_rows, bool depth_wise, std::vector<std::int8_t> monotone,
                std::vector<std::vector<std::int32_t>> interactions, std::int64_t patience, std::uint64_t key, int threads) {
                 const Bins& bins = nb::cast<const Bins&>(table);
                 const auto n = static_cast<std::size_t>(bins.n);
@@ -270,6 +270,7 @@ void bind_ensembles(nb::module_& m) {
                 options.tree.l1 = l1;
                 options.tree.min_gain = min_gain;
                 options.tree.smoothing = smoothing;
+                options.tree.min_category_rows = min_category_rows;
                 options.tree.depth_wise = depth_wise;
                 options.tree.threads = threads;
                 std::vector<double> targets(y.data(), y.data() + n);
@@ -279,7 +280,7 @@ void bind_ensembles(nb::module_& m) {
             },
             "bins"_a, "y"_a, "weights"_a.none(), "scores"_a, "n_train"_a, nb::kw_only(), "loss"_a, "parameter"_a, "learning_rate"_a,
             "first_order"_a, "row_share"_a, "columns_per_tree"_a, "columns_per_node"_a, "max_leaves"_a, "max_depth"_a, "min_rows"_a,
-            "min_hessian"_a, "l2"_a, "l1"_a, "min_gain"_a, "smoothing"_a, "depth_wise"_a, "monotone"_a, "interactions"_a,
+            "min_hessian"_a, "l2"_a, "l1"_a, "min_gain"_a, "smoothing"_a, "min_category_rows"_a, "depth_wise"_a, "monotone"_a, "interactions"_a,
             "patience"_a, "key"_a, "threads"_a)
         .def("run", [](BoosterHandle& self, std::int64_t rounds) {
             return without_gil([&] { return self.booster->run(rounds); });

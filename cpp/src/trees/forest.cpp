@@ -169,6 +169,57 @@ struct Plan {
     }
 };
 
+// Large trees are walked on the cells themselves: ranks would cost more than they save.
+struct CellStep {
+    double threshold;
+    std::int32_t column, left, right;  // a leaf points to itself
+    std::int32_t words;                // nominal: first word of its set, else -1
+    bool missing_left;
+};
+
+std::vector<CellStep> cell_steps(const ForestView& f, index_t first, index_t last) {
+    std::vector<CellStep> steps;
+    steps.reserve(static_cast<std::size_t>(f.offsets[last] - f.offsets[first]));
+    for (index_t t = first; t < last; ++t)
+        for (std::int64_t i = f.offsets[t]; i < f.offsets[t + 1]; ++i) {
+            const auto self = static_cast<std::int32_t>(i - f.offsets[t]);
+            const bool leaf = f.feature[i] < 0;
+            steps.push_back({leaf ? std::numeric_limits<double>::max() : f.threshold[i], leaf ? 0 : f.feature[i],
+                             leaf ? self : f.left[i], leaf ? self : f.right[i], static_cast<std::int32_t>(f.categories[i]),
+                             f.missing_left[i] != 0});
+        }
+    return steps;
+}
+
+// Rows begin .. begin + m - 1 through one tree, some side by side so that their steps overlap.
+void walk_cells(const ForestView& f, const CellStep* steps, Matrix<const double> cells, index_t begin, index_t m,
+                std::int32_t* leaf) {
+    for (index_t from = 0; from < m; from += side_by_side) {
+        const index_t count = std::min(side_by_side, m - from);
+        std::int32_t at[side_by_side] = {};
+        bool moved = true;
+        while (moved) {
+            moved = false;
+            for (index_t i = 0; i < count; ++i) {
+                const CellStep& step = steps[at[i]];
+                const double cell = cells.row(begin + from + i)[step.column];
+                bool left = cell <= step.threshold;
+                if (step.words >= 0) {
+                    const bool known = cell >= 0 && cell < f.n_categories[step.column];
+                    const auto c = static_cast<std::int64_t>(known ? cell : 0);
+                    left = known ? (f.words[step.words + c / 64] >> (c % 64) & 1) != 0 : step.missing_left;
+                } else if (cell != cell) {
+                    left = step.missing_left;
+                }
+                const std::int32_t next = left ? step.left : step.right;
+                moved |= next != at[i];
+                at[i] = next;
+            }
+        }
+        std::copy_n(at, count, leaf + from);
+    }
+}
+
 // The number of cuts below x.
 Code rank_of(const double* cuts, index_t count, double x) {
     const double* base = cuts;
@@ -264,6 +315,17 @@ void add_predictions(const ForestView& f, Matrix<const double> cells, const Gath
         for (index_t k = 0; k < f.width; ++k) to[k] += value[k];
     };
     const index_t nodes = static_cast<index_t>(f.offsets[what.last] - f.offsets[what.first]);
+    if (nodes > 2 * most_leaves * trees) {
+        const auto steps = cell_steps(f, what.first, what.last);
+        parallel_chunks(n, rows_per_block, threads, [&](index_t, index_t begin, index_t end) {
+            std::int32_t leaf[rows_per_block];
+            for (index_t t = what.first; t < what.last; ++t) {
+                walk_cells(f, steps.data() + (f.offsets[t] - f.offsets[what.first]), cells, begin, end - begin, leaf);
+                for (index_t i = begin; i < end; ++i) add(t, leaf[i - begin], i);
+            }
+        });
+        return;
+    }
     const bool worth_a_plan = n * trees * 4 > nodes;
     const Plan plan(f, what.first, worth_a_plan ? what.last : what.first, cells.cols);
     if (!worth_a_plan || !plan.fits) {

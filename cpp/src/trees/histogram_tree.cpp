@@ -328,41 +328,58 @@ struct HistogramGrower::State {
         std::array<std::uint8_t, bin_stride> order;
         std::array<double, bin_stride> rank;
         index_t present = 0;
+        bool rare = false;
+        // Categories of few rows would be sorted by their own noise: they stay on the right.
+        const double enough = options.min_category_rows * hessian_of(leaf.sum) / leaf.rows;
         for (index_t b = 0; b < count; ++b) {
-            if (hessian_of(histogram[b]) == 0) continue;
+            const double h = hessian_of(histogram[b]);
+            if (h == 0) continue;
+            if (h < enough) {
+                rare = true;
+                continue;
+            }
             order[static_cast<std::size_t>(present++)] = static_cast<std::uint8_t>(b);
-            rank[static_cast<std::size_t>(b)] =
-                g_scale * gradient_of(histogram[b]) / (h_scale * hessian_of(histogram[b]) + options.smoothing);
+            rank[static_cast<std::size_t>(b)] = g_scale * gradient_of(histogram[b]) / (h_scale * h + options.smoothing);
         }
         std::stable_sort(order.begin(), order.begin() + present, [&](std::uint8_t a, std::uint8_t b) { return rank[a] < rank[b]; });
         t.l2 += options.smoothing;
-        for (int side = 0; side < (missing != 0 ? 2 : 1); ++side) {
-            const bool missing_left = side == 1;
-            Word left = missing_left ? missing : 0;
-            const index_t boundaries = missing != 0 && !missing_left ? present : present - 1;
-            index_t at = -1;
-            double top = -infinity;
-            Word top_left = 0;
-            for (index_t r = 0; r < boundaries; ++r) {
-                left += histogram[order[static_cast<std::size_t>(r)]];
-                const double score = split_worth(left, leaf.sum, 0, t);
-                if (score > top) {
-                    top = score;
-                    at = r;
-                    top_left = left;
-                }
-            }
-            const double gain = 0.5 * (top - base);
-            if (at < 0 || !(gain > best.gain)) continue;
-            consider(best, gain, column);
-            best.nominal = true;
-            best.missing_left = missing_left;
-            best.missing_seen = missing != 0;
-            best.left = top_left;
-            best.goes_left.fill(2);
-            for (index_t r = 0; r < present; ++r)
-                best.goes_left[order[static_cast<std::size_t>(r)]] = r <= at ? 1 : 0;
+        // Without rare categories and missing cells a set and the rest of it are one split.
+        for (int way = 0; way < (rare || missing != 0 ? 2 : 1); ++way) {
+            if (way == 1) std::reverse(order.begin(), order.begin() + present);
+            for (int side = 0; side < (missing != 0 ? 2 : 1); ++side)
+                scan_categories(leaf, t, column, histogram, order.data(), present, rare, side == 1, base, best);
         }
+    }
+
+    // Prefixes of an order of categories go left; the others, and with them the rare ones, go right.
+    void scan_categories(const Leaf& leaf, const Terms& t, std::int32_t column, const Word* histogram, const std::uint8_t* order,
+                         index_t present, bool rare, bool missing_left, double base, Split& best) const {
+        const index_t count = bins.n_bins[static_cast<std::size_t>(column)];
+        const Word missing = histogram[count];
+        Word left = missing_left ? missing : 0, top_left = 0;
+        const index_t boundaries = rare || (missing != 0 && !missing_left) ? present : present - 1;
+        index_t at = -1;
+        double top = -infinity;
+        for (index_t r = 0; r < boundaries; ++r) {
+            left += histogram[order[r]];
+            const double score = split_worth(left, leaf.sum, 0, t);
+            if (score > top) {
+                top = score;
+                at = r;
+                top_left = left;
+            }
+        }
+        const double gain = 0.5 * (top - base);
+        if (at < 0 || !(gain > best.gain)) return;
+        consider(best, gain, column);
+        best.nominal = true;
+        best.missing_left = missing_left;
+        best.missing_seen = missing != 0;
+        best.left = top_left;
+        best.goes_left.fill(2);
+        for (index_t b = 0; b < count; ++b)
+            if (histogram[b] != 0) best.goes_left[static_cast<std::size_t>(b)] = 0;
+        for (index_t r = 0; r <= at; ++r) best.goes_left[order[r]] = 1;
     }
 
     void scan_block(const Leaf& leaf, const Terms& t, index_t block, Split& best) const {

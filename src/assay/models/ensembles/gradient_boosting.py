@@ -13,6 +13,7 @@ _UNLIMITED = {
     "l1": 0.0,
     "min_gain": 0.0,
     "smoothing": 0.0,
+    "min_category_rows": 20.0,
     "depth_wise": False,
     "monotone": [],
     "interactions": [],

@@ -13,6 +13,7 @@ from ...base import (
     Classifier,
     DataError,
     Function,
+    Integer,
     Mapping,
     Nothing,
     ParameterError,
@@ -162,7 +163,10 @@ class _Newton(Boosting):
     min_child_weight: float = param(1e-3, Real(0), "Sum of the Hessians that a leaf must hold.")
     min_split_gain: float = param(0.0, Real(0), "Decrease of the penalised loss that a split must bring.")
     category_smoothing: float = param(
-        10.0, Real(0), "Added to L2 in splits of nominal columns, and to the Hessian of a category in their order."
+        20.0, Real(0), "Added to L2 in splits of nominal columns, and to the Hessian of a category in their order."
+    )
+    min_samples_category: int = param(
+        20, Integer(0), "Rows that a category must have in a node to be placed by its own gradient."
     )
     growth: str = param(
         "leaf_wise", Choice("leaf_wise", "depth_wise"), "Which leaf is split next: of largest gain, or of least depth."
@@ -188,6 +192,7 @@ class _Newton(Boosting):
             "l1": float(self.l1_regularization),
             "min_gain": float(self.min_split_gain),
             "smoothing": float(self.category_smoothing),
+            "min_category_rows": float(self.min_samples_category),
             "depth_wise": self.growth == "depth_wise",
             "monotone": self._signs(),
             "interactions": self._groups(),

@@ -13,9 +13,7 @@ from .test_newton_boosting import labels, numbers
 def test_for_squared_error_first_and_second_order_are_one():
     X, y = numbers()
     first = GradientBoostingRegressor(n_estimators=20).fit(X, y)
-    second = NewtonBoostingRegressor(
-        n_estimators=20, l2_regularization=0.0, min_child_weight=0.0, category_smoothing=0.0
-    ).fit(X, y)
+    second = NewtonBoostingRegressor(n_estimators=20, l2_regularization=0.0, min_child_weight=0.0).fit(X, y)
     np.testing.assert_array_equal(first.predict(X), second.predict(X))
 
 

@@ -267,6 +267,18 @@ def test_as_good_as_the_peer_at_equal_settings():
     assert np.mean(ours) < 1.01 * np.mean(peers)
 
 
+def test_categories_of_few_rows_do_not_sort_themselves():
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 300, size=2000)
+    X, y = pl.DataFrame({"noise": [f"v{c}" for c in codes]}), rng.normal(size=2000)
+    careful = NewtonBoostingRegressor(n_estimators=30).fit(X[:1000], y[:1000])
+    bold = NewtonBoostingRegressor(n_estimators=30, min_samples_category=0, category_smoothing=0.0).fit(
+        X[:1000], y[:1000]
+    )
+    error = [np.mean((model.predict(X[1000:]) - y[1000:]) ** 2) for model in (careful, bold)]
+    assert error[0] < 1.05 * y[1000:].var() and error[1] > 1.1 * y[1000:].var()
+
+
 def test_refusals_are_one_sentence():
     X, y = numbers(60)
     for settings, words in [
