@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from .errors import DataError, plain
+from .errors import AssayError, DataError, plain
 
 
 def require_table(who: str, X: Any) -> None:
@@ -62,14 +62,14 @@ def naming_cells(estimator: Any, X: Any) -> Iterator[None]:
     """Turn scikit-learn's complaint about the cells of X into one sentence that names the column and the way out."""
     try:
         yield
-    except (TypeError, ValueError) as complaint:
+    except (TypeError, ValueError, OverflowError) as complaint:
         refused = _refusal(estimator, X, complaint)
         if refused is None:
             raise
         raise refused from None
 
 
-def _refusal(estimator: Any, X: Any, complaint: Exception) -> DataError | None:
+def _refusal(estimator: Any, X: Any, complaint: Exception) -> AssayError | None:
     """What is wrong with the first column of X that is no column of finite numbers, if that was the complaint."""
     who, words = type(estimator).__name__, str(complaint)
     if type(complaint).__name__ == "DuplicateError":
@@ -93,7 +93,7 @@ def _refusal(estimator: Any, X: Any, complaint: Exception) -> DataError | None:
             return DataError(who, column, rule, way_out=way_out + "takes labels (`assay methods --native nominal`)")
         if "NaN" in words and np.isnan(numbers).any():
             return _missing(who, column, int(np.flatnonzero(np.isnan(numbers))[0]))
-        if "inf" in words and np.isinf(numbers).any():
+        if ("inf" in words or "too large" in words) and np.isinf(numbers).any():
             return _infinite(who, column, int(np.flatnonzero(np.isinf(numbers))[0]))
     return None
 
@@ -104,11 +104,13 @@ def _numbers(cells: np.ndarray) -> np.ndarray | str | None:
         return None
     try:
         return cells.astype(np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         numbers = np.full(cells.shape, np.nan)
         for i, cell in enumerate(cells.tolist()):
             try:
                 numbers[i] = np.nan if cell is None or type(cell).__name__ == "NAType" else float(cell)
+            except OverflowError:
+                numbers[i] = np.inf
             except (TypeError, ValueError):
                 return cell if isinstance(cell, str) else None
         return numbers

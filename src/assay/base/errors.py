@@ -68,6 +68,12 @@ class DataError(AssayError, ValueError):
     exit_code = 3
 
 
+class KindError(AssayError, TypeError):
+    """An object of a kind that cannot be used here was given."""
+
+    exit_code = 3
+
+
 class CostError(AssayError, MemoryError):
     """A fit would take more memory or time than the limit in `assay.config` allows."""
 

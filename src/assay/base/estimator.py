@@ -6,6 +6,7 @@ methods below, which validate parameters, data, weights and cost in that order.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterable, Iterator
 from typing import Any, dataclass_transform
 
@@ -18,10 +19,11 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 from .cells import naming_cells, require_table
 from .columns import renumber
 from .cost import Cost, check_cost
-from .errors import DataError
+from .errors import DataError, plain
 from .folds import Fold as Fold
 from .folds import FoldTransforms, fit_separately
 from .folds import take_rows as take_rows
+from .guard import GUARDED, INFERENCE, guarded
 from .parameters import Parameter, build_init, collect, document
 from .randomness import Stream
 from .trace import Trace
@@ -44,6 +46,8 @@ def is_plain_matrix(X: Any) -> bool:
     (True, False, False)
     """
     if type(X) is not np.ndarray or X.dtype != np.float64 or X.ndim != 2 or not X.size or not X.flags.c_contiguous:
+        return False
+    if not X.flags.aligned:
         return False
     with np.errstate(over="ignore", invalid="ignore"):
         return bool(np.isfinite(X.sum()))
@@ -71,7 +75,10 @@ def check_weights(who: str, sample_weight: Any, n_rows: int) -> np.ndarray | Non
     """
     if sample_weight is None:
         return None
-    weights = np.asarray(sample_weight, dtype=np.float64)
+    try:
+        weights = np.require(sample_weight, np.float64, ["C", "ALIGNED"])
+    except (TypeError, ValueError, OverflowError) as error:
+        raise DataError(who, "sample_weight", "must hold numbers", plain(error)) from None
     if weights.ndim == 0:
         weights = np.full(n_rows, float(weights))
     if weights.ndim != 1:
@@ -93,7 +100,22 @@ def check_weights(who: str, sample_weight: Any, n_rows: int) -> np.ndarray | Non
         )
     if not weights.any():
         raise DataError(who, "sample_weight", "must not be zero for every row", way_out="give some row a weight > 0")
-    return weights
+    return _summable(weights)
+
+
+def _summable(weights: np.ndarray) -> np.ndarray:
+    """Weights of which sums and squares are numbers: the largest is brought between 2**-256 and 2**256, exactly.
+
+    A common factor changes no method that divides by the sum of the weights, and one with a penalty is at its limit
+    long before: 10**77 rows overrule any penalty, and 10**-77 rows are overruled by any.
+
+    >>> _summable(np.array([1e308, 1e308])).sum() < 1e78
+    True
+    """
+    exponent = int(np.frexp(weights.max(initial=0.0))[1])
+    if abs(exponent) <= 256:
+        return weights
+    return np.ldexp(weights, (256 if exponent > 0 else -256) - exponent)
 
 
 @dataclass_transform(kw_only_default=True)
@@ -104,6 +126,8 @@ class Estimator(BaseEstimator):
     _way_out = "take a sample of the rows"
     _allow_nan = False
     _allow_sparse = False
+    _open_state: tuple[str, ...] = INFERENCE
+    """Fitted attributes that may hold NaN or infinity for a reason; every other must be finite after `fit`."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -111,6 +135,12 @@ class Estimator(BaseEstimator):
         cls.__parameters__ = parameters
         cls.__init__ = build_init(cls, parameters)  # type: ignore[method-assign]
         document(cls, parameters)
+        for name in GUARDED:
+            method = inspect.getattr_static(cls, name, None)
+            if inspect.isfunction(method) and not hasattr(method, "__assay_guarded__"):
+                setattr(cls, name, guarded(method))
+            elif inspect.isfunction(getattr(method, "fn", None)) and not hasattr(method.fn, "__assay_guarded__"):
+                method.fn = guarded(method.fn)  # what `available_if` holds
 
     # -- parameters, cost, randomness, trace ---------------------------------------------------------------
     @classmethod
@@ -254,7 +284,6 @@ class LabelClassifier(ClassifierMixin, Estimator):
         if counted is not None:
             self.classes_, codes = counted
             return codes
-        check_classification_targets(labels)
         if labels.dtype.kind == "f" and not np.isfinite(labels).all():
             raise DataError(
                 type(self).__name__,
@@ -262,7 +291,14 @@ class LabelClassifier(ClassifierMixin, Estimator):
                 "must not hold missing or infinite labels (Input y contains NaN or infinity)",
                 way_out="drop those rows first",
             )
-        self.classes_, codes = np.unique(labels, return_inverse=True)
+        try:
+            check_classification_targets(labels)
+            self.classes_, codes = np.unique(labels, return_inverse=True)
+        except TypeError:
+            kinds = ", ".join(sorted({type(label).__name__ for label in labels}))
+            raise DataError(
+                type(self).__name__, "y", "must hold labels of one kind", f"got {kinds}", "make text of them first"
+            ) from None
         return codes.astype(np.int32)
 
     def _labels_from_objects(self, labels: np.ndarray) -> np.ndarray:

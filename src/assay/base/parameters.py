@@ -89,13 +89,20 @@ class _Range(Kind):
         return bad
 
 
+# Kernels count in 32 bits.
+LARGEST = 2**31 - 1
+
+
 @dataclass(frozen=True)
 class Integer(_Range):
-    """A whole number in a range; booleans are refused."""
+    """A whole number in a range, at most 2**31 - 1; booleans are refused."""
 
     def accepts(self, value: Any) -> bool:
         return (
-            isinstance(value, numbers.Integral) and not isinstance(value, (bool, np.bool_)) and self._inside(int(value))
+            isinstance(value, numbers.Integral)
+            and not isinstance(value, (bool, np.bool_))
+            and abs(int(value)) <= LARGEST
+            and self._inside(int(value))
         )
 
     def describe(self) -> str:
@@ -103,7 +110,7 @@ class Integer(_Range):
 
     def bad_values(self) -> list[Any]:
         bad = [int(v) if isinstance(v, float) and v.is_integer() else v for v in self._outside()]
-        return [*bad, 1.5, True]
+        return [*bad, 1.5, True, 2**31, -(10**30)]
 
 
 @dataclass(frozen=True)
@@ -115,7 +122,10 @@ class Real(_Range):
     def accepts(self, value: Any) -> bool:
         if not isinstance(value, numbers.Real) or isinstance(value, (bool, np.bool_)):
             return False
-        number = float(value)
+        try:
+            number = float(value)
+        except OverflowError:
+            return False
         if math.isnan(number) or (math.isinf(number) and not self.infinite):
             return False
         return self._inside(number)
@@ -124,7 +134,7 @@ class Real(_Range):
         return f"a number {self._bounds()}".rstrip()
 
     def bad_values(self) -> list[Any]:
-        return [*self._outside(), float("nan"), True]
+        return [*self._outside(), float("nan"), True, 10**400]
 
 
 @dataclass(frozen=True)
@@ -262,11 +272,13 @@ class Parameter:
     def check(self, owner: str, value: Any) -> None:
         """Raise the error sentence if `value` is not allowed."""
         if not self.kind.accepts(value):
+            large = isinstance(value, numbers.Integral) and abs(int(value)) > LARGEST
             raise ParameterError(
                 owner,
                 f"parameter '{self.name}'",
                 f"must be {self.kind.describe()}",
                 f"got {plain(repr(value))}",
+                f"the largest integer is {LARGEST}" if large else "",
             )
 
 

@@ -72,7 +72,7 @@ class FactorAnalysis(Reduction):
         noise, loadings, path, converged = _likeliest(standard, min(wanted, n_columns), self.max_iter, self.tol)
         if not converged:
             text = f"FactorAnalysis: not converged after {self.max_iter} iterations; raise max_iter or tol."
-            warnings.warn(AssayWarning("W152", text), stacklevel=2)
+            warnings.warn(AssayWarning("W152", text), stacklevel=3)
         if loadings.size:
             turned = loadings if self.rotation is None else _rotated(loadings, self.rotation)
             loadings = settle_signs(turned[np.argsort(-(turned**2).sum(axis=1), kind="stable")])

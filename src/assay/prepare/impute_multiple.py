@@ -86,6 +86,7 @@ class ImputeMultiple(TableStep):
     """
 
     _way_out = "use fewer imputations or sweeps, or a sample of the rows"
+    _open_state = ("chains_",)
 
     n_imputations: int = param(5, Integer(1), "Completed tables: chains that run side by side.")
     max_iter: int = param(10, Integer(1), "Sweeps over the columns with missing cells.")
@@ -173,7 +174,7 @@ class ImputeMultiple(TableStep):
                 f"{'has' if len(self.empty_) == 1 else 'have'} no value in the training rows and stay missing; leave "
                 "such columns out or give them a value."
             )
-            warnings.warn(AssayWarning("W601", text), stacklevel=4)
+            warnings.warn(AssayWarning("W601", text), stacklevel=5)
 
     def _encode_training(self, frame: pl.DataFrame) -> tuple[np.ndarray, ColumnSchema]:
         if not self.columns_:

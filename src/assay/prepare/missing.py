@@ -337,6 +337,7 @@ class ImputeKNN(TableStep):
     """
 
     _way_out = "impute by group or column, or take a sample of the rows"
+    _open_state = ("rows_",)
 
     n_neighbors: int = param(5, Integer(1), "How many neighbours a cell is filled from.")
     weights: str = param("uniform", Choice("uniform", "distance"), "Whether near neighbours count more: by 1/distance.")

@@ -189,7 +189,7 @@ class SelectFilter(StableSelection, TableStep):
             kept &= _holm(np.nan_to_num(self.p_values_, nan=1.0)) <= self.alpha
         if not kept.any():
             text = "SelectFilter: no column passes; the best one is kept. Loosen alpha or threshold."
-            warnings.warn(AssayWarning("W153", text), stacklevel=4)
+            warnings.warn(AssayWarning("W153", text), stacklevel=5)
             kept[order[0]] = True
         return kept
 

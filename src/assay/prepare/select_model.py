@@ -172,7 +172,7 @@ class SelectEmbedded(_ModelSelector):
             self.support_ &= np.isin(np.arange(self.importances_.shape[0]), best)
         if not self.support_.any():
             text = "SelectEmbedded: no column reaches the threshold; the most important one is kept. Lower threshold."
-            warnings.warn(AssayWarning("W153", text), stacklevel=2)
+            warnings.warn(AssayWarning("W153", text), stacklevel=3)
             self.support_[int(np.argmax(self.importances_))] = True
         return self
 

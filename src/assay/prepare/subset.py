@@ -188,7 +188,7 @@ class _SubsetSelector(StableSelection, SelectorMixin, Estimator):
             f"{type(self).__name__}: only {found} of {wanted} columns were chosen; every other column is constant or "
             "depends on the chosen ones."
         )
-        warnings.warn(AssayWarning("W151", text), stacklevel=4)
+        warnings.warn(AssayWarning("W151", text), stacklevel=5)
 
     def _get_support_mask(self) -> np.ndarray:
         check_is_fitted(self)

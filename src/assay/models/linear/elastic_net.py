@@ -126,7 +126,7 @@ class SparseLinear(SparseInput, FiniteByGram, Regressor):
             f"max_iter={self.max_iter} sweeps with an open duality gap (first: alpha={alphas[point]:.4g}, "
             f"gap {paths.gaps[problem, point]:.3g}); raise max_iter or tol, or standardise the columns."
         )
-        warnings.warn(AssayWarning("W121", text), stacklevel=4)
+        warnings.warn(AssayWarning("W121", text), stacklevel=5)
 
     def predict(self, X: Any) -> np.ndarray:
         """The linear prediction of each row."""

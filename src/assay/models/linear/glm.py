@@ -309,7 +309,7 @@ class GLM(SparseInput, MixedInput, Regressor):
                     f"{type(self).__name__}: y is not more dispersed than a Poisson target, so that theta has no "
                     "finite estimate and was set to 1e6; use family='poisson'."
                 )
-                warnings.warn(AssayWarning("W204", text), stacklevel=5)
+                warnings.warn(AssayWarning("W204", text), stacklevel=6)
                 theta = 1e6
             settled = abs(theta - task.parameter) <= 1e-9 * theta
             task = replace(task, parameter=theta)
@@ -415,16 +415,16 @@ class GLM(SparseInput, MixedInput, Regressor):
         who = type(self).__name__
         if solution.dependent.size:
             text = combination_text(who, [self.term_names_[j] for j in solution.dependent])
-            warnings.warn(AssayWarning("W203", text), stacklevel=4)
+            warnings.warn(AssayWarning("W203", text), stacklevel=5)
         if solution.status == "separated":
             text = (
                 f"{who}: the likelihood has no maximum, since some rows are fitted exactly only by coefficients that "
                 "grow without bound (separation); use alpha > 0."
             )
-            warnings.warn(AssayWarning("W202", text), stacklevel=4)
+            warnings.warn(AssayWarning("W202", text), stacklevel=5)
         elif solution.status in ("max_iter", "stalled"):
             text = f"{who}: not converged after {solution.n_iter} iterations; raise max_iter or tol."
-            warnings.warn(AssayWarning("W201", text), stacklevel=4)
+            warnings.warn(AssayWarning("W201", text), stacklevel=5)
 
     def fit_folds(
         self,

@@ -248,7 +248,7 @@ class _DescentLearner(SparseInput, Estimator):
                 f"{type(self).__name__}: not converged after {self.n_iter_} epochs; standardise the columns, or "
                 "raise max_iter or tol."
             )
-            warnings.warn(AssayWarning("W201", text), stacklevel=3)
+            warnings.warn(AssayWarning("W201", text), stacklevel=4)
 
     def _keep(self, found: dict[str, Any]) -> None:
         self.coef_: Any = self._theta[:, :-1].copy()

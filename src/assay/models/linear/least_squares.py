@@ -313,7 +313,7 @@ class LeastSquares(SparseInput, FiniteByGram, Regressor):
             "cannot be told from a linear combination of the columns before (or a constant) on these rows "
             "and got coefficient 0; leave out the columns that repeat others, or use Ridge."
         )
-        warnings.warn(AssayWarning("W101", text), stacklevel=3)
+        warnings.warn(AssayWarning("W101", text), stacklevel=4)
 
     def predict(self, X: Any) -> np.ndarray:
         """The linear prediction of each row."""

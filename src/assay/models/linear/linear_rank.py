@@ -172,7 +172,7 @@ class LinearRank(SparseInput, Estimator):
                 f"{type(self).__name__}: not converged after {self.n_iter_} iterations (gap {self.dual_gap_:.2g}); "
                 "standardise the columns, or raise max_iter, tol or alpha."
             )
-            warnings.warn(AssayWarning("W201", text), stacklevel=3)
+            warnings.warn(AssayWarning("W201", text), stacklevel=4)
         return self
 
     def _least_gap(self) -> float:

@@ -222,16 +222,16 @@ class LogisticRegression(SparseInput, LogisticInference, Classifier):
         who = type(self).__name__
         if solution.dependent.size:
             text = combination_text(who, [self._column_name(int(j)) for j in solution.dependent])
-            warnings.warn(AssayWarning("W203", text), stacklevel=4)
+            warnings.warn(AssayWarning("W203", text), stacklevel=5)
         if solution.status == "separated" or (solution.status == "max_iter" and solution.completely_separated):
             how = "a hyperplane separates the classes" if solution.completely_separated else "some rows are separated"
             text = f"{who}: {how}, so that coefficients without a penalty grow without bound; use a finite C."
             if solution.status == "separated" or self.penalty is None or np.isinf(self.C):
-                warnings.warn(AssayWarning("W202", text), stacklevel=4)
+                warnings.warn(AssayWarning("W202", text), stacklevel=5)
                 return
         if solution.status in ("max_iter", "stalled"):
             text = f"{who}: not converged after {solution.n_iter} iterations; raise max_iter or tol."
-            warnings.warn(AssayWarning("W201", text), stacklevel=4)
+            warnings.warn(AssayWarning("W201", text), stacklevel=5)
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Log odds of `classes_[1]` (two classes), or one value per class whose softmax is the probability."""

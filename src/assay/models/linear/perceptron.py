@@ -84,7 +84,7 @@ class Perceptron(SparseInput, LabelClassifier):
                 f"{type(self).__name__}: still {mistakes[-1]} mistakes in the last of {self.n_iter_} epochs; the "
                 "classes may not be separable: use average=True, or LogisticRegression."
             )
-            warnings.warn(AssayWarning("W201", text), stacklevel=2)
+            warnings.warn(AssayWarning("W201", text), stacklevel=3)
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Perceptron:

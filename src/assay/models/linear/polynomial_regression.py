@@ -163,7 +163,7 @@ class PolynomialRegression(Regressor):
                 f"{type(self).__name__}: on these rows {listed}{more} cannot be told from combinations of the "
                 "monomials before and got no coefficient of their own; lower the degree."
             )
-            warnings.warn(AssayWarning("W101", text), stacklevel=3)
+            warnings.warn(AssayWarning("W101", text), stacklevel=4)
         return self
 
     def _original(self) -> tuple[np.ndarray, float]:

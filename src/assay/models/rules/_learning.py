@@ -99,6 +99,7 @@ class RuleLearner(_HoldsRules, MixedInput, Classifier):
     """A classifier whose model is a rule set."""
 
     _way_out = "take a sample of the rows"
+    _open_state = ("rules_",)
     alpha: float
 
     def _keep_rules(

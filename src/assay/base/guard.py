@@ -1,0 +1,323 @@
+"""The guard at the door of every method: what an array must be before any code of ours, SciPy or a kernel reads it.
+
+`Estimator` puts `guarded` around the public methods of each class. On the way in, arrays are made aligned and native,
+indices of sparse matrices are proved to lie inside, and what is no target is refused; on the way out, a fit on finite
+numbers must have given finite numbers, and so must a prediction. Each refusal is one sentence.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.exceptions import NotFittedError
+
+from .errors import AssayError, CostError, DataError, KindError, plain
+
+# Methods that get the guard; a class that has none of its own inherits a guarded one, or one that calls them.
+GUARDED = (
+    "fit",
+    "partial_fit",
+    "fit_folds",
+    "fit_resample",
+    "fit_transform",
+    "predict",
+    "predict_proba",
+    "predict_log_proba",
+    "decision_function",
+    "transform",
+    "inverse_transform",
+    "score",
+)
+# The comparison of the columns' names with those of fit is a list by scikit-learn, and its own checks ask for it.
+_NAMES = "The feature names should match those that were passed during fit"
+# How the conversion of cells to numbers complains, be it called by NumPy, pandas or Polars.
+_CONVERSION = ("setting an array element with a sequence", "float() argument must be", "could not convert")
+# What is said about a fit, not what predictions come from: without degrees of freedom an error is infinite and a test
+# has no value.
+INFERENCE = (
+    *("coef_se_", "intercept_se_", "t_values_", "intercept_t_value_", "p_values_", "intercept_p_value_"),
+    *("intercept_p_values_", "covariance_", "vif_", "sigma_", "r2_", "adjusted_r2_", "f_statistic_", "f_p_value_"),
+    *("dispersion_", "aic_", "bic_", "log_likelihood_", "deviance_", "null_deviance_"),
+)
+_LEARNS = ("fit", "partial_fit", "fit_resample", "fit_transform")
+
+
+def sound_array(array: np.ndarray) -> np.ndarray:
+    """The array with its elements where the processor reads them at once: aligned, in native byte order.
+
+    A masked array becomes an ordinary one with NaN in the masked cells.
+
+    >>> packed = np.zeros(2, dtype=[("flag", "i1"), ("value", "f8")])["value"]
+    >>> packed.flags.aligned, sound_array(packed).flags.aligned
+    (False, True)
+    """
+    if isinstance(array, np.ma.MaskedArray):
+        if array.mask.any():
+            array = array.astype(object if array.dtype.kind in "OUS" else np.float64).filled(
+                None if array.dtype.kind in "OUS" else np.nan
+            )
+        array = np.asarray(array.data if isinstance(array, np.ma.MaskedArray) else array)
+    if not array.dtype.isnative:
+        array = array.astype(array.dtype.newbyteorder("="))
+    return array if array.flags.aligned else np.array(array)
+
+
+def sound_sparse(who: str, X: Any) -> Any:
+    """A sparse matrix whose indices all lie inside it, with aligned arrays; any other is refused.
+
+    SciPy's conversions trust the indices, so this comes before every one of them.
+
+    >>> from scipy.sparse import csr_matrix
+    >>> broken = csr_matrix(np.eye(2))
+    >>> broken.indices[0] = 7
+    >>> sound_sparse("Lasso", broken)
+    Traceback (most recent call last):
+    assay.base.errors.DataError: Lasso: the sparse matrix X must have indices inside its shape (2, 2); got a column \
+index of 7; build it anew from its cells.
+    """
+    if X.ndim != 2:
+        raise DataError(who, "X", "must be a table of rows and columns", f"got a sparse array of shape {X.shape}")
+    if X.format in ("lil", "dok"):
+        X = X.tocoo() if X.format == "dok" else X.tocsr()
+    if X.format == "dia":
+        if X.data.ndim != 2 or X.data.shape[0] != np.size(X.offsets):
+            _refuse_sparse(who, X, "one row of data for each diagonal", f"got {X.data.shape} for {np.size(X.offsets)}")
+        return X
+    if X.format == "coo":
+        parts = {"row": X.row, "column": X.col}
+        if not len(X.row) == len(X.col) == len(X.data):
+            _refuse_sparse(who, X, "as many indices as values", f"got {len(X.row)}, {len(X.col)}, {len(X.data)}")
+        for (name, indices), size in zip(parts.items(), X.shape):
+            _check_indices(who, X, name, indices, size)
+        return X
+    lines, places = X.shape[::-1] if X.format == "csc" else X.shape
+    if X.format == "bsr":
+        height, width = X.data.shape[1:] if X.data.ndim == 3 else (0, 0)
+        if not height or not width or lines % height or places % width:
+            _refuse_sparse(who, X, "blocks that divide it", f"got data of shape {X.data.shape}")
+        lines, places = lines // height, places // width
+    starts = sound_array(np.asarray(X.indptr))
+    if starts.dtype.kind not in "iu" or starts.ndim != 1 or starts.shape[0] != lines + 1 or starts[0] != 0:
+        _refuse_sparse(who, X, f"{lines + 1} starts of which the first is 0", f"got {starts.shape[0]} starts")
+    if (starts[1:] < starts[:-1]).any() or int(starts[-1]) > min(len(X.indices), len(X.data)):
+        _refuse_sparse(who, X, "starts that rise up to the number of its values", f"the last is {starts[-1]}")
+    _check_indices(who, X, "row" if X.format == "csc" else "column", X.indices[: int(starts[-1])], places)
+    return X
+
+
+def _check_indices(who: str, X: Any, name: str, indices: Any, size: int) -> None:
+    indices = np.asarray(indices)
+    if indices.dtype.kind not in "iu" or indices.ndim != 1:
+        _refuse_sparse(who, X, "indices that are integers", f"got {indices.dtype}")
+    if indices.size and not (0 <= int(indices.min()) and int(indices.max()) < size):
+        wrong = int(indices.min()) if int(indices.min()) < 0 else int(indices.max())
+        _refuse_sparse(who, X, f"indices inside its shape {X.shape}", f"got a {name} index of {wrong}")
+
+
+def _refuse_sparse(who: str, X: Any, rule: str, came: str) -> None:
+    raise DataError(who, "the sparse matrix X", f"must have {rule}", came, "build it anew from its cells")
+
+
+def sound_table(who: str, X: Any) -> Any:
+    """X as it came, or as an equal table that is safe to read; a table that is none is refused."""
+    if isinstance(X, np.ndarray):
+        if X.dtype.kind in "VmM" and X.dtype.names is not None:
+            raise DataError(
+                who, "X", "must be a plain array or a frame", "got a structured array", "make a frame of it first"
+            )
+        if X.dtype.kind == "c":
+            raise DataError(who, "X", "must hold real numbers", "Complex data not supported", "take its real part")
+        return sound_array(X)
+    if issparse(X):
+        return sound_sparse(who, X)
+    if X is None or isinstance(X, (str, bytes, dict, set, frozenset)) or np.isscalar(X) or isinstance(X, Iterator):
+        raise KindError(
+            who,
+            "X",
+            "must be a table of rows and columns (Expected 2D array, got scalar array instead)",
+            f"got a {type(X).__name__}",
+            "Reshape your data or make a frame of it first",
+        )
+    columns = getattr(X, "columns", None)
+    if columns is not None and hasattr(columns, "is_unique"):
+        return _sound_pandas(who, X)
+    return X
+
+
+def _sound_pandas(who: str, X: Any) -> Any:
+    if not X.columns.is_unique:
+        name = plain(X.columns[X.columns.duplicated()][0], 40)
+        raise DataError(
+            who,
+            "X",
+            "must not have two columns of one name",
+            f"'{name}' comes more than once",
+            "give every column its own name",
+        )
+    held = [name for name, dtype in X.dtypes.items() if hasattr(dtype, "subtype") and hasattr(dtype, "fill_value")]
+    return X.assign(**{name: X[name].sparse.to_dense() for name in held}) if held else X
+
+
+def sound_target(who: str, y: Any, name: str = "y") -> Any:
+    """One value per row, as it came or as an equal aligned array; a scalar, mapping or sparse matrix is refused."""
+    if y is None:
+        return y
+    if isinstance(y, np.ndarray) and y.ndim:
+        if y.dtype.kind == "c":
+            raise DataError(who, name, "must hold real numbers", "Complex data not supported", "take its real part")
+        if y.dtype.names is not None:
+            raise DataError(who, name, "must be a plain array", "got a structured array", "take one field of it")
+        return sound_array(y)
+    scalar = (np.isscalar(y) or np.ndim(y) == 0) if isinstance(y, (str, bytes, np.ndarray)) else np.isscalar(y)
+    if scalar and name == "sample_weight":
+        return y
+    if scalar or issparse(y) or isinstance(y, (dict, set, frozenset, Iterator)) or not hasattr(y, "__len__"):
+        kind = "sparse matrix" if issparse(y) else type(y).__name__
+        raise DataError(
+            who,
+            name,
+            "must be a list or array with one value per row (y should be a 1d array)",
+            f"got a {kind}",
+            "use y.toarray().ravel()" if issparse(y) else "",
+        )
+    return y
+
+
+def require_finite_state(model: Any) -> None:
+    """Refuse a fit that overflowed: what was learned from finite numbers must be finite numbers.
+
+    Names in the class's `_open_state` may hold NaN or infinity for a reason (training rows with missing cells, a
+    standard error without degrees of freedom).
+    """
+    for name, value in vars(model).items():
+        if not name.endswith("_") or name.startswith("_") or name in model._open_state:
+            continue
+        if not _is_finite(value):
+            raise DataError(
+                type(model).__name__,
+                f"the fitted '{name}'",
+                "must be finite, and the numbers in X, y or the weights are too large or too small for that in float64",
+                way_out="bring the columns to a common scale first (`assay.prepare.Scale`)",
+            )
+
+
+def _is_finite(value: Any) -> bool:
+    if isinstance(value, np.ndarray):
+        if value.dtype.kind != "f":
+            return True
+        with np.errstate(over="ignore", invalid="ignore"):
+            return bool(np.isfinite(value.sum())) or bool(np.isfinite(value).all())
+    if isinstance(value, float):
+        return value - value == 0.0
+    if isinstance(value, (list, tuple)):
+        return all(map(_is_finite, value))
+    if isinstance(value, dict):
+        return all(map(_is_finite, value.values()))
+    if hasattr(value, "__dataclass_fields__"):
+        return all(_is_finite(getattr(value, name)) for name in value.__dataclass_fields__)
+    return True
+
+
+def _require_finite_result(model: Any, method: str, result: Any) -> None:
+    """Refuse a result that overflowed; a transformer may hand on a missing cell, and a logarithm may be of zero."""
+    values = result.data if issparse(result) else result
+    if not isinstance(values, np.ndarray) or values.dtype.kind != "f" or method == "predict_log_proba":
+        return
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(values.sum()):
+            return
+    wrong = np.isnan(values) if method == "decision_function" else ~np.isfinite(values)
+    if method in ("transform", "inverse_transform", "fit_transform"):
+        wrong = np.isinf(values)
+    if wrong.any():
+        row = "" if issparse(result) else f"first at row {int(np.flatnonzero(wrong.reshape(len(values), -1).any(1))[0])}"
+        raise DataError(
+            type(model).__name__,
+            f"the result of {method}",
+            "is beyond the range of float64",
+            row,
+            "its cells are too far from those of the training rows: check or scale them",
+        )
+
+
+def _restated(who: str, error: Exception) -> Exception | None:
+    """A refusal by scikit-learn's validation, NumPy's conversion to numbers or an encoder as one sentence of ours.
+
+    Any other exception is a defect and stays what it is.
+    """
+    if isinstance(error, UnicodeEncodeError):
+        way_out = "replace it first (text.encode(errors='replace').decode())"
+        return DataError(who, "X", "must hold text of Unicode", "got a lone surrogate", way_out)
+    words = str(error)
+    if isinstance(error, (AssayError, NotFittedError)) or words.startswith((f"{who}: ", _NAMES)):
+        return None
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    module = "" if trace is None else trace.tb_frame.f_globals.get("__name__", "")
+    converting = isinstance(error, OverflowError) or words.startswith(_CONVERSION)
+    if not module.startswith("sklearn.utils.") and not converting:
+        return None
+    of_target = module.endswith("multiclass") or re.search(r"\by\b|label", words)
+    kind = KindError if isinstance(error, TypeError) else DataError
+    came = " ".join(re.sub(r"array=.*?\]\.?\s", "", words, flags=re.DOTALL).split())
+    return kind(who, "y" if of_target else "X", "cannot be used as it is", plain(came, 400))
+
+
+def guarded(method: Callable[..., Any]) -> Callable[..., Any]:
+    """A method of an estimator with the guard around it; its name, signature and documentation stay."""
+    name = method.__name__
+    given = list(inspect.signature(method).parameters)[1:]
+    learns = name in _LEARNS
+
+    def enter(self: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        who = type(self).__name__
+        sound = {"X": sound_table, "y": sound_target, "sample_weight": _sound_weights}
+        args = tuple(sound[k](who, v) if k in sound else v for k, v in zip(given, args)) + args[len(given) :]
+        return args, {k: sound[k](who, v) if k in sound else v for k, v in kwargs.items()}
+
+    if inspect.isgeneratorfunction(method):
+
+        @functools.wraps(method)
+        def fold_by_fold(self: Any, *args: Any, **kwargs: Any) -> Iterator[Any]:
+            args, kwargs = enter(self, args, kwargs)
+            for model in method(self, *args, **kwargs):
+                require_finite_state(model)
+                yield model
+
+        fold_by_fold.__assay_guarded__ = True  # type: ignore[attr-defined]
+        return fold_by_fold
+
+    @functools.wraps(method)
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        args, kwargs = enter(self, args, kwargs)
+        try:
+            result = method(self, *args, **kwargs)
+        except MemoryError as error:
+            if isinstance(error, CostError):
+                raise
+            raise CostError(
+                type(self).__name__, f"this {name}", "needs more memory than there is", way_out=self._way_out
+            ) from error
+        except (ValueError, TypeError, OverflowError) as error:
+            restated = _restated(type(self).__name__, error)
+            if restated is None:
+                raise
+            raise restated from None
+        if learns:
+            require_finite_state(self)
+        _require_finite_result(self, name, result)
+        return result
+
+    call.__assay_guarded__ = True  # type: ignore[attr-defined]
+    return call
+
+
+def _sound_weights(who: str, weights: Any) -> Any:
+    return sound_target(who, weights, "sample_weight")
