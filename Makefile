@@ -4,6 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 JOBS ?= 2
+# Cases per method of the catalogue and batch in `make fuzz`.
+FUZZ_CASES ?= 100
 export CMAKE_BUILD_PARALLEL_LEVEL ?= $(JOBS)
 
 SOURCES := $(shell find src cpp bindings -type f -not -name '*.so' -not -path '*__pycache__*' 2>/dev/null)
@@ -33,7 +35,7 @@ test-slow: $(VENV)/.tools
 
 # New random examples at every run, many more than in `make test`, which repeats its own.
 fuzz: $(VENV)/.tools
-	HYPOTHESIS_PROFILE=fuzz ASSAY_FUZZ=$(or $(FUZZ),10000) $(BIN)/python -m pytest -n $(JOBS) tests/properties tests/fuzz
+	HYPOTHESIS_PROFILE=fuzz ASSAY_FUZZ=$(or $(FUZZ),10000) ASSAY_FUZZ_CASES=$(FUZZ_CASES) ASSAY_FUZZ_SEED=$$(date +%s) $(BIN)/python -m pytest -n $(JOBS) tests/properties tests/fuzz
 
 # Small wrong changes to chosen files: how many of them do the tests notice? FILES and EACH choose.
 mutants: $(VENV)/.tools

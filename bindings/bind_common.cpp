@@ -1,10 +1,10 @@
 // Ground: instruction set, threads, interrupts, BLAS routines, random numbers.
 #include <Python.h>
-#include <omp.h>
 
 #include "assay/common/blas.hpp"
 #include "assay/common/random.hpp"
 #include "assay/common/simd.hpp"
+#include "assay/common/threads.hpp"
 #include "bindings.hpp"
 
 namespace assay::bindings {
@@ -33,7 +33,7 @@ void load_blas() {
 
 void bind_common(nb::module_& m) {
     set_interrupt_probe(&signals_pending);
-    m.def("max_threads", [] { return omp_get_max_threads(); }, "Threads that OpenMP may use now.");
+    m.def("max_threads", &max_threads, "Threads that OpenMP may use now; 1 in a child forked after threads were used.");
     m.def("simd_level", [] { return level_names[static_cast<int>(simd_level())]; },
           "The instruction set in use: 'baseline', 'avx2' or 'avx512'.");
     m.def(

@@ -7,8 +7,10 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <cstdint>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 
 #include "assay/common/interrupt.hpp"
 #include "assay/common/views.hpp"
@@ -18,11 +20,18 @@ using namespace nb::literals;
 
 namespace assay::bindings {
 
+// An array whose elements lie where the processor reads them at once; its caster, below, refuses any other.
+template <class Base>
+struct AlignedArray : Base {
+    using Base::Base;
+    AlignedArray() = default;
+    AlignedArray(const Base& array) : Base(array) {}
+};
 // C-ordered arrays; nanobind refuses other dtypes and layouts (`noconvert` is set where copies would be costly).
 template <class T>
-using Array1 = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Array1 = AlignedArray<nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>>;
 template <class T>
-using Array2 = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Array2 = AlignedArray<nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>>;
 // Arrays that own their memory, to be returned to NumPy.
 template <class T>
 using Result1 = nb::ndarray<nb::numpy, T, nb::ndim<1>>;
@@ -92,3 +101,22 @@ auto without_gil(Kernel&& kernel) {
 }
 
 }  // namespace assay::bindings
+
+namespace nanobind::detail {
+
+template <class Base>
+struct type_caster<assay::bindings::AlignedArray<Base>> {
+    NB_TYPE_CASTER(assay::bindings::AlignedArray<Base>, make_caster<Base>::Name)
+
+    template <class Flags>
+    bool from_python(handle source, Flags flags, cleanup_list* cleanup) noexcept {
+        make_caster<Base> any;
+        if (!any.from_python(source, flags, cleanup)) return false;
+        const auto address = reinterpret_cast<std::uintptr_t>(any.value.data());
+        if (address % alignof(std::remove_const_t<typename Base::Scalar>) != 0) return false;
+        value = assay::bindings::AlignedArray<Base>(any.value);
+        return true;
+    }
+};
+
+}  // namespace nanobind::detail

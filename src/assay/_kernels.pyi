@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 
 
 def max_threads() -> int:
-    """Threads that OpenMP may use now."""
+    """
+    Threads that OpenMP may use now; 1 in a child forked after threads were used.
+    """
 
 def simd_level() -> str:
     """The instruction set in use: 'baseline', 'avx2' or 'avx512'."""

@@ -109,8 +109,10 @@ TABLES: dict[str, Maker] = {
     "reversed": lambda rng, X: X[::-1, ::-1],
     "broadcast": lambda rng, X: np.broadcast_to(X[:1], X.shape),
     "masked": lambda rng, X: np.ma.masked_array(X, mask=rng.random(X.shape) < 0.1),
-    "matrix": lambda rng, X: np.matrix(X),  # noqa: NPY001
-    "structured": lambda rng, X: np.array([tuple(row) for row in X], dtype=[(f"f{j}", "f8") for j in range(X.shape[1])]),
+    "matrix": lambda rng, X: np.matrix(X),
+    "structured": lambda rng, X: np.array(
+        [tuple(row) for row in X], dtype=[(f"f{j}", "f8") for j in range(X.shape[1])]
+    ),
     "no rows": lambda rng, X: X[:0],
     "no columns": lambda rng, X: X[:, :0],
     "one row": lambda rng, X: X[:1],

@@ -227,6 +227,8 @@ class Estimator(BaseEstimator):
         rows = self._read(X, reset=True)
         who = type(self).__name__
         check_lengths(who, rows.shape[0], target.shape[0])
+        if rows.shape[0] == 0:
+            raise DataError(who, "X", "must have at least one row", "Found array with 0 sample(s)")
         weights = check_weights(who, sample_weight, rows.shape[0])
         self._check_table_cost(rows, 1 if target.ndim == 1 else target.shape[1])
         if weights is not None and not weights.all():

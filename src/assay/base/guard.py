@@ -115,7 +115,7 @@ def _check_indices(who: str, X: Any, name: str, indices: Any, size: int) -> None
     indices = np.asarray(indices)
     if indices.dtype.kind not in "iu" or indices.ndim != 1:
         _refuse_sparse(who, X, "indices that are integers", f"got {indices.dtype}")
-    if indices.size and not (0 <= int(indices.min()) and int(indices.max()) < size):
+    if indices.size and not (int(indices.min()) >= 0 and int(indices.max()) < size):
         wrong = int(indices.min()) if int(indices.min()) < 0 else int(indices.max())
         _refuse_sparse(who, X, f"indices inside its shape {X.shape}", f"got a {name} index of {wrong}")
 
@@ -174,10 +174,11 @@ def sound_target(who: str, y: Any, name: str = "y") -> Any:
         if y.dtype.names is not None:
             raise DataError(who, name, "must be a plain array", "got a structured array", "take one field of it")
         return sound_array(y)
-    scalar = (np.isscalar(y) or np.ndim(y) == 0) if isinstance(y, (str, bytes, np.ndarray)) else np.isscalar(y)
+    scalar = np.isscalar(y) or isinstance(y, np.ndarray)
     if scalar and name == "sample_weight":
         return y
-    if scalar or issparse(y) or isinstance(y, (dict, set, frozenset, Iterator)) or not hasattr(y, "__len__"):
+    listed = (hasattr(y, "__len__") or hasattr(y, "__array__")) and not isinstance(y, (dict, set, frozenset))
+    if scalar or issparse(y) or not listed:
         kind = "sparse matrix" if issparse(y) else type(y).__name__
         raise DataError(
             who,
@@ -236,7 +237,9 @@ def _require_finite_result(model: Any, method: str, result: Any) -> None:
     if method in ("transform", "inverse_transform", "fit_transform"):
         wrong = np.isinf(values)
     if wrong.any():
-        row = "" if issparse(result) else f"first at row {int(np.flatnonzero(wrong.reshape(len(values), -1).any(1))[0])}"
+        row = (
+            "" if issparse(result) else f"first at row {int(np.flatnonzero(wrong.reshape(len(values), -1).any(1))[0])}"
+        )
         raise DataError(
             type(model).__name__,
             f"the result of {method}",

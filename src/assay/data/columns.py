@@ -18,6 +18,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_array, validate_data
 
 from ..base.errors import DataError, ParameterError, plain
+from .forked import use_polars
 
 UNSEEN = -1.0
 
@@ -126,9 +127,11 @@ def split_columns(owner: Any, X: Any) -> list[Column] | np.ndarray:
     except nw.exceptions.DuplicateError:
         raise _one_name_twice(owner) from None
     if isinstance(frame, nw.DataFrame):
+        use_polars(_who(owner))
         return _split_frame(owner, frame)
     array = X if isinstance(X, np.ndarray) else np.asarray(X)
     if array.dtype.kind in "OUST" and array.ndim == 2 and array.size and _holds_text(array):
+        use_polars(_who(owner))
         columns = [_from_objects(owner, array[:, j].astype(object), str(j)) for j in range(array.shape[1])]
         _check_finite(owner, columns, [f"x{j}" for j in range(len(columns))])
         return columns

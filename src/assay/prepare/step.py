@@ -20,6 +20,7 @@ from sklearn.utils.validation import _check_feature_names_in, check_array, check
 
 from ..base import ArrayLike, DataError, Estimator, Nothing, ParameterError, check_lengths, param, plain, take_rows
 from ..data.columns import split_columns
+from ..data.forked import use_polars
 from ..data.roles import nearest
 from ..data.table import plain_types, to_polars
 from .encode import as_text
@@ -96,6 +97,7 @@ class TableStep(TransformerMixin, Estimator):
                 f"got a {type(X).__name__}",
                 "collect it first" if isinstance(X, pl.LazyFrame) else "make a frame of it first",
             )
+        use_polars(type(self).__name__)
         framed = is_frame(X)
         validate_data(self, X, reset=reset, skip_check_array=True)
         if framed:
@@ -195,6 +197,7 @@ class TableStep(TransformerMixin, Estimator):
     def _open_prepared(self, X: Any) -> pl.DataFrame:
         """A table as `transform` gives it, for the way back: the columns of `names_out_`."""
         check_is_fitted(self)
+        use_polars(type(self).__name__)
         if is_frame(X):
             frame = plain_types(to_polars(X), {})
             for name in self.names_out_:

@@ -13,6 +13,13 @@
 
 namespace assay {
 
+// The threads that a parallel region may have. The threads of OpenMP do not live on in a forked child, and a region would
+// wait for them without end: a child of a process that had a team works alone.
+int team_size(int threads);
+
+// The threads that OpenMP may use now; 1 in such a child.
+int max_threads();
+
 // The number of chunks of `grain` rows that cover n rows.
 inline index_t chunk_count(index_t n, index_t grain) { return n <= 0 ? 0 : (n + grain - 1) / grain; }
 
@@ -21,11 +28,12 @@ inline index_t chunk_count(index_t n, index_t grain) { return n <= 0 ? 0 : (n + 
 template <class Work>
 void parallel_chunks(index_t n, index_t grain, int threads, Work&& work) {
     const index_t chunks = chunk_count(n, grain);
-    if (threads <= 1 || chunks <= 1) {
+    const int team = chunks <= 1 ? 1 : team_size(threads);
+    if (team <= 1) {
         for (index_t c = 0; c < chunks && !interrupted(); ++c) work(c, c * grain, std::min(n, (c + 1) * grain));
         return;
     }
-#pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
+#pragma omp parallel for schedule(dynamic, 1) num_threads(team)
     for (index_t c = 0; c < chunks; ++c) {
         if (!interrupted()) work(c, c * grain, std::min(n, (c + 1) * grain));
     }
