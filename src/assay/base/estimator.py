@@ -109,7 +109,7 @@ def _summable(weights: np.ndarray) -> np.ndarray:
     A common factor changes no method that divides by the sum of the weights, and one with a penalty is at its limit
     long before: 10**77 rows overrule any penalty, and 10**-77 rows are overruled by any.
 
-    >>> _summable(np.array([1e308, 1e308])).sum() < 1e78
+    >>> bool(_summable(np.array([1e308, 1e308])).sum() < 1e78)
     True
     """
     exponent = int(np.frexp(weights.max(initial=0.0))[1])

@@ -285,7 +285,7 @@ def guarded(method: Callable[..., Any]) -> Callable[..., Any]:
         args = tuple(sound[k](who, v) if k in sound else v for k, v in zip(given, args)) + args[len(given) :]
         return args, {k: sound[k](who, v) if k in sound else v for k, v in kwargs.items()}
 
-    if inspect.isgeneratorfunction(method):
+    if name == "fit_folds":
 
         @functools.wraps(method)
         def fold_by_fold(self: Any, *args: Any, **kwargs: Any) -> Iterator[Any]:
