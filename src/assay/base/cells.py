@@ -117,7 +117,7 @@ def _numbers(cells: np.ndarray) -> np.ndarray | str | None:
 
 
 def _column(names: Any, j: int) -> str:
-    return f"column '{plain(f'x{j}' if names is None else names[j], 40)}'"
+    return f"column '{plain(f'x{j}' if names is None or j >= len(names) else names[j], 40)}'"
 
 
 def _missing(who: str, column: str, row: int) -> DataError:

@@ -58,11 +58,11 @@ def sound_array(array: np.ndarray) -> np.ndarray:
     (False, True)
     """
     if isinstance(array, np.ma.MaskedArray):
+        text = array.dtype.kind in "OUS"
+        cells = np.asarray(array.data) if not array.mask.any() else array.data.astype(object if text else np.float64)
         if array.mask.any():
-            array = array.astype(object if array.dtype.kind in "OUS" else np.float64).filled(
-                None if array.dtype.kind in "OUS" else np.nan
-            )
-        array = np.asarray(array.data if isinstance(array, np.ma.MaskedArray) else array)
+            cells[array.mask] = None if text else np.nan
+        array = cells
     if not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("="))
     return array if array.flags.aligned else np.array(array)
@@ -281,7 +281,11 @@ def guarded(method: Callable[..., Any]) -> Callable[..., Any]:
 
     def enter(self: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         who = type(self).__name__
-        sound = {"X": sound_table, "y": sound_target, "sample_weight": _sound_weights}
+        sound: dict[str, Callable[[str, Any], Any]] = {
+            "X": sound_table,
+            "y": sound_target,
+            "sample_weight": _sound_weights,
+        }
         args = tuple(sound[k](who, v) if k in sound else v for k, v in zip(given, args)) + args[len(given) :]
         return args, {k: sound[k](who, v) if k in sound else v for k, v in kwargs.items()}
 

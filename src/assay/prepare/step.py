@@ -111,7 +111,8 @@ class TableStep(TransformerMixin, Estimator):
         columns = split_columns(self, X)
         if isinstance(columns, np.ndarray):
             columns = list(np.ascontiguousarray(columns.T))
-        return pl.DataFrame({f"x{j}": column for j, column in enumerate(columns)}, nan_to_null=True)
+        names = [f"x{j}" for j in range(len(columns))] if reset else self.names_in_
+        return pl.DataFrame(dict(zip(names, columns, strict=True)), nan_to_null=True)
 
     def _close(self, frame: pl.DataFrame, like: Any) -> Any:
         """The frame as the caller's kind of table, or as `set_output` says."""
