@@ -68,10 +68,8 @@ class DataError(AssayError, ValueError):
     exit_code = 3
 
 
-class KindError(AssayError, TypeError):
+class KindError(DataError, TypeError):
     """An object of a kind that cannot be used here was given."""
-
-    exit_code = 3
 
 
 class CostError(AssayError, MemoryError):

@@ -142,7 +142,7 @@ def sound_table(who: str, X: Any) -> Any:
             "X",
             "must be a table of rows and columns (Expected 2D array, got scalar array instead)",
             f"got a {type(X).__name__}",
-            "Reshape your data or make a frame of it first",
+            "make a frame of it first" if isinstance(X, dict) else "Reshape your data or make a frame of it first",
         )
     columns = getattr(X, "columns", None)
     if columns is not None and hasattr(columns, "is_unique"):

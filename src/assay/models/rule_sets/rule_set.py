@@ -265,7 +265,8 @@ class RuleSet:
             counts = np.where(counts.any(axis=1, keepdims=True), counts, default)
         else:
             counts = np.array([*(self._ballot(rule) for rule in self.rules), default])[self._first(cells)]
-        smoothed = counts + self.smoothing
+        # By a power of two, so that the largest smoothing has a sum.
+        smoothed = np.ldexp(counts + self.smoothing, -16)
         return smoothed / smoothed.sum(axis=1, keepdims=True)
 
     # -- scores ----------------------------------------------------------------------------------------------------
