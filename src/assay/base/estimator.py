@@ -169,6 +169,10 @@ class Estimator(BaseEstimator):
     def _check_table_cost(self, rows: Any, n_outputs: int = 1) -> None:
         self._check_cost(rows.shape[0], rows.shape[1], n_outputs)
 
+    def _draws(self) -> bool:
+        """Whether a fit with these parameters makes random choices."""
+        return "random_state" in self.__parameters__
+
     def _stream(self) -> Stream:
         return Stream.of(getattr(self, "random_state", None))
 

@@ -16,6 +16,8 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import clone
 
+from .randomness import Stream
+
 Fold = tuple[np.ndarray, np.ndarray]
 """Training rows and test rows."""
 
@@ -167,6 +169,29 @@ def copy_columns(template: Any, model: Any, through: FoldTransform | None = None
     for name in ("n_features_in_", "feature_names_in_"):
         if hasattr(template, name):
             setattr(model, name, getattr(template, name))
+
+
+def open_seeds(estimator: Any) -> tuple[str, ...]:
+    """The `random_state` parameters, own and of parts, that are None where a fit makes random choices.
+
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> open_seeds(DecisionTreeClassifier()), open_seeds(DecisionTreeClassifier(random_state=1))
+    (('random_state',), ())
+    """
+    if not hasattr(estimator, "get_params") or not getattr(estimator, "_draws", lambda: True)():
+        return ()
+    given = estimator.get_params(deep=True).items()
+    return tuple(sorted(name for name, v in given if v is None and name.rpartition("__")[2] == "random_state"))
+
+
+def seeds_of(names: Iterable[str], stream: Stream) -> dict[str, int]:
+    """A seed for each of these parameters, from the fold's own stream: the rule by which every fold of every method
+    gets its seeds, whatever the order of the work.
+
+    >>> seeds_of(["random_state"], Stream.of(7).child(0)) == seeds_of(["random_state"], Stream.of(7).child(1))
+    False
+    """
+    return {name: stream.child(i).key % 2**31 for i, name in enumerate(names)}
 
 
 def fit_separately(

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
+from joblib import effective_n_jobs
 from sklearn.base import clone, is_classifier
 
 from ..base.errors import DataError, ParameterError, UsageError
-from ..base.estimator import take_rows
+from ..base.folds import Fold, fit_folds, open_seeds, seeds_of, take_rows
 from ..base.randomness import Stream
 from ..catalogue import CLASSIFY, REGRESS
 from .metrics import Evidence, Metric, get_metric
@@ -21,15 +22,8 @@ def seeded(estimator: Any, stream: Stream, **settings: Any) -> Any:
     So the result depends on the stream alone and not on the order of the fits or on a global generator.
     """
     model = clone(estimator).set_params(**settings)
-    if hasattr(model, "get_params"):
-        open_seeds = sorted(
-            name
-            for name, value in model.get_params(deep=True).items()
-            if value is None and (name == "random_state" or name.endswith("__random_state"))
-        )
-        if open_seeds:
-            model.set_params(**{name: stream.child(i).key % 2**31 for i, name in enumerate(open_seeds)})
-    return model
+    seeds = seeds_of(open_seeds(model), stream)
+    return model.set_params(**seeds) if seeds else model
 
 
 def read_target(who: str, X: Any, y: Any, classifier: bool) -> np.ndarray:
@@ -93,6 +87,46 @@ def run_all(work: Callable[..., Any], calls: Iterable[tuple[Any, ...]], n_jobs: 
     from joblib import Parallel, delayed
 
     return list(Parallel(n_jobs=n_jobs, prefer="threads")(delayed(work)(*call) for call in calls))
+
+
+def score_folds(
+    estimator: Any,
+    metric: Metric,
+    X: Any,
+    y: np.ndarray,
+    folds: Sequence[Fold],
+    streams: Sequence[Stream],
+    n_jobs: int | None,
+    **settings: Any,
+) -> np.ndarray:
+    """Scores (folds, 2) on the training and on the test rows of each fold.
+
+    The folds share their work where the estimator can; where its fit makes random choices and its seed is open, each
+    fold has a seed of its own stream and is fitted by itself. The model of a fold depends on that fold alone, so that
+    `n_jobs` threads, each with some of the folds, give the same scores.
+    """
+    prototype = clone(estimator).set_params(**settings)
+    alone = bool(open_seeds(prototype))
+
+    def some(numbers: np.ndarray) -> list[tuple[float, float]]:
+        chosen = [folds[k] for k in numbers]
+        models: Iterable[Any] = (
+            (fit_rows(prototype, X, y, folds[k][0], streams[k]) for k in numbers)
+            if alone
+            else fit_folds(prototype, X, y, chosen)
+        )
+        return [
+            (
+                score_model(model, metric, take_rows(X, train), y[train]),
+                score_model(model, metric, take_rows(X, test), y[test]),
+            )
+            for (train, test), model in zip(chosen, models, strict=True)
+        ]
+
+    parts = np.array_split(
+        np.arange(len(folds)), min(len(folds), 1 if n_jobs in (None, 1) else effective_n_jobs(n_jobs))
+    )
+    return np.array([pair for part in run_all(some, [(part,) for part in parts], n_jobs) for pair in part])
 
 
 def fit_rows(estimator: Any, X: Any, y: np.ndarray, rows: np.ndarray, stream: Stream, **settings: Any) -> Any:

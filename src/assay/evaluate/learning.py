@@ -21,10 +21,9 @@ from sklearn.base import is_classifier
 
 from ..base.chart import Chart, Drawn, Line
 from ..base.errors import DataError, ParameterError, plain
-from ..base.estimator import take_rows
 from ..base.randomness import Stream
 from .distributions import normal_quantile, t_quantile
-from .fits import choose_metric, fit_rows, read_target, run_all, score_model
+from .fits import choose_metric, read_target
 from .intervals import check_alpha, corrected_interval
 from .metrics import Metric, get_metric
 from .records import Record
@@ -339,14 +338,10 @@ def learning_curve(
         for j, (train, _) in enumerate(pairs)
     ]
 
-    def fit_and_score(i: int, j: int) -> tuple[float, float]:
-        rows, test = np.sort(orders[j][: counts[i]]), pairs[j][1]
-        model = fit_rows(estimator, X, target, rows, root.child(2).child(j).child(i))
-        on_train = score_model(model, chosen, take_rows(X, rows), target[rows])
-        return on_train, score_model(model, chosen, take_rows(X, test), target[test])
-
-    calls = [(i, j) for i in range(len(counts)) for j in range(len(pairs))]
-    scores = np.array(run_all(fit_and_score, calls, n_jobs)).reshape(len(counts), len(pairs), 2)
+    places = [(i, j) for i in range(len(counts)) for j in range(len(pairs))]
+    folds = [(np.sort(orders[j][: counts[i]]), pairs[j][1]) for i, j in places]
+    streams = [root.child(2).child(j).child(i) for i, j in places]
+    scores = score_folds(estimator, chosen, X, target, folds, streams, n_jobs).reshape(len(counts), len(pairs), 2)
     ratio = float(np.mean([test.size / np.unique(train).size for train, test in pairs]))
     return learning_curve_from_scores(
         counts,
@@ -710,14 +705,10 @@ def _scores_of(
     if len(pairs) < 2:
         raise DataError(who, "the design", "must have at least 2 splits", f"got {len(pairs)}")
 
-    def fit_and_score(i: int, j: int) -> tuple[float, float]:
-        train, test = pairs[j]
-        model = fit_rows(estimator, X, target, train, root.child(1).child(j), **settings[i])
-        on_train = score_model(model, metric, take_rows(X, train), target[train])
-        return on_train, score_model(model, metric, take_rows(X, test), target[test])
-
-    calls = [(i, j) for i in range(len(settings)) for j in range(len(pairs))]
-    scores = np.array(run_all(fit_and_score, calls, n_jobs)).reshape(len(settings), len(pairs), 2)
+    streams = [root.child(1).child(j) for j in range(len(pairs))]
+    scores = np.array(
+        [score_folds(estimator, metric, X, target, pairs, streams, n_jobs, **setting) for setting in settings]
+    )
     return scores[..., 0], scores[..., 1], pairs
 
 

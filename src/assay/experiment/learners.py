@@ -22,6 +22,7 @@ from sklearn.utils import get_tags
 
 from .. import catalogue
 from ..base.errors import ParameterError, UsageError, plain
+from ..base.folds import open_seeds
 from ..catalogue import Entry
 from ..data.table import as_frame, to_pandas
 from .store import without_nan
@@ -42,6 +43,8 @@ class Learner:
     """True for a class of the catalogue; False for any other scikit-learn estimator."""
     name: str | None = None
     """The name that the user gave, if any."""
+    open_seeds: tuple[str, ...] = ()
+    """Parameters that get a seed of each fold's own, since the user gave none."""
 
     @property
     def word(self) -> str | None:
@@ -60,9 +63,10 @@ class Learner:
         base = self.entry.id if self.native else f"{cls.__module__}.{cls.__qualname__}"
         return (f"{self.name}=" if self.name else "") + base + text
 
-    def prototype(self, *, threads: int | None = None) -> Any:
-        """A fresh clone; `threads` limits its own threads, which never changes what it learns."""
-        copy = clone(self.estimator)
+    def prototype(self, *, threads: int | None = None, seeds: Mapping[str, int] | None = None) -> Any:
+        """A fresh clone; `threads` limits its own threads, which never changes what it learns, and `seeds` are those of
+        a fold."""
+        copy = clone(self.estimator).set_params(**(seeds or {}))
         if threads is not None and "n_jobs" in copy.get_params(deep=False):
             copy.set_params(n_jobs=threads)
         return copy
@@ -298,12 +302,13 @@ def _picks_columns(estimator: Any) -> bool:
 
 
 def _seeded(learner: Learner, seed: int) -> Learner:
+    names = learner.open_seeds or open_seeds(learner.estimator)
     seed_unset(learner.estimator, seed)
-    return learner
+    return replace(learner, open_seeds=names)
 
 
 def seed_unset(estimator: Any, seed: int) -> Any:
-    """The plan's seed where the user gave none: every fold then repeats the same choices, whatever the order."""
+    """The plan's seed where the user gave none: for the fit on all rows; each fold has seeds of its own."""
     unset = {}
     for name, value in estimator.get_params(deep=True).items():
         if name.rpartition("__")[2] != "random_state":

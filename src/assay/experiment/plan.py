@@ -16,6 +16,8 @@ from sklearn.base import clone
 
 from .. import catalogue
 from ..base.errors import DataError, DesignError, ParameterError, UsageError, plain
+from ..base.folds import seeds_of
+from ..base.randomness import Stream
 from ..base.words import percent
 from ..data import Table, audit, read_table
 from ..evaluate import Design, Evidence, TimeSplitter, compare, default_metrics, get_metric, make_design
@@ -317,6 +319,13 @@ class Plan:
                 rows.update(array.tobytes())
             digests.append(rows.hexdigest())
         return digests
+
+    def seeds(self, learner: Learner, split: int) -> dict[str, int]:
+        """The seeds of a learner on a fold, from the fold's own stream: its rows say which, so that neither the order
+        of the work nor the other folds of the design matter."""
+        if not learner.open_seeds:
+            return {}
+        return seeds_of(learner.open_seeds, Stream.of(self.seed).child(int(self._split_digests[split][:15], 16)))
 
     def unit_key(self, learner: Learner, split: int | None, code: str) -> str:
         """The key under which the store keeps this learner on this fold (None: on all rows)."""

@@ -24,9 +24,9 @@ import numpy as np
 
 from ..base.errors import AssayError, AssayWarning, ParameterError, plain
 from ..base.estimator import Estimator
-from ..base.folds import fit_folds
+from ..base.folds import Fold, fit_folds
 from ..base.threads import one_blas_thread
-from .inputs import Inputs
+from .inputs import Inputs, SharedTable
 from .plan import Learner, Plan
 from .predictions import FoldPredictions
 from .results import Results
@@ -49,7 +49,8 @@ class Progress:
 
 @dataclass(frozen=True)
 class _Unit:
-    """One learner on one fold, or on all rows (`split` None)."""
+    """One learner on one fold, or on all rows (`split` None): numbers and words alone, so that any executor that has
+    the plan can do it."""
 
     learner: int
     split: int | None
@@ -426,21 +427,37 @@ def _fold_values(state: _State, learner: Learner, units: list[_Unit]) -> Iterato
             assert unit.split is not None
             texts = _listen()
             train, target, test = state.inputs.fold(learner, unit.split)
+            prototype = learner.prototype(threads=state.threads, seeds=plan.seeds(learner, unit.split))
             begin = time.perf_counter()
-            model = learner.prototype(threads=state.threads).fit(train, target)
+            model = prototype.fit(train, target)
             fitted = time.perf_counter() - begin
             yield unit, _score(plan, model, test, split, fitted, texts)
         return
-    prototype = learner.prototype(threads=state.threads).set_params(**shared.params)
     numbers = [unit.split for unit in units if unit.split is not None]
     folds = [(split.train, split.test) for split in splits]
-    models = fit_folds(prototype, shared.matrix, plan.y, folds, transforms=shared.transforms(numbers))
+    models = _models(state, learner, shared, numbers, folds)
     for unit, number, split, (_, test) in zip(units, numbers, splits, folds):
         texts = _listen()
         begin = time.perf_counter()
         model = next(models)
         fitted = time.perf_counter() - begin
         yield unit, _score(plan, model, shared.rows(number, test), split, fitted, texts)
+
+
+def _models(
+    state: _State, learner: Learner, shared: SharedTable, numbers: list[int], folds: list[Fold]
+) -> Iterator[Any]:
+    """The fitted models of some folds: from one call that shares their work, or one by one where each fold has seeds
+    of its own."""
+    plan, matrix = state.plan, shared.matrix
+    if not learner.open_seeds:
+        prototype = learner.prototype(threads=state.threads).set_params(**shared.params)
+        yield from fit_folds(prototype, matrix, plan.y, folds, transforms=shared.transforms(numbers))
+        return
+    for number, fold in zip(numbers, folds, strict=True):
+        prototype = learner.prototype(threads=state.threads, seeds=plan.seeds(learner, number))
+        prototype.set_params(**shared.params)
+        yield from fit_folds(prototype, matrix, plan.y, [fold], transforms=shared.transforms([number]))
 
 
 def _score(

@@ -125,6 +125,9 @@ class PolynomialRegression(Regressor):
             table[:, m] = column * table[:, places[tuple(lower)]] if any(lower) else column
         return table
 
+    def _draws(self) -> bool:
+        return self.criterion == "validation"
+
     def _judge(
         self, solved: LeastSquares, rows: np.ndarray, target: np.ndarray, weights: np.ndarray | None, degree: int
     ) -> float:

@@ -158,6 +158,9 @@ class _Cart(FittedTree, ImportanceOfColumns, TreeExports, MixedInput, Estimator)
             **arguments,
         )
 
+    def _draws(self) -> bool:
+        return self.max_features is not None
+
     def _columns_to_try(self, n_columns: int) -> int:
         wanted = self.max_features
         if wanted is None:
