@@ -108,7 +108,7 @@ def score_folds(
     prototype = clone(estimator).set_params(**settings)
     alone = bool(open_seeds(prototype))
 
-    def some(numbers: np.ndarray) -> list[tuple[float, float]]:
+    def some(numbers: np.ndarray) -> list[tuple[float, ...]]:
         chosen = [folds[k] for k in numbers]
         models: Iterable[Any] = (
             (fit_rows(prototype, X, y, folds[k][0], streams[k]) for k in numbers)
@@ -116,16 +116,12 @@ def score_folds(
             else fit_folds(prototype, X, y, chosen)
         )
         return [
-            (
-                score_model(model, metric, take_rows(X, train), y[train]),
-                score_model(model, metric, take_rows(X, test), y[test]),
-            )
-            for (train, test), model in zip(chosen, models, strict=True)
+            tuple(score_model(model, metric, take_rows(X, rows), y[rows]) for rows in fold)
+            for fold, model in zip(chosen, models, strict=True)
         ]
 
-    parts = np.array_split(
-        np.arange(len(folds)), min(len(folds), 1 if n_jobs in (None, 1) else effective_n_jobs(n_jobs))
-    )
+    threads = effective_n_jobs(n_jobs) if isinstance(n_jobs, (int, np.integer)) and n_jobs else 1
+    parts = np.array_split(np.arange(len(folds)), min(len(folds), threads))
     return np.array([pair for part in run_all(some, [(part,) for part in parts], n_jobs) for pair in part])
 
 

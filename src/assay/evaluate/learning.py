@@ -23,7 +23,7 @@ from ..base.chart import Chart, Drawn, Line
 from ..base.errors import DataError, ParameterError, plain
 from ..base.randomness import Stream
 from .distributions import normal_quantile, t_quantile
-from .fits import choose_metric, read_target
+from .fits import choose_metric, read_target, score_folds
 from .intervals import check_alpha, corrected_interval
 from .metrics import Metric, get_metric
 from .records import Record

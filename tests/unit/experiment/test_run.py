@@ -440,3 +440,33 @@ def test_nearest_neighbours_are_known_to_be_slow_to_predict(iris):
     assert small.seconds > 10 * quick.seconds
     few = plan.learners[0].estimator.estimate_predict_cost(50_000, 2, 50_000)
     assert few.seconds < small.seconds
+
+
+class Guesses(DummyClassifier):
+    """Remembers the seeds that it was fitted with."""
+
+    seen: list[int] = []
+
+    def fit(self, X, y):
+        self.seen.append(self.random_state)
+        return super().fit(X, y)
+
+
+def test_every_fold_has_a_seed_of_its_own_whatever_the_order_or_the_other_folds(iris):
+    def seeds(design, jobs=1, seed=0, **parameters):
+        Guesses.seen.clear()
+        learner = Guesses(strategy="uniform", **parameters)
+        results = run(Plan(iris, "species", learners=[learner], design=design, seed=seed), jobs=jobs, views=False)
+        return set(Guesses.seen), results
+
+    one, first = seeds("5x2")
+    two, second = seeds("5x2", jobs=3)
+    assert len(one) == 10 and one == two and first.to_dict() == second.to_dict()
+    assert not one & seeds("5x2", seed=1)[0]
+    assert seeds("5x2", random_state=7)[0] == {7}
+
+
+def test_a_learner_that_draws_nothing_shares_its_folds_although_it_has_a_seed(iris):
+    plan = Plan(iris, "species", learners=["cart-classifier", ("cart-classifier", {"max_features": 2})])
+    assert plan.learners[0].open_seeds == () and plan.learners[1].open_seeds == ("random_state",)
+    assert len({plan.seeds(plan.learners[1], split)["random_state"] for split in range(10)}) == 10
