@@ -308,7 +308,7 @@ def _seeded(learner: Learner, seed: int) -> Learner:
 
 
 def seed_unset(estimator: Any, seed: int) -> Any:
-    """The plan's seed where the user gave none: for the fit on all rows; each fold has seeds of its own."""
+    """The plan's seed where the user gave none, for the fit on all rows; each fold has seeds of its own."""
     unset = {}
     for name, value in estimator.get_params(deep=True).items():
         if name.rpartition("__")[2] != "random_state":
