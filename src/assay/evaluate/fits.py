@@ -48,7 +48,7 @@ def choose_metric(who: str, estimator: Any, metric: str | Metric | None) -> Metr
     if not hasattr(estimator, "fit"):
         raise UsageError(who, "estimator", "must have a fit method", f"got a {type(estimator).__name__}")
     if metric is None:
-        return get_metric((CLASSIFY if is_classifier(estimator) else REGRESS).metrics[0])
+        return get_metric(CLASSIFY.metrics[0] if is_classifier(estimator) else "r2")
     chosen = get_metric(metric)
     if chosen.task == REGRESS.name and is_classifier(estimator):
         raise UsageError(who, f"metric '{chosen.name}'", "is for regression, and the estimator is a classifier")
