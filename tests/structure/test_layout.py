@@ -146,3 +146,13 @@ def test_files_named_in_the_guide_for_contributors_exist():
     for name in re.findall(r"`((?:src|cpp|bindings|tests|benchmarks|docs)/[^`]*)`", steps):
         folder = name.split("<")[0].rpartition("/")[0]
         assert (ROOT / folder).is_dir(), name
+
+
+def test_tasks_are_asked_of_their_record_and_not_by_name():
+    asked = re.compile(r"""\btask\s*(==|!=|not in|in)\s*\(?["'](classify|regress)""")
+    found = [
+        path.name
+        for path in SOURCES
+        if path.parent.name not in ("catalogue", "entries") and asked.search(path.read_text())
+    ]
+    assert found in ([], ["losses.py"]), f"{found} compare a task with a name; ask `catalogue.TASKS[name]`"

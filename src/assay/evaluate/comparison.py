@@ -51,6 +51,7 @@ from typing import Any
 import numpy as np
 
 from ..base.errors import DataError, ParameterError, UsageError, plain
+from ..catalogue import CLASSIFY, PLANNED, REGRESS, TASKS
 from .comparison_procedures import POWER, DataSets, Folds, Labels, Losses, Procedure, metric_bounds
 from .comparison_words import comparison_sentence, difference_words, pair_record, recommend, recommend_against
 from .distributions import detectable_shift, detectable_t
@@ -219,18 +220,19 @@ def compare_predictions(
     """
     check_alpha("compare", alpha)
     truth, given = _read_predictions(y_true, predictions)
-    if task not in ("auto", "classify", "regress"):
+    if task != "auto" and task not in PLANNED:
         raise ParameterError("compare", "parameter 'task'", "must be auto, classify or regress", f"got {task!r}")
     if task == "auto":
-        task = "regress" if _looks_like_values(truth, given) else "classify"
-    if task == "classify":
+        task = (REGRESS if _looks_like_values(truth, given) else CLASSIFY).name
+    classes = TASKS[task].classes
+    if classes:
         procedure: Procedure = Labels(truth, given, design)
     else:
         name, losses = _row_losses(truth, given, loss)
         procedure = Losses(losses, name, design)
     wanted = _wanted_pairs(pairs, baseline)
     comparisons = "best" if wanted == "auto" else wanted
-    return _compare(procedure, comparisons, baseline, simplicity, titles, task == "classify", alpha, margin)
+    return _compare(procedure, comparisons, baseline, simplicity, titles, classes, alpha, margin)
 
 
 # -- reading ------------------------------------------------------------------------------------------------
@@ -265,7 +267,7 @@ def _compare_rows(
         )
     if test is not None:
         raise UsageError("compare", "parameter 'test'", "is for scores; predictions have their own tests")
-    kinds = {"accuracy": ("auto", "squared"), "mse": ("regress", "squared"), "mae": ("regress", "absolute")}
+    kinds = {"accuracy": ("auto", "squared"), "mse": (REGRESS.name, "squared"), "mae": (REGRESS.name, "absolute")}
     if metric not in kinds:
         raise ParameterError(
             "compare", "parameter 'metric'", "must be accuracy, mse or mae for predictions", f"got {metric!r}"

@@ -208,14 +208,14 @@ def time_findings(survey: Survey, target: Target | None) -> Iterator[Finding]:
     if target is None:
         return
     n = int(target.kept.sum())
-    values = (target.coded[1] if target.task == "classify" else target.values).astype(np.float64)
+    values = (target.coded[1] if target.classes is not None else target.values).astype(np.float64)
     for column in survey.columns.values():
         series = column.series
         if not series.dtype.is_temporal() or column.missing or column.distinct < max(20, survey.n_rows // 4):
             continue
         order = series.filter(pl.Series(target.kept)).arg_sort().to_numpy()
         ranks = np.argsort(np.argsort(values[order], kind="stable"), kind="stable").astype(np.float64)
-        if target.task == "classify":
+        if target.classes is not None:
             ranks = values[order]
         together = float(np.corrcoef(ranks[1:], ranks[:-1])[0, 1]) if ranks.std() > 0 else 0.0
         strong = together > max(0.2, 3 / float(np.sqrt(n)))

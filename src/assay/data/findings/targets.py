@@ -9,6 +9,7 @@ import polars as pl
 
 from ... import _kernels
 from ...base.errors import plain
+from ...catalogue import CLASSIFY
 from ..table import Table, Target
 from .finding import NO_ROWS, Finding, drop_columns, remedy, rows_of
 from .survey import MISSING, Column, Survey
@@ -205,7 +206,7 @@ def _repeated_units(survey: Survey, target: Target, told: set[str]) -> Iterator[
     n = int(rows.sum())
     if n < 40:
         return
-    values = target.coded[1] if target.task == "classify" else target.values
+    values = target.coded[1] if target.classes is not None else target.values
     generator = np.random.Generator(np.random.Philox(0))
     shuffled = values[generator.permutation(n)]
     found: list[tuple[float, Finding]] = []
@@ -223,7 +224,7 @@ def _repeated_units(survey: Survey, target: Target, told: set[str]) -> Iterator[
         if not column.is_text and _runs_with(units, values):
             continue
         count = int(units.max()) + 1
-        what = "the same class" if target.task == "classify" else "nearly the same value"
+        what = "the same class" if target.classes is not None else "nearly the same value"
         finding = Finding(
             "A042", "repeated units", [name], "high", NO_ROWS,
             f"{count} values of '{plain(name, 30)}' cover {n} rows, and rows of one have {what} in "
@@ -241,7 +242,7 @@ def _repeated_units(survey: Survey, target: Target, told: set[str]) -> Iterator[
 def _sameness(units: np.ndarray, values: np.ndarray, task: str) -> float:
     """The share of rows with the commonest class of their unit, or the share of variance between units."""
     count = int(units.max()) + 1
-    if task == "classify":
+    if task == CLASSIFY.name:
         n_classes = int(values.max()) + 1
         table = np.bincount(units * n_classes + values, minlength=count * n_classes).reshape(count, n_classes)
         return float(table.max(axis=1).sum() / values.size)
