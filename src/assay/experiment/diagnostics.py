@@ -199,7 +199,9 @@ def _resamples(predictions: Predictions, random_state: int) -> np.ndarray:
 def _curves(predictions: Predictions, k: int, name: str, drawn: np.ndarray, alpha: float) -> tuple[Band, Band]:
     """ROC and precision against recall of class k against the rest: means over repetitions, limits over resamples."""
     assert predictions.probabilities is not None
-    repetitions = np.unique(predictions.repetition)[:5]
+    rows = max(len(predictions) // max(int(predictions.repetition.max()) + 1, 1), 1)
+    most = int(np.clip(MOST_CELLS / (drawn.shape[0] * rows * max(predictions.probabilities.shape[1] - 1, 1)), 1, 5))
+    repetitions = np.unique(predictions.repetition)[:most]
     roc, pr = np.zeros((drawn.shape[0], GRID.size)), np.zeros((drawn.shape[0], GRID.size))
     areas, averages = np.zeros(drawn.shape[0]), np.zeros(drawn.shape[0])
     for repetition in repetitions:

@@ -140,8 +140,11 @@ class Results:
         """ROC, precision and recall, calibration, costs by threshold or residuals of a learner, by its id."""
         return diagnose(self.predictions(learner), self.plan.alpha, self.plan.seed)
 
-    def _diagnosed(self, result: LearnerResult) -> dict[str, Any] | None:
-        return None if result.error is not None or not result.folds else self.diagnostics(result.id).to_dict()
+    @cached_property
+    def _diagnosed(self) -> dict[str, dict[str, Any]]:
+        """The diagnostics of every learner with scores, as plain data."""
+        scored = [result.id for result in self.learners if result.error is None and result.folds]
+        return {learner: self.diagnostics(learner).to_dict() for learner in scored}
 
     @cached_property
     def comparison(self) -> Any:
@@ -333,7 +336,7 @@ class Results:
             "difference_interval": None,
             "metrics": {name: float(np.mean(scores)) for name, scores in result.scores.items()},
             "confusion": result.confusion,
-            "diagnostics": self._diagnosed(result),
+            "diagnostics": self._diagnosed.get(result.id),
             "view": result.view,
             "warnings": result.warnings,
             "error": result.error,
