@@ -63,17 +63,15 @@ double softmax_chunk(const double* y, const double* f, const double* w, index_t 
     std::vector<double> p(static_cast<std::size_t>(k));
     double total = 0;
     for (index_t i = 0; i < m; ++i) {
-        const double* row = f + i * k;
-        const double top = *std::max_element(row, row + k);
-        double sum = 0;
-        for (index_t c = 0; c < k; ++c) sum += p[static_cast<std::size_t>(c)] = fast_exp(row[c] - top);
         const auto own = static_cast<index_t>(y[i]);
-        total += (w == nullptr ? 1.0 : w[i]) * (fast_log(sum) + top - row[own]);
+        std::copy_n(f + i * k, k, p.begin());
+        double missed;
+        total += (w == nullptr ? 1.0 : w[i]) * losses::softmax(p.data(), k, k, own, missed);
         if (g == nullptr) continue;
         for (index_t c = 0; c < k; ++c) {
-            const double share = p[static_cast<std::size_t>(c)] / sum;
-            g[c * stride + i] = share - (c == own ? 1.0 : 0.0);
-            h[c * stride + i] = factor * share * (1.0 - share);
+            const double share = p[static_cast<std::size_t>(c)];
+            g[c * stride + i] = c == own ? -missed : share;
+            h[c * stride + i] = factor * share * (c == own ? missed : 1.0 - share);
         }
     }
     return total;
