@@ -391,22 +391,6 @@ def solve_definite(matrix: np.ndarray, right: np.ndarray, diagonal_block: slice 
                 return np.zeros_like(right)
 
 
-def solve(
-    task: Task,
-    tol: float,
-    max_iter: int,
-    trace: Trace,
-    start: tuple[np.ndarray, float] | None = None,
-    *,
-    inference: bool = False,
-) -> Solution:
-    """Run Newton's method from the constant model, or from the coefficients and intercept of `start`."""
-    wide = table_of(task.X).by_column and task.X.shape[1] > SPARSE_SQUARE // 2
-    if wide and task.alpha * task.l1_ratio > 0.0:
-        return _solve_working_sets(task, tol, max_iter, trace, start)
-    return _newton(_Objective(task), tol, max_iter, trace, start, inference=inference)
-
-
 class _Search:
     """Newton's steps on a penalised deviance; progress is measured by numbers without a unit."""
 
@@ -461,20 +445,27 @@ class _Search:
         return "converged" if self.steepest <= np.sqrt(self.tol) else "stalled"
 
 
-def _newton(
-    objective: _Objective,
+def solve(
+    task: Task,
     tol: float,
     max_iter: int,
     trace: Trace,
-    start: tuple[np.ndarray, float] | None,
+    start: tuple[np.ndarray, float] | None = None,
     *,
     inference: bool = False,
+    whole: bool = False,
 ) -> Solution:
-    task = objective.task
-    penalised = task.alpha > 0.0
+    """Run Newton's method from the constant model, or from the coefficients and intercept of `start`.
+
+    With an absolute penalty a wide sparse table is solved in working sets of columns, unless it is to be taken `whole`.
+    """
+    wide = table_of(task.X).by_column and task.X.shape[1] > SPARSE_SQUARE // 2
+    if wide and task.alpha * task.l1_ratio > 0.0 and not whole:
+        return _solve_working_sets(task, tol, max_iter, trace, start)
+    objective = _Objective(task, MOST_SQUARE if whole else None)
     point = objective.start(start)
     dependent = np.empty(0, dtype=np.int64)
-    if not penalised:
+    if not task.alpha > 0.0:
         dependent = objective.drop_dependent(point.hessian)
         if dependent.size and point.coefficients[dependent].any():
             point = objective.at(np.where(objective.active, point.coefficients, 0.0))
@@ -505,13 +496,8 @@ def _solve_working_sets(
         coef, intercept = objective.raw(point.coefficients)
         factors = None if task.penalty_weights is None else task.penalty_weights[columns]
         # Few enough columns that the matrix is formed; their number is bounded by the rows that matter.
-        found = _newton(
-            _Objective(replace(task, X=objective.table.columns(columns), penalty_weights=factors), MOST_SQUARE),
-            tol,
-            max_iter,
-            trace,
-            (coef[columns], intercept),
-        )
+        part = replace(task, X=objective.table.columns(columns), penalty_weights=factors)
+        found = solve(part, tol, max_iter, trace, (coef[columns], intercept), whole=True)
         n_iter += max(found.n_iter, 1)
         coef = np.zeros(p)
         coef[columns] = found.coef
