@@ -36,7 +36,11 @@ def shares_figure(
         name, full = fit(one, left - 12)
         body.append(text(left - 10, y + 15, name, anchor="end", full=full))
         body.append(rect(left, y + 3, right - left, 16, "soft", radius=3))
-        body.append(rect(left, y + 3, (right - left) * share / most, 16, class_token(i), radius=3))
+        body.append(
+            rect(
+                left, y + 3, (right - left) * share / most, 16, class_token(i) if words is None else "accent", radius=3
+            )
+        )
         body.append(text(right + 10, y + 15.5, said_of[i], weight=500))
         said.append(f"{label(one).short} {said_of[i]}")
     height = 8 + 28 * len(shown)
