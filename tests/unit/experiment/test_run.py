@@ -456,7 +456,7 @@ def test_every_fold_has_a_seed_of_its_own_whatever_the_order_or_the_other_folds(
     def seeds(design, jobs=1, seed=0, **parameters):
         Guesses.seen.clear()
         learner = Guesses(strategy="uniform", **parameters)
-        results = run(Plan(iris, "species", learners=[learner], design=design, seed=seed), jobs=jobs, views=False)
+        results = run(Plan(iris, "species", learners=[learner], design=design, seed=seed), n_jobs=jobs, views=False)
         return set(Guesses.seen), results
 
     one, first = seeds("5x2")
