@@ -232,11 +232,15 @@ void bind_neighbours(nb::module_& m) {
     m.def(
         "nearest_of_candidates",
         [](int metric_code, double p, const Flags& nominal, const Rows& rows, const Rows& queries,
-           const Array2<const std::int64_t>& candidates, index_t k, int threads) {
+           const Array2<const std::int64_t>& candidates, const Rows& bounds, double ratio,
+           const Array1<const double>& slack, index_t k, int threads) {
             const char* kernel = "nearest_of_candidates";
             const Metric metric = checked_metric(kernel, metric_code);
             require(queries.shape(1) == rows.shape(1), kernel, "queries must have the columns of rows");
             require(candidates.shape(0) == queries.shape(0), kernel, "candidates must have one list per query");
+            require(bounds.shape(0) == candidates.shape(0) && bounds.shape(1) == candidates.shape(1), kernel,
+                    "bounds must have the shape of candidates");
+            require(slack.shape(0) == queries.shape(0), kernel, "slack must have one value per query");
             require(metric != Metric::mixed || nominal.shape(0) == rows.shape(1), kernel,
                     "nominal must have one flag per column");
             const auto X = view(rows), Q = view(queries);
@@ -251,15 +255,18 @@ void bind_neighbours(nb::module_& m) {
             std::vector<std::int64_t> nearest(m * to_size(k), -1), found(m);
             std::vector<double> distances(m * to_size(k), std::numeric_limits<double>::infinity());
             without_gil([&] {
-                nearest_of_candidates(metric, options, X, Q, candidates.data(),
-                                      static_cast<index_t>(candidates.shape(1)), k, nearest.data(), distances.data(),
-                                      found.data(), threads);
+                const CandidateLists lists{candidates.data(), bounds.data(),
+                                           static_cast<index_t>(candidates.shape(1)), ratio, slack.data()};
+                nearest_of_candidates(metric, options, X, Q, lists, k, nearest.data(), distances.data(), found.data(),
+                                      threads);
             });
             return nb::make_tuple(own(std::move(nearest), m, to_size(k)), own(std::move(distances), m, to_size(k)),
                                   own(std::move(found)));
         },
-        "metric"_a, "p"_a, "nominal"_a, "rows"_a, "queries"_a, "candidates"_a, "k"_a, "threads"_a,
-        "The k nearest of each query's listed rows (-1 for none): row numbers, reduced distances, how many there are.");
+        "metric"_a, "p"_a, "nominal"_a, "rows"_a, "queries"_a, "candidates"_a, "bounds"_a, "ratio"_a, "slack"_a,
+        "k"_a, "threads"_a,
+        "The k nearest of each query's listed rows (-1 for none): row numbers, reduced distances, how many there are; "
+        "listed row c is no nearer than ratio * bounds[c] - slack, and neither are the rows after it.");
     m.def(
         "kd_tree",
         [](const Rows& rows, int threads) {

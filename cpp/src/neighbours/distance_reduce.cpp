@@ -773,23 +773,41 @@ RadiusLists within_by_metric(Metric metric, const MetricOptions& options, const 
     return collector.lists();
 }
 
+namespace {
+
+double to_reduced(Metric metric, double p, double distance) {
+    if (metric == Metric::euclidean) return distance * distance;
+    return metric == Metric::minkowski ? std::pow(distance, p) : distance;
+}
+
+}  // namespace
+
 void nearest_of_candidates(Metric metric, const MetricOptions& options, Matrix<const double> rows,
-                           Matrix<const double> queries, const std::int64_t* candidates, index_t length, index_t k,
+                           Matrix<const double> queries, const CandidateLists& candidates, index_t k,
                            std::int64_t* nearest, double* distances, std::int64_t* found, int threads) {
     parallel_chunks(queries.rows, 256, threads, [&](index_t, index_t begin, index_t end) {
         Rescorer rescorer(rows, metric, options);
         Nearest best(k);
-        std::vector<std::int64_t> listed;
-        std::vector<double> scores(static_cast<std::size_t>(length));
         for (index_t i = begin; i < end && !interrupted(); ++i) {
-            listed.clear();
-            for (index_t c = 0; c < length; ++c)
-                if (candidates[i * length + c] >= 0) listed.push_back(candidates[i * length + c]);
-            rescorer.score(queries.row(i), listed.data(), static_cast<index_t>(listed.size()), scores.data());
+            const std::int64_t* const listed = candidates.rows + i * candidates.length;
+            const double* const bounds = candidates.distances + i * candidates.length;
+            std::int64_t batch[panel_lanes];
+            double scores[panel_lanes];
             best.clear();
-            for (std::size_t c = 0; c < listed.size(); ++c) best.offer(scores[c], listed[c]);
+            found[i] = 0;
+            for (index_t c = 0; c < candidates.length;) {
+                if (best.full()) {
+                    const double floor = candidates.ratio * bounds[c] - candidates.slack[i];
+                    if (floor > 0.0 && best.bound() < to_reduced(metric, options.p, floor) * (1.0 - 1e-12)) break;
+                }
+                index_t used = 0;
+                for (; c < candidates.length && used < panel_lanes; ++c)
+                    if (listed[c] >= 0) batch[used++] = listed[c];
+                rescorer.score(queries.row(i), batch, used, scores);
+                for (index_t b = 0; b < used; ++b) best.offer(scores[b], batch[b]);
+                found[i] = std::min<std::int64_t>(k, found[i] + used);
+            }
             best.write(nearest + i * k, distances + i * k);
-            found[i] = std::min<std::int64_t>(k, static_cast<std::int64_t>(listed.size()));
         }
     });
 }

@@ -99,8 +99,8 @@ class SharedNeighbours:
     def __init__(self, index: NeighbourIndex, tested: np.ndarray, length: int, threads: int = 1):
         n_rows = index.rows.shape[0]
         length = min(length, n_rows)
-        self.rows, distances = index.nearest(index.rows[tested], length, threads, placed=True)
-        self.reach = distances[:, -1].copy() if length < n_rows else np.full(tested.shape[0], np.inf)
+        self.rows, self.distances = index.nearest(index.rows[tested], length, threads, placed=True)
+        self.reach = self.distances[:, -1] if length < n_rows else np.full(tested.shape[0], np.inf)
         self.place = np.full(n_rows, -1)
         self.place[tested] = np.arange(tested.shape[0])
         self.largest = _largest(index.rows)
@@ -126,14 +126,17 @@ class SharedNeighbours:
         position = np.full(self.place.shape[0], -1)
         position[train] = np.arange(train.shape[0])
         placed = part.place(queries)
-        rows, distances, found = part.nearest_of(placed, position[self.rows[lists]], k, threads)
+        largest = max(_largest(placed), _largest(part.rows)) + bound.ratio * self.largest
+        slack = np.full(test.shape[0], _ROUNDING * placed.shape[1] * largest) + bound.slack
+        ratio = bound.ratio * (1 - _ROUNDING)
+        rows, distances, found = part.nearest_of(
+            placed, position[self.rows[lists]], self.distances[lists], ratio, slack, k, threads
+        )
         if bound.exact and (np.diff(train) > 0).all():
             open_ = found < k
         else:
-            largest = max(_largest(placed), _largest(part.rows)) + bound.ratio * self.largest
             with np.errstate(invalid="ignore"):
-                floor = bound.ratio * (1 - _ROUNDING) * self.reach[lists] - bound.slack
-            floor = np.where(self.reach[lists] < np.inf, floor - _ROUNDING * placed.shape[1] * largest, np.inf)
+                floor = np.where(self.reach[lists] < np.inf, ratio * self.reach[lists] - slack, np.inf)
             open_ = (found < k) | ~(distances[:, -1] < floor)
         if open_.any():
             self.searched += int(open_.sum())

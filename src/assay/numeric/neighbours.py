@@ -123,19 +123,30 @@ class NeighbourIndex:
         return rows[~own].reshape(-1, k), distances[~own].reshape(-1, k)
 
     def nearest_of(
-        self, placed: np.ndarray, candidates: np.ndarray, k: int, threads: int = 1
+        self,
+        placed: np.ndarray,
+        candidates: np.ndarray,
+        bounds: np.ndarray,
+        ratio: float,
+        slack: np.ndarray,
+        k: int,
+        threads: int = 1,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The k nearest of each placed query's candidates (row numbers, -1 for none), as `nearest` would measure them.
 
-        Returns rows, distances, and how many of the k there are; the others are -1 at an infinite distance.
+        `bounds` (same shape, rising along each list) holds their distances in another metric: a candidate, and those
+        after it, are no nearer than ratio * bound - slack. Returns rows, distances, and how many of the k there are;
+        the others are -1 at an infinite distance.
         """
-        lists = np.ascontiguousarray(candidates, dtype=np.int64)
         rows, reduced, found = _kernels.nearest_of_candidates(
             **self._metric,
             nominal=self._nominal,
             rows=self.rows,
             queries=placed,
-            candidates=lists,
+            candidates=np.ascontiguousarray(candidates, dtype=np.int64),
+            bounds=np.ascontiguousarray(bounds),
+            ratio=ratio,
+            slack=np.ascontiguousarray(slack),
             k=k,
             threads=threads,
         )

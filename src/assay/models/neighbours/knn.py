@@ -402,9 +402,11 @@ class _SharedSearch:
     def _length(self, k: int, values: np.ndarray) -> int:
         share = min(train.shape[0] for train, _ in self.parts) / values.shape[0]
         length = k / share + 3.0 * np.sqrt(k * (1.0 - share)) / share + 1
-        # A ball wider by `growth` holds about growth^d times the rows; few data have over a dozen dimensions.
-        growth = max(bound.stretch / max(bound.ratio, 1e-3) for bound in self.bounds)
-        return int(np.ceil(length * min(4.0, growth ** min(values.shape[1], 12)))) + 1
+        # Factors lie between ratio and stretch, half way in the mean. A ball wider by `growth` holds about growth^d
+        # times the rows (few data have over a dozen dimensions), and up to 64 neighbours are found fastest.
+        growth = max(np.sqrt(bound.stretch / max(bound.ratio, 1e-3)) for bound in self.bounds)
+        longer = length * min(4.0, growth ** min(values.shape[1], 12))
+        return int(np.ceil(min(longer, max(length, 63.0)))) + 1
 
     def held_out(self, model: _Neighbours, fold: int) -> dict[str, np.ndarray] | None:
         """What the model of a fold finds for its held-out rows; None where its metric is not that of the search."""
