@@ -124,7 +124,15 @@ struct Cosine : SumPolicy {
     }
 };
 
-struct PresentEuclidean : SumPolicy {
+struct PresentEuclidean : Euclidean {
+    static constexpr bool skips_missing = true;
+    template <class L>
+    ASSAY_INLINE void finish(typename L::Value& total, const typename L::Value&, index_t d, index_t used) {
+        total = total * (used > 0 ? static_cast<double>(d) / static_cast<double>(used) : 0.0);
+    }
+};
+
+struct KnownEuclidean : SumPolicy {
     static constexpr bool skips_missing = true;
     template <class L>
     ASSAY_INLINE void step(typename L::Value& total, typename L::Value& compared, const typename L::Value& x, double q,
@@ -290,6 +298,7 @@ PanelDistances panel_distances(Metric metric) {
         case Metric::cosine: return Compiled<Cosine>::choose();
         case Metric::mixed: return &mixed_distances;
         case Metric::present_euclidean: return Compiled<PresentEuclidean>::choose();
+        case Metric::known_euclidean: return Compiled<KnownEuclidean>::choose();
     }
     return nullptr;
 }

@@ -22,7 +22,7 @@ Placement = dict[str, np.ndarray]
 
 # Codes of cpp/include/assay/neighbours/metrics.hpp.
 _EUCLIDEAN, _MANHATTAN, _CHEBYSHEV, _MINKOWSKI, _HAMMING, _MATCHING, _JACCARD, _COSINE, _MIXED = range(9)
-PRESENT_EUCLIDEAN = 9
+PRESENT_EUCLIDEAN, KNOWN_EUCLIDEAN = 9, 10
 
 
 class Distance:

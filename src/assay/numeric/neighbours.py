@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from .. import _kernels
-from .distances import PRESENT_EUCLIDEAN, Distance, Euclidean, Mixed, get
+from .distances import KNOWN_EUCLIDEAN, PRESENT_EUCLIDEAN, Distance, Euclidean, Mixed, get
 
 __all__ = ["NeighbourIndex", "choose_algorithm", "get", "nearest_known"]
 
@@ -194,8 +194,7 @@ def nearest_known(rows: np.ndarray, queries: np.ndarray, k: int, threads: int = 
     >>> nearest_known(np.array([[0.0, np.nan], [3.0, 1.0]]), np.array([[1.0, 1.0]]), k=2)[1].round(3)
     array([[1.414, 2.   ]])
     """
+    metric = KNOWN_EUCLIDEAN if np.isnan(rows).any() else PRESENT_EUCLIDEAN
     panels = _kernels.metric_panels(rows, threads)
-    found, reduced = _kernels.metric_nearest(
-        PRESENT_EUCLIDEAN, 2.0, _NO_FLAGS, panels, rows.shape[0], queries, k, threads
-    )
+    found, reduced = _kernels.metric_nearest(metric, 2.0, _NO_FLAGS, panels, rows.shape[0], queries, k, threads)
     return found, np.sqrt(reduced)

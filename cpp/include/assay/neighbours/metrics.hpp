@@ -13,8 +13,9 @@
 //   cosine      max(0, 1 - sum q x) for rows scaled to length 1 (a row of zeros is at distance 1 from every row)
 //   mixed       mean over the columns where both cells are present (not NaN) of |q-x| (numeric) or [q != x] (nominal);
 //               1 if there is no such column (Gower, "A general coefficient of similarity", Biometrics 27, 1971)
-//   present_euclidean  d / d' times sum (q-x)^2 over the d' columns where neither cell is NaN; infinity if there is none,
-//               0 for a query without any cell
+//   present_euclidean  d / d' times sum (q-x)^2 over the d' columns where the query is not NaN
+//   known_euclidean    the same over the columns where neither cell is NaN; infinity if there is none, 0 for a query
+//               without any cell
 #pragma once
 
 #include <cstdint>
@@ -34,9 +35,10 @@ enum class Metric : int {
     jaccard,
     cosine,
     mixed,
-    present_euclidean
+    present_euclidean,
+    known_euclidean
 };
-constexpr int metric_count = 10;
+constexpr int metric_count = 11;
 
 struct MetricOptions {
     double p = 2.0;                         // minkowski
