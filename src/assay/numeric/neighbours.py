@@ -79,6 +79,31 @@ class NeighbourIndex:
         self.kind, self._arrays = self._build(threads)
         self._metric: dict[str, Any] = {"metric": distance.code, "p": distance.power}
 
+    def state(self) -> dict[str, Any]:
+        """The index as arrays and small values, from which `of_state` makes it again without any search or sorting."""
+        return {
+            "placement": self.placement,
+            "rows": self.rows,
+            "algorithm": self.algorithm,
+            "kind": self.kind,
+            "arrays": self._arrays,
+        }
+
+    @classmethod
+    def of_state(cls, state: dict[str, Any], distance: Distance) -> NeighbourIndex:
+        """The index whose `state` this is.
+
+        >>> index = NeighbourIndex(np.array([[0.0], [1.0], [5.0]]), get("euclidean"))
+        >>> NeighbourIndex.of_state(index.state(), get("euclidean")).nearest(np.array([[4.0]]), k=1)[0]
+        array([[2]])
+        """
+        index = cls.__new__(cls)
+        index.distance, index.placement, index.rows = distance, state["placement"], state["rows"]
+        index.algorithm, index.kind, index._arrays = state["algorithm"], state["kind"], state["arrays"]
+        index._nominal = index.placement.get("nominal", _NO_FLAGS)
+        index._metric = {"metric": distance.code, "p": distance.power}
+        return index
+
     def _build(self, threads: int) -> tuple[str, dict[str, Any]]:
         if self.algorithm == "kd_tree" and isinstance(self.distance, Mixed):
             arrays = dict(zip(_MIXED_TREE, _kernels.mixed_tree(self.rows, self._nominal, threads), strict=True))

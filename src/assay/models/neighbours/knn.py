@@ -100,37 +100,35 @@ class _Neighbours(MixedInput, Estimator):
                 f"cannot be 'kd_tree' with metric '{self.metric_}'",
                 way_out="use algorithm='auto' or 'brute'",
             )
-        self._index = NeighbourIndex(
+        index = NeighbourIndex(
             values,
             distance,
             nominal=self.schema_.nominal,
             algorithm=self.algorithm,
             threads=thread_count(self.n_jobs),
         )
-        self.algorithm_, self.rows_ = self._index.algorithm, self._index.rows
+        self._searched = index.state()
+        self.algorithm_, self.rows_ = index.algorithm, index.rows
         self._held_out: dict[str, np.ndarray] | None = None
-        self.n_neighbors_ = self._leave_one_out() if self.n_neighbors == "loo" else int(self.n_neighbors)
+        self.n_neighbors_ = self._best_number() if self.n_neighbors == "loo" else int(self.n_neighbors)
+
+    @property
+    def _index(self) -> NeighbourIndex:
+        """The index of the training rows; what is kept of it is arrays and small values."""
+        return NeighbourIndex.of_state(self._searched, self._distance())
 
     @property
     def _longest(self) -> int:
         """The most neighbours that may be asked for."""
         return _MOST_NEIGHBOURS if isinstance(self.n_neighbors, str) else int(self.n_neighbors)
 
-    def _leave_one_out(self) -> int:
+    def _best_number(self) -> int:
         """The k with the least squared error of the training rows, each predicted by its k nearest others."""
         others = self.rows_.shape[0] - 1
         if others < 1:
             return 1
-        longest = min(_MOST_NEIGHBOURS, others)
-        rows, _ = self._index.nearest_to_itself(longest, thread_count(self.n_jobs))
-        target = self._one_hot()
-        total = np.zeros((rows.shape[0], target.shape[1]))
-        errors = np.empty(longest)
-        for j in range(longest):
-            total += target[rows[:, j]]
-            errors[j] = float(((total / (j + 1) - target) ** 2).sum())
-        self.loo_errors_ = errors / rows.shape[0]
-        return int(np.argmin(errors)) + 1
+        self.loo_errors_ = self.leave_one_out(min(_MOST_NEIGHBOURS, others), squared=True)
+        return int(np.argmin(self.loo_errors_)) + 1
 
     def _one_hot(self) -> np.ndarray:
         """The target as columns: flags of the classes, or numbers."""
@@ -211,11 +209,12 @@ class _Neighbours(MixedInput, Estimator):
             rows, distances = self._nearest(self._read(X, reset=False), k)
         return (distances, rows) if return_distance else rows
 
-    def leave_one_out(self, most: int = 30) -> np.ndarray:
+    def leave_one_out(self, most: int = 30, squared: bool = False) -> np.ndarray:
         """The error of every number of neighbours k = 1, ..., `most`, each training row decided by the other rows.
 
-        The share of wrong classes, or the mean squared error; entry k - 1 is that of k. All of them come from one list
-        of neighbours, so that choosing k costs one search.
+        The share of wrong classes (with `squared` the squared error of the shares of the vote, summed over the
+        classes), or the mean squared error of numbers; entry k - 1 is that of k. All of them come from one list of
+        neighbours, so that choosing k costs one search.
 
         >>> from assay.models.neighbours import KNNClassifier
         >>> X, y = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]], [0, 0, 0, 1, 1, 1]
@@ -223,13 +222,26 @@ class _Neighbours(MixedInput, Estimator):
         [0.0, 0.0, 0.0, 0.0, 1.0]
         """
         distances, rows = self.kneighbors(n_neighbors=most)
-        return np.array([self._loss(self._decide(rows[:, :k], distances[:, :k])) for k in range(1, most + 1)])
+        return np.array([self._loss(decided, squared) for decided in self._by_number(rows, distances)])
+
+    def _by_number(self, rows: np.ndarray, distances: np.ndarray) -> Iterator[np.ndarray]:
+        """What the first 1, 2, ... of these neighbours say; a vote that does not change with k is counted once."""
+        target = self._one_hot()
+        total, weight = np.zeros((rows.shape[0], target.shape[1])), np.zeros((rows.shape[0], 1))
+        for j in range(rows.shape[1]):
+            if self.weights in ("uniform", "distance"):
+                vote = self._vote_weights(distances[:, j : j + 1])
+                total += vote * target[rows[:, j]]
+                weight += vote
+                yield total / weight
+            else:
+                yield self._decide(rows[:, : j + 1], distances[:, : j + 1]).reshape(total.shape)
 
     def _decide(self, rows: np.ndarray, distances: np.ndarray) -> np.ndarray:
         """What neighbours at these distances say."""
         raise NotImplementedError  # pragma: no cover
 
-    def _loss(self, decided: np.ndarray) -> float:
+    def _loss(self, decided: np.ndarray, squared: bool) -> float:
         """The error of what was decided for the training rows."""
         raise NotImplementedError  # pragma: no cover
 
@@ -481,7 +493,9 @@ class KNNClassifier(_Neighbours, Classifier):
         votes = np.bincount(cells.ravel(), weights=weights, minlength=n_rows * n_classes).reshape(n_rows, n_classes)
         return votes / votes.sum(axis=1, keepdims=True)
 
-    def _loss(self, decided: np.ndarray) -> float:
+    def _loss(self, decided: np.ndarray, squared: bool) -> float:
+        if squared:
+            return float(((decided - self._one_hot()) ** 2).sum() / decided.shape[0])
         return float(np.mean(decided.argmax(axis=1) != self.codes_))
 
     def view(self) -> Neighbours | None:
@@ -545,8 +559,8 @@ class KNNRegressor(_Neighbours, Regressor):
             return (self.target_[rows] * weights[:, :, None]).sum(axis=1)
         return (self.target_[rows] * weights).sum(axis=1)
 
-    def _loss(self, decided: np.ndarray) -> float:
-        return float(np.mean((decided - self.target_) ** 2))
+    def _loss(self, decided: np.ndarray, squared: bool) -> float:
+        return float(np.mean((decided - self._one_hot()) ** 2))
 
     def view(self) -> Neighbours | None:
         """How far the target of a row is from its neighbours' and from any other row's, on average."""

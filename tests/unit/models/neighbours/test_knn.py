@@ -537,6 +537,19 @@ def test_leave_one_out_chooses_the_k_of_a_plain_loop():
         assert (fitted.predict_proba(X[test]) == alone.predict_proba(X[test])).all()
 
 
+@pytest.mark.parametrize("weights", ["uniform", "distance", "gaussian"])
+def test_the_chosen_k_is_the_best_of_the_votes_that_are_taken(weights):
+    rng = np.random.default_rng(8)
+    X = rng.normal(size=(50, 2))
+    y = (X[:, 0] + rng.normal(size=50) > 0).astype(int)
+    model = KNNClassifier("loo", weights=weights).fit(X, y)
+    assert (model.loo_errors_ == KNNClassifier(1, weights=weights).fit(X, y).leave_one_out(49, squared=True)).all()
+    assert model.n_neighbors_ == model.loo_errors_.argmin() + 1
+    distances, rows = model.kneighbors(n_neighbors=7)
+    shares = model._decide(rows, distances)
+    assert model.loo_errors_[6] == pytest.approx(((shares - np.eye(2)[y]) ** 2).sum() / 50, rel=1e-12)
+
+
 def test_view_says_who_the_neighbours_are():
     rng = np.random.default_rng(0)
     X = np.concatenate([rng.normal(size=(60, 2)), rng.normal(size=(40, 2)) + 20])
