@@ -23,7 +23,7 @@ from .errors import DataError, plain
 from .folds import Fold as Fold
 from .folds import FoldTransforms, fit_separately
 from .folds import take_rows as take_rows
-from .guard import GUARDED, INFERENCE, guarded
+from .guard import GUARDED, INFERENCE, guarded, squaring
 from .parameters import Parameter, build_init, collect, document
 from .randomness import Stream
 from .trace import Trace
@@ -126,6 +126,8 @@ class Estimator(BaseEstimator):
     _way_out = "take a sample of the rows"
     _allow_nan = False
     _allow_sparse = False
+    _squares = False
+    """Whether distances or products of cells are taken, so that columns must lie where float64 has their squares."""
     _open_state: tuple[str, ...] = INFERENCE
     """Fitted attributes that may hold NaN or infinity for a reason; every other must be finite after `fit`."""
 
@@ -141,6 +143,9 @@ class Estimator(BaseEstimator):
                 setattr(cls, name, guarded(method))
             elif inspect.isfunction(getattr(method, "fn", None)) and not hasattr(method.fn, "__assay_guarded__"):
                 method.fn = guarded(method.fn)  # what `available_if` holds
+        reader = inspect.getattr_static(cls, "_read", None)
+        if cls._squares and inspect.isfunction(reader) and not hasattr(reader, "__assay_guarded__"):
+            cls._read = squaring(reader)  # type: ignore[method-assign]
 
     # -- parameters, cost, randomness, trace ---------------------------------------------------------------
     @classmethod

@@ -190,6 +190,48 @@ def sound_target(who: str, y: Any, name: str = "y") -> Any:
     return y
 
 
+# Cells beyond these have no squares in float64, or squares that are zero.
+LARGEST, SMALLEST = 1e150, 1e-150
+
+
+def require_squares_of_columns(who: str, rows: np.ndarray, names: Any, *, learning: bool) -> None:
+    """Refuse columns whose cells cannot be squared in float64; columns of zeros pass.
+
+    >>> require_squares_of_columns("KNNClassifier", np.array([[1e-200], [2e-200]]), ["mass"], learning=True)
+    Traceback (most recent call last):
+    assay.base.errors.DataError: KNNClassifier: column 'mass' must hold numbers with squares in float64; its largest \
+is 2e-200; bring it to another unit or scale it first (`assay.prepare.Scale`).
+    """
+    if not isinstance(rows, np.ndarray) or rows.dtype.kind != "f" or not rows.size:
+        return
+    with np.errstate(all="ignore"):
+        largest = np.fmax(np.fmax.reduce(rows, axis=0), -np.fmin.reduce(rows, axis=0))
+    wrong = np.isfinite(largest) & ((largest > LARGEST) | (learning & (largest < SMALLEST) & (largest > 0)))
+    if wrong.any():
+        j = int(np.flatnonzero(wrong)[0])
+        name = f"x{j}" if names is None or j >= len(names) else names[j]
+        raise DataError(
+            who,
+            f"column '{plain(name, 40)}'",
+            "must hold numbers with squares in float64",
+            f"its largest is {largest[j]:.6g}",
+            "bring it to another unit or scale it first (`assay.prepare.Scale`)",
+        )
+
+
+def squaring(read: Callable[..., Any]) -> Callable[..., Any]:
+    """`_read` of a method that takes distances or products: what it gives can be squared."""
+
+    @functools.wraps(read)
+    def call(self: Any, X: Any, *, reset: bool) -> Any:
+        rows = read(self, X, reset=reset)
+        require_squares_of_columns(type(self).__name__, rows, getattr(self, "feature_names_in_", None), learning=reset)
+        return rows
+
+    call.__assay_guarded__ = True  # type: ignore[attr-defined]
+    return call
+
+
 def require_finite_state(model: Any) -> None:
     """Refuse a fit that overflowed: what was learned from finite numbers must be finite numbers.
 
@@ -258,6 +300,9 @@ def _restated(who: str, error: Exception) -> Exception | None:
         way_out = "replace it first (text.encode(errors='replace').decode())"
         return DataError(who, "X", "must hold text of Unicode", "got a lone surrogate", way_out)
     words = str(error)
+    if words == "array must not contain infs or NaNs":
+        came = "products of its cells are beyond the range of float64"
+        return DataError(who, "X", "cannot be used as it is", came, "scale its columns first (`assay.prepare.Scale`)")
     if isinstance(error, (AssayError, NotFittedError)) or words.startswith((f"{who}: ", _NAMES)):
         return None
     trace = error.__traceback__

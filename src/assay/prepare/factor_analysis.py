@@ -10,7 +10,7 @@ import scipy.linalg
 from scipy.optimize import OptimizeResult, minimize
 from sklearn.utils.validation import check_is_fitted
 
-from ..base import AssayWarning, Choice, Cost, DataError, Integer, Nothing, Real, param
+from ..base import AssayWarning, Choice, Cost, DataError, Integer, Nothing, ParameterError, Real, param
 from ..base.threads import one_blas_thread
 from ..base.words import count as counted
 from ..numeric.moments import varies
@@ -69,6 +69,13 @@ class FactorAnalysis(Reduction):
         scale = deviation[varying]
         standard = (rows[:, varying] - self.mean_[varying]) / (scale * np.sqrt(n_rows))
         wanted = n_columns if self.n_components is None else self.n_components
+        if wanted > n_columns:
+            raise ParameterError(
+                type(self).__name__,
+                "parameter 'n_components'",
+                f"must be at most {n_columns} for this table",
+                f"got {wanted}",
+            )
         noise, loadings, path, converged = _likeliest(standard, min(wanted, n_columns), self.max_iter, self.tol)
         if not converged:
             text = f"FactorAnalysis: not converged after {self.max_iter} iterations; raise max_iter or tol."

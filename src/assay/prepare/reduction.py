@@ -13,6 +13,7 @@ class Reduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Unsupervised)
     """Base of methods that describe rows by fewer columns than they had; the new columns are named after the class."""
 
     _way_out = "take a sample of the rows or fewer columns"
+    _squares = True
     components_: np.ndarray
 
     @property

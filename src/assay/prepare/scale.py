@@ -53,6 +53,9 @@ class Scale(TableStep):
         present = ~np.isnan(cells)
         empty = ~present.any(axis=0)
         cells[:, empty] = 0.0
+        # By powers of two, which is exact: squares and ranges of the largest and smallest numbers are numbers too.
+        exponents = np.frexp(np.nanmax(np.abs(cells), axis=0, initial=0.0))[1]
+        cells = np.ldexp(cells, -exponents)
         if self.method == "standard":
             center, spread = np.nanmean(cells, axis=0), np.nanstd(cells, axis=0)
             spread[~varies(spread, center)] = 0.0
@@ -62,7 +65,8 @@ class Scale(TableStep):
         else:
             low, center, high = np.nanquantile(cells, [0.25, 0.5, 0.75], axis=0)
             spread = high - low
-        self.center_, self.scale_ = center, np.where(spread > 0, spread, 1.0)
+        self.center_ = np.ldexp(center, exponents)
+        self.scale_ = np.where(spread > 0, np.ldexp(spread, exponents), 1.0)
 
     def _apply(self, frame: pl.DataFrame) -> pl.DataFrame:
         return self._with(frame, (self._matrix(frame, self.scaled_) - self.center_) / self.scale_)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from dataclasses import dataclass
 from typing import Any
@@ -28,6 +29,7 @@ from ..base import (
     Real,
     Seed,
     Trace,
+    check_cost,
     check_lengths,
     check_weights,
     n_jobs_param,
@@ -471,7 +473,11 @@ class ExhaustiveSelector(_SubsetSelector):
         least, wanted = min(least, len(order)), least
         search = _Leaps(np.array(order), int(always.sum()), min(most, len(order)))
         self._require_searchable(search, parts)
-        found, nodes = search.best(parts.whole, self.n_best)
+        most_of_a_size = math.comb(len(order), len(order) // 2)
+        best = min(self.n_best, most_of_a_size)
+        kept_bytes = 32.0 * best * (len(order) + 1) ** 2
+        check_cost(type(self).__name__, Cost(seconds=0.0, bytes=kept_bytes), "keep fewer subsets (n_best)")
+        found, nodes = search.best(parts.whole, best)
         if max(found) < wanted:
             least = max(found)
             self._warn_fewer(wanted, least)

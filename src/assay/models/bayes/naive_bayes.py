@@ -75,6 +75,8 @@ class NaiveBayes(MixedInput, Classifier):
     (array(['in'], dtype='<U3'), array([[0.75, 0.25]]))
     """
 
+    _squares = True
+
     distributions: Any = param(
         "auto",
         Choice("auto", *DISTRIBUTIONS) | Mapping(),

@@ -94,6 +94,7 @@ class GLM(SparseInput, MixedInput, Regressor):
 
     _allow_nan = False
     _way_out = "take a sample of the rows or fewer columns"
+    _squares = True
 
     family: str = param("gaussian", Choice(*FAMILIES), "Distribution of the target given the columns.")
     link: str = param("auto", Choice("auto", *LINKS), "Link function; 'auto' is identity, logit or log, by family.")

@@ -76,6 +76,7 @@ class _Neighbours(MixedInput, Estimator):
     n_jobs: int | None = n_jobs_param()
 
     _way_out = "take a sample of the rows"
+    _squares = True
     _open_state = ("rows_",)
 
     # -- fit ---------------------------------------------------------------------------------------------------

@@ -72,6 +72,7 @@ class ModelTreeRegressor(FittedTree, TreeExports, MixedInput, Regressor):
     """
 
     _way_out = "take a sample of the rows or raise min_samples_leaf"
+    _squares = True
 
     columns: str = param(
         "tested",
