@@ -62,6 +62,8 @@ class _SubsetSelector(StableSelection, SelectorMixin, Estimator):
     """What the selectors share: reading, folds, fixed columns, the table of scores."""
 
     _way_out = "drop columns first or take a sample of the rows"
+    # A size that was not tried has no score.
+    _open_state = ("scores_", "path_")
     support_: np.ndarray
     path_: dict[str, Any]
 
