@@ -65,6 +65,8 @@ class SelectFilter(StableSelection, TableStep):
     """
 
     _requires_y = True
+    # A column that has no value of the measure has no score.
+    _open_state = ("scores_", "p_values_")
 
     measure: str = param("mutual-information", Choice(*MEASURES), "The measure, see above.")
     k: int | float | None = param(
