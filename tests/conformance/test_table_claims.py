@@ -55,6 +55,15 @@ def test_fitted_state_is_plain_arrays_and_small_values(entry):
 
 
 @every_method
+def test_what_a_method_chooses_by_itself_is_named_and_plain(entry):
+    X, y = numeric(entry)
+    assert all(isinstance(value, (int, float, str)) for value in quick(entry).fit(X, y).chosen().values())
+    chosen = quick(entry, **dict(entry.preset)).fit(X, y).chosen()
+    assert chosen or not entry.preset
+    assert json.loads(json.dumps(chosen, allow_nan=False)) == chosen
+
+
+@every_method
 def test_trace_has_one_schema_and_is_absent_unless_asked_for(entry):
     X, y = numeric(entry)
     model = quick(entry).fit(X, y)

@@ -200,6 +200,10 @@ class Estimator(BaseEstimator):
         """What the fitted model looks like: a record that draws itself (see `base.views`); None if there is nothing."""
         return None
 
+    def chosen(self) -> dict[str, int | float | str]:
+        """What the fit chose by itself inside the training rows, by name, such as {"k": 11}; empty if nothing."""
+        return {}
+
     # -- data ------------------------------------------------------------------------------------------------
     def _read(self, X: Any, *, reset: bool) -> np.ndarray:
         """X as a C-ordered float64 matrix; remembers or checks the number and names of columns."""

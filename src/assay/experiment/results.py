@@ -22,6 +22,7 @@ from ..data import DATASETS
 from ..data.frames import frame_of
 from ..evaluate import Evidence, Metric, compare, get_metric
 from ..evaluate.row_values import row_values
+from .choices import summarise
 from .diagnostics import Diagnostics, diagnose
 from .model import PreparedModel
 from .plan import Learner, Plan, describe_value
@@ -47,6 +48,8 @@ class LearnerResult:
     predict_seconds: float = 0.0
     folds: dict[int, FoldPredictions] = field(default_factory=dict)
     """What was predicted for the test rows of each split."""
+    chosen: tuple[dict[str, int | float | str], ...] = ()
+    """What the learner chose inside the training rows of each split, by name."""
 
     @property
     def id(self) -> str:
@@ -145,6 +148,25 @@ class Results:
         """The diagnostics of every learner with scores, as plain data."""
         scored = [result.id for result in self.learners if result.error is None and result.folds]
         return {learner: self.diagnostics(learner).to_dict() for learner in scored}
+
+    def choices(self) -> Any:
+        """What learners chose inside the training rows, as a Polars frame: a row per learner and fold that chose.
+
+        >>> from assay.data import load_dataset
+        >>> from assay.experiment import Plan, run
+        >>> learners = ["zero-r", ("knn-classifier", {"n_neighbors": "loo"})]
+        >>> results = run(Plan(load_dataset("iris"), "species", learners=learners, design="3-fold"))
+        >>> results.choices().columns, results.choices().height
+        (['id', 'repetition', 'fold', 'k'], 3)
+        """
+        rows: list[dict[str, Any]] = [
+            {"id": result.id, "repetition": split.repetition, "fold": split.fold, **chosen}
+            for result in self.learners
+            for split, chosen in zip(self.plan.splits, result.chosen)
+            if chosen
+        ]
+        names = dict.fromkeys(name for row in rows for name in row)
+        return frame_of({name: [row.get(name) for row in rows] for name in names or ("id", "repetition", "fold")})
 
     @cached_property
     def comparison(self) -> Any:
@@ -326,6 +348,7 @@ class Results:
             "simplicity": result.learner.entry.simplicity,
             "parameters": result.learner.parameters,
             "preparation": result.preparation,
+            "choices": summarise(result.chosen),
             "scores": None if primary is None else primary,
             "mean": None if primary is None else float(np.mean(primary)),
             "sd": None,
@@ -539,6 +562,7 @@ def _gather(
         float(sum(fold["fit_seconds"] for fold in folds)),
         float(sum(fold["predict_seconds"] for fold in folds)),
         {index: values[number, index]["predictions"] for index in range(len(plan.splits))},
+        tuple(fold["chosen"] for fold in folds),
     )
 
 

@@ -26,6 +26,7 @@ from ..base.errors import AssayError, AssayWarning, ParameterError, plain
 from ..base.estimator import Estimator
 from ..base.folds import Fold, fit_folds
 from ..base.threads import one_blas_thread
+from .choices import chosen_by
 from .inputs import Inputs, SharedTable
 from .plan import Learner, Plan
 from .predictions import FoldPredictions
@@ -157,6 +158,7 @@ class _FoldRow(msgspec.Struct, forbid_unknown_fields=True):
     fit_seconds: float
     predict_seconds: float
     warnings: list[tuple[str, str]]
+    chosen: dict[str, int | float | str]
 
 
 class _ViewRow(msgspec.Struct, forbid_unknown_fields=True):
@@ -473,6 +475,7 @@ def _score(
         "fit_seconds": fit_seconds,
         "predict_seconds": predicted,
         "warnings": _heard(texts),
+        "chosen": chosen_by(model),
         "predictions": predictions,
     }
 

@@ -360,6 +360,7 @@ def _model(one: Mapping[str, Any], recommended: Any) -> dict[str, Any]:
         "id": clean(one.get("id"), 60),
         "summary": words.sentence(one.get("summary")),
         "parameters": words.parameters(one.get("parameters")),
+        "choices": [clean(found.get("words"), 200) for found in one.get("choices") or []],
         "warnings": [words.warning(text) for text in found[:10]],
         "warnings_more": max(0, len(found) - 10),
         "error": words.sentence(one.get("error")) if one.get("error") else "",

@@ -23,7 +23,7 @@ def results():
 DATA = """name source rows columns fingerprint target task classes class_counts rows_without_target
 roles set_aside findings"""
 DESIGN = "name kind repetitions folds stratified seed description reason groups time n_train n_test"
-LEARNER = """id title summary simplicity parameters preparation scores mean sd interval group verdict difference
+LEARNER = """id title summary simplicity parameters preparation choices scores mean sd interval group verdict difference
 difference_interval metrics confusion diagnostics view
 warnings error"""
 
@@ -90,3 +90,38 @@ def test_the_html_is_short_and_escaped(results):
 
 def test_the_code_version_is_stable_within_an_installation():
     assert code_version() == code_version() and len(code_version()) == 64
+
+
+def test_what_was_chosen_in_each_fold_is_told_and_survives_the_store(tmp_path):
+    from sklearn.model_selection import GridSearchCV
+    from sklearn.tree import DecisionTreeClassifier
+
+    search = GridSearchCV(DecisionTreeClassifier(random_state=0), {"max_depth": [1, 4], "criterion": ["gini"]}, cv=2)
+    learners = [
+        "zero-r",
+        ("knn-classifier", {"n_neighbors": "loo"}),
+        ("cart-classifier", {"ccp_alpha": "cv"}),
+        "logistic-cv",
+        ("searched", search),
+    ]
+    plan = Plan(load_dataset("iris"), "species", learners=learners, design="2x3", seed=1)
+    results = run(plan, tmp_path / "store.db")
+    frame = results.choices()
+    assert frame.columns == ["id", "repetition", "fold", "k", "leaves", "ccp_alpha", "C", "criterion", "max_depth"]
+    assert frame.height == 4 * 6 and frame["id"].unique_counts().to_list() == [6] * 4
+    split = plan.splits[4]
+    X = plan.features.frame.to_numpy()[split.train]
+    told = results.to_dict()["learners"]
+    assert told[0]["choices"] == []
+    knn = told[1]["choices"][0]
+    assert knn["name"] == "k" and len(knn["values"]) == 6
+    assert knn["low"] <= knn["median"] <= knn["high"] and knn["words"].startswith("k in 6 folds: ")
+    from assay.models.neighbours import KNNClassifier
+
+    scaled = (X - X.mean(axis=0)) / X.std(axis=0)
+    assert knn["values"][4] == KNNClassifier("loo").fit(scaled, plan.y[split.train]).n_neighbors_
+    assert [one["name"] for one in told[2]["choices"]] == ["leaves", "ccp_alpha"]
+    assert told[4]["choices"][0]["words"] == "criterion in 6 folds: gini (6)"
+    again = run(plan, tmp_path / "store.db")
+    assert again.reused == 6 * 5 + 5 and again.to_dict() == results.to_dict()
+    assert run(Plan(load_dataset("iris"), "species", learners=["zero-r"], design="3-fold")).choices().height == 0

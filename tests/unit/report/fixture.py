@@ -47,6 +47,7 @@ def _learner(
         "simplicity": simplicity,
         "parameters": {},
         "preparation": [],
+        "choices": [],
         "scores": scores,
         "mean": middle,
         "sd": spread,

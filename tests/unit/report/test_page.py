@@ -393,3 +393,12 @@ def test_the_page_shows_curves_of_unseen_rows_with_their_numbers():
     assert html.count("<summary>The numbers</summary>") >= 6 and "What each column says for each class" in html
     numbers = render_report(run(Plan(load_dataset("diabetes"), "progression", learners=["ridge"], design="3-fold")))
     assert "<h4>Residuals</h4>" in numbers and "<h4>Actual against predicted</h4>" in numbers
+
+
+def test_what_was_chosen_in_each_fold_stands_in_the_card_of_the_learner():
+    results = fixture.classification()
+    words = ["k in 30 folds: 11 (9 to 17)", "leaves in 30 folds: <4>"]
+    results["learners"][0]["choices"] = [{"name": "k", "values": [11], "words": text} for text in words]
+    page = render_report(results)
+    assert "Chosen inside the training rows: k in 30 folds: 11 (9 to 17); leaves in 30 folds: &lt;4&gt;." in page
+    assert page.count("Chosen inside the training rows") == 1

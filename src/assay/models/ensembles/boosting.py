@@ -212,6 +212,11 @@ class Boosting(MixedInput, Estimator):
         self.train_loss_, self.validation_loss_ = booster.train_loss, booster.valid_loss
         self._record()
 
+    def chosen(self) -> dict[str, int | float | str]:
+        """The number of rounds, where rows held out ended the fit."""
+        check_is_fitted(self)
+        return {"rounds": int(self.n_estimators_)} if np.size(self.validation_loss_) else {}
+
     def _rounds(self, n_rows: int) -> int:
         if not isinstance(self.n_estimators, str):
             return int(self.n_estimators)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
 
 from ...base import (
     ArrayLike,
@@ -137,6 +138,12 @@ class _ChosenPenalty(SparseLinear):
             spread = np.std(errors[which, point], ddof=1) / np.sqrt(errors.shape[2])
             point = np.flatnonzero(mean[which] <= mean[which, point] + spread)[0]
         return int(which), int(point)
+
+    def chosen(self) -> dict[str, int | float | str]:
+        """The penalty, and the share of the absolute penalty where several were given."""
+        check_is_fitted(self)
+        several = np.ndim(getattr(self, "l1_ratio", 1.0)) > 0
+        return {"alpha": float(self.alpha_), **({"l1_ratio": float(self.l1_ratio_)} if several else {})}
 
     def _describe(
         self, ratios: np.ndarray, grids: list[np.ndarray], errors: np.ndarray, which: int, point: int

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 from sklearn.metrics import get_scorer
+from sklearn.utils.validation import check_is_fitted
 
 from ...base import (
     ArrayLike,
@@ -233,6 +234,12 @@ class LogisticCV(LogisticRegression):
                 models = _fit_path(part, values, rows, codes, weights, self.Cs_)
                 found.append([(m.coef_, m.intercept_) for m in models])
         return found
+
+    def chosen(self) -> dict[str, int | float | str]:
+        """The inverse penalty C, and the share of the absolute penalty where several were given."""
+        check_is_fitted(self)
+        several = self.l1_ratios_.shape[0] > 1
+        return {"C": float(self.C_), **({"l1_ratio": float(self.l1_ratio_)} if several else {})}
 
     def _fit_inner(
         self,

@@ -153,6 +153,11 @@ class RidgeCV(SparseInput, FiniteByGram, Regressor):
         self.coef_, self.intercept_ = chosen.coef_, chosen.intercept_
         return self
 
+    def chosen(self) -> dict[str, int | float | str]:
+        """The penalty."""
+        check_is_fitted(self)
+        return {"alpha": float(self.alpha_)}
+
     def _alphas(self) -> np.ndarray:
         try:
             alphas = np.atleast_1d(np.asarray(self.alphas, dtype=np.float64))

@@ -131,6 +131,16 @@ class _Neighbours(MixedInput, Estimator):
         self.loo_errors_ = self.leave_one_out(min(_MOST_NEIGHBOURS, others), squared=True)
         return int(np.argmin(self.loo_errors_)) + 1
 
+    def chosen(self) -> dict[str, int | float | str]:
+        """The number of neighbours, where leave-one-out chose it.
+
+        >>> from assay.models.neighbours import KNNClassifier
+        >>> KNNClassifier("loo").fit([[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]], [0, 0, 0, 1, 1, 1]).chosen()
+        {'k': 1}
+        """
+        check_is_fitted(self)
+        return {"k": int(self.n_neighbors_)} if isinstance(self.n_neighbors, str) else {}
+
     def _one_hot(self) -> np.ndarray:
         """The target as columns: flags of the classes, or numbers."""
         raise NotImplementedError

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import BaseCrossValidator, BaseShuffleSplit
 from sklearn.utils import Bunch
+from sklearn.utils.validation import check_is_fitted
 
 from ... import _kernels
 from ...base import (
@@ -236,6 +237,18 @@ class _Cart(FittedTree, ImportanceOfColumns, TreeExports, MixedInput, Estimator)
                 f"{type(self).__name__}: pruning_curve_ exists after a fit with ccp_alpha='cv' or 'cv_1se'."
             )
         return PruningCurve(**self.pruning_path_)
+
+    def chosen(self) -> dict[str, int | float | str]:
+        """The price of a leaf and the leaves left, where cross-validation chose them.
+
+        >>> from assay.models.trees import CartClassifier
+        >>> CartClassifier(ccp_alpha="cv").fit([[float(i)] for i in range(40)], [0] * 20 + [1] * 20).chosen()["leaves"]
+        2
+        """
+        check_is_fitted(self)
+        if not isinstance(self.ccp_alpha, str):
+            return {}
+        return {"leaves": int(self.tree_.n_leaves), "ccp_alpha": float(self.ccp_alpha_)}
 
     def cost_complexity_pruning_path(self, X: Any, y: Any, sample_weight: Any = None) -> Bunch:
         """`ccp_alphas` at which pruning cuts the next link, and the total `impurities` of the leaves after each cut."""
