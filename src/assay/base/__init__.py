@@ -46,17 +46,17 @@ if TYPE_CHECKING:
     from .parameters import Parameter as Parameter
     from .parameters import Real as Real
     from .parameters import Seed as Seed
-    from .parameters import categorical_features_param as categorical_features_param
-    from .parameters import n_jobs_param as n_jobs_param
     from .parameters import param as param
-    from .parameters import random_state_param as random_state_param
-    from .parameters import trace_param as trace_param
     from .randomness import Stream as Stream
     from .threads import thread_count as thread_count
     from .trace import Trace as Trace
     from .unsupervised import Clusterer as Clusterer
     from .unsupervised import DensityEstimator as DensityEstimator
     from .unsupervised import Unsupervised as Unsupervised
+    from .usual_parameters import categorical_features_param as categorical_features_param
+    from .usual_parameters import n_jobs_param as n_jobs_param
+    from .usual_parameters import random_state_param as random_state_param
+    from .usual_parameters import trace_param as trace_param
 
 __getattr__, __dir__ = lazy(
     __name__,
@@ -68,10 +68,11 @@ __getattr__, __dir__ = lazy(
         "UsageError plain sentence",
         "estimator": "Classifier Estimator Fold LabelClassifier Regressor check_lengths check_weights take_rows",
         "parameters": "AnyOf ArrayLike Boolean Choice Function Instance Integer Kind Mapping Nothing Parameter Real "
-        "Seed categorical_features_param n_jobs_param param random_state_param trace_param",
+        "Seed param",
         "randomness": "Stream",
         "threads": "thread_count",
         "trace": "Trace",
         "unsupervised": "Clusterer DensityEstimator Unsupervised",
+        "usual_parameters": "categorical_features_param n_jobs_param random_state_param trace_param",
     },
 )

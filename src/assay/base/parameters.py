@@ -288,34 +288,6 @@ def param(default: Any, kind: Kind, meaning: str) -> Any:
 
 
 # Shared declarations, so that the same parameter means the same thing everywhere.
-def random_state_param() -> Any:
-    """Declare `random_state` with the wording used by every learner."""
-    return param(None, Seed(), "Seed of the stream tree; the same seed gives the same result.")
-
-
-def n_jobs_param() -> Any:
-    """Declare `n_jobs` with the wording used by every learner."""
-    return param(
-        None,
-        Integer() | Nothing(),
-        "Threads to use: None for the current limit, -1 for all cores; never changes the result.",
-    )
-
-
-def trace_param() -> Any:
-    """Declare `trace` with the wording used by every learner."""
-    return param(False, Boolean(), "Record the steps of the algorithm in `trace_`.")
-
-
-def categorical_features_param() -> Any:
-    """Declare `categorical_features` with the wording used by every learner that takes nominal columns."""
-    return param(
-        "from_dtype",
-        Choice("from_dtype") | ArrayLike() | Nothing(),
-        "Nominal columns: 'from_dtype' (text, categorical and boolean columns), names, indices, or a mask.",
-    )
-
-
 def collect(cls: type) -> dict[str, Parameter]:
     """The parameters of a class in order: those of its bases first, its own declarations after."""
     found: dict[str, Parameter] = {}

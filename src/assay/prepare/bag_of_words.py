@@ -11,21 +11,9 @@ from scipy.sparse import csr_matrix, hstack
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_is_fitted
 
-from ..base import (
-    ArrayLike,
-    Boolean,
-    Choice,
-    Cost,
-    DataError,
-    Instance,
-    Integer,
-    Nothing,
-    ParameterError,
-    Real,
-    check_cost,
-    param,
-    plain,
-)
+from ..base.cost import Cost, check_cost
+from ..base.errors import DataError, ParameterError, plain
+from ..base.parameters import ArrayLike, Boolean, Choice, Instance, Integer, Nothing, Real, param
 from .step import TableStep, columns_param, free_name, is_number, listed, matrix_of
 
 

@@ -12,19 +12,9 @@ import numpy as np
 import polars as pl
 from sklearn.utils.validation import check_is_fitted
 
-from ..base import (
-    ArrayLike,
-    Boolean,
-    Cost,
-    DataError,
-    Instance,
-    Integer,
-    Mapping,
-    Nothing,
-    ParameterError,
-    param,
-    plain,
-)
+from ..base.cost import Cost
+from ..base.errors import DataError, ParameterError, plain
+from ..base.parameters import ArrayLike, Boolean, Instance, Integer, Mapping, Nothing, param
 from ..data.roles import nearest
 from .expression import Node, evaluate, parse
 from .step import TableStep, columns_param, is_number

@@ -11,23 +11,12 @@ import polars as pl
 from sklearn.utils.validation import check_is_fitted
 
 from .. import _kernels
-from ..base import (
-    AssayWarning,
-    Boolean,
-    Choice,
-    Cost,
-    DataError,
-    Integer,
-    Mapping,
-    ParameterError,
-    Stream,
-    n_jobs_param,
-    param,
-    plain,
-    random_state_param,
-    thread_count,
-    trace_param,
-)
+from ..base.cost import Cost
+from ..base.errors import AssayWarning, DataError, ParameterError, plain
+from ..base.parameters import Boolean, Choice, Integer, Mapping, param
+from ..base.randomness import Stream
+from ..base.threads import thread_count
+from ..base.usual_parameters import n_jobs_param, random_state_param, trace_param
 from ..base.words import listing
 from ..data.columns import UNSEEN, ColumnSchema, fit_columns, read_columns
 from .convergence import Convergence

@@ -8,22 +8,10 @@ import numpy as np
 import polars as pl
 from sklearn.utils.validation import check_is_fitted
 
-from ..base import (
-    ArrayLike,
-    Boolean,
-    Choice,
-    Cost,
-    DataError,
-    Instance,
-    Integer,
-    Nothing,
-    ParameterError,
-    Real,
-    check_cost,
-    param,
-    plain,
-    thread_count,
-)
+from ..base.cost import Cost, check_cost
+from ..base.errors import DataError, ParameterError, plain
+from ..base.parameters import ArrayLike, Boolean, Choice, Instance, Integer, Nothing, Real, param
+from ..base.threads import thread_count
 from ..numeric.neighbours import nearest_known
 from .encode import MISSING_LABEL, as_text, from_text
 from .step import RowStep, TableStep, columns_param, free_name, is_quantity, is_value, kind_of, listed, matrix_of

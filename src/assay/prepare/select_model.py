@@ -12,23 +12,11 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from .. import catalogue
-from ..base import (
-    AssayWarning,
-    Choice,
-    Cost,
-    DataError,
-    Estimator,
-    Instance,
-    Integer,
-    Nothing,
-    ParameterError,
-    Real,
-    check_lengths,
-    check_weights,
-    param,
-    plain,
-)
+from ..base.cost import Cost
 from ..base.cv import Folds, make_folds
+from ..base.errors import AssayWarning, DataError, ParameterError, plain
+from ..base.estimator import Estimator, check_lengths, check_weights
+from ..base.parameters import Choice, Instance, Integer, Nothing, Real, param
 from ..numeric.moments import inverse_deviation
 from ..numeric.solves import ridge_coefficients
 from .stability import StableSelection, holds_numbers

@@ -14,33 +14,15 @@ from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from .. import _kernels
-from ..base import (
-    ArrayLike,
-    AssayWarning,
-    Boolean,
-    Choice,
-    Cost,
-    DataError,
-    Estimator,
-    Fold,
-    Integer,
-    Nothing,
-    ParameterError,
-    Real,
-    Seed,
-    Trace,
-    check_cost,
-    check_lengths,
-    check_weights,
-    n_jobs_param,
-    param,
-    plain,
-    thread_count,
-    trace_param,
-)
 from ..base.cells import naming_cells, require_squares, require_table
+from ..base.cost import Cost, check_cost
 from ..base.cv import Folds, make_folds
-from ..base.estimator import is_missing
+from ..base.errors import AssayWarning, DataError, ParameterError, plain
+from ..base.estimator import Estimator, Fold, check_lengths, check_weights, is_missing
+from ..base.parameters import ArrayLike, Boolean, Choice, Integer, Nothing, Real, Seed, param
+from ..base.threads import thread_count
+from ..base.trace import Trace
+from ..base.usual_parameters import n_jobs_param, trace_param
 from .stability import StableSelection
 from .subset_scores import (
     CRITERIA,

@@ -10,17 +10,12 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from ... import _kernels
-from ...base import (
-    Classifier,
-    Cost,
-    Real,
-    categorical_features_param,
-    n_jobs_param,
-    param,
-    plain,
-    thread_count,
-    trace_param,
-)
+from ...base.cost import Cost
+from ...base.errors import plain
+from ...base.estimator import Classifier
+from ...base.parameters import Real, param
+from ...base.threads import thread_count
+from ...base.usual_parameters import categorical_features_param, n_jobs_param, trace_param
 from ...base.views import Rules
 from ...data.columns import MixedInput
 from ..rule_sets.conditions import Condition

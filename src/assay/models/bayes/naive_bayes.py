@@ -11,28 +11,14 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d, validate_data
 
 from ... import _kernels
-from ...base import (
-    ArrayLike,
-    Boolean,
-    Choice,
-    Classifier,
-    Cost,
-    DataError,
-    Fold,
-    Mapping,
-    Nothing,
-    ParameterError,
-    Real,
-    categorical_features_param,
-    check_lengths,
-    check_weights,
-    n_jobs_param,
-    param,
-    plain,
-    thread_count,
-)
 from ...base.columns import column_names
+from ...base.cost import Cost
+from ...base.errors import DataError, ParameterError, plain
+from ...base.estimator import Classifier, Fold, check_lengths, check_weights
 from ...base.folds import FoldTransforms, are_complementary
+from ...base.parameters import ArrayLike, Boolean, Choice, Mapping, Nothing, Real, param
+from ...base.threads import thread_count
+from ...base.usual_parameters import categorical_features_param, n_jobs_param
 from ...base.views import Contributions
 from ...data.columns import ColumnSchema, MixedInput, fit_columns, read_columns
 from ...numeric.class_moments import ClassStatistics, central_values, holds_zero_one

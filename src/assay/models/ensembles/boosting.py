@@ -12,24 +12,13 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ... import _kernels
-from ...base import (
-    Boolean,
-    Choice,
-    Cost,
-    DataError,
-    Estimator,
-    Integer,
-    Nothing,
-    ParameterError,
-    Real,
-    Stream,
-    categorical_features_param,
-    n_jobs_param,
-    param,
-    random_state_param,
-    thread_count,
-    trace_param,
-)
+from ...base.cost import Cost
+from ...base.errors import DataError, ParameterError
+from ...base.estimator import Estimator
+from ...base.parameters import Boolean, Choice, Integer, Nothing, Real, param
+from ...base.randomness import Stream
+from ...base.threads import thread_count
+from ...base.usual_parameters import categorical_features_param, n_jobs_param, random_state_param, trace_param
 from ...base.views import ColumnShares
 from ...data.columns import ColumnSchema, MixedInput
 from .forest import Forest

@@ -7,23 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ...base import (
-    ArrayLike,
-    Choice,
-    Classifier,
-    DataError,
-    Function,
-    Integer,
-    Mapping,
-    Nothing,
-    ParameterError,
-    Real,
-    Regressor,
-    class_weight_param,
-    param,
-    plain,
-    with_class_weights,
-)
+from ...base.class_weight import class_weight_param, with_class_weights
+from ...base.errors import DataError, ParameterError, plain
+from ...base.estimator import Classifier, Regressor
+from ...base.parameters import ArrayLike, Choice, Function, Integer, Mapping, Nothing, Real, param
 from .boosting import LOG_LINK, Boosting, weighted_quantile
 
 

@@ -10,25 +10,13 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ... import _kernels
-from ...base import (
-    Boolean,
-    Choice,
-    Classifier,
-    Cost,
-    Estimator,
-    Integer,
-    Nothing,
-    ParameterError,
-    Real,
-    Regressor,
-    categorical_features_param,
-    class_weight_param,
-    n_jobs_param,
-    param,
-    random_state_param,
-    thread_count,
-    with_class_weights,
-)
+from ...base.class_weight import class_weight_param, with_class_weights
+from ...base.cost import Cost
+from ...base.errors import ParameterError
+from ...base.estimator import Classifier, Estimator, Regressor
+from ...base.parameters import Boolean, Choice, Integer, Nothing, Real, param
+from ...base.threads import thread_count
+from ...base.usual_parameters import categorical_features_param, n_jobs_param, random_state_param
 from ...base.views import ColumnShares
 from ...data.columns import ColumnSchema, MixedInput
 from .boosting import weighted_quantile

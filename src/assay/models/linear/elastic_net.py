@@ -12,26 +12,13 @@ from scipy.optimize import nnls
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from ...base import (
-    ArrayLike,
-    AssayWarning,
-    Boolean,
-    Choice,
-    Cost,
-    Fold,
-    Integer,
-    Nothing,
-    ParameterError,
-    Real,
-    Regressor,
-    check_weights,
-    n_jobs_param,
-    param,
-    plain,
-    thread_count,
-    trace_param,
-)
+from ...base.cost import Cost
+from ...base.errors import AssayWarning, ParameterError, plain
+from ...base.estimator import Fold, Regressor, check_weights
 from ...base.folds import FoldTransforms, copy_columns, through_folds
+from ...base.parameters import ArrayLike, Boolean, Choice, Integer, Nothing, Real, param
+from ...base.threads import thread_count
+from ...base.usual_parameters import n_jobs_param, trace_param
 from ...base.views import Coefficients, coefficients_of
 from ...numeric.solves import reduce_rows
 from .elastic_net_solver import (

@@ -9,21 +9,13 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from ...base import (
-    ArrayLike,
-    Boolean,
-    Cost,
-    Fold,
-    Integer,
-    ParameterError,
-    Real,
-    check_weights,
-    param,
-    plain,
-    thread_count,
-)
+from ...base.cost import Cost
 from ...base.cv import cv_param
+from ...base.errors import ParameterError, plain
+from ...base.estimator import Fold, check_weights
 from ...base.folds import FoldTransforms, copy_columns, through_folds
+from ...base.parameters import ArrayLike, Boolean, Integer, Real, param
+from ...base.threads import thread_count
 from .elastic_net import SparseLinear, alpha_grid
 from .elastic_net_solver import MomentSource, Paths, Source, column_source, prefers_moments, table_prefers_moments
 from .fold_statistics import ChosenRows, ChunkedGram, FoldStatistics

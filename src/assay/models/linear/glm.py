@@ -13,29 +13,14 @@ from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ...base import (
-    ArrayLike,
-    AssayWarning,
-    Boolean,
-    Choice,
-    Cost,
-    DataError,
-    Fold,
-    Integer,
-    Nothing,
-    ParameterError,
-    Real,
-    Regressor,
-    categorical_features_param,
-    check_weights,
-    n_jobs_param,
-    param,
-    plain,
-    thread_count,
-    trace_param,
-)
 from ...base.cells import require_finite, require_squares, require_table
+from ...base.cost import Cost
+from ...base.errors import AssayWarning, DataError, ParameterError, plain
+from ...base.estimator import Fold, Regressor, check_weights
 from ...base.folds import FoldTransforms, copy_columns
+from ...base.parameters import ArrayLike, Boolean, Choice, Integer, Nothing, Real, param
+from ...base.threads import thread_count
+from ...base.usual_parameters import categorical_features_param, n_jobs_param, trace_param
 from ...base.views import Coefficients
 from ...data.columns import ColumnSchema, MixedInput
 from .glm_families import FAMILIES, LINKS, TWEEDIE_NAMES, best_theta

@@ -11,29 +11,13 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ... import _kernels
-from ...base import (
-    AssayWarning,
-    Boolean,
-    Choice,
-    Cost,
-    DataError,
-    Estimator,
-    Integer,
-    LabelClassifier,
-    Nothing,
-    ParameterError,
-    Real,
-    Regressor,
-    class_weight_param,
-    n_jobs_param,
-    param,
-    plain,
-    random_state_param,
-    refuse_balance,
-    thread_count,
-    trace_param,
-    with_class_weights,
-)
+from ...base.class_weight import class_weight_param, refuse_balance, with_class_weights
+from ...base.cost import Cost
+from ...base.errors import AssayWarning, DataError, ParameterError, plain
+from ...base.estimator import Estimator, LabelClassifier, Regressor
+from ...base.parameters import Boolean, Choice, Integer, Nothing, Real, param
+from ...base.threads import thread_count
+from ...base.usual_parameters import n_jobs_param, random_state_param, trace_param
 from ...base.views import Coefficients, coefficients_of
 from ...numeric.losses import LOSSES, Loss
 from .descent_path import stable_step

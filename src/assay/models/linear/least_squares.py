@@ -12,23 +12,13 @@ from scipy import special
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from ...base import (
-    AssayWarning,
-    Boolean,
-    Choice,
-    Cost,
-    DataError,
-    Fold,
-    ParameterError,
-    Regressor,
-    check_weights,
-    n_jobs_param,
-    param,
-    plain,
-    thread_count,
-)
+from ...base.cost import Cost
+from ...base.errors import AssayWarning, DataError, ParameterError, plain
+from ...base.estimator import Fold, Regressor, check_weights
 from ...base.folds import FoldTransforms, copy_columns, prepared, through_folds
-from ...base.threads import one_blas_thread
+from ...base.parameters import Boolean, Choice, param
+from ...base.threads import one_blas_thread, thread_count
+from ...base.usual_parameters import n_jobs_param
 from ...base.views import Coefficients, coefficients_of
 from ...numeric.solves import (
     CHUNK,

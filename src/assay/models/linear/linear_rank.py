@@ -11,22 +11,13 @@ from scipy.sparse.linalg import LinearOperator, cg
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from ...base import (
-    AssayWarning,
-    Choice,
-    Cost,
-    DataError,
-    Estimator,
-    Integer,
-    Real,
-    Trace,
-    check_weights,
-    n_jobs_param,
-    param,
-    thread_count,
-    trace_param,
-)
-from ...base.threads import one_blas_thread
+from ...base.cost import Cost
+from ...base.errors import AssayWarning, DataError
+from ...base.estimator import Estimator, check_weights
+from ...base.parameters import Choice, Integer, Real, param
+from ...base.threads import one_blas_thread, thread_count
+from ...base.trace import Trace
+from ...base.usual_parameters import n_jobs_param, trace_param
 from ...base.views import Coefficients, coefficients_of
 from .rank_corner import Corner, rounded
 from .rank_pairs import GroupPairs, ListedPairs, Pairs, require_length

@@ -10,29 +10,14 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from ...base import (
-    AssayWarning,
-    Boolean,
-    Choice,
-    Classifier,
-    Cost,
-    DataError,
-    Fold,
-    Instance,
-    Integer,
-    Nothing,
-    ParameterError,
-    Real,
-    check_weights,
-    class_weight_param,
-    n_jobs_param,
-    param,
-    plain,
-    thread_count,
-    trace_param,
-    with_class_weights,
-)
+from ...base.class_weight import class_weight_param, with_class_weights
+from ...base.cost import Cost
+from ...base.errors import AssayWarning, DataError, ParameterError, plain
+from ...base.estimator import Classifier, Fold, check_weights
 from ...base.folds import FoldTransforms, copy_columns, through_folds
+from ...base.parameters import Boolean, Choice, Instance, Integer, Nothing, Real, param
+from ...base.threads import thread_count
+from ...base.usual_parameters import n_jobs_param, trace_param
 from ...base.views import Coefficients, coefficients_of
 from .logistic_inference import LogisticInference
 from .logistic_solver import DENSE_LIMIT, Solution, Task, log_probabilities_of, probabilities_of, solve

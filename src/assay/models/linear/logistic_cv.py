@@ -12,23 +12,12 @@ from sklearn.base import clone
 from sklearn.metrics import get_scorer
 from sklearn.utils.validation import check_is_fitted
 
-from ...base import (
-    ArrayLike,
-    AssayWarning,
-    Boolean,
-    Choice,
-    Cost,
-    DataError,
-    Fold,
-    Function,
-    Integer,
-    Nothing,
-    ParameterError,
-    check_weights,
-    param,
-)
+from ...base.cost import Cost
 from ...base.cv import cv_param
+from ...base.errors import AssayWarning, DataError, ParameterError
+from ...base.estimator import Fold, check_weights
 from ...base.folds import FoldTransforms, copy_columns
+from ...base.parameters import ArrayLike, Boolean, Choice, Function, Integer, Nothing, param
 from .logistic import LogisticRegression
 from .logistic_solver import log_probabilities_of
 from .sparse import scipy_rows, validation_folds

@@ -14,23 +14,14 @@ from sklearn.utils import Tags, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
-from ...base import (
-    Cost,
-    Fold,
-    Instance,
-    LabelClassifier,
-    Nothing,
-    ParameterError,
-    check_lengths,
-    check_weights,
-    n_jobs_param,
-    param,
-    plain,
-    take_rows,
-    thread_count,
-)
 from ...base.cells import naming_cells, require_table
+from ...base.cost import Cost
+from ...base.errors import ParameterError, plain
+from ...base.estimator import Fold, LabelClassifier, check_lengths, check_weights, take_rows
 from ...base.folds import FoldTransforms, copy_columns, fit_folds
+from ...base.parameters import Instance, Nothing, param
+from ...base.threads import thread_count
+from ...base.usual_parameters import n_jobs_param
 from ...base.views import Coefficients, coefficients_of
 from .logistic import LogisticRegression
 

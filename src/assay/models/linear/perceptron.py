@@ -9,20 +9,12 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ... import _kernels
-from ...base import (
-    AssayWarning,
-    Boolean,
-    Cost,
-    Integer,
-    LabelClassifier,
-    Nothing,
-    class_factors,
-    class_weight_param,
-    param,
-    random_state_param,
-    refuse_balance,
-    trace_param,
-)
+from ...base.class_weight import class_factors, class_weight_param, refuse_balance
+from ...base.cost import Cost
+from ...base.errors import AssayWarning
+from ...base.estimator import LabelClassifier
+from ...base.parameters import Boolean, Integer, Nothing, param
+from ...base.usual_parameters import random_state_param, trace_param
 from ...base.views import Coefficients, coefficients_of
 from .gradient_descent import codes_in, known_classes
 from .sparse import SparseInput, kernel_rows

@@ -13,22 +13,12 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from ...base import (
-    AssayWarning,
-    Boolean,
-    Choice,
-    Cost,
-    Fold,
-    Integer,
-    Nothing,
-    Regressor,
-    check_weights,
-    n_jobs_param,
-    param,
-    plain,
-    random_state_param,
-)
+from ...base.cost import Cost
+from ...base.errors import AssayWarning, plain
+from ...base.estimator import Fold, Regressor, check_weights
 from ...base.folds import FoldTransforms, copy_columns
+from ...base.parameters import Boolean, Choice, Integer, Nothing, param
+from ...base.usual_parameters import n_jobs_param, random_state_param
 from ...base.views import Coefficients
 from .least_squares import LeastSquares
 

@@ -11,21 +11,13 @@ from scipy.linalg import eigh, lstsq, svd
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from ...base import (
-    ArrayLike,
-    Boolean,
-    Cost,
-    Fold,
-    ParameterError,
-    Real,
-    Regressor,
-    check_weights,
-    n_jobs_param,
-    param,
-    plain,
-    thread_count,
-)
+from ...base.cost import Cost
+from ...base.errors import ParameterError, plain
+from ...base.estimator import Fold, Regressor, check_weights
 from ...base.folds import FoldTransform, FoldTransforms, are_complementary, copy_columns, prepared, through_folds
+from ...base.parameters import ArrayLike, Boolean, Real, param
+from ...base.threads import thread_count
+from ...base.usual_parameters import n_jobs_param
 from ...base.views import Coefficients, coefficients_of
 from ...numeric.solves import cholesky, exact_solve, reduce_rows
 from .gram import Centred, FiniteByGram, GramStatistics, complement

@@ -9,24 +9,15 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from ...base import (
-    ArrayLike,
-    Boolean,
-    Choice,
-    Cost,
-    DataError,
-    Fold,
-    ParameterError,
-    Regressor,
-    check_weights,
-    n_jobs_param,
-    param,
-    plain,
-    thread_count,
-)
 from ...base.cells import require_squares
+from ...base.cost import Cost
 from ...base.cv import cv_param
+from ...base.errors import DataError, ParameterError, plain
+from ...base.estimator import Fold, Regressor, check_weights
 from ...base.folds import FoldTransforms, copy_columns, through_folds
+from ...base.parameters import ArrayLike, Boolean, Choice, param
+from ...base.threads import thread_count
+from ...base.usual_parameters import n_jobs_param
 from ...base.views import Coefficients, coefficients_of
 from .fold_statistics import ChosenRows, ChunkedGram, FoldStatistics
 from .gram import FiniteByGram, GramStatistics

@@ -15,24 +15,13 @@ from sklearn.base import clone
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from ...base import (
-    Choice,
-    Classifier,
-    Cost,
-    DataError,
-    Estimator,
-    Fold,
-    Integer,
-    ParameterError,
-    Real,
-    Regressor,
-    categorical_features_param,
-    n_jobs_param,
-    param,
-    plain,
-    thread_count,
-)
+from ...base.cost import Cost
+from ...base.errors import DataError, ParameterError, plain
+from ...base.estimator import Classifier, Estimator, Fold, Regressor
 from ...base.folds import FoldTransforms, prepared
+from ...base.parameters import Choice, Integer, Real, param
+from ...base.threads import thread_count
+from ...base.usual_parameters import categorical_features_param, n_jobs_param
 from ...base.views import Neighbours
 from ...data.columns import MixedInput
 from ...numeric.distances import METRICS, Distance, Euclidean, Mixed, get

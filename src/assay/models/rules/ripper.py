@@ -7,19 +7,10 @@ from typing import Any
 import numpy as np
 
 from ... import _kernels
-from ...base import (
-    Boolean,
-    Cost,
-    Integer,
-    Nothing,
-    Real,
-    categorical_features_param,
-    n_jobs_param,
-    param,
-    random_state_param,
-    thread_count,
-    trace_param,
-)
+from ...base.cost import Cost
+from ...base.parameters import Boolean, Integer, Nothing, Real, param
+from ...base.threads import thread_count
+from ...base.usual_parameters import categorical_features_param, n_jobs_param, random_state_param, trace_param
 from ._learning import CanonicalTable, RuleLearner
 
 

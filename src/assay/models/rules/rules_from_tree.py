@@ -9,22 +9,12 @@ import numpy as np
 from scipy.special import betaincinv
 from sklearn.base import clone
 
-from ...base import (
-    Boolean,
-    Choice,
-    Cost,
-    Estimator,
-    Instance,
-    Integer,
-    Nothing,
-    ParameterError,
-    Real,
-    categorical_features_param,
-    n_jobs_param,
-    param,
-    thread_count,
-    trace_param,
-)
+from ...base.cost import Cost
+from ...base.errors import ParameterError
+from ...base.estimator import Estimator
+from ...base.parameters import Boolean, Choice, Instance, Integer, Nothing, Real, param
+from ...base.threads import thread_count
+from ...base.usual_parameters import categorical_features_param, n_jobs_param, trace_param
 from ..rule_sets.conditions import Condition
 from ..rule_sets.rule_set import Rule, RuleSet
 from ..trees.cart import CartClassifier

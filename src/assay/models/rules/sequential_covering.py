@@ -8,20 +8,10 @@ import numpy as np
 from scipy.special import chdtri
 
 from ... import _kernels
-from ...base import (
-    Boolean,
-    Choice,
-    Cost,
-    Integer,
-    Nothing,
-    Real,
-    categorical_features_param,
-    n_jobs_param,
-    param,
-    random_state_param,
-    thread_count,
-    trace_param,
-)
+from ...base.cost import Cost
+from ...base.parameters import Boolean, Choice, Integer, Nothing, Real, param
+from ...base.threads import thread_count
+from ...base.usual_parameters import categorical_features_param, n_jobs_param, random_state_param, trace_param
 from ._learning import CanonicalTable, RuleLearner
 
 QUALITIES = {"foil": 0, "laplace": 1, "precision": 2, "wracc": 3}

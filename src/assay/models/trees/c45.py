@@ -9,25 +9,13 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ... import _kernels
-from ...base import (
-    Boolean,
-    Choice,
-    Classifier,
-    Cost,
-    DataError,
-    Integer,
-    Nothing,
-    ParameterError,
-    Real,
-    categorical_features_param,
-    class_weight_param,
-    n_jobs_param,
-    param,
-    plain,
-    thread_count,
-    trace_param,
-    with_class_weights,
-)
+from ...base.class_weight import class_weight_param, with_class_weights
+from ...base.cost import Cost
+from ...base.errors import DataError, ParameterError, plain
+from ...base.estimator import Classifier
+from ...base.parameters import Boolean, Choice, Integer, Nothing, Real, param
+from ...base.threads import thread_count
+from ...base.usual_parameters import categorical_features_param, n_jobs_param, trace_param
 from ...data.coded import CodedTable
 from ...data.columns import MixedInput
 from ..rule_sets.conditions import Condition, merge_conditions

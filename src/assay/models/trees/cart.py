@@ -13,31 +13,14 @@ from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
 from ... import _kernels
-from ...base import (
-    ArrayLike,
-    Choice,
-    Classifier,
-    Cost,
-    DataError,
-    Estimator,
-    Fold,
-    Instance,
-    Integer,
-    Nothing,
-    ParameterError,
-    Real,
-    Regressor,
-    Stream,
-    categorical_features_param,
-    class_weight_param,
-    n_jobs_param,
-    param,
-    plain,
-    random_state_param,
-    thread_count,
-    trace_param,
-    with_class_weights,
-)
+from ...base.class_weight import class_weight_param, with_class_weights
+from ...base.cost import Cost
+from ...base.errors import DataError, ParameterError, plain
+from ...base.estimator import Classifier, Estimator, Fold, Regressor
+from ...base.parameters import ArrayLike, Choice, Instance, Integer, Nothing, Real, param
+from ...base.randomness import Stream
+from ...base.threads import thread_count
+from ...base.usual_parameters import categorical_features_param, n_jobs_param, random_state_param, trace_param
 from ...data.coded import CodedTable
 from ...data.columns import MixedInput
 from ._engine import CRITERIA, Tree

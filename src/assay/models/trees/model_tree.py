@@ -10,20 +10,11 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ... import _kernels
-from ...base import (
-    Boolean,
-    Choice,
-    Cost,
-    Integer,
-    Nothing,
-    Real,
-    Regressor,
-    categorical_features_param,
-    n_jobs_param,
-    param,
-    thread_count,
-    trace_param,
-)
+from ...base.cost import Cost
+from ...base.estimator import Regressor
+from ...base.parameters import Boolean, Choice, Integer, Nothing, Real, param
+from ...base.threads import thread_count
+from ...base.usual_parameters import categorical_features_param, n_jobs_param, trace_param
 from ...data.coded import CodedTable
 from ...data.columns import MixedInput
 from ..rule_sets.linear import LinearSum
