@@ -246,6 +246,11 @@ class Plan:
                 )
         return found
 
+    @property
+    def columns(self) -> list[str]:
+        """The columns that the learners see, in order."""
+        return list(self.features.frame.columns)
+
     @cached_property
     def findings(self) -> list[dict[str, Any]]:
         """What the audit finds wrong with the table, most severe first."""
@@ -334,7 +339,7 @@ class Plan:
             {
                 "native": sorted(learner.entry.native),
                 "scales": learner.entry.scales,
-                "steps": [describe_value(step) for step in self.prepare],
+                "steps": [[type(step).__module__, describe_value(step)] for step in self.prepare],
             },
             learner.identity,
             "all rows" if split is None else self._split_digests[split],
@@ -345,11 +350,14 @@ class Plan:
     @cached_property
     def _data_identity(self) -> dict[str, Any]:
         roles = {name: [role.role, role.order] for name, role in self.table.roles.items()}
+        # What the learners see: a column that gives the groups or the time, or that is set aside, is not among them.
+        used = [[name, self.features.roles[name].role, self.features.roles[name].order] for name in self.columns]
         return {
             "table": self.table.fingerprint,
             "target": self.target.name,
             "task": self.task,
             "roles": without_nan(roles),
+            "columns": without_nan(used),
         }
 
     def _check_rows(self) -> None:

@@ -1,12 +1,12 @@
 """The store: one SQLite row per finished unit of work, so that a killed run goes on where it stopped.
 
 A unit is one learner on one fold (or on all rows, for its view). Its key is the hash of everything its result depends
-on: data, target, roles, preparation, learner and parameters, row numbers of the fold, seed and code version; not the
-metrics, the number of jobs or the order of the work. A value is JSON text and, beside it, arrays as safetensors: the
-predictions of the rows left out, from which any metric follows without a fit. Every row carries a digest of all that
-it holds; a row whose digest does not agree is work not done. The journal is SQLite's write-ahead log with full
-synchronisation: a commit that returned survives a killed process and a power cut, and a half-written one is rolled
-back when the file is opened again.
+on: data, target, the columns used and their roles, preparation, learner and parameters, row numbers of the fold, seed
+and code version; not the metrics, the number of jobs or the order of the work. A value is JSON text and, beside it,
+arrays as safetensors: the predictions of the rows left out, from which any metric follows without a fit. Every row
+carries a digest of all that it holds; a row whose digest does not agree is work not done. The journal is SQLite's
+write-ahead log with full synchronisation: a commit that returned survives a killed process and a power cut, and a
+half-written one is rolled back when the file is opened again.
 """
 
 from __future__ import annotations

@@ -470,3 +470,46 @@ def test_a_learner_that_draws_nothing_shares_its_folds_although_it_has_a_seed(ir
     plan = Plan(iris, "species", learners=["cart-classifier", ("cart-classifier", {"max_features": 2})])
     assert plan.learners[0].open_seeds == () and plan.learners[1].open_seeds == ("random_state",)
     assert len({plan.seeds(plan.learners[1], split)["random_state"] for split in range(10)}) == 10
+
+
+# -- what is found again ----------------------------------------------------------------------------------------------
+def _patients(rows: int = 60) -> pl.DataFrame:
+    draw = np.random.default_rng(5)
+    patient = np.repeat(np.arange(rows // 2), 2)
+    return pl.DataFrame(
+        {
+            "patient": patient,
+            "visit": np.arange(rows) // 2 + 2000,
+            "dose": draw.integers(0, 4, rows),
+            "age": draw.normal(50, 10, rows).round(2),
+            "sick": np.where(patient % 2 == 0, "yes", "no"),
+        }
+    )
+
+
+def test_nothing_that_saw_other_columns_is_found_again(tmp_path):
+    table, path = Table.from_frame(_patients()).with_roles({"patient": "numeric", "dose": "numeric"}), tmp_path / "s"
+    plans = {
+        "as it is": partial(AnyPlan, table, "sick", learners=["zero-r", "one-r"], design="2-fold"),
+        "group": partial(AnyPlan, table, "sick", learners=["zero-r", "one-r"], design="2-fold", groups="patient"),
+        "time": partial(AnyPlan, table, "sick", learners=["zero-r", "one-r"], time="visit"),
+        "role": partial(
+            AnyPlan, table.with_roles({"dose": "nominal"}), "sick", learners=["zero-r", "one-r"], design="2-fold"
+        ),
+        "step": partial(
+            AnyPlan,
+            table,
+            "sick",
+            learners=["zero-r", "one-r"],
+            design="2-fold",
+            prepare=[("drop-columns", {"columns": ["patient"]})],
+        ),
+    }
+    for name, plan in plans.items():
+        assert run(plan(), path).reused == 0, name
+    for name, plan in plans.items():
+        again = run(plan(), path)
+        assert again.reused == 2 * (len(again.plan.splits) + 1), name
+        assert again.to_dict() == run(plan()).to_dict(), name
+    grouped = run(plans["group"](), path)
+    assert "patient" not in str([result.view for result in grouped.learners])
