@@ -8,7 +8,7 @@ from typing import Any
 
 from .tasks import TASKS
 
-INPUTS = ("numeric", "nominal", "ordinal", "missing", "sparse", "image", "graph", "sequence")
+INPUTS = ("numeric", "nominal", "ordinal", "missing", "text", "sparse", "image", "graph", "sequence")
 
 
 @dataclass(frozen=True)

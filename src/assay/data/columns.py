@@ -262,9 +262,10 @@ def _categories(column: Column) -> np.ndarray:
     """Sorted categories as a plain array: numbers, booleans, or text."""
     if isinstance(column, np.ndarray):
         return np.unique(column[~np.isnan(column)])
-    present = column.drop_nulls().unique().sort().to_list()
     if column.dtype == pl.Boolean:
-        return np.array(present, dtype=bool)
+        found = [column.all() is False, column.any() is True]  # missing cells are left out of both
+        return np.flatnonzero(found).astype(bool)
+    present = column.drop_nulls().unique().sort().to_list()
     # NumPy drops trailing zero characters, which could make two categories equal.
     return np.array(sorted({label.rstrip("\0") for label in present}), dtype=str)
 

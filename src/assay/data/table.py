@@ -220,7 +220,7 @@ class Table:
         return target
 
     def features(self, target: Target | str) -> Features:
-        """The other columns on the rows with a known target, less those of no use: all missing, constant, id, text.
+        """The other columns on the rows with a known target, less those of no use: all missing, constant, id.
 
         >>> from assay.data import load_dataset
         >>> table = load_dataset("customers")
@@ -324,8 +324,6 @@ def _no_use(series: pl.Series, role: Role) -> str | None:
         return "every value is missing"
     if role.role == "id":
         return f"an identifier: {role.reason}"
-    if role.role == "text":
-        return f"free text: {role.reason}"
     if series.null_count() == 0 and is_constant(series):
         return f"constant: every row holds '{plain(series[0], 30)}'"
     return None

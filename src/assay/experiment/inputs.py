@@ -4,8 +4,8 @@ Where a learner takes every column of the table as it is, the rows of one C-orde
 columns of labels hold codes in sorted order, which the learner sees as the same categories that it would find in the
 text. Where it needs numbers completed, standardised or encoded, each fold sees one shared matrix through what its own
 training rows say (`assay.prepare.shared`), so that nothing leaks and the learner can still share its work. Where the
-user's steps come first, or dates, `assay.prepare` is fitted on the training rows alone; learners with equal needs then
-share the prepared folds as long as they fit in `CACHE_BYTES`.
+user's steps come first, or dates or free text, `assay.prepare` is fitted on the training rows alone; learners with
+equal needs then share the prepared folds as long as they fit in `CACHE_BYTES`.
 """
 
 from __future__ import annotations
@@ -100,12 +100,12 @@ class Inputs:
         return matrix, labels
 
     def shared(self, learner: Learner) -> SharedTable | None:
-        """The matrix for all folds; None where the user's steps or dates come first, or where the learner was told
-        which of its columns are labels."""
+        """The matrix for all folds; None where the user's steps, dates or words come first, or where the learner was
+        told which of its columns are labels."""
         entry = learner.entry
         if not learner.native:
             return None  # other libraries' estimators get frames with column names
-        if self.plan.prepare or any(role.role == "datetime" for role in self.roles.values()):
+        if self.plan.prepare or any(role.role in ("datetime", "text") for role in self.roles.values()):
             return None
         with self._building:
             matrix, labels = self._as_it_is

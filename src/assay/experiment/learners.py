@@ -280,7 +280,7 @@ def _from_estimator(estimator: Any, task: str) -> Learner:
         title=name,
         class_path=f"{type(estimator).__module__}.{type(estimator).__name__}",
         task=task,
-        native=("numeric", "nominal", "missing") if by_name else ("numeric", *missing),
+        native=("numeric", "nominal", "missing", "text") if by_name else ("numeric", *missing),
         weights=False,
         probabilities=hasattr(estimator, "predict_proba"),
         simplicity=FOREIGN_SIMPLICITY,

@@ -22,7 +22,9 @@ from ..base.words import percent
 from ..data import Table, audit, read_table
 from ..evaluate import Design, Evidence, TimeSplitter, compare, default_metrics, get_metric, make_design
 from ..evaluate.splitters import as_splitter, foreign_design
-from ..prepare import step_for
+from ..prepare import Preparation, step_for
+from ..prepare.bag_of_words import Words
+from ..prepare.encode import as_text
 from .design_choice import DesignChoice, choose_design
 from .learners import Learner as Learner
 from .learners import default_learners as default_learners
@@ -207,7 +209,7 @@ class Plan:
         object.__setattr__(self, "choice", choice)
 
     def _choose(self) -> DesignChoice:
-        rows, columns = self.features.frame.shape
+        rows, columns = self.features.frame.height, self.n_columns
         smallest = None if self.classes is None else int(np.bincount(self.y)[np.bincount(self.y) > 1].min(initial=rows))
         groups = self._units["groups"]
         options: dict[str, Any] = {
@@ -250,6 +252,14 @@ class Plan:
     def columns(self) -> list[str]:
         """The columns that the learners see, in order."""
         return list(self.features.frame.columns)
+
+    @cached_property
+    def n_columns(self) -> int:
+        """About how many columns learners meet, for the cost: the words of free text are counted, on the first rows."""
+        frame, roles = self.features.frame, self.features.roles
+        texts = [name for name in frame.columns if roles[name].role == "text"]
+        sizes = [len(Words.fit(as_text(frame[name].head(2000)), Preparation().max_words).words) for name in texts]
+        return int(frame.width - len(texts) + sum(sizes))
 
     @cached_property
     def findings(self) -> list[dict[str, Any]]:

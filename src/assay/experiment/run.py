@@ -220,7 +220,7 @@ def _part(plan: Plan, split: int, parts: int) -> int:
 def _seconds(plan: Plan, number: int) -> float:
     """Rough seconds of one fold, for the order of the work and the time left."""
     estimator = plan.learners[number].estimator
-    rows, columns = plan.features.frame.shape
+    rows, columns = plan.features.frame.height, plan.n_columns
     if not isinstance(estimator, Estimator):
         return 1e-3 + 1e-6 * rows * columns
     tested = plan.splits[0].test.shape[0]

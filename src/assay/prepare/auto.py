@@ -19,6 +19,7 @@ from ..base.errors import DataError, UsageError, plain
 from ..catalogue import Entry
 from ..data.roles import Role, infer_roles, nearest
 from ..data.table import plain_types, to_polars
+from .bag_of_words import Words
 from .dates import expand, origin_of, parts_of
 from .encode import MISSING_LABEL, Indicators, as_text, ranks
 from .impute import NumericBlock
@@ -34,7 +35,8 @@ def auto_prepare(roles: Roles[str, Role], learner: Entry | str | Any) -> Prepara
     with indicators. Columns are standardised for learners that depend on scale, but not inside such a frame: there the
     learner has to weigh numbers against labels itself. If the table has no nominal column, every learner gets a matrix.
     A learner that does not depend on scale gets no indicator for the first category: it loses nothing by that, and a
-    full set, which sums to one, would be collinear with its intercept.
+    full set, which sums to one, would be collinear with its intercept. Free text becomes columns of words, 0 and 1, or
+    true and false beside labels.
 
     The learner is an entry of the catalogue, its id, a class or an instance. An estimator outside the catalogue gets a
     complete, standardised matrix, with missing cells left in if its scikit-learn tags say that it takes them.
@@ -61,6 +63,7 @@ def auto_prepare(roles: Roles[str, Role], learner: Entry | str | Any) -> Prepara
         missing="native" if "missing" in entry.native else "impute",
         standardise=entry.scales,
         drop_first=not entry.scales,
+        text="native" if "text" in entry.native else "words",
     )
 
 
@@ -68,9 +71,10 @@ class Preparation(TransformerMixin, Estimator):
     """Makes numbers of a table's columns by their roles, with everything learned from the training rows.
 
     Numbers keep their value; ordinal labels become ranks 0, 1, ...; dates become elapsed days, month, day of the week
-    and hour (see `DateParts`); nominal labels become indicators, or stay text when `nominal="native"`. Missing numbers
-    become the median, with an indicator column, unless `missing="native"`. The numeric columns come first, then the
-    missing indicators, then the nominal columns.
+    and hour (see `DateParts`); nominal labels become indicators, or stay text when `nominal="native"`. Free text
+    becomes a bag of words: a column for each of its most frequent words in the training rows, 1 where a text holds it
+    (true or false when `nominal="native"`). Missing numbers become the median, with an indicator column, unless
+    `missing="native"`. The numeric columns come first, then the missing indicators, the nominal columns and the words.
 
     {parameters}
 
@@ -81,6 +85,7 @@ class Preparation(TransformerMixin, Estimator):
     labels_ : list of the names of the columns that are labels
     block_ : what the training rows say about them: what fills missing cells, means, deviations
     indicators_ : list of the one-hot codes of the nominal columns (empty if they stay text)
+    words_ : list of the words of the columns of free text
 
     Examples
     --------
@@ -105,6 +110,10 @@ class Preparation(TransformerMixin, Estimator):
     standardise: bool = param(False, Boolean(), "Give numeric columns mean 0 and standard deviation 1 (matrix only).")
     drop_first: bool = param(False, Boolean(), "Give the first category of a nominal column no indicator.")
     max_categories: int = param(100, Integer(2), "Indicators per column; rarer categories share one more.")
+    text: str = param("words", Choice("words", "native"), "Free text becomes words, or stays text as labels do.")
+    max_words: int = param(
+        500, Integer(1), "Words per column of free text: the most frequent of those in two training texts or more."
+    )
 
     def fit(self, X: Any, y: Any = None) -> Preparation:
         """Learn from the training rows."""
@@ -137,9 +146,8 @@ class Preparation(TransformerMixin, Estimator):
         """Names of the columns that come out."""
         check_is_fitted(self)
         names = self._block_names()
-        if self.as_frame_:
-            return np.array([*names, *self.labels_], dtype=object)
-        for code in self.indicators_:
+        names += self.labels_ if self.as_frame_ else []
+        for code in self._coded:
             for name in code.names:
                 names.append(free_name(name, names))
         return np.array(names, dtype=object)
@@ -174,7 +182,7 @@ class Preparation(TransformerMixin, Estimator):
             sentences.append(f"{listed(self.labels_)}: passed on as labels.")
             if self.missing == "impute" and self.missing_in_labels_:
                 sentences.append(f"{listed(self.labels_)}: a missing label becomes the label '{self.missing_label_}'.")
-        for code in self.indicators_:
+        for code in self._coded:
             sentences.append(f"{plain(code.name)}: {plain(code.explain(), 300)}.")
         if self.left_missing_:
             sentences.append(f"{listed(self.left_missing_)}: missing values are left to the learner, which takes them.")
@@ -191,22 +199,34 @@ class Preparation(TransformerMixin, Estimator):
         )
         texts = [] if self.as_frame_ else [as_text(frame[name]) for name in self.labels_]
         self.indicators_ = [Indicators.fit(text, self.max_categories, self.drop_first) for text in texts]
-        self.left_missing_ = [n for n in self.roles_ if frame[n].null_count()] if self.missing == "native" else []
+        self.words_ = [Words.fit(as_text(frame[name]), self.max_words) for name in self.texts_]
+        left = [name for name in self.roles_ if name not in self.texts_] if self.missing == "native" else []
+        self.left_missing_ = [name for name in left if frame[name].null_count()]
         self.missing_in_labels_ = any(frame[name].null_count() for name in self.labels_)
+        if self.texts_ and not self.get_feature_names_out().size:
+            raise DataError(
+                type(self).__name__,
+                f"column '{plain(self.texts_[0])}'",
+                "holds no word that two training rows share, and there is no other column",
+                way_out="bring more rows or columns",
+            )
         return self._assemble(frame, values)
 
     def _learn_layout(self, frame: pl.DataFrame) -> None:
         """Which columns are dates and which are labels, and whether a frame or a matrix comes out."""
         self.dates_: dict[str, tuple[str | None, list[str]]] = {}
         self.labels_: list[str] = []
+        self.texts_: list[str] = []
         for name, role in self.roles_.items():
             series = frame[name]
             if role.role == "datetime":
                 origin = origin_of(series)
                 self.dates_[name] = (None if origin is None else origin.isoformat(), parts_of(series))
+            elif role.role == "text" and self.text == "words":
+                self.texts_.append(name)
             elif _is_labels(series, role):
                 self.labels_.append(name)
-        self.as_frame_ = self.nominal == "native" and bool(self.labels_)
+        self.as_frame_ = self.nominal == "native" and bool(self.labels_ or self.texts_)
         self.only_numbers_ = len(self.labels_) == 0 and all(
             r.role in ("numeric", "binary") for r in self.roles_.values()
         )
@@ -258,7 +278,7 @@ class Preparation(TransformerMixin, Estimator):
                     columns += self._date_columns(frame[name])
                 elif role.role == "ordinal":
                     columns.append(ranks(frame[name], role.order or ()))
-                elif name not in self.labels_:
+                elif name not in self.labels_ and name not in self.texts_:
                     columns.append(frame[name])
             numbers = pl.DataFrame(columns)
         if reset:
@@ -305,23 +325,38 @@ class Preparation(TransformerMixin, Estimator):
         return names
 
     def _assemble(self, frame: pl.DataFrame, numbers: np.ndarray) -> Any:
+        widths = [len(code.names) for code in self._coded]
         if self.as_frame_:
             table = pl.DataFrame(numbers, schema=self._block_names()) if numbers.shape[1] else pl.DataFrame()
             table = table.fill_nan(None) if self.missing == "native" else table
             labels = [as_text(frame[name]) for name in self.labels_]
             if self.missing == "impute":
                 labels = [label.fill_null(self.missing_label_) for label in labels]
+            labels += self._flags(frame, sum(widths)) if widths else []
             return table.with_columns(labels) if table.width else pl.DataFrame(labels)
-        if not self.indicators_:
+        if not widths:
             return numbers
-        widths = [len(code.names) for code in self.indicators_]
         out = np.zeros((frame.height, numbers.shape[1] + sum(widths)))
         out[:, : numbers.shape[1]] = numbers
         at = numbers.shape[1]
-        for code, width in zip(self.indicators_, widths):
+        for code, width in zip(self._coded, widths):
             code.write(as_text(frame[code.name]), out[:, at : at + width])
             at += width
         return out
+
+    @property
+    def _coded(self) -> list[Indicators | Words]:
+        """What becomes columns of 0 and 1: nominal labels, then free text."""
+        return [*self.indicators_, *self.words_]
+
+    def _flags(self, frame: pl.DataFrame, width: int) -> list[pl.Series]:
+        """The words as columns of true and false, which a learner that takes labels counts as such."""
+        out, at = np.zeros((frame.height, width), order="F"), 0
+        for code in self.words_:
+            code.write(as_text(frame[code.name]), out[:, at : at + len(code.names)])
+            at += len(code.names)
+        names = self.get_feature_names_out().tolist()[-width:] if width else []
+        return [pl.Series(str(name), out[:, j] != 0.0) for j, name in enumerate(names)]
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,8 @@ from sklearn.utils.validation import check_is_fitted
 from ..base.cost import Cost, check_cost
 from ..base.errors import DataError, ParameterError, plain
 from ..base.parameters import ArrayLike, Boolean, Choice, Instance, Integer, Nothing, Real, param
+from ..base.words import count
+from .encode import MISSING_LABEL
 from .step import TableStep, columns_param, free_name, is_number, listed, matrix_of
 
 
@@ -169,3 +172,56 @@ class BagOfWords(TableStep):
         """About a dozen words per text."""
         cells = float(n_rows) * n_features
         return Cost(seconds=1e-5 * cells + 1e-4, bytes=300.0 * cells)
+
+
+def _bag(**parameters: Any) -> BagOfWords:
+    made: Any = BagOfWords
+    return made(**parameters)
+
+
+@dataclass(frozen=True)
+class Words:
+    """The words of one column of free text: a column of 0/1 for each, and one for missing texts if there are any.
+
+    >>> import polars as pl
+    >>> words = Words.fit(pl.Series("note", ["a good day", "Good food!", "bad day", None]), most=500)
+    >>> words.names
+    ['note:day', 'note:good', 'note=(missing)']
+    """
+
+    name: str
+    words: tuple[str, ...]
+    missing: bool
+
+    @classmethod
+    def fit(cls, series: pl.Series, most: int) -> Words:
+        """The most frequent words of those that occur in two texts or more: one text says nothing about others."""
+        try:
+            words = _bag(max_features=most, min_df=2)._words(series)
+        except DataError:
+            words = []
+        return cls(series.name, tuple(words), series.null_count() > 0)
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the columns, such as 'note:good'."""
+        return [f"{self.name}:{word}" for word in self.words] + ([f"{self.name}={MISSING_LABEL}"] * self.missing)
+
+    def write(self, series: pl.Series, out: np.ndarray) -> None:
+        """Set the ones in a block of zeros with one column per name."""
+        if self.words:
+            bag = _bag(vocabulary=list(self.words))
+            bag.vocabulary_ = {series.name: list(self.words)}
+            counts = bag._counts(series).tocoo()
+            out[counts.row, counts.col] = 1.0
+        if self.missing:
+            out[series.is_null().to_numpy(), out.shape[1] - 1] = 1.0
+
+    def explain(self) -> str:
+        """What becomes of the column, in words."""
+        if not self.words:
+            return "free text, set aside: no word occurs in two training texts"
+        return (
+            f"free text becomes a bag of words: {count(len(self.words), 'column')} of 0 and 1 for the most frequent "
+            f"words of the training rows ({listed(list(self.words))})"
+        ) + (", missing has a column of its own" if self.missing else "")

@@ -58,11 +58,12 @@ class SharedPreparation:
         cls, frame: pl.DataFrame, preparation: Preparation, matrix: np.ndarray | None = None
     ) -> SharedPreparation | None:
         """The shared matrix of a table; None where the preparation is no affine map of one: dates, which count from
-        the first training date, and columns of so many categories that rare ones would share an indicator.
+        the first training date, free text, whose words are those of the training rows, and columns of so many
+        categories that rare ones would share an indicator.
 
         A complete table of numbers is its own matrix, and is taken from `matrix` where it is there already."""
         roles: Mapping[str, Role] = preparation.roles or {}
-        if any(role.role == "datetime" for role in roles.values()):
+        if any(role.role in ("datetime", "text") for role in roles.values()):
             return None
         # Nothing is learned from the rows here: names, ranks of ordinal labels and which columns are labels.
         reader = Preparation(**preparation.get_params())

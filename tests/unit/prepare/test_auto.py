@@ -305,3 +305,55 @@ def test_no_two_columns_come_out_under_one_name():
         names = step.get_feature_names_out().tolist()
         assert len(set(names)) == len(names) and step.transform(table).columns == names
         assert {"age missing", "age missing'"} <= set(names)
+
+
+# -- free text ---------------------------------------------------------------------------------------------------
+def remarks():
+    texts = ["good food and a good day", "bad food again today", "a good remark", None, "bad unique zebra day"]
+    frame = pl.DataFrame({"remark": texts, "age": [1.0, 2.0, 3.0, 4.0, 5.0]})
+    return frame, {"remark": Role("text", 0.9, "prose"), "age": Role("numeric", 0.9, "numbers")}
+
+
+def test_free_text_becomes_the_words_of_two_training_texts_or_more():
+    frame, roles = remarks()
+    preparation = auto_prepare(roles, "logistic").fit(frame)
+    names = preparation.get_feature_names_out().tolist()
+    assert names == ["age", "remark:bad", "remark:day", "remark:food", "remark:good", "remark=(missing)"]
+    fresh = pl.DataFrame({"remark": ["GOOD zebra", None], "age": [3.0, 3.0]})
+    assert preparation.transform(fresh)[:, 1:].tolist() == [[0, 0, 0, 1, 0], [0, 0, 0, 0, 1]]
+    assert preparation.explain()[-1] == (
+        "remark: free text becomes a bag of words: 4 columns of 0 and 1 for the most frequent words of the training "
+        "rows (bad, day, food, good), missing has a column of its own."
+    )
+
+
+def test_the_vocabulary_is_that_of_the_training_rows_and_capped():
+    frame, roles = remarks()
+    preparation = Preparation(roles=roles, max_words=1).fit(frame[[0, 1, 2]])
+    assert preparation.words_[0].words == ("food",) or preparation.words_[0].words == ("good",)
+    assert "remark:bad" not in Preparation(roles=roles).fit(frame[[0, 1, 2]]).get_feature_names_out()
+    assert "remark:bad" in Preparation(roles=roles).fit(frame).get_feature_names_out()
+
+
+def test_beside_labels_words_are_true_and_false():
+    frame, roles = remarks()
+    rows = auto_prepare(roles, "naive-bayes").fit_transform(frame)
+    assert rows.schema["remark:good"] == pl.Boolean and rows["remark:good"].to_list() == [
+        True,
+        False,
+        True,
+        False,
+        False,
+    ]
+    assert rows.columns == auto_prepare(roles, "naive-bayes").fit(frame).get_feature_names_out().tolist()
+
+
+def test_text_that_shares_no_word_is_set_aside_in_words_or_refused_where_nothing_is_left():
+    frame = pl.DataFrame({"remark": ["one apple", "two pears", "three plums"], "age": [1.0, 2.0, 3.0]})
+    roles = remarks()[1]
+    preparation = auto_prepare(roles, "logistic").fit(frame)
+    assert preparation.get_feature_names_out().tolist() == ["age"]
+    assert "remark: free text, set aside: no word occurs in two training texts." in preparation.explain()
+    for learner in ("logistic", "naive-bayes"):
+        with pytest.raises(DataError, match="holds no word that two training rows share"):
+            auto_prepare({"remark": roles["remark"]}, learner).fit(frame.select("remark"))

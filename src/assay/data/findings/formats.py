@@ -230,6 +230,6 @@ def identifier_findings(survey: Survey, target: str | None) -> Iterator[Finding]
         if column.role.role == "text":
             yield Finding(
                 "A013", "free text", [column.name], "low", NO_ROWS, column.role.reason,
-                drop_columns("leave it out, or turn it into columns of word counts", [column.name]),
+                drop_columns("leave it out, or let experiments make columns of its words", [column.name]),
                 {"distinct": column.distinct},
             )  # fmt: skip
