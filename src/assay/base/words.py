@@ -89,6 +89,8 @@ def number(value: Any, decimals: int | None = None, signed: bool = False) -> str
 
     >>> number(0.91234), number(-3.2, 1), number(12345.6, 0), number(None), number(0.5, 2, signed=True)
     ('0.912', '−3.2', '12,346', '–', '+0.50')
+    >>> number(-0.00001, 4), number(0.00001, 4, signed=True)
+    ('0.0000', '0.0000')
     """
     if not is_number(value):
         return NOTHING
@@ -97,8 +99,8 @@ def number(value: Any, decimals: int | None = None, signed: bool = False) -> str
         text = f"{abs(value):.3g}"
     else:
         text = f"{abs(value):,.{places}f}"
-    negative = value < 0 and any(ch in "123456789" for ch in text)
-    return (MINUS if negative else "+" if signed and value > 0 else "") + text
+    sign = MINUS if value < 0 else "+" if signed else ""
+    return (sign if any(ch in "123456789" for ch in text) else "") + text
 
 
 def show(value: Any, decimals: int | None = None, signed: bool = False) -> Shown:

@@ -246,7 +246,17 @@ def _difference(row: dict[str, Any]) -> str:
     if row.get("difference") is None:
         return ""
     low, high = row["difference_interval"]
-    return f"{row['difference']:+.4f} ({low:+.4f} to {high:+.4f})"
+    return f"{_signed(row['difference'])} ({_signed(low)} to {_signed(high)})"
+
+
+def _signed(value: float) -> str:
+    """Four decimals with a sign, and none before a zero.
+
+    >>> _signed(0.01234), _signed(-0.00001)
+    ('+0.0123', '0.0000')
+    """
+    text = f"{value:+.4f}"
+    return text[1:] if float(text) == 0 else text
 
 
 def _tell_plan(plan: Any, tell: Any) -> None:

@@ -22,8 +22,10 @@ interval of that difference, and a word: `best`; `equivalent` if the whole inter
 it excludes 0; `undecided` for everything else. The margin is the difference that does not matter in practice, 0.01
 for scores and 2 % of the best score for errors unless given. Not shown different is `undecided`, never equal.
 
-**Intervals.** Each pair's `interval` holds on its own at 1 - alpha; `simultaneous_interval` holds for all pairs at
-once.
+**Intervals.** `simultaneous_interval` holds for all pairs at once and belongs to `p_adjusted`; verdicts, sentences
+and reports show these two and no others. Each pair's `interval` holds on its own at 1 - alpha and belongs to `p_value`.
+None goes beyond what a difference of such scores can be (-1 to 1 for shares). Two learners that agree in every fold and
+row have a difference of exactly 0.
 
 **Groups.** With `pairs="all"` a group is a largest set of learners of which no two were told apart; each has a
 letter, and a learner carries the letters of all its groups ("ab"). Two learners share a letter exactly if they were
@@ -32,7 +34,7 @@ there are no letters; `groups` lists those that are not worse and those that are
 
 **Smallest detectable difference.** Of each pair: the true difference that it would have shown with 80 % probability;
 and of a pair with a typical spread (root mean square over the pairs), both at the level of the simultaneous
-comparison.
+comparison; None where that is more than two scores can differ, and the sentence says so.
 
 **Recommendation.** The simplest learner whose mean lies within the margin of the best and that is not worse; among
 equally simple ones, the better mean; otherwise the best, with those named that are not ruled out. Against a baseline:
@@ -44,7 +46,7 @@ from __future__ import annotations
 import html
 import string
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from itertools import combinations
 from typing import Any
 
@@ -107,7 +109,9 @@ class Comparison:
         return jsonable({f.name: getattr(self, f.name) for f in fields(self)})
 
     def __str__(self) -> str:
-        return self.sentence
+        if len(self.summary) < 2:
+            return self.sentence
+        return f"{self.sentence} Recommended: {self.summary[self.recommendation['id']]['title']}."
 
     __repr__ = __str__
 
@@ -125,7 +129,7 @@ class Comparison:
             rows += "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in cells) + "</tr>"
         return (
             f"<table><caption>{html.escape(self.procedure)}</caption><thead><tr>{head}</tr></thead>"
-            f"<tbody>{rows}</tbody></table><p>{html.escape(self.sentence)}</p>"
+            f"<tbody>{rows}</tbody></table><p>{html.escape(str(self))}</p>"
         )
 
 
@@ -364,7 +368,7 @@ def _compare(
         raise UsageError("compare", f"baseline '{plain(baseline)}'", "must be one of the learners with scores")
     best = ranked[0]
     chosen = _chosen_pairs(ranked, comparisons, baseline) if procedure.testable else []
-    tests = {(a, b): procedure.test(a, b, alpha, (names[a], names[b])) for a, b in chosen}
+    tests = {(a, b): _within_range(procedure, procedure.test(a, b, alpha, (names[a], names[b]))) for a, b in chosen}
     adjusted, correction, level = _correct(procedure, tests, comparisons, alpha)
     told_apart = {pair: bool(p < alpha) for pair, p in zip(tests, adjusted)}
     groups, letters = _group(ranked, told_apart, tests, comparisons, baseline, procedure.sign)
@@ -377,12 +381,12 @@ def _compare(
     for name in ranked:
         summary[name] |= {"group": letters[name] if comparisons == "all" else None, **verdicts[name]}
     records = [
-        pair_record(procedure, pair, result, float(p), told_apart[pair], names, alpha, comparisons)
-        | {"simultaneous_interval": strict[pair]}
+        pair_record(procedure, pair, result, strict[pair], float(p), told_apart[pair], names, alpha, comparisons)
         for (pair, result), p in zip(tests.items(), adjusted)
     ]
     for record, result in zip(records, tests.values()):
-        record["smallest_detectable_difference"] = _detectable(procedure, result, comparisons, level, alpha)
+        seen = _detectable(procedure, result, comparisons, level, alpha)
+        record["smallest_detectable_difference"] = seen if seen is None or seen < procedure.widest else None
     detectable = procedure.detectable(list(tests.values()), level)
     omnibus = procedure.omnibus(alpha)
     recommendation = (
@@ -405,7 +409,7 @@ def _compare(
         groups=groups,
         not_worse=not_worse,
         recommendation=recommendation,
-        smallest_detectable_difference=detectable,
+        smallest_detectable_difference=detectable if detectable is None or detectable < procedure.widest else None,
         left_out=procedure.left_out,
         sentence=comparison_sentence(
             procedure,
@@ -413,7 +417,6 @@ def _compare(
             told_apart,
             names,
             summary,
-            recommendation,
             detectable,
             omnibus,
             baseline,
@@ -438,14 +441,23 @@ def _margin(procedure: Procedure, best: float, greater_is_better: bool) -> float
     return _MARGIN if greater_is_better or shares else _SHARE_OF_ERROR * abs(best)
 
 
+def _within_range(procedure: Procedure, test: TestResult) -> TestResult:
+    """The test with its interval cut to what a difference of scores can be; a share of wins has bounds of its own."""
+    if test.effect_name == "share of wins":
+        return test
+    return replace(test, interval=procedure.within_range(test.interval))
+
+
 def _simultaneous(
     procedure: Procedure, pair: tuple[str, str], test: TestResult, comparisons: str, level: float, alpha: float
 ) -> Any:
     """The interval of a difference that holds for all pairs at once."""
     if procedure.simultaneous and comparisons != "baseline":
         assert isinstance(procedure, Folds)
-        return procedure.simultaneous_interval(*pair, procedure.distribution().critical(alpha))
-    return test.interval if procedure.corrected else procedure.test(*pair, level, ("", "")).interval
+        return procedure.within_range(procedure.simultaneous_interval(*pair, procedure.distribution().critical(alpha)))
+    if procedure.corrected:
+        return test.interval
+    return _within_range(procedure, procedure.test(*pair, level, ("", ""))).interval
 
 
 def _detectable(procedure: Procedure, test: TestResult, comparisons: str, level: float, alpha: float) -> float | None:

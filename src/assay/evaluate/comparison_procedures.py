@@ -108,6 +108,18 @@ class Procedure:
         """One test of all learners at once, where the design has one."""
         return None
 
+    @property
+    def widest(self) -> float:
+        """The largest difference that two scores can have: the range of the metric."""
+        bounds = None if self.unit else metric_bounds(self.metric)
+        return np.inf if bounds is None else float(bounds[1] - bounds[0])
+
+    def within_range(self, interval: Interval | None) -> Interval | None:
+        """An interval of a difference of scores without what no difference can be."""
+        if interval is None:
+            return None
+        return max(interval[0], -self.widest), min(interval[1], self.widest)
+
     def lead(self, a: str, b: str, difference: float) -> str:
         """Who is better, and by how much."""
         if difference == 0:
@@ -283,19 +295,30 @@ class Folds(Procedure):
         if b is None:
             return float(self.rows[i, i])
         j = self.place[b]
-        return float(max(0.0, self.rows[i, i] + self.rows[j, j] - 2 * self.rows[i, j]))
+        both = float(self.rows[i, i] + self.rows[j, j])
+        found = both - 2 * float(self.rows[i, j])
+        return found if found > ROUNDING * both else 0.0
 
     @property
     def _floor(self) -> float:
-        """The least variance of a share of rows that is not fixed in advance: that of one row more on either side.
+        """The least variance of a score that is not fixed in advance: that of one row more on either side.
 
-        Where no row tells two learners apart, or none was wrong, another sample may hold one that does: (0 + 1) of
-        n + 2 rows each way, as in Bonett and Price's interval for paired shares.
+        Where no row was wrong, another sample may hold one that is: (0 + 1) of n + 2 rows each way, as in Bonett and
+        Price's interval for paired shares.
         """
         if self.rows is None or self.bounds is None or not np.isfinite(self.bounds).all():
             return 0.0
         counted = self.n_rows if self.metric in ("accuracy", "error_rate") or not self.smaller else self.smaller
         return 2.0 * ((self.bounds[1] - self.bounds[0]) / (counted + 2)) ** 2
+
+    def _floor_of_difference(self, a: str, b: str) -> float:
+        """The least variance of the difference of two learners that do not agree in everything: that of one row on
+        either side. In a share of rows it counts 1 / (n + 2); in any other score as much as a typical row does, by
+        the rows' variance of the two (a row of one class of many, or of a rare one, is not the whole class)."""
+        if self.rows is None or self.metric in ("accuracy", "error_rate"):
+            return self._floor
+        assert self.units is not None
+        return float(self.rows[self.place[a], self.place[a]] + self.rows[self.place[b], self.place[b]]) / self.units
 
     def error(self, name: str) -> float:
         """The standard error of a mean score."""
@@ -309,13 +332,16 @@ class Folds(Procedure):
         return self.rows is not None and self.error(name) == 0
 
     def difference_error(self, a: str, b: str) -> float:
-        """The standard error of the difference of two mean scores."""
+        """The standard error of the difference of two mean scores; 0 for two that agree in every fold and row."""
         if self.is_constant(b):
             return self.error(a)
         if self.is_constant(a):
             return self.error(b)
-        variance = self._variance(self.kept[a] - self.kept[b], self._row_variance(a, b))
-        return float(np.sqrt(max(variance, self._floor)))
+        differences = self.kept[a] - self.kept[b]
+        variance = self._variance(differences, self._row_variance(a, b))
+        if variance == 0 and np.abs(differences).max() <= ROUNDING * np.abs(self.kept[a]).max():
+            return 0.0
+        return float(np.sqrt(max(variance, self._floor_of_difference(a, b))))
 
     def distribution(self) -> MaxT:
         """The distribution of the largest |t| over all pairs, by the rows' covariance or, without rows, as if the

@@ -9,21 +9,21 @@ import numpy as np
 
 from ..base.errors import plain
 from .comparison_procedures import Procedure
-from .result import TestResult, decision_words, interval_words, number, p_words, percent
+from .result import Interval, TestResult, decision_words, interval_words, number, p_words, percent
 
 
 def pair_record(
     procedure: Procedure,
     pair: tuple[str, str],
     test: TestResult,
+    simultaneous: Interval | None,
     adjusted: float,
     reject: bool,
     names: dict[str, str],
     alpha: float,
     comparisons: str,
 ) -> dict[str, Any]:
-    """One pair as plain data, with its sentence."""
-    words = interval_words(test.interval) if test.interval else ""
+    """One pair as plain data, with its sentence of the simultaneous interval and the adjusted p: they go together."""
     corrected = {
         "all": "after correction for the number of pairs this is",
         "best": "after correction for the choice of the best this is",
@@ -34,11 +34,16 @@ def pair_record(
         of = "the share"
     else:
         lead, of = procedure.lead(names[pair[0]], names[pair[1]], test.effect), "the difference"
+    words = ""
+    if simultaneous is not None:
+        kind = "interval" if simultaneous == test.interval else "simultaneous interval"
+        words = f" ({percent(1 - alpha)} {kind} of {of} {interval_words(simultaneous)})"
     return {
         "a": pair[0],
         "b": pair[1],
         "difference": test.effect,
         "interval": test.interval,
+        "simultaneous_interval": simultaneous,
         "statistic": test.statistic,
         "df": test.df,
         "p_value": test.p_value,
@@ -46,10 +51,7 @@ def pair_record(
         "reject": reject,
         "smallest_detectable_difference": test.details.get("smallest_detectable_difference"),
         "valid": test.valid and not procedure.doubts,
-        "sentence": (
-            f"{lead} ({percent(1 - alpha)} interval of {of} {words}); {corrected} "
-            f"{decision_words(reject, alpha)} ({p_words(adjusted)})."
-        ),
+        "sentence": (f"{lead}{words}; {corrected} {decision_words(reject, alpha)} ({p_words(adjusted)})."),
     }
 
 
@@ -128,7 +130,6 @@ def comparison_sentence(
     told_apart: dict[tuple[str, str], bool],
     names: dict[str, str],
     summary: dict[str, dict[str, Any]],
-    recommendation: dict[str, str],
     detectable: float | None,
     omnibus: TestResult | None,
     baseline: str | None,
@@ -164,9 +165,9 @@ def comparison_sentence(
             f"That the {len(ranked)} differ at all is {decision_words(omnibus.reject, alpha)} "
             f"({omnibus.name}, {p_words(omnibus.p_value)})."
         )
-    if several:
-        parts.append(f"Recommended: {names[recommendation['id']]}.")
-    if detectable is not None:
+    if detectable is not None and detectable >= procedure.widest:
+        parts.append("No difference could have been seen with so few rows.")
+    elif detectable is not None:
         parts.append(f"A true difference below {number(detectable)}{procedure.unit} would probably not have been seen.")
     parts += [f"Forced, and not valid: {doubt}." for doubt in procedure.doubts]
     parts += [f"Caution: {text[0].lower()}{text[1:]}" for text in cautions]

@@ -500,7 +500,7 @@ def _pairs(ranked: Sequence[Mapping[str, Any]], comparison: Mapping[str, Any], g
 
 
 def _pair(test: Mapping[str, Any], sign: int, places: int) -> dict[str, Any]:
-    ends = test.get("interval") or []
+    ends = test.get("simultaneous_interval") or test.get("interval") or []
     known = len(ends) == 2 and all(is_number(end) for end in ends)
     turned = [sign * end for end in (ends if sign > 0 else reversed(ends))] if known else []
     difference = test.get("difference")
