@@ -177,12 +177,14 @@ struct HistogramGrower::State {
             h = std::max(h, part[1]);
             w += part[2];
         }
+        // Whole weights are multiplied after rounding, which needs room for their sum.
+        const bool whole = data.whole && w < 1e9;
         // Powers of two, so that a factor of two in the loss changes nothing.
-        const double slack = data.whole ? 0.0 : static_cast<double>(m);
+        const double slack = whole ? 0.0 : static_cast<double>(m);
         const auto scale_of = [&](double largest, double limit) {
             if (!(largest > 0)) return 1.0;
             double scale = std::exp2(std::floor(std::log2(limit / (largest * w + 1e-300))));
-            while (scale * largest * w + slack + (data.whole ? w : 0.0) >= limit) scale /= 2;
+            while (scale * largest * w + slack + (whole ? w : 0.0) >= limit) scale /= 2;
             return scale;
         };
         const double gs = scale_of(g, 2147483000.0), hs = scale_of(h, 4294967000.0);
@@ -192,7 +194,7 @@ struct HistogramGrower::State {
             for (index_t i = begin; i < end; ++i) {
                 const std::int32_t row = rows[static_cast<std::size_t>(i)];
                 const double weight = data.weights == nullptr ? 1.0 : data.weights[row];
-                const double inner = data.whole ? 1.0 : weight, outer = data.whole ? weight : 1.0;
+                const double inner = whole ? 1.0 : weight, outer = whole ? weight : 1.0;
                 const double own_h = data.h == nullptr ? 1.0 : data.h[row];
                 const auto a = static_cast<std::int64_t>(outer * std::nearbyint(inner * data.g[row] * gs));
                 const auto b = static_cast<std::int64_t>(outer * std::nearbyint(inner * own_h * hs));

@@ -115,7 +115,9 @@ def _summable(weights: np.ndarray) -> np.ndarray:
     exponent = int(np.frexp(weights.max(initial=0.0))[1])
     if abs(exponent) <= 256:
         return weights
-    return np.ldexp(weights, (256 if exponent > 0 else -256) - exponent)
+    scaled = np.ldexp(weights, (256 if exponent > 0 else -256) - exponent)
+    # A row with weight stays one, however little.
+    return np.where(weights > 0, np.maximum(scaled, np.finfo(np.float64).smallest_subnormal), 0.0)
 
 
 @dataclass_transform(kw_only_default=True)

@@ -275,9 +275,8 @@ def _require_finite_result(model: Any, method: str, result: Any) -> None:
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(values.sum()):
             return
-    wrong = np.isnan(values) if method == "decision_function" else ~np.isfinite(values)
-    if method in ("transform", "inverse_transform", "fit_transform"):
-        wrong = np.isinf(values)
+    hands_on = method in ("transform", "inverse_transform", "fit_transform")
+    wrong = np.isinf(values) if hands_on else ~np.isfinite(values)
     if wrong.any():
         row = (
             "" if issparse(result) else f"first at row {int(np.flatnonzero(wrong.reshape(len(values), -1).any(1))[0])}"

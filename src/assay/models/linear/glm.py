@@ -116,7 +116,7 @@ class GLM(SparseInput, MixedInput, Regressor):
         return self._fit_task(self._task(kind, rows, target, weights, known), None)
 
     def _kind(self) -> _Kind:
-        if self.family == "multinomial":
+        if isinstance(self.family, str) and self.family == "multinomial":
             raise ParameterError(
                 type(self).__name__,
                 "parameter 'family'",
