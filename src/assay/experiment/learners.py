@@ -228,7 +228,8 @@ def _settle_learner(item: Any, task: str, seed: int) -> Learner:
 def _preset(entry: Entry) -> Learner:
     """A method with the settings that let it choose its own complexity by its training rows."""
     title = f"{entry.title} {entry.preset_words}" if entry.preset_words else entry.title
-    return Learner(entry.id, title, entry, entry.load()(**dict(entry.preset)), True)
+    given = {name: list(value) if isinstance(value, tuple) else value for name, value in entry.preset}
+    return Learner(entry.id, title, entry, entry.load()(**given), True)
 
 
 def _named(name: str, learner: Learner) -> Learner:

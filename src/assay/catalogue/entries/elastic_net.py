@@ -101,5 +101,7 @@ ENTRIES: tuple[Entry, ...] = (
         summary="Ridge regression with the penalty of smallest leave-one-out, generalised or fold error.",
         scales=True,
         shares_folds=True,
+        compared=True,
+        preset=(("alphas", (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0, 10000.0)),),
     ),
 )

@@ -45,7 +45,6 @@ ENTRIES: tuple[Entry, ...] = (
         multi_output=True,
         shares_folds=True,
         scales=True,
-        compared=True,
     ),
     Entry(
         id="logistic",
