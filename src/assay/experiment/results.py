@@ -207,7 +207,11 @@ class Results:
             total, times = np.zeros(len(self.plan.y)), np.zeros(len(self.plan.y))
             for members in rounds:
                 rows = np.concatenate([splits[index].test for index in members])
-                values = row_values(metric, self._evidence(result, members, rows))
+                if metric.name == "roc_auc" and all(_ranks_nothing(result.folds[index]) for index in members):
+                    # Constants that follow each fold's class shares would look like ranks once put together.
+                    values: np.ndarray | None = np.full(len(rows), 0.5)
+                else:
+                    values = row_values(metric, self._evidence(result, members, rows))
                 if values is None:
                     return None, None
                 total[rows] += values
@@ -492,6 +496,12 @@ def _dropped(steps: tuple[Any, ...], column: str) -> bool:
     return any(
         column in (getattr(step, "columns", None) or ()) for step in steps if type(step).__name__ == "DropColumns"
     )
+
+
+def _ranks_nothing(fold: FoldPredictions) -> bool:
+    """Whether every row of the fold has the same class probabilities."""
+    shares = fold.probabilities
+    return shares is not None and bool((shares == shares[:1]).all())
 
 
 def _rounds(splits: list[Any], n_rows: int) -> list[list[int]]:

@@ -53,6 +53,7 @@ def test_results_go_to_stdout_and_messages_to_stderr(folder):
     result = CliRunner().invoke(assay, ["compare", "my data.csv", "-t", "is it?", "-m", "zero-r"])
     assert result.exit_code == 0, result.stderr
     assert "ZeroR" in result.stdout and "Recommendation: ZeroR" in result.stdout
+    assert "Recommended" not in result.stdout and "-0.0000" not in result.stdout
     assert "1 row without a target left out" in result.stderr and "1 learner," in result.stderr
     out = folder / "assay-run" / "my-data-is-it"
     assert result.stdout.rstrip().endswith("report.html") and (out / "report.html").exists()

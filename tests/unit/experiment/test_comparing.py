@@ -121,3 +121,15 @@ def test_the_first_parameter_may_go_by_position_where_scikit_learn_has_it_so():
         assay.models.Ridge(1.0, 2.0)
     with pytest.raises(TypeError, match="by name"):
         CartClassifier(3)
+
+
+def test_a_learner_that_ranks_nothing_has_an_area_of_exactly_a_half():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(203, 2))
+    y = np.where(x[:, 0] + rng.normal(size=203) > 1.9, "yes", "no")
+    table = pl.DataFrame({"a": x[:, 0], "b": x[:, 1], "y": y})
+    plan = Plan(table, "y", learners=["zero-r", "naive-bayes"], design="10-fold", metrics=["roc_auc"])
+    summary = run(plan).comparison.summary
+    assert summary["zero-r"]["interval"] == (0.5, 0.5)
+    low, high = summary["naive-bayes"]["interval"]
+    assert summary["zero-r"]["difference_interval"] == pytest.approx((0.5 - high, 0.5 - low))

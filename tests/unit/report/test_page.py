@@ -402,3 +402,13 @@ def test_what_was_chosen_in_each_fold_stands_in_the_card_of_the_learner():
     page = render_report(results)
     assert "Chosen inside the training rows: k in 30 folds: 11 (9 to 17); leaves in 30 folds: &lt;4&gt;." in page
     assert page.count("Chosen inside the training rows") == 1
+
+
+def test_a_pair_shows_the_interval_that_belongs_to_its_adjusted_p():
+    results = fixture.classification()
+    for pair in results["comparison"]["pairs"]:
+        pair["interval"], pair["simultaneous_interval"] = [0.111111, 0.222222], [-0.333333, 0.444444]
+    page = render_report(results)
+    tests = page[page.index('class="panel scroll pairs"') :]
+    tests = tests[: tests.index("</table>")]
+    assert "0.333" in tests and "0.444" in tests and "0.111" not in tests and "0.222" not in tests
