@@ -219,7 +219,7 @@ class _Neighbours(MixedInput, Estimator):
         >>> from assay.models.neighbours import KNNClassifier
         >>> X, y = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]], [0, 0, 0, 1, 1, 1]
         >>> KNNClassifier(n_neighbors=1).fit(X, y).leave_one_out(5).tolist()
-        [0.0, 0.0, 0.0, 0.0, 1.0]
+        [0.0, 0.0, 0.0, 0.5, 1.0]
         """
         distances, rows = self.kneighbors(n_neighbors=most)
         return np.array([self._loss(decided, squared) for decided in self._by_number(rows, distances)])
