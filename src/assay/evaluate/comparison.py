@@ -55,7 +55,14 @@ import numpy as np
 from ..base.errors import DataError, ParameterError, UsageError, plain
 from ..catalogue import CLASSIFY, PLANNED, REGRESS, TASKS
 from .comparison_procedures import POWER, DataSets, Folds, Labels, Losses, Procedure, metric_bounds
-from .comparison_words import comparison_sentence, difference_words, pair_record, recommend, recommend_against
+from .comparison_words import (
+    comparison_sentence,
+    difference_words,
+    pair_record,
+    recommend,
+    recommend_against,
+    recommend_guessing,
+)
 from .distributions import detectable_shift, detectable_t
 from .intervals import check_alpha
 from .multiplicity import holm
@@ -153,6 +160,7 @@ def compare(
     rows: Mapping[str, Any] | None = None,
     units: Any = None,
     smaller: int | None = None,
+    guess: tuple[str, str] | None = None,
 ) -> Comparison:
     """Compare learners by their scores in one design.
 
@@ -166,7 +174,8 @@ def compare(
     `baseline` the id to compare with. `test` asks for another test than the usual one, and `force` for one that is not
     valid. `margin` is the difference that does not matter in practice. `rows` maps each id to the contributions of the
     tested rows to its score (`row_values`), `units` names the unit (patient, machine) of each of these rows, and
-    `smaller` is the number of rows of the smallest class.
+    `smaller` is the number of rows of the smallest class. `guess` is the id of the learner that ignores the rows and
+    what it says in words: where no learner is shown to beat it, it is recommended, and the sentence says so.
 
     >>> rng = np.random.default_rng(0)
     >>> scores = {"tree": 0.8 + 0.01 * rng.normal(size=(3, 10)), "zero-r": 0.5 + 0.01 * rng.normal(size=(3, 10))}
@@ -190,7 +199,7 @@ def compare(
             scores, make_design(design), n_train, n_test, test, force, metric, greater_is_better, rows, units, smaller
         )
         comparisons = "best" if wanted == "auto" else wanted
-    return _compare(procedure, comparisons, baseline, simplicity, titles, greater_is_better, alpha, margin)
+    return _compare(procedure, comparisons, baseline, simplicity, titles, greater_is_better, alpha, margin, guess)
 
 
 def compare_predictions(
@@ -361,6 +370,7 @@ def _compare(
     greater_is_better: bool,
     alpha: float,
     margin: float | None,
+    guess: tuple[str, str] | None = None,
 ) -> Comparison:
     ranked = procedure.order
     names = {name: plain((titles or {}).get(name, name)) for name in ranked}
@@ -394,6 +404,8 @@ def _compare(
         if baseline is not None
         else recommend(best, not_worse, summary, simplicity, names, procedure.metric, margin)
     )
+    if guess is not None and guess[0] in summary and baseline is None:
+        recommendation = recommend_guessing(best, *guess, summary, procedure.metric) or recommendation
     warnings = [f"Forced: {doubt}." for doubt in procedure.doubts]
     warnings += [f"{text[0].upper()}{text[1:]}." for text in [*procedure.cautions, *_failed(tests, names)]]
     return Comparison(

@@ -95,6 +95,24 @@ def recommend(
     return {"id": chosen, "reason": reason}
 
 
+def not_beaten(best: str, guess: str, said: str, summary: Mapping[str, Mapping[str, Any]], metric: str) -> str:
+    """The sentence where nobody was shown to beat guessing: what guessing scores, and who has the best mean."""
+    told = f"No learner was shown to beat the baseline ({said}: mean {metric} {number(summary[guess]['mean'])})"
+    if best == guess:
+        return f"{told}, which has the best score."
+    word = "equivalent to it" if summary[guess]["verdict"] == "equivalent" else "undecided"
+    return f"{told}; {summary[best]['title']} has the best mean of the learners ({number(summary[best]['mean'])}), {word}."
+
+
+def recommend_guessing(
+    best: str, guess: str, said: str, summary: dict[str, dict[str, Any]], metric: str
+) -> dict[str, str] | None:
+    """The learner that guesses, where no other was shown to beat it; None where the best is shown to be better."""
+    if len(summary) == 1 or summary[guess]["verdict"] in ("worse", None):
+        return None
+    return {"id": guess, "reason": not_beaten(best, guess, said, summary, metric), "unbeaten": guess}
+
+
 def _listed(words: list[str], most: int = 4) -> str:
     """`a`, `a and b`, `a, b, c and 2 more`."""
     if len(words) > most:

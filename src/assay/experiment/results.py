@@ -9,7 +9,7 @@ import math
 import platform
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -21,9 +21,11 @@ from ..base.record import Grid
 from ..data import DATASETS
 from ..data.frames import frame_of
 from ..evaluate import Evidence, Metric, compare, get_metric
+from ..evaluate.comparison_words import not_beaten
 from ..evaluate.row_values import row_values
 from .choices import summarise
 from .diagnostics import Diagnostics, diagnose
+from .learners import default_learners, settle_learners
 from .model import PreparedModel
 from .plan import Learner, Plan, describe_value
 from .predictions import FoldPredictions, Predictions
@@ -134,6 +136,14 @@ class Results:
                     "mend the table, or name a learner",
                 )
             learner = str(self.comparison.recommendation["id"])
+            if not learner:
+                raise UsageError(
+                    "Results",
+                    "best_model",
+                    "has no answer to fit",
+                    self.comparison.recommendation["reason"].rstrip("."),
+                    "name a learner",
+                )
         for result in self.learners:
             if result.id == learner:
                 return PreparedModel.fit(self.plan, result.learner)
@@ -171,39 +181,96 @@ class Results:
     @cached_property
     def comparison(self) -> Any:
         """The valid test for the design over the primary metric; None if no learner has scores on every fold."""
-        metric = get_metric(self.plan.metrics[0])
-        scored = {result.id: result.scores[metric.name] for result in self.learners if result.error is None}
-        if not any(np.isfinite(scores).all() for scores in scored.values()):
+        scored = [result for result in self.learners if result.error is None]
+        if not any(np.isfinite(result.scores[self.plan.metrics[0]]).all() for result in scored):
             return None
+        guess = next((result.id for result in scored if _guesses(result.learner)), None)
+        said = self._guess_words()
+        comparison = self._compare(
+            scored, pairs=self.plan.pairs, margin=self.plan.margin, guess=None if guess is None else (guess, said)
+        )
+        return comparison if guess is not None else self._against_guessing(comparison, scored, said)
+
+    def _compare(self, scored: list[LearnerResult], **options: Any) -> Any:
+        metric = get_metric(self.plan.metrics[0])
         sizes = [(len(split.train), len(split.test)) for split in self.plan.splits]
-        rows, units = self._row_values(metric)
+        rows, units = self._row_values(metric, scored)
         smaller = None if self.plan.classes is None else int(np.bincount(self.plan.y).min())
         return compare(
-            scored,
+            {result.id: result.scores[metric.name] for result in scored},
             self.plan.design,
             n_train=float(np.mean([train for train, _ in sizes])),
             n_test=float(np.mean([test for _, test in sizes])),
-            simplicity={result.id: result.learner.entry.simplicity for result in self.learners},
-            titles={result.id: result.title for result in self.learners},
+            simplicity={result.id: result.learner.entry.simplicity for result in scored},
+            titles={result.id: result.title for result in scored},
             metric=metric.name,
             greater_is_better=metric.greater_is_better,
             alpha=self.plan.alpha,
-            pairs=self.plan.pairs,
-            margin=self.plan.margin,
             rows=rows,
             units=units,
             smaller=smaller,
+            **options,
         )
 
-    def _row_values(self, metric: Metric) -> tuple[dict[str, np.ndarray] | None, np.ndarray | None]:
+    def _guess_words(self) -> str:
+        """What a learner that ignores the rows says."""
+        if self.plan.classes is None:
+            return "always the mean"
+        return f"always '{plain(self.plan.classes[int(np.bincount(self.plan.y).argmax())], 30)}'"
+
+    def _against_guessing(self, comparison: Any, scored: list[LearnerResult], said: str) -> Any:
+        """The comparison judged against guessing, where no learner of the plan guesses: nothing is recommended that is
+        not shown to be better."""
+        guessing = self._guessing()
+        if guessing is None:
+            return comparison
+        judged = self._compare([*scored, guessing], baseline=guessing.id, margin=self.plan.margin)
+        if judged.summary.get(comparison.best, {}).get("verdict") in ("better", None):
+            return comparison
+        verdict = judged.summary[comparison.best]["verdict"]
+        rows = {
+            comparison.best: comparison.summary[comparison.best],
+            guessing.id: judged.summary[guessing.id] | {"verdict": verdict},
+        }
+        best = guessing.id if verdict == "worse" else comparison.best
+        reason = not_beaten(best, guessing.id, said, rows, comparison.metric)
+        told = f"Recommended: {comparison.summary[comparison.recommendation['id']]['title']}."
+        sentence = comparison.sentence
+        sentence = sentence.replace(told, reason, 1) if told in sentence else f"{sentence} {reason}"
+        return replace(
+            comparison, recommendation={"id": "", "reason": reason, "unbeaten": guessing.learner.entry.id}, sentence=sentence
+        )
+
+    def _guessing(self) -> LearnerResult | None:
+        """ZeroR on the folds of the plan, which costs next to nothing; None where a fold has no score."""
+        plan = self.plan
+        entry = next((entry for entry in default_learners(str(plan.task)) if entry.id in GUESSES), None)
+        if entry is None:
+            return None
+        learner = replace(
+            settle_learners([entry.id], str(plan.task), plan.seed)[0], id=" guessing", title="the baseline"
+        )
+        shape = (plan.design.repetitions, len(plan.splits) // plan.design.repetitions)
+        scores, folds = np.full(shape, np.nan), {}
+        for index, split in enumerate(plan.splits):
+            model = learner.prototype().fit(np.zeros((len(split.train), 1)), plan.y[split.train])
+            folds[index] = FoldPredictions.by(model, np.zeros((len(split.test), 1)), plan.n_classes)
+            measured, _ = folds[index].measure(plan.y[split.test], plan.metrics[:1], plan.n_classes)
+            value = measured[plan.metrics[0]]
+            scores[split.repetition, split.fold] = math.nan if value is None else value
+        if not np.isfinite(scores).all():
+            return None
+        return LearnerResult(learner, {plan.metrics[0]: scores}, folds=folds)
+
+    def _row_values(
+        self, metric: Metric, scored: list[LearnerResult]
+    ) -> tuple[dict[str, np.ndarray] | None, np.ndarray | None]:
         """What each tested row contributes to each learner's score, and the unit (group, block of time) of each row."""
         splits = self.plan.splits
         rounds = _rounds(splits, len(self.plan.y))
         tested = np.unique(np.concatenate([split.test for split in splits]))
         found: dict[str, np.ndarray] = {}
-        for result in self.learners:
-            if result.error is not None:
-                continue
+        for result in scored:
             total, times = np.zeros(len(self.plan.y)), np.zeros(len(self.plan.y))
             for members in rounds:
                 rows = np.concatenate([splits[index].test for index in members])
@@ -289,7 +356,9 @@ class Results:
                 },
                 "learners": [self._learner(result, summary.get(result.id)) for result in self.learners],
                 "comparison": None if comparison is None else comparison.to_dict(),
-                "recommendation": None if not recommended else {"title": titles[recommended["id"]], **recommended},
+                "recommendation": None
+                if not recommended
+                else {"title": titles.get(recommended["id"], "no learner"), **recommended},
                 "not_yet": self.not_yet,
                 "cautions": self.cautions,
                 "command": self.command,
@@ -480,8 +549,15 @@ class Results:
         return f"<table><thead><tr><th>{'</th><th>'.join(head)}</th></tr></thead><tbody>{body}</tbody></table>{said}"
 
 
+GUESSES = ("zero-r", "zero-r-regressor")
+"""Learners that ignore the rows; one that is not shown to beat them has learned nothing that is known."""
+
 STOPPING = ("A006", "A032", "A042")
 """Findings that forbid an answer: a copy of the target, a feature that gives it away, units that repeat."""
+
+
+def _guesses(learner: Learner) -> bool:
+    return learner.entry.id in GUESSES or type(learner.estimator).__name__ in ("DummyClassifier", "DummyRegressor")
 
 
 def _objection(finding: Mapping[str, Any]) -> str:

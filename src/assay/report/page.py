@@ -181,7 +181,9 @@ def _answer(
     best = next((one for one in ranked if one.get("id") == comparison.get("best")), ranked[0] if ranked else None)
     base = next((one for one in ranked if is_baseline(one)), None)
     target = label(data.get("target") or "the target", 40)
-    if chosen is None:
+    if chosen is None and ranked and recommendation.get("unbeaten"):
+        head, kind = Label("No learner was shown to beat the baseline", ""), "none"
+    elif chosen is None:
         head, kind = Label("No learner finished" if not ranked else "No recommendation", ""), "none"
     elif len(ranked) == 1:
         head, kind = _name(chosen), "single"

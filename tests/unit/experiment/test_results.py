@@ -125,3 +125,29 @@ def test_what_was_chosen_in_each_fold_is_told_and_survives_the_store(tmp_path):
     again = run(plan, tmp_path / "store.db")
     assert again.reused == 6 * 5 + 5 and again.to_dict() == results.to_dict()
     assert run(Plan(load_dataset("iris"), "species", learners=["zero-r"], design="3-fold")).choices().height == 0
+
+
+# -- against guessing -------------------------------------------------------------------------------------------------
+def _noise(rows: int = 80):
+    draw = np.random.default_rng(1)
+    return pl.DataFrame({"a": draw.normal(size=rows), "b": draw.normal(size=rows), "y": np.tile(["x", "z"], rows // 2)})
+
+
+@pytest.mark.parametrize("learners", [["one-r", "naive-bayes"], ["one-r"], ["zero-r", "one-r", "naive-bayes"]])
+def test_a_learner_that_was_not_shown_to_beat_guessing_is_not_recommended(learners):
+    results = run(Plan(_noise(), "y", learners=learners, design="10-fold"))
+    record = results.to_dict()
+    told = "No learner was shown to beat the baseline (always 'x': mean accuracy 0.5)"
+    assert record["recommendation"]["reason"].startswith(told)
+    assert record["recommendation"]["id"] == ("zero-r" if "zero-r" in learners else "")
+    assert told in str(results) and "Recommended" not in str(results)
+    assert told in page(results).replace("&#39;", "'")
+    if "zero-r" not in learners:
+        with pytest.raises(UsageError, match="No learner was shown to beat"):
+            results.best_model()
+
+
+def test_a_learner_that_beats_guessing_is_recommended_without_zero_r_in_the_plan():
+    results = run(Plan(load_dataset("iris"), "species", learners=["naive-bayes"], design="10-fold"))
+    assert results.to_dict()["recommendation"]["id"] == "naive-bayes"
+    assert "baseline" not in str(results)
