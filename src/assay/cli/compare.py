@@ -38,6 +38,7 @@ def default_jobs() -> int:
 @click.option("--design", default="auto", show_default=True, help="auto, 3x10, 10-fold, RxK, 5x2 or holdout.")
 @click.option("--group", metavar="COL", help="Column whose rows stay together, e.g. the patient.")
 @click.option("--time", metavar="COL", help="Column that gives the order in time; models are tested on later rows.")
+@click.option("--drop", multiple=True, metavar="COL", help="Column that no learner may see; so does --role COL=ignore.")
 @click.option("--margin", type=click.FloatRange(0), help="Difference that does not matter; 0.01, or 2 % of an error.")
 @click.option("--budget", type=click.FloatRange(0), metavar="SECONDS", help="Time of one core that all fits may take.")
 @click.option("--pairs", type=click.Choice(["best", "all"]), default="best", help="Against the best, or every pair.")
@@ -64,7 +65,11 @@ def compare(data: str, target: str, out: Path | None, quiet: bool, as_json: bool
     with messages(quiet) as tell:
         given = {name: options.pop(name) for name in ("encoding", "duplicates")}
         given = {name: value for name, value in given.items() if value}
-        read = load(data, options.pop("roles"), options.pop("reading"), **given)
+        roles = options.pop("roles")
+        ignored = tuple(text.removesuffix("=ignore") for text in roles if text.endswith("=ignore"))
+        options["drop"] = (*options["drop"], *ignored)
+        roles = tuple(text for text in roles if not text.endswith("=ignore"))
+        read = load(data, roles, options.pop("reading"), **given)
         folder = (
             place_for(out) if out else Path("assay-run") / f"{_file_word(Path(read.name).stem)}-{_file_word(target)}"
         )
@@ -93,6 +98,7 @@ def compare_table(
     alpha: float = 0.05,
     fresh: bool = False,
     prepare: tuple[str, ...] = (),
+    drop: tuple[str, ...] = (),
 ) -> int:
     """Run a comparison into a folder and show it; the exit code says whether every learner worked."""
     from ..experiment import Plan, Store, run
@@ -113,6 +119,7 @@ def compare_table(
         task=task,
         alpha=alpha,
         prepare=[_step(text) for text in prepare],
+        drop=drop,
     )
     _tell_plan(plan, tell)
     _tell_findings(plan, tell)
@@ -265,6 +272,18 @@ def _tell_plan(plan: Any, tell: Any) -> None:
         f"assay: {count(rows, 'row')}, {count(columns, 'column')}, target '{plain(plan.target.name)}' "
         f"to {plan.task}: {count(len(plan.learners), 'learner')}, {plan.design.describe()}."
     )
+    if plan.n_classes is None and plan.whole_numbers_repeat:
+        tell(
+            f"assay: '{plain(plan.target.name)}' holds few whole numbers that repeat; if they are "
+            "codes of classes, say --task classify."
+        )
+    elif (plan.n_classes or 0) > 1000:
+        tell(f"assay: '{plain(plan.target.name)}' has {plan.n_classes:,} classes, which takes long.")
+    if plan.time in plan.columns:
+        tell(
+            f"assay: column '{plain(plan.time)}' gives the order in time and stays a feature; "
+            f"--drop {plain(plan.time)} sets it aside."
+        )
     if plan.choice is not None:
         tell(f"assay: {plan.choice.words()}.")
         if longest := plan.choice.longest([learner.title for learner in plan.learners]):
@@ -287,7 +306,7 @@ def _tell_plan(plan: Any, tell: Any) -> None:
 def _tell_findings(plan: Any, tell: Any) -> None:
     """The grave findings of the audit, before anything runs."""
     for finding in plan.findings:
-        if finding["severity"] == "high":
+        if finding["severity"] == "high" or plan.about_target(finding):
             tell(f"assay: {finding['code']} {plain(finding['kind'])}: {plain(finding['evidence'], 300)}.")
 
 

@@ -101,7 +101,9 @@ def not_beaten(best: str, guess: str, said: str, summary: Mapping[str, Mapping[s
     if best == guess:
         return f"{told}, which has the best score."
     word = "equivalent to it" if summary[guess]["verdict"] == "equivalent" else "undecided"
-    return f"{told}; {summary[best]['title']} has the best mean of the learners ({number(summary[best]['mean'])}), {word}."
+    return (
+        f"{told}; {summary[best]['title']} has the best mean of the learners ({number(summary[best]['mean'])}), {word}."
+    )
 
 
 def recommend_guessing(

@@ -161,6 +161,8 @@ def settle_learners(given: Any, task: str, seed: int) -> tuple[Learner, ...]:
         given = [_preset(entry) for entry in default_learners(task)]
     if isinstance(given, (str, BaseEstimator)):
         given = [given]
+    if isinstance(given, Mapping):
+        given = list(given.items())
     if not isinstance(given, Iterable):
         raise ParameterError("Plan", "parameter 'learners'", "must be a list", f"got {type(given).__name__}")
     settled: list[Learner] = []
@@ -206,7 +208,8 @@ def _settle_learner(item: Any, task: str, seed: int) -> Learner:
                 "Plan",
                 f"learner '{entry.id}'",
                 f"is a method to {entry.task} and this target is one to {task}",
-                way_out=f"choose from {fitting}" if fitting else "choose another method",
+                way_out=(f"choose from {fitting}" if fitting else "choose another method")
+                + f", or say task='{entry.task}'",
             )
         try:
             estimator = entry.load()(**params)
@@ -266,7 +269,12 @@ def _from_estimator(estimator: Any, task: str) -> Learner:
     name = type(estimator).__name__
     wanted = catalogue.get_task(task)
     if get_tags(estimator).estimator_type != wanted.estimator_type:
-        raise UsageError("Plan", f"learner '{name}'", f"is not a {wanted.noun} and this target needs one to {task}")
+        raise UsageError(
+            "Plan",
+            f"learner '{name}'",
+            f"is not a {wanted.noun} and this target needs one to {task}",
+            way_out="choose another, or say the task with task= (--task)",
+        )
     if entry is not None:
         defaults = type(estimator)().get_params(deep=False)
         changed = {k: v for k, v in estimator.get_params(deep=False).items() if not _same(v, defaults.get(k))}

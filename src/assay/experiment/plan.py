@@ -20,6 +20,7 @@ from ..base.folds import seeds_of
 from ..base.randomness import Stream
 from ..base.words import percent
 from ..data import Table, audit, read_table
+from ..data.roles import nearest
 from ..evaluate import Design, Evidence, TimeSplitter, compare, default_metrics, get_metric, make_design
 from ..evaluate.splitters import as_splitter, foreign_design
 from ..prepare import Preparation, step_for
@@ -59,6 +60,7 @@ class Plan:
     margin : difference that does not matter in practice; None for 0.01, or 2 % of the best for errors
     budget : seconds of one core that all fits may take; decides the design, and which learners are left out
     pairs : "best" (each learner against the best) or "all" (every pair, with letters)
+    drop : columns that no learner may see, such as one that is known only after the target
 
     Examples
     --------
@@ -82,6 +84,7 @@ class Plan:
     margin: float | None = None
     budget: float | None = None
     pairs: str = "best"
+    drop: Any = ()
     choice: DesignChoice | None = field(default=None, init=False, repr=False)
     """Why the design was chosen, where it was left to the plan."""
     metric_reason: str = field(default="", init=False, repr=False)
@@ -121,6 +124,8 @@ class Plan:
                 )
         settle("target", self.table.target(self.target, task=self.task))
         settle("task", self.target.task)
+        settle("drop", self._settle_drop())
+        self._check_classes()
         object.__setattr__(self, "_units", self._settle_units())
         settle("learners", settle_learners(self.learners, self.task, self.seed))
         settle("prepare", settle_steps(self.prepare, self.seed))
@@ -132,6 +137,34 @@ class Plan:
         object.__setattr__(self, "metric_reason", reason)
 
     # -- settling ------------------------------------------------------------------------------------------------
+    def _settle_drop(self) -> tuple[str, ...]:
+        given = [self.drop] if isinstance(self.drop, str) else list(self.drop or ())
+        for name in given:
+            if name not in self.table.columns or name == self.target.name:
+                raise UsageError(
+                    "Plan",
+                    "parameter 'drop'",
+                    "must hold columns of the table other than the target",
+                    f"got '{plain(name)}'",
+                    nearest(str(name), self.table.columns),
+                )
+        return tuple(dict.fromkeys(given))
+
+    def _check_classes(self) -> None:
+        """Refuse a target whose labels hardly repeat: free text or an identifier, of which nothing can be learned."""
+        if self.classes is None:
+            return
+        sizes = np.bincount(self.y)
+        rows, single = int(sizes.sum()), int(np.count_nonzero(sizes == 1))
+        if sizes.size > MANY_CLASSES and (sizes.size > rows / 2 or single > sizes.size / 2):
+            raise DataError(
+                "Plan",
+                f"target '{plain(self.target.name)}'",
+                "must have classes that repeat, and its values look like free text or an identifier",
+                f"got {sizes.size:,} classes in {rows:,} rows, {single:,} of them of one row",
+                "choose another target, put rare classes together first, or use task='regress' for numbers",
+            )
+
     def _settle_units(self) -> dict[str, np.ndarray | None]:
         """Groups and times of the rows whose target is known."""
         if self.groups is not None and self.time is not None:
@@ -231,11 +264,14 @@ class Plan:
     # -- what follows from the choices -------------------------------------------------------------------------
     @cached_property
     def features(self) -> Any:
-        """The usable columns of the rows whose target is known, without those that say the group or the time."""
+        """The usable columns of the rows whose target is known, without those that say the group or that the user
+        drops; a date that gives the order in time stays, for it is known before and the target may drift with it."""
         found = self.table.features(self.target)
-        for name, why in (("groups", "gives the groups, which stay together"), ("time", "gives the order in time")):
-            column = getattr(self, name)
-            if self._units[name] is not None and column in found.frame.columns:
+        away = dict.fromkeys(self.drop, "dropped as asked")
+        if self._units["groups"] is not None:
+            away.setdefault(self.groups, "gives the groups, which stay together")
+        for column, why in away.items():
+            if column in found.frame.columns:
                 if found.frame.width == 1:
                     raise DataError(
                         "Plan", f"table '{plain(self.table.name)}'", f"has no column beside '{plain(column)}'"
@@ -264,7 +300,27 @@ class Plan:
     @cached_property
     def findings(self) -> list[dict[str, Any]]:
         """What the audit finds wrong with the table, most severe first."""
-        return list(audit(self.table, target=self.target.name).to_dict()["findings"])
+        found = audit(self.table, target=self.target.name).to_dict()["findings"]
+        return [finding for finding in found if not self._answered(finding)]
+
+    def about_target(self, finding: Mapping[str, Any]) -> bool:
+        """Whether a finding says that values of the target cannot be or lie far from the others."""
+        return (
+            finding["code"] in ("A027", "A028")
+            and finding["severity"] != "low"
+            and finding["columns"][:1] == [self.target.name]
+        )
+
+    def _answered(self, finding: Mapping[str, Any]) -> bool:
+        """Whether the plan already does what a finding asks for: groups, order in time, a column left out."""
+        code, column = finding["code"], next(iter(finding["columns"]), None)
+        if code == "A042" and self._units["groups"] is not None:
+            units = self.table.frame[column].to_numpy()[np.asarray(self.target.kept)].astype(str)
+            pairs = set(zip(units.tolist(), self._units["groups"].tolist()))
+            return len(pairs) == np.unique(units).size  # each unit lies in one group
+        if code == "A043":
+            return self._units["time"] is not None
+        return code in ("A006", "A032") and (column in self.drop or column == self.time)
 
     @property
     def group_values(self) -> np.ndarray | None:
@@ -280,6 +336,12 @@ class Plan:
     def n_classes(self) -> int | None:
         """How many classes there are, or None for regression."""
         return None if self.classes is None else int(self.classes.shape[0])
+
+    @property
+    def whole_numbers_repeat(self) -> bool:
+        """Whether a target to regress holds few whole numbers that repeat, as codes of classes do."""
+        values = np.unique(self.y)
+        return self.classes is None and 5 * values.size <= len(self.y) and bool((values == np.floor(values)).all())
 
     @cached_property
     def y(self) -> np.ndarray:
@@ -476,6 +538,9 @@ def _settle_step(item: Any, seed: int) -> Any:
         )
     return seed_unset(clone(item), seed)
 
+
+MANY_CLASSES = 20
+"""Classes above which a target whose labels hardly repeat is refused."""
 
 LOPSIDED = 0.2
 """Share of rows of the smaller of two classes below which accuracy says little."""

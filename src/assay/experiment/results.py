@@ -238,7 +238,9 @@ class Results:
         sentence = comparison.sentence
         sentence = sentence.replace(told, reason, 1) if told in sentence else f"{sentence} {reason}"
         return replace(
-            comparison, recommendation={"id": "", "reason": reason, "unbeaten": guessing.learner.entry.id}, sentence=sentence
+            comparison,
+            recommendation={"id": "", "reason": reason, "unbeaten": guessing.learner.entry.id},
+            sentence=sentence,
         )
 
     def _guessing(self) -> LearnerResult | None:
@@ -332,7 +334,7 @@ class Results:
         for finding in self.findings:
             ordered = finding["code"] == "A043" and self.plan.design.kind != "time" and finding["severity"] != "low"
             grave = finding["severity"] == "high" and finding["code"] not in STOPPING and finding["code"] != "A043"
-            if ordered or grave:
+            if ordered or grave or self.plan.about_target(finding):
                 said.append(_objection(finding))
         return said
 
@@ -465,6 +467,8 @@ class Results:
         words += ["--pairs", plan.pairs] if plan.pairs != "best" else []
         words += ["--group", plan.groups] if plan.groups is not None else []
         words += ["--time", plan.time] if plan.time is not None else []
+        for column in plan.drop:
+            words += ["--drop", column]
         for step in steps:
             words += ["--prepare", str(step)]
         for name, role in table.roles.items():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime
+
 import numpy as np
 import polars as pl
 import pytest
@@ -13,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from assay import catalogue
-from assay.base.errors import AssayError, AssayWarning, DataError, ParameterError
+from assay.base.errors import AssayError, AssayWarning, DataError, ParameterError, UsageError
 from assay.data import Table, load_dataset, read_table
 from assay.experiment import Plan, default_learners, run
 from assay.experiment.plan import describe_value
@@ -251,3 +253,66 @@ def test_steps_come_as_ids_pairs_remedies_or_transformers():
     given = ["scale", ("scale", {"method": "robust"}), {"step": "scale", "columns": [0]}, Scale(method="min-max")]
     plan = Plan(load_dataset("iris"), "species", learners=["zero-r"], prepare=given)
     assert [step.method for step in plan.prepare] == ["standard", "robust", "standard", "min-max"]
+
+
+# -- columns, dates and targets that a new user brings ----------------------------------------------------------------
+def _visits(rows: int = 200) -> pl.DataFrame:
+    draw = np.random.default_rng(2)
+    patient = np.repeat(np.arange(rows // 5), 5)
+    first = datetime.date(2020, 1, 1)
+    return pl.DataFrame(
+        {
+            "date": [first + datetime.timedelta(days=i) for i in range(rows)],
+            "patient": [f"p{k}" for k in patient],
+            "dose": draw.normal(size=rows).round(3),
+            "sales": (0.5 * np.arange(rows) + draw.normal(size=rows)).round(2),
+            "sick": np.where(draw.permutation(rows // 5)[patient] % 2 == 0, "yes", "no"),
+            "note": [f"row {i} of {draw.integers(10**9)}" for i in range(rows)],
+        }
+    )
+
+
+def test_findings_that_the_plan_already_answers_are_not_told():
+    table = _visits().drop("note", "sales")
+    told = {finding["code"] for finding in Plan(table, "sick", learners=["zero-r"]).findings}
+    assert {"A042", "A043"} <= told
+    grouped = Plan(table, "sick", learners=["zero-r"], groups="patient")
+    assert "A042" not in {finding["code"] for finding in grouped.findings}
+    ordered = Plan(table, "sick", learners=["zero-r"], time="date")
+    assert "A043" not in {finding["code"] for finding in ordered.findings}
+
+
+def test_a_date_that_gives_the_order_stays_a_feature_and_is_no_leak():
+    table = _visits().select("date", "dose", "sales")
+    plan = Plan(table, "sales", learners=["least-squares"], time="date")
+    assert plan.columns == ["date", "dose"]
+    assert not [f for f in plan.findings if f["code"] in ("A006", "A032") and "date" in f["columns"]]
+    assert run(plan).learners[0].scores["rmse"].mean() < 2  # the trend is learned
+    assert Plan(table, "sales", learners=["least-squares"], time="date", drop="date").columns == ["dose"]
+
+
+def test_dropped_columns_are_set_aside():
+    table = _visits().drop("note", "sales", "date")
+    plan = Plan(table, "sick", learners=["zero-r"], drop=["patient"])
+    assert plan.columns == ["dose"] and {"column": "patient", "reason": "dropped as asked"} in plan.features.set_aside
+    assert "--drop patient" in run(plan).command
+    with pytest.raises(UsageError, match="drop.*'patiend'.*patient"):
+        Plan(table, "sick", learners=["zero-r"], drop=["patiend"])
+
+
+def test_a_target_whose_labels_do_not_repeat_is_refused():
+    with pytest.raises(DataError, match="got 200 classes in 200 rows.*choose another target"):
+        Plan(_visits(), "note")
+
+
+def test_values_of_the_target_far_from_the_others_are_about_the_target():
+    table = _visits().select("dose", "sales").with_columns(sales=pl.Series([1e6, *range(199)], dtype=pl.Float64))
+    plan = Plan(table, "sales", learners=["zero-r-regressor"])
+    assert [finding["code"] for finding in plan.findings if plan.about_target(finding)] == ["A028"]
+    assert any("outliers" in text for text in run(plan).cautions)
+
+
+def test_learners_by_name_are_pairs():
+    table = load_dataset("iris")
+    plan = Plan(table, "species", learners={"base": "zero-r", "dummy": DummyClassifier()})
+    assert [learner.id for learner in plan.learners] == ["base", "dummy"]

@@ -5,14 +5,18 @@ from __future__ import annotations
 import json
 import re
 
+import numpy as np
+import polars as pl
 import pytest
 from sklearn.dummy import DummyClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from assay.base.errors import UsageError
 from assay.data import load_dataset
 from assay.experiment import Plan, run
 from assay.experiment.version import code_version
+from assay.report import render_report
 
 
 @pytest.fixture(scope="module")
@@ -141,7 +145,7 @@ def test_a_learner_that_was_not_shown_to_beat_guessing_is_not_recommended(learne
     assert record["recommendation"]["reason"].startswith(told)
     assert record["recommendation"]["id"] == ("zero-r" if "zero-r" in learners else "")
     assert told in str(results) and "Recommended" not in str(results)
-    assert told in page(results).replace("&#39;", "'")
+    assert told in render_report(results).replace("&#39;", "'")
     if "zero-r" not in learners:
         with pytest.raises(UsageError, match="No learner was shown to beat"):
             results.best_model()

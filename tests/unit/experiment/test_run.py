@@ -492,7 +492,7 @@ def test_nothing_that_saw_other_columns_is_found_again(tmp_path):
     plans = {
         "as it is": partial(AnyPlan, table, "sick", learners=["zero-r", "one-r"], design="2-fold"),
         "group": partial(AnyPlan, table, "sick", learners=["zero-r", "one-r"], design="2-fold", groups="patient"),
-        "time": partial(AnyPlan, table, "sick", learners=["zero-r", "one-r"], time="visit"),
+        "time": partial(AnyPlan, table, "sick", learners=["zero-r", "one-r"], time="visit", drop="visit"),
         "role": partial(
             AnyPlan, table.with_roles({"dose": "nominal"}), "sick", learners=["zero-r", "one-r"], design="2-fold"
         ),

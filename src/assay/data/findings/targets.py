@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -124,7 +125,7 @@ def _strength(cells: np.ndarray, centred: np.ndarray, mean: float, squares: floa
 def _leak(name: str, target: str, evidence: str, statistics: dict[str, float]) -> Finding:
     return Finding(
         "A006", "copy of the target", [name], "high", NO_ROWS, evidence,
-        drop_columns(f"leave it out unless it is known before '{plain(target, 30)}' is", [name]), statistics,
+        _left_out(name, target), statistics,
     )  # fmt: skip
 
 
@@ -145,6 +146,11 @@ def _one_to_one(series: pl.Series, classes: pl.Series, n_classes: int) -> float 
             used_classes.add(klass)
             matched += count
     return matched / pairs.height if len(used_classes) == n_classes else None
+
+
+def _left_out(name: str, target: str) -> dict[str, Any]:
+    told = f"leave it out (--drop {plain(name, 30)}) unless it is known before '{plain(target, 30)}' is"
+    return drop_columns(told, [name])
 
 
 def _near_perfect(survey: Survey, target: Target, told: set[str]) -> Iterator[Finding]:
@@ -176,6 +182,8 @@ def _near_perfect(survey: Survey, target: Target, told: set[str]) -> Iterator[Fi
             continue
         if column.role.role == "id" and column.distinct > 0.5 * survey.n_rows:
             continue
+        if column.series.dtype.is_temporal():
+            continue  # a date is known before: a target that drifts with it is a trend, no leak
         usable.append(column)
 
     def judge(column: Column) -> tuple[float, str]:
@@ -189,8 +197,7 @@ def _near_perfect(survey: Survey, target: Target, told: set[str]) -> Iterator[Fi
             yield Finding(
                 "A032", "near-perfect feature", [name], "high" if sure else "medium", NO_ROWS,
                 f"'{plain(name, 30)}' alone predicts '{plain(target.name, 30)}' almost perfectly ({how})",
-                drop_columns(f"leave it out unless it is known before '{plain(target.name, 30)}' is", [name]),
-                {"score": score},
+                _left_out(name, target.name), {"score": score},
             )  # fmt: skip
 
 
