@@ -234,14 +234,15 @@ class Results:
         }
         best = guessing.id if verdict == "worse" else comparison.best
         reason = not_beaten(best, guessing.id, said, rows, comparison.metric)
-        told = f"Recommended: {comparison.summary[comparison.recommendation['id']]['title']}."
-        sentence = comparison.sentence
-        sentence = sentence.replace(told, reason, 1) if told in sentence else f"{sentence} {reason}"
-        return replace(
-            comparison,
-            recommendation={"id": "", "reason": reason, "unbeaten": guessing.learner.entry.id},
-            sentence=sentence,
-        )
+        return replace(comparison, recommendation={"id": "", "reason": reason, "unbeaten": guessing.learner.entry.id})
+
+    @property
+    def _told(self) -> list[str]:
+        """The comparison in words, and that nobody was shown to beat guessing where that is so."""
+        if self.comparison is None:
+            return []
+        unbeaten = "unbeaten" in self.comparison.recommendation
+        return [self.comparison.sentence, *([self.comparison.recommendation["reason"]] if unbeaten else [])]
 
     def _guessing(self) -> LearnerResult | None:
         """ZeroR on the folds of the plan, which costs next to nothing; None where a fold has no score."""
@@ -539,14 +540,14 @@ class Results:
         ]
         if self.comparison is None or self.not_yet:
             return "\n".join(text)
-        return "\n".join([*text, self.comparison.sentence])
+        return "\n".join([*text, *self._told])
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
         head, *lines = ([html.escape(cell) for cell in line] for line in self._lines())
         body = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in line) + "</tr>" for line in lines)
-        said = "" if self.comparison is None else f"<p>{html.escape(self.comparison.sentence)}</p>"
+        said = "".join(f"<p>{html.escape(text)}</p>" for text in self._told)
         if self.not_yet:
             said = f"<p><strong>Not yet:</strong> {html.escape(self.not_yet)}</p>"
         said += "".join(f"<p>Caution: {html.escape(text)}</p>" for text in self.cautions)

@@ -214,7 +214,7 @@ def _answer(
         "metric": metric,
         "level": level,
         "sentence": words.sentence(comparison.get("sentence")),
-        "reason": words.sentence(recommendation.get("reason")) if chosen is not best else "",
+        "reason": words.sentence(recommendation.get("reason")) if chosen is not best or kind == "baseline" else "",
         "failed": [_name(one).short for one in failed],
         "compared": len(ranked),
     }
