@@ -30,8 +30,8 @@ def entries() -> list[Entry]:
     return list(_BY_ID.values())
 
 
-def get(method: str) -> Entry:
-    """The entry with this id.
+def get(method: str, task: str | None = None) -> Entry:
+    """The entry with this id; an id that is not known gets near ones named, of this task alone if one is given.
 
     >>> get("zero-r").title
     'ZeroR'
@@ -40,9 +40,11 @@ def get(method: str) -> Entry:
         return _BY_ID[method]
     word = str(method).lower()
     # Part of a name ("cart") says more than letters in common ("scale").
-    near = [name for name in _BY_ID if len(word) > 2 and word in name][:3]
-    near = near or difflib.get_close_matches(word, _BY_ID, n=3, cutoff=0.4)
-    hint = f"did you mean {' or '.join(near)}?" if near else "`assay methods` lists them all"
+    among = [name for name, entry in _BY_ID.items() if task is None or entry.task == task]
+    near = [name for name in among if len(word) > 2 and word in name][:3]
+    near = near or difflib.get_close_matches(word, among, n=3, cutoff=0.4)
+    listing = "`assay methods`" if task is None else f"`assay methods --task {task}`"
+    hint = f"did you mean {' or '.join(near)}?" if near else f"{listing} lists them all"
     raise UsageError("catalogue", f"method '{plain(method)}'", "is not in the catalogue", way_out=hint)
 
 

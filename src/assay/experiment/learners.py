@@ -249,7 +249,14 @@ def _by_path(path: str, params: Mapping[str, Any]) -> Any:
     module, _, name = path.rpartition(".")
     try:
         cls = getattr(importlib.import_module(module), name)
-    except (ImportError, AttributeError, ValueError) as error:
+    except AttributeError:
+        raise UsageError(
+            "Plan",
+            f"learner '{plain(path)}'",
+            f"is not in the module '{plain(module)}', which has no class '{plain(name)}'",
+            way_out="check its name, or choose from `assay methods`",
+        ) from None
+    except (ImportError, ValueError) as error:
         raise UsageError(
             "Plan",
             f"learner '{plain(path)}'",

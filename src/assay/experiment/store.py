@@ -31,6 +31,8 @@ APPLICATION_ID = 0x41535341
 # The words of an error about a damaged file may themselves be damaged.
 _DAMAGE = (sqlite3.DatabaseError, UnicodeDecodeError)
 
+_AWAY = "move it away, forget it with --fresh or choose another folder with --out"
+
 ARRAYS = "arrays"
 """The entry of a value that holds its arrays, by name."""
 
@@ -91,7 +93,7 @@ class Store:
             raise self._refusal(f"cannot be opened ({error})", "choose another folder") from None
         except _DAMAGE:
             self.close()
-            raise self._refusal("is not an Assay store", "move it away or start afresh with another file") from None
+            raise self._refusal("is not an Assay store", _AWAY) from None
         except DataError:
             self.close()
             raise
@@ -144,7 +146,7 @@ class Store:
                 if value is not None:
                     found[key] = value
         except _DAMAGE as error:
-            raise self._refusal(f"cannot be read ({error})", "move it away and run again") from None
+            raise self._refusal(f"cannot be read ({error})", _AWAY) from None
         return found
 
     def put(self, units: Iterable[tuple[str, str, Mapping[str, Any]]]) -> None:

@@ -28,7 +28,7 @@ def step_for(finding: Any) -> Any:
             plain(remedy.get("words", ""), 200),
             "do it by hand",
         )
-    entry = catalogue.get(str(remedy["step"]))
+    entry = catalogue.get(str(remedy["step"]), task="transform")
     if entry.task != "transform":
         raise UsageError("step_for", f"method '{plain(entry.id)}'", "is no step of preparation", f"it can {entry.task}")
     cls: Any = entry.load()

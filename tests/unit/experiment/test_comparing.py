@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import polars as pl
 import pytest
@@ -13,6 +15,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import assay
+from assay import catalogue, compare
+from assay.base.errors import UsageError
+from assay.data import load_dataset
 from assay.evaluate import BootstrapSplitter, TimeSplitter
 from assay.experiment import Plan, run
 from assay.models import CartClassifier, KNNClassifier
@@ -133,3 +138,24 @@ def test_a_learner_that_ranks_nothing_has_an_area_of_exactly_a_half():
     assert summary["zero-r"]["interval"] == (0.5, 0.5)
     low, high = summary["naive-bayes"]["interval"]
     assert summary["zero-r"]["difference_interval"] == pytest.approx((0.5 - high, 0.5 - low))
+
+
+def test_a_misspelt_word_and_a_target_that_is_no_name_get_one_sentence():
+    table = load_dataset("iris")
+    with pytest.raises(UsageError, match="'desing' is not known; did you mean 'design'"):
+        compare(table, "species", ["zero-r"], desing="5-fold")
+    with pytest.raises(UsageError, match="must be the name of a column of the table; got a Series"):
+        compare(table.frame.drop("species"), table.frame["species"], ["zero-r"])
+
+
+def test_a_class_that_its_module_lacks_is_named():
+    with pytest.raises(UsageError, match=r"the module 'sklearn.svm', which has no class 'SVCC'"):
+        compare(load_dataset("iris"), "species", ["sklearn.svm.SVCC"])
+
+
+def test_a_step_that_is_not_known_gets_steps_of_preparation_named():
+    steps = {entry.id for entry in catalogue.entries() if entry.task == "transform"}
+    with pytest.raises(UsageError, match="'knn' is not in the catalogue") as caught:
+        compare(load_dataset("iris"), "species", ["zero-r"], prepare=["knn"])
+    named = re.search("did you mean (.*)[?]", str(caught.value))
+    assert named is None or set(named[1].split(" or ")) <= steps
