@@ -26,6 +26,7 @@ FORMATS = {
 }  # fmt: skip
 TEXT_KINDS = ("CSV", "TSV", "NDJSON", "ARFF")
 _URL = re.compile(r"^([a-zA-Z][a-zA-Z0-9+.-]*)://")
+_DATABASE_ENDINGS = {".sqlite": "sqlite", ".sqlite3": "sqlite", ".db": "sqlite", ".duckdb": "duckdb"}
 _DATABASES = {"sqlite": "SQLite", "duckdb": "DuckDB", "postgresql": "PostgreSQL", "postgres": "PostgreSQL"}
 
 
@@ -144,6 +145,12 @@ def _file_of(text: str, sheet: str | None) -> SourceFile:
     if kind is None or (zipped and kind not in TEXT_KINDS):
         shown = "".join(file.suffixes[-2:]) if zipped else file.suffix
         known = ", ".join(FORMATS)
+        if ending in _DATABASE_ENDINGS:
+            raise refuse(
+                f"file '{plain(file, 300)}'",
+                "is a database, of which one table is read",
+                way_out=f"use {_DATABASE_ENDINGS[ending]}:///{plain(file, 300)}?table=... with the name of the table",
+            )
         raise refuse(
             f"file '{plain(file, 300)}'",
             f"has the unknown ending '{plain(shown)}'",

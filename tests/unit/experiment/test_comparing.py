@@ -16,7 +16,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import assay
 from assay import catalogue, compare
-from assay.base.errors import UsageError
+from assay.base.errors import DataError, UsageError
 from assay.data import load_dataset
 from assay.evaluate import BootstrapSplitter, TimeSplitter
 from assay.experiment import Plan, run
@@ -159,3 +159,9 @@ def test_a_step_that_is_not_known_gets_steps_of_preparation_named():
         compare(load_dataset("iris"), "species", ["zero-r"], prepare=["knn"])
     named = re.search("did you mean (.*)[?]", str(caught.value))
     assert named is None or set(named[1].split(" or ")) <= steps
+
+
+def test_a_database_given_as_a_file_gets_its_address_named(tmp_path):
+    (tmp_path / "shop.sqlite").write_bytes(b"SQLite format 3\x00")
+    with pytest.raises(DataError, match=r"is a database.*sqlite:///.*shop\.sqlite\?table="):
+        compare(tmp_path / "shop.sqlite", "y")
