@@ -165,3 +165,8 @@ def test_a_database_given_as_a_file_gets_its_address_named(tmp_path):
     (tmp_path / "shop.sqlite").write_bytes(b"SQLite format 3\x00")
     with pytest.raises(DataError, match=r"is a database.*sqlite:///.*shop\.sqlite\?table="):
         compare(tmp_path / "shop.sqlite", "y")
+
+
+@pytest.mark.parametrize("name", ["RandomForestClassifier", "RandomForestRegressor", "ExtraTreesClassifier"])
+def test_forests_take_the_number_of_trees_by_position(name):
+    assert getattr(assay.models, name)(20).n_estimators == 20

@@ -26,6 +26,8 @@ from .forest import Forest
 class TreeEnsemble(MixedInput, Estimator):
     """Trees grown apart from each other on binned columns; the classes below add the target."""
 
+    _first = "n_estimators"
+
     _way_out = "take a sample of the rows, or set max_depth"
     # A row that every tree has seen has no prediction out of bag.
     _open_state = ("oob_prediction_", "oob_score_", "oob_importances_", "oob_importance_errors_")
