@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 from xml.etree import ElementTree
 
@@ -129,7 +130,8 @@ def _folds(n: int) -> list[tuple[np.ndarray, np.ndarray]]:
 
 @every_learner
 def test_fold_sharing_equals_separate_fits(entry):
-    shares = entry.load().fit_folds is not Estimator.fit_folds
+    # The guard around every method leaves what it wraps within reach.
+    shares = inspect.unwrap(entry.load().fit_folds) is not Estimator.fit_folds
     assert shares == entry.shares_folds
     X, y = numeric(entry, n=300)
     folds = _folds(len(y))
