@@ -31,7 +31,7 @@ def test_the_combined_f_decides_the_same_by_p_and_by_interval(a, b):
 @settings(max_examples=50)
 @given(st.dictionaries(st.text(min_size=1, max_size=5), SCORES, min_size=1, max_size=6), st.booleans())
 def test_a_comparison_is_coherent(scores, greater_is_better):
-    comparison = compare(scores, "5x2", greater_is_better=greater_is_better)
+    comparison = compare(scores, "5x2", greater_is_better=greater_is_better, pairs="all")
     means = {name: values.mean() for name, values in scores.items()}
     assert means[comparison.best] == (max if greater_is_better else min)(means.values())
     assert comparison.best in comparison.groups[0] and comparison.recommendation["id"] in comparison.not_worse

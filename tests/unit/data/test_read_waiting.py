@@ -39,7 +39,10 @@ def test_results_and_errors_come_through():
     assert list(interruptible_steps((n for n in (1, 2, 3)), lambda: None)) == [1, 2, 3]
 
 
-def test_an_interrupt_cancels_and_does_not_wait_for_what_cannot_be_cancelled():
+def test_an_interrupt_cancels_and_does_not_wait_for_what_cannot_be_cancelled(request):
+    # A process started in the background ignores the signal unless told otherwise.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    request.addfinalizer(lambda: signal.signal(signal.SIGINT, before))
     stop, cancelled = threading.Event(), []
     threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
     began = time.monotonic()

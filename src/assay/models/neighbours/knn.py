@@ -68,6 +68,9 @@ class _Neighbours(MixedInput, Estimator):
     _squares = True
     _open_state = ("rows_",)
 
+    def _needs_squares(self) -> bool:
+        return self.metric != "cosine"  # whose rows are brought to length one first
+
     # -- fit ---------------------------------------------------------------------------------------------------
     def _index_rows(self, values: np.ndarray) -> None:
         """Choose the metric and the search, and index the training rows."""

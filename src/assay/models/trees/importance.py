@@ -321,7 +321,7 @@ def _warn(who: str, found: Importances) -> None:
     ]
     more = f"; and {len(doubtful) - 3} more columns" if len(doubtful) > 3 else ""
     text = f"{who}: {'; '.join(said)}{more}; trust the held-out rows, and look for columns with many distinct values."
-    warnings.warn(AssayWarning("W161", text), stacklevel=5)
+    warnings.warn(AssayWarning("W161", text), stacklevel=4)
 
 
 class ImportanceOfColumns(HeldOut):

@@ -359,7 +359,7 @@ def test_views_show_the_equations(mixed):
     X, y = mixed
     model = ModelTreeRegressor().fit(X, y)
     view = model.view()
-    json.dumps(view)
+    json.dumps(view.to_dict())
     leaves = [node for node in view["nodes"] if not node["children"] and not node.get("cut")]
     assert all(node["equation"] for node in leaves)
     assert not any("equation" in node for node in view["nodes"] if node["children"])
