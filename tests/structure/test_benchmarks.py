@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-import time
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -28,16 +30,12 @@ def test_peak_memory_sees_what_was_freed_again():
 
 
 def test_children_are_found():
-    import os
-    import subprocess
-    import sys
-
-    child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
-    try:
-        while child.pid not in descendants(os.getpid()):
-            time.sleep(0.01)
-    finally:
-        child.communicate(b"\n")
+    words = [sys.executable, "-c", "print('here', flush=True); input()"]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
+        assert child.stdout.readline() == "here\n"
+        assert child.pid in descendants(os.getpid())
+        child.communicate("\n")
+    assert child.pid not in descendants(os.getpid())
 
 
 def test_the_strongest_peer_is_the_one_that_comes_nearest():

@@ -48,6 +48,9 @@ def test_every_style_draws_both_ways(style, names):
     ElementTree.fromstring(chart.to_svg())
 
 
-def test_an_empty_chart_and_one_without_spread_are_drawn():
-    ElementTree.fromstring(Chart("t", "x", "y", (Line([], []),)).to_svg())
-    ElementTree.fromstring(Chart("t", "x", "y", (Line([1.0], [5.0]),), log_x=True).to_svg())
+@pytest.mark.parametrize("options", [{}, {"log_x": True}])
+@pytest.mark.parametrize("points", [([], []), ([1.0], [5.0])])
+def test_an_empty_chart_and_one_without_spread_are_drawn(points, options):
+    picture = Chart("a title", "across", "up", (Line(*points),), **options).to_svg()
+    words = [node.text for node in ElementTree.fromstring(picture).iter() if node.text]
+    assert "across" in words and "up" in words and "nan" not in picture
