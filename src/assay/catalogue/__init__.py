@@ -13,8 +13,8 @@ import difflib
 from collections.abc import Iterable
 
 from ..base.errors import UsageError, plain
-from .entries import FAMILIES
 from .entry import INPUTS, Entry
+from .families import by_id
 from .tasks import CLASSIFY, PLANNED, REGRESS, TASKS, Task, check_task, get_task
 
 __all__ = [
@@ -22,12 +22,10 @@ __all__ = [
     "of_class", "search",
 ]  # fmt: skip
 
-_BY_ID: dict[str, Entry] = {entry.id: entry for family in FAMILIES for entry in family.ENTRIES}
-
 
 def entries() -> list[Entry]:
     """Every entry, in catalogue order."""
-    return list(_BY_ID.values())
+    return list(by_id().values())
 
 
 def get(method: str, task: str | None = None) -> Entry:
@@ -36,11 +34,11 @@ def get(method: str, task: str | None = None) -> Entry:
     >>> get("zero-r").title
     'ZeroR'
     """
-    if method in _BY_ID:
-        return _BY_ID[method]
+    if method in by_id():
+        return by_id()[method]
     word = str(method).lower()
     # Part of a name ("cart") says more than letters in common ("scale").
-    among = [name for name, entry in _BY_ID.items() if task is None or entry.task == task]
+    among = [name for name, entry in by_id().items() if task is None or entry.task == task]
     near = [name for name in among if len(word) > 2 and word in name][:3]
     near = near or difflib.get_close_matches(word, among, n=3, cutoff=0.4)
     listing = "`assay methods`" if task is None else f"`assay methods --task {task}`"
@@ -50,7 +48,7 @@ def get(method: str, task: str | None = None) -> Entry:
 
 def of_class(cls: type) -> Entry | None:
     """The entry of a class, or None if it is not in the catalogue."""
-    for entry in _BY_ID.values():
+    for entry in by_id().values():
         module, _, name = entry.class_path.rpartition(".")
         if cls.__name__ == name and cls.__module__.startswith(module):
             return entry
@@ -79,7 +77,7 @@ def search(
     needle = text.lower()
     return [
         entry
-        for entry in _BY_ID.values()
+        for entry in by_id().values()
         if (task is None or entry.task == task)
         and wanted <= set(entry.native)
         and (weights is None or entry.weights == weights)

@@ -8,7 +8,7 @@ import importlib.metadata
 from pathlib import Path
 
 LIBRARIES = ("numpy", "scipy", "scikit-learn", "polars", "narwhals")
-_PACKAGES = ("base", "data", "prepare", "models", "evaluate", "experiment")
+_PACKAGES = ("base", "numeric", "data", "prepare", "models", "evaluate", "experiment")
 
 
 @functools.cache
