@@ -125,6 +125,8 @@ class Estimator(BaseEstimator):
     """Base of every method: parameters come from declarations, the constructor only stores them."""
 
     __parameters__: dict[str, Parameter] = {}
+    _learned: dict[str, str] = {}
+    """Attributes that a fit leaves behind, with their meaning; those of base classes need not be said again."""
     _way_out = "take a sample of the rows"
     _allow_nan = False
     _allow_sparse = False
@@ -291,6 +293,8 @@ def _count_labels(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
 
 class LabelClassifier(ClassifierMixin, Estimator):
     """Base of classifiers that give labels and no probabilities: any labels, two or more classes."""
+
+    _learned = {"classes_": "array of the class labels"}
 
     def _encode_target(self, y: Any) -> np.ndarray:
         """Labels as codes 0..K-1 (int32); sets `classes_`."""

@@ -343,11 +343,25 @@ def doc_table(parameters: dict[str, Parameter]) -> str:
     return "\n".join(lines)
 
 
+def attribute_table(cls: type) -> str:
+    """What a fit leaves behind, in NumPy docstring form: each class says its own in `_learned`, in base classes first.
+
+    A class that says something else of a name that a base class has says it in the same place.
+    """
+    learned: dict[str, str] = {}
+    for base in reversed(cls.__mro__):
+        learned.update(vars(base).get("_learned", {}))
+    return "\n".join(["Attributes", "----------", *(f"{name} : {meaning}" for name, meaning in learned.items())])
+
+
 def document(cls: type, parameters: dict[str, Parameter]) -> None:
-    """Put the parameter table into the class docstring, where `{parameters}` stands or at the end."""
+    """Put the tables of parameters and attributes into the class docstring.
+
+    They stand where `{parameters}` and `{attributes}` do; parameters come at the end if there is no such place.
+    """
     if not cls.__dict__.get("__doc__"):
         return
-    text = inspect.cleandoc(cls.__doc__ or "")
+    text = inspect.cleandoc(cls.__doc__ or "").replace("{attributes}", attribute_table(cls))
     if not parameters:
         cls.__doc__ = text.replace("{parameters}\n\n", "").replace("{parameters}", "")
         return

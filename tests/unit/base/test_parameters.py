@@ -90,6 +90,25 @@ def test_docstring_holds_the_table():
     assert "rate : a number >= 0 and <= 1, default=0.5\n    How fast." in Derived.__doc__
 
 
+def test_attributes_are_described_once_and_said_anew_where_a_class_differs():
+    class Model(Estimator):
+        """A model."""
+
+        _learned = {"mean_": "the mean", "spread_": "the spread"}
+
+    class Robust(Model):
+        """Another.
+
+        {attributes}
+        """
+
+        _learned = {"mean_": "the median", "steps_": "how many"}
+
+    assert Robust.__doc__.strip().endswith(
+        "Attributes\n----------\nmean_ : the median\nspread_ : the spread\nsteps_ : how many"
+    )
+
+
 def test_values_of_other_text_are_shortened_in_the_message():
     with pytest.raises(ParameterError) as caught:
         Derived(depth="x" * 10_000)._check_parameters()

@@ -98,6 +98,13 @@ class Boosting(MixedInput, Estimator):
 
     _way_out = "take a sample of the rows or set n_estimators"
     _first_order = False
+    _learned = {
+        "forest_": "the trees as arrays",
+        "n_estimators_": "rounds kept",
+        "base_score_": "score before the first round",
+        "train_loss_, validation_loss_": "mean loss before the first round and after each",
+        "feature_importances_": "share of the gain that each column brought",
+    }
 
     n_estimators: int | str = param(
         "auto",

@@ -20,12 +20,7 @@ class ExtraTreesClassifier(_AllRows, ForestClasses):
 
     {parameters}
 
-    Attributes
-    ----------
-    classes_ : array of the class labels
-    forest_ : the trees as arrays
-    feature_importances_ : share of the decrease of impurity that each column brought
-    oob_score_, oob_prediction_ : with `bootstrap` and `oob_score`, accuracy and class shares out of bag
+    {attributes}
 
     Examples
     --------
@@ -45,12 +40,7 @@ class ExtraTreesRegressor(_AllRows, ForestNumbers):
 
     {parameters}
 
-    Attributes
-    ----------
-    forest_ : the trees as arrays
-    n_outputs_ : columns of the target
-    feature_importances_ : share of the decrease of squared error that each column brought
-    oob_score_, oob_prediction_ : with `bootstrap` and `oob_score`, R squared and predictions out of bag
+    {attributes}
 
     Examples
     --------

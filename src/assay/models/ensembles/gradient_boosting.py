@@ -4,23 +4,31 @@ from __future__ import annotations
 
 from typing import Any
 
+from .boosting import Boosting
 from .newton_boosting import BoostedClasses, BoostedNumbers
 
-_UNLIMITED = {
-    "columns_per_node": 0,
-    "min_hessian": 0.0,
-    "l2": 0.0,
-    "l1": 0.0,
-    "min_gain": 0.0,
-    "smoothing": 0.0,
-    "min_category_rows": 20.0,
-    "depth_wise": False,
-    "monotone": [],
-    "interactions": [],
-}
+
+class _FirstOrder(Boosting):
+    """Trees fitted to the gradients alone, limited by their size and by nothing else."""
+
+    _first_order = True
+
+    def _penalties(self) -> dict[str, Any]:
+        return {
+            "columns_per_node": 0,
+            "min_hessian": 0.0,
+            "l2": 0.0,
+            "l1": 0.0,
+            "min_gain": 0.0,
+            "smoothing": 0.0,
+            "min_category_rows": 20.0,
+            "depth_wise": False,
+            "monotone": [],
+            "interactions": [],
+        }
 
 
-class GradientBoostingClassifier(BoostedClasses):
+class GradientBoostingClassifier(_FirstOrder, BoostedClasses):
     """Boosted trees by first-order steps, for two or more classes.
 
     Every round fits a tree to the negative gradients of the log loss by least squares, and each leaf takes the step
@@ -29,14 +37,7 @@ class GradientBoostingClassifier(BoostedClasses):
 
     {parameters}
 
-    Attributes
-    ----------
-    classes_ : array of the class labels
-    forest_ : the trees as arrays
-    n_estimators_ : rounds kept
-    base_score_ : scores before the first round
-    train_loss_, validation_loss_ : mean loss before the first round and after each
-    feature_importances_ : share of the gain that each column brought
+    {attributes}
 
     Examples
     --------
@@ -48,13 +49,8 @@ class GradientBoostingClassifier(BoostedClasses):
     array(['low', 'high'], dtype='<U4')
     """
 
-    _first_order = True
 
-    def _penalties(self) -> dict[str, Any]:
-        return dict(_UNLIMITED)
-
-
-class GradientBoostingRegressor(BoostedNumbers):
+class GradientBoostingRegressor(_FirstOrder, BoostedNumbers):
     """Boosted trees by first-order steps, for numbers.
 
     As `GradientBoostingClassifier`, for squared, absolute, Huber, quantile, Poisson, gamma and Tweedie loss, or one of
@@ -62,13 +58,7 @@ class GradientBoostingRegressor(BoostedNumbers):
 
     {parameters}
 
-    Attributes
-    ----------
-    forest_ : the trees as arrays
-    n_estimators_ : rounds kept
-    base_score_ : score before the first round
-    train_loss_, validation_loss_ : mean loss before the first round and after each
-    feature_importances_ : share of the gain that each column brought
+    {attributes}
 
     Examples
     --------
@@ -79,8 +69,3 @@ class GradientBoostingRegressor(BoostedNumbers):
     >>> model.predict([[0.5]]).shape
     (1,)
     """
-
-    _first_order = True
-
-    def _penalties(self) -> dict[str, Any]:
-        return dict(_UNLIMITED)

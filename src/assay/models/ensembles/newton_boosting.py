@@ -17,6 +17,8 @@ from .boosting import LOG_LINK, Boosting, weighted_quantile
 class BoostedClasses(Boosting, Classifier):
     """Boosting for labels: one score for two classes, one per class for more."""
 
+    _learned = {"base_score_": "scores before the first round"}
+
     class_weight: Any = class_weight_param()
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
@@ -256,14 +258,7 @@ class NewtonBoostingClassifier(_Newton, BoostedClasses):
 
     {parameters}
 
-    Attributes
-    ----------
-    classes_ : array of the class labels
-    forest_ : the trees as arrays
-    n_estimators_ : rounds kept
-    base_score_ : scores before the first round
-    train_loss_, validation_loss_ : mean loss before the first round and after each
-    feature_importances_ : share of the gain that each column brought
+    {attributes}
 
     Examples
     --------
@@ -295,13 +290,7 @@ class NewtonBoostingRegressor(_Newton, BoostedNumbers):
 
     {parameters}
 
-    Attributes
-    ----------
-    forest_ : the trees as arrays
-    n_estimators_ : rounds kept
-    base_score_ : score before the first round
-    train_loss_, validation_loss_ : mean loss before the first round and after each
-    feature_importances_ : share of the gain that each column brought
+    {attributes}
 
     Examples
     --------

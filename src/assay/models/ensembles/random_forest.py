@@ -32,6 +32,12 @@ class TreeEnsemble(MixedInput, Estimator):
     # A row that every tree has seen has no prediction out of bag.
     _open_state = ("oob_prediction_", "oob_score_", "oob_importances_", "oob_importance_errors_")
     _extra = False
+    _learned = {
+        "forest_": "the trees as arrays",
+        "feature_importances_": "share of the decrease of impurity that each column brought",
+        "oob_score_, oob_prediction_": "with `oob_score`, accuracy and class shares out of bag",
+        "oob_importances_, oob_importance_errors_": "with `oob_importance`, rise of the error and its standard error",
+    }
 
     n_estimators: int = param(100, Integer(1), "Trees.")
     max_depth: int | None = param(None, Integer(1) | Nothing(), "Deepest level of a leaf; None for no limit.")
@@ -278,6 +284,11 @@ class ForestNumbers(TreeEnsemble, Regressor):
 
     _multi_output = True
     _level_: np.ndarray
+    _learned = {
+        "n_outputs_": "columns of the target",
+        "feature_importances_": "share of the decrease of squared error that each column brought",
+        "oob_score_, oob_prediction_": "with `oob_score`, R squared and predictions out of bag",
+    }
 
     max_features: Any = param(
         "third",
@@ -381,13 +392,7 @@ class RandomForestClassifier(_Bootstrapped, ForestClasses):
 
     {parameters}
 
-    Attributes
-    ----------
-    classes_ : array of the class labels
-    forest_ : the trees as arrays
-    feature_importances_ : share of the decrease of impurity that each column brought
-    oob_score_, oob_prediction_ : with `oob_score`, accuracy and class shares out of bag
-    oob_importances_, oob_importance_errors_ : with `oob_importance`, rise of the error and its standard error
+    {attributes}
 
     Examples
     --------
@@ -408,13 +413,7 @@ class RandomForestRegressor(_Bootstrapped, ForestNumbers):
 
     {parameters}
 
-    Attributes
-    ----------
-    forest_ : the trees as arrays
-    n_outputs_ : columns of the target
-    feature_importances_ : share of the decrease of squared error that each column brought
-    oob_score_, oob_prediction_ : with `oob_score`, R squared and predictions out of bag
-    oob_importances_, oob_importance_errors_ : with `oob_importance`, rise of the squared error and its standard error
+    {attributes}
 
     Examples
     --------
