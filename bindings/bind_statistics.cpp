@@ -3,6 +3,7 @@
 
 #include <nanobind/stl/optional.h>
 
+#include "assay/bayes/discriminant.hpp"
 #include "assay/bayes/naive_bayes.hpp"
 #include "assay/statistics/class_moments.hpp"
 #include "assay/statistics/gap_sums.hpp"
@@ -128,6 +129,18 @@ Result1<std::int32_t> labels(Array2<const double> x, const BayesArrays& arrays, 
     return own(std::move(out));
 }
 
+Result2<double> left_out(Array2<const double> y, Array2<const double> w, Array1<const double> eigenvalues,
+                         Array1<const double> spheres, double c, Array1<const double> shares, int threads) {
+    require(y.shape(0) == w.shape(0) && y.shape(1) == w.shape(1) && spheres.shape(0) == y.shape(0) &&
+                eigenvalues.shape(0) == y.shape(1),
+            "leave_one_out_scores", "y and w must have one shape, with a sphere per row and an eigenvalue per column");
+    std::vector<double> out(y.shape(0) * shares.shape(0));
+    without_gil([&] {
+        leave_one_out_scores(view(y), view(w), eigenvalues.data(), spheres.data(), c, view(shares), out.data(), threads);
+    });
+    return own(std::move(out), y.shape(0), shares.shape(0));
+}
+
 }  // namespace
 
 void bind_statistics(nb::module_& m) {
@@ -164,6 +177,8 @@ void bind_statistics(nb::module_& m) {
             "tabled"_a, "table_sizes"_a, "binary"_a, "table"_a);
     m.def("naive_bayes_scores", &scores, "x"_a.noconvert(), "arrays"_a, "wanted"_a, "threads"_a,
           "Joint log probabilities (0), log probabilities (1) or probabilities (2) of the classes.");
+    m.def("leave_one_out_scores", &left_out, "y"_a, "w"_a, "eigenvalues"_a, "spheres"_a, "c"_a, "shares"_a, "threads"_a,
+          "Log densities of rows under a class without them, for each share of the identity in its covariance.");
     m.def("naive_bayes_labels", &labels, "x"_a.noconvert(), "arrays"_a, "threads"_a,
           "The most probable class of each row.");
 }

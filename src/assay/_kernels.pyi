@@ -109,6 +109,11 @@ def naive_bayes_scores(x: Annotated[NDArray[numpy.float64], dict(shape=(None, No
     Joint log probabilities (0), log probabilities (1) or probabilities (2) of the classes.
     """
 
+def leave_one_out_scores(y: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], w: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], eigenvalues: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], spheres: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], c: float, shares: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], threads: int) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]:
+    """
+    Log densities of rows under a class without them, for each share of the identity in its covariance.
+    """
+
 def naive_bayes_labels(x: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], arrays: NaiveBayesArrays, threads: int) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]:
     """The most probable class of each row."""
 

@@ -17,7 +17,7 @@ every_method = pytest.mark.parametrize(**named([*LEARNERS, *TRANSFORMERS]))
 IN_ANY_UNIT = (
     *("zero-r", "zero-r-regressor", "one-r", "least-squares", "naive-bayes", "knn-classifier", "knn-regressor"),
     *("cart-classifier", "cart-regressor", "c45", "id3", "rules-from-tree", "sequential-covering", "ripper"),
-    *("model-tree", "scale", "lda-projection"),
+    *("model-tree", "scale", "lda-projection", "lda", "qda"),
 )
 any_unit = pytest.mark.parametrize(**named([e for e in [*LEARNERS, *TRANSFORMERS] if e.id in IN_ANY_UNIT]))
 

@@ -244,6 +244,49 @@ class Contributions(View):
 
 
 @dataclass(frozen=True, kw_only=True)
+class LogOdds(View):
+    """Why one row is predicted as it is: `values` has one row per class and one number per column, in nats.
+
+    The numbers are relative to the mean over the classes; the difference between two classes is the column's part of
+    their log odds, and with `prior` they sum to them.
+    """
+
+    kind: ClassVar[str] = "log_odds"
+    names: list[str]
+    classes: list[Any]
+    values: list[list[float]]
+    prior: list[float]
+    probabilities: list[float]
+
+    def _order(self) -> list[int]:
+        size = [max(abs(row[j]) for row in self.values) for j in range(len(self.names))]
+        return sorted(range(len(self.names)), key=lambda j: (-size[j], j))
+
+    def to_svg(self, title: str = "") -> str:
+        """A shaded grid of the prior and the columns that say most."""
+        order = self._order()[:20]
+        cells = [self.prior, *([row[j] for row in self.values] for j in order)]
+        names = ["prior", *(self.names[j] for j in order)]
+        return matrix_figure(cells, names, self.classes, title=title or "What each column says", corner="column")
+
+    @property
+    def how_to_read(self) -> str:
+        """What the numbers are and what they come to."""
+        best = max(range(len(self.classes)), key=lambda k: self.probabilities[k])
+        said = f"{clean(self.classes[best], 40)} has probability {percent(self.probabilities[best], 1)}. "
+        return said + (
+            "Each number is what a column adds to the log odds of a class, relative to the mean over the classes "
+            "(0 says nothing, 0.69 doubles the odds)."
+        )
+
+    def grid(self) -> Grid:
+        """Prior and columns by class, the largest first."""
+        lines = [[clean(self.names[j], 60), *(number(row[j], 3) for row in self.values)] for j in self._order()]
+        prior = ["prior", *(number(one, 3) for one in self.prior)]
+        return Grid(["column", *(clean(c, 40) for c in self.classes)], [prior, *lines])
+
+
+@dataclass(frozen=True, kw_only=True)
 class Neighbours(View):
     """Who the neighbours of a row are: of `k` neighbours, the share of each class by the row's own class.
 

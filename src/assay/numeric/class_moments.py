@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array, issparse
 
 from .. import _kernels
 
@@ -30,7 +32,7 @@ class ClassStatistics:
     @classmethod
     def of(
         cls,
-        values: np.ndarray,
+        values: Any,
         codes: np.ndarray,
         n_classes: int,
         weights: np.ndarray | None,
@@ -41,7 +43,10 @@ class ClassStatistics:
         threads: int,
         rows: np.ndarray | None = None,
     ) -> ClassStatistics:
-        """The statistics of all rows, or of the listed ones."""
+        """The statistics of all rows, or of the listed ones; of a sparse table by its cells, with shift zero."""
+        if issparse(values):
+            found = _of_cells(values, codes, n_classes, weights, rows)
+            return cls(**found, shift=np.zeros(values.shape[1]), sizes=sizes)
         indices = None if rows is None else np.ascontiguousarray(rows, dtype=np.int64)
         found = _kernels.class_moments(values, codes, n_classes, shift, nominal, sizes, weights, indices, threads)
         return cls(**found, shift=shift, sizes=sizes)
@@ -85,8 +90,28 @@ class ClassStatistics:
         return np.split(self.tally, np.cumsum(self.sizes)[:-1], axis=1) if self.sizes.shape[0] else []
 
 
-def central_values(values: np.ndarray, zero_one: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
+def _of_cells(
+    table: Any, codes: np.ndarray, n_classes: int, weights: np.ndarray | None, rows: np.ndarray | None
+) -> dict[str, np.ndarray]:
+    """Sums over the rows of a sparse table, whose cells are all known, about zero."""
+    taken = np.arange(table.shape[0]) if rows is None else np.asarray(rows)
+    weight = np.ones(taken.shape[0]) if weights is None else weights[taken]
+    # In the order of the rows, so that a sum does not depend on which other classes there are.
+    flags = csr_array((weight, (codes[taken], taken)), shape=(n_classes, table.shape[0]))
+    size = np.bincount(codes[taken], weights=weight, minlength=n_classes)
+    return {
+        "class_weight": size,
+        "count": np.repeat(size[:, None], table.shape[1], axis=1),
+        "sum": np.asarray((flags @ table).toarray()),
+        "square": np.asarray((flags @ table.multiply(table)).toarray()),
+        "tally": np.zeros((n_classes, 0)),
+    }
+
+
+def central_values(values: Any, zero_one: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
     """A value near the mean of each column from about a thousand rows; zero for columns of 0 and 1."""
+    if issparse(values):
+        return np.zeros(values.shape[1])
     step = max(1, (values if rows is None else rows).shape[0] // 1024)
     sample = values[::step] if rows is None else values[rows[::step]]
     present = ~np.isnan(sample)
@@ -98,8 +123,13 @@ def central_values(values: np.ndarray, zero_one: np.ndarray, rows: np.ndarray | 
     return np.where(zero_one, 0.0, np.where(constant, first, mean))
 
 
-def holds_zero_one(values: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
+def holds_zero_one(values: Any, rows: np.ndarray | None = None) -> np.ndarray:
     """For each column, whether every present cell (of the listed rows) is 0 or 1."""
+    if issparse(values):
+        cells = values if rows is None else values[rows]
+        answer = np.ones(values.shape[1], dtype=bool)
+        answer[cells.indices[(cells.data != 0) & (cells.data != 1)]] = False
+        return answer
     head = values[:64] if rows is None else values[rows[:64]]
     likely = np.isin(head, (0.0, 1.0)) | np.isnan(head)
     answer = likely.all(axis=0)

@@ -6,32 +6,39 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array, issparse
+from scipy.special import log_softmax, softmax
 from sklearn.base import clone
+from sklearn.utils import Tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d, validate_data
 
 from ... import _kernels
 from ...base.columns import column_names
 from ...base.cost import Cost
+from ...base.decisions import Decisions, costs_param, given_priors
 from ...base.errors import DataError, ParameterError, plain
 from ...base.estimator import Classifier, Fold, check_lengths, check_weights
 from ...base.folds import FoldTransforms, are_complementary
 from ...base.parameters import ArrayLike, Boolean, Choice, Mapping, Nothing, Real, param
 from ...base.threads import thread_count
 from ...base.usual_parameters import categorical_features_param, n_jobs_param
-from ...base.views import Contributions
+from ...base.views import Contributions, LogOdds
 from ...data.columns import ColumnSchema, MixedInput, fit_columns, read_columns
 from ...numeric.class_moments import ClassStatistics, central_values, holds_zero_one
+from .sparse_scores import sparse_scores
+from .views import gaussian_gains
 
 DISTRIBUTIONS = ("gaussian", "bernoulli", "multinomial", "categorical")
 
 
-class NaiveBayes(MixedInput, Classifier):
+class NaiveBayes(MixedInput, Decisions, Classifier):
     """Bayes' rule with columns taken as independent given the class, each with a distribution that suits its role.
 
     By default a nominal column is categorical, a column of 0 and 1 Bernoulli and any other numeric column Gaussian.
     Missing cells are skipped, in fit and in prediction; so are categories never seen. Everything is one pass over the
-    table and sums over rows, so `partial_fit` and `fit_folds` give the same model as a fit on the rows concerned.
+    table and sums over rows, so `partial_fit` and `fit_folds` give the same model as a fit on the rows concerned. A
+    sparse table (counts of words) is summed and scored by its cells; all its columns are numeric.
 
     {parameters}
 
@@ -77,6 +84,8 @@ class NaiveBayes(MixedInput, Classifier):
     class_prior: Any = param(
         None, ArrayLike() | Nothing(), "Prior probabilities of the classes, instead of `fit_prior`."
     )
+    prior_smoothing: float = param(0.0, Real(0), "Added to the weight of every class before its share is the prior.")
+    costs: Any = costs_param()
     categorical_features: Any = categorical_features_param()
     n_jobs: int | None = n_jobs_param()
 
@@ -113,7 +122,7 @@ class NaiveBayes(MixedInput, Classifier):
 
     def _learn(
         self,
-        values: np.ndarray,
+        values: Any,
         codes: np.ndarray,
         weights: np.ndarray | None,
         schema: ColumnSchema,
@@ -132,7 +141,7 @@ class NaiveBayes(MixedInput, Classifier):
 
     def _sum_up(
         self,
-        values: np.ndarray,
+        values: Any,
         codes: np.ndarray,
         weights: np.ndarray | None,
         schema: ColumnSchema,
@@ -162,6 +171,7 @@ class NaiveBayes(MixedInput, Classifier):
         self.sum_, self.square_, self.tally_ = statistics.sum, statistics.square, statistics.tally
         self.shift_, self.tally_sizes_ = statistics.shift, statistics.sizes
         self.class_prior_ = self._priors()
+        self._costs()
         self.distributions_ = self._choose(statistics)
         columns = {name: [j for j, d in enumerate(self.distributions_) if d == name] for name in DISTRIBUTIONS}
         self.gaussian_columns_ = np.array(columns["gaussian"], dtype=np.int32)
@@ -191,18 +201,11 @@ class NaiveBayes(MixedInput, Classifier):
     def _priors(self) -> np.ndarray:
         n_classes = self.classes_.shape[0]
         if self.class_prior is not None:
-            prior = np.asarray(self.class_prior, dtype=np.float64)
-            if prior.shape != (n_classes,) or (prior < 0).any() or not np.isclose(prior.sum(), 1.0):
-                raise ParameterError(
-                    type(self).__name__,
-                    "parameter 'class_prior'",
-                    f"must be {n_classes} numbers >= 0 that sum to 1, one per class",
-                    f"got {plain(repr(self.class_prior))}",
-                )
-            return prior
+            return given_priors(type(self).__name__, "class_prior", self.class_prior, n_classes)
         if not self.fit_prior:
             return np.full(n_classes, 1.0 / n_classes)
-        return self.class_count_ / self.class_count_.sum()
+        smoothed = self.class_count_ + self.prior_smoothing
+        return smoothed / smoothed.sum()
 
     def _choose(self, statistics: ClassStatistics) -> list[str]:
         """The distribution of each column: as asked for, else by role."""
@@ -235,7 +238,7 @@ class NaiveBayes(MixedInput, Classifier):
             raise ParameterError(type(self).__name__, "parameter 'distributions'", problem)
         return asked
 
-    def _as_events(self, values: np.ndarray) -> np.ndarray:
+    def _as_events(self, values: Any) -> Any:
         """Columns declared Bernoulli as 0 and 1; columns declared multinomial checked to be counts."""
         asked = self._asked()
         numeric = {j: name for j, name in asked.items() if not self.schema_.nominal[j]}
@@ -249,8 +252,9 @@ class NaiveBayes(MixedInput, Classifier):
                     way_out="use 'categorical' or leave it out",
                 )
         counts = [j for j, name in numeric.items() if name == "multinomial"]
-        if counts and (values[:, counts] < 0).any():
-            j = next(j for j in counts if (values[:, j] < 0).any())
+        below = _below_zero(values)
+        if counts and below[counts].any():
+            j = next(j for j in counts if below[j])
             raise DataError(
                 type(self).__name__,
                 f"column '{plain(self.schema_.names[j])}'",
@@ -258,6 +262,11 @@ class NaiveBayes(MixedInput, Classifier):
                 way_out="choose another distribution for it",
             )
         marks = [j for j, name in numeric.items() if name == "bernoulli"]
+        if marks and issparse(values):
+            marked = np.isin(values.indices, marks)
+            return csr_array(
+                (np.where(marked, values.data > 0, values.data), values.indices, values.indptr), shape=values.shape
+            )
         if marks:
             values = values.copy()
             part = values[:, marks]
@@ -276,7 +285,9 @@ class NaiveBayes(MixedInput, Classifier):
         )
 
     # -- reading -------------------------------------------------------------------------------------------------
-    def _read(self, X: Any, *, reset: bool) -> np.ndarray:
+    def _read(self, X: Any, *, reset: bool) -> Any:
+        if issparse(X):
+            return self._read_sparse(X, reset=reset)
         if not reset:
             return super()._read(X, reset=False)
         if isinstance(X, np.ndarray) and X.ndim != 2:
@@ -284,6 +295,27 @@ class NaiveBayes(MixedInput, Classifier):
         validate_data(self, X, reset=True, skip_check_array=True)
         values, self.schema_ = fit_columns(self, X, self._nominal_wish())
         return values
+
+    def _read_sparse(self, X: Any, *, reset: bool) -> csr_array:
+        """A sparse table in rows; its columns are numbers."""
+        table = csr_array(validate_data(self, X, reset=reset, dtype=np.float64, accept_sparse="csr"))
+        table.sum_duplicates()
+        width = table.shape[1]
+        if reset:
+            names = tuple(column_names(self))
+            self.schema_ = ColumnSchema(names, np.zeros(width, dtype=bool), (None,) * width)
+            self._refuse_nominal([name == "categorical" for name in self._asked().values()])
+        self._refuse_nominal(self.schema_.nominal)
+        return table
+
+    def _refuse_nominal(self, nominal: Any) -> None:
+        if np.any(nominal):
+            raise DataError(
+                type(self).__name__,
+                "X",
+                "must not be sparse with nominal columns",
+                way_out="give a dense table or other distributions",
+            )
 
     def _nominal_wish(self) -> Any:
         """`categorical_features` together with the columns declared categorical in `distributions`."""
@@ -297,8 +329,10 @@ class NaiveBayes(MixedInput, Classifier):
         listed = np.flatnonzero(wanted).tolist() if wanted.dtype.kind == "b" else wanted.tolist()
         return np.array([*listed, *declared], dtype=object)
 
-    def _read_more(self, X: Any) -> np.ndarray:
+    def _read_more(self, X: Any) -> Any:
         """Another batch for `partial_fit`: categories not seen before are added, with tallies of zero."""
+        if issparse(X):
+            return self._read_sparse(X, reset=False)
         validate_data(self, X, reset=False, skip_check_array=True)
         _, batch = fit_columns(self, X, self.schema_.nominal)
         merged, present = [], []
@@ -366,6 +400,9 @@ class NaiveBayes(MixedInput, Classifier):
     def _scores(self, X: Any, wanted: int) -> np.ndarray:
         check_is_fitted(self)
         values = self._read(X, reset=False)
+        if issparse(values):
+            joint = sparse_scores(self, values)
+            return (joint, log_softmax(joint, axis=1), softmax(joint, axis=1))[wanted]
         return _kernels.naive_bayes_scores(values, self._arrays(), wanted, thread_count(self.n_jobs))
 
     def predict_joint_log_proba(self, X: Any) -> np.ndarray:
@@ -381,33 +418,69 @@ class NaiveBayes(MixedInput, Classifier):
         return self._scores(X, 2)
 
     def predict(self, X: Any) -> np.ndarray:
-        """The most probable class of each row; the first in `classes_` wins a tie."""
+        """The class of least expected cost of each row (the most probable one without `costs`); the first in
+        `classes_` wins a tie."""
+        if self.costs is not None or issparse(X):
+            return super().predict(X)
         check_is_fitted(self)
         values = self._read(X, reset=False)
         return self.classes_[_kernels.naive_bayes_labels(values, self._arrays(), thread_count(self.n_jobs))]
 
-    def predict_with_reject(self, X: Any, threshold: float) -> tuple[np.ndarray, np.ndarray]:
-        """The most probable class of each row, and a mask of the rows where its probability is below `threshold`."""
-        if not 0 <= threshold <= 1:
-            raise ParameterError(
-                type(self).__name__,
-                "parameter 'threshold'",
-                "must be between 0 and 1",
-                f"got {plain(repr(threshold))}",
-            )
-        probabilities = self.predict_proba(X)
-        return self.classes_[np.argmax(probabilities, axis=1)], probabilities.max(axis=1) < threshold
+    def contributions(self, X: Any) -> np.ndarray:
+        """What each column says about each row: log P(cell | class), (rows, classes, columns); 0 for missing cells.
+
+        With the log of the priors they sum to `predict_joint_log_proba`; the difference between two classes is the
+        column's part of their log odds.
+
+        >>> import numpy as np
+        >>> from assay.models.bayes import NaiveBayes
+        >>> model = NaiveBayes().fit([[0.0], [1.0], [4.0], [5.0]], ["low", "low", "high", "high"])
+        >>> said = model.contributions([[1.0]])
+        >>> bool(said[0, 1, 0] > said[0, 0, 0])
+        True
+        """
+        check_is_fitted(self)
+        values = self._read(X, reset=False)
+        cells = values.toarray() if issparse(values) else values
+        said = np.zeros((cells.shape[0], self.classes_.shape[0], self.n_features_in_))
+        for place, j in enumerate(self.gaussian_columns_):
+            if not self.constant_[place]:
+                mean, var = self.theta_[:, place], self.var_[:, place]
+                said[:, :, j] = -0.5 * np.log(2 * np.pi * var) - (cells[:, j, None] - mean) ** 2 / (2 * var)
+        for j, p in zip(self.bernoulli_columns_, self.bernoulli_prob_.T):
+            said[:, :, j] = np.where(cells[:, j, None] > 0, np.log(p), np.log1p(-p))
+        for j, slope in zip(self.multinomial_columns_, self.multinomial_log_prob_.T):
+            said[:, :, j] = cells[:, j, None] * slope
+        for j, table in zip(self.categorical_columns_, self.category_log_prob_):
+            known = cells[:, j] >= 0
+            said[known, :, j] = table[:, cells[known, j].astype(np.int64)].T
+        return np.where(np.isnan(cells)[:, None, :], 0.0, said)
+
+    def explain_row(self, row: Any) -> LogOdds:
+        """Why this row gets its prediction: the part of each column in the log odds of each class (see `LogOdds`).
+
+        `row` is a table of one row.
+        """
+        said = self.contributions(row)
+        if said.shape[0] != 1:
+            raise DataError(type(self).__name__, "row", "must be a table of one row", f"got {said.shape[0]} rows")
+        with np.errstate(divide="ignore"):
+            prior = np.maximum(np.log(self.class_prior_), -745.0)
+        return LogOdds(
+            names=column_names(self),
+            classes=self.classes_.tolist(),
+            values=(said[0] - said[0].mean(axis=0)).tolist(),
+            prior=(prior - prior.mean()).tolist(),
+            probabilities=self.predict_proba(row)[0].tolist(),
+        )
 
     def view(self) -> Contributions:
         """How much each column speaks for each class on the rows of that class, on average (see `Contributions`)."""
         check_is_fitted(self)
         said = np.zeros((self.classes_.shape[0], self.n_features_in_))
         prior = self.class_prior_ / self.class_prior_.sum()
-        mean = prior @ self.theta_
-        var = prior @ (self.var_ + (self.theta_ - mean) ** 2)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            gain = 0.5 * (np.log(var / self.var_) + (self.var_ + (self.theta_ - mean) ** 2) / var - 1.0)
-        said[:, self.gaussian_columns_] = np.where(self.constant_, 0.0, np.nan_to_num(gain))
+        gain = gaussian_gains(prior, self.theta_, self.var_)
+        said[:, self.gaussian_columns_] = np.where(self.constant_, 0.0, gain)
         tables = list(zip(self.categorical_columns_.tolist(), map(np.exp, self.category_log_prob_)))
         tables += [
             (int(j), np.column_stack([1.0 - p, p])) for j, p in zip(self.bernoulli_columns_, self.bernoulli_prob_.T)
@@ -460,6 +533,11 @@ class NaiveBayes(MixedInput, Classifier):
                 renumbered = (np.cumsum(present) - 1).astype(np.int32)[codes].clip(0)
                 yield model._learn(values, renumbered, weights, schema, classes[present], rows)
 
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
     def estimate_cost(self, n_rows: int, n_features: int, n_outputs: int = 1) -> Cost:
         """One read of the table."""
         return Cost(seconds=1e-3 + 3e-9 * n_rows * n_features, bytes=8.0 * n_rows * n_features)
@@ -493,7 +571,16 @@ def _shift_is_far(statistics: ClassStatistics) -> bool:
     return bool(np.any((np.abs(offset) > 100 * spread) & (np.abs(offset) > 1e-10 * np.abs(statistics.shift))))
 
 
-def _present_categories(values: np.ndarray, schema: ColumnSchema, rows: np.ndarray | None) -> list[np.ndarray]:
+def _below_zero(values: Any) -> np.ndarray:
+    """For each column, whether some cell is negative."""
+    if not issparse(values):
+        return (values < 0).any(axis=0)
+    answer = np.zeros(values.shape[1], dtype=bool)
+    answer[values.indices[values.data < 0]] = True
+    return answer
+
+
+def _present_categories(values: Any, schema: ColumnSchema, rows: np.ndarray | None) -> list[np.ndarray]:
     """For each nominal column, which of its categories occur (in the listed rows)."""
     present = []
     for j in np.flatnonzero(schema.nominal):

@@ -6,10 +6,12 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from scipy.sparse import csr_matrix
 from sklearn.naive_bayes import BernoulliNB, CategoricalNB, GaussianNB, MultinomialNB
 
 from assay import _kernels
 from assay.base import DataError, ParameterError
+from assay.base.views import view_of
 from assay.models.bayes import NaiveBayes
 
 
@@ -261,3 +263,98 @@ def test_view_says_how_much_each_column_speaks_for_each_class():
     shares = np.array([np.mean(np.asarray(y) == name) for name in "abc"])
     np.testing.assert_allclose(said[:, 0], -np.log(shares), rtol=1e-6)
     assert (said[:, 1] < 0.05).all()
+
+
+# -- sparse counts, priors, costs, what each column says -------------------------------------------------------------
+def counts(n=150, width=40, seed=0):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 3, size=n)
+    rates = rng.gamma(0.3, size=(3, width))
+    return rng.poisson(rates[y]).astype(float), y
+
+
+@pytest.mark.parametrize(
+    "distributions", ["auto", "multinomial", "bernoulli", "gaussian", {0: "gaussian", 1: "multinomial"}]
+)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_sparse_counts_give_the_model_of_the_dense_table(distributions, weighted):
+    X, y = counts()
+    weights = 0.5 + np.arange(len(y)) % 3 if weighted else None
+    dense = NaiveBayes(distributions=distributions).fit(X, y, weights)
+    sparse = NaiveBayes(distributions=distributions).fit(csr_matrix(X), y, weights)
+    assert sparse.distributions_ == dense.distributions_
+    np.testing.assert_allclose(
+        sparse.predict_joint_log_proba(csr_matrix(X)), dense.predict_joint_log_proba(X), rtol=1e-5, atol=1e-5
+    )
+    np.testing.assert_array_equal(sparse.predict(csr_matrix(X)), sparse.predict(X))
+    parts = NaiveBayes(distributions=distributions)
+    for begin in (0, 70):
+        part = slice(begin, begin + 70) if begin == 0 else slice(70, None)
+        parts.partial_fit(
+            csr_matrix(X[part]), y[part], classes=[0, 1, 2], sample_weight=None if weights is None else weights[part]
+        )
+    np.testing.assert_allclose(parts.predict_proba(X), sparse.predict_proba(X), rtol=1e-6, atol=1e-9)
+
+
+def test_sparse_multinomial_equals_scikit_learn():
+    X, y = counts()
+    ours = NaiveBayes(distributions="multinomial").fit(csr_matrix(X), y)
+    peer = MultinomialNB().fit(csr_matrix(X), y)
+    np.testing.assert_allclose(
+        ours.predict_joint_log_proba(csr_matrix(X)), peer.predict_joint_log_proba(csr_matrix(X)), rtol=1e-9
+    )
+
+
+def test_sparse_tables_have_no_nominal_columns():
+    X, y = counts()
+    with pytest.raises(DataError, match="must not be sparse with nominal columns"):
+        NaiveBayes(distributions="categorical").fit(csr_matrix(X), y)
+    with pytest.raises(DataError, match="must not be negative in a multinomial"):
+        NaiveBayes(distributions="multinomial").fit(csr_matrix(-X), y)
+
+
+def test_priors_are_smoothed_by_counts_added_to_each_class():
+    X, y = gaussian(n=90, classes=2)
+    kept = np.r_[0:90:2, 1:30:2]
+    model = NaiveBayes(prior_smoothing=5.0).fit(X[kept], y[kept])
+    np.testing.assert_allclose(model.class_prior_, [(45 + 5) / 70, (15 + 5) / 70])
+
+
+def test_costs_decide_and_rows_in_doubt_are_marked():
+    X, y = gaussian(classes=2)
+    p = NaiveBayes().fit(X, y).predict_proba(X)
+    model = NaiveBayes(costs=[[0, 1], [4, 0]]).fit(X, y)
+    np.testing.assert_array_equal(model.predict(X), np.where(4 * p[:, 1] < p[:, 0], "a", "b"))
+    _, rejected = model.predict_with_reject(X, reject_cost=0.3)
+    np.testing.assert_array_equal(rejected, np.minimum(4 * p[:, 1], p[:, 0]) > 0.3)
+
+
+def test_contributions_of_the_columns_sum_to_the_joint_log_probability():
+    columns, y = mixed()
+    X = pl.DataFrame(columns)
+    model = NaiveBayes(distributions={"size": "gaussian"}).fit(X, y)
+    said = model.contributions(X)
+    joint = said.sum(axis=2) + np.log(model.class_prior_)
+    np.testing.assert_allclose(joint, model.predict_joint_log_proba(X), rtol=1e-9)
+    assert not said[3, :, 1].any()  # a missing cell says nothing
+    counted, labels = counts()
+    model = NaiveBayes(distributions="multinomial").fit(counted, labels)
+    np.testing.assert_allclose(
+        model.contributions(counted).sum(axis=2) + np.log(model.class_prior_),
+        model.predict_joint_log_proba(counted),
+        rtol=1e-9,
+    )
+
+
+def test_a_row_is_explained_by_parts_that_sum_to_its_log_odds():
+    columns, y = mixed()
+    X = pl.DataFrame(columns)
+    model = NaiveBayes().fit(X, y)
+    view = model.explain_row(X[:1])
+    values, prior = np.array(view.values), np.array(view.prior)
+    odds = (values[1] - values[0]).sum() + prior[1] - prior[0]
+    assert odds == pytest.approx(np.log(view.probabilities[1] / view.probabilities[0]), rel=1e-9)
+    assert view_of(view.to_dict()) == view and "<svg" in view.to_svg() and "has probability" in view.how_to_read
+    assert view.grid().rows[0][0] == "prior"
+    with pytest.raises(DataError, match="must be a table of one row"):
+        model.explain_row(X[:2])

@@ -1,0 +1,163 @@
+"""Scatter of the rows of each class around its mean: products of columns, which parts add to and subtract from.
+
+>>> rows, codes = np.array([[0.0], [2.0], [5.0]]), np.array([0, 0, 1], dtype=np.int32)
+>>> found = ClassScatter.of(rows, codes, 2, None, kind="full")
+>>> found.means().ravel(), found.scatter().ravel()
+(array([1., 5.]), array([2., 0.]))
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from .. import _kernels
+from ..base.folds import FoldTransform
+from .class_moments import LEAST_SHARE, ClassStatistics
+
+_NONE = np.empty(0, dtype=np.int32)
+_SAMPLE = 256
+
+
+@dataclass(frozen=True)
+class ClassScatter:
+    """Sums over the rows of each class of w, of w z and of products of w z, with z = x - shift of the class.
+
+    `products` is (classes, d, d); of kind "pooled" their sum, (1, d, d); of kind "diagonal" squares, (classes, d).
+    """
+
+    class_weight: np.ndarray
+    sum: np.ndarray
+    products: np.ndarray
+    shift: np.ndarray
+    kind: str
+
+    @classmethod
+    def of(
+        cls,
+        values: np.ndarray,
+        codes: np.ndarray,
+        n_classes: int,
+        weights: np.ndarray | None,
+        *,
+        kind: str,
+        threads: int = 1,
+        shift: np.ndarray | None = None,
+        rows: np.ndarray | None = None,
+    ) -> ClassScatter:
+        """The sums of all rows, or of the listed ones; the shift comes from the rows unless given."""
+        members = _members(codes, n_classes, rows)
+        chosen = _centres(values, members) if shift is None else shift
+        found = cls._around(chosen, values, codes, weights, members, rows, kind, threads)
+        if shift is None and found._shift_is_far():
+            found = cls._around(found.means(), values, codes, weights, members, rows, kind, threads)
+        return found
+
+    @classmethod
+    def _around(
+        cls,
+        shift: np.ndarray,
+        values: np.ndarray,
+        codes: np.ndarray,
+        weights: np.ndarray | None,
+        members: list[np.ndarray],
+        rows: np.ndarray | None,
+        kind: str,
+        threads: int,
+    ) -> ClassScatter:
+        classes, d = len(members), values.shape[1]
+        if kind == "diagonal":
+            common = np.ascontiguousarray(shift.mean(axis=0))
+            sums = ClassStatistics.of(
+                values, codes, classes, weights, nominal=_NONE, sizes=_NONE, shift=common, threads=threads, rows=rows
+            )
+            return cls(sums.class_weight, sums.sum, sums.square, np.tile(common, (classes, 1)), kind)
+        weight, first = np.zeros(classes), np.zeros((classes, d))
+        products = np.zeros((1 if kind == "pooled" else classes, d, d))
+        nothing = np.empty((values.shape[0], 0))
+        for k, mine in enumerate(members):
+            gram = _kernels.weighted_gram(values, nothing, np.ascontiguousarray(shift[k]), weights, mine, threads)
+            weight[k], first[k] = gram[-1, -1], gram[-1, :-1]
+            products[0 if kind == "pooled" else k] += gram[:-1, :-1]
+        return cls(weight, first, products, shift, kind)
+
+    def _shift_is_far(self) -> bool:
+        """Whether some class mean lies many standard deviations from the shift, so that centring would cancel."""
+        weight = self._weight()
+        offset = self.sum / weight
+        raw = self.squares()
+        spread = np.sqrt(np.maximum(raw / weight - offset**2, 0.0)) if self.kind == "full" else None
+        if spread is None:
+            pooled = np.maximum(raw.sum(axis=0) - (self.sum * offset).sum(axis=0), 0.0) / self.class_weight.sum()
+            spread = np.broadcast_to(np.sqrt(pooled), offset.shape)
+        far = (np.abs(offset) > 100 * spread) & (np.abs(offset) > 1e-10 * np.abs(self.shift))
+        return bool(far.any()) and self.kind != "diagonal"
+
+    def _weight(self) -> np.ndarray:
+        return np.maximum(self.class_weight, 1e-300)[:, None]
+
+    def squares(self) -> np.ndarray:
+        """The sums of squares of z: (classes, d), or (1, d) if pooled."""
+        return self.products if self.kind == "diagonal" else np.diagonal(self.products, axis1=1, axis2=2)
+
+    def means(self) -> np.ndarray:
+        """The mean of each class, (classes, d)."""
+        return self.shift + self.sum / self._weight()
+
+    def scatter(self) -> np.ndarray:
+        """The products of rows less the mean of their class, in the shape of `products`."""
+        offset = self.sum / self._weight()
+        if self.kind == "diagonal":
+            return np.maximum(self.products - self.sum * offset, 0.0)
+        if self.kind == "pooled":
+            return self.products - (self.sum.T @ offset)[None]
+        return self.products - self.sum[:, :, None] * offset[:, None, :]
+
+    def minus(self, other: ClassScatter) -> ClassScatter:
+        """The sums of the rows that are here and not in `other` (same shift and kind)."""
+        names = ("class_weight", "sum", "products")
+        return replace(self, **{name: getattr(self, name) - getattr(other, name) for name in names})
+
+    def of_classes(self, present: np.ndarray) -> ClassScatter:
+        """Only the classes where `present` is true; the others must be empty."""
+        products = self.products if self.kind == "pooled" else self.products[present]
+        return ClassScatter(self.class_weight[present], self.sum[present], products, self.shift[present], self.kind)
+
+    def through(self, transform: FoldTransform | None) -> ClassScatter:
+        """The sums of the same rows, their columns as a fold's preparation gives them (not of kind "diagonal").
+
+        The shift moves with the columns, so that the constant of the map drops out of the sums.
+        """
+        if transform is None:
+            return self
+        products = np.array([transform.combine(transform.combine(one).T) for one in self.products])
+        shift = transform.combine(self.shift) + transform.offset
+        return replace(self, sum=transform.combine(self.sum), products=products, shift=shift)
+
+    def holds_digits_of(self, whole: ClassScatter) -> bool:
+        """Whether these differences from `whole` are still accurate in every class and column."""
+        left = self.scatter()
+        left = left if self.kind == "diagonal" else np.diagonal(left, axis1=1, axis2=2)
+        return bool((self.class_weight > 0).all() and (left >= LEAST_SHARE * whole.squares()).all())
+
+
+def _members(codes: np.ndarray, n_classes: int, rows: np.ndarray | None) -> list[np.ndarray]:
+    """The rows of each class, in their order."""
+    mine = codes if rows is None else codes[rows]
+    # NumPy sorts 16 bits by counting.
+    order = np.argsort(mine.astype(np.int16) if n_classes < 2**15 else mine, kind="stable")
+    listed = order if rows is None else np.asarray(rows)[order]
+    return np.split(
+        np.ascontiguousarray(listed, dtype=np.int64), np.cumsum(np.bincount(mine, minlength=n_classes))[:-1]
+    )
+
+
+def _centres(values: np.ndarray, members: list[np.ndarray]) -> np.ndarray:
+    """A value near the mean of each column in each class; exactly the value of a constant column."""
+    centres = np.zeros((len(members), values.shape[1]))
+    for k, mine in enumerate(members):
+        if mine.size:
+            sample = values[mine[:: max(1, mine.size // _SAMPLE)]]
+            centres[k] = np.where((sample == sample[0]).all(axis=0), sample[0], sample.mean(axis=0))
+    return centres

@@ -1,0 +1,234 @@
+"""Discriminants: against closed forms, scikit-learn, each other at the corners, and refits for leave-one-out."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import multivariate_normal, norm
+from sklearn.covariance import ledoit_wolf_shrinkage, oas
+from sklearn.datasets import load_iris, load_wine
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
+from sklearn.neighbors import NearestCentroid
+
+from assay.base import DataError, ParameterError
+from assay.models.bayes import LDA, QDA, RDA, NaiveBayes, NearestMean
+from assay.numeric.class_scatter import ClassScatter
+
+X, y = load_wine(return_X_y=True)
+SHARED = np.array([[2.0, 0.8, 0.0], [0.8, 1.0, -0.3], [0.0, -0.3, 0.5]])
+MEANS = np.array([[0.0, 0.0, 0.0], [1.0, 1.0, 0.5]])
+
+
+def two_classes(n, covariances=(SHARED, SHARED), seed=0):
+    rng = np.random.default_rng(seed)
+    rows = [rng.multivariate_normal(m, s, size=n) for m, s in zip(MEANS, covariances)]
+    return np.vstack(rows), np.repeat([0, 1], n)
+
+
+def test_lda_reaches_the_bayes_error_of_normal_classes_within_monte_carlo_error():
+    train, test = two_classes(20_000), two_classes(20_000, seed=1)
+    apart = MEANS[1] - MEANS[0]
+    bayes = norm.cdf(-0.5 * np.sqrt(apart @ np.linalg.solve(SHARED, apart)))
+    error = np.mean(LDA().fit(*train).predict(test[0]) != test[1])
+    assert abs(error - bayes) < 4 * np.sqrt(bayes * (1 - bayes) / 40_000)
+
+
+def test_qda_probabilities_come_near_the_closed_form_of_known_classes():
+    covariances = (SHARED, np.diag([0.5, 3.0, 1.0]))
+    rows, labels = two_classes(50_000, covariances)
+    test = two_classes(200, covariances, seed=1)[0]
+    densities = np.column_stack([multivariate_normal.pdf(test, m, s) for m, s in zip(MEANS, covariances)])
+    expected = densities / densities.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(QDA().fit(rows, labels).predict_proba(test), expected, atol=0.02)
+
+
+def test_the_slope_between_two_classes_is_the_inverse_covariance_times_the_difference_of_means():
+    rows, labels = two_classes(300)
+    model = LDA().fit(rows, labels)
+    means = np.array([rows[labels == k].mean(axis=0) for k in (0, 1)])
+    within = sum((labels == k).sum() * np.cov(rows[labels == k].T, ddof=0) for k in (0, 1)) / (600 - 2)
+    np.testing.assert_allclose(model.coef_[0], np.linalg.solve(within, means[1] - means[0]), rtol=1e-9)
+    odds = np.log(model.predict_proba(rows)[:, 1] / model.predict_proba(rows)[:, 0])
+    np.testing.assert_allclose(model.decision_function(rows), odds, rtol=1e-7, atol=1e-9)
+    boundary = model.boundary(1, 0)
+    np.testing.assert_allclose(boundary.at(rows), odds, rtol=1e-7, atol=1e-8)
+    assert not boundary.quadratic.any()
+
+
+@pytest.mark.parametrize("model", [QDA(), RDA(alpha=0.1, beta=0.3), QDA(covariance="diagonal"), LDA()])
+def test_the_boundary_is_where_log_odds_vanish(model):
+    model.fit(X, y)
+    logs = model.predict_log_proba(X)
+    np.testing.assert_allclose(model.boundary(2, 0).at(X), logs[:, 2] - logs[:, 0], rtol=1e-6, atol=1e-6)
+    with pytest.raises(ParameterError, match="needs labels of classes_"):
+        model.boundary(2, "none")
+
+
+def test_qda_with_the_same_covariance_in_each_class_equals_lda():
+    rng = np.random.default_rng(0)
+    base = rng.normal(size=(40, 3))
+    rows, labels = np.vstack([base, base + 1.0]), np.repeat([0, 1], 40)
+    pair = [cls(unbiased=False).fit(rows, labels).predict_proba(rows) for cls in (QDA, LDA)]
+    np.testing.assert_allclose(*pair, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("corner", "other"),
+    [
+        ({"alpha": 0.0, "beta": 0.0}, QDA()),
+        ({"alpha": 0.0, "beta": 1.0}, LDA()),
+        ({"alpha": 1.0, "beta": 0.0, "priors": "equal"}, NearestMean()),
+    ],
+)
+def test_rda_at_its_corners_is_qda_lda_and_nearest_mean(corner, other):
+    np.testing.assert_allclose(
+        RDA(**corner).fit(X, y).predict_proba(X), other.fit(X, y).predict_proba(X), rtol=1e-8, atol=1e-12
+    )
+
+
+def test_rda_covariances_are_the_mixture_of_the_formula():
+    rows, labels = load_iris(return_X_y=True)
+    model = RDA(alpha=0.2, beta=0.3).fit(rows, labels)
+    own = np.array([np.cov(rows[labels == k].T) for k in range(3)])
+    pooled = own.mean(axis=0)
+    sphere = np.trace(pooled) / 4 * np.eye(4)
+    np.testing.assert_allclose(model.covariance_, 0.2 * sphere + 0.3 * pooled + 0.5 * own, rtol=1e-10)
+
+
+def test_lda_and_qda_equal_scikit_learn_with_its_divisor():
+    for solver in ("svd", "lsqr", "eigen"):
+        peer = LinearDiscriminantAnalysis(solver=solver).fit(X, y)
+        np.testing.assert_allclose(LDA(unbiased=False).fit(X, y).predict_proba(X), peer.predict_proba(X), atol=1e-9)
+    peer = QuadraticDiscriminantAnalysis().fit(X, y)
+    np.testing.assert_allclose(QDA(unbiased=False).fit(X, y).predict_proba(X), peer.predict_proba(X), atol=1e-9)
+    peer = QuadraticDiscriminantAnalysis(solver="eigen", shrinkage="auto").fit(X, y)
+    ours = QDA(unbiased=False, shrinkage="ledoit-wolf").fit(X, y)
+    np.testing.assert_allclose(ours.predict_proba(X), peer.predict_proba(X), atol=1e-9)
+
+
+def test_estimated_shrinkage_equals_scikit_learn_on_standardised_rows():
+    rows, labels = X[:100], y[:100]
+    means = np.array([rows[labels == k].mean(axis=0) for k in range(2)])
+    centred = rows - means[labels]
+    standard = centred / centred.std(axis=0)
+    assert LDA(shrinkage="ledoit-wolf").fit(rows, labels).shrinkage_[0] == pytest.approx(
+        ledoit_wolf_shrinkage(standard, assume_centered=True), rel=1e-10
+    )
+    assert LDA(shrinkage="oas").fit(rows, labels).shrinkage_[0] == pytest.approx(
+        oas(standard, assume_centered=True)[1], rel=1e-10
+    )
+
+
+def test_full_shrinkage_leaves_the_diagonal():
+    np.testing.assert_allclose(
+        QDA(shrinkage=1.0).fit(X, y).predict_proba(X), QDA(covariance="diagonal").fit(X, y).predict_proba(X), rtol=1e-9
+    )
+    naive = NaiveBayes(var_smoothing=0.0).fit(X, y)
+    diagonal = QDA(covariance="diagonal", unbiased=False).fit(X, y)
+    np.testing.assert_allclose(diagonal.predict_proba(X), naive.predict_proba(X), rtol=1e-7, atol=1e-12)
+    with pytest.raises(ParameterError, match="must be None with covariance='diagonal'"):
+        LDA(covariance="diagonal", shrinkage=0.5).fit(X, y)
+
+
+def test_shrinkage_helps_where_columns_outnumber_rows():
+    rng = np.random.default_rng(0)
+    labels = np.arange(400) % 2
+    rows = rng.normal(size=(400, 80)) + 0.35 * labels[:, None]
+    plain = LDA().fit(rows[:60], labels[:60]).score(rows[60:], labels[60:])
+    for shrinkage in ("ledoit-wolf", "oas", 0.5):
+        assert LDA(shrinkage=shrinkage).fit(rows[:60], labels[:60]).score(rows[60:], labels[60:]) > plain + 0.05
+
+
+def test_nearest_mean_agrees_with_scikit_learn():
+    np.testing.assert_array_equal(NearestMean().fit(X, y).predict(X), NearestCentroid().fit(X, y).predict(X))
+
+
+@pytest.mark.parametrize(("alpha", "beta"), [(0.1, 0.3), (0.0, 0.0), (1.0, 0.0), (0.5, 0.5)])
+def test_leave_one_out_without_refitting_equals_refits(alpha, beta):
+    rows, labels = load_iris(return_X_y=True)
+    rows, labels = rows[::5].copy(), labels[::5]
+    weights = 1.0 + np.arange(len(labels)) % 2
+    model = RDA(alpha=alpha, beta=beta).fit(rows, labels, weights)
+    sums = ClassScatter.of(rows, labels.astype(np.int32), 3, weights, kind="full")
+    mix = beta / (1 - alpha) if alpha < 1 else 0.0
+    error = model._left_out(sums, lambda: (rows, labels, weights), mix, np.array([alpha]))[0]
+    total = 0.0
+    for row in range(len(labels)):
+        others = weights - (np.arange(len(labels)) == row)
+        p = RDA(alpha=alpha, beta=beta).fit(rows, labels, others).predict_proba(rows[row : row + 1])[0]
+        p[labels[row]] -= 1.0
+        total += weights[row] * (p @ p)
+    assert error == pytest.approx(total / weights.sum(), rel=1e-8)
+
+
+def test_rda_chooses_qda_where_classes_differ_and_spheres_where_rows_are_few():
+    rng = np.random.default_rng(0)
+    labels = np.arange(600) % 2
+    rows = rng.normal(size=(600, 4)) * np.where(labels[:, None], 3.0, 1.0)
+    model = RDA().fit(rows, labels)
+    assert model.chosen()["alpha"] + model.chosen()["beta"] < 0.3
+    few = rng.normal(size=(30, 20)) + 0.8 * (np.arange(30) % 2)[:, None]
+    assert RDA().fit(few, np.arange(30) % 2).alpha_ > 0.4
+    assert RDA(alpha=0.25).fit(X, y).alpha_ == 0.25
+    assert RDA(beta=0.5).fit(X, y).beta_ == 0.5 and RDA(beta=0.5).fit(X, y).alpha_ <= 0.5
+    with pytest.raises(ParameterError, match="must not sum to more than 1"):
+        RDA(alpha=0.7, beta=0.7).fit(X, y)
+
+
+def test_costs_move_the_decision_and_doubt_follows_expected_cost():
+    rows, labels = two_classes(500)
+    plain, careful = LDA().fit(rows, labels), LDA(costs=[[0, 1], [9, 0]]).fit(rows, labels)
+    p = plain.predict_proba(rows)[:, 1]
+    np.testing.assert_array_equal(careful.predict(rows), (9 * p >= 1 - p).astype(int))
+    _, rejected = plain.predict_with_reject(rows, threshold=0.8)
+    np.testing.assert_array_equal(rejected, np.maximum(p, 1 - p) < 0.8)
+    decided, rejected = careful.predict_with_reject(rows, reject_cost=0.4)
+    np.testing.assert_array_equal(rejected, np.minimum(9 * p, 1 - p) > 0.4)
+    np.testing.assert_array_equal(decided, careful.predict(rows))
+    with pytest.raises(ParameterError, match="'costs' must be 2 x 2 finite numbers"):
+        LDA(costs=[[0, 1]]).fit(rows, labels)
+    with pytest.raises(ParameterError, match="or 'reject_cost' must be given"):
+        plain.predict_with_reject(rows)
+
+
+def test_priors_shift_the_log_odds_and_bad_ones_are_refused():
+    equal, given = LDA(priors="equal").fit(X, y), LDA(priors=[0.2, 0.3, 0.5]).fit(X, y)
+    shift = given.decision_function(X) - equal.decision_function(X)
+    np.testing.assert_allclose(shift, np.tile(np.log([0.6, 0.9, 1.5]), (len(y), 1)), atol=1e-8)
+    for bad in ([0.5, 0.5], [0.5, 0.6, 0.1], ["a", "b", "c"]):
+        with pytest.raises(ParameterError, match="'priors' must be 3 numbers >= 0 that sum to 1"):
+            LDA(priors=bad).fit(X, y)
+
+
+@pytest.mark.parametrize("model", [LDA(), QDA(), NearestMean(), RDA(alpha=0.1, beta=0.3)])
+def test_a_huge_offset_changes_nothing(model):
+    rows, labels = load_iris(return_X_y=True)
+    moved = rows + 2.0**30
+    rows = moved - 2.0**30  # the cells as they were rounded; a mean is rounded to 1e-7 there
+    np.testing.assert_allclose(
+        type(model)(**model.get_params()).fit(moved, labels).predict_proba(moved),
+        model.fit(rows, labels).predict_proba(rows),
+        rtol=1e-5,
+        atol=1e-7,
+    )
+
+
+def test_a_class_of_one_row_and_singular_classes_get_an_answer_and_zero_smoothing_a_sentence():
+    rows = np.array([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0], [9.0, 9.5]])
+    model = QDA().fit(rows, ["a", "a", "a", "b"])
+    assert model.predict(rows).tolist() == ["a", "a", "a", "b"]
+    np.testing.assert_allclose(model.covariance_[0], [[1.0, 1.0], [1.0, 1.0]], rtol=1e-3)
+    with pytest.raises(DataError, match="covariance of class np.str_.'a'. must not be singular"):
+        QDA(var_smoothing=0.0).fit(rows[[0, 1, 2, 3, 3]] + np.eye(5, 2), ["a", "a", "b", "b", "b"])
+
+
+def test_log_density_is_that_of_the_mixture_of_classes():
+    model = QDA().fit(X, y)
+    expected = np.logaddexp.reduce(
+        [
+            np.log(p) + multivariate_normal.logpdf(X, m, s, allow_singular=True)
+            for p, m, s in zip(model.priors_, model.means_, model.covariance_)
+        ]
+    )
+    np.testing.assert_allclose(model.log_density(X), expected, rtol=1e-8)
+    assert (model.log_density(X + 100) < model.log_density(X)).all()
