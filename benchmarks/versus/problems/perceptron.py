@@ -24,7 +24,7 @@ def _ours(data: dict[str, Any]) -> Any:
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return Perceptron(max_iter=EPOCHS, random_state=0).fit(data["X"], data["y"])
+        return Perceptron(max_iter=EPOCHS, n_iter_no_change=None, random_state=0).fit(data["X"], data["y"])
 
 
 def _sklearn(data: dict[str, Any]) -> Any:

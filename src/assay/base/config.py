@@ -30,6 +30,7 @@ class Settings:
 
 
 _DEFAULTS = Settings()
+_VARIABLES = tuple((name, f"ASSAY_{name.upper()}") for name in ("max_seconds", "max_bytes", "max_line_bytes"))
 _settings: ContextVar[Settings | None] = ContextVar("assay_settings", default=None)
 
 
@@ -40,8 +41,8 @@ def get() -> Settings:
 
 def _from_environment() -> Settings:
     given = {}
-    for name in ("max_seconds", "max_bytes", "max_line_bytes"):
-        text = os.environ.get(f"ASSAY_{name.upper()}")
+    for name, variable in _VARIABLES:
+        text = os.environ.get(variable)
         if text:
             try:
                 given[name] = float(text)
@@ -50,11 +51,11 @@ def _from_environment() -> Settings:
             if not given[name] > 0:
                 raise ParameterError(
                     "assay.config",
-                    f"environment variable 'ASSAY_{name.upper()}'",
+                    f"environment variable '{variable}'",
                     "must be a number > 0",
                     f"got {plain(text)!r}",
                 )
-    return replace(_DEFAULTS, **given)
+    return replace(_DEFAULTS, **given) if given else _DEFAULTS
 
 
 def set(

@@ -29,6 +29,8 @@ from .randomness import Stream
 from .trace import Trace
 from .views import View
 
+_FLOAT64 = np.dtype(np.float64)
+
 
 def is_missing(label: Any) -> bool:
     """Whether a label is None, NaN or the missing value of a frame.
@@ -39,16 +41,20 @@ def is_missing(label: Any) -> bool:
     return label is None or type(label).__name__ in ("NAType", "NaTType") or bool(label != label)
 
 
-def is_plain_matrix(X: Any) -> bool:
+def is_plain_matrix(X: Any, *, finite: bool = True) -> bool:
     """Whether X is what a learner computes with: a C-ordered float64 matrix of finite numbers, with some cell.
+
+    Without `finite` the cells are not looked at.
 
     >>> is_plain_matrix(np.ones((2, 3))), is_plain_matrix([[1.0]]), is_plain_matrix(np.array([[np.inf]]))
     (True, False, False)
     """
-    if type(X) is not np.ndarray or X.dtype != np.float64 or X.ndim != 2 or not X.size or not X.flags.c_contiguous:
+    if type(X) is not np.ndarray or X.dtype != _FLOAT64 or X.ndim != 2 or not X.size:
         return False
-    if not X.flags.aligned:
+    if not (X.flags.c_contiguous and X.flags.aligned):
         return False
+    if not finite:
+        return True
     with np.errstate(over="ignore", invalid="ignore"):
         return bool(np.isfinite(X.sum()))
 
@@ -233,9 +239,9 @@ class Estimator(BaseEstimator):
                 ensure_all_finite=ensure_all_finite,
             )
 
-    def _takes_as_it_is(self, X: Any, *, reset: bool) -> bool:
+    def _takes_as_it_is(self, X: Any, *, reset: bool, finite: bool = True) -> bool:
         """Whether X needs neither conversion nor a look at its columns' names; remembers how many there are."""
-        if hasattr(self, "feature_names_in_") or not is_plain_matrix(X):
+        if hasattr(self, "feature_names_in_") or not is_plain_matrix(X, finite=finite):
             return False
         if reset:
             self.n_features_in_ = X.shape[1]
@@ -388,7 +394,8 @@ class Regressor(RegressorMixin, Estimator):
         if y is None:
             raise ValueError(f"{who}: requires y to be passed, but the target y is None; give one number per row.")
         target = np.asarray(y) if self._multi_output else y
-        if not self._multi_output or target.ndim != 2:
+        column = type(target) is np.ndarray and target.ndim == 1
+        if not column and not (self._multi_output and target.ndim == 2):
             target = column_or_1d(target, warn=True)
         try:
             target = np.ascontiguousarray(target, dtype=np.float64)

@@ -17,7 +17,7 @@ from ..base.errors import DataError, ParameterError, plain
 from ..base.parameters import ArrayLike, Boolean, Instance, Integer, Mapping, Nothing, param
 from ..data.roles import nearest
 from .expression import Node, evaluate, parse
-from .step import TableStep, columns_param, is_number
+from .step import TableStep, columns_param, is_number, matrix_of
 
 _FORMULA = "Formula"
 
@@ -201,15 +201,31 @@ class Polynomial(TableStep):
     columns: Any = columns_param()
 
     def _learn(self, frame: pl.DataFrame, y: np.ndarray | None) -> None:
-        self.used_ = self._chosen(frame, is_number, "numbers")
-        count = len(self.used_)
+        self._plan(frame.columns, self._chosen(frame, is_number, "numbers"))
+
+    def _by_cells(self) -> bool:
+        return self.columns is None
+
+    def _learn_cells(self, cells: np.ndarray, y: np.ndarray | None) -> None:
+        self._plan(self.names_in_, list(self.names_in_))
+
+    def _apply_cells(self, cells: np.ndarray) -> np.ndarray:
+        return np.ascontiguousarray(self._made(np.ascontiguousarray(cells.T)).T)
+
+    def _plan(self, names: list[str], used: list[str]) -> None:
+        """The monomials of the columns in use, and the names of all that comes out."""
+        self.used_ = used
+        count = len(used)
         pick = combinations if self.interaction_only else combinations_with_replacement
         rows = [np.zeros(count, dtype=np.int64)] if self.include_bias else []
         for size in range(1, self.degree + 1):
             for chosen in pick(range(count), size):
-                rows.append(np.bincount(np.array(chosen, dtype=np.int64), minlength=count))
+                row = np.zeros(count, dtype=np.int64)
+                for j in chosen:
+                    row[j] += 1
+                rows.append(row)
         self.powers_ = np.array(rows, dtype=np.int64).reshape(len(rows), count)
-        passed = [name for name in frame.columns if name not in self.used_]
+        passed = [name for name in names if name not in self.used_]
         self.names_out_ = passed + [_monomial(self.used_, row) for row in self.powers_] + self._extra_names()
         if len(set(self.names_out_)) != len(self.names_out_):
             twice = next(name for name in self.names_out_ if self.names_out_.count(name) > 1)
@@ -218,29 +234,38 @@ class Polynomial(TableStep):
             )
 
     def _apply(self, frame: pl.DataFrame) -> pl.DataFrame:
-        columns = [frame[name].cast(pl.Float64).to_numpy() for name in self.used_]
         passed = frame.drop(self.used_)
         names = self.names_out_[passed.width :]
-        with np.errstate(all="ignore"):
-            made = [*self._monomials(columns, frame.height), *self._extras(columns)]
-            finite = (np.where(np.isfinite(cells), cells, np.nan) for cells in made)
-            return passed.with_columns(
-                [pl.Series(name, cells, nan_to_null=True) for name, cells in zip(names, finite, strict=True)]
-            )
+        made = self._made(np.ascontiguousarray(matrix_of(frame.select(self.used_), frame.height).T))
+        return passed.with_columns(
+            [pl.Series(name, cells, nan_to_null=True) for name, cells in zip(names, made, strict=True)]
+        )
 
-    def _monomials(self, columns: list[np.ndarray], n_rows: int) -> list[np.ndarray]:
+    def _made(self, columns: np.ndarray) -> np.ndarray:
+        """All that comes out, a row for each new column; what does not exist is NaN."""
+        with np.errstate(all="ignore"):
+            made = self._monomials(columns)
+            extras = self._extras(list(columns))
+            made = np.vstack([made, *extras]) if extras else made
+            if not np.isfinite(made.sum()):
+                made[np.isinf(made)] = np.nan
+        return made
+
+    def _monomials(self, columns: np.ndarray) -> np.ndarray:
         """Each monomial is an earlier one times a column, so that the whole set costs one product per cell."""
-        made: list[np.ndarray] = []
+        made = np.empty((self.powers_.shape[0], columns.shape[1]))
         place: dict[tuple[int, ...], int] = {}
-        for j, powers in enumerate(self.powers_):
+        for j, powers in enumerate(self.powers_.tolist()):
             place[tuple(powers)] = j
-            if not powers.any():
-                made.append(np.ones(n_rows))
+            last = max((k for k, power in enumerate(powers) if power), default=-1)
+            if last < 0:
+                made[j] = 1.0
                 continue
-            last = int(np.flatnonzero(powers)[-1])
-            lower = powers.copy()
-            lower[last] -= 1
-            made.append(made[place[tuple(lower)]] * columns[last] if lower.any() else columns[last])
+            powers[last] -= 1
+            if any(powers):
+                np.multiply(made[place[tuple(powers)]], columns[last], out=made[j])
+            else:
+                made[j] = columns[last]
         return made
 
     def _extra_names(self) -> list[str]:

@@ -51,16 +51,34 @@ class Discretise(TableStep):
 
     def _learn(self, frame: pl.DataFrame, y: np.ndarray | None) -> None:
         self.cut_ = self._chosen(frame, is_number, "numbers")
+        self._cut(matrix_of(frame.select(self.cut_)), frame.columns, y)
+
+    def _by_cells(self) -> bool:
+        return self.columns is None and self.output == "codes"
+
+    def _learn_cells(self, cells: np.ndarray, y: np.ndarray | None) -> None:
+        self.cut_ = list(self.names_in_)
+        self._cut(cells, self.names_in_, y)
+
+    def _apply_cells(self, cells: np.ndarray) -> np.ndarray:
+        codes = np.empty(cells.shape)
+        for j, cuts in enumerate(self.cuts_):
+            codes[:, j] = np.searchsorted(cuts, np.ascontiguousarray(cells[:, j]), side="right")
+        gone = np.isnan(cells)
+        codes[gone] = np.nan
+        return codes
+
+    def _cut(self, cells: np.ndarray, names: list[str], y: np.ndarray | None) -> None:
+        """The cuts of each column, and the names of what comes out."""
         if self.method == "mdl" and y is None:
             raise ValueError(
                 "Discretise: method 'mdl' requires y to be passed, but the target y is None; give one class per row."
             )
         codes = None if self.method != "mdl" else class_codes(type(self).__name__, y)[1]
-        cells = matrix_of(frame.select(self.cut_))
         self.cuts_ = [self._cuts(cells[:, j], codes) for j in range(cells.shape[1])]
         self.names_out_ = []
-        taken = list(frame.columns)
-        for name in frame.columns:
+        taken = list(names)
+        for name in names:
             if name in self.cut_ and self.output == "one-hot":
                 for label in _labels(self.cuts_[self.cut_.index(name)]):
                     taken.append(free_name(f"{name} {label}", taken))

@@ -120,6 +120,15 @@ class FactorAnalysis(Reduction):
         )
 
 
+def _largest_eigenpairs(matrix: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """The largest eigenvalues, rising, and their vectors; of a small matrix all are quicker found than some."""
+    size = matrix.shape[0]
+    if size <= 48:
+        values, vectors = np.linalg.eigh(matrix)
+        return values[size - count :], vectors[:, size - count :]
+    return scipy.linalg.eigh(matrix, subset_by_index=[size - count, size - 1])
+
+
 def _likeliest(
     standard: np.ndarray, factors: int, max_iter: int, tol: float
 ) -> tuple[np.ndarray, np.ndarray, list[float], bool]:
@@ -138,10 +147,10 @@ def _likeliest(
         root = np.sqrt(psi)
         if tall:
             scaled = matrix / root / root[:, None]
-            values, vectors = scipy.linalg.eigh(scaled, subset_by_index=[size - kept, size - 1])
+            values, vectors = _largest_eigenpairs(scaled, kept)
         else:
             scaled = matrix / root
-            values, left = scipy.linalg.eigh(scaled @ scaled.T, subset_by_index=[n_rows - kept, n_rows - 1])
+            values, left = _largest_eigenpairs(scaled @ scaled.T, kept)
             vectors = (scaled.T @ left) / np.sqrt(np.maximum(values, 1e-300))
         values = values[::-1]
         return values, vectors[:, ::-1].T * np.sqrt(np.maximum(values - 1, 0.0))[:, None] * root

@@ -135,6 +135,37 @@ class ImputeSimple(TableStep):
         for name in self.indicated_:
             self.names_out_.append(free_name(f"{name} missing", self.names_out_))
 
+    def _by_cells(self) -> bool:
+        return self.columns is None and not isinstance(self.fill_value, str)
+
+    def _learn_cells(self, cells: np.ndarray, y: np.ndarray | None) -> None:
+        holed = np.isnan(cells).any(axis=0)
+        self.kinds_ = dict.fromkeys(self.names_in_, "number")
+        self.fillings_ = {}
+        for j, name in enumerate(self.names_in_):
+            column = cells[:, j][~np.isnan(cells[:, j])] if holed[j] else cells[:, j]
+            if self.strategy == "constant" or not column.size:
+                self.fillings_[name] = self._constant() if self.strategy == "constant" else 0
+            else:
+                self.fillings_[name] = number_of(column, self.strategy)
+        self.indicated_ = [self.names_in_[j] for j in np.flatnonzero(holed)] if self.add_indicator else []
+        self.names_out_ = list(self.names_in_)
+        for name in self.indicated_:
+            self.names_out_.append(free_name(f"{name} missing", self.names_out_))
+
+    def _apply_cells(self, cells: np.ndarray) -> np.ndarray:
+        gone = np.isnan(cells)
+        filled = np.where(gone, np.array(list(self.fillings_.values()), dtype=np.float64), cells)
+        if not self.indicated_:
+            return filled
+        marked = [self.names_in_.index(name) for name in self.indicated_]
+        return np.hstack([filled, gone[:, marked]])
+
+    def _constant(self) -> Filling:
+        if self.fill_value is None:
+            return 0
+        return self.fill_value if isinstance(self.fill_value, str) else _whole_or_float(self.fill_value)
+
     def _filling(self, series: pl.Series) -> Filling:
         number = kind_of(series) == "number"
         if self.strategy != "constant":
@@ -148,8 +179,7 @@ class ImputeSimple(TableStep):
                 f"must be {'a number' if number else 'text'} for column '{plain(series.name)}'",
                 f"got {plain(repr(self.fill_value))}",
             )
-        whole = not isinstance(self.fill_value, str) and float(self.fill_value).is_integer()
-        return self.fill_value if isinstance(self.fill_value, str) else (int if whole else float)(self.fill_value)
+        return self._constant()
 
     def _apply(self, frame: pl.DataFrame) -> pl.DataFrame:
         frame = self._like_fit(frame, self.kinds_)
@@ -327,17 +357,37 @@ class ImputeKNN(TableStep):
     _way_out = "impute by group or column, or take a sample of the rows"
     _open_state = ("rows_",)
 
+    labels_: dict[str, list[str]]
+    codes_: dict[str, np.ndarray]
+
     n_neighbors: int = param(5, Integer(1), "How many neighbours a cell is filled from.")
     weights: str = param("uniform", Choice("uniform", "distance"), "Whether near neighbours count more: by 1/distance.")
     columns: Any = columns_param()
+
+    def _by_cells(self) -> bool:
+        return self.columns is None
+
+    def _learn_cells(self, cells: np.ndarray, y: np.ndarray | None) -> None:
+        self.kinds_ = dict.fromkeys(self.names_in_, "number")
+        self.measured_, self.names_out_ = list(self.names_in_), list(self.names_in_)
+        self.rows_, self.labels_, self.codes_ = cells.copy(), {}, {}
+
+    def _apply_cells(self, cells: np.ndarray) -> np.ndarray:
+        holed = np.flatnonzero(np.isnan(cells).any(axis=1))
+        self._check_pairs(float(self.rows_.shape[0]) * holed.size)
+        return self._filled_numbers(cells, holed)
+
+    def _check_pairs(self, pairs: float) -> None:
+        """Refuse more comparisons of rows than there is time for."""
+        cost = Cost(seconds=4e-9 * pairs * (1 + len(self.measured_)), bytes=24.0 * self.rows_.size)
+        check_cost(type(self).__name__, cost, self._way_out)
 
     def _learn(self, frame: pl.DataFrame, y: np.ndarray | None) -> None:
         chosen = self._chosen(frame, is_value, "numbers or labels")
         self.kinds_ = {name: kind_of(frame[name]) for name in chosen}
         self.measured_ = [name for name, kind in self.kinds_.items() if kind == "number"]
         self.rows_ = matrix_of(frame.select(self.measured_), frame.height)
-        self.labels_: dict[str, list[str]] = {}
-        self.codes_: dict[str, np.ndarray] = {}
+        self.labels_, self.codes_ = {}, {}
         for name in chosen:
             if name not in self.measured_:
                 text = as_text(frame[name])
@@ -350,9 +400,8 @@ class ImputeKNN(TableStep):
         frame = self._like_fit(frame, self.kinds_)
         cells = matrix_of(frame.select(self.measured_), frame.height)
         holed = np.flatnonzero(np.isnan(cells).any(axis=1))
-        pairs = float(self.rows_.shape[0]) * (holed.size + sum(frame[name].null_count() for name in self.labels_))
-        cost = Cost(seconds=4e-9 * pairs * (1 + len(self.measured_)), bytes=24.0 * self.rows_.size)
-        check_cost(type(self).__name__, cost, self._way_out)
+        labels = sum(frame[name].null_count() for name in self.labels_)
+        self._check_pairs(float(self.rows_.shape[0]) * (holed.size + labels))
         filled = [self._filled_labels(frame[name], cells) for name in self.labels_ if frame[name].null_count()]
         if holed.size:
             cells = self._filled_numbers(cells, holed)
@@ -426,6 +475,22 @@ class ImputeKNN(TableStep):
         return Cost(seconds=5e-9 * cells + 1e-5, bytes=24.0 * cells)
 
 
+def _whole_or_float(value: float) -> int | float:
+    return int(value) if float(value).is_integer() else float(value)
+
+
+def number_of(column: np.ndarray, strategy: str) -> float:
+    """The mean, median or most frequent number of a column without missing cells; the smallest of equally frequent.
+
+    >>> number_of(np.array([3.0, 1.0, 3.0, 1.0]), "most_frequent")
+    1.0
+    """
+    if strategy == "most_frequent":
+        values, counts = np.unique(column, return_counts=True)
+        return float(values[counts.argmax()])
+    return float(column.mean() if strategy == "mean" else np.median(column))
+
+
 def filling_of(series: pl.Series, strategy: str) -> Filling:
     """The mean, median or most frequent value of a column; labels have only the last.
 
@@ -438,7 +503,7 @@ def filling_of(series: pl.Series, strategy: str) -> Filling:
     if present.len() == 0:
         return 0 if number else MISSING_LABEL if present.dtype == pl.String else False
     if number and strategy in ("mean", "median"):
-        return float(present.mean() if strategy == "mean" else present.median())  # type: ignore[arg-type]
+        return number_of(present.to_numpy(), strategy)
     if number:
         ordered = present.sort()
         starts = np.flatnonzero((ordered != ordered.shift(1)).fill_null(True).to_numpy())

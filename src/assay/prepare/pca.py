@@ -204,7 +204,7 @@ class PCA(Reduction):
     def transform(self, X: Any) -> np.ndarray:
         """Coordinates of rows along the components."""
         check_is_fitted(self)
-        scores = ((self._read(X, reset=False) - self.mean_) / self.scale_) @ self.components_.T
+        scores = (self._read(X, reset=False) - self.mean_) @ (self.components_ / self.scale_).T
         return scores / self._deviations() if self.whiten else scores
 
     def inverse_transform(self, X: Any) -> np.ndarray:

@@ -49,19 +49,37 @@ class Scale(TableStep):
     def _learn(self, frame: pl.DataFrame, y: np.ndarray | None) -> None:
         self.scaled_ = self._chosen(frame, is_number, "numbers")
         self.names_out_ = list(frame.columns)
-        cells = matrix_of(frame.select(self.scaled_))
-        present = ~np.isnan(cells)
-        empty = ~present.any(axis=0)
-        cells[:, empty] = 0.0
+        self._measure(matrix_of(frame.select(self.scaled_)))
+
+    def _by_cells(self) -> bool:
+        return self.columns is None
+
+    def _learn_cells(self, cells: np.ndarray, y: np.ndarray | None) -> None:
+        self.scaled_, self.names_out_ = list(self.names_in_), list(self.names_in_)
+        self._measure(cells)
+
+    def _apply_cells(self, cells: np.ndarray) -> np.ndarray:
+        return (cells - self.center_) / self.scale_
+
+    def _measure(self, cells: np.ndarray) -> None:
+        """Centre and scale of the columns, NaN left out; a column of nothing else is one of zeros."""
+        with np.errstate(over="ignore"):
+            holes = not np.isfinite(cells.sum()) and bool(np.isnan(cells).any())
+        if holes:
+            cells = np.where(np.isnan(cells).all(axis=0), 0.0, cells)
         # By powers of two, which is exact: squares and ranges of the largest and smallest numbers are numbers too.
-        exponents = np.frexp(np.nanmax(np.abs(cells), axis=0, initial=0.0))[1]
+        exponents = np.frexp(np.fmax.reduce(np.abs(cells), axis=0, initial=0.0))[1]
         cells = np.ldexp(cells, -exponents)
-        if self.method == "standard":
+        if self.method == "standard" and not holes:
+            center = cells.mean(axis=0)
+            spread = np.sqrt(np.square(cells - center).mean(axis=0))
+            spread[~varies(spread, center)] = 0.0
+        elif self.method == "standard":
             center, spread = np.nanmean(cells, axis=0), np.nanstd(cells, axis=0)
             spread[~varies(spread, center)] = 0.0
         elif self.method == "min-max":
-            center = np.nanmin(cells, axis=0)
-            spread = np.nanmax(cells, axis=0) - center
+            center = np.fmin.reduce(cells, axis=0)
+            spread = np.fmax.reduce(cells, axis=0) - center
         else:
             low, center, high = np.nanquantile(cells, [0.25, 0.5, 0.75], axis=0)
             spread = high - low
@@ -74,6 +92,8 @@ class Scale(TableStep):
     def inverse_transform(self, X: Any) -> Any:
         """The columns as they were before scaling."""
         check_is_fitted(self)
+        if getattr(self, "_of_cells", False) and self._is_matrix(X, reset=False):
+            return X * self.scale_ + self.center_
         frame = self._open(X, reset=False)
         return self._close(self._with(frame, self._matrix(frame, self.scaled_) * self.scale_ + self.center_), X)
 

@@ -38,6 +38,8 @@ class TableStep(TransformerMixin, Estimator):
 
     A subclass writes `_learn(frame, y)`, which must set `names_out_`, and `_apply(frame)`, which returns a frame with
     just these columns. A step that can go back also writes `_undo(frame)` and gets `inverse_transform` from it.
+    A step that says `_by_cells` also writes `_learn_cells` and `_apply_cells`, which do the same to a float64 matrix
+    with NaN for missing: a small array then needs no frame, which takes longer to make than most steps take.
     """
 
     _allow_nan = True
@@ -48,6 +50,12 @@ class TableStep(TransformerMixin, Estimator):
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from the training rows."""
         self._check_parameters()
+        self._of_cells = self._is_matrix(X, reset=True)
+        if self._of_cells:
+            self._check_cost(*X.shape)
+            self.names_in_ = [f"x{j}" for j in range(X.shape[1])]
+            self._learn_cells(X, self._target(y, X.shape[0]))
+            return self
         frame = self._open(X, reset=True)
         self._check_cost(frame.height, frame.width)
         self.names_in_ = list(frame.columns)
@@ -57,6 +65,8 @@ class TableStep(TransformerMixin, Estimator):
     def transform(self, X: Any) -> Any:
         """Prepare rows by what the training rows said; as many rows come out as went in."""
         check_is_fitted(self)
+        if getattr(self, "_of_cells", False) and self._is_matrix(X, reset=False):
+            return self._apply_cells(X)
         return self._close(self._apply(self._open(X, reset=False)), X)
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
@@ -74,6 +84,25 @@ class TableStep(TransformerMixin, Estimator):
 
     def _apply(self, frame: pl.DataFrame) -> pl.DataFrame:
         raise NotImplementedError  # pragma: no cover
+
+    def _by_cells(self) -> bool:
+        """Whether a table of numbers is one matrix to the step, all of whose columns it works on."""
+        return False
+
+    def _learn_cells(self, cells: np.ndarray, y: np.ndarray | None) -> None:
+        raise NotImplementedError  # pragma: no cover
+
+    def _apply_cells(self, cells: np.ndarray) -> np.ndarray:
+        raise NotImplementedError  # pragma: no cover
+
+    def _is_matrix(self, X: Any, *, reset: bool) -> bool:
+        """Whether X can be worked on, and given back, as the matrix that it is; remembers its number of columns."""
+        if not self._by_cells() or _get_output_config("transform", self)["dense"] != "default":
+            return False
+        if not self._takes_as_it_is(X, reset=reset, finite=False):
+            return False
+        with np.errstate(over="ignore", invalid="ignore"):
+            return bool(np.isfinite(X.sum())) or not np.isinf(X).any()
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -8,9 +8,10 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from sklearn.base import clone
 
 from assay.base import AssayError, DataError
-from assay.prepare import Balance, RowStep, Scale, TableStep
+from assay.prepare import Balance, Discretise, ImputeKNN, ImputeSimple, Polynomial, RowStep, Scale, TableStep
 
 
 class Halve(RowStep):
@@ -135,3 +136,49 @@ def test_what_is_no_table_is_refused_with_the_way_out(X, words):
 def test_large_whole_numbers_with_gaps_keep_their_digits_in_pandas():
     table = pd.DataFrame({"id": pd.array([2**53 + 1, None, 3], dtype="Int64"), "x": [1.0, 2.0, 4.0]})
     assert Scale(columns=["x"]).fit_transform(table)["id"].tolist() == [2**53 + 1, pd.NA, 3]
+
+
+BY_CELLS = [
+    Scale(),
+    Scale(method="min-max"),
+    Scale(method="robust"),
+    Polynomial(degree=3, include_bias=True, functions=["log"], pairs=["ratio"]),
+    Polynomial(interaction_only=True),
+    Discretise(),
+    Discretise(method="equal-width", n_bins=3),
+    ImputeSimple(add_indicator=True),
+    ImputeSimple(strategy="median"),
+    ImputeSimple(strategy="most_frequent"),
+    ImputeSimple(strategy="constant", fill_value=7),
+    ImputeKNN(n_neighbors=2),
+]
+
+
+@pytest.mark.parametrize("step", BY_CELLS, ids=lambda step: repr(step).replace(" ", "")[:40])
+@pytest.mark.parametrize("holes", [False, True])
+def test_an_array_and_a_frame_of_the_same_numbers_come_out_alike(step, holes):
+    rng = np.random.default_rng(0)
+    X = np.round(rng.normal(size=(40, 3)), 1)
+    X[:, 2] = 5.0
+    if holes:
+        X[rng.random(X.shape) < 0.2] = np.nan
+        X = np.column_stack([X, np.full(40, np.nan)])
+    frame = pl.DataFrame({f"x{j}": X[:, j] for j in range(X.shape[1])}, nan_to_null=True)
+    by_cells, by_frame = clone(step).fit(X), clone(step).fit(frame)
+    fresh = X[::-1] * 1.5
+    seen = by_frame.transform(pl.DataFrame({f"x{j}": fresh[:, j] for j in range(X.shape[1])}, nan_to_null=True))
+    np.testing.assert_array_equal(by_cells.transform(fresh), seen.cast(pl.Float64).to_numpy())
+    assert list(by_cells.get_feature_names_out()) == list(by_frame.get_feature_names_out())
+    assert by_cells.explain() == by_frame.explain()
+    for name, value in vars(by_frame).items():
+        if name.endswith("_") and name != "feature_names_in_":
+            np.testing.assert_equal(getattr(by_cells, name), value)
+
+
+def test_an_array_with_infinity_or_other_columns_than_in_fit_is_refused():
+    step = Scale().fit(np.arange(6.0).reshape(3, 2))
+    with pytest.raises(AssayError, match="infinity"):
+        step.transform(np.array([[1.0, np.inf]]))
+    with pytest.raises(AssayError, match="2 features"):
+        step.transform(np.ones((2, 3)))
+    assert isinstance(step.set_output(transform="polars").transform(np.ones((2, 2))), pl.DataFrame)

@@ -18,9 +18,16 @@ class _IgnoresColumns:
     _allow_nan = True
     _allow_sparse = True
 
+    def _count(self, X: Any) -> int:
+        """The number of rows of a table that has the columns of fit."""
+        if not hasattr(self, "n_features_in_"):
+            check_is_fitted(self)
+        return self._read(X, reset=False).shape[0]
+
     def _read(self, X: Any, *, reset: bool) -> np.ndarray:
-        if not self._takes_as_it_is(X, reset=reset):  # type: ignore[attr-defined]
-            validate_data(self, X, reset=reset, skip_check_array=True)
+        if self._takes_as_it_is(X, reset=reset, finite=False):  # type: ignore[attr-defined]
+            return np.empty((X.shape[0], 0))
+        validate_data(self, X, reset=reset, skip_check_array=True)
         return np.empty((_num_samples(X), 0))
 
     def estimate_cost(self, n_rows: int, n_features: int, n_outputs: int = 1) -> Cost:
@@ -64,9 +71,11 @@ class ZeroRClassifier(_IgnoresColumns, Classifier):
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """The class shares of the training rows, for every row."""
-        check_is_fitted(self)
-        n_rows = self._read(X, reset=False).shape[0]
-        return np.tile(self.class_prior_, (n_rows, 1))
+        return np.tile(self.class_prior_, (self._count(X), 1))
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The most frequent class, for every row."""
+        return np.full(self._count(X), self.classes_[self.class_prior_.argmax()])
 
     def view(self) -> Shares:
         """The class shares."""
@@ -107,8 +116,7 @@ class ZeroRRegressor(_IgnoresColumns, Regressor):
 
     def predict(self, X: Any) -> np.ndarray:
         """The same constant for every row."""
-        check_is_fitted(self)
-        return np.full(self._read(X, reset=False).shape[0], self.constant_)
+        return np.full(self._count(X), self.constant_)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

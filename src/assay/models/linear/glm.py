@@ -24,7 +24,7 @@ from ...base.usual_parameters import categorical_features_param, n_jobs_param, t
 from ...base.views import Coefficients
 from ...data.columns import ColumnSchema, MixedInput
 from .glm_families import FAMILIES, LINKS, TWEEDIE_NAMES, best_theta
-from .glm_solver import OutOfRange, Solution, Task, solve
+from .glm_solver import OutOfRange, Solution, Task, constant_deviance, solve
 from .sparse import SparseInput, SparseTable, require_narrow
 from .summary import CoefficientRow, GlmSummary, combination_text
 
@@ -211,14 +211,7 @@ class GLM(SparseInput, MixedInput, Regressor):
         offset: np.ndarray | None,
     ) -> Task:
         """Numeric columns as they are, nominal ones as level numbers over all of them."""
-        schema, n_rows = self.schema_, values.shape[0]
-        starts, codes, dense = _NO_COLUMNS, np.empty((n_rows, 0), dtype=np.int32), values
-        if schema.nominal.any():
-            counts = schema.n_categories[schema.nominal]
-            starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
-            local = values[:, schema.nominal]
-            codes = np.where(local >= 0, local + starts[:-1], starts[-1]).astype(np.int32)
-            dense = np.ascontiguousarray(values[:, ~schema.nominal])
+        dense, codes, starts = self._split(values)
         return Task(
             X=dense,
             codes=codes,
@@ -234,8 +227,19 @@ class GLM(SparseInput, MixedInput, Regressor):
             l1_ratio=float(self.l1_ratio),
             fit_intercept=bool(self.fit_intercept),
             threads=thread_count(self.n_jobs),
-            penalty_weights=self._penalty_factors(schema.nominal),
+            penalty_weights=self._penalty_factors(self.schema_.nominal),
         )
+
+    def _split(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The numeric columns, the codes of the nominal ones, and the first code of each."""
+        schema = self.schema_
+        if not schema.nominal.any():
+            return values, np.empty((values.shape[0], 0), dtype=np.int32), _NO_COLUMNS
+        counts = schema.n_categories[schema.nominal]
+        starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
+        local = values[:, schema.nominal]
+        codes = np.where(local >= 0, local + starts[:-1], starts[-1]).astype(np.int32)
+        return np.ascontiguousarray(values[:, ~schema.nominal]), codes, starts
 
     def _penalty_factors(self, nominal: np.ndarray) -> np.ndarray | None:
         """Penalty weights of the numeric columns, then of the nominal ones."""
@@ -327,6 +331,8 @@ class GLM(SparseInput, MixedInput, Regressor):
             fit_intercept=True,
             penalty_weights=None,
         )
+        if task.offset is None:  # the constant mean of every family is that of the target
+            return 2.0 * constant_deviance(constant)
         return 2.0 * solve(constant, 1e-10, 100, self._silent()).half_deviance
 
     def _describe_fit(self, task: Task, solution: Solution, null_deviance: float) -> None:
@@ -457,8 +463,10 @@ class GLM(SparseInput, MixedInput, Regressor):
         require_table(type(self).__name__, X)
         plain_numbers = isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "fiub"
         if plain_numbers and (chosen is None or isinstance(chosen, str)):
-            values = validate_data(self, X, reset=reset, dtype=np.float64, order="C", ensure_all_finite=False)
-            require_finite(type(self).__name__, values, getattr(self, "feature_names_in_", None))
+            values = X
+            if not self._takes_as_it_is(X, reset=reset):
+                values = validate_data(self, X, reset=reset, dtype=np.float64, order="C", ensure_all_finite=False)
+                require_finite(type(self).__name__, values, getattr(self, "feature_names_in_", None))
             if reset:
                 count = values.shape[1]
                 names = tuple(f"x{j}" for j in range(count))
@@ -509,17 +517,13 @@ class GLM(SparseInput, MixedInput, Regressor):
         values = self._read(X, reset=False)
         kind = _Kind(self.family, self.link_, 0.0)
         known = self._offset(kind, values.shape[0], offset, exposure)
-        task = self._task(kind, values, np.zeros(values.shape[0]), None, None)
-        predictor = _predictor(task.X, task.codes, self.coef_, self.intercept_)
+        predictor = _predictor(*self._split(values)[:2], self.coef_, self.intercept_)
         return predictor if known is None else predictor + known
 
     def predict(self, X: Any, offset: Any = None, exposure: Any = None) -> np.ndarray:
         """The mean of the target in each row."""
-        return LINKS[self.link_].inverse(self.predict_linear(X, offset, exposure)) if self._fitted() else np.empty(0)
-
-    def _fitted(self) -> bool:
-        check_is_fitted(self)
-        return True
+        predictor = self.predict_linear(X, offset, exposure)
+        return LINKS[self.link_].inverse(predictor)
 
     def confidence_intervals(self, level: float = 0.95) -> np.ndarray:
         """Wald intervals of the coefficients, one row each (low, high): intercept first if fitted, then the terms."""

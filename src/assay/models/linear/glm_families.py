@@ -83,6 +83,36 @@ def _inverse_gaussian(y: np.ndarray, weights: np.ndarray, dispersion: float, _: 
     return float(-0.5 * (weights @ np.log(2.0 * np.pi * dispersion * y**3)))
 
 
+# Terms of the Tweedie series that are summed here; SciPy takes rows that need more.
+_TERMS = 96
+_ROWS = 4096
+
+
+def _log_tweedie_series(a: float, size: np.ndarray) -> np.ndarray:
+    """log of the sum over j >= 1 of exp(j size) / (j! Gamma(a j)) (Dunn & Smyth, 2005), Wright's function at b = 0.
+
+    The largest term stands near j = exp((size - a log a) / (1 + a)), and terms fall like those of a normal density
+    around it, so that most rows need few of them. Gamma functions are shared by all rows.
+    """
+    peak = np.exp(np.minimum((size - a * np.log(a)) / (1.0 + a), 20.0))
+    last = peak + 9.0 * np.sqrt(peak + 1.0) + 12.0
+    few = last <= _TERMS
+    logarithm = np.empty_like(size)
+    if not few.all():
+        logarithm[~few] = _log_wright_bessel(a, np.exp(size[~few]))
+    j = np.arange(1.0, (float(last[few].max()) if few.any() else 1.0) + 1.0)
+    gammas = special.gammaln(j + 1.0) + special.gammaln(a * j)
+    sizes = size[few]
+    sums = np.empty_like(sizes)
+    for begin in range(0, sizes.shape[0], _ROWS):
+        part = slice(begin, begin + _ROWS)
+        # Less the first term, which may be far below the range of float64.
+        terms = np.multiply.outer(j[1:] - 1.0, sizes[part]) - (gammas[1:] - gammas[0])[:, None]
+        sums[part] = np.log1p(np.exp(terms, out=terms).sum(axis=0))
+    logarithm[few] = sizes - gammas[0] + sums
+    return logarithm
+
+
 def _log_wright_bessel(a: float, argument: np.ndarray) -> np.ndarray:
     if hasattr(special, "log_wright_bessel"):
         return special.log_wright_bessel(a, 0.0, argument)
@@ -98,7 +128,7 @@ def _tweedie(y: np.ndarray, weights: np.ndarray, dispersion: float, power: float
     size = alpha * np.log((power - 1.0) / positive) - np.log(2.0 - power) - (1.0 - alpha) * np.log(dispersion)
     if size.size and size.max() > 700.0:
         return np.nan  # close to power 1 the series leaves the range of double precision
-    logarithm = _log_wright_bessel(-alpha, np.exp(size)) - np.log(positive)
+    logarithm = _log_tweedie_series(-alpha, size) - np.log(positive)
     best = positive ** (2.0 - power) * (1.0 / (1.0 - power) - 1.0 / (2.0 - power)) / dispersion
     return float(weight @ (logarithm + best))
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve, lapack
+from scipy.linalg import lapack
 
 from ...base import Trace
 from ...numeric.newton import Point, damped_newton
@@ -373,6 +373,8 @@ def solve_definite(matrix: np.ndarray, right: np.ndarray, diagonal_block: slice 
             )
             solution[inside] = (right[inside] - coupling.T @ solution[~inside]) / pivots
             return solution
+    if not right.size:
+        return np.zeros_like(right)
     scaled = np.array(matrix)
     diagonal = np.einsum("ii->i", scaled)
     size = 1.0 / np.sqrt(np.maximum(diagonal, np.finfo(float).tiny))
@@ -380,15 +382,14 @@ def solve_definite(matrix: np.ndarray, right: np.ndarray, diagonal_block: slice 
     columns = size[:, None] if right.ndim == 2 else size
     repair = 0.0
     while True:
-        try:
-            factor = cho_factor(scaled, lower=True, check_finite=False)
-            return columns * cho_solve(factor, columns * right, check_finite=False)
-        except LinAlgError:
-            grown = 1e-14 if repair == 0.0 else 100.0 * repair
-            diagonal += grown - repair
-            repair = grown
-            if not repair < 1e6:
-                return np.zeros_like(right)
+        _, solution, info = lapack.dposv(scaled, columns * right, lower=1)
+        if info == 0:
+            return columns * solution
+        grown = 1e-14 if repair == 0.0 else 100.0 * repair
+        diagonal += grown - repair
+        repair = grown
+        if not repair < 1e6:
+            return np.zeros_like(right)
 
 
 class _Search:
@@ -443,6 +444,11 @@ class _Search:
 
     def stuck(self, point: _Point) -> str:
         return "converged" if self.steepest <= np.sqrt(self.tol) else "stalled"
+
+
+def constant_deviance(task: Task) -> float:
+    """Half the deviance of the constant model, for a task of no columns and no offset."""
+    return _Objective(task).start(None).loss
 
 
 def solve(

@@ -13,11 +13,14 @@ from ...base.class_weight import class_factors, class_weight_param, refuse_balan
 from ...base.cost import Cost
 from ...base.errors import AssayWarning
 from ...base.estimator import LabelClassifier
-from ...base.parameters import Boolean, Integer, Nothing, param
+from ...base.parameters import Boolean, Choice, Integer, Nothing, param
 from ...base.usual_parameters import random_state_param, trace_param
 from ...base.views import Coefficients, coefficients_of
 from .gradient_descent import codes_in, known_classes
 from .sparse import SparseInput, kernel_rows
+
+# Rows looked at without fewer mistakes in an epoch: many times over for a small table, whose epochs cost nothing.
+_WAITED_ROWS = 2**13
 
 
 class Perceptron(SparseInput, LabelClassifier):
@@ -27,8 +30,9 @@ class Perceptron(SparseInput, LabelClassifier):
     class. Three or more: the row is added to the coefficients of its class and taken from those of the class that beat
     it. With `class_weight` a move is as long as the weight of the row's class.
     Stops after an epoch without a mistake; on rows that can be separated with margin g, all [x, 1] no longer than R, at
-    most (R / g)^2 mistakes are made. Rows that cannot be separated keep it moving: warning W201, and `average`
-    gives a steadier answer. Scores are not probabilities, so there is no `predict_proba`. `partial_fit` makes one pass.
+    most (R / g)^2 mistakes are made. Rows that cannot be separated keep it moving, until the mistakes no longer become
+    fewer (`n_iter_no_change`): warning W201, and `average` gives a steadier answer. Scores are not probabilities, so
+    there is no `predict_proba`. `partial_fit` makes one pass.
 
     {parameters}
 
@@ -54,8 +58,11 @@ class Perceptron(SparseInput, LabelClassifier):
     fit_intercept: bool = param(True, Boolean(), "Whether the hyperplane may miss the origin.")
     average: bool = param(False, Boolean(), "Whether to keep the mean of the coefficients over all rows seen.")
     max_iter: int = param(1000, Integer(1), "Most epochs (passes over the rows).")
-    n_iter_no_change: int | None = param(
-        None, Integer(1) | Nothing(), "Stop after this many epochs without fewer mistakes than the best; None: never."
+    n_iter_no_change: int | str | None = param(
+        "auto",
+        Integer(1) | Choice("auto") | Nothing(),
+        "Stop after this many epochs without fewer mistakes than the best; 'auto': as many as look at 8,192 rows, at "
+        "least 5; None: never.",
     )
     class_weight: Any = class_weight_param()
     shuffle: bool = param(True, Boolean(), "Whether each epoch draws a new order of the rows.")
@@ -74,7 +81,7 @@ class Perceptron(SparseInput, LabelClassifier):
         if mistakes[-1] > 0:
             text = (
                 f"{type(self).__name__}: still {mistakes[-1]} mistakes in the last of {self.n_iter_} epochs; the "
-                "classes may not be separable: use average=True, or LogisticRegression."
+                "classes may not be separable: use average=True or LogisticRegression, or raise n_iter_no_change."
             )
             warnings.warn(AssayWarning("W201", text), stacklevel=3)
         return self
@@ -114,7 +121,7 @@ class Perceptron(SparseInput, LabelClassifier):
             epochs=self._epochs,
             intercept=bool(self.fit_intercept),
             max_epochs=max_epochs,
-            patience=0 if self.n_iter_no_change is None else int(self.n_iter_no_change),
+            patience=self._patience(rows.shape[0]),
             shuffle=bool(self.shuffle),
             key=self._stream_key,
         )
@@ -127,6 +134,11 @@ class Perceptron(SparseInput, LabelClassifier):
             trace.record("epoch", mistakes=count)
         self._keep_trace(trace)
         return mistakes
+
+    def _patience(self, n_rows: int) -> int:
+        if self.n_iter_no_change == "auto":
+            return max(5, -(-_WAITED_ROWS // n_rows))
+        return 0 if self.n_iter_no_change is None else int(self.n_iter_no_change)
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Score of `classes_[1]` (two classes), or one score per class; not a probability."""

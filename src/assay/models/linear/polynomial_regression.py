@@ -6,7 +6,6 @@ import itertools
 import math
 import warnings
 from collections.abc import Iterable, Iterator
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -160,24 +159,35 @@ class PolynomialRegression(Regressor):
         return self
 
     def _original(self) -> tuple[np.ndarray, float]:
-        """Coefficients of x^a from those of ((x - c) / s)^b, exactly: every product expanded, every sum rational."""
-        sums: dict[tuple[int, ...], Fraction] = {}
-        centre = [Fraction(float(c)) for c in self.center_]
-        scale = [Fraction(float(s)) for s in self.scale_]
+        """Coefficients of x^a from those of ((x - c) / s)^b, exactly: every product expanded in whole numbers."""
+        sums: dict[tuple[int, ...], _Dyadic] = {}
+        centre, scale = [_dyadic(-c) for c in self.center_.tolist()], [_dyadic(s) for s in self.scale_.tolist()]
+        factors: dict[tuple[int, int], list[tuple[int, _Dyadic]]] = {}
+
+        def expanded(j: int, power: int) -> list[tuple[int, _Dyadic]]:
+            """The powers of x in ((x - c) / s)^power, each with its factor."""
+            if (j, power) not in factors:
+                (shift, unit), size = centre[j], scale[j][1]  # the scale is a power of two
+                lower = range(power + 1) if shift else (power,)
+                factors[j, power] = [
+                    (k, (math.comb(power, k) * shift ** (power - k), unit * (power - k) - size * power)) for k in lower
+                ]
+            return factors[j, power]
+
         for power, value in zip(self.powers_.tolist(), self.scaled_coef_.tolist(), strict=True):
             if value == 0.0:
                 continue
             used = [j for j, exponent in enumerate(power) if exponent]
-            ranges = [range(power[j] + 1) if centre[j] else (power[j],) for j in used]
-            for lower in itertools.product(*ranges):
-                term, key = Fraction(value), [0] * len(power)
-                for j, exponent in zip(used, lower, strict=True):
-                    term *= math.comb(power[j], exponent) * (-centre[j]) ** (power[j] - exponent) / scale[j] ** power[j]
+            for terms in itertools.product(*(expanded(j, power[j]) for j in used)):
+                (whole, unit), key = _dyadic(value), [0] * len(power)
+                for j, (exponent, factor) in zip(used, terms, strict=True):
+                    whole, unit = whole * factor[0], unit + factor[1]
                     key[j] = exponent
-                sums[tuple(key)] = sums.get(tuple(key), Fraction(0)) + term
-        constant = tuple([0] * self.powers_.shape[1])
-        coef = np.array([_to_float(sums.get(tuple(power), Fraction(0))) for power in self.powers_.tolist()])
-        return coef, _to_float(sums.get(constant, Fraction(0)) + Fraction(self.scaled_intercept_))
+                place = tuple(key)
+                sums[place] = _plus(sums.get(place, (0, 0)), (whole, unit))
+        constant = sums.get(tuple([0] * self.powers_.shape[1]), (0, 0))
+        coef = np.array([_to_float(sums.get(tuple(power), (0, 0))) for power in self.powers_.tolist()])
+        return coef, _to_float(_plus(constant, _dyadic(self.scaled_intercept_)))
 
     def predict(self, X: Any) -> np.ndarray:
         """The value of the polynomial for each row."""
@@ -270,8 +280,27 @@ def count_monomials(n_features: int, degree: int, interaction_only: bool = False
         return math.inf
 
 
-def _to_float(value: Fraction) -> float:
+# A number m 2^e as (m, e).
+_Dyadic = tuple[int, int]
+
+
+def _dyadic(value: float) -> _Dyadic:
+    """A float as an odd whole number and the power of two that it is multiplied by."""
+    above, below = value.as_integer_ratio()
+    if below > 1 or not above:
+        return above, 1 - below.bit_length()
+    twos = (above & -above).bit_length() - 1
+    return above >> twos, twos
+
+
+def _plus(a: _Dyadic, b: _Dyadic) -> _Dyadic:
+    unit = min(a[1], b[1])
+    return (a[0] << (a[1] - unit)) + (b[0] << (b[1] - unit)), unit
+
+
+def _to_float(value: _Dyadic) -> float:
+    whole, unit = value
     try:
-        return float(value)
+        return float(whole << unit) if unit >= 0 else whole / (1 << -unit)
     except OverflowError:
-        return math.copysign(np.finfo(float).max, 1 if value > 0 else -1)
+        return math.copysign(np.finfo(float).max, whole)

@@ -8,10 +8,11 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from scipy import special
 from sklearn.linear_model import GammaRegressor, PoissonRegressor, TweedieRegressor
 
 from assay.base import AssayWarning, DataError, ParameterError
-from assay.models.linear import GLM, LeastSquares, LogisticRegression
+from assay.models.linear import GLM, LeastSquares, LogisticRegression, glm_families
 from assay.models.linear.glm_families import FAMILIES, LINKS, best_theta
 
 sm = pytest.importorskip("statsmodels.api")
@@ -550,3 +551,18 @@ def test_summary_reads_well_for_held_levels_and_names_with_two_words():
     assert held.split() == ["kind=new", "0", "-", "-", "-", "-", "-"]
     assert "negative binomial (theta = 2), log link" in str(model.summary()) and "inf" not in "".join(lines)
     assert "<td>-</td>" in model.summary()._repr_html_()
+
+
+@pytest.mark.parametrize("power", [1.05, 1.3, 1.5, 1.9])
+def test_the_tweedie_series_is_wrights_function(power):
+    size, a = np.linspace(-300.0, 20.0, 500), (2.0 - power) / (power - 1.0)
+    expected = special.log_wright_bessel(a, 0.0, np.exp(size))
+    np.testing.assert_allclose(glm_families._log_tweedie_series(a, size), expected, rtol=1e-10, atol=1e-10)
+
+
+def test_the_null_deviance_is_that_of_the_weighted_mean():
+    rng = np.random.default_rng(0)
+    X, y, w = rng.normal(size=(50, 2)), rng.gamma(2.0, size=50), rng.integers(1, 4, 50).astype(float)
+    mean = np.average(y, weights=w)
+    expected = 2.0 * float(w @ (np.log(mean / y) + y / mean - 1.0))
+    assert GLM(family="gamma").fit(X, y, sample_weight=w).null_deviance_ == pytest.approx(expected, rel=1e-12)

@@ -90,9 +90,18 @@ def test_overlap_warns_and_patience_ends_earlier():
     rng = np.random.default_rng(4)
     X, y = rng.normal(size=(100, 2)), rng.integers(0, 2, 100)
     with pytest.warns(AssayWarning, match="W201.*separable"):
-        long = Perceptron(max_iter=200, random_state=0).fit(X, y)
+        long = Perceptron(max_iter=200, n_iter_no_change=None, random_state=0).fit(X, y)
     short = quiet(Perceptron(max_iter=200, n_iter_no_change=3, random_state=0), X, y)
     assert long.n_iter_ == 200 and short.n_iter_ < 200
+
+
+@pytest.mark.parametrize(("n_rows", "waits"), [(100, 82), (3000, 5)])
+def test_by_default_a_small_table_gets_many_more_epochs_to_make_fewer_mistakes(n_rows, waits):
+    rng = np.random.default_rng(4)
+    X, y = rng.normal(size=(n_rows, 2)), rng.integers(0, 2, n_rows)
+    model = quiet(Perceptron(random_state=0, trace=True), X, y)
+    mistakes = [record["values"]["mistakes"] for record in model.trace_]
+    assert model.n_iter_ == 1 + int(np.argmin(mistakes)) + waits
 
 
 def test_seed_and_shuffle_matter():
