@@ -22,6 +22,7 @@ void bind_sparse(nb::module_& m);
 void bind_chained_equations(nb::module_& m);
 void bind_ensembles(nb::module_& m);
 void bind_losses(nb::module_& m);
+void bind_clustering(nb::module_& m);
 }  // namespace assay::bindings
 
 NB_MODULE(_kernels, m) {
@@ -46,4 +47,5 @@ NB_MODULE(_kernels, m) {
     assay::bindings::bind_chained_equations(m);
     assay::bindings::bind_ensembles(m);
     assay::bindings::bind_losses(m);
+    assay::bindings::bind_clustering(m);
 }

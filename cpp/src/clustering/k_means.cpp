@@ -1,0 +1,508 @@
+#include "assay/clustering/k_means.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "assay/common/random.hpp"
+#include "screen_panel.hpp"
+
+namespace assay::clustering {
+namespace {
+
+constexpr index_t grain = 2048;  // rows per chunk of the assignment
+
+struct Nearest {
+    std::int32_t label;
+    double first, second;  // squared distances in float64
+};
+
+template <class T>
+Nearest measure_all(const T* x, const double* centres, index_t k, index_t d) {
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    Nearest found{0, infinity, infinity};
+    for (index_t j = 0; j < k; ++j) {
+        const double distance = squared_distance(x, centres + j * d, d);
+        if (distance < found.first) {
+            found.second = found.first;
+            found.first = distance;
+            found.label = static_cast<std::int32_t>(j);
+        } else if (distance < found.second) {
+            found.second = distance;
+        }
+    }
+    return found;
+}
+
+// Labels of the rows of a panel; `use(row, label, upper, lower)` gets the bounds in scaled units.
+template <class T, class Use>
+void flush(Panel& panel, Matrix<const T> rows, const double* centres, index_t k, const ScreenCentres& screen,
+           const Frame& frame, Use&& use) {
+    if (panel.size == 0) return;
+    const index_t d = rows.cols;
+    TwoLeast found;
+    two_least(panel.cells.data(), d, screen.cells.data(), screen.half_norms.data(), screen.padded, found);
+    for (index_t p = 0; p < panel.size; ++p) {
+        const index_t row = panel.rows[p];
+        const double error = screen.error(std::sqrt(panel.norms[p]), d);
+        const double best = static_cast<double>(found.best[p]), second = static_cast<double>(found.second[p]);
+        if (second - best > 2.1 * error) {
+            const double near = panel.norms[p] + 2.0 * (best + error), far = panel.norms[p] + 2.0 * (second - error);
+            use(row, found.index[p], std::sqrt(std::max(0.0, near)) * (1 + 1e-12), std::sqrt(std::max(0.0, far)) * (1 - 1e-12));
+        } else {
+            const Nearest exact = measure_all(rows.row(row), centres, k, d);
+            use(row, exact.label, std::sqrt(exact.first) * frame.scale * (1 + 1e-12),
+                std::sqrt(exact.second) * frame.scale * (1 - 1e-12));
+        }
+    }
+    panel.size = 0;
+}
+
+struct Move {
+    index_t row;
+    std::int32_t from;
+};
+
+float up(double value) { return static_cast<float>(value) * (1.0f + 2e-7f); }
+float down(double value) { return static_cast<float>(value) * (1.0f - 2e-7f); }
+
+// One start on its way.
+template <class T>
+class Descent {
+public:
+    Descent(Matrix<const T> rows, const double* weights, index_t k, double* centres, std::int32_t* labels,
+            const Frame& frame, const KMeansOptions& options, int threads)
+        : rows_(rows), weights_(weights), k_(k), d_(rows.cols), centres_(centres), labels_(labels), frame_(frame),
+          options_(options), threads_(threads), limit_(options.tol * frame.mean_variance) {
+        const auto n = static_cast<std::size_t>(rows.rows);
+        std::fill(labels, labels + rows.rows, -1);
+        if (options.bounds) {
+            upper_.assign(n, 0.0f);
+            lower_.assign(n, 0.0f);
+        }
+        moves_.resize(static_cast<std::size_t>(chunk_count(rows.rows, grain)));
+        drift_.assign(static_cast<std::size_t>(k), 0.0);
+        half_gap_.assign(static_cast<std::size_t>(k), 0.0f);
+    }
+
+    bool active = true;
+    KMeansRun run;
+
+    void begin_step() {
+        screen_.set(centres_, k_, d_, frame_);
+        if (!options_.bounds) return;
+        largest_ = second_ = 0.0;
+        farthest_ = 0;
+        for (index_t j = 0; j < k_; ++j) {
+            const double moved = drift_[static_cast<std::size_t>(j)];
+            if (moved > largest_) {
+                second_ = largest_;
+                largest_ = moved;
+                farthest_ = static_cast<std::int32_t>(j);
+            } else {
+                second_ = std::max(second_, moved);
+            }
+        }
+        if (k_ * k_ <= 4 * rows_.rows) find_half_gaps();
+    }
+
+    void assign(index_t chunk, index_t begin, index_t end, Panel& panel) {
+        auto& moves = moves_[static_cast<std::size_t>(chunk)];
+        moves.clear();
+        const auto take = [&](index_t row, std::int32_t label, double near, double far) {
+            if (labels_[row] != label) {
+                moves.push_back({row, labels_[row]});
+                labels_[row] = label;
+            }
+            if (options_.bounds) {
+                upper_[static_cast<std::size_t>(row)] = up(near);
+                lower_[static_cast<std::size_t>(row)] = down(far);
+            }
+        };
+        for (index_t i = begin; i < end; ++i) {
+            if (keeps_label(i)) continue;
+            panel.add(rows_.row(i), i, d_, frame_);
+            if (panel.size == panel_points) flush(panel, rows_, centres_, k_, screen_, frame_, take);
+        }
+        flush(panel, rows_, centres_, k_, screen_, frame_, take);
+    }
+
+    // Means of the labels just given; false when the run has ended.
+    void update() {
+        index_t changed = 0;
+        for (const auto& moves : moves_) changed += static_cast<index_t>(moves.size());
+        ++run.n_iter;
+        if (options_.record) run.inertias.push_back(inertia_of(rows_, weights_, view(), labels_, threads_));
+        if (changed == 0) {
+            run.converged = true;
+            settled_ = true;
+            active = false;
+            return;
+        }
+        if (run.n_iter == 1 || changed > rows_.rows / 8 || run.n_iter % 32 == 0)
+            add_up();
+        else
+            correct();
+        relocate_empty();
+        const double moved = move_centres();
+        if (moved <= limit_) {
+            run.converged = true;
+            active = false;
+        } else if (run.n_iter >= options_.max_iter) {
+            active = false;
+        }
+    }
+
+    void finish() {
+        if (!settled_) nearest_centres(rows_, view(), labels_, nullptr, threads_);
+        run.inertia = inertia_of(rows_, weights_, view(), labels_, threads_);
+    }
+
+private:
+    Matrix<const double> view() const { return c_matrix<const double>(centres_, k_, d_); }
+    double weight(index_t i) const { return weights_ ? weights_[i] : 1.0; }
+
+    bool keeps_label(index_t i) {
+        const std::int32_t own = labels_[i];
+        if (own < 0 || !options_.bounds) return false;
+        float& u = upper_[static_cast<std::size_t>(i)];
+        float& l = lower_[static_cast<std::size_t>(i)];
+        u = up(static_cast<double>(u) + drift_[static_cast<std::size_t>(own)]);
+        l = down(std::max(0.0, static_cast<double>(l) - (own == farthest_ ? second_ : largest_)));
+        const float bound = std::max(l, half_gap_[static_cast<std::size_t>(own)]);
+        if (u * (1.0f + 1e-6f) < bound) return true;
+        u = up(std::sqrt(squared_distance(rows_.row(i), centres_ + own * d_, d_)) * frame_.scale * (1 + 1e-12));
+        return u * (1.0f + 1e-6f) < bound;
+    }
+
+    void find_half_gaps() {
+        constexpr double infinity = std::numeric_limits<double>::infinity();
+        gaps_.assign(static_cast<std::size_t>(k_), infinity);
+        for (index_t a = 0; a < k_; ++a)
+            for (index_t b = 0; b < a; ++b) {
+                const double gap = squared_distance(centres_ + a * d_, centres_ + b * d_, d_);
+                gaps_[static_cast<std::size_t>(a)] = std::min(gaps_[static_cast<std::size_t>(a)], gap);
+                gaps_[static_cast<std::size_t>(b)] = std::min(gaps_[static_cast<std::size_t>(b)], gap);
+            }
+        for (std::size_t j = 0; j < gaps_.size(); ++j)
+            half_gap_[j] = down(0.5 * std::sqrt(gaps_[j]) * frame_.scale * (1 - 1e-12));
+    }
+
+    void add_row(index_t i, double sign, double* sums, double* mass, std::int64_t* count, std::int32_t label) const {
+        const double w = sign * weight(i);
+        double* const sum = sums + label * d_;
+        const T* const x = rows_.row(i);
+        for (index_t t = 0; t < d_; ++t) sum[t] += w * (static_cast<double>(x[t]) - frame_.mean[static_cast<std::size_t>(t)]);
+        mass[label] += w;
+        if (weight(i) > 0) count[label] += sign > 0 ? 1 : -1;
+    }
+
+    void add_up() {
+        const index_t cells = k_ * d_, n = rows_.rows;
+        const index_t most = std::clamp<index_t>((index_t{4} << 20) / std::max<index_t>(1, cells), 4, 64);
+        const index_t part = std::max<index_t>((n + most - 1) / most, 1024), chunks = chunk_count(n, part);
+        std::vector<double> sums(static_cast<std::size_t>(chunks * cells)), masses(static_cast<std::size_t>(chunks * k_));
+        std::vector<std::int64_t> counts(static_cast<std::size_t>(chunks * k_));
+        parallel_chunks(n, part, threads_, [&](index_t c, index_t begin, index_t end) {
+            for (index_t i = begin; i < end; ++i)
+                add_row(i, 1.0, sums.data() + c * cells, masses.data() + c * k_, counts.data() + c * k_, labels_[i]);
+        });
+        sums_.assign(static_cast<std::size_t>(cells), 0.0);
+        mass_.assign(static_cast<std::size_t>(k_), 0.0);
+        count_.assign(static_cast<std::size_t>(k_), 0);
+        for (index_t c = 0; c < chunks; ++c) {
+            for (index_t t = 0; t < cells; ++t) sums_[static_cast<std::size_t>(t)] += sums[static_cast<std::size_t>(c * cells + t)];
+            for (index_t j = 0; j < k_; ++j) {
+                mass_[static_cast<std::size_t>(j)] += masses[static_cast<std::size_t>(c * k_ + j)];
+                count_[static_cast<std::size_t>(j)] += counts[static_cast<std::size_t>(c * k_ + j)];
+            }
+        }
+    }
+
+    void correct() {
+        for (const auto& moves : moves_)
+            for (const Move& move : moves) {
+                add_row(move.row, -1.0, sums_.data(), mass_.data(), count_.data(), move.from);
+                add_row(move.row, 1.0, sums_.data(), mass_.data(), count_.data(), labels_[move.row]);
+            }
+    }
+
+    void relocate_empty() {
+        std::vector<index_t> empty;
+        for (index_t j = 0; j < k_; ++j)
+            if (count_[static_cast<std::size_t>(j)] == 0) empty.push_back(j);
+        if (empty.empty()) return;
+        std::vector<double> away(static_cast<std::size_t>(rows_.rows));
+        parallel_chunks(rows_.rows, grain, threads_, [&](index_t, index_t begin, index_t end) {
+            for (index_t i = begin; i < end; ++i)
+                away[static_cast<std::size_t>(i)] =
+                    weight(i) > 0 ? squared_distance(rows_.row(i), centres_ + labels_[i] * d_, d_) : 0.0;
+        });
+        for (const index_t j : empty) {
+            index_t taken = -1;
+            for (index_t i = 0; i < rows_.rows; ++i)
+                if (away[static_cast<std::size_t>(i)] > (taken < 0 ? 0.0 : away[static_cast<std::size_t>(taken)]) &&
+                    count_[static_cast<std::size_t>(labels_[i])] > 1)
+                    taken = i;
+            if (taken < 0) return;
+            add_row(taken, -1.0, sums_.data(), mass_.data(), count_.data(), labels_[taken]);
+            labels_[taken] = static_cast<std::int32_t>(j);
+            add_row(taken, 1.0, sums_.data(), mass_.data(), count_.data(), labels_[taken]);
+            away[static_cast<std::size_t>(taken)] = 0.0;
+            if (options_.bounds) upper_[static_cast<std::size_t>(taken)] = lower_[static_cast<std::size_t>(taken)] = 0.0f;
+        }
+    }
+
+    double move_centres() {
+        double total = 0.0;
+        for (index_t j = 0; j < k_; ++j) {
+            if (count_[static_cast<std::size_t>(j)] == 0) {
+                drift_[static_cast<std::size_t>(j)] = 0.0;
+                continue;
+            }
+            double moved = 0.0;
+            for (index_t t = 0; t < d_; ++t) {
+                double& c = centres_[j * d_ + t];
+                const double to = frame_.mean[static_cast<std::size_t>(t)] +
+                                  sums_[static_cast<std::size_t>(j * d_ + t)] / mass_[static_cast<std::size_t>(j)];
+                moved += (to - c) * (to - c);
+                c = to;
+            }
+            total += moved;
+            drift_[static_cast<std::size_t>(j)] = std::sqrt(moved) * frame_.scale * (1 + 1e-9);
+        }
+        return total;
+    }
+
+    Matrix<const T> rows_;
+    const double* weights_;
+    index_t k_, d_;
+    double* centres_;
+    std::int32_t* labels_;
+    const Frame& frame_;
+    const KMeansOptions& options_;
+    int threads_;
+    double limit_;
+    bool settled_ = false;
+    ScreenCentres screen_;
+    std::vector<float> upper_, lower_, half_gap_;
+    std::vector<double> drift_, sums_, mass_, gaps_;
+    std::vector<std::int64_t> count_;
+    std::vector<std::vector<Move>> moves_;
+    double largest_ = 0.0, second_ = 0.0;
+    std::int32_t farthest_ = 0;
+};
+
+}  // namespace
+
+template <class T>
+double inertia_of(Matrix<const T> rows, const double* weights, Matrix<const double> centres, const std::int32_t* labels,
+                  int threads) {
+    std::vector<double> parts(static_cast<std::size_t>(chunk_count(rows.rows, grain)));
+    parallel_chunks(rows.rows, grain, threads, [&](index_t c, index_t begin, index_t end) {
+        double sum = 0.0;
+        for (index_t i = begin; i < end; ++i)
+            sum += (weights ? weights[i] : 1.0) * squared_distance(rows.row(i), centres.row(labels[i]), rows.cols);
+        parts[static_cast<std::size_t>(c)] = sum;
+    });
+    return std::accumulate(parts.begin(), parts.end(), 0.0);
+}
+
+template <class T>
+void nearest_centres(Matrix<const T> rows, Matrix<const double> centres, std::int32_t* labels, double* squared,
+                     int threads) {
+    const Frame frame = frame_of(rows, nullptr, threads);
+    ScreenCentres screen;
+    screen.set(centres.data, centres.rows, centres.cols, frame);
+    parallel_chunks(rows.rows, grain, threads, [&](index_t, index_t begin, index_t end) {
+        Panel panel(rows.cols);
+        const auto take = [&](index_t row, std::int32_t label, double, double) { labels[row] = label; };
+        for (index_t i = begin; i < end; ++i) {
+            panel.add(rows.row(i), i, rows.cols, frame);
+            if (panel.size == panel_points) flush(panel, rows, centres.data, centres.rows, screen, frame, take);
+        }
+        flush(panel, rows, centres.data, centres.rows, screen, frame, take);
+        if (squared)
+            for (index_t i = begin; i < end; ++i)
+                squared[i] = squared_distance(rows.row(i), centres.row(labels[i]), rows.cols);
+    });
+}
+
+template <class T>
+std::vector<KMeansRun> k_means(Matrix<const T> rows, const double* weights, index_t k, index_t restarts, double* centres,
+                               std::int32_t* labels, const KMeansOptions& options, int threads) {
+    const Frame frame = frame_of(rows, weights, threads);
+    std::vector<Descent<T>> descents;
+    descents.reserve(static_cast<std::size_t>(restarts));
+    for (index_t r = 0; r < restarts; ++r)
+        descents.emplace_back(rows, weights, k, centres + r * k * rows.cols, labels + r * rows.rows, frame, options, threads);
+    bool some = true;
+    while (some && !interrupted()) {
+        for (auto& descent : descents)
+            if (descent.active) descent.begin_step();
+        parallel_chunks(rows.rows, grain, threads, [&](index_t chunk, index_t begin, index_t end) {
+            Panel panel(rows.cols);
+            for (auto& descent : descents)
+                if (descent.active) descent.assign(chunk, begin, end, panel);
+        });
+        some = false;
+        for (auto& descent : descents)
+            if (descent.active && !interrupted()) {
+                descent.update();
+                some = some || descent.active;
+            }
+    }
+    std::vector<KMeansRun> runs;
+    for (auto& descent : descents) {
+        if (!interrupted()) descent.finish();
+        runs.push_back(std::move(descent.run));
+    }
+    return runs;
+}
+
+namespace {
+
+// closest = min(closest, |x - candidate|^2) for one panel and one candidate; the weighted sum is returned. With `keep` the
+// minima are stored.
+template <int W, int NV>
+ASSAY_INLINE double potential_body(const float* panel, index_t d, const float* candidate, float* closest,
+                                   const float* weight, bool keep) {
+    using vec = typename FloatLanes<W>::type;
+    vec total = {};
+    for (index_t first = 0; first < panel_points; first += W * NV) {
+        vec distance[NV] = {};
+        for (index_t t = 0; t < d; ++t)
+#pragma GCC unroll 4
+            for (int v = 0; v < NV; ++v) {
+                const vec gap = *reinterpret_cast<const vec*>(panel + t * panel_points + first + v * W) - candidate[t];
+                distance[v] += gap * gap;
+            }
+#pragma GCC unroll 4
+        for (int v = 0; v < NV; ++v) {
+            const vec before = *reinterpret_cast<const vec*>(closest + first + v * W);
+            const vec now = distance[v] < before ? distance[v] : before;
+            total += now * *reinterpret_cast<const vec*>(weight + first + v * W);
+            if (keep) *reinterpret_cast<vec*>(closest + first + v * W) = now;
+        }
+    }
+    double sum = 0.0;
+    for (int v = 0; v < W; ++v) sum += static_cast<double>(total[v]);
+    return sum;
+}
+ASSAY_DISPATCH_LANES(double, potential, potential_body,
+                     (const float* panel, index_t d, const float* candidate, float* closest, const float* weight, bool keep),
+                     (panel, d, candidate, closest, weight, keep))
+
+// The place where a running sum of parts passes `target`.
+template <class Part>
+index_t locate(index_t count, double target, Part&& part) {
+    double sum = 0.0;
+    index_t last = 0;
+    for (index_t i = 0; i < count; ++i) {
+        const double own = part(i);
+        if (own <= 0.0) continue;
+        last = i;
+        sum += own;
+        if (sum > target) return i;
+    }
+    return last;
+}
+
+}  // namespace
+
+template <class T>
+void plus_plus_starts(Matrix<const T> rows, const double* weights, index_t k, index_t trials, std::uint64_t key,
+                      std::uint64_t stream, std::int64_t* chosen, int threads) {
+    const index_t n = rows.rows, d = rows.cols, panels = (n + panel_points - 1) / panel_points;
+    const Frame frame = frame_of(rows, weights, threads);
+    std::vector<float> cells(static_cast<std::size_t>(panels * d * panel_points), 0.0f);
+    std::vector<float> closest(static_cast<std::size_t>(panels * panel_points), std::numeric_limits<float>::max());
+    std::vector<float> weight(closest.size(), 0.0f);
+    double heaviest = 1.0;
+    if (weights) heaviest = *std::max_element(weights, weights + n);
+    constexpr index_t panels_per_chunk = 32;
+    parallel_chunks(panels, panels_per_chunk, threads, [&](index_t, index_t begin, index_t end) {
+        for (index_t q = begin; q < end; ++q)
+            for (index_t p = 0; p < std::min(panel_points, n - q * panel_points); ++p) {
+                const index_t i = q * panel_points + p;
+                const T* const x = rows.row(i);
+                for (index_t t = 0; t < d; ++t)
+                    cells[static_cast<std::size_t>((q * d + t) * panel_points + p)] = static_cast<float>(
+                        (static_cast<double>(x[t]) - frame.mean[static_cast<std::size_t>(t)]) * frame.scale);
+                weight[static_cast<std::size_t>(i)] = static_cast<float>(weights ? weights[i] / heaviest : 1.0);
+            }
+    });
+    const index_t chunks = chunk_count(panels, panels_per_chunk);
+    Random random(key, stream);
+    std::vector<float> candidates(static_cast<std::size_t>(trials * d));
+    std::vector<double> sums(static_cast<std::size_t>(chunks * trials)), parts(static_cast<std::size_t>(chunks), 0.0);
+    const auto weight_of = [&](index_t i) { return static_cast<double>(weight[static_cast<std::size_t>(i)]); };
+    double all_weight = 0.0;
+    for (index_t i = 0; i < n; ++i) all_weight += weight_of(i);
+    const auto by_weight = [&] { return locate(n, random.uniform() * all_weight, weight_of); };
+    const auto load = [&](index_t i, float* to) {
+        const index_t q = i / panel_points, p = i % panel_points;
+        for (index_t t = 0; t < d; ++t) to[t] = cells[static_cast<std::size_t>((q * d + t) * panel_points + p)];
+    };
+    // The potential of `count` candidates at once, chunk by chunk; with `keep` (one candidate) it becomes the current one.
+    const auto measure = [&](index_t count, bool keep) {
+        parallel_chunks(panels, panels_per_chunk, threads, [&](index_t c, index_t begin, index_t end) {
+            for (index_t r = 0; r < count; ++r) {
+                double sum = 0.0;
+                for (index_t q = begin; q < end; ++q)
+                    sum += potential(cells.data() + q * d * panel_points, d, candidates.data() + r * d,
+                                     closest.data() + q * panel_points, weight.data() + q * panel_points, keep);
+                sums[static_cast<std::size_t>(c * trials + r)] = sum;
+            }
+        });
+    };
+    chosen[0] = by_weight();
+    for (index_t j = 0; j < k && !interrupted(); ++j) {
+        if (j > 0) {
+            const double total = std::accumulate(parts.begin(), parts.end(), 0.0);
+            std::vector<index_t> drawn(static_cast<std::size_t>(trials));
+            if (!(total > 0.0)) {
+                chosen[j] = by_weight();
+                continue;
+            }
+            for (index_t r = 0; r < trials; ++r) {
+                double target = random.uniform() * total;
+                const index_t c = locate(chunks, target, [&](index_t i) { return parts[static_cast<std::size_t>(i)]; });
+                for (index_t i = 0; i < c; ++i) target -= parts[static_cast<std::size_t>(i)];
+                const index_t begin = c * panels_per_chunk * panel_points;
+                const index_t size = std::min(n, begin + panels_per_chunk * panel_points) - begin;
+                drawn[static_cast<std::size_t>(r)] = begin + locate(size, target, [&](index_t i) {
+                    return weight_of(begin + i) * static_cast<double>(closest[static_cast<std::size_t>(begin + i)]);
+                });
+                load(drawn[static_cast<std::size_t>(r)], candidates.data() + r * d);
+            }
+            measure(trials, false);
+            index_t best = 0;
+            double least = std::numeric_limits<double>::infinity();
+            for (index_t r = 0; r < trials; ++r) {
+                double sum = 0.0;
+                for (index_t c = 0; c < chunks; ++c) sum += sums[static_cast<std::size_t>(c * trials + r)];
+                if (sum < least) {
+                    least = sum;
+                    best = r;
+                }
+            }
+            chosen[j] = drawn[static_cast<std::size_t>(best)];
+        }
+        load(chosen[j], candidates.data());
+        measure(1, true);
+        for (index_t c = 0; c < chunks; ++c) parts[static_cast<std::size_t>(c)] = sums[static_cast<std::size_t>(c * trials)];
+    }
+}
+
+#define ASSAY_K_MEANS(T)                                                                                               \
+    template std::vector<KMeansRun> k_means<T>(Matrix<const T>, const double*, index_t, index_t, double*, std::int32_t*, \
+                                               const KMeansOptions&, int);                                              \
+    template void nearest_centres<T>(Matrix<const T>, Matrix<const double>, std::int32_t*, double*, int);               \
+    template void plus_plus_starts<T>(Matrix<const T>, const double*, index_t, index_t, std::uint64_t, std::uint64_t,   \
+                                      std::int64_t*, int);                                                              \
+    template double inertia_of<T>(Matrix<const T>, const double*, Matrix<const double>, const std::int32_t*, int);
+ASSAY_K_MEANS(float)
+ASSAY_K_MEANS(double)
+
+}  // namespace assay::clustering

@@ -1,0 +1,239 @@
+// Panels of 64 points in float32 and the two least scores against k centres, as k_means.hpp has them.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "assay/common/simd.hpp"
+#include "assay/common/threads.hpp"
+#include "assay/common/views.hpp"
+
+namespace assay::clustering {
+
+constexpr index_t panel_points = 64;
+constexpr index_t centre_block = 4;
+
+template <int W>
+struct FloatLanes {
+    typedef float type __attribute__((vector_size(W * 4), aligned(4), may_alias));
+    typedef std::int32_t whole __attribute__((vector_size(W * 4), aligned(4), may_alias));
+};
+
+struct TwoLeast {
+    float best[panel_points], second[panel_points];
+    std::int32_t index[panel_points];
+};
+
+template <int W, int NV>
+ASSAY_INLINE void two_least_body(const float* panel, index_t d, const float* centres, const float* half_norms, index_t k,
+                                 TwoLeast& out) {
+    using vec = typename FloatLanes<W>::type;
+    using whole = typename FloatLanes<W>::whole;
+    constexpr float infinity = std::numeric_limits<float>::infinity();
+    for (index_t first = 0; first < panel_points; first += W * NV) {
+        vec best[NV], second[NV];
+        whole index[NV];
+#pragma GCC unroll 4
+        for (int v = 0; v < NV; ++v) {
+            best[v] = vec{} + infinity;
+            second[v] = vec{} + infinity;
+            index[v] = whole{};
+        }
+        for (index_t j = 0; j < k; j += centre_block) {
+            vec sum[centre_block][NV];
+#pragma GCC unroll 4
+            for (int r = 0; r < centre_block; ++r)
+#pragma GCC unroll 4
+                for (int v = 0; v < NV; ++v) sum[r][v] = vec{} + half_norms[j + r];
+            const float* const centre = centres + j * d;
+            for (index_t t = 0; t < d; ++t) {
+                vec x[NV];
+#pragma GCC unroll 4
+                for (int v = 0; v < NV; ++v)
+                    x[v] = *reinterpret_cast<const vec*>(panel + t * panel_points + first + v * W);
+#pragma GCC unroll 4
+                for (int r = 0; r < centre_block; ++r) {
+                    const float c = centre[r * d + t];
+#pragma GCC unroll 4
+                    for (int v = 0; v < NV; ++v) sum[r][v] -= c * x[v];
+                }
+            }
+#pragma GCC unroll 4
+            for (int r = 0; r < centre_block; ++r)
+#pragma GCC unroll 4
+                for (int v = 0; v < NV; ++v) {
+                    const vec score = sum[r][v];
+                    const whole less = score < best[v];
+                    const vec larger = less ? best[v] : score;
+                    second[v] = larger < second[v] ? larger : second[v];
+                    best[v] = less ? score : best[v];
+                    index[v] = less ? (whole{} + static_cast<std::int32_t>(j + r)) : index[v];
+                }
+        }
+#pragma GCC unroll 4
+        for (int v = 0; v < NV; ++v) {
+            *reinterpret_cast<vec*>(out.best + first + v * W) = best[v];
+            *reinterpret_cast<vec*>(out.second + first + v * W) = second[v];
+            *reinterpret_cast<whole*>(out.index + first + v * W) = index[v];
+        }
+    }
+}
+
+// As ASSAY_DISPATCH, for a body that is a template over the lanes of a vector and the vectors held in registers.
+#if defined(__x86_64__) && defined(__GNUC__)
+#define ASSAY_DISPATCH_LANES(result, name, body, parameters, arguments)                                                   \
+    __attribute__((target("arch=x86-64-v4"))) static result name##_avx512 parameters { return body<16, 4> arguments; }    \
+    __attribute__((target("arch=x86-64-v3"))) static result name##_avx2 parameters { return body<8, 2> arguments; }       \
+    static result name##_baseline parameters { return body<4, 2> arguments; }                                             \
+    static inline result name parameters {                                                                                \
+        switch (::assay::simd_level()) {                                                                                  \
+            case ::assay::Simd::avx512: return name##_avx512 arguments;                                                   \
+            case ::assay::Simd::avx2: return name##_avx2 arguments;                                                       \
+            default: return name##_baseline arguments;                                                                    \
+        }                                                                                                                 \
+    }
+#else
+#define ASSAY_DISPATCH_LANES(result, name, body, parameters, arguments) \
+    static inline result name parameters { return body<4, 2> arguments; }
+#endif
+ASSAY_DISPATCH_LANES(void, two_least, two_least_body,
+                     (const float* panel, index_t d, const float* centres, const float* half_norms, index_t k, TwoLeast& out),
+                     (panel, d, centres, half_norms, k, out))
+
+// The squared distance of a row and a centre in float64, from differences.
+template <class T>
+ASSAY_INLINE double squared_distance_body(const T* x, const double* c, index_t d) {
+    double part[8] = {};
+    index_t j = 0;
+    for (; j + 8 <= d; j += 8)
+        for (index_t v = 0; v < 8; ++v) {
+            const double gap = static_cast<double>(x[j + v]) - c[j + v];
+            part[v] += gap * gap;
+        }
+    for (index_t v = 0; j < d; ++j, ++v) {
+        const double gap = static_cast<double>(x[j]) - c[j];
+        part[v] += gap * gap;
+    }
+    return ((part[0] + part[4]) + (part[1] + part[5])) + ((part[2] + part[6]) + (part[3] + part[7]));
+}
+ASSAY_DISPATCH(double, squared_distance_double, squared_distance_body<double>,
+               (const double* x, const double* c, index_t d), (x, c, d))
+ASSAY_DISPATCH(double, squared_distance_float, squared_distance_body<float>,
+               (const float* x, const double* c, index_t d), (x, c, d))
+inline double squared_distance(const double* x, const double* c, index_t d) { return squared_distance_double(x, c, d); }
+inline double squared_distance(const float* x, const double* c, index_t d) { return squared_distance_float(x, c, d); }
+
+// Where the float32 side lies: x' = (x - mean) * scale, |x'_j| <= 1.
+struct Frame {
+    std::vector<double> mean;
+    double scale = 1.0;
+    double mean_variance = 0.0;  // of the columns, weighted
+};
+
+template <class T>
+Frame frame_of(Matrix<const T> rows, const double* weights, int threads) {
+    const index_t n = rows.rows, d = rows.cols, grain = std::max<index_t>(4096, (n + 63) / 64);
+    const index_t chunks = chunk_count(n, grain);
+    const auto width = static_cast<std::size_t>(d);
+    std::vector<double> sums(static_cast<std::size_t>(chunks) * (width + 1)), spreads(static_cast<std::size_t>(chunks));
+    std::vector<double> largest(static_cast<std::size_t>(chunks));
+    parallel_chunks(n, grain, threads, [&](index_t c, index_t begin, index_t end) {
+        double* const sum = sums.data() + static_cast<std::size_t>(c) * (width + 1);
+        for (index_t i = begin; i < end; ++i) {
+            const double w = weights ? weights[i] : 1.0;
+            const T* const x = rows.row(i);
+            for (index_t j = 0; j < d; ++j) sum[j] += w * static_cast<double>(x[j]);
+            sum[d] += w;
+        }
+    });
+    Frame frame;
+    frame.mean.assign(width, 0.0);
+    double total = 0.0;
+    for (index_t c = 0; c < chunks; ++c) {
+        const double* const sum = sums.data() + static_cast<std::size_t>(c) * (width + 1);
+        for (std::size_t j = 0; j < width; ++j) frame.mean[j] += sum[j];
+        total += sum[d];
+    }
+    for (double& m : frame.mean) m /= total;
+    parallel_chunks(n, grain, threads, [&](index_t c, index_t begin, index_t end) {
+        double spread = 0.0, most = 0.0;
+        for (index_t i = begin; i < end; ++i) {
+            const double w = weights ? weights[i] : 1.0;
+            const T* const x = rows.row(i);
+            double own = 0.0;
+            for (index_t j = 0; j < d; ++j) {
+                const double gap = static_cast<double>(x[j]) - frame.mean[static_cast<std::size_t>(j)];
+                own += gap * gap;
+                most = std::max(most, std::abs(gap));
+            }
+            spread += w * own;
+        }
+        spreads[static_cast<std::size_t>(c)] = spread;
+        largest[static_cast<std::size_t>(c)] = most;
+    });
+    double most = 0.0;
+    for (index_t c = 0; c < chunks; ++c) {
+        frame.mean_variance += spreads[static_cast<std::size_t>(c)] / total;
+        most = std::max(most, largest[static_cast<std::size_t>(c)]);
+    }
+    frame.mean_variance /= static_cast<double>(std::max<index_t>(1, d));
+    frame.scale = most > 0.0 ? std::ldexp(1.0, -std::ilogb(most) - 1) : 1.0;
+    return frame;
+}
+
+// k centres on the float32 side, padded to whole blocks with centres that are never nearest.
+struct ScreenCentres {
+    std::vector<float> cells, half_norms;
+    double largest_norm = 0.0;
+    index_t k = 0, padded = 0;
+
+    void set(const double* centres, index_t count, index_t d, const Frame& frame) {
+        k = count;
+        padded = (count + centre_block - 1) / centre_block * centre_block;
+        cells.assign(static_cast<std::size_t>(padded * d), 0.0f);
+        half_norms.assign(static_cast<std::size_t>(padded), std::numeric_limits<float>::infinity());
+        largest_norm = 0.0;
+        for (index_t j = 0; j < count; ++j) {
+            double norm = 0.0;
+            for (index_t t = 0; t < d; ++t) {
+                const double c = (centres[j * d + t] - frame.mean[static_cast<std::size_t>(t)]) * frame.scale;
+                cells[static_cast<std::size_t>(j * d + t)] = static_cast<float>(c);
+                norm += c * c;
+            }
+            half_norms[static_cast<std::size_t>(j)] = static_cast<float>(0.5 * norm);
+            largest_norm = std::max(largest_norm, std::sqrt(norm));
+        }
+    }
+    // The largest error of a score of a point with this norm.
+    double error(double norm, index_t d) const {
+        return 1.02 * static_cast<double>(d + 8) * 0x1.0p-24 * (0.5 * largest_norm * largest_norm + norm * largest_norm) +
+               1e-37;
+    }
+};
+
+// A buffer of up to 64 rows on their way to the screen.
+struct Panel {
+    std::vector<float> cells;
+    index_t rows[panel_points];
+    double norms[panel_points];  // squared, after scaling
+    index_t size = 0;
+
+    explicit Panel(index_t d) : cells(static_cast<std::size_t>(d * panel_points), 0.0f) {}
+    template <class T>
+    void add(const T* x, index_t row, index_t d, const Frame& frame) {
+        double norm = 0.0;
+        for (index_t t = 0; t < d; ++t) {
+            const double value = (static_cast<double>(x[t]) - frame.mean[static_cast<std::size_t>(t)]) * frame.scale;
+            cells[static_cast<std::size_t>(t * panel_points + size)] = static_cast<float>(value);
+            norm += value * value;
+        }
+        rows[size] = row;
+        norms[size] = norm;
+        ++size;
+    }
+};
+
+}  // namespace assay::clustering
