@@ -3,7 +3,7 @@ Assay's compiled kernels. Private: use the classes and functions of the package.
 """
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, overload
 
 import numpy
 from numpy.typing import NDArray
@@ -508,4 +508,32 @@ def loss_names() -> list[str]:
 def loss_gradient(loss: int, parameter: float, y: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], raw: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], gradient: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')] | None, hessian: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')] | None, threads: int) -> float:
     """
     Weighted sum of losses at raw scores; gradient and Hessian are written where places are given.
+    """
+
+@overload
+def k_means(rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, starts: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], max_iter: int, tol: float, bounds: bool, record: bool, threads: int) -> tuple: ...
+
+@overload
+def k_means(rows: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, starts: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], max_iter: int, tol: float, bounds: bool, record: bool, threads: int) -> tuple:
+    """
+    Lloyd's algorithm from several starts: centres, labels, and (inertia, steps, converged, inertias) of each.
+    """
+
+@overload
+def nearest_centres(rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], centres: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], threads: int) -> tuple: ...
+
+@overload
+def nearest_centres(rows: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], centres: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], threads: int) -> tuple:
+    """The nearest centre of each row and its squared distance."""
+
+@overload
+def plus_plus_starts(rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, k: int, trials: int, key: int, stream: int, threads: int) -> Annotated[NDArray[numpy.int64], dict(shape=(None,))]: ...
+
+@overload
+def plus_plus_starts(rows: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, k: int, trials: int, key: int, stream: int, threads: int) -> Annotated[NDArray[numpy.int64], dict(shape=(None,))]:
+    """Row numbers of k starts by greedy k-means++."""
+
+def gaussian_pass(rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, constants: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], means: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], whitening: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], diagonal: bool, want_density: bool, want_responsibilities: bool, want_moments: bool, threads: int) -> tuple:
+    """
+    Log likelihood, log densities, responsibilities and moments of a mixture of normal distributions.
     """

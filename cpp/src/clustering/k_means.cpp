@@ -393,6 +393,24 @@ ASSAY_DISPATCH_LANES(double, potential, potential_body,
                      (const float* panel, index_t d, const float* candidate, float* closest, const float* weight, bool keep),
                      (panel, d, candidate, closest, weight, keep))
 
+// Row numbers in the order of the rows' cells: draws do not depend on the order in which rows came, and a row of weight 2
+// takes the room of two equal rows.
+template <class T>
+std::vector<index_t> by_cells(Matrix<const T> rows) {
+    std::vector<std::pair<T, index_t>> keys(static_cast<std::size_t>(rows.rows));
+    for (index_t i = 0; i < rows.rows; ++i) keys[static_cast<std::size_t>(i)] = {rows(i, 0), i};
+    std::sort(keys.begin(), keys.end(), [&](const auto& a, const auto& b) {
+        if (a.first != b.first) return a.first < b.first;
+        const T *const x = rows.row(a.second), *const y = rows.row(b.second);
+        for (index_t t = 1; t < rows.cols; ++t)
+            if (x[t] != y[t]) return x[t] < y[t];
+        return a.second < b.second;
+    });
+    std::vector<index_t> order(keys.size());
+    for (std::size_t i = 0; i < keys.size(); ++i) order[i] = keys[i].second;
+    return order;
+}
+
 // The place where a running sum of parts passes `target`.
 template <class Part>
 index_t locate(index_t count, double target, Part&& part) {
@@ -418,18 +436,19 @@ void plus_plus_starts(Matrix<const T> rows, const double* weights, index_t k, in
     std::vector<float> cells(static_cast<std::size_t>(panels * d * panel_points), 0.0f);
     std::vector<float> closest(static_cast<std::size_t>(panels * panel_points), std::numeric_limits<float>::max());
     std::vector<float> weight(closest.size(), 0.0f);
+    const std::vector<index_t> order = by_cells(rows);
     double heaviest = 1.0;
     if (weights) heaviest = *std::max_element(weights, weights + n);
     constexpr index_t panels_per_chunk = 32;
     parallel_chunks(panels, panels_per_chunk, threads, [&](index_t, index_t begin, index_t end) {
         for (index_t q = begin; q < end; ++q)
             for (index_t p = 0; p < std::min(panel_points, n - q * panel_points); ++p) {
-                const index_t i = q * panel_points + p;
-                const T* const x = rows.row(i);
+                const index_t i = q * panel_points + p, from = order[static_cast<std::size_t>(i)];
+                const T* const x = rows.row(from);
                 for (index_t t = 0; t < d; ++t)
                     cells[static_cast<std::size_t>((q * d + t) * panel_points + p)] = static_cast<float>(
                         (static_cast<double>(x[t]) - frame.mean[static_cast<std::size_t>(t)]) * frame.scale);
-                weight[static_cast<std::size_t>(i)] = static_cast<float>(weights ? weights[i] / heaviest : 1.0);
+                weight[static_cast<std::size_t>(i)] = static_cast<float>(weights ? weights[from] / heaviest : 1.0);
             }
     });
     const index_t chunks = chunk_count(panels, panels_per_chunk);
@@ -493,6 +512,7 @@ void plus_plus_starts(Matrix<const T> rows, const double* weights, index_t k, in
         measure(1, true);
         for (index_t c = 0; c < chunks; ++c) parts[static_cast<std::size_t>(c)] = sums[static_cast<std::size_t>(c * trials)];
     }
+    for (index_t j = 0; j < k; ++j) chosen[j] = order[static_cast<std::size_t>(chosen[j])];
 }
 
 #define ASSAY_K_MEANS(T)                                                                                               \

@@ -212,7 +212,7 @@ is 2e-200; bring it to another unit or scale it first (`assay.prepare.Scale`).
     if within and (not learning or bool((np.abs(rows[:8]).max(axis=0) >= SMALLEST).all())):
         return
     with np.errstate(all="ignore"):
-        largest = np.fmax(np.fmax.reduce(rows, axis=0), -np.fmin.reduce(rows, axis=0))
+        largest = np.fmax(np.fmax.reduce(rows, axis=0), -np.fmin.reduce(rows, axis=0)).astype(np.float64)
     wrong = np.isfinite(largest) & ((largest > LARGEST) | (learning & (largest < SMALLEST) & (largest > 0)))
     if wrong.any():
         j = int(np.flatnonzero(wrong)[0])

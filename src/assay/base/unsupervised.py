@@ -32,8 +32,6 @@ class Unsupervised(Estimator):
 class Clusterer(ClusterMixin, Unsupervised):
     """Base of clusterings: `fit` sets `labels_`, one whole number per row from 0 on, -1 for noise."""
 
-    labels_: np.ndarray
-
 
 class DensityEstimator(DensityMixin, Unsupervised):
     """Base of densities: `score_samples` gives log densities of rows, `sample` draws new ones."""

@@ -25,7 +25,18 @@ from typing import Any
 
 from .entry import Entry
 
-FAMILIES = ("baselines", "linear", "bayes", "neighbours", "trees", "ensembles", "rules", "prepare")
+FAMILIES = (
+    "baselines",
+    "linear",
+    "bayes",
+    "neighbours",
+    "trees",
+    "ensembles",
+    "rules",
+    "clustering",
+    "mixtures",
+    "prepare",
+)
 """Every family, in the order of the catalogue. Nothing else in the project lists the methods."""
 
 HOME = Path(__file__).parent / "entries"

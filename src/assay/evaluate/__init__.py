@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from .bootstrap import BootstrapInterval as BootstrapInterval
     from .bootstrap import bootstrap_interval as bootstrap_interval
     from .bootstrap import bootstrap_many as bootstrap_many
+    from .cluster_choice import KChoice as KChoice
+    from .cluster_choice import choose_k as choose_k
     from .clustering_metrics import ClusterCount as ClusterCount
     from .clustering_metrics import adjusted_mutual_information as adjusted_mutual_information
     from .clustering_metrics import adjusted_rand as adjusted_rand
@@ -140,6 +142,7 @@ __getattr__, __dir__ = lazy(
         "auc": "delong",
         "batch_metrics": "",
         "bootstrap": "BootstrapInterval bootstrap_interval bootstrap_many",
+        "cluster_choice": "KChoice choose_k",
         "clustering_metrics": (
             "ClusterCount adjusted_mutual_information adjusted_rand elbow gap_statistic inertia mutual_information "
             "pair_f1 pair_precision pair_recall purity rand_index silhouette silhouette_samples"

@@ -59,7 +59,8 @@ void nearest_centres(Matrix<const T> rows, Matrix<const double> centres, std::in
 
 // k-means++ (Arthur & Vassilvitskii, SODA 2007), greedy: row numbers of k starts. Each next start is drawn with probability
 // w_i D_i^2, where D_i is the distance to the nearest start so far; of `trials` draws the one that leaves the least sum of
-// w_i D_i^2 is kept. When every row lies on a start, rows are drawn by weight. Cost n k d trials in float32.
+// w_i D_i^2 is kept. When every row lies on a start, rows are drawn by weight. Rows are
+// drawn in the order of their cells, so neither their order nor weights in place of repetition change the starts. Cost n k d trials in float32.
 template <class T>
 void plus_plus_starts(Matrix<const T> rows, const double* weights, index_t k, index_t trials, std::uint64_t key,
                       std::uint64_t stream, std::int64_t* chosen, int threads);

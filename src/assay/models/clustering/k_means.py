@@ -38,7 +38,6 @@ class CentreClusterer(Clusterer):
 
     _first = "n_clusters"
     _squares = True
-    cluster_centers_: np.ndarray
 
     n_clusters: int = param(8, Integer(1), "How many clusters.")
 
@@ -76,8 +75,10 @@ class CentreClusterer(Clusterer):
 class KMeans(CentreClusterer):
     """k-means (Lloyd): centres and labels that lower the sum of squared distances at every step.
 
-    Labels are those of float64 distances, the smaller number among equals, whether `algorithm` uses bounds or not; most rows
-    are settled by the triangle inequality or by a certified float32 screen. An empty cluster takes the row farthest from
+    Labels are those of float64 distances, the smaller number among equals, whether `algorithm` uses bounds or not;
+    most rows
+    are settled by the triangle inequality or by a certified float32 screen. An empty cluster takes the row farthest
+    from
     its centre. `inertia_` is the weighted sum of squared distances, and never rises from step to step.
 
     {parameters}
@@ -100,16 +101,18 @@ class KMeans(CentreClusterer):
     init: Any = param(
         "k-means++",
         Choice(*STARTS) | ArrayLike(),
-        "Start: rows far apart (greedy k-means++), random rows, means of a random partition, means of equal parts along the "
+        "Start: rows far apart (greedy k-means++), random rows, means of a random partition, means of equal parts "
+        "along the "
         "first principal component, the mean plus noise, or given centres.",
     )
     n_init: Any = param(
         "auto",
         Integer(1) | Choice("auto"),
-        "Restarts, of which the one with the least inertia is kept; 'auto' is 10 for starts that are all chance, else 1.",
+        "Restarts, of which the one with the least inertia is kept; 'auto' is 10 for starts that are all chance, else "
+        "1.",
     )
     max_iter: int = param(300, Integer(1), "Most steps of each restart.")
-    tol: float = param(1e-4, Real(0), "Stop when the centres' squared moves sum to this share of a column's mean variance.")
+    tol: float = param(1e-4, Real(0), "Stop when the centres' squared moves sum to this share of a column's variance.")
     algorithm: str = param("bounds", Choice("bounds", "lloyd"), "Skip rows by bounds or measure all; same labels.")
     random_state: Any = random_state_param()
     n_jobs: int | None = n_jobs_param()
@@ -163,7 +166,8 @@ class KMeans(CentreClusterer):
         found = np.unique(self.labels_).shape[0]
         if found < self.n_clusters:
             text = (
-                f"KMeans: only {found} different rows were found for n_clusters={self.n_clusters}, so some clusters are "
+                f"KMeans: only {found} different rows were found for n_clusters={self.n_clusters}, so some clusters "
+                f"are "
                 "empty; ask for fewer clusters."
             )
             warnings.warn(AssayWarning("W206", text), stacklevel=3)

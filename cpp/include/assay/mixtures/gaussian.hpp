@@ -1,0 +1,36 @@
+// One pass of expectation-maximisation for a mixture of k normal distributions with weights p_c, means m_c and covariances
+// S_c (Dempster, Laird & Rubin, JRSS B 39, 1977).
+//
+// With W_c lower triangular and W_c S_c W_c^T = I (or the inverse deviations, for diagonal covariances):
+//     log f_c(x) = log p_c + log det W_c - (d/2) log 2 pi - |W_c (x - m_c)|^2 / 2,
+//     log f(x)   = log sum_c exp log f_c(x),     r_c(x) = f_c(x) / f(x)   (responsibilities),
+// and the moments about the current means, from which the maximisation step follows without cancellation:
+//     N_c = sum w r_c,   A_c = sum w r_c (x - m_c),   B_c = sum w r_c (x - m_c)(x - m_c)^T   (its diagonal, if diagonal).
+// Responsibilities below 1e-13 add nothing to the moments.
+//
+// Tiles of 32 rows, dimension by dimension, stay in cache for all k components; densities, responsibilities and moments of
+// a tile are done before the next one is read. Rows with a responsibility worth adding are gathered per component, 64 at a
+// time, for B_c. Fixed chunks, merged in order: the number of threads changes nothing.
+//
+// Shapes: rows n x d, weights n or null, constants k (the terms of log f_c without x), means k x d, whitening k x d x d
+// (k x d if diagonal); OUT log_density n, responsibilities n x k (each may be null), moments k x (d+1) x (d+1) of
+// [x - m_c, 1], lower part, (k x (2 d + 1): A, diagonal of B, N, if diagonal; null for densities alone). Returns
+// sum_i w_i log f(x_i). Cost n k d^2 / 2 multiply-adds (n k d), and as many again for the moments of a dense mixture.
+#pragma once
+
+#include "assay/common/views.hpp"
+
+namespace assay::mixtures {
+
+struct GaussianComponents {
+    index_t k = 0;
+    bool diagonal = false;
+    const double* constants = nullptr;
+    const double* means = nullptr;
+    const double* whitening = nullptr;
+};
+
+double gaussian_pass(Matrix<const double> rows, const double* weights, const GaussianComponents& components,
+                     double* log_density, double* responsibilities, double* moments, int threads);
+
+}  // namespace assay::mixtures

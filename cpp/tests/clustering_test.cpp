@@ -1,0 +1,55 @@
+#include "assay/clustering/k_means.hpp"
+
+#include <vector>
+
+#include "assay/common/random.hpp"
+#include "assay/common/simd.hpp"
+#include "check.hpp"
+
+using namespace assay;
+
+namespace {
+
+std::vector<double> points(index_t n, index_t d, std::uint64_t key) {
+    Random random(key);
+    std::vector<double> cells(static_cast<std::size_t>(n * d));
+    for (double& cell : cells) cell = random.normal() + 3.0 * static_cast<double>(random.below(4));
+    return cells;
+}
+
+}  // namespace
+
+TEST("k-means gives the same labels with bounds and without, for every instruction set and any number of threads") {
+    const index_t n = 5000, d = 7, k = 19;
+    const auto cells = points(n, d, 5);
+    const auto rows = c_matrix<const double>(cells.data(), n, d);
+    std::vector<std::int32_t> first;
+    const Simd best = simd_level();
+    for (const Simd level : {Simd::baseline, Simd::avx2, Simd::avx512}) {
+        if (set_simd_level(level) != level) continue;
+        for (const bool bounds : {true, false})
+            for (const int threads : {1, 3}) {
+                std::vector<double> centres(cells.begin(), cells.begin() + k * d);
+                std::vector<std::int32_t> labels(static_cast<std::size_t>(n));
+                clustering::KMeansOptions options;
+                options.bounds = bounds;
+                const auto runs =
+                    clustering::k_means(rows, nullptr, k, 1, centres.data(), labels.data(), options, threads);
+                CHECK(runs[0].n_iter > 3);
+                if (first.empty()) first = labels;
+                CHECK(first == labels);
+            }
+    }
+    set_simd_level(best);
+}
+
+TEST("k-means++ draws no row twice while rows differ") {
+    const index_t n = 70;
+    std::vector<double> cells(static_cast<std::size_t>(n));
+    for (index_t i = 0; i < n; ++i) cells[static_cast<std::size_t>(i)] = static_cast<double>(i % 7);
+    std::vector<std::int64_t> chosen(7);
+    clustering::plus_plus_starts(c_matrix<const double>(cells.data(), n, 1), nullptr, 7, 3, 11, 0, chosen.data(), 2);
+    std::vector<int> seen(7, 0);
+    for (const auto row : chosen) ++seen[static_cast<std::size_t>(cells[static_cast<std::size_t>(row)])];
+    for (const int count : seen) CHECK(count == 1);
+}

@@ -1,0 +1,141 @@
+"""How many clusters: elbow, silhouette, gap statistic and BIC in one call, with a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..base import ParameterError, Stream
+from ..base.chart import Chart, Line, Mark
+from ..base.record import Grid, TableRecord
+from ..base.words import listing, number
+from ..models.clustering import KMeans
+from ..models.mixtures import GaussianMixture
+from .clustering_metrics import Clustering, elbow, gap_statistic, silhouette
+
+CRITERIA = ("elbow", "silhouette", "gap", "bic")
+_MEANING = {
+    "elbow": "sum of squared distances D(K), at its sharpest bend",
+    "silhouette": "mean silhouette, largest",
+    "gap": "gap statistic, least K within one standard error of the largest",
+    "bic": "BIC of a normal mixture, least",
+}
+
+
+@dataclass(frozen=True)
+class KChoice(TableRecord):
+    """What each criterion says of each K: `best` by criterion, `values` in the order of `k`, and the `k` most agree
+    on."""
+
+    k: tuple[int, ...]
+    values: dict[str, tuple[float, ...]]
+    best: dict[str, int]
+    chosen: int
+    sentence: str
+
+    def grid(self) -> Grid:
+        """A row for each K; the K that a criterion picks is marked."""
+        rows = [
+            [str(k), *(number(v[i]) + (" *" if self.best[name] == k else "  ") for name, v in self.values.items())]
+            for i, k in enumerate(self.k)
+        ]
+        return Grid(["K", *self.values], rows, notes=(f"* {self.sentence}",), left=0)
+
+    def charts(self) -> list[Chart]:
+        """One chart for each criterion."""
+        return [
+            Chart(
+                f"{name}: K = {self.best[name]}",
+                "number of clusters K",
+                name,
+                (Line(self.k, values, marker=True),),
+                (Mark(x=float(self.best[name]), label=f"K = {self.best[name]}", token="warm"),),
+                description=_MEANING[name],
+            )
+            for name, values in self.values.items()
+        ]
+
+    def to_svg(self) -> str:
+        """The charts of all criteria side by side, as one SVG text."""
+        width, height = 330, 270
+        parts = [chart.to_svg(width, height) for chart in self.charts()]
+        shifted = [
+            part.replace("<svg", f'<svg x="{(i % 2) * width}" y="{(i // 2) * height}"', 1)
+            for i, part in enumerate(parts)
+        ]
+        across, down = min(2, len(parts)) * width, (len(parts) + 1) // 2 * height
+        head = (
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {across} {down}" width="{across}" height="{down}">'
+        )
+        return head + "".join(shifted) + "</svg>"
+
+    def to_html(self) -> str:
+        """The picture above the table."""
+        return self.to_svg() + super().to_html()
+
+
+def choose_k(
+    X: Any,
+    k: Iterable[int] = range(1, 11),
+    *,
+    criteria: Iterable[str] = CRITERIA,
+    cluster: Clustering | None = None,
+    n_references: int = 10,
+    most_rows: int = 10_000,
+    random_state: Any = None,
+) -> KChoice:
+    """Ask several criteria how many clusters there are.
+
+    `cluster(X, K)` gives one label per row (k-means with ten k-means++ starts if None). The silhouette needs two
+    clusters,
+    so its value for K = 1 is 0. The silhouette and the gap statistic look at `most_rows` rows drawn without
+    replacement.
+
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.concatenate([rng.normal(m, 0.3, (60, 2)) for m in ((0, 0), (4, 0), (0, 4))])
+    >>> choice = choose_k(X, range(1, 7), random_state=0)
+    >>> choice.chosen, sorted(set(choice.best.values()))
+    (3, [3])
+    """
+    points = np.ascontiguousarray(np.asarray(X, dtype=np.float64))
+    ks = tuple(int(one) for one in k)
+    wanted = tuple(criteria)
+    unknown = [name for name in wanted if name not in CRITERIA]
+    if unknown or not wanted:
+        raise ParameterError(
+            "choose_k", "parameter 'criteria'", f"must name some of {listing(CRITERIA)}", f"got {wanted}"
+        )
+    stream = Stream.of(random_state)
+
+    def k_means(rows: np.ndarray, count: int) -> np.ndarray:
+        model = KMeans(count, n_init=10, random_state=stream.child(count).generator())
+        return model.fit(rows).labels_
+
+    call = k_means if cluster is None else cluster
+    part = points
+    if points.shape[0] > most_rows:
+        part = points[np.sort(stream.child(-1).generator().choice(points.shape[0], most_rows, replace=False))]
+    values: dict[str, tuple[float, ...]] = {}
+    best: dict[str, int] = {}
+    if "elbow" in wanted:
+        found = elbow(points, call, ks)
+        values["elbow"], best["elbow"] = found.columns["D(K)"], found.best
+    if "silhouette" in wanted:
+        scores = [0.0 if one == 1 else silhouette(part, call(part, one)) for one in ks]
+        values["silhouette"], best["silhouette"] = tuple(scores), ks[int(np.argmax(scores))]
+    if "gap" in wanted:
+        gaps = gap_statistic(part, call, ks, n_references=n_references, random_state=stream.child(-2).generator())
+        values["gap"], best["gap"] = gaps.columns["gap"], gaps.best
+    if "bic" in wanted:
+        costs = [
+            GaussianMixture(one, n_init=3, random_state=stream.child(-3 - one).generator()).fit(points).bic(points)
+            for one in ks
+        ]
+        values["bic"], best["bic"] = tuple(costs), ks[int(np.argmin(costs))]
+    votes = list(best.values())
+    chosen = max(sorted(set(votes)), key=votes.count)
+    said = "; ".join(f"{name} says {best[name]}" for name in best)
+    return KChoice(ks, values, best, chosen, f"{chosen} clusters have most votes: {said}.")
