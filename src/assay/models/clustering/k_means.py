@@ -89,6 +89,7 @@ class KMeans(CentreClusterer):
 
     Examples
     --------
+    >>> from assay.models.clustering import KMeans
     >>> X = [[1.0, 2.0], [1.0, 4.0], [1.0, 0.0], [10.0, 2.0], [10.0, 4.0], [10.0, 0.0]]
     >>> model = KMeans(2, random_state=0).fit(X)
     >>> model.cluster_centers_[model.predict([[0.0, 0.0], [12.0, 3.0]])]

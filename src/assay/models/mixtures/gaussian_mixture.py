@@ -97,6 +97,8 @@ class GaussianMixture(Mixture):
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from assay.models.mixtures import GaussianMixture
     >>> X = [[1.0], [1.2], [0.8], [5.0], [5.2], [4.8]]
     >>> model = GaussianMixture(2, random_state=0).fit(X)
     >>> np.sort(model.means_.ravel()).round(3), model.weights_.round(2)
