@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 
+#include "assay/ensembles/adaboost.hpp"
 #include "assay/ensembles/boosting.hpp"
 #include "assay/ensembles/random_forest.hpp"
 #include "bindings.hpp"
@@ -228,6 +229,26 @@ void bind_ensembles(nb::module_& m) {
             return own(std::move(counts), static_cast<std::size_t>(n_trees), static_cast<std::size_t>(n));
         },
         "n"_a, "whole_weights"_a.none(), "key"_a, "n_trees"_a, "How often each row was drawn for each tree of a forest.");
+
+    m.def(
+        "grow_adaboost",
+        [](const Bins& bins, Array1<const std::int32_t> labels, std::int64_t classes, std::optional<Array1<const double>> weights,
+           bool whole, std::int64_t rounds, std::int64_t max_depth, double learning_rate, bool resample, std::uint64_t key, int threads) {
+            const auto n = static_cast<std::size_t>(bins.n);
+            require(classes >= 2, "grow_adaboost", "needs two classes");
+            require(labels.shape(0) == n && (!weights || weights->shape(0) == n), "grow_adaboost", "one value per row");
+            for (std::size_t i = 0; i < n; ++i) require(labels(i) >= 0 && labels(i) < classes, "grow_adaboost", "labels must be classes");
+            const ensembles::AdaBoostOptions options{rounds, max_depth, learning_rate, resample, key, threads};
+            auto grown = without_gil([&] {
+                return ensembles::grow_adaboost(bins, labels.data(), classes, weights ? weights->data() : nullptr, whole, options);
+            });
+            nb::dict result = to_dict(grown.forest);
+            result["errors"] = own(std::move(grown.errors));
+            result["votes"] = own(std::move(grown.votes));
+            return result;
+        },
+        "bins"_a, "labels"_a, "classes"_a, "weights"_a.none(), "whole"_a, nb::kw_only(), "rounds"_a, "max_depth"_a, "learning_rate"_a,
+        "resample"_a, "key"_a, "threads"_a, "AdaBoost around trees: the arrays of the trees, with their errors and votes.");
 
     nb::class_<BoosterHandle>(m, "Booster", "Boosted histogram trees while they grow.")
         .def(

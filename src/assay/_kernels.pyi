@@ -470,6 +470,11 @@ def grow_forest(bins: Bins, labels: Annotated[NDArray[numpy.int32], dict(shape=(
 def bootstrap_counts(n: int, whole_weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, key: int, n_trees: int) -> Annotated[NDArray[numpy.int32], dict(shape=(None, None))]:
     """How often each row was drawn for each tree of a forest."""
 
+def grow_adaboost(bins: Bins, labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], classes: int, weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, whole: bool, *, rounds: int, max_depth: int, learning_rate: float, resample: bool, key: int, threads: int) -> dict:
+    """
+    AdaBoost around trees: the arrays of the trees, with their errors and votes.
+    """
+
 class Booster:
     """Boosted histogram trees while they grow."""
 

@@ -265,8 +265,9 @@ private:
         index_t tried = 0;
         for (index_t j = 0; j < bins_.d; ++j) {
             if (tried >= options_.columns_per_node && best.found()) break;
-            std::swap(order_[static_cast<std::size_t>(j)],
-                      order_[static_cast<std::size_t>(j + random_.below(static_cast<std::uint32_t>(bins_.d - j)))]);
+            if (options_.columns_per_node < bins_.d)  // else all are tried, and the first of equals is taken
+                std::swap(order_[static_cast<std::size_t>(j)],
+                          order_[static_cast<std::size_t>(j + random_.below(static_cast<std::uint32_t>(bins_.d - j)))]);
             tried += try_column(order_[static_cast<std::size_t>(j)], begin, end, best);
         }
         base_ = packed_ ? gradient_of(all_) * gradient_of(all_) / weight_of(all_) : part_score(total_.data(), channels_);
@@ -621,23 +622,6 @@ double row_loss(const ForestTarget& target, const double* value, std::int32_t ro
     return loss;
 }
 
-void append(trees::Forest& forest, const trees::Forest& tree) {
-    const auto words = static_cast<std::int64_t>(forest.words.size());
-    const auto add = [](auto& to, const auto& from) { to.insert(to.end(), from.begin(), from.end()); };
-    add(forest.feature, tree.feature);
-    add(forest.left, tree.left);
-    add(forest.right, tree.right);
-    add(forest.threshold, tree.threshold);
-    for (const std::int64_t first : tree.categories) forest.categories.push_back(first < 0 ? -1 : first + words);
-    add(forest.words, tree.words);
-    add(forest.missing_left, tree.missing_left);
-    add(forest.value, tree.value);
-    add(forest.rows, tree.rows);
-    add(forest.weight, tree.weight);
-    add(forest.gain, tree.gain);
-    forest.offsets.push_back(static_cast<std::int64_t>(forest.feature.size()));
-}
-
 }  // namespace
 
 std::vector<std::int32_t> bootstrap_counts(index_t n, const double* whole_weights, std::uint64_t key, index_t tree) {
@@ -736,7 +720,7 @@ GrownForest grow_forest(const Bins& bins, const ForestTarget& target, const Fore
         });
     }
     for (OneTree& tree : trees) {
-        append(grown.forest, tree.nodes);
+        trees::append(grown.forest, tree.nodes);
         tree = OneTree{};
     }
     return grown;

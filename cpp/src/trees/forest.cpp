@@ -304,6 +304,23 @@ void walk_codes(const Plan& plan, const Plan::Tree& tree, const Code* codes, ind
 
 }  // namespace
 
+void append(Forest& forest, const Forest& tree) {
+    const auto words = static_cast<std::int64_t>(forest.words.size());
+    const auto add = [](auto& to, const auto& from) { to.insert(to.end(), from.begin(), from.end()); };
+    add(forest.feature, tree.feature);
+    add(forest.left, tree.left);
+    add(forest.right, tree.right);
+    add(forest.threshold, tree.threshold);
+    for (const std::int64_t first : tree.categories) forest.categories.push_back(first < 0 ? -1 : first + words);
+    add(forest.words, tree.words);
+    add(forest.missing_left, tree.missing_left);
+    add(forest.value, tree.value);
+    add(forest.rows, tree.rows);
+    add(forest.weight, tree.weight);
+    add(forest.gain, tree.gain);
+    forest.offsets.push_back(static_cast<std::int64_t>(forest.feature.size()));
+}
+
 void add_predictions(const ForestView& f, Matrix<const double> cells, const Gathering& what, Matrix<double> sums,
                      int threads) {
     const index_t n = cells.rows, trees = what.last - what.first;

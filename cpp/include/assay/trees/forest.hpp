@@ -24,6 +24,9 @@ struct Forest {
     index_t n_nodes() const { return static_cast<index_t>(feature.size()); }
 };
 
+// Adds the only tree of `tree`, of the same width, at the end.
+void append(Forest& forest, const Forest& tree);
+
 struct ForestView {
     Vector<const std::int64_t> offsets;
     const std::int32_t *feature = nullptr, *left = nullptr, *right = nullptr;

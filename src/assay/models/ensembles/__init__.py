@@ -1,5 +1,6 @@
 """Ensembles of trees."""
 
+from .adaboost import AdaBoostClassifier
 from .extra_trees import ExtraTreesClassifier, ExtraTreesRegressor
 from .forest import Forest
 from .gradient_boosting import GradientBoostingClassifier, GradientBoostingRegressor
@@ -7,6 +8,7 @@ from .newton_boosting import NewtonBoostingClassifier, NewtonBoostingRegressor
 from .random_forest import RandomForestClassifier, RandomForestRegressor
 
 __all__ = [
+    "AdaBoostClassifier",
     "ExtraTreesClassifier",
     "ExtraTreesRegressor",
     "Forest",
