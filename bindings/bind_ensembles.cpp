@@ -8,6 +8,7 @@
 #include "assay/ensembles/boosting.hpp"
 #include "assay/ensembles/random_forest.hpp"
 #include "bindings.hpp"
+#include "forest_view.hpp"
 
 namespace assay::bindings {
 namespace {
@@ -31,49 +32,6 @@ nb::dict to_dict(const Forest& forest) {
     result["weight"] = copy(forest.weight);
     result["gain"] = copy(forest.gain);
     return result;
-}
-
-trees::ForestView forest_view(const Array1<const std::int64_t>& offsets, const Array1<const std::int32_t>& feature,
-                              const Array1<const std::int32_t>& left, const Array1<const std::int32_t>& right,
-                              const Array1<const double>& threshold, const Array1<const std::int64_t>& categories,
-                              const Array1<const std::uint64_t>& words, const Array1<const std::uint8_t>& missing_left,
-                              const Array2<const double>& value, const Array1<const std::int32_t>& n_categories,
-                              const char* kernel) {
-    const std::size_t nodes = feature.shape(0);
-    require(offsets.shape(0) >= 1 && offsets(0) == 0 && offsets(offsets.shape(0) - 1) == static_cast<std::int64_t>(nodes),
-            kernel, "offsets must run from 0 to the number of nodes");
-    require(left.shape(0) == nodes && right.shape(0) == nodes && threshold.shape(0) == nodes &&
-                categories.shape(0) == nodes && missing_left.shape(0) == nodes && value.shape(0) == nodes,
-            kernel, "one entry per node");
-    const auto d = static_cast<std::int32_t>(n_categories.shape(0));
-    const auto n_words = static_cast<std::int64_t>(words.shape(0));
-    for (std::size_t t = 0; t + 1 < offsets.shape(0); ++t) {
-        const std::int64_t first = offsets(t), count = offsets(t + 1) - first;
-        require(count >= 1, kernel, "a tree must have a node");
-        for (std::int64_t i = 0; i < count; ++i) {
-            const auto at = static_cast<std::size_t>(first + i);
-            const std::int32_t column = feature(at);
-            require(column < d, kernel, "tests must name columns of the table");
-            if (column < 0) continue;
-            require(left(at) > i && left(at) < count && right(at) > i && right(at) < count, kernel,
-                    "children must come after their parent");
-            require(categories(at) < 0 || categories(at) + (n_categories(static_cast<std::size_t>(column)) + 63) / 64 <= n_words,
-                    kernel, "words are missing");
-        }
-    }
-    trees::ForestView view;
-    view.offsets = {offsets.data(), static_cast<index_t>(offsets.shape(0)), 1};
-    view.feature = feature.data();
-    view.left = left.data();
-    view.right = right.data();
-    view.threshold = threshold.data();
-    view.categories = categories.data();
-    view.words = {words.data(), static_cast<index_t>(words.shape(0)), 1};
-    view.missing_left = missing_left.data();
-    view.value = value.data();
-    view.width = static_cast<index_t>(value.shape(1));
-    view.n_categories = n_categories.data();
-    return view;
 }
 
 std::vector<double> to_vector(const std::optional<Array1<const double>>& values) {

@@ -7,6 +7,7 @@
 
 #include "assay/common/simd.hpp"
 #include "assay/common/threads.hpp"
+#include "assay/trees/forest_codes.hpp"
 
 namespace assay::trees {
 namespace {
@@ -53,9 +54,7 @@ struct Strike {
 
 // The forest prepared for codes.
 struct Plan {
-    std::vector<std::int32_t> columns;               // in use
-    std::vector<std::vector<double>> cuts;           // by column in use; empty for nominal ones
-    std::vector<std::int32_t> categories;            // by column in use
+    ForestCodes codes;
     std::vector<std::uint8_t> tables;
     std::vector<Strike<std::uint32_t>> small;
     std::vector<Strike<std::uint64_t>> large;
@@ -68,34 +67,14 @@ struct Plan {
     std::vector<Tree> trees;
     bool fits = true;
 
-    Plan(const ForestView& f, index_t first, index_t last, index_t n_columns) {
-        const std::int64_t begin = f.offsets[first], end = f.offsets[last];
-        std::vector<std::int32_t> place(static_cast<std::size_t>(n_columns), -1);
-        for (std::int64_t i = begin; i < end; ++i) {
-            const std::int32_t column = f.feature[i];
-            if (column < 0) continue;
-            std::int32_t& at = place[static_cast<std::size_t>(column)];
-            if (at < 0) {
-                at = static_cast<std::int32_t>(columns.size());
-                columns.push_back(column);
-                cuts.emplace_back();
-                categories.push_back(f.n_categories[column]);
-            }
-            if (f.categories[i] < 0) cuts[static_cast<std::size_t>(at)].push_back(f.threshold[i]);
-        }
-        for (std::size_t c = 0; c < cuts.size(); ++c) {
-            auto& own = cuts[c];
-            std::sort(own.begin(), own.end());
-            own.erase(std::unique(own.begin(), own.end()), own.end());
-            if (static_cast<index_t>(own.size()) > most_ranks || categories[c] > most_ranks) fits = false;
-        }
-        if (!fits) return;
-        for (index_t t = first; t < last; ++t) add(f, t, place);
+    Plan(const ForestView& f, index_t first, index_t last, index_t n_columns) : codes(f, first, last, n_columns) {
+        fits = codes.most <= most_ranks;
+        for (index_t t = first; t < last && fits; ++t) add(f, t);
     }
 
-    Test test_of(const ForestView& f, std::int64_t node, const std::vector<std::int32_t>& place) {
-        const std::int32_t column = f.feature[node], at = place[static_cast<std::size_t>(column)];
-        Test test{at, 0, static_cast<Code>(f.missing_left[node] != 0), -1};
+    Test test_of(const ForestView& f, std::int64_t node) {
+        const std::int32_t column = f.feature[node];
+        Test test{codes.place[static_cast<std::size_t>(column)], 0, static_cast<Code>(f.missing_left[node] != 0), -1};
         if (f.categories[node] >= 0) {
             test.nominal = static_cast<std::int32_t>(tables.size());
             for (std::int64_t c = 0; c < f.n_categories[column]; ++c)
@@ -103,13 +82,11 @@ struct Plan {
             tables.push_back(f.missing_left[node] != 0 ? 0 : 1);
             return test;
         }
-        const auto& own = cuts[static_cast<std::size_t>(at)];
-        const auto rank = std::lower_bound(own.begin(), own.end(), f.threshold[node]) - own.begin();
-        test.limit = static_cast<Code>(rank + test.shift);
+        test.limit = static_cast<Code>(codes.rank(f, node) + test.shift);
         return test;
     }
 
-    void add(const ForestView& f, index_t t, const std::vector<std::int32_t>& place) {
+    void add(const ForestView& f, index_t t) {
         const std::int64_t first = f.offsets[t];
         const auto nodes = static_cast<index_t>(f.offsets[t + 1] - first);
         Tree tree;
@@ -149,7 +126,7 @@ struct Plan {
                 if (f.feature[first + i] < 0)
                     steps.push_back({{0, missing_code, 0, -1}, self, self});
                 else
-                    steps.push_back({test_of(f, first + i, place), f.left[first + i], f.right[first + i]});
+                    steps.push_back({test_of(f, first + i), f.left[first + i], f.right[first + i]});
             }
             tree.end = static_cast<index_t>(steps.size());
         } else {
@@ -159,9 +136,9 @@ struct Plan {
                 const auto [from, to] = span[static_cast<std::size_t>(i)];
                 const std::uint64_t kept = ~(bits(to) & ~bits(from));
                 if (tree.kind == 0)
-                    small.push_back({test_of(f, first + i, place), static_cast<std::uint32_t>(kept)});
+                    small.push_back({test_of(f, first + i), static_cast<std::uint32_t>(kept)});
                 else
-                    large.push_back({test_of(f, first + i, place), kept});
+                    large.push_back({test_of(f, first + i), kept});
             }
             tree.end = static_cast<index_t>(tree.kind == 0 ? small.size() : large.size());
         }
@@ -217,32 +194,6 @@ void walk_cells(const ForestView& f, const CellStep* steps, Matrix<const double>
             }
         }
         std::copy_n(at, count, leaf + from);
-    }
-}
-
-// The number of cuts below x.
-Code rank_of(const double* cuts, index_t count, double x) {
-    const double* base = cuts;
-    while (count > 1) {
-        const index_t half = count / 2;
-        base += base[half - 1] < x ? half : 0;
-        count -= half;
-    }
-    return static_cast<Code>((base - cuts) + (count == 1 && *base < x));
-}
-
-void code_block(const Plan& plan, Matrix<const double> cells, index_t begin, index_t m, Code* codes) {
-    for (std::size_t c = 0; c < plan.columns.size(); ++c) {
-        Code* to = codes + static_cast<index_t>(c) * rows_per_block;
-        const auto& cuts = plan.cuts[c];
-        const index_t column = plan.columns[c], k = plan.categories[c], count = static_cast<index_t>(cuts.size());
-        for (index_t i = 0; i < m; ++i) {
-            const double cell = cells(begin + i, column);
-            if (k > 0)
-                to[i] = cell >= 0 && cell < static_cast<double>(k) ? static_cast<Code>(cell) : static_cast<Code>(k);
-            else
-                to[i] = std::isnan(cell) ? missing_code : rank_of(cuts.data(), count, cell);
-        }
     }
 }
 
@@ -354,9 +305,9 @@ void add_predictions(const ForestView& f, Matrix<const double> cells, const Gath
     }
     parallel_chunks(n, rows_per_block, threads, [&](index_t, index_t begin, index_t end) {
         const index_t m = end - begin;
-        std::vector<Code> codes(plan.columns.size() * rows_per_block + 1);
+        std::vector<Code> codes(plan.codes.columns.size() * rows_per_block + 1);
         std::int32_t leaf[rows_per_block];
-        code_block(plan, cells, begin, m, codes.data());
+        plan.codes.encode(cells, begin, m, codes.data(), rows_per_block);
         for (index_t t = 0; t < trees; ++t) {
             const Plan::Tree& tree = plan.trees[static_cast<std::size_t>(t)];
             if (tree.kind == 0)

@@ -1,0 +1,78 @@
+// Cells as codes by the thresholds of a forest: the code of a numeric cell is the number of thresholds below it, so that
+// x <= threshold of rank r is code <= r; of a nominal cell the category, or their number if it is not known or missing.
+// A missing numeric cell has the largest value of the code's type.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "assay/trees/forest.hpp"
+
+namespace assay::trees {
+
+struct ForestCodes {
+    std::vector<std::int32_t> columns, place;  // columns in use; the place of a column among them, or -1
+    std::vector<std::vector<double>> cuts;     // by column in use, rising; empty for nominal ones
+    std::vector<std::int32_t> categories;      // by column in use
+    index_t most = 0;                          // codes of the column with the most
+
+    ForestCodes(const ForestView& f, index_t first, index_t last, index_t n_columns) : place(static_cast<std::size_t>(n_columns), -1) {
+        for (std::int64_t i = f.offsets[first]; i < f.offsets[last]; ++i) {
+            const std::int32_t column = f.feature[i];
+            if (column < 0) continue;
+            std::int32_t& at = place[static_cast<std::size_t>(column)];
+            if (at < 0) {
+                at = static_cast<std::int32_t>(columns.size());
+                columns.push_back(column);
+                cuts.emplace_back();
+                categories.push_back(f.n_categories[column]);
+            }
+            if (f.categories[i] < 0) cuts[static_cast<std::size_t>(at)].push_back(f.threshold[i]);
+        }
+        for (std::size_t c = 0; c < cuts.size(); ++c) {
+            auto& own = cuts[c];
+            std::sort(own.begin(), own.end());
+            own.erase(std::unique(own.begin(), own.end()), own.end());
+            most = std::max({most, static_cast<index_t>(own.size()), static_cast<index_t>(categories[c])});
+        }
+    }
+
+    // The rank of the threshold of a numeric test.
+    index_t rank(const ForestView& f, std::int64_t node) const {
+        const auto& own = cuts[static_cast<std::size_t>(place[static_cast<std::size_t>(f.feature[node])])];
+        return std::lower_bound(own.begin(), own.end(), f.threshold[node]) - own.begin();
+    }
+
+    // OUT codes of rows begin .. begin + m - 1: those of column c in use stand from c * stride on.
+    template <class Code>
+    void encode(Matrix<const double> cells, index_t begin, index_t m, Code* codes, index_t stride) const {
+        for (std::size_t c = 0; c < columns.size(); ++c) {
+            Code* to = codes + static_cast<index_t>(c) * stride;
+            const auto& own = cuts[c];
+            const index_t column = columns[c], k = categories[c], count = static_cast<index_t>(own.size());
+            for (index_t i = 0; i < m; ++i) {
+                const double cell = cells(begin + i, column);
+                if (k > 0)
+                    to[i] = cell >= 0 && cell < static_cast<double>(k) ? static_cast<Code>(cell) : static_cast<Code>(k);
+                else
+                    to[i] = std::isnan(cell) ? std::numeric_limits<Code>::max() : static_cast<Code>(rank_of(own.data(), count, cell));
+            }
+        }
+    }
+
+    // The number of cuts below x.
+    static index_t rank_of(const double* cuts, index_t count, double x) {
+        const double* base = cuts;
+        while (count > 1) {
+            const index_t half = count / 2;
+            base += base[half - 1] < x ? half : 0;
+            count -= half;
+        }
+        return (base - cuts) + (count == 1 && *base < x);
+    }
+};
+
+}  // namespace assay::trees
