@@ -205,7 +205,7 @@ void bind_ensembles(nb::module_& m) {
             result["votes"] = own(std::move(grown.votes));
             return result;
         },
-        "bins"_a, "labels"_a, "classes"_a, "weights"_a.none(), "whole"_a, nb::kw_only(), "rounds"_a, "max_depth"_a, "learning_rate"_a,
+        "bins"_a, "labels"_a, "classes"_a, "weights"_a.none(), "whole"_a, "rounds"_a, "max_depth"_a, "learning_rate"_a,
         "resample"_a, "key"_a, "threads"_a, "AdaBoost around trees: the arrays of the trees, with their errors and votes.");
 
     nb::class_<BoosterHandle>(m, "Booster", "Boosted histogram trees while they grow.")

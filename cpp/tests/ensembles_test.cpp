@@ -1,3 +1,4 @@
+#include "assay/ensembles/adaboost.hpp"
 #include "assay/ensembles/boosting.hpp"
 
 #include <cmath>
@@ -104,4 +105,27 @@ TEST("a forest sums what its coded trees say") {
         CHECK_NEAR(sums[static_cast<std::size_t>(i)], by_code, 0.0);
         CHECK_NEAR(sums[static_cast<std::size_t>(i)], model.scores[static_cast<std::size_t>(i)], 1e-12);
     }
+}
+
+TEST("the votes of AdaBoost do not depend on threads and miss no more than their bound") {
+    const Data data = noise(2000, 6);
+    const auto bins = bins_of(data, 1);
+    std::vector<std::int32_t> labels;
+    for (const double y : data.y) labels.push_back(static_cast<std::int32_t>(y));
+    ensembles::AdaBoostOptions options;
+    options.rounds = 15;
+    const auto one = ensembles::grow_adaboost(bins, labels.data(), 2, nullptr, true, options);
+    options.threads = 3;
+    const auto two = ensembles::grow_adaboost(bins, labels.data(), 2, nullptr, true, options);
+    CHECK(one.votes == two.votes && one.forest.value == two.forest.value);
+    double bound = 1, missed = 0;
+    for (const double e : one.errors) bound *= 2 * std::sqrt(e * (1 - e));
+    for (index_t i = 0; i < data.n; ++i) {
+        double score = 0;
+        for (index_t t = 0; t < one.forest.n_trees(); ++t)
+            score += one.forest.value[static_cast<std::size_t>(one.forest.offsets[static_cast<std::size_t>(t)] +
+                                                               trees::CodedTree(one.forest, bins, t).leaf(i))];
+        missed += (score > 0) != (labels[static_cast<std::size_t>(i)] == 1) ? 1.0 : 0.0;
+    }
+    CHECK(missed / static_cast<double>(data.n) <= bound);
 }

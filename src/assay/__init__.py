@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from . import data as data
     from . import evaluate as evaluate
     from . import experiment as experiment
+    from . import explain as explain
     from . import models as models
     from . import prepare as prepare
     from . import report as report
@@ -41,6 +42,7 @@ __getattr__, __dir__ = lazy(
         "data": "audit load_dataset read_table",
         "evaluate": "",
         "experiment": "Plan compare run",
+        "explain": "",
         "models": "",
         "prepare": "",
         "report": "",

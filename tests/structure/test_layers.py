@@ -98,7 +98,9 @@ def test_the_catalogue_loads_no_learner():
     assert out.stdout.strip() == "[]"
 
 
-@pytest.mark.parametrize("package", ["assay", "assay.base", "assay.evaluate", "assay.data", "assay.prepare"])
+@pytest.mark.parametrize(
+    "package", ["assay", "assay.base", "assay.evaluate", "assay.data", "assay.prepare", "assay.explain"]
+)
 def test_every_lazy_name_exists_and_checkers_see_it(package):
     module = importlib.import_module(package)
     for name in dir(module):

@@ -32,7 +32,8 @@ def training_bound(errors: np.ndarray, votes: np.ndarray) -> np.ndarray:
     """After each round, a bound on the share of training weight that the vote misses.
 
     A row that the vote misses was missed by at least half of the votes, whence the product of
-    (1 - e) exp(-a / 2) + e exp(a / 2) over errors e and votes a; it is 2 sqrt(e (1 - e)) for a = log((1 - e) / e).
+    (1 - e) exp(-a / 2) + e exp(a / 2) over errors e and votes a; it is 2 sqrt(e (1 - e)) for a = log((1 - e) / e), and
+    may say nothing (above 1) where learners of more than two classes err on half of the weight.
 
     >>> training_bound(np.array([0.2]), np.log([4.0])).round(6)
     array([0.8])
@@ -76,7 +77,9 @@ class AdaBoostClassifier(MixedInput, Classifier):
 
     _way_out = "take a sample of the rows or fewer rounds"
 
-    n_estimators: int = param(100, Integer(1), "Rounds at most; a learner without error, or no better than guessing, ends them.")
+    n_estimators: int = param(
+        100, Integer(1), "Rounds at most; a learner without error, or no better than guessing, ends them."
+    )
     learning_rate: float = param(1.0, Real(0, None, "neither"), "Factor of every vote.")
     max_depth: int = param(1, Integer(1, 30), "Depth of the trees; 1 for stumps.")
     method: str = param(
@@ -116,7 +119,9 @@ class AdaBoostClassifier(MixedInput, Classifier):
         self.margins_ = Margins.of(margins_of(votes, codes)).margins
         trace = self._new_trace()
         if trace.on:
-            for step, (error, vote) in enumerate(zip(self.estimator_errors_.tolist(), self.estimator_weights_.tolist())):
+            for step, (error, vote) in enumerate(
+                zip(self.estimator_errors_.tolist(), self.estimator_weights_.tolist())
+            ):
                 trace.record("round", round=step + 1, error=error, vote=vote, bound=float(self.training_bound_[step]))
         self._keep_trace(trace)
         return self
@@ -133,7 +138,7 @@ class AdaBoostClassifier(MixedInput, Classifier):
             table = _kernels.make_bins(cells, self.schema_.n_categories, weights, int(self.max_bins), threads)
             whole = weights is None or bool((weights == np.floor(weights)).all())
             if self.method == "resampling":
-                keys = np.column_stack([codes] if whole else [codes, weights]).astype(np.float64)
+                keys = np.column_stack([codes] if weights is None or whole else [codes, weights]).astype(np.float64)
                 order = _kernels.content_order(table, np.ascontiguousarray(keys), threads)
                 table, codes = _kernels.take_rows(table, order, threads), codes[order]
                 cells, weights = cells[order], None if weights is None else weights[order]
@@ -281,7 +286,7 @@ class AdaBoostClassifier(MixedInput, Classifier):
 
     @property
     def feature_importances_(self) -> np.ndarray:
-        """For each column, the share of the decrease of impurity that its tests brought, by the votes of their trees."""
+        """The share of the decrease of impurity that each column brought, by the votes of the trees."""
         check_is_fitted(self)
         if not hasattr(self, "forest_"):
             raise AttributeError("feature_importances_ is known for trees of the kernel: estimator=None")

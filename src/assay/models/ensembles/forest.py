@@ -63,7 +63,8 @@ class Forest:
         """Nodes of all trees, leaves included."""
         return int(self.feature.shape[0])
 
-    def _arrays(self) -> dict[str, Any]:
+    def arrays(self) -> dict[str, Any]:
+        """The arrays that kernels read, by the names of their arguments."""
         return {
             "offsets": self.offsets,
             "feature": self.feature,
@@ -86,7 +87,7 @@ class Forest:
         """
         end = self.n_trees if last is None else last
         return _kernels.forest_sums(
-            **self._arrays(),
+            **self.arrays(),
             cells=np.ascontiguousarray(cells),
             first=first,
             last=end,
@@ -96,7 +97,7 @@ class Forest:
 
     def leaves(self, cells: np.ndarray, threads: int) -> np.ndarray:
         """The leaf that each row reaches in each tree, counted from the first node of the tree."""
-        return _kernels.forest_leaves(**self._arrays(), cells=np.ascontiguousarray(cells), threads=threads)
+        return _kernels.forest_leaves(**self.arrays(), cells=np.ascontiguousarray(cells), threads=threads)
 
     def importances(self) -> np.ndarray:
         """The total gain of the tests on each column, summing to 1 (or all 0 if there are no tests)."""

@@ -67,8 +67,8 @@ class Margins(View):
     def how_to_read(self) -> str:
         """What margins are."""
         return (
-            "The margin of a row is the share of the votes for its class less the largest share for another: 1 where all "
-            f"agree and are right, below 0 where the vote is wrong ({percent(self.share_wrong, 1)} of the rows). "
+            "The margin of a row is the share of the votes for its class less the largest share for another: 1 where "
+            f"all agree and are right, below 0 where the vote is wrong ({percent(self.share_wrong, 1)} of the rows). "
             "Boosting goes on to raise small margins after the training error has stopped falling."
         )
 

@@ -1,0 +1,55 @@
+#include "assay/explain/tree_shap.hpp"
+
+#include "check.hpp"
+
+using namespace assay;
+
+namespace {
+
+// 80 if both columns are above a half, else 0; four rows, one in each corner.
+struct And {
+    std::vector<std::int64_t> offsets{0, 5}, categories = std::vector<std::int64_t>(5, -1);
+    std::vector<std::int32_t> feature{0, -1, 1, -1, -1}, left{1, -1, 3, -1, -1}, right{2, -1, 4, -1, -1}, n_categories{0, 0};
+    std::vector<double> threshold{0.5, 0, 0.5, 0, 0}, value{0, 0, 0, 0, 80}, cover{4, 2, 2, 1, 1};
+    std::vector<std::uint8_t> missing_left = std::vector<std::uint8_t>(5, 0);
+
+    trees::ForestView view() const {
+        trees::ForestView f;
+        f.offsets = {offsets.data(), 2, 1};
+        f.feature = feature.data();
+        f.left = left.data();
+        f.right = right.data();
+        f.threshold = threshold.data();
+        f.categories = categories.data();
+        f.missing_left = missing_left.data();
+        f.value = value.data();
+        f.n_categories = n_categories.data();
+        return f;
+    }
+};
+
+}  // namespace
+
+TEST("the and of two columns is shared alike, by cover and by background, with and without tables") {
+    const And tree;
+    const std::vector<double> corners{0, 0, 0, 1, 1, 0, 1, 1};
+    std::vector<double> many;
+    for (int k = 0; k < 700; ++k) many.insert(many.end(), {1.0, 1.0});
+    const Matrix<const double> background = c_matrix(corners.data(), 4, 2);
+    for (const index_t rows : {index_t{1}, index_t{700}})
+        for (const bool against : {false, true}) {
+            explain::ShapTask task;
+            task.cover = tree.cover.data();
+            task.cells = c_matrix(static_cast<const double*>(many.data()), rows, 2);
+            if (against) task.background = &background;
+            task.interactions = true;
+            task.threads = 2;
+            const auto found = explain::tree_shap(tree.view(), task);
+            const auto last = static_cast<std::size_t>(rows - 1), n = static_cast<std::size_t>(rows);
+            CHECK_NEAR(found.base[0], 20.0, 1e-12);
+            CHECK_NEAR(found.values[last], 30.0, 1e-12);
+            CHECK_NEAR(found.values[n + last], 30.0, 1e-12);
+            CHECK_NEAR(found.interactions[n + last], 10.0, 1e-12);
+            CHECK_NEAR(found.interactions[last], 20.0, 1e-12);
+        }
+}
