@@ -18,8 +18,8 @@ from ..models.trees import C45Classifier, CartClassifier, CartRegressor, ID3Clas
 
 WHO = "tree_shap"
 KNOWN = (
-    "trees (cart, c45, id3), forests, extra trees, boosting and AdaBoost of Assay, trees, forests and gradient boosting "
-    "of scikit-learn, XGBoost and LightGBM"
+    "trees (cart, c45, id3), forests, extra trees, boosting and AdaBoost of Assay; trees, forests and boosting of "
+    "scikit-learn, XGBoost and LightGBM"
 )
 
 
