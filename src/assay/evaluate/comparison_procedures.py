@@ -42,7 +42,7 @@ from .multivariate_tests import hotelling_t2
 from .permutation_tests import permutation_test
 from .rank_tests import sign_test, wilcoxon
 from .resampling import Design
-from .result import Assumption, Interval, TestResult, decision_words, interval_words, number, p_words, percent
+from .result import Assumption, Interval, Outcome, TestResult, number
 from .row_values import covariance_of_rows
 
 Names = tuple[str, str]
@@ -572,22 +572,14 @@ class DataSets(Procedure):
             self.critical_difference = critical
         else:
             critical, p_value = normal_quantile(1 - alpha / 2) * self.rank_error, normal_p_value(z)
-        interval, reject = (gap - critical, gap + critical), p_value < alpha
-        return TestResult(
-            name="Nemenyi test" if self.comparisons == "all" else "test of average ranks",
-            statistic=z,
-            df=None,
-            p_value=p_value,
-            effect=gap,
-            effect_name="difference in average rank",
-            interval=interval,
-            alpha=alpha,
-            reject=reject,
-            assumptions=(("the data sets are independent of each other", None),),
+        name = "Nemenyi test" if self.comparisons == "all" else "test of average ranks"
+        found = Outcome(name, z, p_value, alpha, gap, "difference in average rank", (gap - critical, gap + critical))
+        return found.result(
             details={"smallest_detectable_difference": critical + normal_quantile(POWER) * self.rank_error},
+            assumptions=(("the data sets are independent of each other", None),),
             sentence=(
-                f"The average ranks of {names[0]} and {names[1]} differ by {number(gap)} ({percent(1 - alpha)} "
-                f"interval {interval_words(interval)}), {decision_words(reject, alpha)} ({p_words(p_value)})."
+                f"The average ranks of {names[0]} and {names[1]} differ by {number(gap)} ({found.interval_words}), "
+                f"{found.decision} ({found.p_words})."
             ),
         )
 

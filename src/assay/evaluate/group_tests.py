@@ -18,7 +18,7 @@ from .intervals import check_alpha
 from .multiplicity import bonferroni, holm
 from .numerics import mean, one_way_squares
 from .rank_tests import midranks
-from .result import TestResult, decision_words, interval_words, number, p_words, percent
+from .result import Outcome, TestResult, number, percent
 
 _SAME_BLOCKS = ("the rows (data sets) are independent of each other", None)
 
@@ -57,30 +57,22 @@ def anova(*scores: Any, alpha: float = 0.05) -> TestResult:
     effect = between / (between + within) if between + within > 0 else 0.0
     low, high = noncentrality_interval(statistic, *df, alpha)
     interval = tuple(1.0 if np.isinf(nc) else nc / (nc + n) for nc in (low, high))
-    reject = p_value < alpha
-    return TestResult(
-        name="analysis of variance",
-        statistic=statistic,
-        df=df,
-        p_value=p_value,
-        effect=effect,
-        effect_name="eta squared",
-        interval=(interval[0], interval[1]),
-        alpha=alpha,
-        reject=reject,
+    found = Outcome(
+        "analysis of variance", statistic, p_value, alpha, effect, "eta squared", (interval[0], interval[1]), df=df
+    )
+    return found.result(
+        details={
+            "means": dict(zip(groups, means.tolist())),
+            "pairs": _least_significant(groups, means, sizes, within / df[1], df[1], alpha),
+        },
         assumptions=(
             ("the scores are independent of each other", None),
             ("the scores of each learner are roughly normal with one variance", None),
             ("the scores of each learner vary", within > floor),
         ),
-        details={
-            "means": dict(zip(groups, means.tolist())),
-            "pairs": _least_significant(groups, means, sizes, within / df[1], df[1], alpha),
-        },
         sentence=(
             f"Learners account for {percent(effect)} of the variance of {n} scores; that the means of {count} learners "
-            f"differ is {decision_words(reject, alpha)} (F = {number(statistic)}, df = {df[0]} and {df[1]}, "
-            f"{p_words(p_value)})."
+            f"differ is {found.decision} (F = {number(statistic)}, df = {df[0]} and {df[1]}, {found.p_words})."
         ),
     )
 
@@ -130,25 +122,17 @@ def kruskal_wallis(*scores: Any, alpha: float = 0.05) -> TestResult:
     total = float(((ranks - (n + 1) / 2) ** 2).sum())
     statistic = float((n - 1) * between / total) if total > 0 else 0.0
     p_value = chi2_p_value(statistic, count - 1)
-    reject = p_value < alpha
-    return TestResult(
-        name="Kruskal-Wallis test",
-        statistic=statistic,
-        df=count - 1,
-        p_value=p_value,
-        effect=statistic / (n - 1) if n > 1 else 0.0,
-        effect_name="epsilon squared",
-        interval=None,
-        alpha=alpha,
-        reject=reject,
+    effect = statistic / (n - 1) if n > 1 else 0.0
+    found = Outcome("Kruskal-Wallis test", statistic, p_value, alpha, effect, "epsilon squared", df=count - 1)
+    return found.result(
+        details={"mean_ranks": {name: float(part.mean()) for name, part in zip(groups, parts)}},
         assumptions=(
             ("the scores are independent of each other", None),
             ("every learner has at least 5 scores, for chi-square to be close", min(p.size for p in parts) >= 5),
         ),
-        details={"mean_ranks": {name: float(part.mean()) for name, part in zip(groups, parts)}},
         sentence=(
-            f"That the {count} learners' scores differ in rank is {decision_words(reject, alpha)} "
-            f"(H = {number(statistic)}, df = {count - 1}, {p_words(p_value)})."
+            f"That the {count} learners' scores differ in rank is {found.decision} (H = {number(statistic)}, df = "
+            f"{count - 1}, {found.p_words})."
         ),
     )
 
@@ -176,30 +160,20 @@ def friedman(scores: Any, *, greater_is_better: bool = True, alpha: float = 0.05
     f = (n - 1) * statistic / room if room > 1e-9 else np.inf
     f_df = (k - 1, (k - 1) * (n - 1))
     average = dict(zip(names, (sums / n).tolist()))
-    reject = p_value < alpha
     first = min(average, key=lambda name: average[name])
-    return TestResult(
-        name="Friedman test",
-        statistic=statistic,
-        df=k - 1,
-        p_value=p_value,
-        effect=statistic / (n * (k - 1)),
-        effect_name="Kendall's W",
-        interval=None,
-        alpha=alpha,
-        reject=reject,
-        assumptions=(
-            _SAME_BLOCKS,
-            ("more than 10 rows or more than 5 learners, for chi-square to be close", n > 10 or k > 5),
-        ),
+    found = Outcome("Friedman test", statistic, p_value, alpha, statistic / (n * (k - 1)), "Kendall's W", df=k - 1)
+    return found.result(
         details={
             "average_ranks": average,
             "iman_davenport": {"statistic": f, "df": f_df, "p_value": f_p_value(f, *f_df)},
         },
+        assumptions=(
+            _SAME_BLOCKS,
+            ("more than 10 rows or more than 5 learners, for chi-square to be close", n > 10 or k > 5),
+        ),
         sentence=(
             f"Over {n} rows {first} has the best average rank of {k} learners ({number(average[first])}); that the "
-            f"ranks differ is {decision_words(reject, alpha)} (chi-square = {number(statistic)}, df = {k - 1}, "
-            f"{p_words(p_value)})."
+            f"ranks differ is {found.decision} (chi-square = {number(statistic)}, df = {k - 1}, {found.p_words})."
         ),
     )
 
@@ -239,23 +213,16 @@ def nemenyi(scores: Any, *, greater_is_better: bool = True, alpha: float = 0.05)
             }
         )
     widest = max(pairs, key=lambda pair: abs(pair["difference"]))
-    found = sum(pair["reject"] for pair in pairs)
-    return TestResult(
-        name="Nemenyi test",
-        statistic=abs(widest["difference"]) / unit,
-        df=None,
-        p_value=widest["p_value"],
-        effect=widest["difference"],
-        effect_name=f"difference in average rank, {widest['a']} - {widest['b']}",
-        interval=widest["interval"],
-        alpha=alpha,
-        reject=widest["reject"],
-        assumptions=(_SAME_BLOCKS,),
+    apart = sum(pair["reject"] for pair in pairs)
+    gap, which = widest["difference"], f"difference in average rank, {widest['a']} - {widest['b']}"
+    found = Outcome("Nemenyi test", abs(gap) / unit, widest["p_value"], alpha, gap, which, widest["interval"])
+    return found.result(
         details={"critical_difference": critical, "average_ranks": dict(zip(names, average.tolist())), "pairs": pairs},
+        assumptions=(_SAME_BLOCKS,),
         sentence=(
-            f"Average ranks over {n} rows have to differ by {number(critical)}; {found} of {len(pairs)} pairs do. The "
-            f"furthest apart are {widest['a']} and {widest['b']} (difference {number(widest['difference'])}, "
-            f"{percent(1 - alpha)} interval {interval_words(widest['interval'])}, {p_words(widest['p_value'])})."
+            f"Average ranks over {n} rows have to differ by {number(critical)}; {apart} of {len(pairs)} pairs do. The "
+            f"furthest apart are {widest['a']} and {widest['b']} (difference {number(gap)}, "
+            f"{found.interval_words}, {found.p_words})."
         ),
     )
 
@@ -289,28 +256,20 @@ def cochran_q(y_true: Any, predictions: Mapping[str, Any], *, alpha: float = 0.0
     statistic = float((k - 1) * (k * (per_column**2).sum() - per_column.sum() ** 2) / below) if below > 0 else 0.0
     counted = int(((per_row > 0) & (per_row < k)).sum())
     p_value = chi2_p_value(statistic, k - 1)
-    reject = p_value < alpha
     accuracy = dict(zip(names, right.mean(axis=0).tolist()))
     best = max(accuracy, key=lambda name: accuracy[name])
-    return TestResult(
-        name="Cochran Q test",
-        statistic=statistic,
-        df=k - 1,
-        p_value=p_value,
-        effect=statistic / (counted * (k - 1)) if counted else 0.0,
-        effect_name="share of the largest possible Q",
-        interval=None,
-        alpha=alpha,
-        reject=reject,
+    effect = statistic / (counted * (k - 1)) if counted else 0.0
+    found = Outcome("Cochran Q test", statistic, p_value, alpha, effect, "share of the largest possible Q", df=k - 1)
+    return found.result(
+        details={"accuracy": accuracy, "rows_that_differ": counted},
         assumptions=(
             ("the test rows are independent and were not used for training", None),
             ("at least 24 scores come from rows on which the classifiers differ", counted * k >= 24),
         ),
-        details={"accuracy": accuracy, "rows_that_differ": counted},
         sentence=(
             f"The classifiers disagree on {counted} of {truth.size} rows and {best} is right most often "
-            f"({percent(accuracy[best])}); that their accuracies differ is {decision_words(reject, alpha)} "
-            f"(Q = {number(statistic)}, df = {k - 1}, {p_words(p_value)})."
+            f"({percent(accuracy[best])}); that their accuracies differ is {found.decision} (Q = {number(statistic)}, "
+            f"df = {k - 1}, {found.p_words})."
         ),
     )
 

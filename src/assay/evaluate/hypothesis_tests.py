@@ -34,13 +34,10 @@ from .intervals import ROUNDING, check_alpha, honest_df, spread
 from .result import (
     Assumption,
     Interval,
+    Outcome,
     TestResult,
-    decision_words,
     df_words,
-    interval_words,
     number,
-    p_words,
-    percent,
 )
 
 POWER = 0.8
@@ -51,12 +48,7 @@ _UNSEEN_ROWS: Assumption = ("the test rows are independent and were not used for
 
 # -- scores of resampled splits -----------------------------------------------------------------------------
 def paired_t(
-    scores_a: Any,
-    scores_b: Any,
-    *,
-    alternative: str = "two-sided",
-    alpha: float = 0.05,
-    names: Names = A_AND_B,
+    scores_a: Any, scores_b: Any, *, alternative: str = "two-sided", alpha: float = 0.05, names: Names = A_AND_B
 ) -> TestResult:
     """The paired t test: t = mean / (sd / sqrt(J)) with J - 1 degrees of freedom.
 
@@ -69,16 +61,8 @@ def paired_t(
     (2.324, 3)
     """
     a, b = paired_scores("paired_t", scores_a, scores_b)
-    return _t_test(
-        "paired t test",
-        a,
-        b,
-        1 / a.size,
-        (("the pairs are independent of each other", None), ("the differences are roughly normal", None)),
-        alternative,
-        alpha,
-        names,
-    )
+    assumed = (("the pairs are independent of each other", None), ("the differences are roughly normal", None))
+    return _t_test("paired t test", a, b, 1 / a.size, assumed, alternative, alpha, names)
 
 
 def one_sample_t(
@@ -100,25 +84,12 @@ def one_sample_t(
     if np.ndim(value) != 0 or not np.isfinite(float(value)):
         raise ParameterError("one_sample_t", "parameter 'value'", "must be one finite number", f"got {value!r}")
     a, b = paired_scores("one_sample_t", scores, float(value))
-    return _t_test(
-        "one-sample t test",
-        a,
-        b,
-        1 / a.size,
-        (("the scores are independent of each other", None), ("the scores are roughly normal", None)),
-        alternative,
-        alpha,
-        names,
-    )
+    assumed = (("the scores are independent of each other", None), ("the scores are roughly normal", None))
+    return _t_test("one-sample t test", a, b, 1 / a.size, assumed, alternative, alpha, names)
 
 
 def resampled_t(
-    scores_a: Any,
-    scores_b: Any,
-    *,
-    alternative: str = "two-sided",
-    alpha: float = 0.05,
-    names: Names = A_AND_B,
+    scores_a: Any, scores_b: Any, *, alternative: str = "two-sided", alpha: float = 0.05, names: Names = A_AND_B
 ) -> TestResult:
     """The resampled paired t test on random splits of the same rows, as it is often taught: **not valid**.
 
@@ -130,16 +101,8 @@ def resampled_t(
     False
     """
     a, b = paired_scores("resampled_t", scores_a, scores_b)
-    return _t_test(
-        "resampled t test",
-        a,
-        b,
-        1 / a.size,
-        (("the splits are independent of each other", False), ("the differences are roughly normal", None)),
-        alternative,
-        alpha,
-        names,
-    )
+    assumed = (("the splits are independent of each other", False), ("the differences are roughly normal", None))
+    return _t_test("resampled t test", a, b, 1 / a.size, assumed, alternative, alpha, names)
 
 
 def corrected_resampled_t(
@@ -203,12 +166,7 @@ def size_ratio(who: str, n_train: Any, n_test: Any) -> float:
 
 
 def five_by_two_t(
-    scores_a: Any,
-    scores_b: Any,
-    *,
-    alternative: str = "two-sided",
-    alpha: float = 0.05,
-    names: Names = A_AND_B,
+    scores_a: Any, scores_b: Any, *, alternative: str = "two-sided", alpha: float = 0.05, names: Names = A_AND_B
 ) -> TestResult:
     """Dietterich's 5x2cv paired t test: the first difference over sqrt(mean of the s_i^2), 5 degrees of freedom.
 
@@ -231,28 +189,21 @@ def five_by_two_t(
     statistic = _quotient(first, error, scale)
     p_value = 1.0 if statistic == 0 and error == 0 else t_p_value(statistic, 5, alternative)
     interval = _t_interval(first, error, 5, alpha, alternative)
-    reject = p_value < alpha
-    return TestResult(
-        name="5x2cv paired t test",
-        statistic=statistic,
-        df=5,
-        p_value=p_value,
-        effect=first,
-        effect_name="difference on the first fold",
-        interval=interval,
-        alpha=alpha,
-        reject=reject,
-        assumptions=(("the differences vary", variance > 0), ("the differences are roughly normal", None)),
+    found = Outcome(
+        "5x2cv paired t test", statistic, p_value, alpha, first, "difference on the first fold", interval, df=5
+    )
+    return found.result(
         details={
             "mean_difference": mean,
             "variance": variance,
             "standard_error": error,
             "smallest_detectable_difference": detectable_t(5, alpha, POWER) * error,
         },
+        assumptions=(("the differences vary", variance > 0), ("the differences are roughly normal", None)),
         sentence=(
             f"{higher_words(names, mean)} on average over ten folds; judged by the first fold (difference "
-            f"{number(first)}, {percent(1 - alpha)} interval {interval_words(interval)}) the difference is "
-            f"{decision_words(reject, alpha)} (t = {number(statistic)}, df = 5, {p_words(p_value)})."
+            f"{number(first)}, {found.interval_words}) the difference is {found.decision} (t = {number(statistic)}, df "
+            f"= 5, {found.p_words})."
         ),
     )
 
@@ -296,7 +247,6 @@ def five_by_two_f(scores_a: Any, scores_b: Any, *, alpha: float = 0.05, names: N
     else:
         statistic = 0.0 if no_difference else np.inf
     p_value = 1.0 if no_difference else f_p_value(statistic, 10, 5)
-    reject = p_value < alpha
     around_mean = float(((differences - mean) ** 2).sum())
     room = 2 * f_quantile(1 - alpha, 10, 5) * between_halves - around_mean
     constant = spread(differences.ravel(), scale) == 0
@@ -307,27 +257,19 @@ def five_by_two_f(scores_a: Any, scores_b: Any, *, alpha: float = 0.05, names: N
         half = t_quantile(1 - alpha / 2, 5) * float(np.sqrt(1.1 * around_mean / 9))
     interval = (mean - half, mean + half)
     doubt = "" if repetitions_agree else "; the repetitions disagree more than their halves, so look at the ten scores"
-    return TestResult(
-        name="combined 5x2cv F test",
-        statistic=statistic,
-        df=(10, 5),
-        p_value=p_value,
-        effect=mean,
-        effect_name="mean difference",
-        interval=interval,
-        alpha=alpha,
-        reject=reject,
+    found = Outcome("combined 5x2cv F test", statistic, p_value, alpha, mean, "mean difference", interval, df=(10, 5))
+    return found.result(
+        details={
+            "variance": variance,
+            "smallest_detectable_difference": five_by_two_detectable(variance, alpha),
+        },
         assumptions=(
             ("the differences vary", variance > 0),
             ("the repetitions agree as well as their halves do", repetitions_agree),
             ("half of the rows are enough for both learners to settle", None),
             ("the differences are roughly normal", None),
         ),
-        details={
-            "variance": variance,
-            "smallest_detectable_difference": five_by_two_detectable(variance, alpha),
-        },
-        sentence=_sentence(names, mean, interval, reject, alpha, f"F = {number(statistic)}", (10, 5), p_value, doubt),
+        sentence=_sentence(found, names, "F", doubt),
     )
 
 
@@ -416,24 +358,17 @@ def mcnemar_from_counts(
     error = np.sqrt((in_favour + against - (in_favour - against) ** 2) / (n_rows + 2))
     half = normal_quantile(1 - alpha / 2) * float(error)
     interval = (max(-1.0, in_favour - against - half), min(1.0, in_favour - against + half))
-    reject = p_value < alpha
-    how = ("mid-p" if exact == "mid-p" else "exact") if use_exact else f"chi-square = {number(statistic)}, df = 1"
-    return TestResult(
-        name=f"McNemar test ({'mid-p' if exact == 'mid-p' else 'exact' if use_exact else 'corrected'})",
-        statistic=statistic,
-        df=None if use_exact else 1,
-        p_value=p_value,
-        effect=effect,
-        effect_name="difference in accuracy",
-        interval=interval,
-        alpha=alpha,
-        reject=reject,
-        assumptions=(_UNSEEN_ROWS,) if use_exact else (_UNSEEN_ROWS, _enough(discordant)),
+    kind = "mid-p" if exact == "mid-p" else "exact" if use_exact else "corrected"
+    how, df = (kind, None) if use_exact else (f"chi-square = {number(statistic)}, df = 1", 1)
+    name = f"McNemar test ({kind})"
+    found = Outcome(name, statistic, p_value, alpha, effect, "difference in accuracy", interval, df)
+    return found.result(
         details={"only_a_wrong": only_a_wrong, "only_b_wrong": only_b_wrong, "n_rows": n_rows},
+        assumptions=(_UNSEEN_ROWS,) if use_exact else (_UNSEEN_ROWS, _enough(discordant)),
         sentence=(
             f"Only {names[0]} is wrong on {only_a_wrong} rows and only {names[1]} on {only_b_wrong} of {n_rows}: a "
-            f"difference in accuracy of {number(effect)} ({percent(1 - alpha)} interval {interval_words(interval)}), "
-            f"{decision_words(reject, alpha)} ({how}, {p_words(p_value)})."
+            f"difference in accuracy of {number(effect)} ({found.interval_words}), {found.decision} ({how}, "
+            f"{found.p_words})."
         ),
     )
 
@@ -487,23 +422,14 @@ def binomial_test(
             _UNSEEN_ROWS,
             ("at least 5 errors and 5 correct rows are expected", n_rows * min(error_rate, 1 - error_rate) >= 5),
         )
-    reject = p_value < alpha
     direction = {"greater": "above", "less": "below", "two-sided": "different from"}[alternative]
-    return TestResult(
-        name="binomial test" if method == "exact" else "approximate normal test",
-        statistic=statistic,
-        df=None,
-        p_value=p_value,
-        effect=observed,
-        effect_name="error rate",
-        interval=interval,
-        alpha=alpha,
-        reject=reject,
+    name = "binomial test" if method == "exact" else "approximate normal test"
+    found = Outcome(name, statistic, p_value, alpha, observed, "error rate", interval)
+    return found.result(
         assumptions=assumptions,
         sentence=(
-            f"{n_errors} errors in {n_rows} rows are a rate of {number(observed)} ({percent(1 - alpha)} interval "
-            f"{interval_words(interval)}); that it is {direction} {number(error_rate)} is "
-            f"{decision_words(reject, alpha)} ({p_words(p_value)})."
+            f"{n_errors} errors in {n_rows} rows are a rate of {number(observed)} ({found.interval_words}); that it is "
+            f"{direction} {number(error_rate)} is {found.decision} ({found.p_words})."
         ),
     )
 
@@ -569,23 +495,14 @@ def t_of_error(
     statistic = _quotient(mean, error, scale)
     p_value = 1.0 if statistic == 0 and error == 0 else t_p_value(statistic, df, alternative)
     interval = _t_interval(mean, error, df, alpha, alternative)
-    reject = p_value < alpha
-    return TestResult(
-        name=name,
-        statistic=statistic,
-        df=df,
-        p_value=p_value,
-        effect=mean,
-        effect_name="mean difference",
-        interval=interval,
-        alpha=alpha,
-        reject=reject,
-        assumptions=assumptions,
+    found = Outcome(name, statistic, p_value, alpha, mean, "mean difference", interval, df=df)
+    return found.result(
         details={
             "standard_error": error,
             "smallest_detectable_difference": detectable_t(df, alpha, POWER) * error,
         },
-        sentence=_sentence(names, mean, interval, reject, alpha, f"t = {number(statistic)}", df, p_value),
+        assumptions=assumptions,
+        sentence=_sentence(found, names, "t"),
     )
 
 
@@ -663,18 +580,8 @@ def higher_words(names: Names, difference: float) -> str:
     return f"{names[0]} scored {number(abs(difference))} {'higher' if difference > 0 else 'lower'} than {names[1]}"
 
 
-def _sentence(
-    names: Names,
-    mean: float,
-    interval: Interval,
-    reject: bool,
-    alpha: float,
-    statistic: str,
-    df: float | tuple[float, float],
-    p_value: float,
-    doubt: str = "",
-) -> str:
+def _sentence(found: Outcome, names: Names, letter: str, doubt: str = "") -> str:
     return (
-        f"{higher_words(names, mean)} on average ({percent(1 - alpha)} interval {interval_words(interval)}); the "
-        f"difference is {decision_words(reject, alpha)} ({statistic}, {df_words(df)}, {p_words(p_value)}){doubt}."
+        f"{higher_words(names, found.effect)} on average ({found.interval_words}); the difference is {found.decision} "
+        f"({letter} = {number(found.statistic)}, {df_words(found.df)}, {found.p_words}){doubt}."
     )

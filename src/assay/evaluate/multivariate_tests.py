@@ -20,19 +20,14 @@ from .group_tests import anova
 from .hypothesis_tests import A_AND_B, Names, paired_t
 from .intervals import check_alpha
 from .multiplicity import holm
-from .result import TestResult, decision_words, number, p_words, percent
+from .result import Outcome, TestResult, number, percent
 
 # Directions whose spread is below this share of the entries' size are bound by a sum that does not change.
 _BOUND = 1e-10
 
 
 def hotelling_t2(
-    entries_a: Any,
-    entries_b: Any,
-    *,
-    alpha: float = 0.05,
-    names: Names = A_AND_B,
-    entries: Sequence[str] | None = None,
+    entries_a: Any, entries_b: Any, *, alpha: float = 0.05, names: Names = A_AND_B, entries: Sequence[str] | None = None
 ) -> TestResult:
     """Hotelling's paired T2: do the mean entries of two learners' confusion matrices differ over K folds?
 
@@ -74,24 +69,11 @@ def hotelling_t2(
     weights = (k - 1) * ((along / spreads**2) @ directions) / size
     tests = [paired_t(a[:, j], b[:, j], alpha=alpha) for j in range(p)]
     adjusted = holm([test.p_value for test in tests])
-    reject = p_value < alpha
     blamed = [label for label, q in zip(labels, adjusted) if q < alpha]
     told = f" Entries that differ on their own: {', '.join(blamed)}." if blamed else " No entry differs on its own."
-    return TestResult(
-        name="Hotelling T2 test",
-        statistic=t2,
-        df=df,
-        p_value=p_value,
-        effect=t2 / k,
-        effect_name="squared Mahalanobis distance",
-        interval=(shifts[0] / k, shifts[1] / k),
-        alpha=alpha,
-        reject=reject,
-        assumptions=(
-            ("the folds are independent of each other", None),
-            ("the differences are roughly normal together", None),
-            ("the entries vary in every direction in which they differ", settled),
-        ),
+    interval = (shifts[0] / k, shifts[1] / k)
+    found = Outcome("Hotelling T2 test", t2, p_value, alpha, t2 / k, "squared Mahalanobis distance", interval, df)
+    return found.result(
         details={
             "f": f,
             "rank": rank,
@@ -108,9 +90,14 @@ def hotelling_t2(
                 for label, t, q in zip(labels, tests, adjusted)
             ],
         },
+        assumptions=(
+            ("the folds are independent of each other", None),
+            ("the differences are roughly normal together", None),
+            ("the entries vary in every direction in which they differ", settled),
+        ),
         sentence=(
-            f"That {names[0]} and {names[1]} differ in {p} entries over {k} folds is {decision_words(reject, alpha)} "
-            f"(T2 = {number(t2)}, F = {number(f)}, df = {df[0]} and {df[1]}, {p_words(p_value)}).{told}"
+            f"That {names[0]} and {names[1]} differ in {p} entries over {k} folds is {found.decision} (T2 = "
+            f"{number(t2)}, F = {number(f)}, df = {df[0]} and {df[1]}, {found.p_words}).{told}"
         ),
     )
 
@@ -159,25 +146,13 @@ def manova(*groups: Any, alpha: float = 0.05, entries: Sequence[str] | None = No
     wilks = float(np.prod(shares))
     f, df, root = _rao(wilks, max(rank, 1), count - 1, n - count)
     p_value = f_p_value(f, *df) if f > 0 else 1.0
-    reject = p_value < alpha
     tests = [anova(*(matrix[:, j] for matrix in matrices), alpha=alpha) for j in range(p)]
     adjusted = holm([test.p_value for test in tests])
     effect = 1 - wilks ** (1 / root)
-    return TestResult(
-        name="multivariate analysis of variance",
-        statistic=wilks,
-        df=df,
-        p_value=p_value,
-        effect=effect,
-        effect_name="multivariate eta squared",
-        interval=None,
-        alpha=alpha,
-        reject=reject,
-        assumptions=(
-            ("the folds are independent of each other", None),
-            ("the entries of each learner are roughly normal together with one covariance", None),
-            ("the entries vary within learners in every direction in which they differ", wilks > 0),
-        ),
+    found = Outcome(
+        "multivariate analysis of variance", wilks, p_value, alpha, effect, "multivariate eta squared", df=df
+    )
+    return found.result(
         details={
             "f": f,
             "rank": rank,
@@ -187,10 +162,15 @@ def manova(*groups: Any, alpha: float = 0.05, entries: Sequence[str] | None = No
                 for label, test, q in zip(labels, tests, adjusted)
             ],
         },
+        assumptions=(
+            ("the folds are independent of each other", None),
+            ("the entries of each learner are roughly normal together with one covariance", None),
+            ("the entries vary within learners in every direction in which they differ", wilks > 0),
+        ),
         sentence=(
             f"Learners account for {percent(effect)} of the variance of {p} entries together; that the means of "
-            f"{count} learners differ is {decision_words(reject, alpha)} (Wilks' lambda = {number(wilks)}, "
-            f"F = {number(f)}, df = {number(df[0])} and {number(df[1])}, {p_words(p_value)})."
+            f"{count} learners differ is {found.decision} (Wilks' lambda = {number(wilks)}, F = {number(f)}, df = "
+            f"{number(df[0])} and {number(df[1])}, {found.p_words})."
         ),
     )
 

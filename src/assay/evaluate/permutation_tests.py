@@ -17,7 +17,7 @@ from ..base.errors import DataError, ParameterError
 from ..base.randomness import Stream
 from .hypothesis_tests import A_AND_B, Names, check_options, higher_words, paired_scores
 from .metrics import get_metric
-from .result import Interval, TestResult, decision_words, interval_words, number, p_words, percent
+from .result import Interval, Outcome, TestResult, number
 
 # 2^20 sums of signs and 7! orders of labels are counted in full.
 _MOST_PAIRS, _MOST_LABELS = 20, 7
@@ -91,26 +91,17 @@ def _paired(
     means = np.sort(sums[sizes > 0] / sizes[sizes > 0])
     interval = _subset_interval(means, alpha, alternative)
     effect = float(differences.mean())
-    reject = p_value < alpha
     counted = f"all {sums.size + 1:,}" if exact else f"{sums.size:,} random"
-    return TestResult(
-        name="paired permutation test",
-        statistic=effect,
-        df=None,
-        p_value=p_value,
-        effect=effect,
-        effect_name="mean difference",
-        interval=interval,
-        alpha=alpha,
-        reject=reject,
+    found = Outcome("paired permutation test", effect, p_value, alpha, effect, "mean difference", interval)
+    return found.result(
+        details={"exact": exact, "arrangements": sums.size + 1},
         assumptions=(
             ("the pairs are independent of each other", None),
             ("without a difference between the learners each sign is as likely as its opposite", None),
         ),
-        details={"exact": exact, "arrangements": sums.size + 1},
         sentence=(
-            f"{higher_words(names, effect)} on average ({percent(1 - alpha)} interval {interval_words(interval)}); the "
-            f"difference is {decision_words(reject, alpha)} ({counted} sign patterns of {n} pairs, {p_words(p_value)})."
+            f"{higher_words(names, effect)} on average ({found.interval_words}); the difference is {found.decision} "
+            f"({counted} sign patterns of {n} pairs, {found.p_words})."
         ),
     )
 
@@ -190,32 +181,25 @@ def _labels(
     worse = (int((sign * null <= sign * observed + tolerance).sum()) + added) / (counted + added)
     p_value = {"greater": better, "less": worse, "two-sided": min(1.0, 2 * min(better, worse))}[alternative]
     chance = float(null.mean())
-    reject = p_value < alpha
     direction = {"greater": "better than", "less": "worse than", "two-sided": "different from"}[alternative]
-    return TestResult(
-        name="label permutation test",
-        statistic=observed,
-        df=None,
-        p_value=p_value,
-        effect=observed - chance,
-        effect_name=f"{title} less its mean by chance",
-        interval=None,
-        alpha=alpha,
-        reject=reject,
-        assumptions=(
-            ("the rows are independent of each other and were not used for training", None),
-            ("the labels vary", bool((truth != truth[0]).any())),
-        ),
+    found = Outcome(
+        "label permutation test", observed, p_value, alpha, observed - chance, f"{title} less its mean by chance"
+    )
+    return found.result(
         details={
             "exact": exact,
             "arrangements": counted,
             "chance": chance,
             "chance_interval": tuple(np.quantile(null, [alpha / 2, 1 - alpha / 2]).tolist()),
         },
+        assumptions=(
+            ("the rows are independent of each other and were not used for training", None),
+            ("the labels vary", bool((truth != truth[0]).any())),
+        ),
         sentence=(
             f"The {title} is {number(observed)} on {truth.size} rows and {number(chance)} on average by chance; that "
-            f"it is {direction} chance is {decision_words(reject, alpha)} ({'all' if exact else 'random'} "
-            f"{counted:,} orders of the labels, {p_words(p_value)})."
+            f"it is {direction} chance is {found.decision} ({'all' if exact else 'random'} {counted:,} orders of the "
+            f"labels, {found.p_words})."
         ),
     )
 

@@ -13,7 +13,7 @@ from ..base.errors import ParameterError
 from .distributions import binomial_interval, binomial_p_value, normal_p_value, normal_quantile
 from .hypothesis_tests import A_AND_B, Names, check_options, higher_words, paired_scores
 from .intervals import ROUNDING
-from .result import Interval, TestResult, decision_words, interval_words, number, p_words, percent
+from .result import Interval, Outcome, TestResult, number
 
 
 def sign_test(
@@ -44,35 +44,21 @@ def sign_test(
     p_value = binomial_p_value(counted_wins, trials, 0.5, alternative)
     share = counted_wins / trials if trials else 0.5
     interval = binomial_interval(counted_wins, trials, alpha, alternative)
-    reject = p_value < alpha
     tie_words = f" with {tied} ties" if tied else ""
-    return TestResult(
-        name="sign test",
-        statistic=float(counted_wins),
-        df=None,
-        p_value=p_value,
-        effect=share,
-        effect_name="share of wins",
-        interval=interval,
-        alpha=alpha,
-        reject=reject,
-        assumptions=(("the pairs are independent of each other", None),),
+    found = Outcome("sign test", float(counted_wins), p_value, alpha, share, "share of wins", interval)
+    return found.result(
         details={"wins": wins, "losses": losses, "ties": tied, "trials": trials},
+        assumptions=(("the pairs are independent of each other", None),),
         sentence=(
             f"{names[0]} scored higher than {names[1]} {wins} times and lower {losses} times{tie_words}; its share of "
-            f"wins is {number(share)} ({percent(1 - alpha)} interval {interval_words(interval)}), and its distance "
-            f"from a half is {decision_words(reject, alpha)} ({p_words(p_value)})."
+            f"wins is {number(share)} ({found.interval_words}), and its distance from a half is {found.decision} "
+            f"({found.p_words})."
         ),
     )
 
 
 def wilcoxon(
-    scores_a: Any,
-    scores_b: Any,
-    *,
-    alternative: str = "two-sided",
-    alpha: float = 0.05,
-    names: Names = A_AND_B,
+    scores_a: Any, scores_b: Any, *, alternative: str = "two-sided", alpha: float = 0.05, names: Names = A_AND_B
 ) -> TestResult:
     """Wilcoxon's signed rank test; the statistic is the rank sum of the differences in favour of A.
 
@@ -104,26 +90,18 @@ def wilcoxon(
     averages = np.sort(((kept[:, None] + kept) / 2)[np.triu_indices(n)])
     effect = float(np.median(averages)) if n else 0.0
     interval = _walsh_interval(averages, n, alpha, alternative)
-    reject = p_value < alpha
-    return TestResult(
-        name="Wilcoxon signed rank test",
-        statistic=statistic,
-        df=None,
-        p_value=p_value,
-        effect=effect,
-        effect_name="median difference (Hodges-Lehmann)",
-        interval=interval,
-        alpha=alpha,
-        reject=reject,
+    found = Outcome(
+        "Wilcoxon signed rank test", statistic, p_value, alpha, effect, "median difference (Hodges-Lehmann)", interval
+    )
+    return found.result(
+        details={"pairs": n, "zero_differences": int(a.size - n), "exact": exact},
         assumptions=(
             ("the pairs are independent of each other", None),
             ("the differences are symmetric around their median", None),
         ),
-        details={"pairs": n, "zero_differences": int(a.size - n), "exact": exact},
         sentence=(
-            f"{higher_words(names, effect)} in the median ({percent(1 - alpha)} interval {interval_words(interval)}); "
-            f"the difference is {decision_words(reject, alpha)} (signed rank sum {number(statistic)} of {n} pairs, "
-            f"{p_words(p_value)})."
+            f"{higher_words(names, effect)} in the median ({found.interval_words}); the difference is {found.decision} "
+            f"(signed rank sum {number(statistic)} of {n} pairs, {found.p_words})."
         ),
     )
 

@@ -9,8 +9,8 @@ from typing import Any
 from ..base.record import Grid, Record, jsonable
 
 __all__ = [
-    "Assumption", "Interval", "TestResult", "decision_words", "df_words", "interval_words", "jsonable", "number",
-    "p_words", "percent",
+    "Assumption", "Interval", "Outcome", "TestResult", "decision_words", "df_words", "interval_words", "jsonable",
+    "number", "p_words", "percent",
 ]  # fmt: skip
 
 Assumption = tuple[str, bool | None]
@@ -72,6 +72,53 @@ class TestResult(Record):
     def grid(self) -> Grid:
         """The result as two columns of facts under the name of the test."""
         return Grid(["", ""], self._facts(), caption=self.name, left=2)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a test computed, before it is told: `result` adds the sentence, which may use the words made here.
+
+    >>> found = Outcome("sign test", 5.0, 0.0625, 0.05, 1.0, "share of wins", (0.48, 1.0))
+    >>> found.decision, found.interval_words, found.p_words
+    ('not significant at 0.05', '95 % interval 0.48 to 1', 'p = 0.062')
+    """
+
+    name: str
+    statistic: float
+    p_value: float
+    alpha: float
+    effect: float
+    effect_name: str
+    interval: Interval | None = None
+    df: float | tuple[float, float] | None = None
+
+    @property
+    def reject(self) -> bool:
+        """Whether p is below the level."""
+        return self.p_value < self.alpha
+
+    @property
+    def decision(self) -> str:
+        """Whether the effect is significant, and at which level."""
+        return decision_words(self.reject, self.alpha)
+
+    @property
+    def interval_words(self) -> str:
+        """The interval with its level."""
+        return f"{percent(1 - self.alpha)} interval {interval_words(self.interval) if self.interval else 'none'}"
+
+    @property
+    def p_words(self) -> str:
+        """The p-value for a sentence."""
+        return p_words(self.p_value)
+
+    def result(
+        self, sentence: str, assumptions: tuple[Assumption, ...] = (), details: dict[str, Any] | None = None
+    ) -> TestResult:
+        """The outcome with its sentence, what it rests on and what only this test has."""
+        return TestResult(
+            **vars(self), reject=self.reject, sentence=sentence, assumptions=assumptions, details=details or {}
+        )
 
 
 def number(value: float) -> str:
