@@ -33,16 +33,9 @@ trees::MultiwayView multiway_view(const Array1<const std::int32_t>& feature, con
 nb::dict to_dict(trees::MultiwayTree&& tree, std::size_t n_classes, std::size_t n_columns, bool trace) {
     const std::size_t n = tree.feature.size();
     nb::dict result;
-    result["feature"] = own(std::move(tree.feature));
-    result["left"] = own(std::move(tree.left));
-    result["right"] = own(std::move(tree.right));
-    result["threshold"] = own(std::move(tree.threshold));
-    result["branch"] = own(std::move(tree.branch));
-    result["branches"] = own(std::move(tree.branches));
-    result["missing_left"] = own(std::move(tree.missing_left));
-    result["impurity"] = own(std::move(tree.impurity));
-    result["rows"] = own(std::move(tree.rows));
-    result["weight"] = own(std::move(tree.weight));
+    put(result, "feature", tree.feature, "left", tree.left, "right", tree.right, "threshold", tree.threshold, "branch",
+        tree.branch, "branches", tree.branches, "missing_left", tree.missing_left, "impurity", tree.impurity, "rows",
+        tree.rows, "weight", tree.weight);
     result["value"] = own(std::move(tree.value), n, n_classes);
     if (trace) result["table"] = own(std::move(tree.table), n, n_columns * 4);
     return result;

@@ -5,33 +5,21 @@
 #include "assay/trees/linear_leaves.hpp"
 #include "assay/trees/oblique.hpp"
 #include "bindings.hpp"
+#include "tree_arrays.hpp"
 
 namespace assay::bindings {
 namespace {
 
-nb::dict to_dict(trees::Tree&& tree, std::size_t n_columns, std::size_t n_numeric, bool trace) {
-    const std::size_t n = tree.feature.size(), width = static_cast<std::size_t>(tree.width);
+nb::dict oblique_arrays(trees::Tree& tree, std::size_t n_columns, std::size_t n_numeric, bool trace) {
     const std::size_t tests = n_numeric == 0 ? 0 : tree.linear_weight.size() / n_numeric;
-    nb::dict result;
-    result["feature"] = own(std::move(tree.feature));
-    result["left"] = own(std::move(tree.left));
-    result["right"] = own(std::move(tree.right));
-    result["threshold"] = own(std::move(tree.threshold));
-    result["categories"] = own(std::move(tree.categories));
-    result["words"] = own(std::move(tree.words));
-    result["missing_left"] = own(std::move(tree.missing_left));
-    result["impurity"] = own(std::move(tree.impurity));
-    result["rows"] = own(std::move(tree.rows));
-    result["weight"] = own(std::move(tree.weight));
-    result["value"] = own(std::move(tree.value), n, width);
-    result["linear"] = own(std::move(tree.linear));
+    nb::dict result = tree_arrays(tree, n_columns, trace);
+    put(result, "linear", tree.linear);
     result["linear_weight"] = own(std::move(tree.linear_weight), tests, n_numeric);
     result["linear_fill"] = own(std::move(tree.linear_fill), tests, n_numeric);
     result["linear_share"] = own(std::move(tree.linear_share), tests, n_numeric);
     if (trace) {
         const std::size_t tried = tree.tried_node.size();
-        result["gains"] = own(std::move(tree.gains), n, n_columns);
-        result["tried_node"] = own(std::move(tree.tried_node));
+        put(result, "tried_node", tree.tried_node);
         result["tried"] = own(std::move(tree.tried), tried, n_numeric + 2);
     }
     return result;
@@ -70,7 +58,7 @@ void bind_oblique(nb::module_& m) {
                                              min_weight_leaf, max_leaf_nodes, min_decrease, max_features, key, trace,
                                              threads, &oblique};
             auto tree = without_gil([&] { return trees::grow_cart(coded, view(rows), target, options); });
-            return to_dict(std::move(tree), d, p, trace);
+            return oblique_arrays(tree, d, p, trace);
         },
         "codes"_a.noconvert(), "offsets"_a, "values"_a, "n_categories"_a, "rows"_a, "labels"_a, "n_classes"_a,
         "weights"_a.none(), "repeats"_a.none(), "criterion"_a, "max_depth"_a, "min_split"_a, "min_leaf"_a,

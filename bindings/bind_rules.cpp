@@ -14,15 +14,9 @@ using Weights = std::optional<Array1<const double>>;
 
 nb::dict to_dict(rules::RuleList&& list) {
     nb::dict result;
-    result["rule_class"] = own(std::move(list.rule_class));
-    result["first"] = own(std::move(list.first));
-    result["column"] = own(std::move(list.column));
-    result["test"] = own(std::move(list.test));
-    result["code"] = own(std::move(list.code));
-    result["event_class"] = own(std::move(list.event_class));
-    result["event"] = own(std::move(list.event));
-    result["event_tests"] = own(std::move(list.event_tests));
-    result["event_value"] = own(std::move(list.event_value));
+    put(result, "rule_class", list.rule_class, "first", list.first, "column", list.column, "test", list.test, "code",
+        list.code, "event_class", list.event_class, "event", list.event, "event_tests", list.event_tests, "event_value",
+        list.event_value);
     return result;
 }
 

@@ -4,6 +4,7 @@
 
 #include "assay/trees/cart.hpp"
 #include "bindings.hpp"
+#include "tree_arrays.hpp"
 
 namespace assay::bindings {
 namespace {
@@ -15,24 +16,6 @@ using trees::CodedColumns;
 template <class T>
 const T* data_or_null(const std::optional<Array1<const T>>& array) {
     return array ? array->data() : nullptr;
-}
-
-nb::dict to_dict(trees::Tree&& tree, std::size_t n_columns, bool trace) {
-    const std::size_t n = tree.feature.size(), width = static_cast<std::size_t>(tree.width);
-    nb::dict result;
-    result["feature"] = own(std::move(tree.feature));
-    result["left"] = own(std::move(tree.left));
-    result["right"] = own(std::move(tree.right));
-    result["threshold"] = own(std::move(tree.threshold));
-    result["categories"] = own(std::move(tree.categories));
-    result["words"] = own(std::move(tree.words));
-    result["missing_left"] = own(std::move(tree.missing_left));
-    result["impurity"] = own(std::move(tree.impurity));
-    result["rows"] = own(std::move(tree.rows));
-    result["weight"] = own(std::move(tree.weight));
-    result["value"] = own(std::move(tree.value), n, width);
-    if (trace) result["gains"] = own(std::move(tree.gains), n, n_columns);
-    return result;
 }
 
 }  // namespace
@@ -63,7 +46,7 @@ void bind_trees(nb::module_& m) {
             const CartOptions options{static_cast<trees::Criterion>(criterion), max_depth, min_split, min_leaf,
                                       min_weight_leaf, max_leaf_nodes, min_decrease, max_features, key, trace, threads};
             auto tree = without_gil([&] { return trees::grow_cart(columns, view(rows), target, options); });
-            return to_dict(std::move(tree), d, trace);
+            return tree_arrays(tree, d, trace);
         },
         "codes"_a.noconvert(), "offsets"_a, "values"_a, "n_categories"_a, "rows"_a, "labels"_a.none(), "n_classes"_a,
         "y"_a.none(), "weights"_a.none(), "repeats"_a.none(), "criterion"_a, "max_depth"_a, "min_split"_a, "min_leaf"_a,
@@ -98,7 +81,7 @@ void bind_trees(nb::module_& m) {
             options.trace = trace;
             options.threads = threads;
             auto tree = without_gil([&] { return trees::grow_cart(columns, view(rows), target, options); });
-            return to_dict(std::move(tree), d, trace);
+            return tree_arrays(tree, d, trace);
         },
         "codes"_a.noconvert(), "offsets"_a, "values"_a, "n_categories"_a, "rows"_a, "gradients"_a, "hessians"_a,
         "max_depth"_a, "min_leaf"_a, "min_child_weight"_a, "max_leaf_nodes"_a, "min_gain"_a, "l2"_a, "l1"_a, "trace"_a,

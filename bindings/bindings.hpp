@@ -61,6 +61,14 @@ Result2<T> own(std::vector<T>&& values, std::size_t rows, std::size_t cols) {
     return Result2<T>(held->data(), {rows, cols}, owner);
 }
 
+// Adds vectors to a dict by name, each moved into an array: put(result, "feature", tree.feature, "left", tree.left).
+inline void put(nb::dict&) {}
+template <class T, class... Rest>
+void put(nb::dict& result, const char* name, std::vector<T>& values, Rest&&... rest) {
+    result[name] = own(std::move(values));
+    put(result, std::forward<Rest>(rest)...);
+}
+
 inline void require(bool holds, const char* kernel, const char* rule) {
     if (!holds) throw std::invalid_argument(std::string(kernel) + ": " + rule);
 }

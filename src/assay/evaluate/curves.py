@@ -120,17 +120,23 @@ class ClassCurves(Drawn, Record):
 class Curve(Drawn, Record):
     """What the curves share: drawing, and the number that sums them up."""
 
-    summary: float
+    _across = _up = _sums_up = ""
+    """Names of the fields that are drawn across and up, and of the number that sums the curve up."""
     _labels: tuple[str, str] = ("", "")
     _looks: dict[str, Any] = {}
-    _scales: dict[str, Any] = {}
+    _scales: dict[str, Any] = {"x_range": (0.0, 1.0), "y_range": (0.0, 1.02)}
+
+    @property
+    def summary(self) -> float:
+        """The number that sums the curve up, such as the area under it."""
+        return float(getattr(self, self._sums_up))
 
     def _points(self) -> tuple[np.ndarray, np.ndarray]:
-        raise NotImplementedError  # pragma: no cover
+        return getattr(self, self._across), getattr(self, self._up)
 
     def _marks(self) -> tuple[Mark, ...]:
-        """Reference lines."""
-        return ()
+        """Reference lines; the diagonal unless a curve has others."""
+        return (Mark(),)
 
     def chart(self) -> Chart:
         """The curve with its reference line."""
@@ -153,19 +159,8 @@ class RocCurve(Curve):
     auc: float
     positive: Any
     sentence: str
+    _across, _up, _sums_up = "false_positive_rate", "true_positive_rate", "auc"
     _labels = ("false positive rate", "true positive rate")
-    _scales = {"x_range": (0.0, 1.0), "y_range": (0.0, 1.02)}
-
-    @property
-    def summary(self) -> float:  # type: ignore[override]
-        """The area under the curve."""
-        return self.auc
-
-    def _points(self) -> tuple[np.ndarray, np.ndarray]:
-        return self.false_positive_rate, self.true_positive_rate
-
-    def _marks(self) -> tuple[Mark, ...]:
-        return (Mark(),)
 
     def _facts(self) -> list[tuple[str, str]]:
         return [("area under ROC", number(self.auc)), ("points", str(self.thresholds.size))]
@@ -231,17 +226,9 @@ class PrecisionRecallCurve(Curve):
     prevalence: float
     positive: Any
     sentence: str
+    _across, _up, _sums_up = "recall", "precision", "average_precision"
     _labels = ("recall", "precision")
     _looks = {"style": "step"}
-    _scales = {"x_range": (0.0, 1.0), "y_range": (0.0, 1.02)}
-
-    @property
-    def summary(self) -> float:  # type: ignore[override]
-        """The average precision."""
-        return self.average_precision
-
-    def _points(self) -> tuple[np.ndarray, np.ndarray]:
-        return self.recall, self.precision
 
     def _marks(self) -> tuple[Mark, ...]:
         return (Mark(y=self.prevalence, label="guessing"),)
@@ -305,13 +292,8 @@ class GainCurve(Curve):
     ks_threshold: float
     positive: Any
     sentence: str
+    _across, _up, _sums_up = "share", "gain", "gini"
     _labels = ("share of rows taken", "share of positives found")
-    _scales = {"x_range": (0.0, 1.0), "y_range": (0.0, 1.02)}
-
-    @property
-    def summary(self) -> float:  # type: ignore[override]
-        """The Gini coefficient."""
-        return self.gini
 
     def at(self, share: float) -> tuple[float, float]:
         """Gain and lift if this share of the rows is taken; within ties, rows are taken at random.
@@ -323,12 +305,6 @@ class GainCurve(Curve):
             raise ParameterError("GainCurve.at", "parameter 'share'", "must be above 0 and at most 1", f"got {share!r}")
         gain = float(np.interp(share, self.share, self.gain))
         return gain, gain / share
-
-    def _points(self) -> tuple[np.ndarray, np.ndarray]:
-        return self.share, self.gain
-
-    def _marks(self) -> tuple[Mark, ...]:
-        return (Mark(),)
 
     def _facts(self) -> list[tuple[str, str]]:
         tenth = self.at(0.1)
@@ -386,13 +362,9 @@ class RejectionCurve(Curve):
     auc: float
     positive: Any
     sentence: str
+    _sums_up = "auc"
     _labels = ("signal efficiency", "background rejection")
     _scales = {"log_y": True}
-
-    @property
-    def summary(self) -> float:  # type: ignore[override]
-        """The area under the reduction as a function of efficiency, which equals that under ROC."""
-        return self.auc
 
     def at(self, efficiency: float) -> float:
         """The rejection at the highest threshold that keeps at least this share of the signal.
@@ -416,6 +388,9 @@ class RejectionCurve(Curve):
     def _points(self) -> tuple[np.ndarray, np.ndarray]:
         finite = np.isfinite(self.rejection)
         return self.efficiency[finite], self.rejection[finite]
+
+    def _marks(self) -> tuple[Mark, ...]:
+        return ()
 
     def _facts(self) -> list[tuple[str, str]]:
         return [(f"rejection at efficiency {e}", number(self.at(e))) for e in (0.3, 0.5, 0.8, 0.9)]

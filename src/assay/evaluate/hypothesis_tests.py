@@ -43,6 +43,7 @@ from .result import (
 POWER = 0.8
 Names = tuple[str, str]
 A_AND_B: Names = ("A", "B")
+Exact = bool | str | None
 _UNSEEN_ROWS: Assumption = ("the test rows are independent and were not used for training", None)
 
 
@@ -281,13 +282,7 @@ def five_by_two_detectable(variance: float, alpha: float, power: float = POWER) 
 
 # -- predictions on one test set ----------------------------------------------------------------------------
 def mcnemar(
-    y_true: Any,
-    predicted_a: Any,
-    predicted_b: Any,
-    *,
-    exact: bool | str | None = None,
-    alpha: float = 0.05,
-    names: Names = A_AND_B,
+    y_true: Any, predicted_a: Any, predicted_b: Any, *, exact: Exact = None, alpha: float = 0.05, names: Names = A_AND_B
 ) -> TestResult:
     """McNemar's test: of the rows that only one of two classifiers gets wrong, are both equally often the one?
 
@@ -328,7 +323,7 @@ def mcnemar_from_counts(
     only_b_wrong: int,
     n_rows: int,
     *,
-    exact: bool | str | None = None,
+    exact: Exact = None,
     alpha: float = 0.05,
     names: Names = A_AND_B,
 ) -> TestResult:

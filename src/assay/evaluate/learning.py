@@ -176,8 +176,31 @@ class RowsNeeded(Record):
         return [("score", number(self.score)), ("rows", number(self.rows)), ("interval", interval_words(self.interval))]
 
 
+class TrainingAndTest(Drawn, Record):
+    """Scores on training and test rows, with one row per size or value and one column per split."""
+
+    greater_is_better: bool
+    train_scores: np.ndarray
+    test_scores: np.ndarray
+
+    @property
+    def train_means(self) -> np.ndarray:
+        """The mean training score at each size or value."""
+        return self.train_scores.mean(axis=1)
+
+    @property
+    def test_means(self) -> np.ndarray:
+        """The mean test score at each size or value."""
+        return self.test_scores.mean(axis=1)
+
+    @property
+    def gaps(self) -> np.ndarray:
+        """Training minus test score at each size or value (reversed for errors): how much the learner overfits."""
+        return (self.train_means - self.test_means) * (1 if self.greater_is_better else -1)
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
-class LearningCurve(Drawn, Record):
+class LearningCurve(TrainingAndTest):
     """Scores against training rows: `train_scores` and `test_scores` have one row per size and one column per split.
 
     `law` is the fitted power law of the test scores, `laws` the same for each bootstrap draw of the splits.
@@ -193,21 +216,6 @@ class LearningCurve(Drawn, Record):
     test_train_ratio: float
     alpha: float
     sentence: str
-
-    @property
-    def train_means(self) -> np.ndarray:
-        """The mean training score at each size."""
-        return self.train_scores.mean(axis=1)
-
-    @property
-    def test_means(self) -> np.ndarray:
-        """The mean test score at each size."""
-        return self.test_scores.mean(axis=1)
-
-    @property
-    def gaps(self) -> np.ndarray:
-        """Training minus test score at each size (reversed for errors): how much the learner overfits."""
-        return (self.train_means - self.test_means) * (1 if self.greater_is_better else -1)
 
     @property
     def laws(self) -> np.ndarray:
@@ -493,7 +501,7 @@ def _ordered(rows: np.ndarray, target: np.ndarray | None, generator: np.random.G
 
 # -- validation curve and gap -------------------------------------------------------------------------------------
 @dataclass(frozen=True, kw_only=True, eq=False)
-class ValidationCurve(Drawn, Record):
+class ValidationCurve(TrainingAndTest):
     """Scores against the values of one setting (values x splits).
 
     `best` is the value with the best mean test score; `within_one_error` are the values whose mean is within one
@@ -510,21 +518,6 @@ class ValidationCurve(Drawn, Record):
     best: Any
     within_one_error: list[Any]
     sentence: str
-
-    @property
-    def train_means(self) -> np.ndarray:
-        """The mean training score at each value."""
-        return self.train_scores.mean(axis=1)
-
-    @property
-    def test_means(self) -> np.ndarray:
-        """The mean test score at each value."""
-        return self.test_scores.mean(axis=1)
-
-    @property
-    def gaps(self) -> np.ndarray:
-        """Training minus test score at each value (reversed for errors): how much the learner overfits."""
-        return (self.train_means - self.test_means) * (1 if self.greater_is_better else -1)
 
     def chart(self) -> Chart:
         """Scores on training rows, and on test rows with a standard error to each side."""

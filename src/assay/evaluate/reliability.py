@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ..base.chart import Chart, Mark
+from ..base.chart import Chart
 from ..base.errors import DataError, ParameterError, plain
 from ..base.randomness import Stream
 from .curves import ClassCurves, Curve, plain_label, read_truth
@@ -47,19 +47,8 @@ class CalibrationCurve(Curve):
     alpha: float
     positive: Any
     sentence: str
+    _across, _up, _sums_up = "predicted", "observed", "ece"
     _labels = ("predicted probability", "observed frequency")
-    _scales = {"x_range": (0.0, 1.0), "y_range": (0.0, 1.02)}
-
-    @property
-    def summary(self) -> float:  # type: ignore[override]
-        """The expected calibration error."""
-        return self.ece
-
-    def _points(self) -> tuple[np.ndarray, np.ndarray]:
-        return self.predicted, self.observed
-
-    def _marks(self) -> tuple[Mark, ...]:
-        return (Mark(),)
 
     def chart(self) -> Chart:
         """Observed against predicted frequency, with an interval at each bin."""

@@ -197,14 +197,7 @@ def pac_sample_size(
     return _smallest(lambda n: _log_risk(hypotheses, n, epsilon, False) <= math.log(delta))
 
 
-def pac_epsilon(
-    name: str,
-    *,
-    n: int,
-    delta: float,
-    exact: bool = False,
-    **hypotheses_given: Any,
-) -> float:
+def pac_epsilon(name: str, *, n: int, delta: float, exact: bool = False, **hypotheses_given: Any) -> float:
     """The error that `n` rows guarantee with probability 1 - `delta` (1 if they guarantee nothing).
 
     The inverse of `pac_sample_size` in epsilon; the class of hypotheses is given as there.
@@ -229,14 +222,7 @@ def pac_epsilon(
     return high
 
 
-def pac_delta(
-    name: str,
-    *,
-    n: int,
-    epsilon: float,
-    exact: bool = False,
-    **hypotheses_given: Any,
-) -> float:
+def pac_delta(name: str, *, n: int, epsilon: float, exact: bool = False, **hypotheses_given: Any) -> float:
     """The probability, at most, that the error after `n` rows exceeds `epsilon` (1 if the bound says nothing).
 
     The inverse of `pac_sample_size` in delta; the class of hypotheses is given as there.
@@ -331,13 +317,7 @@ def _smallest(enough: Callable[[int], bool]) -> int:
 
 # -- Hoeffding --------------------------------------------------------------------------------------------------
 def hoeffding_bound(
-    n: int,
-    epsilon: float,
-    *,
-    lower: float = 0.0,
-    upper: float = 1.0,
-    two_sided: bool = True,
-    n_hypotheses: int = 1,
+    n: int, epsilon: float, *, lower: float = 0.0, upper: float = 1.0, two_sided: bool = True, n_hypotheses: int = 1
 ) -> float:
     """The probability, at most, that the mean of `n` rows misses the true mean by `epsilon` or more.
 
@@ -376,13 +356,7 @@ def hoeffding_sample_size(
 
 
 def hoeffding_epsilon(
-    n: int,
-    delta: float,
-    *,
-    lower: float = 0.0,
-    upper: float = 1.0,
-    two_sided: bool = True,
-    n_hypotheses: int = 1,
+    n: int, delta: float, *, lower: float = 0.0, upper: float = 1.0, two_sided: bool = True, n_hypotheses: int = 1
 ) -> float:
     """How far, at most, the mean of `n` rows is from the true mean, with probability at least 1 - `delta`.
 

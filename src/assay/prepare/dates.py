@@ -10,7 +10,8 @@ import polars as pl
 from sklearn.utils.validation import check_is_fitted
 
 from ..base import Cost, plain
-from .step import TableStep, columns_param, free_name
+from .blocks import BlockStep
+from .step import columns_param
 
 DAY = 86_400_000_000
 """Microseconds of a day."""
@@ -50,7 +51,7 @@ def expand(series: pl.Series, origin: datetime | None, parts: list[str]) -> list
     return columns
 
 
-class DateParts(TableStep):
+class DateParts(BlockStep):
     """Turns columns of dates into numbers; other columns pass through.
 
     Each date gives its elapsed days since the first date of the training rows (with the time of day as a fraction),
@@ -85,40 +86,23 @@ class DateParts(TableStep):
         origins = {name: origin_of(frame[name]) for name in chosen}
         self.origins_ = {name: None if origin is None else origin.isoformat() for name, origin in origins.items()}
         self.parts_ = {name: parts_of(frame[name]) for name in chosen}
-        kept = [name for name in frame.columns if name not in chosen]
-        self.names_out_ = []
-        self.blocks_: dict[str, list[str]] = {}
-        for name in frame.columns:
-            if name not in self.parts_:
-                self.names_out_.append(name)
-                continue
-            self.blocks_[name] = [free_name(f"{name} {part}", self.names_out_ + kept) for part in self.parts_[name]]
-            self.names_out_ += self.blocks_[name]
+        named = {name: [f"{name} {part}" for part in parts] for name, parts in self.parts_.items()}
+        self._lay_out(frame.columns, named, "part")
 
     def _apply(self, frame: pl.DataFrame) -> pl.DataFrame:
         frame = self._like_fit(frame, dict.fromkeys(self.parts_, "date"))
-        columns: list[pl.Series] = []
-        for series in frame.get_columns():
-            if series.name not in self.parts_:
-                columns.append(series)
-                continue
-            parts = expand(series, self._origin(series.name), self.parts_[series.name])
-            columns += [part.alias(label) for part, label in zip(parts, self.blocks_[series.name])]
-        return pl.DataFrame(columns)
+        return self._in_blocks(frame, frame.columns, self._parts)
 
-    def inverse_transform(self, X: Any) -> Any:
-        """The dates again, from the elapsed days."""
-        frame = self._open_prepared(X)
-        columns: list[pl.Series] = []
-        for name in self.names_in_:
-            if name not in self.parts_:
-                columns.append(frame[name])
-                continue
-            origin = self._origin(name)
-            start = 0 if origin is None else pl.Series([origin], dtype=pl.Datetime("us")).to_physical()[0]
-            elapsed = (frame[self.blocks_[name][0]].cast(pl.Float64) * DAY).round().cast(pl.Int64) + start
-            columns.append(elapsed.cast(pl.Datetime("us")).alias(name))
-        return self._close(pl.DataFrame(columns), X)
+    def _parts(self, frame: pl.DataFrame, name: str) -> list[pl.Series]:
+        parts = expand(frame[name], self._origin(name), self.parts_[name])
+        return [part.alias(label) for part, label in zip(parts, self.blocks_[name])]
+
+    def _way_back(self, frame: pl.DataFrame, name: str) -> list[pl.Series]:
+        """The dates, from the elapsed days."""
+        origin = self._origin(name)
+        start = 0 if origin is None else pl.Series([origin], dtype=pl.Datetime("us")).to_physical()[0]
+        elapsed = (frame[self.blocks_[name][0]].cast(pl.Float64) * DAY).round().cast(pl.Int64) + start
+        return [elapsed.cast(pl.Datetime("us")).alias(name)]
 
     def _origin(self, name: str) -> datetime | None:
         origin = self.origins_[name]

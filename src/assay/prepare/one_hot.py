@@ -9,11 +9,12 @@ import polars as pl
 from sklearn.utils.validation import check_is_fitted
 
 from ..base import Choice, Cost, DataError, Integer, Nothing, Real, param, plain
+from .blocks import BlockStep
 from .encode import RARE_LABEL, Indicators, as_text, from_text
-from .step import TableStep, columns_param, free_name, is_label, is_value, kind_of, matrix_of
+from .step import columns_param, is_label, is_value, kind_of, matrix_of
 
 
-class OneHot(TableStep):
+class OneHot(BlockStep):
     """Gives each category of a column a column of 0 and 1, such as 'region=north'; other columns pass through.
 
     Missing is a category of its own, 'region=(missing)', if the training rows hold it. Categories seen less often than
@@ -71,24 +72,7 @@ class OneHot(TableStep):
         self.dropped_: dict[str, str | None] = {}
         for name in self.coded_:
             self._learn_column(as_text(frame[name]))
-        self.blocks_: dict[str, list[str]] = {}
-        self.names_out_ = []
-        kept = [name for name in frame.columns if name not in self.coded_]
-        for name in frame.columns:
-            if name not in self.coded_:
-                self.names_out_.append(name)
-                continue
-            self.blocks_[name] = []
-            for label in self._indicators(name).names:
-                self.blocks_[name].append(free_name(label, self.names_out_ + kept))
-                self.names_out_.append(self.blocks_[name][-1])
-        if not self.names_out_:
-            raise DataError(
-                type(self).__name__,
-                "the table",
-                "would lose every column: each has a single category, which 'drop' leaves out",
-                way_out="use drop=None",
-            )
+        self._lay_out(frame.columns, {name: self._indicators(name).names for name in self.coded_}, "category")
 
     def _learn_column(self, text: pl.Series) -> None:
         counts = text.drop_nulls().alias("label").value_counts().sort("label")
@@ -121,18 +105,15 @@ class OneHot(TableStep):
 
     def _apply(self, frame: pl.DataFrame) -> pl.DataFrame:
         frame = self._like_fit(frame, self.kinds_)
-        columns: list[pl.Series] = []
-        for name in frame.columns:
-            if name not in self.blocks_:
-                columns.append(frame[name])
-                continue
-            text, names = as_text(frame[name]), self.blocks_[name]
-            block = np.zeros((frame.height, len(names)), order="F")
-            self._indicators(name).write(text, block)
-            if self.handle_unknown != "ignore":
-                self._meet_unseen(text, block)
-            columns += [pl.Series(label, block[:, j]) for j, label in enumerate(names)]
-        return pl.DataFrame(columns)
+        return self._in_blocks(frame, frame.columns, self._coded)
+
+    def _coded(self, frame: pl.DataFrame, name: str) -> list[pl.Series]:
+        text, names = as_text(frame[name]), self.blocks_[name]
+        block = np.zeros((frame.height, len(names)), order="F")
+        self._indicators(name).write(text, block)
+        if self.handle_unknown != "ignore":
+            self._meet_unseen(text, block)
+        return [pl.Series(label, block[:, j]) for j, label in enumerate(names)]
 
     def _meet_unseen(self, text: pl.Series, block: np.ndarray) -> None:
         name = text.name
@@ -153,24 +134,17 @@ class OneHot(TableStep):
         if self.infrequent_[name]:
             block[unseen, len(self.categories_[name])] = 1.0
 
-    def inverse_transform(self, X: Any) -> Any:
-        """The labels again: the column with the largest value, the dropped category (or missing) if all are 0."""
-        frame = self._open_prepared(X)
-        columns: list[pl.Series] = []
-        for name in self.names_in_:
-            if name not in self.blocks_:
-                columns.append(frame[name])
-                continue
-            block = np.nan_to_num(matrix_of(frame.select(self.blocks_[name]), frame.height))
-            labels: list[str | None] = list(self.categories_[name])
-            labels += [RARE_LABEL] if self.infrequent_[name] else []
-            labels += [None] if self.missing_[name] else []
-            labels.append(self.dropped_[name])
-            code = block.argmax(axis=1) if block.shape[1] else np.zeros(frame.height, dtype=np.int64)
-            code = np.where(block.any(axis=1), code, len(labels) - 1)
-            text = pl.Series(name, labels, dtype=pl.String).gather(code)
-            columns.append(from_text(text, self.kinds_[name]).alias(name))
-        return self._close(pl.DataFrame(columns), X)
+    def _way_back(self, frame: pl.DataFrame, name: str) -> list[pl.Series]:
+        """The labels: the column with the largest value, the dropped category (or missing) if all are 0."""
+        block = np.nan_to_num(matrix_of(frame.select(self.blocks_[name]), frame.height))
+        labels: list[str | None] = list(self.categories_[name])
+        labels += [RARE_LABEL] if self.infrequent_[name] else []
+        labels += [None] if self.missing_[name] else []
+        labels.append(self.dropped_[name])
+        code = block.argmax(axis=1) if block.shape[1] else np.zeros(frame.height, dtype=np.int64)
+        code = np.where(block.any(axis=1), code, len(labels) - 1)
+        text = pl.Series(name, labels, dtype=pl.String).gather(code)
+        return [from_text(text, self.kinds_[name]).alias(name)]
 
     def explain(self) -> list[str]:
         """What becomes of each column, in words."""

@@ -7,22 +7,20 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
-from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted
 
 from .. import catalogue
 from ..base.cost import Cost
 from ..base.cv import Folds, make_folds
 from ..base.errors import AssayWarning, DataError, ParameterError, plain
-from ..base.estimator import Estimator, check_lengths, check_weights
+from ..base.estimator import check_lengths, check_weights
 from ..base.parameters import Choice, Instance, Integer, Nothing, Real, param
 from ..numeric.moments import inverse_deviation
 from ..numeric.solves import ridge_coefficients
-from .stability import StableSelection, holds_numbers
+from .stability import ColumnSelector, holds_numbers
 
 
-class _ModelSelector(StableSelection, SelectorMixin, Estimator):
+class _ModelSelector(ColumnSelector):
     """What the selectors by a model share: reading, standardising, and the importance of each column."""
 
     _way_out = "take a sample of the rows"
@@ -81,14 +79,6 @@ class _ModelSelector(StableSelection, SelectorMixin, Estimator):
             "must have coef_ or feature_importances_ after fit",
             f"got {type(model).__name__}",
         )
-
-    def _get_support_mask(self) -> np.ndarray:
-        check_is_fitted(self)
-        return self.support_
-
-    def _names(self) -> list[str]:
-        names = getattr(self, "feature_names_in_", None)
-        return [f"x{j}" for j in range(self.n_features_in_)] if names is None else [str(name) for name in names]
 
     def explain(self) -> list[str]:
         """Which columns are kept, in words."""

@@ -8,8 +8,11 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils.validation import check_is_fitted
 
-from ..base import AssayWarning, ParameterError, Stream, take_rows
+from ..base import AssayWarning, Estimator, ParameterError, Stream, take_rows
+from ..base.columns import column_names
 
 MOST_CLASSES = 20
 
@@ -68,3 +71,16 @@ class StableSelection:
         jaccard = np.divide(common, either, out=np.ones_like(common), where=either > 0)
         above = np.triu_indices(n_resamples, 1)
         return Stability(picked.mean(axis=0), sizes, float(jaccard[above].mean()))
+
+
+class ColumnSelector(StableSelection, SelectorMixin, Estimator):
+    """A selector whose `support_` marks the columns that it keeps."""
+
+    support_: np.ndarray
+
+    def _get_support_mask(self) -> np.ndarray:
+        check_is_fitted(self)
+        return self.support_
+
+    def _names(self) -> list[str]:
+        return column_names(self, self.n_features_in_)

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
-from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
@@ -18,12 +17,12 @@ from ..base.cells import naming_cells, require_squares, require_table
 from ..base.cost import Cost, check_cost
 from ..base.cv import Folds, make_folds
 from ..base.errors import AssayWarning, DataError, ParameterError, plain
-from ..base.estimator import Estimator, Fold, check_lengths, check_weights, is_missing
+from ..base.estimator import Fold, check_lengths, check_weights, is_missing
 from ..base.parameters import ArrayLike, Boolean, Choice, Integer, Nothing, Real, Seed, param
 from ..base.threads import thread_count
 from ..base.trace import Trace
 from ..base.usual_parameters import n_jobs_param, trace_param
-from .stability import StableSelection
+from .stability import ColumnSelector
 from .subset_scores import (
     CRITERIA,
     Criterion,
@@ -40,7 +39,7 @@ from .subset_scores import (
 from .subset_search import Path, Rules, backward, forward
 
 
-class _SubsetSelector(StableSelection, SelectorMixin, Estimator):
+class _SubsetSelector(ColumnSelector):
     """What the selectors share: reading, folds, fixed columns, the table of scores."""
 
     _way_out = "drop columns first or take a sample of the rows"
@@ -175,14 +174,6 @@ class _SubsetSelector(StableSelection, SelectorMixin, Estimator):
             "depends on the chosen ones."
         )
         warnings.warn(AssayWarning("W151", text), stacklevel=5)
-
-    def _get_support_mask(self) -> np.ndarray:
-        check_is_fitted(self)
-        return self.support_
-
-    def _names(self) -> list[str]:
-        names = getattr(self, "feature_names_in_", None)
-        return [f"x{j}" for j in range(self.n_features_in_)] if names is None else [str(name) for name in names]
 
     def summary(self) -> str:
         """The table of sizes, criteria and subsets as text; the chosen line is marked."""

@@ -8,13 +8,14 @@ import numpy as np
 import polars as pl
 from sklearn.utils.validation import check_is_fitted
 
-from ..base import Choice, DataError, param, plain
+from ..base import Choice, param, plain
 from ..data.roles import guess_order
+from .blocks import BlockStep
 from .ordinal import OrderedLabels, in_order
-from .step import columns_param, free_name
+from .step import columns_param
 
 
-class Thermometer(OrderedLabels):
+class Thermometer(BlockStep, OrderedLabels):
     """Codes an ordinal label by the steps it has reached: bachelors (1,0,0), masters (1,1,0), PhD (1,1,1).
 
     The columns are named 'degree>=masters'. Neighbouring labels differ in one column only, so that a linear model
@@ -47,52 +48,25 @@ class Thermometer(OrderedLabels):
 
     def _learn(self, frame: pl.DataFrame, y: np.ndarray | None) -> None:
         self._learn_orders(frame, _known_scale, self.columns)
-        self.blocks_: dict[str, list[str]] = {}
-        self.names_out_ = []
-        kept = [name for name in frame.columns if name not in self.orders_]
-        for name in frame.columns:
-            if name not in self.orders_:
-                self.names_out_.append(name)
-                continue
-            self.blocks_[name] = []
-            for label in self.orders_[name][self.drop == "first" :]:
-                self.blocks_[name].append(free_name(f"{name}>={label}", self.names_out_ + kept))
-                self.names_out_.append(self.blocks_[name][-1])
-        if not self.names_out_:
-            raise DataError(
-                type(self).__name__,
-                "the table",
-                "would lose every column: each has a single step, which 'drop' leaves out",
-                way_out="use drop=None",
-            )
+        first = int(self.drop == "first")
+        steps = {name: [f"{name}>={label}" for label in order[first:]] for name, order in self.orders_.items()}
+        self._lay_out(frame.columns, steps, "step")
 
     def _apply(self, frame: pl.DataFrame) -> pl.DataFrame:
         frame = self._like_fit(frame, self.kinds_)
-        columns: list[pl.Series] = []
-        for name in frame.columns:
-            if name not in self.orders_:
-                columns.append(frame[name])
-                continue
-            codes, first = self._codes(frame, name), int(self.drop == "first")
-            columns += [
-                (codes >= step).cast(pl.Float64).alias(label) for step, label in enumerate(self.blocks_[name], first)
-            ]
-        return pl.DataFrame(columns)
+        return self._in_blocks(frame, frame.columns, self._coded)
 
-    def inverse_transform(self, X: Any) -> Any:
-        """The labels again, by the number of steps reached; missing if any step is."""
-        frame = self._open_prepared(X)
-        columns: list[pl.Series] = []
-        for name in self.names_in_:
-            if name not in self.orders_:
-                columns.append(frame[name])
-                continue
-            block = frame.select(self.blocks_[name]).cast(pl.Float64)
-            reached = pl.Series(name, np.zeros(frame.height))
-            if block.width:
-                reached = block.select(pl.sum_horizontal(pl.all(), ignore_nulls=False)).to_series()
-            columns.append(self._labels(reached - (self.drop != "first"), name))
-        return self._close(pl.DataFrame(columns), X)
+    def _coded(self, frame: pl.DataFrame, name: str) -> list[pl.Series]:
+        codes, first = self._codes(frame, name), int(self.drop == "first")
+        return [(codes >= step).cast(pl.Float64).alias(label) for step, label in enumerate(self.blocks_[name], first)]
+
+    def _way_back(self, frame: pl.DataFrame, name: str) -> list[pl.Series]:
+        """The labels, by the number of steps reached; missing if any step is."""
+        block = frame.select(self.blocks_[name]).cast(pl.Float64)
+        reached = pl.Series(name, np.zeros(frame.height))
+        if block.width:
+            reached = block.select(pl.sum_horizontal(pl.all(), ignore_nulls=False)).to_series()
+        return [self._labels(reached - (self.drop != "first"), name)]
 
     def explain(self) -> list[str]:
         """The steps of each column, in words."""
