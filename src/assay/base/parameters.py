@@ -344,26 +344,27 @@ def doc_table(parameters: dict[str, Parameter]) -> str:
 
 
 def attribute_table(cls: type) -> str:
-    """What a fit leaves behind, in NumPy docstring form: each class says its own in `_learned`, in base classes first.
+    """What a fit leaves behind, in NumPy docstring form: each class says its own in `_learned`, base classes first.
 
     A class that says something else of a name that a base class has says it in the same place.
     """
     learned: dict[str, str] = {}
     for base in reversed(cls.__mro__):
         learned.update(vars(base).get("_learned", {}))
-    return "\n".join(["Attributes", "----------", *(f"{name} : {meaning}" for name, meaning in learned.items())])
+    lines = [f"{name} : {meaning}" for name, meaning in learned.items()]
+    return "\n".join(["Attributes", "----------", *lines]) if lines else ""
 
 
 def document(cls: type, parameters: dict[str, Parameter]) -> None:
-    """Put the tables of parameters and attributes into the class docstring.
+    """Put the tables of parameters and attributes into the class docstring, where `{parameters}` stands or at the end.
 
-    They stand where `{parameters}` and `{attributes}` do; parameters come at the end if there is no such place.
+    A docstring with a section of attributes of its own keeps it.
     """
     if not cls.__dict__.get("__doc__"):
         return
-    text = inspect.cleandoc(cls.__doc__ or "").replace("{attributes}", attribute_table(cls))
-    if not parameters:
-        cls.__doc__ = text.replace("{parameters}\n\n", "").replace("{parameters}", "")
-        return
-    table = doc_table(parameters)
-    cls.__doc__ = text.replace("{parameters}", table) if "{parameters}" in text else f"{text}\n\n{table}\n"
+    text = inspect.cleandoc(cls.__doc__ or "")
+    tables = [doc_table(parameters) if parameters else "", "" if "Attributes\n---" in text else attribute_table(cls)]
+    made = "\n\n".join(table for table in tables if table)
+    if "{parameters}" not in text:
+        text += "\n\n{parameters}\n" if made else ""
+    cls.__doc__ = text.replace("{parameters}", made) if made else text.replace("{parameters}\n\n", "")

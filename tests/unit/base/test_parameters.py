@@ -99,7 +99,7 @@ def test_attributes_are_described_once_and_said_anew_where_a_class_differs():
     class Robust(Model):
         """Another.
 
-        {attributes}
+        {parameters}
         """
 
         _learned = {"mean_": "the median", "steps_": "how many"}

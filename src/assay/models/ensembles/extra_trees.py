@@ -20,8 +20,6 @@ class ExtraTreesClassifier(_AllRows, ForestClasses):
 
     {parameters}
 
-    {attributes}
-
     Examples
     --------
     >>> import numpy as np
@@ -39,8 +37,6 @@ class ExtraTreesRegressor(_AllRows, ForestNumbers):
     As `ExtraTreesClassifier`, for targets of one column or several.
 
     {parameters}
-
-    {attributes}
 
     Examples
     --------

@@ -37,8 +37,6 @@ class GradientBoostingClassifier(_FirstOrder, BoostedClasses):
 
     {parameters}
 
-    {attributes}
-
     Examples
     --------
     >>> import numpy as np
@@ -57,8 +55,6 @@ class GradientBoostingRegressor(_FirstOrder, BoostedNumbers):
     your own.
 
     {parameters}
-
-    {attributes}
 
     Examples
     --------

@@ -258,8 +258,6 @@ class NewtonBoostingClassifier(_Newton, BoostedClasses):
 
     {parameters}
 
-    {attributes}
-
     Examples
     --------
     >>> import numpy as np
@@ -289,8 +287,6 @@ class NewtonBoostingRegressor(_Newton, BoostedNumbers):
     take the median or quantile of the residuals.
 
     {parameters}
-
-    {attributes}
 
     Examples
     --------

@@ -392,8 +392,6 @@ class RandomForestClassifier(_Bootstrapped, ForestClasses):
 
     {parameters}
 
-    {attributes}
-
     Examples
     --------
     >>> import numpy as np
@@ -412,8 +410,6 @@ class RandomForestRegressor(_Bootstrapped, ForestNumbers):
     target, `predict_interval` the uncertainty of the mean.
 
     {parameters}
-
-    {attributes}
 
     Examples
     --------
