@@ -353,11 +353,15 @@ class LabelClassifier(ClassifierMixin, Estimator):
         self._check_parameters()
         codes = self._encode_target(y)
         rows, codes, weights = self._begin_rows(X, codes, sample_weight)
+        return rows, self._only_present(codes), weights
+
+    def _only_present(self, codes: np.ndarray) -> np.ndarray:
+        """Codes among the classes that some row has; the others leave `classes_`."""
         present = np.bincount(codes, minlength=self.classes_.shape[0]) > 0
-        if not present.all():
-            self.classes_ = self.classes_[present]
-            codes = renumber(codes, present)
-        return rows, codes, weights
+        if present.all():
+            return codes
+        self.classes_ = self.classes_[present]
+        return renumber(codes, present)
 
     def _require_classes(self, least: int = 2) -> None:
         if self.classes_.shape[0] < least:
@@ -390,6 +394,10 @@ class Regressor(RegressorMixin, Estimator):
     def _begin(self, X: Any, y: Any, sample_weight: Any = None) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
         """Validated (X, float64 target, weights or None) for a fit."""
         self._check_parameters()
+        return self._begin_rows(X, self._target_numbers(y), sample_weight)
+
+    def _target_numbers(self, y: Any) -> np.ndarray:
+        """The target as finite float64."""
         who = type(self).__name__
         if y is None:
             raise ValueError(f"{who}: requires y to be passed, but the target y is None; give one number per row.")
@@ -409,7 +417,7 @@ class Regressor(RegressorMixin, Estimator):
                 f"first at row {int(np.flatnonzero(~np.isfinite(target.reshape(target.shape[0], -1)).all(1))[0])}",
                 "drop those rows first",
             )
-        return self._begin_rows(X, target, sample_weight)
+        return target
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

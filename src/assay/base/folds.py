@@ -7,7 +7,8 @@ Where a preparation is fitted on the training rows, the folds share one matrix a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import inspect
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -232,3 +233,32 @@ def fit_folds(
         return estimator.fit_folds(X, y, folds, sample_weight=sample_weight, **extra)
     weights = None if sample_weight is None else np.asarray(sample_weight)
     return fit_separately(estimator, X, np.asarray(y), folds, weights, transforms)
+
+
+def weighted_fits(estimator: Any, X: Any, y: np.ndarray) -> Callable[..., Any]:
+    """A function of sample weights (one per row, 0 leaves the row out) and parameters that gives a fitted clone.
+
+    What many weightings of one table have in common (bootstrap samples, say) is done once where the estimator can
+    share, by a method of this name. An estimator whose `fit` takes no weights gets rows repeated by whole weights. The
+    function may be called from several threads.
+
+    >>> from sklearn.dummy import DummyRegressor
+    >>> fit = weighted_fits(DummyRegressor(), np.zeros((3, 1)), np.array([0.0, 2.0, 5.0]))
+    >>> float(fit(np.array([3.0, 1.0, 0.0])).predict([[0.0]])[0])
+    0.5
+    """
+    if hasattr(estimator, "weighted_fits"):
+        return estimator.weighted_fits(X, y)
+    takes = "sample_weight" in inspect.signature(estimator.fit).parameters
+
+    def fit(weights: np.ndarray, **parameters: Any) -> Any:
+        model = clone(estimator).set_params(**parameters)
+        if weights.min() == weights.max() == 1.0:
+            return model.fit(X, y)
+        rows = np.flatnonzero(weights)
+        if takes:
+            return model.fit(take_rows(X, rows), y[rows], sample_weight=weights[rows])
+        rows = np.repeat(rows, weights[rows].astype(np.int64))
+        return model.fit(take_rows(X, rows), y[rows])
+
+    return fit

@@ -78,6 +78,14 @@ if TYPE_CHECKING:
     from .learning import learning_curve_from_scores as learning_curve_from_scores
     from .learning import overfitting_gap as overfitting_gap
     from .learning import validation_curve as validation_curve
+    from .member_diversity import Ambiguity as Ambiguity
+    from .member_diversity import Diversity as Diversity
+    from .member_diversity import MarginDistribution as MarginDistribution
+    from .member_diversity import MembersCurve as MembersCurve
+    from .member_diversity import ambiguity as ambiguity
+    from .member_diversity import diversity as diversity
+    from .member_diversity import error_by_members as error_by_members
+    from .member_diversity import margin_distribution as margin_distribution
     from .metrics import METRICS as METRICS
     from .metrics import Evidence as Evidence
     from .metrics import Metric as Metric
@@ -167,6 +175,10 @@ __getattr__, __dir__ = lazy(
         "learning": (
             "LearningCurve OverfittingGap PowerLaw RowsNeeded ValidationCurve fit_power_law learning_curve "
             "learning_curve_from_scores overfitting_gap validation_curve"
+        ),
+        "member_diversity": (
+            "Ambiguity Diversity MarginDistribution MembersCurve ambiguity diversity error_by_members "
+            "margin_distribution"
         ),
         "metrics": "METRICS Evidence Metric confusion_matrix default_metrics get_metric score_many",
         "multiplicity": "bonferroni holm",

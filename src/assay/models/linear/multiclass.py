@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, clone, is_classifier
-from sklearn.utils import Tags, get_tags
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from ...base.cells import naming_cells, require_table
+from ...base.around import AroundLearners, in_threads
 from ...base.cost import Cost
 from ...base.errors import ParameterError, plain
-from ...base.estimator import Fold, LabelClassifier, check_lengths, check_weights, take_rows
+from ...base.estimator import Fold, LabelClassifier, check_weights, take_rows
 from ...base.folds import FoldTransforms, copy_columns, fit_folds
 from ...base.parameters import Instance, Nothing, param
 from ...base.threads import thread_count
@@ -38,7 +35,7 @@ def _inner_has(method: str) -> Callable[[Any], bool]:
     return check
 
 
-class _Reduction(LabelClassifier):
+class _Reduction(AroundLearners, LabelClassifier):
     """A classifier made of binary ones."""
 
     estimator: Any = param(
@@ -46,41 +43,26 @@ class _Reduction(LabelClassifier):
     )
     n_jobs: int | None = n_jobs_param()
 
-    _way_out = "take a sample of the rows or a quicker estimator"
-
     def _template(self) -> Any:
         return LogisticRegression() if self.estimator is None else self.estimator
+
+    def _templates(self) -> list[Any]:
+        return [self._template()]
 
     def _begin_any(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, np.ndarray, np.ndarray | None]:
         """As `_begin`, but X stays as it came: which columns are fit to use is for the binary learner to say."""
         self._check_parameters()
-        who = type(self).__name__
         if not is_classifier(self._template()):
             raise ParameterError(
-                who, "parameter 'estimator'", "must be a classifier", f"got {plain(type(self.estimator).__name__)}"
+                type(self).__name__,
+                "parameter 'estimator'",
+                "must be a classifier",
+                f"got {plain(type(self.estimator).__name__)}",
             )
-        codes = self._encode_target(y)
-        X = self._table(X, reset=True)
-        check_lengths(who, _num_samples(X), codes.shape[0])
-        weights = check_weights(who, sample_weight, codes.shape[0])
-        if weights is not None:
-            if "sample_weight" not in inspect.signature(self._template().fit).parameters:
-                raise ParameterError(
-                    who,
-                    "sample_weight",
-                    "must be taken by the binary learner",
-                    f"{type(self._template()).__name__} does not",
-                    "leave it out",
-                )
-            if not weights.all():
-                kept = np.flatnonzero(weights > 0)
-                X, codes, weights = take_rows(X, kept), codes[kept], weights[kept]
-        present = np.bincount(codes, minlength=self.classes_.shape[0]) > 0
-        if not present.all():
-            self.classes_ = self.classes_[present]
-            codes = (np.cumsum(present) - 1).astype(np.int32)[codes]
+        X, codes, weights = self._begin_around(X, self._encode_target(y), sample_weight)
+        codes = self._only_present(codes)
         self._require_classes()
-        self._check_cost(_num_samples(X), self.n_features_in_, int(self.classes_.shape[0]))
+        self._check_cost(codes.shape[0], self.n_features_in_, int(self.classes_.shape[0]))
         return X, codes, weights
 
     def fit_folds(
@@ -168,48 +150,14 @@ class _Reduction(LabelClassifier):
                 extra["sample_weight"] = weights if rows is None else weights[rows]
             return learner.fit(part, target, **extra)
 
-        if workers <= 1:
-            return [fit_one(task) for task in tasks]
-        with ThreadPoolExecutor(workers) as pool:
-            return list(pool.map(fit_one, tasks))
-
-    def _table(self, X: Any, *, reset: bool) -> Any:
-        """Frames as they came, anything else as an array the binary learner can use."""
-        if hasattr(X, "columns"):
-            validate_data(self, X, reset=reset, skip_check_array=True)
-            return X
-        require_table(type(self).__name__, X)
-        takes = get_tags(self._template()).input_tags
-        with naming_cells(self, X):
-            return validate_data(
-                self,
-                X,
-                reset=reset,
-                dtype=None if takes.string else "numeric",
-                accept_sparse=("csr", "csc") if takes.sparse else False,
-                ensure_all_finite="allow-nan" if takes.allow_nan else True,
-            )
-
-    def _check_rows(self, X: Any) -> Any:
-        check_is_fitted(self)
-        return self._table(X, reset=False)
+        return in_threads(fit_one, tasks, self.n_jobs)
 
     def _best(self, decision: np.ndarray) -> np.ndarray:
         codes = (decision > 0).astype(np.intp) if decision.ndim == 1 else decision.argmax(axis=1)
         return self.classes_[codes]
 
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        inner = get_tags(self._template()).input_tags
-        tags.input_tags.allow_nan, tags.input_tags.sparse = inner.allow_nan, inner.sparse
-        tags.input_tags.string, tags.input_tags.categorical = inner.string, inner.categorical
-        return tags
-
     def _inner_cost(self, n_rows: int, n_features: int, fits: float) -> Cost:
-        inner = self._template()
-        estimate = getattr(inner, "estimate_cost", None)
-        one = Cost(2e-8 * n_rows * n_features, 16.0 * n_rows * n_features)
-        one = one if estimate is None else estimate(n_rows, n_features)
+        one = self._learners_cost(n_rows, n_features)
         return Cost(seconds=fits * one.seconds, bytes=one.bytes + 16.0 * n_rows * fits)
 
 

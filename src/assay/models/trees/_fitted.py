@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -58,18 +58,32 @@ class FittedTree:
         if transforms is not None:
             yield from super().fit_folds(X, y, folds, sample_weight, transforms)  # type: ignore[misc]
             return
+        n_rows, fit = self._sharing(X, y)
+        weights = check_weights(type(self).__name__, sample_weight, n_rows)
+        for train, _ in folds:
+            yield fit(np.arange(n_rows)[np.asarray(train)], weights)
+
+    def weighted_fits(self, X: Any, y: Any) -> Callable[..., Any]:
+        """A function of sample weights and parameters that gives a fitted clone; the columns are coded once."""
+        _, fit = self._sharing(X, y)
+        return lambda weights, **parameters: fit(np.flatnonzero(weights), weights, **parameters)
+
+    def _sharing(self, X: Any, y: Any) -> tuple[int, Callable[..., Any]]:
+        """The number of rows, and a function that fits a clone to some of them, all on one coding of the columns."""
         whole: Any = clone(self)
         cells, target, _ = whole._begin(X, y)
-        weights = check_weights(type(self).__name__, sample_weight, cells.shape[0])
         table = CodedTable.of(cells, whole.schema_, thread_count(self.n_jobs))
-        for train, _ in folds:
+
+        def fit(rows: np.ndarray, weights: np.ndarray | None, **parameters: Any) -> Any:
             model: Any = clone(self)
+            model.set_params(**parameters)
             for name in ("n_features_in_", "feature_names_in_", "classes_"):
                 if hasattr(whole, name):
                     setattr(model, name, getattr(whole, name))
-            rows = np.arange(cells.shape[0])[np.asarray(train)]
             model._fit_fold(table, whole.schema_, rows, target, weights)
-            yield model
+            return model
+
+        return cells.shape[0], fit
 
     # -- using -----------------------------------------------------------------------------------------------------
     def _read(self, X: Any, *, reset: bool) -> np.ndarray:
