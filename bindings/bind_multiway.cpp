@@ -1,9 +1,5 @@
-#include <nanobind/stl/optional.h>
-
-#include <optional>
-
 #include "assay/trees/multiway.hpp"
-#include "bindings.hpp"
+#include "coded_columns.hpp"
 
 namespace assay::bindings {
 namespace {
@@ -46,29 +42,26 @@ nb::dict to_dict(trees::MultiwayTree&& tree, std::size_t n_classes, std::size_t 
 void bind_multiway(nb::module_& m) {
     m.def(
         "grow_multiway",
-        [](Array2<const std::uint32_t> codes, Array1<const std::int64_t> offsets, Array1<const double> values,
-           Array1<const std::int32_t> n_categories, Array1<const std::int32_t> rows, Array1<const std::int32_t> labels,
+        [](Cells cells, Order order, Array1<const std::int32_t> rows, ColumnCounts n_categories, Renamed renamed,
+           RenamedFirst renamed_first, Array1<const std::int32_t> labels,
            int n_classes, std::optional<Array1<const double>> weights, bool gini, bool by_ratio, bool threshold_cost,
            bool large_branches, bool positive_gain, index_t max_depth, double min_split, double min_leaf,
            double min_decrease, bool trace, int threads) {
-            const std::size_t n = rows.shape(0), d = codes.shape(0);
-            require(n_categories.shape(0) == d && offsets.shape(0) == d + 1, "grow_multiway", "one entry per column");
+            const std::size_t n = rows.shape(0), d = cells.shape(1);
             require(labels.shape(0) == n, "grow_multiway", "one label per row");
             require(!weights || weights->shape(0) == n, "grow_multiway", "one weight per row");
-            require(n > 0 && d > 0, "grow_multiway", "needs rows and columns");
-            const trees::CodedColumns columns{codes.data(), static_cast<index_t>(codes.shape(1)),
-                                              static_cast<index_t>(d), offsets.data(), values.data(),
-                                              n_categories.data()};
+            const auto columns = coded_columns(cells, order, rows, n_categories, renamed, renamed_first, "grow_multiway");
             trees::CartTarget target;
             target.labels = labels.data();
             target.n_classes = n_classes;
             target.weights = weights ? weights->data() : nullptr;
             const trees::MultiwayOptions options{gini,      by_ratio, threshold_cost, large_branches, positive_gain,
                                                  max_depth, min_split, min_leaf,       min_decrease,   trace, threads};
-            auto tree = without_gil([&] { return trees::grow_multiway(columns, view(rows), target, options); });
+            auto tree = without_gil([&] { return trees::grow_multiway(columns, order.data(), view(rows), target, options); });
             return to_dict(std::move(tree), static_cast<std::size_t>(n_classes), d, trace);
         },
-        "codes"_a.noconvert(), "offsets"_a, "values"_a, "n_categories"_a, "rows"_a, "labels"_a, "n_classes"_a,
+        "cells"_a.noconvert(), "order"_a.noconvert(), "rows"_a, "n_categories"_a, "renamed"_a.none(),
+        "renamed_first"_a.none(), "labels"_a, "n_classes"_a,
         "weights"_a.none(), "gini"_a, "by_ratio"_a, "threshold_cost"_a, "large_branches"_a, "positive_gain"_a,
         "max_depth"_a, "min_split"_a, "min_leaf"_a, "min_decrease"_a, "trace"_a, "threads"_a,
         "Grow a classification tree with a branch per category and fractional rows; its arrays in preorder.");

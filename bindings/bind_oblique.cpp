@@ -1,10 +1,6 @@
-#include <nanobind/stl/optional.h>
-
-#include <optional>
-
 #include "assay/trees/linear_leaves.hpp"
 #include "assay/trees/oblique.hpp"
-#include "bindings.hpp"
+#include "coded_columns.hpp"
 #include "tree_arrays.hpp"
 
 namespace assay::bindings {
@@ -30,39 +26,36 @@ nb::dict oblique_arrays(trees::Tree& tree, std::size_t n_columns, std::size_t n_
 void bind_oblique(nb::module_& m) {
     m.def(
         "grow_oblique",
-        [](Array2<const std::uint32_t> codes, Array1<const std::int64_t> offsets, Array1<const double> values,
-           Array1<const std::int32_t> n_categories, Array1<const std::int32_t> rows, Array1<const std::int32_t> labels,
+        [](Cells cells, Order order, Array1<const std::int32_t> rows, ColumnCounts n_categories, Renamed renamed,
+           RenamedFirst renamed_first, Array1<const std::int32_t> labels,
            int n_classes, std::optional<Array1<const double>> weights, std::optional<Array1<const double>> repeats,
            int criterion, index_t max_depth, double min_split, double min_leaf, double min_weight_leaf,
            index_t max_leaf_nodes, double min_decrease, index_t max_features, std::uint64_t key, bool trace,
-           Array2<const double> cells, Array1<const std::int32_t> columns, int direction, index_t restarts,
+           Array1<const std::int32_t> columns, int direction, index_t restarts,
            double rows_per_column, int threads) {
-            const std::size_t n = rows.shape(0), d = codes.shape(0), p = columns.shape(0);
-            require(n_categories.shape(0) == d && offsets.shape(0) == d + 1, "grow_oblique", "one entry per column");
+            const std::size_t n = rows.shape(0), d = cells.shape(1), p = columns.shape(0);
             require(labels.shape(0) == n && (!weights || weights->shape(0) == n) && (!repeats || repeats->shape(0) == n),
                     "grow_oblique", "one label, weight and repeat per row");
-            require(cells.shape(0) == n && cells.shape(1) == p, "grow_oblique", "one cell per row and numeric column");
             require(criterion >= 0 && criterion < 3 && direction >= 0 && direction < 3, "grow_oblique",
                     "criterion and direction must be known");
-            require(n > 0 && d > 0, "grow_oblique", "needs rows and columns");
-            const trees::CodedColumns coded{codes.data(), static_cast<index_t>(codes.shape(1)), static_cast<index_t>(d),
-                                            offsets.data(), values.data(), n_categories.data()};
+            const auto coded = coded_columns(cells, order, rows, n_categories, renamed, renamed_first, "grow_oblique");
             trees::CartTarget target;
             target.labels = labels.data();
             target.n_classes = n_classes;
             target.weights = weights ? weights->data() : nullptr;
             target.repeats = repeats ? repeats->data() : nullptr;
-            const trees::ObliqueOptions oblique{cells.data(), static_cast<index_t>(p), columns.data(),
+            const trees::ObliqueOptions oblique{static_cast<index_t>(p), columns.data(),
                                                 static_cast<trees::Direction>(direction), restarts, rows_per_column, key};
             const trees::CartOptions options{static_cast<trees::Criterion>(criterion), max_depth, min_split, min_leaf,
                                              min_weight_leaf, max_leaf_nodes, min_decrease, max_features, key, trace,
                                              threads, &oblique};
-            auto tree = without_gil([&] { return trees::grow_cart(coded, view(rows), target, options); });
+            auto tree = without_gil([&] { return trees::grow_cart(coded, order.data(), view(rows), target, options); });
             return oblique_arrays(tree, d, p, trace);
         },
-        "codes"_a.noconvert(), "offsets"_a, "values"_a, "n_categories"_a, "rows"_a, "labels"_a, "n_classes"_a,
+        "cells"_a.noconvert(), "order"_a.noconvert(), "rows"_a, "n_categories"_a, "renamed"_a.none(),
+        "renamed_first"_a.none(), "labels"_a, "n_classes"_a,
         "weights"_a.none(), "repeats"_a.none(), "criterion"_a, "max_depth"_a, "min_split"_a, "min_leaf"_a,
-        "min_weight_leaf"_a, "max_leaf_nodes"_a, "min_decrease"_a, "max_features"_a, "key"_a, "trace"_a, "cells"_a,
+        "min_weight_leaf"_a, "max_leaf_nodes"_a, "min_decrease"_a, "max_features"_a, "key"_a, "trace"_a,
         "columns"_a, "direction"_a, "restarts"_a, "rows_per_column"_a, "threads"_a,
         "Grow a classification tree with linear tests; returns its arrays in preorder.");
     m.def(

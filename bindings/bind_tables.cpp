@@ -1,7 +1,8 @@
+#include <memory>
+
 #include "assay/tables/plain_text.hpp"
-#include "assay/tables/rank_codes.hpp"
 #include "assay/tables/survey.hpp"
-#include "bindings.hpp"
+#include "coded_columns.hpp"
 
 namespace assay::bindings {
 namespace {
@@ -62,19 +63,54 @@ struct PlainCells {
     }
 };
 
+// Sorted columns on their way to NumPy; not filled with zeros first.
+struct Entries {
+    std::size_t columns, rows;
+    std::unique_ptr<tables::Entry[]> held = std::make_unique_for_overwrite<tables::Entry[]>(columns * rows);
+    Result2<tables::Entry> to_array() {
+        nb::capsule owner(held.get(), [](void* p) noexcept { delete[] static_cast<tables::Entry*>(p); });
+        return Result2<tables::Entry>(held.release(), {columns, rows}, owner);
+    }
+};
+
 }  // namespace
 
 void bind_tables(nb::module_& m) {
     m.def(
-        "rank_codes",
-        [](Array2<const double> cells, Array1<const std::int32_t> n_categories, int threads) {
-            require(cells.shape(1) == n_categories.shape(0), "rank_codes", "n_categories must have one value per column");
-            auto result = without_gil([&] { return tables::rank_codes(view(cells), view(n_categories), threads); });
-            return nb::make_tuple(own(std::move(result.codes), cells.shape(1), cells.shape(0)),
-                                  own(std::move(result.offsets)), own(std::move(result.values)));
+        "sort_columns",
+        [](Cells cells, ColumnCounts n_categories, int threads) {
+            const auto columns = coded_columns(cells, n_categories, "sort_columns");
+            require(columns.cells.rows <= tables::most_rows, "sort_columns", "there may be at most 2^30 rows");
+            Entries order{cells.shape(1), cells.shape(0)};
+            without_gil([&] { tables::sort_columns(columns.cells, view(n_categories), order.held.get(), threads); });
+            return order.to_array();
         },
         "cells"_a.noconvert(), "n_categories"_a, "threads"_a,
-        "Codes (column by column), offsets and distinct sorted values of the columns of a table.");
+        "Each column as the order of its rows by value; the highest bit marks a new value, the next one a missing cell.");
+    m.def(
+        "choose_rows",
+        [](Array2<const tables::Entry> order, Array1<const std::int32_t> rows, int threads) {
+            Entries chosen{order.shape(0), rows.shape(0)};
+            without_gil([&] {
+                tables::choose_rows(order.data(), static_cast<index_t>(order.shape(1)), static_cast<index_t>(order.shape(0)),
+                                    view(rows), chosen.held.get(), threads);
+            });
+            return chosen.to_array();
+        },
+        "order"_a.noconvert(), "rows"_a, "threads"_a, "The sorted columns of these rows, numbered by their places.");
+    m.def(
+        "rank_codes",
+        [](Cells cells, Array2<const tables::Entry> order, ColumnCounts n_categories, Array1<const std::int64_t> rows,
+           int threads) {
+            const auto columns = coded_columns(cells, n_categories, "rank_codes");
+            require(order.shape(0) == cells.shape(1) && order.shape(1) == cells.shape(0), "rank_codes",
+                    "one entry per column and row");
+            auto codes = without_gil([&] { return tables::rank_codes(columns, order.data(), view(rows), threads); });
+            return nb::make_tuple(own(std::move(codes.bytes)), own(std::move(codes.first)), own(std::move(codes.width)),
+                                  own(std::move(codes.offsets)), own(std::move(codes.values)));
+        },
+        "cells"_a.noconvert(), "order"_a.noconvert(), "n_categories"_a, "rows"_a, "threads"_a,
+        "Codes of these rows in 1, 2 or 4 bytes (bytes, starts, widths), and offsets and distinct values by column.");
     m.def(
         "bin_codes",
         [](Array1<const double> values, Array1<const double> edges) {

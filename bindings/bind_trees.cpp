@@ -1,9 +1,5 @@
-#include <nanobind/stl/optional.h>
-
-#include <optional>
-
 #include "assay/trees/cart.hpp"
-#include "bindings.hpp"
+#include "coded_columns.hpp"
 #include "tree_arrays.hpp"
 
 namespace assay::bindings {
@@ -11,7 +7,6 @@ namespace {
 
 using trees::CartOptions;
 using trees::CartTarget;
-using trees::CodedColumns;
 
 template <class T>
 const T* data_or_null(const std::optional<Array1<const T>>& array) {
@@ -23,49 +18,43 @@ const T* data_or_null(const std::optional<Array1<const T>>& array) {
 void bind_trees(nb::module_& m) {
     m.def(
         "grow_cart",
-        [](Array2<const std::uint32_t> codes, Array1<const std::int64_t> offsets, Array1<const double> values,
-           Array1<const std::int32_t> n_categories, Array1<const std::int32_t> rows,
+        [](Cells cells, Order order, Array1<const std::int32_t> rows, ColumnCounts n_categories, Renamed renamed,
+           RenamedFirst renamed_first,
            std::optional<Array1<const std::int32_t>> labels, int n_classes, std::optional<Array2<const double>> y,
            std::optional<Array1<const double>> weights, std::optional<Array1<const double>> repeats, int criterion,
            index_t max_depth, double min_split, double min_leaf, double min_weight_leaf, index_t max_leaf_nodes,
            double min_decrease, index_t max_features, std::uint64_t key, bool trace, int threads) {
-            const std::size_t n = rows.shape(0), d = codes.shape(0);
-            require(n_categories.shape(0) == d && offsets.shape(0) == d + 1, "grow_cart", "one entry per column");
+            const std::size_t n = rows.shape(0), d = cells.shape(1);
             require(labels.has_value() != y.has_value(), "grow_cart", "give labels or y");
             require((labels ? labels->shape(0) : y->shape(0)) == n, "grow_cart", "one target per row");
             require(!weights || weights->shape(0) == n, "grow_cart", "one weight per row");
             require(!repeats || repeats->shape(0) == n, "grow_cart", "one repeat per row");
             require(criterion >= 0 && criterion < 6 && (criterion < 3) == labels.has_value(), "grow_cart",
                     "criterion must fit the target");
-            require(n > 0 && d > 0, "grow_cart", "needs rows and columns");
-            const CodedColumns columns{codes.data(), static_cast<index_t>(codes.shape(1)), static_cast<index_t>(d),
-                                       offsets.data(), values.data(), n_categories.data()};
+            const auto columns = coded_columns(cells, order, rows, n_categories, renamed, renamed_first, "grow_cart");
             const CartTarget target{data_or_null(labels), n_classes, y ? y->data() : nullptr,
                                     y ? static_cast<index_t>(y->shape(1)) : 1, data_or_null(weights),
                                     data_or_null(repeats)};
             const CartOptions options{static_cast<trees::Criterion>(criterion), max_depth, min_split, min_leaf,
                                       min_weight_leaf, max_leaf_nodes, min_decrease, max_features, key, trace, threads};
-            auto tree = without_gil([&] { return trees::grow_cart(columns, view(rows), target, options); });
+            auto tree = without_gil([&] { return trees::grow_cart(columns, order.data(), view(rows), target, options); });
             return tree_arrays(tree, d, trace);
         },
-        "codes"_a.noconvert(), "offsets"_a, "values"_a, "n_categories"_a, "rows"_a, "labels"_a.none(), "n_classes"_a,
+        "cells"_a.noconvert(), "order"_a.noconvert(), "rows"_a, "n_categories"_a, "renamed"_a.none(), "renamed_first"_a.none(), "labels"_a.none(), "n_classes"_a,
         "y"_a.none(), "weights"_a.none(), "repeats"_a.none(), "criterion"_a, "max_depth"_a, "min_split"_a, "min_leaf"_a,
         "min_weight_leaf"_a, "max_leaf_nodes"_a, "min_decrease"_a, "max_features"_a, "key"_a, "trace"_a, "threads"_a,
-        "Grow a classification or regression tree on rank codes; returns its arrays in preorder.");
+        "Grow a classification or regression tree on sorted columns, which it uses up; returns its arrays in preorder.");
     m.def(
         "grow_second_order",
-        [](Array2<const std::uint32_t> codes, Array1<const std::int64_t> offsets, Array1<const double> values,
-           Array1<const std::int32_t> n_categories, Array1<const std::int32_t> rows, Array1<const double> gradients,
+        [](Cells cells, Order order, Array1<const std::int32_t> rows, ColumnCounts n_categories, Renamed renamed,
+           RenamedFirst renamed_first, Array1<const double> gradients,
            Array1<const double> hessians, index_t max_depth, double min_leaf, double min_child_weight,
            index_t max_leaf_nodes, double min_gain, double l2, double l1, bool trace, int threads) {
-            const std::size_t n = rows.shape(0), d = codes.shape(0);
-            require(n_categories.shape(0) == d && offsets.shape(0) == d + 1, "grow_second_order", "one entry per column");
+            const std::size_t n = rows.shape(0), d = cells.shape(1);
             require(gradients.shape(0) == n && hessians.shape(0) == n, "grow_second_order",
                     "one gradient and one hessian per row");
-            require(n > 0 && d > 0, "grow_second_order", "needs rows and columns");
             require(l2 >= 0 && l1 >= 0, "grow_second_order", "penalties must not be negative");
-            const CodedColumns columns{codes.data(), static_cast<index_t>(codes.shape(1)), static_cast<index_t>(d),
-                                       offsets.data(), values.data(), n_categories.data()};
+            const auto columns = coded_columns(cells, order, rows, n_categories, renamed, renamed_first, "grow_second_order");
             CartTarget target;
             target.gradients = gradients.data();
             target.hessians = hessians.data();
@@ -80,10 +69,10 @@ void bind_trees(nb::module_& m) {
             options.l1 = l1;
             options.trace = trace;
             options.threads = threads;
-            auto tree = without_gil([&] { return trees::grow_cart(columns, view(rows), target, options); });
+            auto tree = without_gil([&] { return trees::grow_cart(columns, order.data(), view(rows), target, options); });
             return tree_arrays(tree, d, trace);
         },
-        "codes"_a.noconvert(), "offsets"_a, "values"_a, "n_categories"_a, "rows"_a, "gradients"_a, "hessians"_a,
+        "cells"_a.noconvert(), "order"_a.noconvert(), "rows"_a, "n_categories"_a, "renamed"_a.none(), "renamed_first"_a.none(), "gradients"_a, "hessians"_a,
         "max_depth"_a, "min_leaf"_a, "min_child_weight"_a, "max_leaf_nodes"_a, "min_gain"_a, "l2"_a, "l1"_a, "trace"_a,
         "threads"_a, "Grow a tree on gradients and hessians, for boosting; returns its arrays in preorder.");
     m.def(

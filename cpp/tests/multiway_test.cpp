@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "assay/common/random.hpp"
-#include "assay/tables/rank_codes.hpp"
+#include "assay/tables/coded_columns.hpp"
 #include "check.hpp"
 
 using namespace assay;
@@ -38,13 +38,13 @@ Table noise(index_t n, bool missing) {
 }
 
 MultiwayTree grow(const Table& t, const MultiwayOptions& options) {
-    const auto codes = tables::rank_codes(c_matrix(t.cells.data(), t.n, t.d), {t.n_categories.data(), t.d, 1}, 1);
-    const trees::CodedColumns columns{codes.codes.data(), t.n, t.d, codes.offsets.data(), codes.values.data(),
-                                      t.n_categories.data()};
+    const tables::CodedColumns columns{c_matrix(t.cells.data(), t.n, t.d), t.n_categories.data()};
+    std::vector<tables::Entry> order(t.cells.size());
+    tables::sort_columns(columns.cells, {t.n_categories.data(), t.d, 1}, order.data(), 1);
     trees::CartTarget target;
     target.labels = t.labels.data();
     target.n_classes = 3;
-    return trees::grow_multiway(columns, {t.rows.data(), t.n, 1}, target, options);
+    return trees::grow_multiway(columns, order.data(), {t.rows.data(), t.n, 1}, target, options);
 }
 
 trees::MultiwayView view_of(const MultiwayTree& tree, const Table& t) {

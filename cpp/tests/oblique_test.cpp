@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "assay/common/random.hpp"
-#include "assay/tables/rank_codes.hpp"
+#include "assay/tables/coded_columns.hpp"
 #include "assay/trees/linear_leaves.hpp"
 #include "check.hpp"
 
@@ -37,14 +37,13 @@ Table comparison(index_t n, bool noise, bool missing) {
 }
 
 trees::Tree grow(const Table& t, Direction direction, int threads, index_t max_depth = -1) {
-    const auto codes = tables::rank_codes(c_matrix(t.cells.data(), t.n, t.d), {t.n_categories.data(), t.d, 1}, 1);
-    const trees::CodedColumns columns{codes.codes.data(), t.n, t.d, codes.offsets.data(), codes.values.data(),
-                                      t.n_categories.data()};
+    const tables::CodedColumns columns{c_matrix(t.cells.data(), t.n, t.d), t.n_categories.data()};
+    std::vector<tables::Entry> order(t.cells.size());
+    tables::sort_columns(columns.cells, {t.n_categories.data(), t.d, 1}, order.data(), 1);
     trees::CartTarget target;
     target.labels = t.labels.data();
     target.n_classes = 2;
     trees::ObliqueOptions oblique;
-    oblique.cells = t.cells.data();
     oblique.n_columns = t.d;
     oblique.columns = t.columns.data();
     oblique.direction = direction;
@@ -54,7 +53,7 @@ trees::Tree grow(const Table& t, Direction direction, int threads, index_t max_d
     options.max_depth = max_depth;
     options.threads = threads;
     options.oblique = &oblique;
-    return trees::grow_cart(columns, {t.rows.data(), t.n, 1}, target, options);
+    return trees::grow_cart(columns, order.data(), {t.rows.data(), t.n, 1}, target, options);
 }
 
 }  // namespace

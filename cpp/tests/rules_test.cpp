@@ -17,19 +17,39 @@ namespace {
 struct Data {
     index_t n = 0, d = 0;
     std::vector<std::uint32_t> codes;
-    std::vector<std::int64_t> offsets{0};
+    std::vector<std::int64_t> offsets{0}, first;
+    std::vector<std::uint8_t> width;
     std::vector<double> values;
     std::vector<std::int32_t> n_categories, labels, order{1, 0};
 
     void add(const std::vector<std::uint32_t>& column, std::uint32_t distinct, bool nominal) {
         n = static_cast<index_t>(column.size());
         ++d;
+        first.push_back(static_cast<std::int64_t>(4 * codes.size()));
+        width.push_back(4);
         codes.insert(codes.end(), column.begin(), column.end());
         for (std::uint32_t c = 0; c < distinct; ++c) values.push_back(c);
         offsets.push_back(static_cast<std::int64_t>(values.size()));
         n_categories.push_back(nominal ? static_cast<std::int32_t>(distinct) : 0);
     }
-    rules::Columns columns() const { return {codes.data(), n, d, offsets.data(), values.data(), n_categories.data()}; }
+    rules::Columns columns() const {
+        return {{n, d, reinterpret_cast<const std::uint8_t*>(codes.data()), first.data(), width.data(), offsets.data(),
+                 values.data()},
+                n_categories.data()};
+    }
+    rules::CanonicalRows canonical() const {
+        std::vector<double> cells(codes.size());
+        for (index_t i = 0; i < n; ++i)
+            for (index_t j = 0; j < d; ++j) {
+                const std::uint32_t code = codes[static_cast<std::size_t>(j * n + i)];
+                const bool absent = code == columns().codes.missing(j);
+                cells[static_cast<std::size_t>(i * d + j)] = absent ? std::nan("") : static_cast<double>(code);
+            }
+        const tables::CodedColumns coded{c_matrix<const double>(cells.data(), n, d), n_categories.data()};
+        std::vector<tables::Entry> entries(cells.size());
+        tables::sort_columns(coded.cells, {n_categories.data(), d, 1}, entries.data(), 1);
+        return rules::canonical_rows(coded, entries.data(), labels.data());
+    }
     rules::Target target(const double* weights = nullptr) const { return {labels.data(), 2, weights, order.data()}; }
 };
 
@@ -134,8 +154,8 @@ TEST("canonical rows: groups hold equal rows, and a shuffle gives the same conte
         for (std::size_t j = 0; j < 4; ++j) cells.push_back(table.codes[j * 500 + static_cast<std::size_t>(row)]);
         return cells;
     };
-    const auto a = rules::canonical_rows(data.codes.data(), 500, 4, data.labels.data());
-    const auto b = rules::canonical_rows(other.codes.data(), 500, 4, other.labels.data());
+    const auto a = data.canonical();
+    const auto b = other.canonical();
     CHECK(a.first.size() == b.first.size() && a.first.size() < 500);
     std::set<std::vector<std::uint32_t>> distinct;
     for (std::size_t g = 0; g < a.first.size(); ++g) {

@@ -1,9 +1,10 @@
+#include "assay/tables/coded_columns.hpp"
 #include "assay/tables/plain_text.hpp"
-#include "assay/tables/rank_codes.hpp"
 #include "assay/tables/survey.hpp"
 
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <string>
 
 #include "assay/common/random.hpp"
@@ -13,9 +14,31 @@ using namespace assay;
 
 namespace {
 
-tables::RankCodes codes_of(const std::vector<double>& cells, index_t rows, index_t cols,
-                           const std::vector<std::int32_t>& n_categories, int threads = 1) {
-    return tables::rank_codes(c_matrix(cells.data(), rows, cols), {n_categories.data(), cols, 1}, threads);
+std::vector<tables::Entry> order_of(const std::vector<double>& cells, index_t rows, index_t cols,
+                                    const std::vector<std::int32_t>& n_categories, int threads = 1) {
+    std::vector<tables::Entry> order(cells.size());
+    tables::sort_columns(c_matrix(cells.data(), rows, cols), {n_categories.data(), cols, 1}, order.data(), threads);
+    return order;
+}
+
+struct Codes {
+    std::vector<std::uint32_t> codes;
+    std::vector<std::int64_t> offsets;
+    std::vector<double> values;
+    std::vector<std::uint8_t> width;
+};
+
+Codes codes_of(const std::vector<double>& cells, index_t rows, index_t cols, const std::vector<std::int32_t>& n_categories,
+               int threads = 1) {
+    const auto order = order_of(cells, rows, cols, n_categories, threads);
+    std::vector<std::int64_t> all(static_cast<std::size_t>(rows));
+    std::iota(all.begin(), all.end(), std::int64_t{0});
+    const auto found = tables::rank_codes({c_matrix(cells.data(), rows, cols), n_categories.data()}, order.data(),
+                                          {all.data(), rows, 1}, threads);
+    Codes codes{{}, found.offsets, found.values, found.width};
+    for (index_t j = 0; j < cols; ++j)
+        found.view().with_column(j, [&](const auto* column) { codes.codes.insert(codes.codes.end(), column, column + rows); });
+    return codes;
 }
 
 }  // namespace
@@ -60,6 +83,50 @@ TEST("codes point back at the cells, for many rows, odd values and any number of
                 CHECK(code == last - first);
             } else {
                 CHECK(one.values[static_cast<std::size_t>(first + code)] == cell);
+            }
+        }
+    }
+}
+
+TEST("codes take one byte up to 255 values, two up to 65,535, else four") {
+    const index_t n = 70000;
+    std::vector<double> cells;
+    for (index_t i = 0; i < n; ++i)
+        cells.insert(cells.end(), {static_cast<double>(i % 255), static_cast<double>(i % 256), static_cast<double>(i % 65536)});
+    const auto r = codes_of(cells, n, 3, {0, 0, 0});
+    CHECK((r.width == std::vector<std::uint8_t>{1, 2, 4}));
+    for (std::size_t i = 0; i < static_cast<std::size_t>(n); ++i)
+        for (std::size_t j = 0; j < 3; ++j) CHECK(r.codes[j * static_cast<std::size_t>(n) + i] == cells[i * 3 + j]);
+}
+
+TEST("chosen rows have the entries that sorting them alone gives, whether they rise, fall or repeat") {
+    const double nan = std::numeric_limits<double>::quiet_NaN();
+    const index_t n = 500, d = 3;
+    Random random(8);
+    std::vector<double> cells;
+    for (index_t i = 0; i < n * d; ++i)
+        cells.push_back(random.below(10) == 0 ? nan : i % d == 2 ? static_cast<double>(random.below(4)) : std::round(random.normal() * 9));
+    const std::vector<std::int32_t> counts{0, 0, 4};
+    const auto order = order_of(cells, n, d, counts);
+    for (const bool rising : {true, false}) {
+        std::vector<std::int32_t> rows;
+        for (std::int32_t i = 0; i < n; ++i)
+            if (random.below(3) > 0) rows.push_back(rising ? i : static_cast<std::int32_t>(random.below(500)));
+        const auto m = static_cast<index_t>(rows.size());
+        std::vector<double> part;
+        for (const std::int32_t row : rows)
+            part.insert(part.end(), cells.begin() + row * d, cells.begin() + (row + 1) * d);
+        const auto alone = order_of(part, m, d, counts);
+        std::vector<tables::Entry> chosen(part.size());
+        tables::choose_rows(order.data(), n, d, {rows.data(), m, 1}, chosen.data(), 2);
+        for (index_t j = 0; j < d; ++j) {
+            for (index_t i = 0; i < m; ++i) {
+                const auto a = alone[static_cast<std::size_t>(j * m + i)], b = chosen[static_cast<std::size_t>(j * m + i)];
+                if (rising) CHECK(tables::row_of(a) == tables::row_of(b));
+                CHECK(tables::is_missing(a) == tables::is_missing(b) && (i == 0 || tables::is_fresh(a) == tables::is_fresh(b)));
+                const double x = part[static_cast<std::size_t>(tables::row_of(a) * d + j)];
+                const double y = part[static_cast<std::size_t>(tables::row_of(b) * d + j)];
+                CHECK(x == y || (std::isnan(x) && std::isnan(y)));
             }
         }
     }

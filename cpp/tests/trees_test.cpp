@@ -4,7 +4,7 @@
 
 #include "assay/common/random.hpp"
 #include "assay/common/simd.hpp"
-#include "assay/tables/rank_codes.hpp"
+#include "assay/tables/coded_columns.hpp"
 #include "check.hpp"
 
 using namespace assay;
@@ -38,9 +38,9 @@ Table noise(index_t n, index_t d, bool missing) {
 }
 
 trees::Tree grow(const Table& t, const CartOptions& options) {
-    const auto codes = tables::rank_codes(c_matrix(t.cells.data(), t.n, t.d), {t.n_categories.data(), t.d, 1}, 1);
-    const trees::CodedColumns columns{codes.codes.data(), t.n, t.d, codes.offsets.data(), codes.values.data(),
-                                      t.n_categories.data()};
+    const tables::CodedColumns columns{c_matrix(t.cells.data(), t.n, t.d), t.n_categories.data()};
+    std::vector<tables::Entry> order(t.cells.size());
+    tables::sort_columns(columns.cells, {t.n_categories.data(), t.d, 1}, order.data(), 1);
     trees::CartTarget target;
     std::vector<double> gradients, hessians;
     if (options.criterion <= Criterion::misclassification) {
@@ -53,7 +53,7 @@ trees::Tree grow(const Table& t, const CartOptions& options) {
     } else {
         target.y = t.y.data();
     }
-    return trees::grow_cart(columns, {t.rows.data(), t.n, 1}, target, options);
+    return trees::grow_cart(columns, order.data(), {t.rows.data(), t.n, 1}, target, options);
 }
 
 std::vector<std::int32_t> leaves_of(const trees::Tree& tree, const Table& t, int threads) {

@@ -4,11 +4,12 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <numeric>
 
 #include "assay/common/simd.hpp"
 #include "assay/common/threads.hpp"
 #include "assay/statistics/gram.hpp"
-#include "assay/tables/rank_codes.hpp"
+#include "assay/tables/coded_columns.hpp"
 
 namespace assay::prepare {
 namespace {
@@ -93,7 +94,7 @@ public:
     // OUT mean, spread: sweeps x v.
     void run(double* mean, double* spread) {
         fill_start();
-        if (problem_.trees) recode_all();
+        if (problem_.trees) order_all();
         for (index_t sweep = 0; sweep < options_.sweeps; ++sweep) {
             if (problem_.linear && sweep % refresh == 0) whole_gram();
             const bool last = sweep + 1 == options_.sweeps;
@@ -117,8 +118,7 @@ public:
     // Frees what is not needed once the chain has ended; the conditionals stay.
     void release() {
         cells_ = z_ = gram_ = part_ = {};
-        codes_ = {};
-        values_ = {};
+        column_order_ = {};
         donors_ = {};
         tree_ = {};
     }
@@ -196,18 +196,13 @@ private:
     }
 
     // -- trees -----------------------------------------------------------------------------------------------------
-    void recode_all() {
-        codes_.resize(n_ * v_);
-        values_.resize(v_);
-        for (index_t j = 0; j < v_; ++j) recode(j);
+    void order_all() {
+        column_order_.resize(n_ * v_);
+        for (index_t j = 0; j < v_; ++j) order_column(j);
     }
 
-    void recode(index_t j) {
-        std::vector<double> column(n_);
-        for (index_t i = 0; i < n_; ++i) column[i] = cells_[i * v_ + j];
-        auto coded = tables::rank_codes(c_matrix<const double>(column.data(), n_, 1), {&design_.n_categories[j], 1, 1}, 1);
-        std::copy(coded.codes.begin(), coded.codes.end(), codes_.begin() + j * n_);
-        values_[j] = std::move(coded.values);
+    void order_column(index_t j) {
+        tables::sort_columns({cells_.data() + j, n_, 1, v_, 1}, {&design_.n_categories[j], 1, 1}, column_order_.data() + j * n_, 1);
     }
 
     void fit_tree(index_t j) {
@@ -226,18 +221,13 @@ private:
             labels.push_back(static_cast<std::int32_t>(y.back()));
         }
         // The target stays among the columns as a constant, so that column numbers are those of the table.
-        std::vector<std::uint32_t> own(codes_.begin() + j * n_, codes_.begin() + (j + 1) * n_);
-        std::fill(codes_.begin() + j * n_, codes_.begin() + (j + 1) * n_, 0U);
-        std::vector<std::int64_t> offsets(1, 0);
-        std::vector<double> distinct;
+        const auto m = static_cast<index_t>(sampled.size());
+        std::vector<tables::Entry> entries(sampled.size() * static_cast<std::size_t>(v_));
+        tables::choose_rows(column_order_.data(), n_, v_, {sampled.data(), m, 1}, entries.data(), threads_);
+        std::iota(entries.begin() + j * m, entries.begin() + (j + 1) * m, tables::Entry{0});
         std::vector<std::int32_t> n_categories = design_.n_categories;
         n_categories[j] = 0;
-        for (index_t k = 0; k < v_; ++k) {
-            if (k == j) distinct.push_back(0.0);
-            else distinct.insert(distinct.end(), values_[k].begin(), values_[k].end());
-            offsets.push_back(static_cast<std::int64_t>(distinct.size()));
-        }
-        const trees::CodedColumns columns{codes_.data(), n_, v_, offsets.data(), distinct.data(), n_categories.data()};
+        const tables::CodedColumns columns{c_matrix<const double>(cells_.data(), n_, v_), n_categories.data()};
         trees::CartTarget target;
         target.labels = categories > 0 ? labels.data() : nullptr;
         target.n_classes = categories;
@@ -248,8 +238,7 @@ private:
         grow.min_leaf = static_cast<double>(options_.donors);
         grow.min_split = 2 * grow.min_leaf;
         grow.threads = threads_;
-        tree_.tree = trees::grow_cart(columns, {sampled.data(), static_cast<index_t>(sampled.size()), 1}, target, grow);
-        std::copy(own.begin(), own.end(), codes_.begin() + j * n_);
+        tree_.tree = trees::grow_cart(columns, entries.data(), {sampled.data(), m, 1}, target, grow);
         hang_donors(j, rows, repeats);
     }
 
@@ -308,7 +297,7 @@ private:
         *mean = around + sum / many;
         *spread = std::sqrt(std::max(0.0, squares / many - (sum / many) * (sum / many)));
         change_design(j);
-        if (problem_.trees) recode(j);
+        if (problem_.trees) order_column(j);
     }
 
     // Brings the design, and the Gram matrix with it, up to the new cells of column j.
@@ -369,8 +358,7 @@ private:
     std::vector<double> shift_, scratch_;
     Donors donors_;
     DonorTree tree_;
-    std::vector<std::uint32_t> codes_;
-    std::vector<std::vector<double>> values_;
+    std::vector<tables::Entry> column_order_;
 };
 
 template <class T>

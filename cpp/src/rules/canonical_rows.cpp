@@ -1,19 +1,31 @@
 #include <algorithm>
+#include <cmath>
 #include <numeric>
+#include <utility>
 
 #include "search.hpp"
 
 namespace assay::rules {
 
-CanonicalRows canonical_rows(const std::uint32_t* codes, index_t n, index_t d, const std::int32_t* labels) {
-    const auto rows = static_cast<std::size_t>(n);
+CanonicalRows canonical_rows(const tables::CodedColumns& columns, const tables::Entry* order_of, const std::int32_t* labels) {
+    const index_t d = columns.n_columns();
+    const auto rows = static_cast<std::size_t>(columns.cells.rows);
     std::vector<std::uint64_t> hash(rows);
     for (std::size_t i = 0; i < rows; ++i) hash[i] = mix(static_cast<std::uint64_t>(labels[i]));
     for (index_t j = 0; j < d; ++j) {
-        const std::uint32_t* column = codes + j * n;
-        for (std::size_t i = 0; i < rows; ++i) hash[i] = mix(hash[i] ^ column[i]);
+        const std::uint32_t absent = tables::count_codes(columns, order_of, j);
+        tables::visit_codes(columns, order_of, j, absent, [&](index_t row, std::uint32_t code) {
+            std::uint64_t& here = hash[static_cast<std::size_t>(row)];
+            here = mix(here ^ code);
+        });
     }
-    const auto at = [&](index_t j, std::int64_t row) { return codes[j * n + row]; };
+    // In the order of the codes: missing and unknown cells are one, after all others.
+    const auto at = [&](index_t j, std::int64_t row) {
+        const double cell = columns.value(row, j);
+        const std::int32_t count = columns.n_categories[j];
+        const bool absent = std::isnan(cell) || (count > 0 && !(cell >= 0 && cell < count));
+        return std::pair{absent, absent ? 0.0 : cell};
+    };
     // Rows whose hash agrees are told apart by their contents.
     const auto compare = [&](std::int64_t a, std::int64_t b) {
         if (labels[a] != labels[b]) return labels[a] < labels[b] ? -1 : 1;

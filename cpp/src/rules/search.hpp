@@ -60,23 +60,21 @@ struct Measure {
 
 class Table {
 public:
-    struct Entry {
-        std::uint32_t row, code;
-    };
+    using Entry = tables::Entry;
 
     // Below `parallel_cells` covered cells (a few milliseconds), waiting for threads costs more than they bring.
     Table(const Columns& columns, int threads, index_t parallel_cells = 4000000)
         : columns_(columns),
           threads_(threads),
           parallel_cells_(parallel_cells),
-          words_(static_cast<std::size_t>((columns.n + 63) / 64)),
-          order_(static_cast<std::size_t>(columns.d)),
-          bins_(static_cast<std::size_t>(columns.d)),
-          bin_start_(static_cast<std::size_t>(columns.d)),
-          planes_(static_cast<std::size_t>(columns.d)) {
-        parallel_chunks(columns.d, 1, threads, [&](index_t j, index_t, index_t) { arrange(j); });
+          words_(static_cast<std::size_t>((columns.codes.n + 63) / 64)),
+          order_(static_cast<std::size_t>(columns.codes.d)),
+          bins_(static_cast<std::size_t>(columns.codes.d)),
+          bin_start_(static_cast<std::size_t>(columns.codes.d)),
+          planes_(static_cast<std::size_t>(columns.codes.d)) {
+        parallel_chunks(columns.codes.d, 1, threads, [&](index_t j, index_t, index_t) { arrange(j); });
         double tests = 0;
-        for (index_t j = 0; j < columns.d; ++j) {
+        for (index_t j = 0; j < columns.codes.d; ++j) {
             const double distinct = static_cast<double>(missing_code(j));
             tests += columns.n_categories[j] > 0 ? distinct : 2 * distinct;
         }
@@ -84,24 +82,26 @@ public:
     }
 
     std::size_t words() const { return words_; }
-    index_t rows() const { return columns_.n; }
-    index_t n_columns() const { return columns_.d; }
+    index_t rows() const { return columns_.codes.n; }
+    index_t n_columns() const { return columns_.codes.d; }
     double possible_tests() const { return possible_tests_; }
     int threads() const { return threads_; }
 
     // All rows that pass a test, among `from`.
     Bits passing(const Condition& condition, const Bits& from) const {
-        const std::uint32_t* codes = columns_.codes + condition.column * columns_.n;
         const std::uint32_t absent = missing_code(condition.column), code = condition.code;
         Bits result(words_, 0);
         const auto fill = [&](auto&& passes) {
-            for (std::size_t i = 0; i < words_; ++i) {
-                if (from[i] == 0) continue;
-                const index_t begin = static_cast<index_t>(i) * 64, end = std::min(columns_.n, begin + 64);
-                std::uint64_t word = 0;
-                for (index_t r = begin; r < end; ++r) word |= static_cast<std::uint64_t>(passes(codes[r])) << (r - begin);
-                result[i] = word & from[i];
-            }
+            columns_.codes.with_column(condition.column, [&](const auto* codes) {
+                for (std::size_t i = 0; i < words_; ++i) {
+                    if (from[i] == 0) continue;
+                    const index_t begin = static_cast<index_t>(i) * 64, end = std::min(rows(), begin + 64);
+                    std::uint64_t word = 0;
+                    for (index_t r = begin; r < end; ++r)
+                        word |= static_cast<std::uint64_t>(passes(std::uint32_t{codes[r]})) << (r - begin);
+                    result[i] = word & from[i];
+                }
+            });
         };
         switch (condition.test) {
             case Test::at_most: fill([=](std::uint32_t c) { return c <= code && c != absent; }); break;
@@ -124,12 +124,12 @@ public:
                 const auto row = static_cast<std::uint32_t>(i * 64 + static_cast<std::size_t>(std::countr_zero(word)));
                 rows_.push_back(row * 2 + (holds(positive, row) ? 1U : 0U));
             }
-        const auto d = static_cast<std::size_t>(columns_.d);
+        const auto d = static_cast<std::size_t>(columns_.codes.d);
         found.assign(d, {});
         histograms_.resize(d);
         floors_.assign(d, {});
-        const int threads = static_cast<index_t>(rows_.size()) * columns_.d < parallel_cells_ ? 1 : threads_;
-        parallel_chunks(columns_.d, 1, threads, [&](index_t j, index_t, index_t) {
+        const int threads = static_cast<index_t>(rows_.size()) * columns_.codes.d < parallel_cells_ ? 1 : threads_;
+        parallel_chunks(columns_.codes.d, 1, threads, [&](index_t j, index_t, index_t) {
             const auto column = static_cast<std::size_t>(j);
             Offers offers{j, P, N, measure, min_positive, found[column]};
             if (!bins_[column].empty()) {
@@ -150,7 +150,7 @@ public:
                 if (candidate.found) best = std::max(best, candidate.score);
             best = std::max({best, floors_[j][0], floors_[j][1]});
         }
-        parallel_chunks(columns_.d, 1, threads, [&](index_t j, index_t, index_t) {
+        parallel_chunks(columns_.codes.d, 1, threads, [&](index_t j, index_t, index_t) {
             const auto column = static_cast<std::size_t>(j);
             if (bins_[column].empty()) return;
             Offers offers{j, P, N, measure, min_positive, found[column]};
@@ -165,9 +165,7 @@ private:
         double p, n;
     };
 
-    std::uint32_t missing_code(index_t j) const {
-        return static_cast<std::uint32_t>(columns_.offsets[j + 1] - columns_.offsets[j]);
-    }
+    std::uint32_t missing_code(index_t j) const { return columns_.codes.missing(j); }
 
     // One list per thread, so that a search allocates nothing.
     static std::vector<Group>& group_space() {
@@ -176,29 +174,38 @@ private:
     }
 
     void arrange(index_t j) {
-        const auto n = static_cast<std::size_t>(columns_.n), column = static_cast<std::size_t>(j);
-        const std::uint32_t* codes = columns_.codes + j * columns_.n;
+        columns_.codes.with_column(j, [&](const auto* codes) { arrange(j, codes); });
+    }
+    template <class Code>
+    void arrange(index_t j, const Code* codes) {
+        const auto n = static_cast<std::size_t>(columns_.codes.n), column = static_cast<std::size_t>(j);
         const std::size_t distinct = missing_code(j);
         if (distinct <= 32) {
             planes_[column].assign(distinct + 1, Bits(words_, 0));
             for (std::size_t i = 0; i < n; ++i) put(planes_[column][codes[i]], static_cast<index_t>(i));
         }
         if (distinct <= 32 || columns_.n_categories[j] > 0) return;
-        std::vector<std::size_t> start(distinct + 2, 0);
-        for (std::size_t i = 0; i < n; ++i) ++start[codes[i] + 1];
+        std::vector<std::uint32_t> start(distinct + 2, 0);
+        for (std::size_t i = 0; i < n; ++i) ++start[codes[i] + std::size_t{1}];
         for (std::size_t c = 1; c < start.size(); ++c) start[c] += start[c - 1];
-        order_[column].resize(n);
-        for (std::size_t i = 0; i < n; ++i) order_[column][start[codes[i]]++] = {static_cast<std::uint32_t>(i), codes[i]};
+        auto& order = order_[column];
+        order.resize(n);
+        for (std::size_t i = 0; i < n; ++i) order[start[codes[i]]++] = static_cast<Entry>(i);
         bins_[column].resize(n);
         auto& starts = bin_start_[column];
         starts.push_back(0);
         const std::size_t size = n / 250 + 1;
+        std::uint32_t last = 0;
         for (std::size_t i = 0; i < n; ++i) {
-            const Entry entry = order_[column][i];
+            const Entry row = order[i];
+            const std::uint32_t code = codes[row];
             // Rows of one value share a bin; missing rows have the last one to themselves.
-            const bool fresh = i > 0 && entry.code != order_[column][i - 1].code;
-            if (fresh && (entry.code == distinct || i - starts.back() >= size)) starts.push_back(i);
-            bins_[column][entry.row] = static_cast<std::uint8_t>(starts.size() - 1);
+            const bool fresh = i > 0 && code != last;
+            if (fresh && (code == distinct || i - starts.back() >= size)) starts.push_back(i);
+            bins_[column][row] = static_cast<std::uint8_t>(starts.size() - 1);
+            last = code;
+            if (fresh) order[i] |= tables::fresh_bit<Entry>;
+            if (code == distinct) order[i] |= tables::missing_bit<Entry>;
         }
         starts.push_back(n);
     }
@@ -217,12 +224,13 @@ private:
     }
 
     void group_by_code(index_t j, const double* weights, std::vector<Group>& groups) const {
-        const std::uint32_t* codes = columns_.codes + j * columns_.n;
         const bool numeric = columns_.n_categories[j] == 0;
         const std::uint32_t absent = missing_code(j);
         std::vector<double> counts(2 * (static_cast<std::size_t>(absent) + 1), 0.0);
-        for (const std::uint32_t row : rows_)
-            counts[2 * codes[row >> 1] + (row & 1U)] += weights == nullptr ? 1.0 : weights[row >> 1];
+        columns_.codes.with_column(j, [&](const auto* codes) {
+            for (const std::uint32_t row : rows_)
+                counts[2 * std::size_t{codes[row >> 1]} + (row & 1U)] += weights == nullptr ? 1.0 : weights[row >> 1];
+        });
         for (std::uint32_t code = 0; code <= absent; ++code) {
             const double p = counts[2 * code + 1], n = counts[2 * code];
             if (p + n > 0) add(groups, {code, code, p, n}, numeric && code != absent);
@@ -243,7 +251,7 @@ private:
 
     // A cut midway between the values of two codes, as the last code below it.
     std::uint32_t cut_between(index_t j, std::uint32_t low, std::uint32_t high) const {
-        const double* values = columns_.values + columns_.offsets[j];
+        const double* values = columns_.codes.values + columns_.codes.offsets[j];
         const double middle = values[low] + (values[high] / 2 - values[low] / 2);
         const double* above = std::upper_bound(values + low, values + high, middle);
         return std::max(low, static_cast<std::uint32_t>(above - values) - 1);
@@ -311,7 +319,7 @@ private:
         }
         const auto& starts = bin_start_[column];
         std::size_t present = starts.size() - 1;
-        const bool some_missing = order_[column].back().code == missing_code(offers.column);
+        const bool some_missing = tables::is_missing(order_[column].back());
         if (some_missing) {
             --present;
             offers.make(Test::missing, 0, 0, counts[2 * present + 1], counts[2 * present]);
@@ -346,6 +354,9 @@ private:
         const auto& starts = bin_start_[column];
         const Entry* entries = order_[column].data();
         const std::size_t end_present = starts[histogram.bins];
+        const auto code_of = [&](std::size_t row) {
+            return columns_.codes.with_column(offers.column, [&](const auto* codes) { return std::uint32_t{codes[row]}; });
+        };
         const auto hopeful = [&](double p, double n, double floor) {
             if (!(p > 0) || !offers.measure.may_beat(p, n, std::max(floor, 0.0) * (1 - 1e-9))) return false;
             return offers.measure.value(p, n) >= floor - 1e-9 * std::abs(floor);
@@ -358,22 +369,25 @@ private:
             if (p == p_before && n == n_before) continue;
             if (!hopeful(p, n_before, floors[0]) && !hopeful(p_all - p_before, n_all - n, floors[1])) continue;
             double p_here = p_before, n_here = n_before;
-            std::uint32_t code = 0;
+            std::uint32_t code = 0, here = code_of(static_cast<std::size_t>(tables::row_of(entries[starts[b]])));
             bool begun = false;
             // The first covered row after the bin ends its last cut.
             for (std::size_t i = starts[b]; i < end_present; ++i) {
                 const Entry entry = entries[i];
-                if (!holds(cover, entry.row)) continue;
-                if (begun && entry.code != code) {
-                    offers.make(Test::at_most, code, entry.code, p_here, n_here);
-                    offers.make(Test::above, code, entry.code, p_all - p_here, n_all - n_here);
+                if (i > starts[b] && tables::is_fresh(entry)) here = no_code;
+                const auto row = static_cast<std::uint32_t>(tables::row_of(entry));
+                if (!holds(cover, row)) continue;
+                if (here == no_code) here = code_of(row);
+                if (begun && here != code) {
+                    offers.make(Test::at_most, code, here, p_here, n_here);
+                    offers.make(Test::above, code, here, p_all - p_here, n_all - n_here);
                 }
                 if (i >= starts[b + 1]) break;
-                const double w = weights == nullptr ? 1.0 : weights[entry.row];
-                const bool in = holds(positive, entry.row);
+                const double w = weights == nullptr ? 1.0 : weights[row];
+                const bool in = holds(positive, row);
                 p_here += in ? w : 0.0;
                 n_here += in ? 0.0 : w;
-                code = entry.code;
+                code = here;
                 begun = true;
             }
         }
@@ -385,6 +399,8 @@ private:
         std::size_t bins = 0;
         std::array<double, 256> p, n;
     };
+
+    static constexpr std::uint32_t no_code = ~std::uint32_t{0};
 
     Columns columns_;
     int threads_;

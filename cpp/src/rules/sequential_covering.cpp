@@ -101,19 +101,19 @@ RuleList sequential_covering(const Columns& columns, const Target& target, const
     bool whole = true;
     if (target.weights != nullptr) {
         padded.assign(table.words() * 64, 0.0);
-        std::copy(target.weights, target.weights + columns.n, padded.begin());
+        std::copy(target.weights, target.weights + columns.codes.n, padded.begin());
         for (const double w : padded) whole = whole && w == std::floor(w) && w < 1e15;
     }
     const double* weights = target.weights == nullptr ? nullptr : padded.data();
     Bits all(table.words(), 0);
-    for (index_t i = 0; i < columns.n; ++i) put(all, i);
+    for (index_t i = 0; i < columns.codes.n; ++i) put(all, i);
     Bits left = all;
     Coverer coverer(table, options);
     const int searched = options.ordered ? target.n_classes - 1 : target.n_classes;
     for (int k = 0; k < searched && !interrupted(); ++k) {
         const std::int32_t rule_class = target.order[k];
         Bits positive(table.words(), 0);
-        for (index_t i = 0; i < columns.n; ++i)
+        for (index_t i = 0; i < columns.codes.n; ++i)
             if (target.labels[i] == rule_class) put(positive, i);
         // Unordered rules of a class are found against every row of the other classes.
         Bits universe = options.ordered ? left : all;

@@ -5,9 +5,10 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <memory>
 
 #include "assay/common/simd.hpp"
-#include "assay/tables/rank_codes.hpp"
+#include "assay/tables/coded_columns.hpp"
 
 namespace assay::tables {
 namespace {
@@ -174,17 +175,17 @@ GroupSums group_sums(Vector<const std::uint8_t> codes, Vector<const double> valu
 
 void mid_ranks(Vector<const double> values, Vector<double> ranks) {
     const std::int32_t numeric = 0;
-    const auto coded = rank_codes(c_matrix(values.data, values.size, 1), {&numeric, 1, 1}, 1);
-    std::vector<double> rank(coded.values.size() + 1, 0.0);
-    for (const std::uint32_t code : coded.codes) rank[code] += 1;
-    double before = 0;
-    for (std::size_t v = 0; v + 1 < rank.size(); ++v) {
-        const double count = rank[v];
-        rank[v] = before + (count + 1) / 2;
-        before += count;
+    const index_t n = values.size;
+    const auto order = std::make_unique_for_overwrite<Entry[]>(static_cast<std::size_t>(n));
+    sort_columns(c_matrix(values.data, n, 1), {&numeric, 1, 1}, order.get(), 1);
+    for (index_t begin = 0, end; begin < n; begin = end) {
+        end = begin + 1;
+        while (end < n && !is_fresh(order[static_cast<std::size_t>(end)])) ++end;
+        const bool absent = is_missing(order[static_cast<std::size_t>(begin)]);
+        const double count = static_cast<double>(end - begin), before = static_cast<double>(begin);
+        const double rank = absent ? std::numeric_limits<double>::quiet_NaN() : before + (count + 1) / 2;
+        for (index_t i = begin; i < end; ++i) ranks.data[row_of(order[static_cast<std::size_t>(i)])] = rank;
     }
-    rank.back() = std::numeric_limits<double>::quiet_NaN();
-    for (index_t i = 0; i < values.size; ++i) ranks.data[i] = rank[coded.codes[static_cast<std::size_t>(i)]];
 }
 
 void bin_codes(Vector<const double> values, Vector<const double> edges, Vector<std::uint8_t> codes) {

@@ -5,7 +5,7 @@
 namespace assay::trees {
 namespace {
 
-constexpr index_t largest_task = 8192;
+constexpr index_t largest_task = 8192;  // at most 16,384: narrow entries
 
 // A subtree handed to one thread: where it hangs in the list of the top, and its own nodes.
 struct Task {
@@ -16,41 +16,28 @@ struct Task {
 template <class Policy>
 class Cart {
 public:
-    Cart(const CodedColumns& columns, Vector<const std::int32_t> rows, const Samples& data, const CartOptions& options,
-         index_t width)
-        : growth_{columns, rows, options, width, 0}, data_(data), n_(rows.size) {
-        for (index_t f = 0; f < columns.n_columns; ++f) all_.push_back(static_cast<std::int32_t>(f));
+    Cart(const CodedColumns& columns, Wide* order, Vector<const std::int32_t> rows, const Samples& data,
+         const CartOptions& options, index_t width)
+        : growth_{columns, rows, options, width, 0}, data_(data), n_(rows.size), order_(order) {
+        for (index_t f = 0; f < columns.n_columns(); ++f) all_.push_back(static_cast<std::int32_t>(f));
     }
 
     Tree grow() {
-        Grower<Policy, Wide> top(growth_, data_, n_, all_, nodes_, growth_.options.threads);
-        sort_columns(top);
-        Pending root = top.root(all_);
-        growth_.total_weight = root.summary.weight;
-        if (growth_.options.max_leaf_nodes > 0) {
-            grow_best_first(top, std::move(root));
-        } else {
-            grow_top(top, std::move(root));
+        {
+            Grower<Policy, Wide> top(growth_, data_, n_, all_, nodes_, growth_.options.threads, order_);
+            Pending root = top.root(all_);
+            growth_.total_weight = root.summary.weight;
+            if (growth_.options.max_leaf_nodes > 0) {
+                grow_best_first(top, std::move(root));
+            } else {
+                grow_top(top, std::move(root));
+            }
         }
+        local_ = {};
         return gather();
     }
 
 private:
-    // Counting sort of the training rows by code; within a code the rows ascend.
-    void sort_columns(Grower<Policy, Wide>& top) {
-        parallel_chunks(growth_.columns.n_columns, 1, growth_.options.threads, [&](index_t f, index_t, index_t) {
-            const auto absent = static_cast<std::size_t>(growth_.distinct(f));
-            std::vector<std::uint32_t> at(absent + 2, 0);
-            for (index_t i = 0; i < n_; ++i) ++at[growth_.code(f, i) + 1];
-            for (std::size_t c = 1; c < at.size(); ++c) at[c] += at[c - 1];
-            Wide* entries = top.column(f);
-            for (index_t i = 0; i < n_; ++i) {
-                const std::uint32_t code = growth_.code(f, i);
-                entries[at[code]++] = make_entry<Wide>(code == absent ? missing_rank<Wide> : Wide{code}, i);
-            }
-        });
-    }
-
     // Large nodes here, one after the other with columns in parallel; what is small enough becomes a task.
     void grow_top(Grower<Policy, Wide>& top, Pending root) {
         const index_t small = std::min(largest_task, std::max<index_t>(256, n_ / 8));
@@ -83,7 +70,7 @@ private:
         });
     }
 
-    // Copies the rows of a task into narrow entries with ranks of their own and grows it to the end.
+    // Copies the rows of a task into narrow entries with numbers of their own and grows it to the end.
     void run_task(Grower<Policy, Wide>& top, Task& task) {
         Pending& from = task.node;
         const index_t m = from.size();
@@ -117,13 +104,9 @@ private:
         for (const std::int32_t f : from.active) {
             const Wide* source = top.column(f) + from.begin;
             Narrow* target = grower.column(f);
-            Narrow rank = 0;
-            for (index_t i = 0; i < m; ++i) {
-                if (i > 0) rank += rank_of(source[i]) != rank_of(source[i - 1]);
-                const bool absent = rank_of(source[i]) == missing_rank<Wide>;
-                target[i] = make_entry<Narrow>(absent ? missing_rank<Narrow> : rank,
-                                               local_[static_cast<std::size_t>(row_of(source[i]))]);
-            }
+            for (index_t i = 0; i < m; ++i)
+                target[i] = static_cast<Narrow>((source[i] & (fresh_bit<Wide> | missing_bit<Wide>)) >> 16 |
+                                                static_cast<Wide>(local_[static_cast<std::size_t>(row_of(source[i]))]));
         }
         grower.positions = rows;
         Pending node;
@@ -172,7 +155,7 @@ private:
         }
     }
 
-    index_t traced() const { return growth_.options.trace ? growth_.columns.n_columns : 0; }
+    index_t traced() const { return growth_.options.trace ? growth_.columns.n_columns() : 0; }
 
     // All lists as one tree in preorder.
     Tree gather() {
@@ -180,6 +163,13 @@ private:
         for (const auto& task : tasks_) task_at[static_cast<std::size_t>(task->node.node)] = task.get();
         Tree tree;
         tree.width = Policy::classifies ? data_.n_classes : data_.outputs;
+        std::size_t count = nodes_.feature.size();
+        for (const auto& task : tasks_) count += task->nodes.feature.size();
+        for (auto* ids : {&tree.feature, &tree.left, &tree.right}) ids->reserve(count);
+        for (auto* numbers : {&tree.threshold, &tree.impurity, &tree.rows, &tree.weight}) numbers->reserve(count);
+        tree.categories.reserve(count);
+        tree.missing_left.reserve(count);
+        tree.value.reserve(count * static_cast<std::size_t>(tree.width));
         struct Visit {
             const NodeList* list;
             std::int32_t node, parent;
@@ -253,6 +243,7 @@ private:
     Growth growth_;
     const Samples data_;
     const index_t n_;
+    Wide* order_;
     std::vector<std::int32_t> all_, local_;
     NodeList nodes_;
     std::vector<std::unique_ptr<Task>> tasks_;
@@ -303,7 +294,7 @@ struct Grid {
 };
 
 // The search adds 2 l2 to the hessians of a node, so that their grid must hold that too.
-Tree grow_second_order(const CodedColumns& columns, Vector<const std::int32_t> rows, const CartTarget& target,
+Tree grow_second_order(const CodedColumns& columns, Wide* order, Vector<const std::int32_t> rows, const CartTarget& target,
                        const CartOptions& options) {
     const index_t n = rows.size;
     const Grid g(target.gradients, n, 0), h(target.hessians, n, 2 * options.l2);
@@ -322,14 +313,14 @@ Tree grow_second_order(const CodedColumns& columns, Vector<const std::int32_t> r
     data.repeat = target.repeats;
     data.l2 = Grid::round(options.l2, h.coarse);
     data.l1 = options.l1;
-    return Cart<SecondOrder>(columns, rows, data, options, 2).grow();
+    return Cart<SecondOrder>(columns, order, rows, data, options, 2).grow();
 }
 
 }  // namespace
 
-Tree grow_cart(const CodedColumns& columns, Vector<const std::int32_t> rows, const CartTarget& target,
+Tree grow_cart(const CodedColumns& columns, Wide* order, Vector<const std::int32_t> rows, const CartTarget& target,
                const CartOptions& options) {
-    if (options.criterion == Criterion::second_order) return grow_second_order(columns, rows, target, options);
+    if (options.criterion == Criterion::second_order) return grow_second_order(columns, order, rows, target, options);
     const index_t n = rows.size;
     Samples data;
     data.label = target.labels;
@@ -363,12 +354,12 @@ Tree grow_cart(const CodedColumns& columns, Vector<const std::int32_t> rows, con
     const bool squared = options.criterion == Criterion::squared_error;
     const index_t width = classify ? target.n_classes : (squared ? 2 : 1) * target.outputs;
     switch (options.criterion) {
-        case Criterion::entropy: return Cart<Entropy>(columns, rows, data, options, width).grow();
-        case Criterion::misclassification: return Cart<Misclassification>(columns, rows, data, options, width).grow();
-        case Criterion::squared_error: return Cart<SquaredError>(columns, rows, data, options, width).grow();
-        case Criterion::absolute_error: return Cart<AbsoluteError>(columns, rows, data, options, width).grow();
-        case Criterion::worst_case: return Cart<WorstCase>(columns, rows, data, options, width).grow();
-        default: return Cart<Gini>(columns, rows, data, options, width).grow();
+        case Criterion::entropy: return Cart<Entropy>(columns, order, rows, data, options, width).grow();
+        case Criterion::misclassification: return Cart<Misclassification>(columns, order, rows, data, options, width).grow();
+        case Criterion::squared_error: return Cart<SquaredError>(columns, order, rows, data, options, width).grow();
+        case Criterion::absolute_error: return Cart<AbsoluteError>(columns, order, rows, data, options, width).grow();
+        case Criterion::worst_case: return Cart<WorstCase>(columns, order, rows, data, options, width).grow();
+        default: return Cart<Gini>(columns, order, rows, data, options, width).grow();
     }
 }
 

@@ -13,6 +13,8 @@
 
 namespace assay::trees {
 
+using tables::CodedColumns;
+
 // What the whole growth shares.
 struct Growth {
     const CodedColumns& columns;
@@ -21,14 +23,9 @@ struct Growth {
     index_t width = 1;        // numbers kept per node
     double total_weight = 0;  // of the training rows
 
-    std::uint32_t code(index_t column, index_t position) const {
-        return columns.codes[column * columns.n_rows + rows[position]];
-    }
-    index_t distinct(index_t column) const {
-        return static_cast<index_t>(columns.offsets[column + 1] - columns.offsets[column]);
-    }
-    double value(index_t column, std::uint32_t code) const { return columns.values[columns.offsets[column] + code]; }
-    bool nominal(index_t column) const { return columns.n_categories[column] > 0; }
+    double value(index_t column, index_t position) const { return columns.value(rows[position], column); }
+    std::int32_t category(index_t column, index_t position) const { return columns.category(rows[position], column); }
+    bool nominal(index_t column) const { return columns.nominal(column); }
 };
 
 // Nodes in the order in which they were made; children are indices into the same list, or -1.
@@ -84,18 +81,20 @@ struct Split {
 template <class Policy, class Entry>
 class Grower {
 public:
+    // `given` are the entries of all columns, which the grower uses up; without them it makes room for its own.
     Grower(const Growth& growth, const Samples& data, index_t n, std::vector<std::int32_t> columns, NodeList& nodes,
-           int threads)
+           int threads, Entry* given = nullptr)
         : growth_(growth), data_(data), n_(n), nodes_(nodes), threads_(threads),
-          slot_(static_cast<std::size_t>(growth.columns.n_columns), -1), side_(static_cast<std::size_t>(n)),
+          slot_(static_cast<std::size_t>(growth.columns.n_columns()), -1), side_(static_cast<std::size_t>(n)),
           scratch_(static_cast<std::size_t>(threads)) {
         for (std::size_t s = 0; s < columns.size(); ++s) slot_[static_cast<std::size_t>(columns[s])] = static_cast<index_t>(s);
-        entries_ = std::make_unique_for_overwrite<Entry[]>(columns.size() * static_cast<std::size_t>(n));
+        if (given == nullptr) own_ = std::make_unique_for_overwrite<Entry[]>(columns.size() * static_cast<std::size_t>(n));
+        entries_ = given == nullptr ? own_.get() : given;
         left_rows_.resize(static_cast<std::size_t>(n));
         right_rows_.resize(static_cast<std::size_t>(n));
     }
 
-    Entry* column(index_t feature) { return entries_.get() + slot_[static_cast<std::size_t>(feature)] * n_; }
+    Entry* column(index_t feature) { return entries_ + slot_[static_cast<std::size_t>(feature)] * n_; }
     // Positions of the store's rows among the training rows; empty if they are the same.
     std::vector<std::int32_t> positions;
 
@@ -119,10 +118,7 @@ public:
 
     // The best split of a node; drops columns that are constant in it from `node.active`.
     Split find(Pending& node) {
-        std::erase_if(node.active, [&](std::int32_t f) {
-            const Entry* e = column(f) + node.begin;
-            return rank_of(e[0]) == rank_of(e[node.size() - 1]);
-        });
+        std::erase_if(node.active, [&](std::int32_t f) { return !varies(column(f) + node.begin, node.size()); });
         NodeTotals totals;
         totals.value = nodes_.value.data() + static_cast<index_t>(node.node) * growth_.width;
         totals.weight = node.summary.weight;
@@ -130,7 +126,7 @@ public:
         totals.min_leaf = growth_.options.min_leaf;
         totals.min_weight_leaf = growth_.options.min_weight_leaf;
         const index_t wanted = growth_.options.max_features;
-        if (wanted <= 0 || wanted >= growth_.columns.n_columns) {
+        if (wanted <= 0 || wanted >= growth_.columns.n_columns()) {
             Split split = best_of(node, totals, node.active);
             try_linear(node, totals, node.active, split);
             return split;
@@ -229,7 +225,7 @@ private:
         std::vector<std::pair<double, double>> sorted;
     };
 
-    index_t traced() const { return growth_.options.trace ? growth_.columns.n_columns : 0; }
+    index_t traced() const { return growth_.options.trace ? growth_.columns.n_columns() : 0; }
 
     // -- the search ----------------------------------------------------------------------------------------------
     Split best_of(const Pending& node, const NodeTotals& totals, const std::vector<std::int32_t>& features) {
@@ -257,7 +253,7 @@ private:
             candidate = scratch.scanner.scan(data_, totals, segment, node.size(), best.candidate);
         }
         if (growth_.options.trace && candidate.cost < infinity) {
-            nodes_.gains[static_cast<std::size_t>(node.node * growth_.columns.n_columns + f)] =
+            nodes_.gains[static_cast<std::size_t>(node.node * growth_.columns.n_columns() + f)] =
                 gain(node, totals, candidate.cost);
         }
         if (!candidate.better_than(best.candidate)) return;
@@ -285,7 +281,7 @@ private:
         const index_t missing = count_missing(segment, n), present = n - missing;
         s.runs.clear();
         for (index_t i = 0; i < present; ++i) {
-            if (i == 0 || rank_of(segment[i]) != rank_of(segment[i - 1])) s.runs.push_back({i, i, 0});
+            if (i == 0 || is_fresh(segment[i])) s.runs.push_back({i, i, 0});
             ++s.runs.back().end;
         }
         Candidate best;
@@ -406,8 +402,9 @@ private:
         s.entries.clear();
         for (std::size_t p = 0; p < s.order.size(); ++p) {
             const Run& run = s.runs[static_cast<std::size_t>(s.order[p])];
-            for (index_t i = run.begin; i < run.end; ++i)
-                s.entries.push_back(make_entry<Entry>(static_cast<Entry>(p), row_of(segment[i])));
+            s.entries.push_back(static_cast<Entry>(row_of(segment[run.begin])) | fresh_bit<Entry>);
+            for (index_t i = run.begin + 1; i < run.end; ++i)
+                s.entries.push_back(static_cast<Entry>(row_of(segment[i])));
         }
         s.entries.insert(s.entries.end(), segment + present, segment + n);
         const Candidate found = s.scanner.scan(data_, totals, s.entries.data(), n, best);
@@ -476,6 +473,7 @@ private:
         if constexpr (Policy::classifies) {
             if (o == nullptr || features.empty()) return;
             ObliqueNode part;
+            part.table_columns = o->columns;
             for (index_t j = 0; j < o->n_columns; ++j)
                 if (std::binary_search(features.begin(), features.end(), o->columns[j]))
                     part.columns.push_back(static_cast<std::int32_t>(j));
@@ -492,7 +490,7 @@ private:
             for (const std::int32_t row : rows) {
                 part.weight.push_back(data_.weight_of(row));
                 part.label.push_back(data_.label[row]);
-                part.cells.push_back(o->cells + position_of(row) * o->n_columns);
+                part.cells.push_back(growth_.columns.cells.row(growth_.rows[position_of(row)]));
             }
             for (const auto& direction : oblique_directions(part, *o, data_.n_classes, node.path, threads_))
                 try_direction(node, totals, part, rows, direction, best);
@@ -506,15 +504,14 @@ private:
         if (!linear_test(part, direction, o.n_columns, test)) return;
         std::vector<std::pair<double, std::int32_t>> sums(rows.size());
         for (std::size_t i = 0; i < rows.size(); ++i) {
-            sums[i] = {linear_sum(test, part.cells[i]), rows[i]};
+            sums[i] = {linear_sum(test, part.cells[i], o.columns), rows[i]};
             if (!std::isfinite(sums[i].first)) return;
         }
         std::sort(sums.begin(), sums.end());
         std::vector<Wide> entries(rows.size());
-        Wide rank = 0;
         for (std::size_t i = 0; i < rows.size(); ++i) {
-            if (i > 0) rank += sums[i].first != sums[i - 1].first;
-            entries[i] = make_entry<Wide>(rank, sums[i].second);
+            const bool fresh = i > 0 && sums[i].first != sums[i - 1].first;
+            entries[i] = static_cast<Wide>(sums[i].second) | (fresh ? fresh_bit<Wide> : 0);
         }
         const bool traced = growth_.options.trace;
         const Candidate found = scratch_[0].scanner.scan(data_, totals, entries.data(), node.size(),
@@ -566,7 +563,7 @@ private:
             if (i >= present) {
                 left = split.candidate.missing_left;
             } else if (nominal) {
-                run += i == 0 || rank_of(segment[i]) != rank_of(segment[i - 1]);
+                run += i == 0 || is_fresh(segment[i]);
                 left = split.goes_left[static_cast<std::size_t>(run)] != 0;
             } else {
                 left = i < split.candidate.position;
@@ -606,8 +603,8 @@ private:
                 nodes_.threshold[at] = std::numeric_limits<double>::max();
                 return;
             }
-            const double below = growth_.value(f, growth_.code(f, position_of(row_of(segment[p - 1]))));
-            const double above = growth_.value(f, growth_.code(f, position_of(row_of(segment[p]))));
+            const double below = growth_.value(f, position_of(row_of(segment[p - 1])));
+            const double above = growth_.value(f, position_of(row_of(segment[p])));
             const double middle = 0.5 * below + 0.5 * above;
             nodes_.threshold[at] = middle < above && middle >= below ? middle : below;
             return;
@@ -618,9 +615,9 @@ private:
         std::uint64_t* set = nodes_.words.data() + nodes_.categories[at];
         index_t run = -1;
         for (index_t i = 0; i < present; ++i) {
-            if (i > 0 && rank_of(segment[i]) == rank_of(segment[i - 1])) continue;
+            if (i > 0 && !is_fresh(segment[i])) continue;
             ++run;
-            const std::uint32_t code = growth_.code(f, position_of(row_of(segment[i])));
+            const std::int32_t code = growth_.category(f, position_of(row_of(segment[i])));
             const std::uint64_t bit = std::uint64_t{1} << (code % 64);
             if (split.goes_left[static_cast<std::size_t>(run)] != 0) {
                 set[code / 64] |= bit;
@@ -639,13 +636,19 @@ private:
             if (static_cast<index_t>(s.entries.size()) < n) s.entries.resize(static_cast<std::size_t>(n));
             Entry* spare = s.entries.data();
             index_t l = 0, r = 0;
+            // Whether the value has changed since the last entry on either side.
+            Entry fresh_left = 0, fresh_right = 0;
             for (index_t i = 0; i < n; ++i) {
                 const Entry entry = segment[i];
                 const index_t left = side[row_of(entry)];
-                segment[l] = entry;
-                spare[r] = entry;
+                fresh_left |= entry & fresh_bit<Entry>;
+                fresh_right |= entry & fresh_bit<Entry>;
+                segment[l] = entry | fresh_left;
+                spare[r] = entry | fresh_right;
                 l += left;
                 r += 1 - left;
+                fresh_left &= static_cast<Entry>(left - 1);
+                fresh_right &= static_cast<Entry>(-left);
             }
             if (keep_right) std::copy_n(spare, r, segment + l);
         };
@@ -664,7 +667,8 @@ private:
     NodeList& nodes_;
     const int threads_;
     std::vector<index_t> slot_;
-    std::unique_ptr<Entry[]> entries_;
+    std::unique_ptr<Entry[]> own_;
+    Entry* entries_ = nullptr;
     std::vector<std::uint8_t> side_;
     std::vector<Scratch> scratch_;
     std::vector<std::int32_t> left_rows_, right_rows_;

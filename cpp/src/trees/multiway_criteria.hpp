@@ -61,7 +61,6 @@ struct MultiwayCandidate {
     bool counted = false;                // in the average gain: valid, or nominal with two large branches
     double gain = 0, split_info = 0, ratio = 0;
     index_t position = 0;
-    Wide below = 0, above = 0;  // ranks on both sides of a numeric cut
 };
 
 struct Items {
@@ -115,7 +114,7 @@ template <class Policy>
 MultiwayCandidate scan_numeric(const Items& items, const Wide* e, index_t known, const Phi& phi,
                                const MultiwayOptions& options, Scratch& s) {
     MultiwayCandidate found;
-    if (known < 2 || rank_of(e[0]) == rank_of(e[known - 1])) return found;
+    if (known < 2 || !varies(e, known)) return found;
     found.varies = true;
     const double weight = count_known(items, e, known, s);
     double least = options.min_leaf;
@@ -142,7 +141,7 @@ MultiwayCandidate scan_numeric(const Items& items, const Wide* e, index_t known,
         s.phi_left[c] = more;
         s.phi_right[c] = less;
         left_weight += w;
-        if (rank_of(e[i]) == rank_of(e[i + 1]) || left_weight < least - slack) continue;
+        if (!is_fresh(e[i + 1]) || left_weight < least - slack) continue;
         if (weight - left_weight < least - slack) break;
         ++tries;
         const double cost = phi.cost<Policy>(left_weight, left) + phi.cost<Policy>(weight - left_weight, right);
@@ -153,8 +152,6 @@ MultiwayCandidate scan_numeric(const Items& items, const Wide* e, index_t known,
         }
     }
     if (tries == 0) return found;
-    found.below = rank_of(e[found.position - 1]);
-    found.above = rank_of(e[found.position]);
     double gain = (before - best) / items.total;
     if (options.threshold_cost && !options.gini) gain -= std::log2(static_cast<double>(tries)) / items.total;
     const double info = information(cut_weight, items.total) + information(weight - cut_weight, items.total) +
@@ -167,7 +164,7 @@ template <class Policy>
 MultiwayCandidate scan_nominal(const Items& items, const Wide* e, index_t known, const Phi& phi,
                                const MultiwayOptions& options, Scratch& s) {
     MultiwayCandidate found;
-    if (known < 2 || rank_of(e[0]) == rank_of(e[known - 1])) return found;
+    if (known < 2 || !varies(e, known)) return found;
     found.varies = true;
     const double weight = count_known(items, e, known, s);
     std::int64_t all = 0;
@@ -178,7 +175,7 @@ MultiwayCandidate scan_nominal(const Items& items, const Wide* e, index_t known,
     for (index_t begin = 0, end = 0; begin < known; begin = end) {
         double branch = 0;
         s.touched.clear();
-        for (; end < known && rank_of(e[end]) == rank_of(e[begin]); ++end) {
+        for (; end < known && (end == begin || !is_fresh(e[end])); ++end) {
             const auto item = row_of(e[end]);
             double& count = s.left[static_cast<std::size_t>(items.label[item])];
             if (count == 0) s.touched.push_back(items.label[item]);

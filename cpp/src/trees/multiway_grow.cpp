@@ -13,6 +13,8 @@
 namespace assay::trees {
 namespace {
 
+using tables::CodedColumns;
+
 constexpr index_t largest_task = 8192;
 constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 constexpr std::int32_t everywhere = -1;
@@ -27,19 +29,22 @@ struct Node {
 };
 using Arena = std::deque<Node>;
 
-// The items of a node and, for each active column, its entries with known cells in order of value.
+// The items of a node and, for each active column, its entries with known cells in order of value. An item is a row or, where
+// a tested cell was missing, a part of one.
 struct Store {
     Node* node = nullptr;
     index_t depth = 0;
     bool whole = true;  // all weights are whole numbers
-    std::vector<std::int32_t> label;
+    std::vector<std::int32_t> label, row;
     std::vector<double> weight;
     std::vector<std::int32_t> active;
     std::vector<index_t> known;
-    std::unique_ptr<Wide[]> entries;
+    std::unique_ptr<Wide[]> own;
+    Wide* entries = nullptr;
 
     index_t size() const { return static_cast<index_t>(label.size()); }
-    Wide* column(std::size_t slot) const { return entries.get() + static_cast<index_t>(slot) * size(); }
+    Wide* column(std::size_t slot) const { return entries + static_cast<index_t>(slot) * size(); }
+    index_t row_at(std::size_t slot, index_t i) const { return row[static_cast<std::size_t>(row_of(column(slot)[i]))]; }
 };
 
 // What the whole growth shares.
@@ -51,10 +56,7 @@ struct Shared {
     const std::int64_t* table = nullptr;  // phi of whole numbers
     double table_scale = 1;
 
-    bool nominal(std::int32_t f) const { return columns.n_categories[f] > 0; }
-    double value(std::int32_t f, Wide rank) const {
-        return columns.values[columns.offsets[f] + static_cast<index_t>(rank)];
-    }
+    bool nominal(std::int32_t f) const { return columns.nominal(f); }
     double snapped(double w) const { return grid > 0 ? std::nearbyint(w / grid) * grid : w; }
 };
 
@@ -89,7 +91,7 @@ public:
         for (const double w : node.value) present += w > 0;
         node.impurity = present <= 1 ? 0.0 : Policy::impurity(node.value.data(), shared_.n_classes, node.weight);
         if (shared_.options.trace)
-            node.table.assign(static_cast<std::size_t>(shared_.columns.n_columns) * 4, not_a_number);
+            node.table.assign(static_cast<std::size_t>(shared_.columns.n_columns()) * 4, not_a_number);
         const MultiwayOptions& o = shared_.options;
         return present > 1 && (o.max_depth < 0 || store.depth < o.max_depth) && node.weight > o.min_split - slack &&
                node.weight > 2 * o.min_leaf - slack;
@@ -171,12 +173,13 @@ private:
             row[0] = one.gain;
             row[1] = one.split_info;
             row[2] = one.ratio;
-            if (!shared_.nominal(f)) row[3] = threshold(f, one);
+            if (!shared_.nominal(f)) row[3] = threshold(store, s, one);
         }
     }
 
-    double threshold(std::int32_t f, const MultiwayCandidate& one) const {
-        const double below = shared_.value(f, one.below), above = shared_.value(f, one.above);
+    double threshold(const Store& store, std::size_t slot, const MultiwayCandidate& one) const {
+        const auto value = [&](index_t i) { return shared_.columns.value(store.row_at(slot, i), store.active[slot]); };
+        const double below = value(one.position - 1), above = value(one.position);
         const double middle = 0.5 * below + 0.5 * above;
         return middle < above && middle >= below ? middle : below;
     }
@@ -190,15 +193,15 @@ private:
         Node& node = *store.node;
         node.feature = f;
         node.multiway = nominal;
-        if (!nominal) node.threshold = threshold(f, found[slot]);
+        if (!nominal) node.threshold = threshold(store, slot, found[slot]);
         made->child.assign(m, everywhere);
         const Wide* e = store.column(slot);
         std::int32_t c = 0;
         double known = 0;
         for (index_t i = 0; i < store.known[slot]; ++i) {
-            if (i > 0 && (nominal ? rank_of(e[i]) != rank_of(e[i - 1]) : i == found[slot].position)) ++c;
+            if (i > 0 && (nominal ? is_fresh(e[i]) : i == found[slot].position)) ++c;
             if (nominal && static_cast<std::size_t>(c) == node.categories.size())
-                node.categories.push_back(static_cast<std::int32_t>(rank_of(e[i])));
+                node.categories.push_back(shared_.columns.category(store.row_at(slot, i), f));
             const auto item = static_cast<std::size_t>(row_of(e[i]));
             made->child[item] = c;
             made->share.resize(static_cast<std::size_t>(c) + 1, 0.0);
@@ -260,26 +263,31 @@ private:
             if (splittable[g] == 0) continue;
             made[g].active = parent.active;
             made[g].known.assign(parent.active.size(), 0);
-            made[g].entries = std::make_unique_for_overwrite<Wide[]>(parent.active.size() * made[g].label.size());
+            made[g].own = std::make_unique_for_overwrite<Wide[]>(parent.active.size() * made[g].label.size());
+            made[g].entries = made[g].own.get();
         }
         over_columns(parent, parent.active.size(), [&](std::size_t s, Scratch&) {
             const Wide* e = parent.column(s);
+            // The number of the value among those of the parent, and the last one that each child has.
+            index_t value = 0;
+            std::vector<index_t> last(made.size(), -1);
+            const auto put = [&](std::size_t g, index_t item) {
+                made[g].column(s)[made[g].known[s]++] = static_cast<Wide>(item) | (last[g] != value ? fresh_bit<Wide> : 0);
+                last[g] = value;
+            };
             for (index_t i = 0; i < parent.known[s]; ++i) {
+                value += is_fresh(e[i]);
                 const auto item = static_cast<std::size_t>(row_of(e[i]));
                 const std::int32_t b = from.child[item];
                 if (b == everywhere) {
-                    for (std::size_t g = 0; g < made.size(); ++g) {
-                        if (splittable[g] == 0) continue;
-                        const auto own = made[g].size() - absent;
-                        made[g].column(s)[made[g].known[s]++] = make_entry<Wide>(rank_of(e[i]), own + from.place[item]);
-                    }
+                    for (std::size_t g = 0; g < made.size(); ++g)
+                        if (splittable[g] != 0) put(g, made[g].size() - absent + from.place[item]);
                     continue;
                 }
                 const index_t g = b - begin;
                 if (g < 0 || g >= static_cast<index_t>(made.size()) || splittable[static_cast<std::size_t>(g)] == 0)
                     continue;
-                Store& to = made[static_cast<std::size_t>(g)];
-                to.column(s)[to.known[s]++] = make_entry<Wide>(rank_of(e[i]), from.place[item]);
+                put(static_cast<std::size_t>(g), from.place[item]);
             }
         });
         for (std::size_t g = 0; g < made.size(); ++g)
@@ -295,14 +303,17 @@ private:
         to.whole = from.store.whole && from.absent.empty();
         const auto own = static_cast<std::size_t>(from.first[b + 1] - from.first[b]);
         to.label.reserve(own + from.absent.size());
+        to.row.reserve(own + from.absent.size());
         to.weight.reserve(own + from.absent.size());
         for (index_t i = from.first[b]; i < from.first[b + 1]; ++i) {
             const auto item = static_cast<std::size_t>(from.order[static_cast<std::size_t>(i)]);
             to.label.push_back(from.store.label[item]);
+            to.row.push_back(from.store.row[item]);
             to.weight.push_back(from.store.weight[item]);
         }
         for (const std::int32_t item : from.absent) {
             to.label.push_back(from.store.label[static_cast<std::size_t>(item)]);
+            to.row.push_back(from.store.row[static_cast<std::size_t>(item)]);
             to.weight.push_back(shared_.snapped(from.store.weight[static_cast<std::size_t>(item)] * from.share[b]));
         }
         return to;
@@ -336,31 +347,20 @@ private:
     std::vector<Scratch> scratch_;
 };
 
-// Counting sort of the training rows by code; missing cells are left out.
-Store root_store(const Shared& shared, Vector<const std::int32_t> rows, const CartTarget& target, bool whole) {
+Store root_store(const Shared& shared, Wide* order, Vector<const std::int32_t> rows, const CartTarget& target, bool whole) {
     Store root;
     const index_t n = rows.size;
     root.whole = whole;
     root.label.assign(target.labels, target.labels + n);
+    root.row.resize(static_cast<std::size_t>(n));
+    for (index_t i = 0; i < n; ++i) root.row[static_cast<std::size_t>(i)] = rows[i];
     root.weight.resize(static_cast<std::size_t>(n), 1.0);
     if (target.weights != nullptr)
         for (index_t i = 0; i < n; ++i) root.weight[static_cast<std::size_t>(i)] = shared.snapped(target.weights[i]);
-    const CodedColumns& columns = shared.columns;
-    root.active.resize(static_cast<std::size_t>(columns.n_columns));
+    root.active.resize(static_cast<std::size_t>(shared.columns.n_columns()));
     std::iota(root.active.begin(), root.active.end(), 0);
-    root.known.resize(root.active.size());
-    root.entries = std::make_unique_for_overwrite<Wide[]>(root.active.size() * root.label.size());
-    parallel_chunks(columns.n_columns, 1, shared.options.threads, [&](index_t f, index_t, index_t) {
-        const auto absent = static_cast<std::size_t>(columns.offsets[f + 1] - columns.offsets[f]);
-        const std::uint32_t* codes = columns.codes + f * columns.n_rows;
-        std::vector<index_t> at(absent + 2, 0);
-        for (index_t i = 0; i < n; ++i) ++at[codes[rows[i]] + 1];
-        std::partial_sum(at.begin(), at.end(), at.begin());
-        root.known[static_cast<std::size_t>(f)] = at[absent];
-        Wide* entries = root.column(static_cast<std::size_t>(f));
-        for (index_t i = 0; i < n; ++i)
-            if (codes[rows[i]] != absent) entries[at[codes[rows[i]]]++] = make_entry<Wide>(codes[rows[i]], i);
-    });
+    root.entries = order;
+    for (std::size_t f = 0; f < root.active.size(); ++f) root.known.push_back(n - count_missing(root.column(f), n));
     return root;
 }
 
@@ -420,7 +420,7 @@ MultiwayTree gather(const Shared& shared, const Node& root) {
 }
 
 template <class Policy>
-MultiwayTree grow_with(Shared& shared, Vector<const std::int32_t> rows, const CartTarget& target, bool whole) {
+MultiwayTree grow_with(Shared& shared, Wide* order, Vector<const std::int32_t> rows, const CartTarget& target, bool whole) {
     std::vector<std::int64_t> table;
     if (whole && Policy::tabled && shared.total < 3e7) {
         const Phi phi = Phi::of<Policy>(shared.total);
@@ -433,7 +433,7 @@ MultiwayTree grow_with(Shared& shared, Vector<const std::int32_t> rows, const Ca
     Arena arena;
     std::deque<Arena> of_tasks;
     Growing<Policy> top(shared, arena, threads);
-    Store root = root_store(shared, rows, target, whole);
+    Store root = root_store(shared, order, rows, target, whole);
     Node& first = arena.emplace_back();
     root.node = &first;
     if (!top.describe(root)) return gather(shared, first);
@@ -461,8 +461,8 @@ MultiwayTree grow_with(Shared& shared, Vector<const std::int32_t> rows, const Ca
 
 }  // namespace
 
-MultiwayTree grow_multiway(const CodedColumns& columns, Vector<const std::int32_t> rows, const CartTarget& target,
-                           const MultiwayOptions& options) {
+MultiwayTree grow_multiway(const CodedColumns& columns, Wide* order, Vector<const std::int32_t> rows,
+                           const CartTarget& target, const MultiwayOptions& options) {
     Shared shared{columns, options, target.n_classes, static_cast<double>(rows.size), 0, nullptr, 1};
     bool whole = true;
     if (target.weights != nullptr) {
@@ -473,8 +473,8 @@ MultiwayTree grow_multiway(const CodedColumns& columns, Vector<const std::int32_
         }
     }
     shared.grid = std::exp2(std::ceil(std::log2(shared.total)) - 51);
-    return options.gini ? grow_with<MultiwayGini>(shared, rows, target, whole)
-                        : grow_with<MultiwayEntropy>(shared, rows, target, whole);
+    return options.gini ? grow_with<MultiwayGini>(shared, order, rows, target, whole)
+                        : grow_with<MultiwayEntropy>(shared, order, rows, target, whole);
 }
 
 }  // namespace assay::trees

@@ -212,7 +212,7 @@ private:
             double sum = 0, present = 0, square = 0;
             const std::int32_t c = node_.columns[j];
             for (index_t i = 0; i < n_; ++i) {
-                const double x = node_.cells[at(i)][c];
+                const double x = node_.cell(at(i), c);
                 if (x != x) continue;
                 sum += node_.weight[at(i)] * x;
                 present += node_.weight[at(i)];
@@ -220,7 +220,7 @@ private:
             if (!(present > 0)) continue;
             const double mean = sum / present;
             for (index_t i = 0; i < n_; ++i) {
-                const double x = node_.cells[at(i)][c];
+                const double x = node_.cell(at(i), c);
                 if (x == x) square += node_.weight[at(i)] * (x - mean) * (x - mean);
             }
             const double deviation = std::sqrt(square / present);
@@ -233,7 +233,7 @@ private:
         for (index_t i = 0; i < n_; ++i) {
             double* z = z_.data() + at(i) * m_;
             for (std::size_t j = 0; j < p; ++j) {
-                const double x = node_.cells[at(i)][node_.columns[j]];
+                const double x = node_.cell(at(i), node_.columns[j]);
                 if (node_.deviation[j] > 0 && x == x) z[j] = (x - node_.mean[j]) / node_.deviation[j];
             }
             z[p] = 1;

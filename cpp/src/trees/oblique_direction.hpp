@@ -10,14 +10,17 @@
 
 namespace assay::trees {
 
-// The rows of a node. `columns` are those of the numeric columns that may be used; cells[i] points to all p of row i.
+// The rows of a node. `columns` are those of the p numeric columns that may be used; cells[i] points to row i of the table, in
+// which numeric column c is column table_columns[c].
 struct ObliqueNode {
+    const std::int32_t* table_columns = nullptr;
     std::vector<std::int32_t> columns, label;
     std::vector<double> weight;
     std::vector<const double*> cells;
     std::vector<double> mean, deviation;  // of `columns`; deviation 0 leaves a column out
 
     index_t size() const { return static_cast<index_t>(label.size()); }
+    double cell(std::size_t i, std::int32_t column) const { return cells[i][table_columns[column]]; }
 };
 
 // A test on all p numeric columns; weights of 0 are skipped in the sum.
@@ -27,11 +30,12 @@ struct LinearTest {
 };
 
 // The one way in which a sum is made, in training and in use: no fused operations, from left to right.
-inline double linear_sum(const LinearTest& test, const double* cells) {
+inline double linear_sum(const LinearTest& test, const double* cells, const std::int32_t* columns) {
     double sum = 0;
     for (std::size_t j = 0; j < test.weight.size(); ++j) {
         if (test.weight[j] == 0) continue;
-        sum += test.weight[j] * (cells[j] == cells[j] ? cells[j] : test.fill[j]);
+        const double cell = cells[columns[j]];
+        sum += test.weight[j] * (cell == cell ? cell : test.fill[j]);
     }
     return sum;
 }

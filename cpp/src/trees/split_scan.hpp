@@ -31,24 +31,23 @@ constexpr index_t lanes = 8;
 using Doubles = double __attribute__((vector_size(64)));
 using Longs = std::int64_t __attribute__((vector_size(64)));
 using Ints = std::int32_t __attribute__((vector_size(32)));
+using Shorts = std::int16_t __attribute__((vector_size(16)));
 
 template <class V, class T>
 ASSAY_INLINE void load(V& vector, const T* from) {
     static_assert(sizeof(V) == lanes * sizeof(T));
     std::memcpy(&vector, from, sizeof(V));
 }
-// Whether the value changes between entries i and i + 1, for eight i.
+// Whether the value changes between entries i and i + 1, for eight i: the highest bit of the later one says so.
 ASSAY_INLINE void boundaries(Longs& changes, const Wide* e) {
-    Longs here, next;
-    load(here, e);
+    Ints next;
     load(next, e + 1);
-    changes = ((here ^ next) & static_cast<std::int64_t>(~missing_rank<Wide>)) != 0;
+    changes = __builtin_convertvector(next < 0, Longs);
 }
 ASSAY_INLINE void boundaries(Longs& changes, const Narrow* e) {
-    Ints here, next;
-    load(here, e);
+    Shorts next;
     load(next, e + 1);
-    changes = __builtin_convertvector(((here ^ next) & static_cast<std::int32_t>(~missing_rank<Narrow>)) != 0, Longs);
+    changes = __builtin_convertvector(next < 0, Longs);
 }
 // Stores the scores of eight boundaries, minus infinity where the value does not change, and keeps the largest.
 template <class Entry>
@@ -93,7 +92,7 @@ ASSAY_INLINE double ratio_scores_body(const double* a, const double* b, const do
     for (; i < hi; ++i) {
         const double wl = w != nullptr ? w[i] : w0 + static_cast<double>(i + 1), wr = total - wl;
         const double score = (a[i] * wr + b[i] * wl) / (wl * wr);
-        scores[i] = rank_of(e[i]) != rank_of(e[i + 1]) ? score : -infinity;
+        scores[i] = is_fresh(e[i + 1]) ? score : -infinity;
         rest = scores[i] > rest ? scores[i] : rest;
     }
     return largest(best, rest);
@@ -120,7 +119,7 @@ ASSAY_INLINE double pair_scores_body(const std::int32_t* ones, double w0, double
         const double l1 = ones0 + static_cast<double>(ones[i]), l0 = wl - l1;
         const double r1 = all_ones - l1, r0 = wr - r1;
         const double score = ((l1 * l1 + l0 * l0) * wr + (r1 * r1 + r0 * r0) * wl) / (wl * wr);
-        scores[i] = rank_of(e[i]) != rank_of(e[i + 1]) ? score : -infinity;
+        scores[i] = is_fresh(e[i + 1]) ? score : -infinity;
         rest = scores[i] > rest ? scores[i] : rest;
     }
     return largest(best, rest);
@@ -153,8 +152,11 @@ struct NodeTotals {
 template <class Policy>
 class Scanner {
 public:
+    // Ratio criteria are scanned in blocks, whose prefix sums and scores stay in cache.
+    static constexpr index_t block = 1024;
+
     void reserve(index_t n, const Samples& data) {
-        const auto size = static_cast<std::size_t>(n) + lanes;
+        const auto size = static_cast<std::size_t>(Policy::is_ratio ? block : n) + lanes;
         if (scores_.size() >= size) return;
         scores_.resize(size);
         if constexpr (Policy::is_ratio) {
@@ -220,125 +222,161 @@ private:
     template <class Entry>
     void run_ratio(const Samples& data, const NodeTotals& node, const Entry* e, index_t lo, index_t hi,
                    const Entry* extra, index_t n_extra, const Candidate& bar, Candidate& best) {
-        double top;
-        if constexpr (is_second_order<Policy>) {
-            prefix_gradients(data, node, e, hi, extra, n_extra);
-            const double total = node.weight + 2 * data.l2;
-            narrow_hessian(data, node, total, lo, hi);
-            if (lo >= hi) return;
-            top = ratio_scores(a_.data(), b_.data(), w_.data(), 0.0, total, e, lo, hi, scores_.data());
-        } else if constexpr (Policy::classifies) {
-            if (data.n_classes == 2 && data.weight == nullptr) {
-                top = score_pair(data, node, e, lo, hi, extra, n_extra);
-            } else {
-                prefix_classes(data, node, e, hi, extra, n_extra);
-                top = ratio_scores(a_.data(), b_.data(), data.weight != nullptr ? w_.data() : nullptr,
-                                   static_cast<double>(n_extra), node.weight, e, lo, hi, scores_.data());
-            }
-        } else {
-            prefix_sums(data, node, e, hi, extra, n_extra);
-            top = ratio_scores(a_.data(), b_.data(), data.weight != nullptr ? w_.data() : nullptr,
-                               static_cast<double>(n_extra), node.weight, e, lo, hi, scores_.data());
+        start(data, node, extra, n_extra);
+        double top = -infinity;
+        index_t position = -1;
+        for (index_t begin = 0; begin < hi; begin += block) {
+            const index_t size = std::min(block, hi - begin);
+            index_t first = std::max<index_t>(lo - begin, 0);
+            const double highest = score_block(data, node, e + begin, first, size, begin + n_extra);
+            if (!(highest > top)) continue;
+            top = highest;
+            position = first;
+            while (scores_[static_cast<std::size_t>(position)] != top) ++position;
+            position += begin + 1;
         }
         if (!(top > -infinity) || !(-top < best.cost)) return;
         best.cost = -top;
         best.tie = 0;
         best.missing_left = n_extra > 0;
-        best.position = -1;
-        if (!(best.cost < bar.cost)) return;
-        index_t i = lo;
-        while (scores_[static_cast<std::size_t>(i)] != top) ++i;
-        best.position = i + 1;
+        best.position = best.cost < bar.cost ? position : -1;
     }
 
+    // The left part at the start of a scan: the rows of `extra`.
     template <class Entry>
-    double score_pair(const Samples& data, const NodeTotals& node, const Entry* e, index_t lo, index_t hi,
-                      const Entry* extra, index_t n_extra) {
-        std::int32_t ones = 0, before = 0;
-        for (index_t i = 0; i < n_extra; ++i) before += data.label[row_of(extra[i])];
-        for (index_t i = 0; i < hi; ++i) {
-            ones += data.label[row_of(e[i])];
-            ones_[static_cast<std::size_t>(i)] = ones;
+    void start(const Samples& data, const NodeTotals& node, const Entry* extra, index_t n_extra) {
+        left_weight_ = is_second_order<Policy> ? data.l2 : 0.0;
+        count_ = 0;
+        sum_ = sq_left_ = sq_right_ = 0;
+        if (Policy::classifies ? !counts_pairs(data) : !is_second_order<Policy> && !adds_single(data))
+            left_.assign(static_cast<std::size_t>(Policy::classifies ? data.n_classes : data.outputs), 0.0);
+        if (Policy::classifies && !counts_pairs(data)) {
+            right_.assign(node.value, node.value + data.n_classes);
+            for (const double weight : right_) sq_right_ += weight * weight;
         }
-        return pair_scores(ones_.data(), static_cast<double>(n_extra), static_cast<double>(before), node.weight,
-                           node.value[1], e, lo, hi, scores_.data());
+        for (index_t i = 0; i < n_extra; ++i) move(data, row_of(extra[i]));
     }
 
-    template <class Entry>
-    void prefix_classes(const Samples& data, const NodeTotals& node, const Entry* e, index_t hi, const Entry* extra,
-                        index_t n_extra) {
-        const auto k = static_cast<std::size_t>(data.n_classes);
-        left_.assign(k, 0.0);
-        right_.assign(node.value, node.value + data.n_classes);
-        double sq_left = 0, sq_right = 0, weight = 0;
-        for (std::size_t c = 0; c < k; ++c) sq_right += right_[c] * right_[c];
-        const auto move = [&](index_t row) {
+    // One row more on the left.
+    void move(const Samples& data, index_t row) {
+        if constexpr (is_second_order<Policy>) {
+            sum_ += data.search[2 * row];
+            left_weight_ += data.search[2 * row + 1];
+        } else if constexpr (Policy::classifies) {
+            if (counts_pairs(data)) {
+                count_ += data.label[row];
+                return;
+            }
             const auto c = static_cast<std::size_t>(data.label[row]);
             const double w = data.weight_of(row);
-            sq_left += w * (2 * left_[c] + w);
+            sq_left_ += w * (2 * left_[c] + w);
             left_[c] += w;
-            sq_right -= w * (2 * right_[c] - w);
+            sq_right_ -= w * (2 * right_[c] - w);
             right_[c] -= w;
-            weight += w;
-        };
-        for (index_t i = 0; i < n_extra; ++i) move(row_of(extra[i]));
-        for (index_t i = 0; i < hi; ++i) {
-            move(row_of(e[i]));
-            a_[static_cast<std::size_t>(i)] = sq_left;
-            b_[static_cast<std::size_t>(i)] = sq_right;
-            if (data.weight != nullptr) w_[static_cast<std::size_t>(i)] = weight;
+            left_weight_ += w;
+        } else if (adds_single(data)) {
+            sum_ += data.search[row];
+        } else {
+            const double w = data.weight_of(row);
+            left_weight_ += w;
+            for (index_t o = 0; o < data.outputs; ++o)
+                left_[static_cast<std::size_t>(o)] += w * data.search[row * data.outputs + o];
+        }
+    }
+
+    static bool counts_pairs(const Samples& data) { return data.n_classes == 2 && data.weight == nullptr; }
+    static bool adds_single(const Samples& data) { return data.outputs == 1 && data.weight == nullptr; }
+
+    // Moves the `size` rows of a block to the left one after the other and scores the boundaries from `lo` on, which it raises
+    // to the first that is scored; `before` rows are there already. Returns the highest score.
+    template <class Entry>
+    double score_block(const Samples& data, const NodeTotals& node, const Entry* e, index_t& lo, index_t size, index_t before) {
+        const double w0 = static_cast<double>(before);
+        double total = node.weight;
+        index_t hi = size;
+        if constexpr (is_second_order<Policy>) {
+            prefix_gradients(data, node, e, size);
+            total += 2 * data.l2;
+            narrow_hessian(data, node, total, lo, hi);
+        } else if constexpr (Policy::classifies) {
+            if (counts_pairs(data)) {
+                std::int32_t ones = 0;
+                for (index_t i = 0; i < size; ++i) {
+                    ones += data.label[row_of(e[i])];
+                    ones_[static_cast<std::size_t>(i)] = ones;
+                }
+                const double first = static_cast<double>(count_);
+                count_ += ones;
+                if (lo >= hi) return -infinity;
+                return pair_scores(ones_.data(), w0, first, total, node.value[1], e, lo, hi, scores_.data());
+            }
+            prefix_classes(data, e, size);
+        } else {
+            prefix_sums(data, node, e, size);
+        }
+        if (lo >= hi) return -infinity;
+        const double* w = data.weight != nullptr || is_second_order<Policy> ? w_.data() : nullptr;
+        return ratio_scores(a_.data(), b_.data(), w, is_second_order<Policy> ? 0.0 : w0, total, e, lo, hi, scores_.data());
+    }
+
+    template <class Entry>
+    void prefix_classes(const Samples& data, const Entry* e, index_t size) {
+        double *left = left_.data(), *right = right_.data(), sq_left = sq_left_, sq_right = sq_right_;
+        if (data.weight == nullptr) {
+            for (index_t i = 0; i < size; ++i) {
+                const std::int32_t c = data.label[row_of(e[i])];
+                sq_left += 2 * left[c] + 1.0;
+                left[c] += 1.0;
+                sq_right -= 2 * right[c] - 1.0;
+                right[c] -= 1.0;
+                a_[static_cast<std::size_t>(i)] = sq_left;
+                b_[static_cast<std::size_t>(i)] = sq_right;
+            }
+            sq_left_ = sq_left;
+            sq_right_ = sq_right;
+            return;
+        }
+        for (index_t i = 0; i < size; ++i) {
+            move(data, row_of(e[i]));
+            a_[static_cast<std::size_t>(i)] = sq_left_;
+            b_[static_cast<std::size_t>(i)] = sq_right_;
+            w_[static_cast<std::size_t>(i)] = left_weight_;
         }
     }
 
     template <class Entry>
-    void prefix_sums(const Samples& data, const NodeTotals& node, const Entry* e, index_t hi, const Entry* extra,
-                     index_t n_extra) {
-        const index_t outputs = data.outputs;
-        if (outputs == 1 && data.weight == nullptr) {
-            double sum = 0;
+    void prefix_sums(const Samples& data, const NodeTotals& node, const Entry* e, index_t size) {
+        if (adds_single(data)) {
+            double sum = sum_;
             const double all = node.value[0];
-            for (index_t i = 0; i < n_extra; ++i) sum += data.search[row_of(extra[i])];
-            for (index_t i = 0; i < hi; ++i) {
+            for (index_t i = 0; i < size; ++i) {
                 sum += data.search[row_of(e[i])];
                 a_[static_cast<std::size_t>(i)] = sum * sum;
                 b_[static_cast<std::size_t>(i)] = (all - sum) * (all - sum);
             }
+            sum_ = sum;
             return;
         }
-        left_.assign(static_cast<std::size_t>(outputs), 0.0);
-        double weight = 0;
-        const auto move = [&](index_t row) {
-            const double w = data.weight_of(row);
-            weight += w;
-            for (index_t o = 0; o < outputs; ++o) left_[static_cast<std::size_t>(o)] += w * data.search[row * outputs + o];
-        };
-        for (index_t i = 0; i < n_extra; ++i) move(row_of(extra[i]));
-        for (index_t i = 0; i < hi; ++i) {
-            move(row_of(e[i]));
+        for (index_t i = 0; i < size; ++i) {
+            move(data, row_of(e[i]));
             double a = 0, b = 0;
-            for (index_t o = 0; o < outputs; ++o) {
+            for (index_t o = 0; o < data.outputs; ++o) {
                 const double sum = left_[static_cast<std::size_t>(o)];
                 a += sum * sum;
                 b += (node.value[o] - sum) * (node.value[o] - sum);
             }
             a_[static_cast<std::size_t>(i)] = a;
             b_[static_cast<std::size_t>(i)] = b;
-            if (data.weight != nullptr) w_[static_cast<std::size_t>(i)] = weight;
+            if (data.weight != nullptr) w_[static_cast<std::size_t>(i)] = left_weight_;
         }
     }
 
     // a: T(G_L)^2, b: T(G_R)^2, w: H_L + l2, so that total - w is H_R + l2 with total = H + 2 l2.
     template <class Entry>
-    void prefix_gradients(const Samples& data, const NodeTotals& node, const Entry* e, index_t hi, const Entry* extra,
-                          index_t n_extra) {
-        double g = 0, w = data.l2;
-        for (index_t i = 0; i < n_extra; ++i) {
-            const double* pair = data.search + 2 * row_of(extra[i]);
-            g += pair[0];
-            w += pair[1];
-        }
+    void prefix_gradients(const Samples& data, const NodeTotals& node, const Entry* e, index_t size) {
+        double g = sum_, w = left_weight_;
         const double all = node.value[0], l1 = data.l1;
-        for (index_t i = 0; i < hi; ++i) {
+        for (index_t i = 0; i < size; ++i) {
             const double* pair = data.search + 2 * row_of(e[i]);
             g += pair[0];
             w += pair[1];
@@ -347,13 +385,15 @@ private:
             b_[static_cast<std::size_t>(i)] = right * right;
             w_[static_cast<std::size_t>(i)] = w;
         }
+        sum_ = g;
+        left_weight_ = w;
     }
 
     // Keeps the boundaries whose parts have hessians of at least min_weight_leaf and H + l2 > 0; w_ never falls.
     void narrow_hessian(const Samples& data, const NodeTotals& node, double total, index_t& lo, index_t& hi) const {
         const double least = std::max(data.l2 + std::max(node.min_weight_leaf, 0.0),
                                       std::numeric_limits<double>::denorm_min());
-        const double *first = w_.data() + lo, *last = w_.data() + hi;
+        const double *first = w_.data() + lo, *last = w_.data() + std::max(lo, hi);
         lo = std::partition_point(first, last, [&](double w) { return w < least; }) - w_.data();
         hi = std::partition_point(first, last, [&](double w) { return total - w >= least; }) - w_.data();
     }
@@ -373,7 +413,7 @@ private:
             part.clear(data);
             for (index_t i = n - 2; i >= lo; --i) {
                 part.add(data, row_of(e[i + 1]));
-                if (i >= hi || rank_of(e[i]) == rank_of(e[i + 1])) continue;
+                if (i >= hi || !is_fresh(e[i + 1])) continue;
                 const double left = scores_[static_cast<std::size_t>(i)], right = part.cost(data);
                 Candidate here = join<Policy>(left, right);
                 here.position = i + 1;
@@ -410,8 +450,12 @@ private:
         using type = typename P::Accumulator;
     };
     typename AccumulatorOf<Policy, Policy::is_ratio>::type accumulator_;
-    std::vector<double> scores_, a_, b_, w_, left_, right_;
+    std::vector<double> scores_, a_, b_, w_;
     std::vector<std::int32_t> ones_;
+    // The left part of a scan so far, and the class weights of the right one.
+    std::vector<double> left_, right_;
+    double left_weight_ = 0, sum_ = 0, sq_left_ = 0, sq_right_ = 0;
+    index_t count_ = 0;
 };
 
 }  // namespace assay::trees

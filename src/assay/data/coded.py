@@ -1,74 +1,127 @@
-"""Columns as rank codes, made once for all trees, rules and folds that read them."""
+"""Sorted columns, made once for all trees, rules and folds that read them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
 from .. import _kernels
 from .columns import ColumnSchema
 
+_MISSING = np.uint32(1 << 30)
 
-@dataclass(frozen=True)
+
+@dataclass
 class CodedTable:
-    """Columns as rank codes (see the kernel `rank_codes`); folds and trees take subsets of its rows."""
+    """The columns of a table in order of value (see the kernel `sort_columns`), 4 bytes a cell; cells are not copied.
 
-    codes: np.ndarray
-    offsets: np.ndarray
-    values: np.ndarray
+    Folds and trees take subsets of its rows. With `once`, the first tree on all rows uses the order up, so that there
+    is no second copy; should another come, the columns are sorted again. `renamed` gives codes of categories new
+    numbers (-1: gone) where only some rows count.
+    """
+
+    cells: np.ndarray
     n_categories: np.ndarray
+    threads: int
+    once: bool = False
+    renamed: tuple[np.ndarray, np.ndarray] | None = None
+    _order: np.ndarray | None = field(default=None, repr=False)
 
     @classmethod
-    def of(cls, cells: np.ndarray, schema: ColumnSchema, threads: int) -> CodedTable:
-        """Code a table that `MixedInput` has read."""
-        n_categories = schema.n_categories
-        codes, offsets, values = _kernels.rank_codes(cells, n_categories, threads)
-        return cls(codes, offsets, values, n_categories)
+    def of(cls, cells: np.ndarray, schema: ColumnSchema, threads: int, *, once: bool = False) -> CodedTable:
+        """Sort the columns of a table that `MixedInput` has read."""
+        return cls(cells, schema.n_categories, threads, once)
 
-    def missing_seen(self, rows: np.ndarray) -> np.ndarray:
-        """Which columns have a missing cell in these rows."""
-        absent, seen = np.diff(self.offsets), np.zeros(self.codes.shape[0], dtype=bool)
-        for j in self._incomplete:
-            seen[j] = bool((self.codes[j, rows] == absent[j]).any())
-        return seen
+    @property
+    def n_columns(self) -> int:
+        """Columns of the table."""
+        return int(self.cells.shape[1])
 
-    @cached_property
-    def _incomplete(self) -> np.ndarray:
-        return np.flatnonzero((self.codes == np.diff(self.offsets)[:, None]).any(axis=1))
+    def order(self) -> np.ndarray:
+        """The sorted columns of all rows."""
+        if self._order is None:
+            self._order = _kernels.sort_columns(self.cells, self._all_categories(), self.threads)
+        return self._order
 
-    def cells(self, rows: np.ndarray) -> np.ndarray:
-        """These rows as they were before coding."""
-        cells = np.empty((rows.shape[0], self.codes.shape[0]))
-        for j in range(self.codes.shape[0]):
-            values = np.append(self.values[self.offsets[j] : self.offsets[j + 1]], np.nan)
-            cells[:, j] = values[self.codes[j, rows]]
+    def _all_categories(self) -> np.ndarray:
+        return self.n_categories if self.renamed is None else np.diff(self.renamed[1]).astype(np.int32)
+
+    def chosen(self, rows: np.ndarray) -> ChosenRows:
+        """These rows for one tree, which uses their order up."""
+        numbers = rows.astype(np.int32)
+        if self.once and rows.shape[0] == self.cells.shape[0]:
+            order, self._order = self.order(), None
+        else:
+            order = _kernels.choose_rows(self.order(), numbers, self.threads)
+        return ChosenRows(self, numbers, order)
+
+    def column(self, j: int, rows: np.ndarray) -> np.ndarray:
+        """Cells of one column; missing cells and categories that are gone are NaN."""
+        cells = self.cells[rows, j]
+        if self.n_categories[j] == 0 and (self.renamed is None or np.diff(self.renamed[1])[j] == 0):
+            return cells
+        cells = np.where(cells >= 0, cells, np.nan)
+        if self.renamed is not None:
+            codes, first = self.renamed
+            number = codes[first[j] : first[j + 1]].astype(np.float64)
+            number[number < 0] = np.nan
+            known = ~np.isnan(cells)
+            cells[known] = number[cells[known].astype(np.int64)]
+        return cells
+
+    def cells_of(self, rows: np.ndarray) -> np.ndarray:
+        """These rows as a table of their own."""
+        if rows.shape[0] == self.cells.shape[0] and self.renamed is None and bool((np.diff(rows) == 1).all()):
+            return self.cells
+        cells = self.cells[rows]
+        for j in np.flatnonzero(self._all_categories() > 0).tolist():
+            cells[:, j] = self.column(j, rows)
         return cells
 
     def restricted(self, rows: np.ndarray, schema: ColumnSchema) -> tuple[CodedTable, ColumnSchema]:
         """The table and schema as if only these rows had been read: nominal columns lose categories unseen in them."""
         if not (self.n_categories > 0).any():
             return self, schema
-        codes, n_categories = self.codes.copy(), self.n_categories.copy()
-        categories = list(schema.categories)
-        for j in np.flatnonzero(self.n_categories > 0):
+        order = self.order()
+        n_categories, categories, codes = self.n_categories.copy(), list(schema.categories), []
+        for j in np.flatnonzero(self.n_categories > 0).tolist():
+            column = self.column(j, rows)
             count = int(self.n_categories[j])
-            seen = np.bincount(self.codes[j, rows], minlength=count + 1)[:count] > 0
-            kept = int(seen.sum())
-            renamed = np.append(np.where(seen, np.cumsum(seen) - 1, kept), kept).astype(np.uint32)
-            codes[j] = renamed[self.codes[j]]
-            n_categories[j] = kept
+            seen = np.bincount(column[~np.isnan(column)].astype(np.int64), minlength=count) > 0
+            codes.append(np.where(seen, np.cumsum(seen) - 1, -1).astype(np.int32))
+            n_categories[j] = int(seen.sum())
             old = categories[j]
             assert old is not None
             categories[j] = old[seen]
-        widths = np.where(self.n_categories > 0, n_categories, np.diff(self.offsets))
-        values = [
-            np.arange(widths[j], dtype=np.float64)
-            if self.n_categories[j] > 0
-            else self.values[self.offsets[j] : self.offsets[j + 1]]
-            for j in range(codes.shape[0])
-        ]
-        offsets = np.concatenate([[0], np.cumsum(widths)]).astype(np.int64)
-        table = CodedTable(codes, offsets, np.concatenate(values), n_categories)
+        first = np.concatenate([[0], np.cumsum(self.n_categories)]).astype(np.int64)
+        renamed = (np.concatenate(codes), first)
+        table = replace(self, n_categories=n_categories, once=False, renamed=renamed, _order=order)
         return table, ColumnSchema(schema.names, schema.nominal, tuple(categories))
+
+
+@dataclass(frozen=True)
+class ChosenRows:
+    """Rows of a `CodedTable` for one tree."""
+
+    table: CodedTable
+    rows: np.ndarray
+    order: np.ndarray
+
+    @property
+    def missing_seen(self) -> np.ndarray:
+        """Which columns have a missing cell in these rows; to be asked before the tree grows."""
+        return (self.order[:, -1] & _MISSING) != 0
+
+    def arguments(self) -> dict[str, Any]:
+        """What every kernel that grows trees takes."""
+        codes, first = self.table.renamed or (None, None)
+        return {
+            "cells": self.table.cells,
+            "order": self.order,
+            "rows": self.rows,
+            "n_categories": self.table.n_categories,
+            "renamed": codes,
+            "renamed_first": first,
+        }

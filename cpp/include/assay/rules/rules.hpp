@@ -1,4 +1,4 @@
-// Rules for classes by separate and conquer, on rank codes (see tables/rank_codes.hpp).
+// Rules for classes by separate and conquer, on rank codes (see tables/coded_columns.hpp).
 //
 // A rule is a conjunction of tests, each on one column: code <= c, c < code < missing, code = c (nominal columns), code
 // missing. Rows covered by a rule are a bitset over all rows; the cover of a rule set is an OR, its errors two ANDs and
@@ -32,7 +32,7 @@
 // One row in `folds` prunes: units of weight are taken three (`folds`) at a time in the order given, within positives and
 // negatives, and one unit of each block is drawn with the stream of `key`. With rows in canonical order (below) the
 // result depends neither on row order nor on whether a row is repeated or weighted.
-// IN   codes (d x n), labels (n), weights (n, or null for 1 each). OUT rules in the order in which they were learned.
+// IN   codes by column, labels (n), weights (n, or null for 1 each). OUT rules in the order in which they were learned.
 // The result is the same for every number of threads: columns are searched apart and compared in order.
 // References: Cohen, Fast effective rule induction, ICML 1995; Quinlan & Cameron-Jones, FOIL, ECML 1993; Clark &
 // Boswell, Rule induction with CN2, EWSL 1991; Quinlan, MDL and categorical theories, ICML 1995.
@@ -42,6 +42,7 @@
 #include <vector>
 
 #include "assay/common/views.hpp"
+#include "assay/tables/coded_columns.hpp"
 
 namespace assay::rules {
 
@@ -49,10 +50,7 @@ enum class Test : std::uint8_t { at_most = 0, above = 1, equal = 2, missing = 3 
 enum class Quality : int { foil = 0, laplace = 1, precision = 2, wracc = 3 };
 
 struct Columns {
-    const std::uint32_t* codes;  // d x n
-    index_t n, d;
-    const std::int64_t* offsets;       // d + 1
-    const double* values;              // distinct values, column by column
+    tables::CodesView codes;
     const std::int32_t* n_categories;  // 0 for a numeric column
 };
 
@@ -106,6 +104,6 @@ struct CanonicalRows {
     std::vector<std::int64_t> first;
     std::vector<std::int64_t> group;
 };
-CanonicalRows canonical_rows(const std::uint32_t* codes, index_t n, index_t d, const std::int32_t* labels);
+CanonicalRows canonical_rows(const tables::CodedColumns& columns, const tables::Entry* order, const std::int32_t* labels);
 
 }  // namespace assay::rules

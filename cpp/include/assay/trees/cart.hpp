@@ -18,11 +18,11 @@
 // `min_leaf` rows and `min_weight_leaf` weight on both sides, or if w_t/w (I(t) - w_L/w_t I(L) - w_R/w_t I(R)) is
 // less than `min_decrease`. With `max_leaf_nodes` > 0 the node with the largest such decrease is split next.
 //
-// Algorithm: each column is one array of (rank, row) entries sorted once by counting; a node is a segment of every such
-// array, and a split partitions the segments stably, so nothing is sorted again. Large nodes run in parallel over
-// columns; nodes of a few thousand rows become tasks with their own 16-bit ranks and rows, which stay in cache. Two
-// leaves as children need no partition. Cost O(n d depth) time, 12 bytes per cell. The tree does not depend on the
-// number of threads. Reference: Breiman, Friedman, Olshen & Stone, Classification and Regression Trees, 1984.
+// Algorithm: each column is one array of entries in order of value (tables/coded_columns.hpp); a node is a segment of every
+// such array, and a split partitions the segments stably, so nothing is sorted again. Large nodes run in parallel over
+// columns; nodes of a few thousand rows become tasks with their own 16-bit entries, which stay in cache. Two
+// leaves as children need no partition. Cost O(n d depth) time; the entries, 4 bytes per cell, are all that grows with the
+// table. The tree does not depend on the number of threads. Reference: Breiman, Friedman, Olshen & Stone, Classification and Regression Trees, 1984.
 //
 // second_order serves boosting. Row i has a gradient g_i and a hessian h_i >= 0 of a loss; with G and H their sums over a
 // part, adding v to the scores of its rows changes the loss, to second order, by G v + H v^2 / 2, and the penalty
@@ -45,22 +45,13 @@
 #include <vector>
 
 #include "assay/common/views.hpp"
+#include "assay/tables/coded_columns.hpp"
 
 namespace assay::trees {
 
 enum class Criterion : int { gini, entropy, misclassification, squared_error, absolute_error, worst_case, second_order };
 
 constexpr index_t exhaustive_categories = 9;
-
-// The table: codes as `tables::rank_codes` makes them, column after column.
-struct CodedColumns {
-    const std::uint32_t* codes = nullptr;
-    index_t n_rows = 0;
-    index_t n_columns = 0;
-    const std::int64_t* offsets = nullptr;
-    const double* values = nullptr;
-    const std::int32_t* n_categories = nullptr;  // 0 for a numeric column
-};
 
 // Targets of the training rows, in the order of `rows`.
 struct CartTarget {
@@ -110,8 +101,9 @@ struct Tree {
     std::vector<double> tried;             // its gain, threshold and weights
 };
 
-Tree grow_cart(const CodedColumns& columns, Vector<const std::int32_t> rows, const CartTarget& target,
-               const CartOptions& options);
+// IN   rows: the row of the cells behind each training row. `order` (d x rows) are their entries; they are used up.
+Tree grow_cart(const tables::CodedColumns& columns, tables::Entry* order, Vector<const std::int32_t> rows,
+               const CartTarget& target, const CartOptions& options);
 
 // A fitted tree as views, to send rows through.
 struct TreeView {
@@ -123,7 +115,7 @@ struct TreeView {
     const std::int32_t* n_categories = nullptr;
 };
 
-// OUT leaf (n): the leaf that each row reaches. Cells as for rank_codes; rows in parallel.
+// OUT leaf (n): the leaf that each row reaches. Cells as for sort_columns; rows in parallel.
 void apply_tree(const TreeView& tree, Matrix<const double> cells, Vector<std::int32_t> leaf, int threads);
 
 // Weakest-link pruning of a tree in preorder, given by the parent of each node (-1 for the root); nodes may have any

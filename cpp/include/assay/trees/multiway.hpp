@@ -60,8 +60,9 @@ struct MultiwayTree {
 };
 
 // `target` needs labels and may have weights, in units of rows.
-MultiwayTree grow_multiway(const CodedColumns& columns, Vector<const std::int32_t> rows, const CartTarget& target,
-                           const MultiwayOptions& options);
+// IN   as for grow_cart; `order` is used up.
+MultiwayTree grow_multiway(const tables::CodedColumns& columns, tables::Entry* order, Vector<const std::int32_t> rows,
+                           const CartTarget& target, const MultiwayOptions& options);
 
 // A fitted tree as views.
 struct MultiwayView {

@@ -30,7 +30,6 @@ namespace assay::trees {
 enum class Direction : int { lda, logistic, coordinate };
 
 struct ObliqueOptions {
-    const double* cells = nullptr;  // n x p: the numeric cells of the training rows, in the order of `rows`
     index_t n_columns = 0;          // p
     const std::int32_t* columns = nullptr;  // which column of the table each is
     Direction direction = Direction::lda;

@@ -39,10 +39,13 @@ class CanonicalTable:
     def __init__(
         self, cells: np.ndarray, codes: np.ndarray, weights: np.ndarray | None, schema: ColumnSchema, threads: int
     ):
-        self.columns = CodedTable.of(cells, schema, threads)
-        first, group = _kernels.canonical_rows(self.columns.codes, codes)
+        n_categories = schema.n_categories
+        order = CodedTable.of(cells, schema, threads).order()
+        first, group = _kernels.canonical_rows(cells, order, n_categories, codes)
         total = np.bincount(group, weights, minlength=first.shape[0]).astype(np.float64)
-        self.codes = np.ascontiguousarray(self.columns.codes[:, first])
+        found = _kernels.rank_codes(cells, order, n_categories, first, threads)
+        self.columns = dict(zip(("codes", "first", "width", "offsets", "values"), found, strict=True))
+        self.columns["n_categories"] = n_categories
         self.labels = codes[first]
         self.weights = None if bool((total == 1).all()) else total
         self.schema = schema
@@ -53,12 +56,8 @@ class CanonicalTable:
 
     def arguments(self, n_classes: int) -> dict[str, Any]:
         """What every rule kernel takes."""
-        columns = self.columns
         return {
-            "codes": self.codes,
-            "offsets": columns.offsets,
-            "values": columns.values,
-            "n_categories": columns.n_categories,
+            **self.columns,
             "labels": self.labels,
             "order": self.class_order(n_classes),
             "weights": self.weights,
@@ -73,8 +72,8 @@ class CanonicalTable:
             categories = self.schema.categories[column]
             assert categories is not None
             return Condition.one_of(name, [categories[code]])
-        first = int(self.columns.offsets[column])
-        cut = round_cut(float(self.columns.values[first + code]), float(self.columns.values[first + code + 1]))
+        first, values = int(self.columns["offsets"][column]), self.columns["values"]
+        cut = round_cut(float(values[first + code]), float(values[first + code + 1]))
         return Condition.at_most(name, cut) if test == 0 else Condition.above(name, cut)
 
     def rules(self, grown: dict[str, np.ndarray], classes: list[Any]) -> list[Rule]:

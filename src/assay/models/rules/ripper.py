@@ -80,4 +80,4 @@ class Ripper(RuleLearner):
         """A search over the rows left for every rule grown; the number of rules grows slowly with the rows."""
         cells = float(n_rows) * n_features
         grown = (1 + 2 * self.optimisation_passes) * np.log2(n_rows + 2.0)
-        return Cost(seconds=1e-8 * cells * grown, bytes=40.0 * cells + 64.0 * n_rows)
+        return Cost(seconds=1e-8 * cells * grown, bytes=24.0 * cells + 64.0 * n_rows)

@@ -98,4 +98,4 @@ class SequentialCovering(RuleLearner):
         """A search over the rows left for every rule and every rule of the beam; rules grow in number with the rows."""
         cells = float(n_rows) * n_features
         rules = 2 * float(np.sqrt(n_rows))
-        return Cost(seconds=1e-8 * cells * self.beam_width * rules, bytes=40.0 * cells + 64.0 * n_rows)
+        return Cost(seconds=1e-8 * cells * self.beam_width * rules, bytes=24.0 * cells + 64.0 * n_rows)

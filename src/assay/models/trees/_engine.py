@@ -352,11 +352,7 @@ def grow_second_order(
         if not 0 <= penalty < np.inf:
             raise ParameterError("grow_second_order", f"parameter {name!r}", "must be at least 0", f"got {penalty!r}")
     grown = _kernels.grow_second_order(
-        table.codes,
-        table.offsets,
-        table.values,
-        table.n_categories,
-        rows.astype(np.int32),
+        **table.chosen(rows).arguments(),
         gradients=first,
         hessians=second,
         max_depth=-1 if max_depth is None else max_depth,

@@ -21,7 +21,7 @@ from ...base.parameters import ArrayLike, Choice, Instance, Integer, Nothing, Re
 from ...base.randomness import Stream
 from ...base.threads import thread_count
 from ...base.usual_parameters import categorical_features_param, n_jobs_param, random_state_param, trace_param
-from ...data.coded import CodedTable
+from ...data.coded import ChosenRows, CodedTable
 from ...data.columns import MixedInput
 from ._engine import CRITERIA, Tree
 from ._fitted import ClassTree, FittedTree, row_count
@@ -85,6 +85,10 @@ class _Cart(FittedTree, ImportanceOfColumns, TreeExports, MixedInput, Estimator)
     criterion: str
 
     # -- growing -------------------------------------------------------------------------------------------------
+    def _coded(self, cells: np.ndarray) -> CodedTable:
+        once = not isinstance(self.ccp_alpha, str)
+        return CodedTable.of(cells, self.schema_, thread_count(self.n_jobs), once=once)
+
     def _target_arguments(self, target: np.ndarray, weights: np.ndarray | None) -> dict[str, Any]:
         raise NotImplementedError  # pragma: no cover
 
@@ -100,9 +104,10 @@ class _Cart(FittedTree, ImportanceOfColumns, TreeExports, MixedInput, Estimator)
 
         `given` are the numbers that the rows had for the user, if those are not `rows`.
         """
-        grown = self._grown(table, rows, target, weights, self.trace)
+        chosen = table.chosen(rows)
+        self.missing_seen_ = chosen.missing_seen
+        grown = self._grown(chosen, target, weights, self.trace)
         self.tree_ = Tree.of(grown, table.n_categories)
-        self.missing_seen_ = table.missing_seen(rows)
         self._record(grown)
         self.__dict__.pop("pruning_path_", None)
         self.ccp_alpha_ = 0.0 if isinstance(self.ccp_alpha, str) else float(self.ccp_alpha)
@@ -115,18 +120,19 @@ class _Cart(FittedTree, ImportanceOfColumns, TreeExports, MixedInput, Estimator)
             self.tree_ = self.tree_.pruned(self.ccp_alpha_)
 
     def _grown(
-        self, table: CodedTable, rows: np.ndarray, target: np.ndarray, weights: np.ndarray | None, trace: bool
+        self, chosen: ChosenRows, target: np.ndarray, weights: np.ndarray | None, trace: bool
     ) -> dict[str, np.ndarray]:
+        return _kernels.grow_cart(**self._kernel_arguments(chosen, target, weights, trace))
+
+    def _kernel_arguments(
+        self, chosen: ChosenRows, target: np.ndarray, weights: np.ndarray | None, trace: bool
+    ) -> dict[str, Any]:
+        """What the kernel takes: the table, the target and the limits of growth in rows."""
         whole = weights is not None and bool((weights == np.floor(weights)).all())
-        n_rows = float(weights.sum()) if whole and weights is not None else float(rows.shape[0])
+        n_rows = float(weights.sum()) if whole and weights is not None else float(chosen.rows.shape[0])
         arguments = self._target_arguments(target, weights)
-        total = float(rows.shape[0]) if arguments["weights"] is None else float(arguments["weights"].sum())
-        return _kernels.grow_cart(
-            table.codes,
-            table.offsets,
-            table.values,
-            table.n_categories,
-            rows.astype(np.int32),
+        total = float(chosen.rows.shape[0]) if arguments["weights"] is None else float(arguments["weights"].sum())
+        return dict(
             repeats=weights if whole else None,
             criterion=CRITERIA[self.criterion],
             max_depth=-1 if self.max_depth is None else self.max_depth,
@@ -135,10 +141,11 @@ class _Cart(FittedTree, ImportanceOfColumns, TreeExports, MixedInput, Estimator)
             min_weight_leaf=self.min_weight_fraction_leaf * total,
             max_leaf_nodes=self.max_leaf_nodes or 0,
             min_decrease=self.min_impurity_decrease,
-            max_features=self._columns_to_try(table.codes.shape[0]),
-            key=0 if self.max_features is None else self._stream().key,
+            max_features=self._columns_to_try(chosen.table.n_columns),
+            key=self._stream().key if self._draws() else 0,
             trace=trace,
             threads=thread_count(self.n_jobs),
+            **chosen.arguments(),
             **arguments,
         )
 
@@ -171,12 +178,12 @@ class _Cart(FittedTree, ImportanceOfColumns, TreeExports, MixedInput, Estimator)
         folds: list[Fold],
     ) -> PruningCurve:
         """The error along the pruning path; `self.tree_` is the unpruned tree of all rows."""
-        cells, threads = table.cells(rows), thread_count(self.n_jobs)
+        cells, threads = table.cells_of(rows), thread_count(self.n_jobs)
         counted = self._loss_weights(target, weights)
 
         def part(train: np.ndarray) -> Tree:
-            chosen = None if weights is None else weights[train]
-            return Tree.of(self._grown(table, rows[train], target[train], chosen, False), table.n_categories)
+            share = None if weights is None else weights[train]
+            return Tree.of(self._grown(table.chosen(rows[train]), target[train], share, False), table.n_categories)
 
         def held_out(tree: Tree, test: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             leaves = tree.apply(cells[test], threads)
@@ -292,7 +299,7 @@ class _Cart(FittedTree, ImportanceOfColumns, TreeExports, MixedInput, Estimator)
         per_cell = {"absolute_error": 1.2e-7, "entropy": 1.5e-8, "log_loss": 1.5e-8}.get(self.criterion, 8e-9)
         trees = 1 + (int(self.cv) if isinstance(self.cv, numbers.Integral) else 5) * isinstance(self.ccp_alpha, str)
         seconds = (per_cell * levels * trees + 6e-8) * cells * n_outputs
-        return Cost(seconds=seconds, bytes=24.0 * cells + 200.0 * n_rows)
+        return Cost(seconds=seconds, bytes=8.0 * cells + 200.0 * n_rows)
 
 
 class CartClassifier(ClassTree, HeldOutClasses, _Cart, Classifier):
@@ -336,7 +343,7 @@ class CartClassifier(ClassTree, HeldOutClasses, _Cart, Classifier):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> CartClassifier:
         """Grow the tree, then prune it if `ccp_alpha` > 0."""
         cells, codes, weights = self._begin(X, y, sample_weight)
-        table = CodedTable.of(cells, self.schema_, thread_count(self.n_jobs))
+        table = self._coded(cells)
         self._grow(table, np.arange(cells.shape[0]), codes, weights, _numbers(cells.shape[0], sample_weight))
         return self
 
@@ -394,7 +401,7 @@ class CartRegressor(_Cart, Regressor):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> CartRegressor:
         """Grow the tree, then prune it if `ccp_alpha` > 0."""
         cells, target, weights = self._begin(X, y, sample_weight)
-        table = CodedTable.of(cells, self.schema_, thread_count(self.n_jobs))
+        table = self._coded(cells)
         self._grow(table, np.arange(cells.shape[0]), target, weights, _numbers(cells.shape[0], sample_weight))
         return self
 

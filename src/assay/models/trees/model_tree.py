@@ -15,7 +15,7 @@ from ...base.estimator import Regressor
 from ...base.parameters import Boolean, Choice, Integer, Nothing, Real, param
 from ...base.threads import thread_count
 from ...base.usual_parameters import categorical_features_param, n_jobs_param, trace_param
-from ...data.coded import CodedTable
+from ...data.coded import ChosenRows, CodedTable
 from ...data.columns import MixedInput
 from ..rule_sets.linear import LinearSum
 from ._engine import CRITERIA, Tree, tree_view
@@ -100,7 +100,7 @@ class ModelTreeRegressor(FittedTree, TreeExports, MixedInput, Regressor):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> ModelTreeRegressor:
         """Grow the tree, fit the models, prune and smooth."""
         cells, target, weights = self._begin(X, y, sample_weight)
-        table = CodedTable.of(cells, self.schema_, thread_count(self.n_jobs))
+        table = CodedTable.of(cells, self.schema_, thread_count(self.n_jobs), once=True)
         self._grow(table, np.arange(cells.shape[0]), target, weights)
         return self
 
@@ -109,16 +109,16 @@ class ModelTreeRegressor(FittedTree, TreeExports, MixedInput, Regressor):
         n_rows = float(weights.sum()) if whole and weights is not None else float(rows.shape[0])
         if weights is not None and not whole:
             weights = weights * (n_rows / weights.sum())
-        grown = self._grown(table, rows, target, weights, n_rows, whole)
-        self.missing_seen_ = table.missing_seen(rows)
+        chosen = table.chosen(rows)
+        self.missing_seen_ = chosen.missing_seen
+        grown = self._grown(chosen, target, weights, n_rows, whole)
         self.linear_columns_ = np.flatnonzero(table.n_categories == 0).astype(np.int32)
         self.target_range_ = (float(target.min()), float(target.max()))
-        self._fit_models(grown, table.cells(rows), target, weights)
+        self._fit_models(grown, table.cells_of(rows), target, weights)
 
     def _grown(
         self,
-        table: CodedTable,
-        rows: np.ndarray,
+        chosen: ChosenRows,
         target: np.ndarray,
         weights: np.ndarray | None,
         n_rows: float,
@@ -127,11 +127,7 @@ class ModelTreeRegressor(FittedTree, TreeExports, MixedInput, Regressor):
         # Which columns are tested below a node is only known of a tree that goes on below `max_depth`.
         depth = self.max_depth if self.columns == "all" else None
         grown = _kernels.grow_cart(
-            table.codes,
-            table.offsets,
-            table.values,
-            table.n_categories,
-            rows.astype(np.int32),
+            **chosen.arguments(),
             labels=None,
             n_classes=0,
             y=np.ascontiguousarray(target[:, None]),
@@ -149,7 +145,7 @@ class ModelTreeRegressor(FittedTree, TreeExports, MixedInput, Regressor):
             trace=False,
             threads=thread_count(self.n_jobs),
         )
-        tree = Tree.of(grown, table.n_categories)
+        tree = Tree.of(grown, chosen.table.n_categories)
         return tree.cut(tree.impurity < self.min_deviation**2 * tree.impurity[0])
 
     def _fit_models(self, tree: Tree, cells: np.ndarray, target: np.ndarray, weights: np.ndarray | None) -> None:
@@ -251,7 +247,7 @@ class ModelTreeRegressor(FittedTree, TreeExports, MixedInput, Regressor):
         cells = float(n_rows) * n_features
         levels = math.log2(max(2, n_rows))
         seconds = (8e-9 * levels + 6e-8 + 4e-10 * n_features) * cells
-        return Cost(seconds=seconds, bytes=32.0 * cells + 200.0 * n_rows + 16.0 * cells / 4)
+        return Cost(seconds=seconds, bytes=24.0 * cells + 200.0 * n_rows + 16.0 * cells / 4)
 
     # -- showing -----------------------------------------------------------------------------------------------------
     def _model(self, node: int) -> LinearSum:

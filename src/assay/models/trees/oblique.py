@@ -7,11 +7,9 @@ from typing import Any
 import numpy as np
 
 from ... import _kernels
-from ...base import Choice, Cost, Integer, Real, param, thread_count
-from ...data.coded import CodedTable
+from ...base import Choice, Cost, Integer, Real, param
+from ...data.coded import ChosenRows
 from ..rule_sets.linear import LinearSum
-from ._engine import CRITERIA
-from ._fitted import row_count
 from .cart import CartClassifier
 
 DIRECTIONS = {"lda": 0, "logistic": 1, "coordinate": 2}
@@ -62,40 +60,20 @@ class ObliqueTreeClassifier(CartClassifier):
         1.5, Real(0), "A node needs this many rows for each of its numeric columns to have a linear test."
     )
 
+    def _draws(self) -> bool:
+        return super()._draws() or (self.direction == "coordinate" and self.n_restarts > 0)
+
     def _grown(
-        self, table: CodedTable, rows: np.ndarray, target: np.ndarray, weights: np.ndarray | None, trace: bool
+        self, chosen: ChosenRows, target: np.ndarray, weights: np.ndarray | None, trace: bool
     ) -> dict[str, np.ndarray]:
-        whole = weights is not None and bool((weights == np.floor(weights)).all())
-        n_rows = float(weights.sum()) if whole and weights is not None else float(rows.shape[0])
-        arguments = self._target_arguments(target, weights)
+        arguments = self._kernel_arguments(chosen, target, weights, trace)
         del arguments["y"]
-        total = float(rows.shape[0]) if arguments["weights"] is None else float(arguments["weights"].sum())
-        columns = np.flatnonzero(table.n_categories == 0).astype(np.int32)
-        random = self.max_features is not None or (self.direction == "coordinate" and self.n_restarts > 0)
         return _kernels.grow_oblique(
-            table.codes,
-            table.offsets,
-            table.values,
-            table.n_categories,
-            rows.astype(np.int32),
-            repeats=weights if whole else None,
-            criterion=CRITERIA[self.criterion],
-            max_depth=-1 if self.max_depth is None else self.max_depth,
-            min_split=max(2, row_count(self.min_samples_split, n_rows)),
-            min_leaf=row_count(self.min_samples_leaf, n_rows),
-            min_weight_leaf=self.min_weight_fraction_leaf * total,
-            max_leaf_nodes=self.max_leaf_nodes or 0,
-            min_decrease=self.min_impurity_decrease,
-            max_features=self._columns_to_try(table.codes.shape[0]),
-            key=self._stream().key if random else 0,
-            trace=trace,
-            cells=np.ascontiguousarray(table.cells(rows)[:, columns]),
-            columns=columns,
+            **arguments,
+            columns=np.flatnonzero(chosen.table.n_categories == 0).astype(np.int32),
             direction=DIRECTIONS[self.direction],
             restarts=self.n_restarts,
             rows_per_column=self.rows_per_column,
-            threads=thread_count(self.n_jobs),
-            **arguments,
         )
 
     def _other_tests(self, grown: dict[str, np.ndarray], node: int) -> dict[str, Any]:

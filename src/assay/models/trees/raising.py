@@ -106,14 +106,13 @@ class _Raising:
         """Each child of a node with its part; a row whose cell is missing goes to all, by their share of the others."""
         tree, (places, weight) = self.tree, part
         column, children = int(tree.feature[node]), tree.children(node)
-        codes = self.table.codes[column, self.rows[places]]
-        values = self.table.values[self.table.offsets[column] : self.table.offsets[column + 1]]
-        known = codes < values.shape[0]
+        cells = self.table.column(column, self.rows[places])
+        known = ~np.isnan(cells)
         if tree.is_multiway(node):
             branch_of = np.searchsorted(children, tree.branch_children(node)[:-1])
-            branch = branch_of[codes[known]]
+            branch = branch_of[cells[known].astype(np.int64)]
         else:
-            branch = (codes[known] >= np.searchsorted(values, tree.threshold[node], side="right")).astype(np.int64)
+            branch = (cells[known] > tree.threshold[node]).astype(np.int64)
         seen, seen_weight = places[known], weight[known]
         absent, absent_weight = places[~known], weight[~known]
         total = seen_weight.sum()
@@ -133,8 +132,8 @@ class _Raising:
         if not tree.is_multiway(node):
             return
         branch = tree.branch_children(node)
-        codes = np.unique(self.table.codes[tree.feature[node], self.rows[part[0]]])
-        codes = codes[codes < branch.shape[0] - 1]
+        cells = self.table.column(int(tree.feature[node]), self.rows[part[0]])
+        codes = np.unique(cells[~np.isnan(cells)].astype(np.int64))
         width = np.bincount(branch[:-1], minlength=tree.node_count)[branch[codes]]
         shared = codes[(width > 1) & self.leaf[branch[codes]]]
         if shared.shape[0] == 0:

@@ -72,13 +72,13 @@ def plain_tree(tree, table, rows, node):
     if tree.feature[node] < 0:
         return here
     column, children = int(tree.feature[node]), tree.children(node)
-    codes, first = table.codes[column], int(table.offsets[column])
+    cells = table.cells[:, column]
     if tree.is_multiway(node):
         targets = tree.branch_children(node).tolist()
-        here["send"] = lambda row: children.index(targets[codes[row]])
+        here["send"] = lambda row: children.index(targets[int(cells[row])])
     else:
         threshold = tree.threshold[node]
-        here["send"] = lambda row: int(table.values[first + codes[row]] > threshold)
+        here["send"] = lambda row: int(cells[row] > threshold)
     for number, child in enumerate(children):
         part = [row for row in rows if here["send"](row) == number]
         here["children"].append(plain_tree(tree, table, part, child))

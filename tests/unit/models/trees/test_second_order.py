@@ -85,11 +85,7 @@ def test_gain_and_values_are_those_computed_by_hand():
     """
     table = coded(np.array([[1.0], [2.0], [3.0], [4.0]]))
     grown = _kernels.grow_second_order(
-        table.codes,
-        table.offsets,
-        table.values,
-        table.n_categories,
-        np.arange(4, dtype=np.int32),
+        **table.chosen(np.arange(4)).arguments(),
         gradients=np.array([-0.5, -0.5, 0.5, -0.5]),
         hessians=np.full(4, 0.25),
         max_depth=1,

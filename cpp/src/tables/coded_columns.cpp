@@ -1,0 +1,225 @@
+#include "assay/tables/coded_columns.hpp"
+
+#include <array>
+#include <bit>
+#include <cmath>
+#include <type_traits>
+
+#include "assay/common/threads.hpp"
+
+namespace assay::tables {
+namespace {
+
+constexpr index_t columns_per_task = 2;  // neighbours share cache lines of the C-ordered cells
+constexpr std::size_t ahead = 24;
+constexpr int digit_bits = 11, digits = 3, buckets = 1 << digit_bits;
+
+// Doubles in the order of unsigned integers; -0 and 0 are one value. NaN is not passed.
+std::uint64_t to_key(double value) {
+    const auto bits = std::bit_cast<std::uint64_t>(value + 0.0);
+    return bits ^ ((bits >> 63) != 0 ? ~std::uint64_t{0} : std::uint64_t{1} << 63);
+}
+
+// Work of one thread: the lower halves of the keys of its columns by row, and the rows of one column as items (upper half of
+// the key, row).
+struct Work {
+    std::array<std::vector<std::uint32_t>, columns_per_task> low;
+    std::vector<std::uint64_t> items, spare;
+};
+
+// Radix sort of the items by the upper half of the key.
+void sort_items(std::vector<std::uint64_t>& items, std::vector<std::uint64_t>& spare) {
+    const std::size_t n = items.size();
+    if (n < 256) {
+        std::sort(items.begin(), items.end());
+        return;
+    }
+    std::array<std::array<std::uint32_t, buckets>, digits> counts{};
+    for (const std::uint64_t item : items)
+        for (int d = 0; d < digits; ++d) ++counts[d][(item >> (32 + d * digit_bits)) & (buckets - 1)];
+    spare.resize(n);
+    for (int d = 0; d < digits; ++d) {
+        auto& count = counts[d];
+        const int shift = 32 + d * digit_bits;
+        if (count[(items[0] >> shift) & (buckets - 1)] == n) continue;
+        std::uint32_t sum = 0;
+        for (auto& c : count) {
+            const std::uint32_t size = c;
+            c = sum;
+            sum += size;
+        }
+        for (const std::uint64_t item : items) spare[count[(item >> shift) & (buckets - 1)]++] = item;
+        items.swap(spare);
+    }
+}
+
+// Items in order of the upper half become entries in order of the whole key. Items whose upper halves agree are few or hold
+// one value; they are put in order by the lower half.
+void write_entries(std::vector<std::uint64_t>& items, const std::vector<std::uint32_t>& low, Entry* entries) {
+    const auto low_of = [&](std::uint64_t item) { return low[static_cast<std::uint32_t>(item)]; };
+    for (std::size_t begin = 0, end; begin < items.size(); begin = end) {
+        end = begin + 1;
+        while (end < items.size() && (items[end] >> 32) == (items[begin] >> 32)) {
+            if (end + ahead < items.size()) __builtin_prefetch(&low[static_cast<std::uint32_t>(items[end + ahead])]);
+            ++end;
+        }
+        entries[begin] = static_cast<Entry>(items[begin]) | fresh_bit<Entry>;
+        if (end - begin == 1) continue;
+        const auto first = items.begin() + static_cast<index_t>(begin), last = items.begin() + static_cast<index_t>(end);
+        const auto before = [&](std::uint64_t a, std::uint64_t b) {
+            const std::uint32_t x = low_of(a), y = low_of(b);
+            return x < y || (x == y && a < b);
+        };
+        if (!std::is_sorted(first, last, before)) {
+            std::sort(first, last, before);
+            entries[begin] = static_cast<Entry>(items[begin]) | fresh_bit<Entry>;
+        }
+        for (std::size_t i = begin + 1; i < end; ++i)
+            entries[i] = static_cast<Entry>(items[i]) | (low_of(items[i]) != low_of(items[i - 1]) ? fresh_bit<Entry> : 0);
+    }
+}
+
+// The upper halves of the keys stand where the entries will; ~0 is a missing cell, which no number has.
+constexpr std::uint32_t no_key = ~std::uint32_t{0};
+
+void order_column(Work& work, const std::vector<std::uint32_t>& low, Entry* entries, index_t n) {
+    work.items.clear();
+    for (index_t i = 0; i < n; ++i)
+        if (entries[i] != no_key)
+            work.items.push_back(std::uint64_t{entries[i]} << 32 | static_cast<std::uint32_t>(i));
+    const auto present = static_cast<index_t>(work.items.size());
+    if (present < n) {
+        // Rows of missing cells go to the end, in order; the cells behind them are still to be read.
+        index_t at = n;
+        for (index_t i = n - 1; i >= 0 && at > present; --i)
+            if (entries[i] == no_key) entries[--at] = static_cast<Entry>(i) | missing_bit<Entry>;
+        entries[present] |= fresh_bit<Entry>;
+    }
+    sort_items(work.items, work.spare);
+    write_entries(work.items, low, entries);
+}
+
+}  // namespace
+
+void sort_columns(Matrix<const double> cells, Vector<const std::int32_t> n_categories, Entry* order, int threads) {
+    const index_t n = cells.rows, d = cells.cols;
+    parallel_chunks(d, columns_per_task, threads, [&](index_t, index_t first, index_t last) {
+        Work work;
+        for (auto& low : work.low) low.resize(static_cast<std::size_t>(n));
+        work.items.reserve(static_cast<std::size_t>(n));
+        for (index_t i = 0; i < n; ++i) {
+            for (index_t j = first; j < last; ++j) {
+                const double cell = cells(i, j);
+                const bool absent = std::isnan(cell) || (n_categories[j] > 0 && !(cell >= 0 && cell < n_categories[j]));
+                const std::uint64_t key = absent ? ~std::uint64_t{0} : to_key(cell);
+                order[j * n + i] = static_cast<std::uint32_t>(key >> 32);
+                work.low[static_cast<std::size_t>(j - first)][static_cast<std::size_t>(i)] = static_cast<std::uint32_t>(key);
+            }
+        }
+        for (index_t j = first; j < last; ++j)
+            order_column(work, work.low[static_cast<std::size_t>(j - first)], order + j * n, n);
+    });
+}
+
+void choose_rows(const Entry* order, index_t n, index_t d, Vector<const std::int32_t> rows, Entry* chosen, int threads) {
+    const index_t m = rows.size;
+    bool rising = true;
+    for (index_t i = 1; i < m && rising; ++i) rising = rows[i] > rows[i - 1];
+    // The places of row r are places[first[r]] .. ; with rising rows each has one or none.
+    std::vector<std::int32_t> place, places;
+    std::vector<std::int64_t> first;
+    if (rising) {
+        place.assign(static_cast<std::size_t>(n), -1);
+        for (index_t i = 0; i < m; ++i) place[static_cast<std::size_t>(rows[i])] = static_cast<std::int32_t>(i);
+    } else {
+        first.assign(static_cast<std::size_t>(n) + 1, 0);
+        for (index_t i = 0; i < m; ++i) ++first[static_cast<std::size_t>(rows[i]) + 1];
+        for (std::size_t r = 1; r < first.size(); ++r) first[r] += first[r - 1];
+        std::vector<std::int64_t> at(first.begin(), first.end() - 1);
+        places.resize(static_cast<std::size_t>(m));
+        for (index_t i = 0; i < m; ++i)
+            places[static_cast<std::size_t>(at[static_cast<std::size_t>(rows[i])]++)] = static_cast<std::int32_t>(i);
+    }
+    parallel_chunks(d, 1, threads, [&](index_t j, index_t, index_t) {
+        const Entry *from = order + j * n, *end = from + n;
+        Entry *to = chosen + j * m, fresh = 0;
+        if (rising) {
+            Entry* const last = to + m;
+            for (; from != end && to != last; ++from) {
+                fresh |= *from & fresh_bit<Entry>;
+                const std::int32_t at = place[static_cast<std::size_t>(row_of(*from))];
+                *to = static_cast<Entry>(at) | fresh | (*from & missing_bit<Entry>);
+                const bool taken = at >= 0;
+                to += taken;
+                fresh = taken ? 0 : fresh;
+            }
+            return;
+        }
+        for (; from != end; ++from) {
+            fresh |= *from & fresh_bit<Entry>;
+            const auto row = static_cast<std::size_t>(row_of(*from));
+            for (std::int64_t k = first[row]; k < first[row + 1]; ++k) {
+                *to++ = static_cast<Entry>(places[static_cast<std::size_t>(k)]) | fresh | (*from & missing_bit<Entry>);
+                fresh = 0;
+            }
+        }
+    });
+}
+
+std::uint32_t count_codes(const CodedColumns& columns, const Entry* order, index_t column) {
+    if (columns.nominal(column)) return static_cast<std::uint32_t>(columns.n_categories[column]);
+    const index_t n = columns.cells.rows;
+    const Entry* entries = order + column * n;
+    const index_t present = n == 0 ? 0 : n - count_missing(entries, n);
+    std::uint32_t count = present > 0 ? 1 : 0;
+    for (index_t i = 1; i < present; ++i) count += is_fresh(entries[i]);
+    return count;
+}
+
+RankCodes rank_codes(const CodedColumns& columns, const Entry* order, Vector<const std::int64_t> rows, int threads) {
+    RankCodes codes;
+    const index_t n = columns.cells.rows, d = columns.n_columns(), m = rows.size;
+    codes.n = m;
+    codes.d = d;
+    const auto size = static_cast<std::size_t>(d);
+    std::vector<std::uint32_t> distinct(size);
+    parallel_chunks(d, 1, threads, [&](index_t j, index_t, index_t) {
+        distinct[static_cast<std::size_t>(j)] = count_codes(columns, order, j);
+    });
+    codes.first.assign(size + 1, 0);
+    codes.offsets.assign(size + 1, 0);
+    codes.width.resize(size);
+    for (std::size_t j = 0; j < size; ++j) {
+        codes.width[j] = distinct[j] <= 0xFF ? 1 : distinct[j] <= 0xFFFF ? 2 : 4;
+        codes.first[j + 1] = (codes.first[j] + codes.width[j] * m + 7) / 8 * 8;
+        codes.offsets[j + 1] = codes.offsets[j] + distinct[j];
+    }
+    codes.bytes.resize(static_cast<std::size_t>(codes.first.back()));
+    codes.values.resize(static_cast<std::size_t>(codes.offsets.back()));
+    std::vector<std::int32_t> place(static_cast<std::size_t>(n), -1);
+    for (index_t i = 0; i < m; ++i) place[static_cast<std::size_t>(rows[i])] = static_cast<std::int32_t>(i);
+    parallel_chunks(d, 1, threads, [&](index_t j, index_t, index_t) {
+        const auto column = static_cast<std::size_t>(j);
+        double* values = codes.values.data() + codes.offsets[column];
+        if (columns.nominal(j))
+            for (std::uint32_t v = 0; v < distinct[column]; ++v) values[v] = static_cast<double>(v);
+        const auto fill = [&](auto* to) {
+            std::uint32_t last = distinct[column];
+            visit_codes(columns, order, j, distinct[column], [&](index_t row, std::uint32_t code) {
+                if (code != last && code != distinct[column] && !columns.nominal(j)) values[code] = columns.value(row, j);
+                last = code;
+                const std::int32_t at = place[static_cast<std::size_t>(row)];
+                if (at >= 0) to[at] = static_cast<std::remove_reference_t<decltype(*to)>>(code);
+            });
+        };
+        std::uint8_t* to = codes.bytes.data() + codes.first[column];
+        switch (codes.width[column]) {
+            case 1: fill(to); break;
+            case 2: fill(reinterpret_cast<std::uint16_t*>(to)); break;
+            default: fill(reinterpret_cast<std::uint32_t*>(to));
+        }
+    });
+    return codes;
+}
+
+}  // namespace assay::tables
