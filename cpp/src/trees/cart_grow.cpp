@@ -18,11 +18,16 @@ class Cart {
 public:
     Cart(const CodedColumns& columns, Wide* order, Vector<const std::int32_t> rows, const Samples& data,
          const CartOptions& options, index_t width)
-        : growth_{columns, rows, options, width, 0}, data_(data), n_(rows.size), order_(order) {
+        : growth_{columns, rows, options, width, 0, {}}, data_(data), n_(rows.size), order_(order) {
         for (index_t f = 0; f < columns.n_columns(); ++f) all_.push_back(static_cast<std::int32_t>(f));
     }
 
     Tree grow() {
+        growth_.distinct.resize(all_.size());
+        parallel_chunks(growth_.columns.n_columns(), 1, growth_.options.threads, [&](index_t f, index_t, index_t) {
+            const Wide* column = order_ + f * n_;
+            growth_.distinct[static_cast<std::size_t>(f)] = std::all_of(column, column + n_, is_fresh<Wide>);
+        });
         {
             Grower<Policy, Wide> top(growth_, data_, n_, all_, nodes_, growth_.options.threads, order_);
             Pending root = top.root(all_);

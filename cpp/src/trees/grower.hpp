@@ -22,6 +22,7 @@ struct Growth {
     const CartOptions& options;
     index_t width = 1;        // numbers kept per node
     double total_weight = 0;  // of the training rows
+    std::vector<std::uint8_t> distinct{};  // by column: no two training rows share a value, so that every entry is fresh
 
     double value(index_t column, index_t position) const { return columns.value(rows[position], column); }
     std::int32_t category(index_t column, index_t position) const { return columns.category(rows[position], column); }
@@ -636,6 +637,18 @@ private:
             if (static_cast<index_t>(s.entries.size()) < n) s.entries.resize(static_cast<std::size_t>(n));
             Entry* spare = s.entries.data();
             index_t l = 0, r = 0;
+            if (growth_.distinct[static_cast<std::size_t>(f)] != 0) {
+                for (index_t i = 0; i < n; ++i) {
+                    const Entry entry = segment[i];
+                    const index_t left = side[row_of(entry)];
+                    segment[l] = entry;
+                    spare[r] = entry;
+                    l += left;
+                    r += 1 - left;
+                }
+                if (keep_right) std::copy_n(spare, r, segment + l);
+                return;
+            }
             // Whether the value has changed since the last entry on either side.
             Entry fresh_left = 0, fresh_right = 0;
             for (index_t i = 0; i < n; ++i) {
