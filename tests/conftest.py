@@ -3,12 +3,14 @@ chance or on load. `make fuzz` explores with the profile "fuzz"."""
 
 from __future__ import annotations
 
-import os
-
 from hypothesis import HealthCheck, settings
+
+from tests.helpers import PROFILE, examples
 
 QUIET = [HealthCheck.too_slow, HealthCheck.data_too_large]
 
 settings.register_profile("repeatable", derandomize=True, deadline=None, database=None, suppress_health_check=QUIET)
-settings.register_profile("fuzz", deadline=None, max_examples=2000, print_blob=True, suppress_health_check=QUIET)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
+settings.register_profile(
+    "fuzz", deadline=None, max_examples=examples(100), print_blob=True, suppress_health_check=QUIET
+)
+settings.load_profile(PROFILE)

@@ -235,13 +235,15 @@ if __name__ == "__main__":
 
     warnings.simplefilter("ignore")
     wanted, seed = int(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 0
+    trace = Path(sys.argv[3]) if len(sys.argv) > 3 else None
 
     def say(k: int, name: str) -> None:
-        Path("/tmp/assay-fuzz-last").write_text(f"{seed} {k} {name}")
+        if trace:
+            trace.write_text(f"file {k} of seed {seed}, {name}")
 
     total = try_all(wanted, seed, say)
-    for (name, outcome), times in sorted(total.items()):
-        print(f"{name:24} {times:6}  {outcome}")
-    print(
-        {what: sum(n for (_, o), n in total.items() if o == what) for what in ("table", "refused")}, sum(total.values())
-    )
+    counts = collections.Counter({"files": sum(total.values()), "table": 0, "refused": 0})
+    for (_, outcome), times in total.items():
+        counts[outcome if outcome in counts else "anything else"] += times
+    wrong = [f"seed {seed}, {name}: {outcome}" for name, outcome in total if outcome not in counts]
+    print(json.dumps({"counts": counts, "findings": wrong}))

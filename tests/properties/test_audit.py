@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from assay.data import Table, audit, describe, merge_check
+from tests.helpers import examples
 
 ROWS = 24
 CELLS = {
@@ -33,7 +34,7 @@ def frames(draw, rows=ROWS):
     return pl.DataFrame(columns)
 
 
-@settings(max_examples=60, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(60), suppress_health_check=list(HealthCheck))
 @given(frames(), frames())
 def test_any_table_is_audited_described_and_compared(one, two):
     table = Table.from_frame(one)
@@ -48,7 +49,7 @@ def test_any_table_is_audited_described_and_compared(one, two):
     json.dumps(merge_check(one, two).to_dict(), allow_nan=False)
 
 
-@settings(max_examples=25, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(25), suppress_health_check=list(HealthCheck))
 @given(frames(), st.randoms(use_true_random=False))
 def test_the_order_of_the_columns_changes_no_finding(frame, random):
     names = frame.columns

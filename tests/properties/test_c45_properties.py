@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.models.trees import C45Classifier, ID3Classifier, pessimistic_errors, pessimistic_leaves
+from tests.helpers import examples
 
 LEARNERS = st.sampled_from(
     [
@@ -41,7 +42,7 @@ def fitted(model, X, y, **arguments):
     return type(model)(**{**model.get_params(), "categorical_features": nominal}).fit(X, y, **arguments)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(tables(), LEARNERS, st.integers(0, 2**16))
 def test_weights_equal_repetition(table, model, seed):
     X, y = table
@@ -52,7 +53,7 @@ def test_weights_equal_repetition(table, model, seed):
     np.testing.assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), atol=1e-9)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(tables(), LEARNERS, st.integers(0, 2**16))
 def test_order_of_rows_changes_nothing(table, model, seed):
     X, y = table
@@ -62,7 +63,7 @@ def test_order_of_rows_changes_nothing(table, model, seed):
         np.testing.assert_array_equal(getattr(one.tree_, name), getattr(two.tree_, name))
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(tables(), LEARNERS)
 def test_children_share_out_the_weight_and_the_classes_of_their_parent(table, model):
     tree = fitted(model, *table).tree_
@@ -71,7 +72,7 @@ def test_children_share_out_the_weight_and_the_classes_of_their_parent(table, mo
         np.testing.assert_allclose(counts[tree.children(node)].sum(axis=0), counts[node], atol=1e-9)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(tables(), LEARNERS)
 def test_probabilities_are_probabilities(table, model):
     X, y = table
@@ -80,7 +81,7 @@ def test_probabilities_are_probabilities(table, model):
     np.testing.assert_allclose(shares.sum(axis=1), 1.0)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(tables(), st.sampled_from([0.05, 0.25, 0.5]))
 def test_pruning_never_raises_the_pessimistic_errors(table, confidence):
     tree = fitted(C45Classifier(prune=False, min_samples_leaf=1), *table).tree_
@@ -95,7 +96,7 @@ def test_pruning_never_raises_the_pessimistic_errors(table, confidence):
     assert pruned.n_leaves <= tree.n_leaves
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(st.floats(0.5, 1e4), st.floats(0, 1), st.sampled_from([0.01, 0.25, 0.5]))
 def test_pessimistic_errors_lie_between_the_errors_and_the_rows_and_fall_with_confidence(rows, share, confidence):
     found = pessimistic_errors(rows, rows * share, confidence)[0]

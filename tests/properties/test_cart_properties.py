@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from assay.models.trees import CartClassifier, CartRegressor
+from tests.helpers import examples
 
 tables = st.integers(1, 40).flatmap(
     lambda n: st.tuples(
@@ -17,7 +18,7 @@ tables = st.integers(1, 40).flatmap(
 )
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(tables, st.sampled_from(["gini", "entropy", "misclassification"]))
 def test_full_tree_gives_every_group_of_equal_rows_its_own_shares(table, criterion):
     X, y = table
@@ -30,7 +31,7 @@ def test_full_tree_gives_every_group_of_equal_rows_its_own_shares(table, criteri
         np.testing.assert_allclose(shares[i], expected)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(tables, st.sampled_from(["squared_error", "absolute_error", "worst_case"]))
 def test_impurity_never_grows_and_rows_add_up(table, criterion):
     X, y = table
@@ -43,7 +44,7 @@ def test_impurity_never_grows_and_rows_add_up(table, criterion):
     np.testing.assert_array_equal(left, np.flatnonzero(inner) + 1)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(tables)
 def test_leaf_counts_are_the_rows_that_reach_the_leaf(table):
     X, y = table
@@ -53,7 +54,7 @@ def test_leaf_counts_are_the_rows_that_reach_the_leaf(table):
     np.testing.assert_array_equal(reached[leaves], model.tree_.n_node_samples[leaves])
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(tables)
 def test_monotone_change_of_a_column_keeps_the_partition(table):
     X, y = table
@@ -61,7 +62,7 @@ def test_monotone_change_of_a_column_keeps_the_partition(table):
     np.testing.assert_array_equal(a.apply(X), b.apply(np.cbrt(X)))
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(tables)
 def test_pruning_alphas_rise_and_leaves_fall(table):
     X, y = table

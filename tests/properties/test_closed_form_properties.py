@@ -11,6 +11,7 @@ from hypothesis.extra.numpy import arrays
 
 from assay.models.bayes import NaiveBayes
 from assay.models.linear import LeastSquares, Ridge
+from tests.helpers import examples
 
 cells = st.integers(-1000, 1000).map(lambda v: v / 8)
 
@@ -24,7 +25,7 @@ def regression_tables(draw):
     return X, y, weights
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(regression_tables(), st.sampled_from([1e-3, 0.5, 1.0, 100.0]), st.booleans())
 def test_the_gradient_of_ridge_is_zero_at_its_solution(table, alpha, intercept):
     X, y, w = table
@@ -36,7 +37,7 @@ def test_the_gradient_of_ridge_is_zero_at_its_solution(table, alpha, intercept):
         assert abs(residual.sum()) <= 1e-8 * scale
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(regression_tables(), st.booleans())
 def test_residuals_of_least_squares_are_orthogonal_to_every_column(table, intercept):
     X, y, w = table
@@ -49,7 +50,7 @@ def test_residuals_of_least_squares_are_orthogonal_to_every_column(table, interc
     assert np.abs(X.T @ residual).max() <= 1e-10 * largest * (1 + np.linalg.norm(X))
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(regression_tables(), st.permutations(range(6)))
 def test_the_order_of_rows_and_columns_does_not_matter_to_ridge(table, order):
     X, y, w = table
@@ -68,7 +69,7 @@ def class_tables(draw):
     return X, y
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(class_tables(), st.integers(1, 3))
 def test_naive_bayes_gives_probabilities_and_parts_add_up_to_the_whole(table, parts):
     X, y = table

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.data import UNSEEN, fit_columns, read_columns
+from tests.helpers import examples
 
 LABELS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=6)
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False, width=32)
@@ -20,7 +21,7 @@ def frame_of(cells):
     return pl.DataFrame({"c": pl.Series(labels, dtype=pl.String), "n": pl.Series(numbers, dtype=pl.Float64)})
 
 
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 @given(CELLS)
 def test_codes_name_their_cells(cells):
     codes, schema = fit_columns("test", frame_of(cells), "from_dtype")
@@ -29,7 +30,7 @@ def test_codes_name_their_cells(cells):
         assert np.isnan(value) if number is None else value == number
 
 
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 @given(CELLS)
 def test_categories_are_sorted_and_distinct(cells):
     _, schema = fit_columns("test", frame_of(cells), "from_dtype")
@@ -37,7 +38,7 @@ def test_categories_are_sorted_and_distinct(cells):
     assert labels == sorted({label for label, _ in cells if label is not None})
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(CELLS, st.randoms(use_true_random=False))
 def test_the_order_of_rows_does_not_matter(cells, random):
     order = list(range(len(cells)))
@@ -47,7 +48,7 @@ def test_the_order_of_rows_does_not_matter(cells, random):
     np.testing.assert_array_equal(shuffled, codes[order])
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(CELLS, CELLS)
 def test_reading_gives_known_codes_unseen_or_missing(cells, later):
     _, schema = fit_columns("test", frame_of(cells), "from_dtype")
@@ -57,7 +58,7 @@ def test_reading_gives_known_codes_unseen_or_missing(cells, later):
     np.testing.assert_array_equal(codes, expected)
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(CELLS)
 def test_frames_and_arrays_of_objects_agree(cells):
     frame = frame_of(cells)

@@ -27,6 +27,7 @@ from assay.evaluate import (
     shatters,
     threshold_curve,
 )
+from tests.helpers import examples
 
 ROWS = st.lists(st.tuples(st.booleans(), st.integers(-5, 5)), min_size=2, max_size=40)
 SEED = st.integers(0, 2**31)
@@ -117,7 +118,7 @@ def test_no_training_row_is_as_late_as_its_test_rows(n_splits, gap, times):
         assert np.searchsorted(steps, times[train].max()) < first - gap
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6), st.booleans()), min_size=1, max_size=12))
 def test_the_version_space_answers_as_its_members_do(rows):
     X, y = np.array([row[:2] for row in rows], dtype=float), np.array([row[2] for row in rows], dtype=int)
@@ -131,7 +132,7 @@ def test_the_version_space_answers_as_its_members_do(rows):
         assert box.contains(X[y == 1]).all() if y.any() else True
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=1, max_size=5))
 def test_no_class_gives_more_labellings_than_sauer_allows(points):
     for name, dimension in (("rectangle", 4), ("half-space", 3), ("decision stump", 3)):
@@ -147,7 +148,7 @@ def test_sample_sizes_shrink_as_less_is_asked_and_keep_their_promise(epsilon, de
     assert pac_epsilon("vc", dimension=dimension, n=n, delta=delta) <= epsilon * (1 + 1e-9)
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(st.floats(0.3, 0.95), st.floats(0.1, 2), st.floats(0.2, 2))
 def test_a_power_law_is_reproduced_within_its_range(a, b, c):
     sizes = np.array([20, 40, 80, 160, 320])

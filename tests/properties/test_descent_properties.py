@@ -12,6 +12,7 @@ from assay import _kernels
 from assay.base import AssayWarning
 from assay.evaluate import pair_accuracy
 from assay.models.linear import GradientDescentClassifier, GradientDescentRegressor, Perceptron
+from tests.helpers import examples
 
 SMOOTH = st.sampled_from(["log_loss", "squared_hinge", "modified_huber", "squared_error"])
 
@@ -27,7 +28,7 @@ def quiet(model, *data, **extra):
         return model.fit(*data, **extra)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(
     st.integers(0, 10**6),
     st.integers(5, 60),
@@ -44,7 +45,7 @@ def test_objective_never_rises_with_the_default_step(seed, n, p, loss, n_classes
     assert (np.diff(losses) <= 1e-12 * losses[:-1]).all()
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(st.integers(0, 10**6), st.integers(8, 60), st.integers(1, 4), st.sampled_from(["l1", "l2", "elasticnet"]))
 def test_optimality_conditions_hold_at_the_end(seed, n, p, penalty):
     X, y = table(seed, n, p)
@@ -59,7 +60,7 @@ def test_optimality_conditions_hold_at_the_end(seed, n, p, penalty):
     assert np.abs(slope)[~used].max(initial=0.0) <= alpha * ratio + 1e-6
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(st.integers(0, 10**6), st.integers(2, 40), st.sampled_from([None, 1, 7]))
 def test_order_of_columns_does_not_matter(seed, n, batch_size):
     X, y = table(seed, n, 4)
@@ -70,7 +71,7 @@ def test_order_of_columns_does_not_matter(seed, n, batch_size):
     np.testing.assert_allclose(turned.coef_, straight.coef_[order], rtol=1e-3, atol=1e-5)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(
     st.lists(
         st.tuples(st.integers(-4, 4), st.integers(0, 3), st.integers(0, 2), st.integers(1, 3)), min_size=1, max_size=25
@@ -97,7 +98,7 @@ def test_ranking_sums_equal_those_of_all_pairs(rows, squared):
         assert np.isclose(pair_accuracy(levels, scores, groups=groups, sample_weight=weights), expected)
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(st.integers(0, 10**6), st.integers(1, 5))
 def test_the_perceptron_is_the_same_in_any_unit(seed, p):
     X, _ = table(seed, 30, p)

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from assay.models.linear import ElasticNet, enet_path
 from assay.models.linear import elastic_net_solver as solver
+from tests.helpers import examples
 
 
 @st.composite
@@ -24,7 +25,7 @@ def problems(draw):
     return X, y, weights
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(
     problems(),
     st.sampled_from([1.0, 0.5, 0.05]),
@@ -60,7 +61,7 @@ def test_optimality_conditions_hold_at_the_solution(problem, l1_ratio, share, po
     assert not positive or (b >= 0).all()
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(problems(), st.booleans())
 def test_gap_bounds_the_distance_to_the_minimum(problem, positive):
     X, y, weights = problem

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from assay.evaluate import METRICS, compare, five_by_two_f, holm, make_design, score_many
+from tests.helpers import examples
 
 SCORE = st.integers(0, 20).map(lambda k: k / 20)
 SCORES = arrays.arrays(np.float64, (5, 2), elements=SCORE)
@@ -28,7 +29,7 @@ def test_the_combined_f_decides_the_same_by_p_and_by_interval(a, b):
     json.dumps(result.to_dict(), allow_nan=False)
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(st.dictionaries(st.text(min_size=1, max_size=5), SCORES, min_size=1, max_size=6), st.booleans())
 def test_a_comparison_is_coherent(scores, greater_is_better):
     comparison = compare(scores, "5x2", greater_is_better=greater_is_better, pairs="all")

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from assay.base import AssayWarning
 from assay.models.linear import GLM
+from tests.helpers import examples
 
 tables = st.tuples(
     st.integers(0, 2**32 - 1),
@@ -47,7 +48,7 @@ def fit(family, **options):
     return GLM(family=family, theta=2.0 if family == "negative_binomial" else None, **options)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(tables)
 def test_gradient_of_the_penalised_objective_is_zero(table):
     seed, n, p, family, alpha = table
@@ -62,7 +63,7 @@ def test_gradient_of_the_penalised_objective_is_zero(table):
     assert abs(score.sum()) < 1e-6 * size
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(tables, st.floats(0.1, 1.0))
 def test_subgradient_of_the_absolute_penalty_holds_zero(table, share):
     seed, n, p, family, alpha = table
@@ -78,7 +79,7 @@ def test_subgradient_of_the_absolute_penalty_holds_zero(table, share):
     assert (np.abs(slope + alpha * share * np.sign(model.coef_))[~zero] <= room[~zero]).all()
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(tables)
 def test_objective_never_rises_whatever_the_table(table):
     seed, n, p, family, alpha = table
@@ -91,7 +92,7 @@ def test_objective_never_rises_whatever_the_table(table):
     assert np.isfinite(model.coef_).all() and np.isfinite(model.intercept_)
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(tables)
 def test_order_of_rows_and_columns_does_not_matter(table):
     seed, n, p, family, alpha = table

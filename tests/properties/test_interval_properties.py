@@ -19,6 +19,7 @@ from assay.evaluate import (
     rand_index,
     wilson_interval,
 )
+from tests.helpers import examples
 
 
 @st.composite
@@ -48,7 +49,7 @@ def test_agreement_is_symmetric_and_bounded(pair):
 
 
 @given(ranked(), st.integers(0, 3))
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 def test_areas_depend_on_the_order_of_scores_alone(data, seed):
     y, scores = data
     with warnings.catch_warnings():

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from assay.base import AssayWarning
 from assay.models.linear import LogisticRegression
+from tests.helpers import examples
 
 tables = st.tuples(
     st.integers(0, 2**32 - 1), st.integers(5, 120), st.integers(1, 9), st.integers(2, 5), st.floats(1e-3, 1e3)
@@ -23,7 +24,7 @@ def draw(seed, n, p, classes):
     return X, y, rng.uniform(0.1, 2.0, size=n)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(tables)
 def test_gradient_is_zero_at_the_solution(table):
     seed, n, p, classes, C = table
@@ -36,7 +37,7 @@ def test_gradient_is_zero_at_the_solution(table):
     assert np.abs(residual.sum(axis=0)).max() < 1e-7 * weights.sum()
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(tables)
 def test_order_of_rows_and_columns_does_not_matter(table):
     seed, n, p, classes, C = table
@@ -48,7 +49,7 @@ def test_order_of_rows_and_columns_does_not_matter(table):
     np.testing.assert_allclose(other.decision_function(X[:, columns]), one.decision_function(X), rtol=1e-6, atol=1e-6)
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(tables)
 def test_objective_never_rises_whatever_the_table(table):
     seed, n, p, classes, C = table

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.models.trees import ModelTreeRegressor
+from tests.helpers import examples
 
 
 @st.composite
@@ -22,7 +23,7 @@ def tables(draw):
     return X, y
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(tables(), st.sampled_from(["tested", "all"]), st.booleans(), st.booleans())
 def test_every_form_gives_the_same_finite_numbers(table, columns, smoothing, drop):
     X, y = table
@@ -32,7 +33,7 @@ def test_every_form_gives_the_same_finite_numbers(table, columns, smoothing, dro
     np.testing.assert_array_equal(model.to_rules().predict(X), said)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(tables())
 def test_without_dropping_a_deeper_tree_never_fits_the_training_rows_worse(table):
     X, y = table
@@ -48,7 +49,7 @@ def test_without_dropping_a_deeper_tree_never_fits_the_training_rows_worse(table
     assert errors[1] <= errors[0] + slack and errors[2] <= errors[1] + slack
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(tables(), st.integers(0, 1000))
 def test_a_change_of_units_changes_nothing(table, seed):
     X, y = table

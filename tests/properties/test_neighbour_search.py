@@ -10,6 +10,7 @@ from hypothesis.extra.numpy import arrays
 from assay.models.neighbours import KNNRegressor
 from assay.numeric.distances import get
 from assay.numeric.neighbours import NeighbourIndex
+from tests.helpers import examples
 
 coarse = st.integers(-3, 3).map(float)
 wild = st.one_of(
@@ -32,7 +33,7 @@ def search(X, queries, k, **parameters):
     return model.kneighbors(queries)
 
 
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 @given(tables(coarse))
 def test_integer_grids_give_the_exact_order_for_every_search(table):
     X, queries, k = table
@@ -44,7 +45,7 @@ def test_integer_grids_give_the_exact_order_for_every_search(table):
             np.testing.assert_array_equal(search(X, queries, k, metric=metric, algorithm=algorithm)[1], expected)
 
 
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 @given(tables(wild))
 def test_tree_and_brute_force_agree_bit_for_bit_on_wild_numbers(table):
     X, queries, k = table
@@ -55,7 +56,7 @@ def test_tree_and_brute_force_agree_bit_for_bit_on_wild_numbers(table):
         np.testing.assert_array_equal(brute[1], tree[1])
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(tables(wild))
 def test_distances_are_those_of_the_definition_and_no_row_left_out_is_nearer(table):
     X, queries, k = table
@@ -65,7 +66,7 @@ def test_distances_are_those_of_the_definition_and_no_row_left_out_is_nearer(tab
     np.testing.assert_allclose(distances, np.sort(full, axis=1)[:, :k], rtol=1e-13)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(tables(coarse), st.permutations(range(5)))
 def test_the_order_of_columns_changes_nothing(table, order):
     X, queries, k = table
@@ -102,7 +103,7 @@ def mixed_tables(draw):
     return X, nominal, queries, draw(st.integers(1, min(n_rows, 40)))
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(mixed_tables())
 def test_the_mixed_tree_gives_the_rows_and_distances_of_brute_force(case):
     X, nominal, queries, k = case

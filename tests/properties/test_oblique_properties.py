@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.models.trees import CartClassifier, ObliqueTreeClassifier
+from tests.helpers import examples
 
 directions = st.sampled_from(["lda", "logistic", "coordinate"])
 
@@ -30,7 +31,7 @@ def training_impurity(model) -> float:
     return float(tree.risks()[tree.feature < 0].sum())
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(tables(), directions)
 def test_training_impurity_never_rises_with_depth(table, direction):
     X, y = table
@@ -41,7 +42,7 @@ def test_training_impurity_never_rises_with_depth(table, direction):
     assert all(later <= earlier + 1e-12 for earlier, later in pairwise(found))
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(tables(), directions, st.sampled_from(["gini", "entropy", "misclassification"]))
 def test_a_node_is_never_worse_than_the_best_test_on_one_column(table, direction, criterion):
     X, y = table
@@ -50,7 +51,7 @@ def test_a_node_is_never_worse_than_the_best_test_on_one_column(table, direction
     assert training_impurity(linear) <= training_impurity(CartClassifier(**options).fit(X, y)) + 1e-12
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(tables(), directions)
 def test_the_rows_of_a_node_go_where_the_node_says(table, direction):
     X, y = table

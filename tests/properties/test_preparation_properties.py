@@ -19,6 +19,7 @@ from assay.prepare import (
     Outliers,
     Thermometer,
 )
+from tests.helpers import examples
 
 LABEL = st.one_of(st.none(), st.text("abcü '=\"", max_size=3))
 NUMBER = st.one_of(st.none(), st.floats(-1e6, 1e6, allow_nan=False))
@@ -39,7 +40,7 @@ def tables(draw, label=LABEL, number=NUMBER):
     return pl.DataFrame(columns)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(tables(), st.sampled_from([None, "first", "if_binary"]))
 def test_one_hot_leads_back(table, drop):
     step = OneHot(drop=drop).fit(table)
@@ -51,7 +52,7 @@ def test_one_hot_leads_back(table, drop):
         assert sums.to_list() == [1.0] * table.height
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(tables(), st.sampled_from([OrdinalCode(), LabelCode(), OrdinalCode(columns=["c", "x"])]))
 def test_codes_lead_back(table, step):
     # Minus zero is a number like zero and comes back as zero.
@@ -60,7 +61,7 @@ def test_codes_lead_back(table, step):
     assert step.inverse_transform(step.transform(table)).equals(table)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(tables(label=st.one_of(st.none(), st.sampled_from(["low", "mid", "high"]))), st.sampled_from([None, "first"]))
 def test_thermometers_lead_back_and_never_rise(table, drop):
     step = Thermometer(orders={"c": ["low", "mid", "high"]}, drop=drop).fit(table)
@@ -70,7 +71,7 @@ def test_thermometers_lead_back_and_never_rise(table, drop):
     assert (np.diff(steps, axis=1) <= 0).all()
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(
     tables(),
     st.sampled_from(
@@ -87,7 +88,7 @@ def test_imputing_fills_every_hole_and_touches_nothing_else(table, step):
         assert out[name].filter(present).to_list() == table[name].filter(present).to_list()
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(tables())
 def test_dropping_duplicates_twice_is_dropping_them_once(table):
     once, _ = DropDuplicates().fit_resample(table)
@@ -95,7 +96,7 @@ def test_dropping_duplicates_twice_is_dropping_them_once(table):
     assert once.equals(twice) and once.height == table.unique().height
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(tables(), st.sampled_from(["percentile", "iqr", "z", "mahalanobis"]))
 def test_winsorised_rows_are_no_outliers_any_more(table, method):
     step = Outliers(method=method, action="winsorise").fit(table)
@@ -108,7 +109,7 @@ def test_winsorised_rows_are_no_outliers_any_more(table, method):
     assert flag.flagged_ == step.flagged_ == flag.transform(table)["outlier"].sum()
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(st.lists(st.sampled_from("abc"), min_size=1, max_size=30), st.integers(0, 5))
 def test_balanced_classes_have_one_size(labels, seed):
     y, X = np.array(labels), np.arange(len(labels), dtype=float).reshape(-1, 1)

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.models.trees import CartClassifier, CartRegressor
+from tests.helpers import examples
 
 
 def noisy(n, seed):
@@ -29,7 +30,7 @@ def pruned_trees(tree):
         yield np.isin(np.arange(tree.node_count), list(leaves))
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(st.integers(0, 10_000), st.sampled_from(["class", "squared_error", "absolute_error"]), st.booleans())
 def test_reduced_error_tree_is_the_smallest_of_the_best_of_all_pruned_trees(seed, kind, weighted):
     X, y, z = noisy(60, seed)
@@ -53,7 +54,7 @@ def test_reduced_error_tree_is_the_smallest_of_the_best_of_all_pruned_trees(seed
     assert cost(pruned) <= cost(model) + 1e-9
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(st.integers(0, 10_000), st.floats(1e-4, 0.3))
 def test_pruned_tree_is_the_smallest_of_least_cost_of_all_pruned_trees(seed, alpha):
     X, y, _ = noisy(40, seed)

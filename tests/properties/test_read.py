@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from assay.base import DataError
 from assay.data import Table, audit, read_table, scan_table
+from tests.helpers import examples
 
 PIECES = st.sampled_from(
     [
@@ -30,7 +31,7 @@ def folder():
         yield Path(path)
 
 
-@settings(max_examples=400, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(400), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     content=FILES | st.binary(max_size=60),
     ending=st.sampled_from([".csv", ".csv", ".tsv", ".ndjson", ".csv.gz", ".parquet", ".arff", ".arrow", ".txt"]),
@@ -49,7 +50,7 @@ def test_any_bytes_give_a_table_or_one_sentence(folder, content, ending):
     assert len(table.fingerprint) == 64
 
 
-@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(200), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(content=FILES | st.binary(max_size=60), ending=st.sampled_from([".csv", ".tsv", ".ndjson", ".arff"]))
 @pytest.mark.filterwarnings("ignore::assay.base.AssayWarning")
 def test_any_bytes_are_scanned_or_refused_as_they_are_read(folder, content, ending):
@@ -73,7 +74,7 @@ WORDS = st.text("abcxyz ÄÖ,;\"'\n|", min_size=1, max_size=8).filter(lambda wor
 ROWS = st.lists(st.tuples(WORDS, st.integers(-(10**9), 10**9), st.floats(-1e6, 1e6)), min_size=1, max_size=20)
 
 
-@settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(80), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rows=ROWS, separator=st.sampled_from([",", ";", "\t", "|"]))
 def test_a_written_table_comes_back(folder, rows, separator):
     words, counts, sizes = zip(*rows)
@@ -86,7 +87,7 @@ def test_a_written_table_comes_back(folder, rows, separator):
     assert back.frame["size"].cast(pl.Float64).to_list() == frame["size"].to_list()
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(ROWS)
 def test_the_fingerprint_of_equal_frames_is_equal(rows):
     words, counts, sizes = zip(*rows)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from assay.models.rules import Condition, Ripper, Rule, RuleSet, RulesFromTree, SequentialCovering
 from assay.models.trees import CartClassifier
+from tests.helpers import examples
 
 LETTERS = ["a", "b", "c"]
 numbers = st.integers(-3, 3).map(float)
@@ -62,7 +63,7 @@ tables = st.lists(
 ).map(lambda rows: pd.DataFrame({"x": pd.Series([r[0] for r in rows], dtype=float), "c": [r[1] for r in rows]}))
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(rule_sets, tables)
 def test_simplify_json_and_sql_keep_every_prediction(found, table):
     table["c"] = table["c"].astype(object)
@@ -78,7 +79,7 @@ def test_simplify_json_and_sql_keep_every_prediction(found, table):
     assert [row[-1] for row in connection.execute(found.to_sql("t"))] == said
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(tables, st.integers(0, 2**32 - 1))
 def test_trees_and_their_rules_agree_everywhere(table, seed):
     table["c"] = table["c"].astype(object)
@@ -92,7 +93,7 @@ def test_trees_and_their_rules_agree_everywhere(table, seed):
     np.testing.assert_array_equal(tree.to_rules().simplify().predict(grid), tree.predict(grid))
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(tables, st.integers(0, 2**32 - 1))
 def test_learners_count_every_row_once_and_are_never_worse_than_the_default(table, seed):
     table["c"] = table["c"].astype(object)

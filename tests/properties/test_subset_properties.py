@@ -11,6 +11,7 @@ from hypothesis.extra.numpy import arrays
 
 from assay.prepare import BackwardSelector, ExhaustiveSelector, ForwardSelector
 from assay.prepare.subset_scores import GramParts, subset_errors
+from tests.helpers import examples
 
 cells = st.integers(-4, 4)
 
@@ -33,7 +34,7 @@ def rss(X, y, columns):
     return float(rest @ rest)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(tables())
 def test_leaps_and_bounds_finds_the_least_error_of_every_size(data):
     X, y = data
@@ -44,7 +45,7 @@ def test_leaps_and_bounds_finds_the_least_error_of_every_size(data):
         assert np.linalg.matrix_rank(X[:, subset] - X[:, subset].mean(axis=0)) == size
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(tables(), st.booleans(), st.sampled_from(["cv", "aic", "bic"]))
 def test_scores_of_the_path_equal_a_fit_from_nothing(data, floating, criterion):
     X, y = data
@@ -56,7 +57,7 @@ def test_scores_of_the_path_equal_a_fit_from_nothing(data, floating, criterion):
             assert np.isfinite(model.scores_["criterion"][i])
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(tables())
 def test_best_subset_is_never_worse_than_a_stepwise_one(data):
     X, y = data
@@ -69,7 +70,7 @@ def test_best_subset_is_never_worse_than_a_stepwise_one(data):
                 assert known[size] <= error + 1e-7 * (1 + y @ y)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(tables(), st.randoms(use_true_random=False))
 def test_order_of_entry_does_not_change_the_error(data, random):
     X, y = data

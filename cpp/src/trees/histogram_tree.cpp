@@ -183,7 +183,7 @@ struct HistogramGrower::State {
         const double slack = whole ? 0.0 : static_cast<double>(m);
         const auto scale_of = [&](double largest, double limit) {
             if (!(largest > 0)) return 1.0;
-            double scale = std::exp2(std::floor(std::log2(limit / (largest * w + 1e-300))));
+            double scale = std::exp2(std::min(std::floor(std::log2(limit) - std::log2(largest) - std::log2(w)), 1000.0));
             while (scale * largest * w + slack + (whole ? w : 0.0) >= limit) scale /= 2;
             return scale;
         };
@@ -696,7 +696,7 @@ double newton_value(const GrownLeaf& leaf, const std::vector<std::int32_t>& rows
         weight += data.weights == nullptr ? 1.0 : data.weights[row];
     }
     const auto scale_of = [&](double top) {
-        return top > 0 ? std::exp2(std::floor(61 - std::log2(top * std::max(weight, 1.0)))) : 1.0;
+        return top > 0 ? std::exp2(std::min(std::floor(61 - std::log2(top) - std::log2(std::max(weight, 1.0))), 1000.0)) : 1.0;
     };
     const double gs = scale_of(g_top), hs = scale_of(h_top);
     std::int64_t g = 0, h = 0;

@@ -316,7 +316,7 @@ def _restated(who: str, error: Exception) -> Exception | None:
         way_out = "replace it first (text.encode(errors='replace').decode())"
         return DataError(who, "X", "must hold text of Unicode", "got a lone surrogate", way_out)
     words = str(error)
-    if words == "array must not contain infs or NaNs":
+    if words == "array must not contain infs or NaNs" or isinstance(error, np.linalg.LinAlgError):
         came = "products of its cells are beyond the range of float64"
         return DataError(who, "X", "cannot be used as it is", came, "scale its columns first (`assay.prepare.Scale`)")
     if isinstance(error, (AssayError, NotFittedError)) or words.startswith((f"{who}: ", _NAMES)):

@@ -207,7 +207,7 @@ class ArrayLike(Kind):
     """A list, tuple, mapping-free sequence or array; its contents are checked in `fit`."""
 
     def accepts(self, value: Any) -> bool:
-        return isinstance(value, (list, tuple, np.ndarray)) or hasattr(value, "__array__")
+        return isinstance(value, (list, tuple)) or (hasattr(value, "__array__") and getattr(value, "ndim", 1) > 0)
 
     def describe(self) -> str:
         return "an array or list"

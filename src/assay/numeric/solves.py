@@ -170,5 +170,7 @@ def ridge_coefficients(rows: np.ndarray, targets: np.ndarray, penalty: float) ->
     gram[np.diag_indices_from(gram)] += penalty
     right = targets if wide else rows.T @ targets
     factor = cholesky(gram)
+    if factor is None and not np.isfinite(gram).all():
+        raise np.linalg.LinAlgError("products of the cells are beyond the range of float64")
     solution = np.linalg.lstsq(gram, right)[0] if factor is None else factor.solve(right)
     return rows.T @ solution if wide else solution

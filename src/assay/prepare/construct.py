@@ -326,4 +326,4 @@ class Polynomial(TableStep):
         monomials = float(comb(n_features + self.degree, self.degree))
         extra = n_features * len(list(self.functions)) + n_features**2 / 2 * len(list(self.pairs))
         cells = n_rows * (monomials + extra)
-        return Cost(seconds=4e-9 * cells + 1e-5, bytes=24.0 * cells)
+        return Cost(seconds=4e-9 * cells + 6e-6 * monomials + 1e-5, bytes=24.0 * cells + 400.0 * monomials)

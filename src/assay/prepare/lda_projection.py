@@ -54,8 +54,8 @@ class LDAProjection(Reduction):
         classes, codes = self._codes(y)
         rows = self._read(X, reset=True)
         check_lengths(type(self).__name__, rows.shape[0], codes.shape[0])
-        kept = slice(None) if sample_weight is None else np.asarray(sample_weight) > 0
         rows, weights = self._begin_weighted(X, sample_weight)
+        kept = slice(None) if sample_weight is None else np.asarray(sample_weight) > 0
         codes = codes[kept] if not isinstance(kept, slice) and np.ndim(kept) else codes
         present, codes = np.unique(codes, return_inverse=True)
         if present.shape[0] < 2:

@@ -145,6 +145,7 @@ class TableStep(TransformerMixin, Estimator):
 
     def _close(self, frame: pl.DataFrame, like: Any) -> Any:
         """The frame as the caller's kind of table, or as `set_output` says."""
+        self._require_finite(frame)
         wanted = _get_output_config("transform", self)["dense"]
         if wanted == "default":
             return table_like(frame, like)
@@ -153,6 +154,18 @@ class TableStep(TransformerMixin, Estimator):
         import pandas as pd
 
         return to_pandas(frame, getattr(like, "index", None), pd)
+
+    def _require_finite(self, frame: pl.DataFrame) -> None:
+        """Refuse a column that overflowed; infinite cells do not come in."""
+        numbers = frame.select(pl.selectors.float())
+        for name, total in zip(numbers.columns, numbers.sum().row(0) if numbers.width else ()):
+            if not np.isfinite(total) and numbers[name].is_infinite().any():
+                raise DataError(
+                    type(self).__name__,
+                    f"column '{plain(name, 40)}' of the result",
+                    "is beyond the range of float64",
+                    way_out="its cells are too far from those of the training rows: check or scale them",
+                )
 
     def _target(self, y: Any, n_rows: int) -> np.ndarray | None:
         if y is None:

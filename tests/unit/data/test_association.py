@@ -13,6 +13,7 @@ from scipy import stats
 from assay.base import DataError, ParameterError
 from assay.data import correlation_ratio, correlations, cramer_v
 from assay.data.association import chi_square, column_correlations, holm
+from tests.helpers import examples
 
 
 def table(seed=0, rows=300, columns=6, gaps=0.0):
@@ -105,7 +106,7 @@ def test_holm_equals_statsmodels():
     np.testing.assert_allclose(holm(p), multipletests(p, method="holm")[1])
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(st.integers(0, 10_000), st.floats(-5, 5).filter(lambda a: abs(a) > 0.01), st.floats(-100, 100))
 def test_correlations_do_not_depend_on_units(seed, scale, shift):
     x = table(seed, rows=40, columns=3, gaps=0.1)

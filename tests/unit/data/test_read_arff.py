@@ -14,6 +14,7 @@ from scipy.io import arff as scipy_arff
 
 from assay.base import DataError
 from assay.data import read_table, scan_table
+from tests.helpers import examples
 
 WEATHER = """% The weather, as declared
 @RELATION 'weather report'
@@ -147,7 +148,7 @@ def quoted(text: str) -> str:
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(60), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     labels=st.lists(LABEL, min_size=1, max_size=4, unique=True),
     data=st.lists(

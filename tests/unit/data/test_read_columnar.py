@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from assay import config
 from assay.base import DataError
 from assay.data import read_columnar, read_table, scan_table
+from tests.helpers import examples
 
 FRAMES = st.lists(
     st.tuples(
@@ -40,7 +41,7 @@ def write(frame: pl.DataFrame, file: Path) -> Path:
 
 
 @pytest.mark.parametrize("ending", ["parquet", "arrow", "feather"])
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(frame=FRAMES)
 def test_a_written_table_comes_back_whole_and_in_batches(ending, frame):
     with tempfile.TemporaryDirectory() as folder:

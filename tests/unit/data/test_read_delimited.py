@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from assay.base import DataError, ParameterError
 from assay.data import read_delimited, read_table, scan_table
 from assay.data.read_delimited import unique_names
+from tests.helpers import examples
 
 
 @pytest.fixture
@@ -123,7 +124,7 @@ CELLS = st.one_of(
 )
 
 
-@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(30), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rows=st.lists(st.tuples(CELLS, CELLS, st.just("k")), min_size=1, max_size=30), size=st.sampled_from([1, 16, 64]))
 def test_pieces_of_any_size_join_to_the_whole(tmp_path, monkeypatch, rows, size):
     """A quoted cell may hold line ends; a piece must never be cut inside one."""

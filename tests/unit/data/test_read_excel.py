@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from assay import config
 from assay.base import DataError, ParameterError
 from assay.data import read_table, scan_table
+from tests.helpers import examples
 
 pytest.importorskip("fastexcel")
 xlsxwriter = pytest.importorskip("xlsxwriter")
@@ -108,7 +109,7 @@ def test_a_sheet_of_a_text_file_is_refused(tmp_path):
         read_table(tmp_path / "t.csv", sheet="S")
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(25), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(
         st.tuples(st.text("abcü xyz", min_size=1, max_size=6).filter(lambda s: s.strip() == s), st.floats(-1e6, 1e6)),

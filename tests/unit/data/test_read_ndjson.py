@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from assay import config
 from assay.base import DataError
 from assay.data import read_ndjson, read_table, scan_table
+from tests.helpers import examples
 
 ROWS = st.lists(
     st.tuples(
@@ -25,7 +26,7 @@ ROWS = st.lists(
 )
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(ROWS, st.booleans())
 def test_a_written_table_comes_back(rows, zipped):
     frame = pl.DataFrame(rows, schema={"i": pl.Int64, "f": pl.Float64, "s": pl.String}, orient="row")

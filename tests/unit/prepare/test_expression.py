@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from assay.base import AssayError
 from assay.prepare.expression import FUNCTIONS, MAX_LENGTH, evaluate, parse
+from tests.helpers import examples
 
 X, Y = np.array([1.0, -2.0, 0.0, np.nan]), np.array([4.0, 0.5, 0.0, 1.0])
 T = np.array(["a", "b", None, "a"], dtype=object)
@@ -86,7 +87,7 @@ def test_long_sums_are_not_deep():
     assert value("+".join(["1"] * 4000))[0] == 4000
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(st.text(alphabet="xy0123.+-*/^() <>=!,'`ab", max_size=40))
 def test_any_text_is_read_or_refused(source):
     try:
@@ -111,7 +112,7 @@ TREES = st.recursive(
 )  # fmt: skip
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(TREES)
 def test_arithmetic_is_that_of_python(tree):
     source, expected = tree
@@ -130,7 +131,7 @@ def test_a_missing_cell_makes_every_power_missing(source):
     np.testing.assert_array_equal(value(source), [1.0, 1.0, 1.0, np.nan])
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(
     st.lists(
         st.sampled_from(

@@ -20,6 +20,7 @@ from ...base.randomness import Stream
 from ...base.threads import thread_count
 from ...base.usual_parameters import categorical_features_param, n_jobs_param, random_state_param, trace_param
 from ...base.views import ColumnShares
+from ...base.weights import count_rows, in_units
 from ...data.columns import ColumnSchema, MixedInput
 from .forest import Forest
 
@@ -48,6 +49,12 @@ ROUNDS_OF_FEW_ROWS = 100
 
 FEW_ROWS = 1000
 
+MOST_ROWS = 1e9
+"""Rows that whole-number weights may stand for; beyond, they are weights like any other."""
+
+PENALTIES = ("min_hessian", "l2", "l1", "min_gain", "smoothing")
+"""What stands beside sums of weights, in their unit."""
+
 
 def base_score(loss: str, y: np.ndarray, weights: np.ndarray | None, offset: np.ndarray, parameter: float) -> float:
     """The constant that, added to the offsets, minimises the loss.
@@ -64,8 +71,8 @@ def base_score(loss: str, y: np.ndarray, weights: np.ndarray | None, offset: np.
         power = {"poisson": 1.0, "gamma": 2.0}.get(loss, parameter)
         top = math.fsum(w * y * np.exp((1.0 - power) * offset))
         return math.log(max(top / math.fsum(w * np.exp((2.0 - power) * offset)), 1e-100))
-    share = math.fsum(w * y) / math.fsum(w)
-    score = math.log(share / (1.0 - share))
+    second, first = math.fsum(w * y), math.fsum(w * (1.0 - y))
+    score = math.log(max(second / (first + second), 1e-100)) - math.log(max(first / (first + second), 1e-100))
     if not offset.any():
         return score
     for _ in range(100):
@@ -116,7 +123,9 @@ class Boosting(MixedInput, Estimator):
     max_leaf_nodes: int | None = param(31, Integer(2) | Nothing(), "Leaves of a tree at most; None for no limit.")
     max_depth: int | None = param(None, Integer(1) | Nothing(), "Deepest level of a leaf; None for no limit.")
     min_samples_leaf: int = param(
-        20, Integer(1), "Rows that a leaf must hold; a row of whole-number weight w counts as w rows."
+        20,
+        Integer(1),
+        "Rows that a leaf must hold; a row of whole-number weight w counts as w rows (10**9 at most).",
     )
     subsample: float = param(1.0, Real(0, 1, "right"), "Share of the rows drawn for each round.")
     max_features: float = param(1.0, Real(0, 1, "right"), "Share of the columns drawn for each tree.")
@@ -165,6 +174,10 @@ class Boosting(MixedInput, Estimator):
         table = _kernels.take_rows(table, order, threads)
         y = target[order].astype(np.float64)
         w = None if weights is None else weights[order]
+        penalties = self._penalties()
+        if w is not None and not count_rows(w, MOST_ROWS):
+            w, factor = in_units(w)
+            penalties |= {name: factor * penalties[name] for name in PENALTIES if name in penalties}
         shift = np.zeros(y.shape[0]) if offset is None else offset[order]
         custom = loss if callable(loss) else None
         name = "given" if custom is not None else str(loss)
@@ -195,7 +208,7 @@ class Boosting(MixedInput, Estimator):
             patience=int(self.n_iter_no_change) if n_train < y.shape[0] else 0,
             key=stream.child(1).key,
             threads=threads,
-            **self._penalties(),
+            **penalties,
         )
         if custom is None:
             booster.run(self._rounds(y.shape[0]))

@@ -18,9 +18,13 @@ from ...base.parameters import Boolean, Choice, Integer, Nothing, Real, param
 from ...base.threads import thread_count
 from ...base.usual_parameters import categorical_features_param, n_jobs_param, random_state_param
 from ...base.views import ColumnShares
+from ...base.weights import count_rows, in_units
 from ...data.columns import ColumnSchema, MixedInput
 from .boosting import weighted_quantile
 from .forest import Forest
+
+MOST_DRAWS = 1e7
+"""Draws of one bootstrap that whole-number weights may ask for; beyond, they are weights like any other."""
 
 
 class TreeEnsemble(MixedInput, Estimator):
@@ -98,7 +102,9 @@ class TreeEnsemble(MixedInput, Estimator):
             )
         threads, n_rows = thread_count(self.n_jobs), cells.shape[0]
         table = _kernels.make_bins(cells, self.schema_.n_categories, weights, int(self.max_bins), threads)
-        whole = weights is None or bool((weights == np.floor(weights)).all())
+        whole = weights is None or count_rows(weights, max(MOST_DRAWS, 8.0 * n_rows))
+        if weights is not None and not whole:
+            weights, _ = in_units(weights)
         keys: Any = labels[:, None] if labels is not None else y
         if weights is not None and not whole:
             keys = np.column_stack([keys, weights])
