@@ -37,7 +37,16 @@ METHODS = ("predict", "predict_proba", "decision_function", "transform", "fit_re
 # Seconds of processor time for one case on its small table, and for a kernel to stop when asked.
 CASE_SECONDS, STOP_SECONDS = 20.0, 4.0
 # A number of steps that the user asks for is taken: such a case may be long, but must stop when asked.
-BUDGETS = ("max_iter", "n_iter_no_change", "n_restarts", "optimisation_passes", "n_imputations", "beam_width", "degree", "tol")
+BUDGETS = (
+    "max_iter",
+    "n_iter_no_change",
+    "n_restarts",
+    "optimisation_passes",
+    "n_imputations",
+    "beam_width",
+    "degree",
+    "tol",
+)
 # The comparison of names with those of fit is scikit-learn's list, which its own checks ask for word by word.
 NAMES = "The feature names should match those that were passed during fit"
 

@@ -39,6 +39,8 @@ GUARDED = (
 _NAMES = "The feature names should match those that were passed during fit"
 # How the conversion of cells to numbers complains, be it called by NumPy, pandas or Polars.
 _CONVERSION = ("setting an array element with a sequence", "float() argument must be", "could not convert")
+# How SciPy's decompositions and exact sums complain of what is not finite.
+_OVERFLOWS = ("array must not contain infs or NaNs", "-inf + inf in fsum", "intermediate overflow in fsum")
 # What is said about a fit, not what predictions come from: without degrees of freedom an error is infinite and a test
 # has no value.
 INFERENCE = (
@@ -316,7 +318,7 @@ def _restated(who: str, error: Exception) -> Exception | None:
         way_out = "replace it first (text.encode(errors='replace').decode())"
         return DataError(who, "X", "must hold text of Unicode", "got a lone surrogate", way_out)
     words = str(error)
-    if words == "array must not contain infs or NaNs" or isinstance(error, np.linalg.LinAlgError):
+    if words in _OVERFLOWS or isinstance(error, np.linalg.LinAlgError):
         came = "products of its cells are beyond the range of float64"
         return DataError(who, "X", "cannot be used as it is", came, "scale its columns first (`assay.prepare.Scale`)")
     if isinstance(error, (AssayError, NotFittedError)) or words.startswith((f"{who}: ", _NAMES)):

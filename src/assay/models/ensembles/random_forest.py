@@ -333,7 +333,7 @@ class ForestNumbers(TreeEnsemble, Regressor):
     @staticmethod
     def _means_of(columns: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
         # Exactly rounded sums are the same for any order of the rows.
-        w = np.ones(columns.shape[0]) if weights is None else weights
+        w = np.ones(columns.shape[0]) if weights is None else in_units(weights)[0]
         return np.array([math.fsum(w * column) for column in columns.T]) / math.fsum(w)
 
     def _keep_quantiles(self, cells: np.ndarray, columns: np.ndarray, weights: np.ndarray | None) -> None:
