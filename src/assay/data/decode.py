@@ -10,6 +10,7 @@ import contextlib
 import io
 import json
 import os
+import re
 import select
 import signal
 import sys
@@ -27,6 +28,12 @@ SLACK = 1 << 30
 
 IDLE = 20.0
 """Seconds without a job after which the program ends."""
+
+ERRORS = {
+    **{"Div0": "#DIV/0!", "NA": "#N/A", "Name": "#NAME?", "Null": "#NULL!", "Num": "#NUM!", "Ref": "#REF!"},
+    **{"Value": "#VALUE!", "GettingData": "#DATA!"},
+}
+"""Errors of cells as a workbook shows them, by their names in the decoder."""
 
 Answer = tuple[dict[str, Any], pl.DataFrame | None]
 
@@ -88,7 +95,23 @@ def sheet(job: dict[str, Any], kept: dict[str, Any]) -> Iterator[Answer]:
     yield {"first": ["" if cell is None else str(cell).strip() for cell in (top.row(0) if top.height else ())]}, None
     skip = 0 if job["header"] else None
     loaded = book.load_sheet(name, header_row=skip, schema_sample_rows=None, whitespace_as_null=True)
+    if job.get("errors"):
+        yield {"errors": error_cells(loaded)}, None
     yield {"row": 1}, loaded.to_polars()
+
+
+def error_cells(loaded: Any) -> list[list[Any]]:
+    """Row, column (from 1) and error of the cells that hold one; without PyArrow the decoder does not tell."""
+    try:
+        _, told = loaded.to_arrow_with_errors()
+    except ImportError:
+        return []
+    found = []
+    for cell in told.errors if told is not None else ():
+        kind = re.search(r"Error\((\w+)\)", cell.detail)
+        if kind:
+            found.append([cell.position[0] + 1, cell.position[1] + 1, ERRORS.get(kind[1], "an error")])
+    return found
 
 
 def limit_memory(job: dict[str, Any]) -> None:

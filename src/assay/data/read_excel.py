@@ -49,7 +49,13 @@ def read_excel(file: SourceFile, options: Options) -> tuple[pl.DataFrame, list[D
         if facts is not None:
             _check_extent(facts, shown)
         header = options.header is not False
-        told = _ask(child, shown, "cannot be read", limit, ask="sheet", sheet=sheet, header=header)
+        told = _ask(
+            child, shown, "cannot be read", limit, ask="sheet", sheet=sheet, header=header, errors=facts is None
+        )
+    if facts is None:
+        facts = SheetFacts()
+        for row, column, words in told.get("errors", ()):
+            facts.see_error(row, column, words.encode())
     if not told.get("first"):
         raise refuse(shown, "is empty", way_out=f"choose another of its sheets: {_named(sheets)}")
     frame: pl.DataFrame = told["frame"]
@@ -103,8 +109,8 @@ def _check_extent(facts: SheetFacts, shown: str) -> None:
         )
 
 
-def _errors(facts: SheetFacts | None) -> list[Decision]:
-    if facts is None or not facts.errors:
+def _errors(facts: SheetFacts) -> list[Decision]:
+    if not facts.errors:
         return []
     first = ", ".join(f"{plain(text, 20)} in {place}" for place, text in facts.first_errors)
     more = ", ..." if facts.errors > len(facts.first_errors) else ""

@@ -1,4 +1,4 @@
-"""What a workbook of XML parts (.xlsx, .xlsm) declares, read in a stream before its decoder allocates anything.
+"""What a workbook of XML parts (.xlsx, .xlsm, .ods) declares, read in a stream before its decoder allocates anything.
 
 The decoder holds a sheet as a full rectangle from its first cell to its last, so one stray cell far out costs as much
 as a sheet that is full; and it drops cells that hold errors such as #DIV/0!. Both are found here in the parts.
@@ -6,6 +6,7 @@ as a sheet that is full; and it drops cells that hold errors such as #DIV/0!. Bo
 
 from __future__ import annotations
 
+import html
 import re
 import zipfile
 from collections.abc import Iterator
@@ -19,6 +20,14 @@ _CELL = re.compile(rb"<(?:\w+:)?row\b(?P<row>[^>]*)>|<(?:\w+:)?c\b(?P<cell>[^>]*
 _PLACE = re.compile(rb"""\br\s*=\s*["']([A-Za-z]*)(\d+)["']""")
 _ERROR = re.compile(rb"""\bt\s*=\s*["']e["']""")
 _VALUE = re.compile(rb"<(?:\w+:)?v\b[^>]*>([^<]*)<")
+# The same of an OpenDocument sheet, which counts cells that repeat.
+_OPEN_CELL = re.compile(
+    rb"<table:(?:table (?P<table>[^>]*)|table-row\b(?P<row>[^>]*)|(?:covered-)?table-cell\b(?P<cell>[^>]*))>", re.DOTALL
+)
+_OPEN_NAME = re.compile(rb"""\btable:name\s*=\s*(?:"([^"]*)"|'([^']*)')""")
+_OPEN_TIMES = re.compile(rb"""\btable:number-(?:rows|columns)-repeated\s*=\s*["'](\d{1,9})["']""")
+_OPEN_ERROR = re.compile(rb"""\bcalcext:value-type\s*=\s*["']error["']""")
+_OPEN_VALUE = re.compile(rb"<text:p\b[^>]*>([^<]*)<")
 
 
 @dataclass
@@ -36,6 +45,13 @@ class SheetFacts:
         """Cells from the first to the last, in both directions."""
         return 0 if not self.cells else (self.last[0] - self.first[0] + 1) * (self.last[1] - self.first[1] + 1)
 
+    def see_error(self, row: int, column: int, shown: bytes | None) -> None:
+        """Count a cell that holds an error, and keep the first ones."""
+        self.errors += 1
+        if len(self.first_errors) < 3:
+            words = "an error" if shown is None else shown.decode("utf-8", "replace")
+            self.first_errors.append((f"{column_letters(column)}{row}", words))
+
     def see(self, row: int, column: int) -> None:
         """Count a cell."""
         self.cells += 1
@@ -50,6 +66,8 @@ def sheet_facts(path: Path, sheet: str, most_bytes: float) -> SheetFacts | None:
     """
     try:
         with zipfile.ZipFile(path) as archive:
+            if "content.xml" in archive.namelist():
+                return _open_facts(archive, sheet, most_bytes)
             part = _part_of(archive, sheet)
             return None if part is None else _facts(archive, part, most_bytes)
     except (zipfile.BadZipFile, OSError, EOFError, NotImplementedError, KeyError, ValueError, RuntimeError):
@@ -103,22 +121,44 @@ def _facts(archive: zipfile.ZipFile, part: str, most_bytes: float) -> SheetFacts
                 continue
             facts.see(row, column)
             if _ERROR.search(inside):
-                facts.errors += 1
-                if len(facts.first_errors) < 3:
-                    value = _VALUE.search(text, found.end(), found.end() + 2000)
-                    shown = value[1].decode("utf-8", "replace") if value else "an error"
-                    facts.first_errors.append((f"{column_letters(column)}{row}", shown))
+                value = _VALUE.search(text, found.end(), found.end() + 2000)
+                facts.see_error(row, column, value[1] if value else None)
     return facts
 
 
-def _blocks(archive: zipfile.ZipFile, part: str, most_bytes: float) -> Iterator[bytes]:
+def _open_facts(archive: zipfile.ZipFile, sheet: str, most_bytes: float) -> SheetFacts:
+    """The cells of an OpenDocument sheet that hold errors; how far it reaches its decoder says."""
+    facts = SheetFacts()
+    row, next_row, column, inside = 0, 1, 0, False
+    for text in _blocks(archive, "content.xml", most_bytes, (b"<table:table",)):
+        for found in _OPEN_CELL.finditer(text):
+            written = found[found.lastgroup or 0]
+            times = _OPEN_TIMES.search(written)
+            many = int(times[1]) if times else 1
+            if found["table"] is not None:
+                name = _OPEN_NAME.search(written)
+                inside = name is not None and html.unescape((name[1] or name[2]).decode("utf-8", "replace")) == sheet
+                row, next_row, column = 0, 1, 0
+            elif found["row"] is not None:
+                row, next_row, column = next_row, next_row + many, 0
+            elif inside:
+                if _OPEN_ERROR.search(written):
+                    value = _OPEN_VALUE.search(text, found.end(), found.end() + 2000)
+                    facts.see_error(row, column + 1, value[1] if value else None)
+                column += many
+    return facts
+
+
+def _blocks(
+    archive: zipfile.ZipFile, part: str, most_bytes: float, begins: tuple[bytes, ...] = (b"<c", b"<row", b":c", b":row")
+) -> Iterator[bytes]:
     """A part in blocks that end before a cell or row begins, so that none is cut."""
     rest, size = b"", 0
     with archive.open(part) as stream:
         while size <= most_bytes and (block := stream.read(_BLOCK)):
             size += len(block)
             text = rest + block
-            cut = max(text.rfind(b"<c"), text.rfind(b"<row"), text.rfind(b":c"), text.rfind(b":row"))
+            cut = max(map(text.rfind, begins))
             cut = text.rfind(b"<", 0, cut + 1) if cut > 0 else -1
             if cut <= 0 or len(text) - cut > 4 * _BLOCK:
                 cut = len(text)

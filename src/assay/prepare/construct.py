@@ -234,6 +234,7 @@ class Polynomial(TableStep):
             )
 
     def _apply(self, frame: pl.DataFrame) -> pl.DataFrame:
+        frame = self._like_fit(frame, dict.fromkeys(self.used_, "number"))
         passed = frame.drop(self.used_)
         names = self.names_out_[passed.width :]
         made = self._made(np.ascontiguousarray(matrix_of(frame.select(self.used_), frame.height).T))

@@ -74,7 +74,16 @@ class LDAProjection(Reduction):
             )
         labels = column_or_1d(y, warn=True)
         check_classification_targets(labels)
-        return np.unique(labels, return_inverse=True)
+        try:
+            return np.unique(labels, return_inverse=True)
+        except TypeError:
+            raise DataError(
+                type(self).__name__,
+                "y",
+                "must hold labels of one kind",
+                "got text beside numbers",
+                "make all of them text",
+            ) from None
 
     def _solve(self, rows: np.ndarray, codes: np.ndarray, weights: np.ndarray) -> None:
         k, total = int(codes.max()) + 1, float(weights.sum())

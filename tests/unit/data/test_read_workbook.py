@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zipfile
+from pathlib import Path
 
 import pytest
 
@@ -79,3 +80,56 @@ def test_a_bomb_of_zeros_is_refused_before_it_is_unpacked(tmp_path):
     with config.use(max_bytes=1e8), pytest.raises(DataError, match="more memory than the limit"):
         read_table(file)
     assert read_table(file).n_rows == 1
+
+
+def open_document(path, cells):
+    """An OpenDocument sheet of the form that LibreOffice writes; None is an error, a pair a cell that repeats."""
+    shown = {
+        None: '<table:table-cell table:formula="of:=1/0" office:value-type="string" office:string-value="" '
+        'calcext:value-type="error"><text:p>#DIV/0!</text:p></table:table-cell>'
+    }
+    rows = ""
+    for row in cells:
+        rows += "<table:table-row>"
+        for cell in row:
+            kind = "string" if isinstance(cell, str) else f'float" office:value="{cell}'
+            value = f'<table:table-cell office:value-type="{kind}"><text:p>{cell}</text:p>'
+            rows += shown.get(cell, value + "</table:table-cell>")
+        rows += "</table:table-row>"
+    spaces = "".join(
+        f' xmlns:{name}="urn:{urn}:1.0"'
+        for name, urn in {
+            "office": "oasis:names:tc:opendocument:xmlns:office",
+            "table": "oasis:names:tc:opendocument:xmlns:table",
+            "text": "oasis:names:tc:opendocument:xmlns:text",
+            "calcext": "org:documentfoundation:names:experimental:calc:xmlns:calcext",
+        }.items()
+    )
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("mimetype", "application/vnd.oasis.opendocument.spreadsheet")
+        archive.writestr("META-INF/manifest.xml", "<manifest/>")
+        archive.writestr(
+            "content.xml",
+            f"<office:document-content{spaces}><office:body><office:spreadsheet>"
+            f'<table:table table:name="Other"><table:table-row>{shown[None]}</table:table-row></table:table>'
+            f'<table:table table:name="A &amp; B">{rows}</table:table>'
+            "</office:spreadsheet></office:body></office:document-content>",
+        )
+
+
+def test_errors_of_an_open_document_are_noted(tmp_path):
+    cells = [["a", "b"], *([i, 2 * i] for i in range(12))]
+    cells[6][1] = cells[8][1] = None
+    open_document(tmp_path / "book.ods", cells)
+    table = read_table(tmp_path / "book.ods", sheet="A & B")
+    assert table.frame["b"].null_count() == 2 and table.frame["a"].to_list() == list(range(12))
+    (decision,) = [one for one in table.read_notes if one.what == "cells with errors"]
+    assert decision.value == "2 read as missing" and decision.reason == "#DIV/0! in B7, #DIV/0! in B9"
+
+
+def test_errors_of_an_old_workbook_are_noted():
+    # Written with xlwt 1.3.0: a = 0..11, b = 2a, with set_cell_error(1, "#DIV/0!") in the fifth row of numbers.
+    table = read_table(Path(__file__).parents[2] / "data" / "errors.xls")
+    assert table.frame["b"].to_list()[3:6] == [6, None, 10]
+    (decision,) = [one for one in table.read_notes if one.what == "cells with errors"]
+    assert decision.value == "1 read as missing" and decision.reason == "#DIV/0! in B6"

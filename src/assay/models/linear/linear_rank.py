@@ -271,7 +271,7 @@ def ordered_share(who: str, y: Any, scores: Any, groups: Any, sample_weight: Any
     >>> ordered_share("fit", [3, 2, 1], [0.9, 0.1, 0.5], None, None, 1)
     0.6666666666666666
     """
-    grades, values = np.asarray(y, dtype=np.float64), np.asarray(scores, dtype=np.float64)
+    grades, values = column_or_1d(np.asarray(y, dtype=np.float64)), np.asarray(scores, dtype=np.float64)
     require_length(who, "scores", values, grades.shape[0])
     weights = check_weights(who, sample_weight, grades.shape[0])
     kept = np.arange(grades.shape[0]) if weights is None else np.flatnonzero(weights > 0)
