@@ -1,12 +1,15 @@
 """`assay compare`, killed at random moments: the store stays sound, and the run that goes on gives the same numbers.
 
-The commands run in children forked from a process that has loaded the package and done nothing else, so that a kill
-falls into the work and not into imports. A case is its number and a seed; moments depend on the machine.
+The work runs in children forked from a process that has loaded the package and done nothing else, so that a kill falls
+into it and not into imports. Every tenth case runs the command itself and compares what it says; the others plan and run
+in Python and compare all that the store holds, the bits of every prediction included. A case is its number and a seed;
+moments depend on the machine.
 """
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import importlib
 import json
 import os
@@ -17,12 +20,14 @@ import sys
 import time
 import warnings
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 ROWS = 240
-MODELS = ["--models", "zero-r,one-r,cart-classifier,knn-classifier,logistic", "--design", "10-fold"]
+MODELS, DESIGN = "zero-r,one-r,cart-classifier,knn-classifier,logistic", "10-fold"
 # Seconds after which a command counts as hanging.
 HANGING = 300.0
 
@@ -45,8 +50,43 @@ def write_table(path: Path, seed: int) -> None:
     path.write_text("\n".join(["w,x,y,z,colour,kind", *lines, ""]))
 
 
-def start(folder: Path, name: str, words: list[str]) -> int:
-    """The command in a forked child; what it says goes to files beside the table."""
+def command(out: str, jobs: int) -> None:
+    """`assay compare` as on the command line."""
+    from assay.cli.main import assay
+
+    words = ["compare", "table.csv", "-t", "kind", "--models", MODELS, "--design", DESIGN, "--jobs", str(jobs)]
+    sys.argv = ["assay", *words, "--out", out, "--json"]
+    assay(prog_name="assay")
+
+
+def library(out: str, jobs: int) -> None:
+    """The same in Python, without the report."""
+    from assay.data import read_table
+    from assay.experiment import Plan, Store, run
+
+    plan = Plan(read_table("table.csv"), "kind", learners=MODELS.split(","), design=DESIGN)
+    with Store(Path(out) / "store.sqlite") as store:
+        results = run(plan, store, n_jobs=jobs)
+    if results.reused:
+        print(f"{results.reused} units were found in the store", file=sys.stderr)
+    told = json.dumps(kept(Path(out) / "store.sqlite"))
+    (Path(out) / "results.json").write_text(told)
+    print(told)
+
+
+def kept(store: Path) -> list[list[str]]:
+    """What a store holds but for the times: keys, values, and the bytes of the predictions as digests."""
+    with contextlib.closing(sqlite3.connect(store)) as connection:
+        rows = connection.execute("SELECT key, value, arrays FROM units ORDER BY key").fetchall()
+    found = []
+    for key, text, arrays in rows:
+        value = {name: part for name, part in json.loads(text).items() if not name.endswith("_seconds")}
+        found.append([key, json.dumps(value), hashlib.sha256(arrays).hexdigest()])
+    return found
+
+
+def start(folder: Path, work: Callable[[str, int], None], out: str, jobs: int) -> int:
+    """The work in a forked child; what it says goes to files beside the table."""
     child = os.fork()
     if child:
         return child
@@ -54,14 +94,14 @@ def start(folder: Path, name: str, words: list[str]) -> int:
     try:
         os.chdir(folder)
         for number, ending in ((1, "out"), (2, "err")):
-            os.dup2(os.open(f"{name}.{ending}", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), number)
-        sys.argv = ["assay", *words]
-        from assay.cli.main import assay
-
+            os.dup2(os.open(f"{out}.{ending}", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), number)
         warnings.simplefilter("ignore")
-        assay(prog_name="assay")
+        work(out, jobs)
+        code = 0
     except SystemExit as leave:
         code = leave.code if isinstance(leave.code, int) else 98
+    except BaseException as error:
+        print(repr(error), file=sys.stderr)
     finally:
         with contextlib.suppress(OSError, ValueError):
             sys.stdout.flush()
@@ -91,29 +131,26 @@ def kill(child: int) -> int:
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
-def command(out: str, jobs: int) -> list[str]:
-    return ["compare", "table.csv", "-t", "kind", *MODELS, "--jobs", str(jobs), "--out", out, "--json"]
-
-
-def undisturbed(folder: Path, seed: int) -> tuple[str, float]:
-    """What the command says that nobody disturbs, and the seconds it takes."""
-    folder.mkdir(parents=True, exist_ok=True)
-    write_table(folder / "table.csv", seed)
+def undisturbed(folder: Path, work: Callable[[str, int], None]) -> tuple[str, float]:
+    """What the work says that nobody disturbs, and the seconds it takes."""
+    out = f"straight-{work.__name__}"
     began = time.monotonic()
-    code = wait(start(folder, "straight", command("straight", 1)), HANGING)
+    code = wait(start(folder, work, out, 1), HANGING)
     if code != 0:
-        raise RuntimeError(f"the undisturbed run ended with {code}: {(folder / 'straight.err').read_text()[-800:]}")
-    return (folder / "straight.out").read_text(), time.monotonic() - began
+        raise RuntimeError(f"the undisturbed run ended with {code}: {said(folder, out)}")
+    return (folder / f"{out}.out").read_text(), time.monotonic() - began
 
 
-def run_case(number: int, seed: int, folder: Path, expected: str, seconds: float) -> tuple[Counter[str], list[str]]:
+def run_case(number: int, seed: int, folder: Path, straight: dict[Any, tuple[str, float]]) -> tuple[Counter, list[str]]:
     """One run killed one to four times, then left alone: what was counted, and what must not happen, in words."""
     chance = random.Random(f"{seed}:{number}")
+    work = command if number % 10 == 0 else library
+    expected, seconds = straight[work]
     out, counts, findings = f"out-{number}", Counter(cases=1), []
     store = folder / out / "store.sqlite"
     for _ in range(chance.choice([1, 2, 3, 4])):
-        child = start(folder, out, command(out, chance.choice([1, 2])))
-        code = wait(child, chance.uniform(0.0, 1.1 * seconds))
+        child = start(folder, work, out, chance.choice([1, 2]))
+        code = wait(child, chance.uniform(0.0, seconds))
         if code is not None:
             counts["too late"] += 1
             if code != 0:
@@ -129,7 +166,7 @@ def run_case(number: int, seed: int, folder: Path, expected: str, seconds: float
             counts["caught with work done"] += kept > 0
             if told != "ok":
                 findings.append(f"{number}: the store is not sound: {told}")
-    child = start(folder, out, command(out, 1))
+    child = start(folder, work, out, 1)
     code = wait(child, HANGING)
     if code is None:
         kill(child)
@@ -142,19 +179,20 @@ def run_case(number: int, seed: int, folder: Path, expected: str, seconds: float
         findings.append(f"{number}: results.json holds other numbers")
     else:
         counts["same numbers"] += 1
-        counts["found again"] += "were found in" in (folder / f"{out}.err").read_text()
+        counts["found again"] += "found in" in (folder / f"{out}.err").read_text()
     return counts, findings
 
 
 def run_batch(first: int, last: int, seed: int, folder: Path) -> tuple[Counter[str], list[str]]:
     """Cases `first` to `last` on the table of the seed."""
     warm()
-    expected, seconds = undisturbed(folder, seed)
-    json.loads(expected)
+    folder.mkdir(parents=True, exist_ok=True)
+    write_table(folder / "table.csv", seed)
+    straight = {work: undisturbed(folder, work) for work in (command, library)}
     counts: Counter[str] = Counter()
     findings: list[str] = []
     for number in range(first, last):
-        more, found = run_case(number, seed, folder, expected, seconds)
+        more, found = run_case(number, seed, folder, straight)
         counts.update(more)
         findings += found
     return counts, findings

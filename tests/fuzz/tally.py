@@ -24,7 +24,7 @@ from typing import Any
 
 ROOT = Path(__file__).parents[2]
 # What is counted, and how many cases one batch has.
-KINDS = {"estimators": ("calls", 500), "readers": ("files", 500), "kills": ("kills", 10)}
+KINDS = {"estimators": ("calls", 500), "readers": ("files", 500), "kills": ("kills", 25)}
 
 
 def estimators(batch: int, size: int, seed: int, folder: Path) -> dict[str, Any]:
