@@ -1,9 +1,9 @@
 """`assay compare`, killed at random moments: the store stays sound, and the run that goes on gives the same numbers.
 
 The work runs in children forked from a process that has loaded the package and done nothing else, so that a kill falls
-into it and not into imports. Every tenth case runs the command itself and compares what it says; the others plan and run
-in Python and compare all that the store holds, the bits of every prediction included. A case is its number and a seed;
-moments depend on the machine.
+into it and not into imports. Every tenth case runs the command itself and compares what it says; the others plan and
+run in Python and compare all that the store holds, the bits of every prediction included. A case is its number and a
+seed; moments depend on the machine.
 """
 
 from __future__ import annotations

@@ -213,16 +213,20 @@ def time_findings(survey: Survey, target: Target | None) -> Iterator[Finding]:
         series = column.series
         if not series.dtype.is_temporal() or column.missing or column.distinct < max(20, survey.n_rows // 4):
             continue
-        order = series.filter(pl.Series(target.kept)).arg_sort().to_numpy()
+        dates = series.filter(pl.Series(target.kept))
+        order = dates.arg_sort().to_numpy()
         ranks = np.argsort(np.argsort(values[order], kind="stable"), kind="stable").astype(np.float64)
         if target.classes is not None:
             ranks = values[order]
         together = float(np.corrcoef(ranks[1:], ranks[:-1])[0, 1]) if ranks.std() > 0 else 0.0
         strong = together > max(0.2, 3 / float(np.sqrt(n)))
         name = plain(column.name, 30)
-        told = (
-            f"its neighbours in time go together (correlation {together:.2f})" if strong else "rows follow each other"
-        )
+        if strong:
+            told = f"its neighbours in time go together (correlation {together:.2f})"
+        elif dates.is_sorted() or dates.is_sorted(descending=True):
+            told = "rows follow each other"
+        else:
+            told = "they stand in another order than that of time"
         yield Finding(
             "A043", "rows in time", [column.name], "medium" if strong else "low", NO_ROWS,
             f"'{name}' dates the rows, and {told}; folds drawn at random learn from rows after those tested",

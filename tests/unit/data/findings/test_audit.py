@@ -196,3 +196,12 @@ def test_the_audit_does_not_change_with_row_blocks():
     blocks = pl.concat([frame[:70], frame[70:]], rechunk=False)
     whole, parts = (audit(Table.from_frame(f), target="y").to_dict() for f in (frame, blocks))
     assert whole == parts
+
+
+@pytest.mark.parametrize(("shuffled", "words"), [(False, "rows follow each other"), (True, "another order than that")])
+def test_rows_are_said_to_follow_each_other_only_where_they_do(shuffled, words):
+    rng = np.random.default_rng(0)
+    days = np.datetime64("2024-01-01") + (rng.permutation(200) if shuffled else np.arange(200))
+    frame = pl.DataFrame({"day": days, "x": rng.normal(size=200), "y": rng.choice(["a", "b"], size=200)})
+    (told,) = [one for one in audit(Table.build(frame), target="y").findings if one.code == "A043"]
+    assert words in told.evidence
