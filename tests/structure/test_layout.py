@@ -156,3 +156,13 @@ def test_tasks_are_asked_of_their_record_and_not_by_name():
         if path.parent.name not in ("catalogue", "entries") and asked.search(path.read_text())
     ]
     assert found in ([], ["losses.py"]), f"{found} compare a task with a name; ask `catalogue.TASKS[name]`"
+
+
+def test_make_fuzz_can_try_more_of_every_property():
+    bare = [
+        f"{path.relative_to(ROOT)}:{number}"
+        for path in sorted((ROOT / "tests").rglob("*.py"))
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+        if re.search(r"max_examples=\d", line)
+    ]
+    assert not bare, f"write max_examples=examples(n), with examples of tests.helpers: {bare}"

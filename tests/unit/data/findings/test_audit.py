@@ -203,5 +203,5 @@ def test_rows_are_said_to_follow_each_other_only_where_they_do(shuffled, words):
     rng = np.random.default_rng(0)
     days = np.datetime64("2024-01-01") + (rng.permutation(200) if shuffled else np.arange(200))
     frame = pl.DataFrame({"day": days, "x": rng.normal(size=200), "y": rng.choice(["a", "b"], size=200)})
-    (told,) = [one for one in audit(Table.build(frame), target="y").findings if one.code == "A043"]
+    (told,) = [one for one in audit(Table.from_frame(frame), target="y").findings if one.code == "A043"]
     assert words in told.evidence

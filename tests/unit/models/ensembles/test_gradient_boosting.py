@@ -39,3 +39,28 @@ def test_it_learns_what_a_product_of_columns_says():
     model = GradientBoostingClassifier(n_estimators=80, learning_rate=0.2).fit(X[:600], y[:600])
     assert model.score(X[600:], y[600:]) > 0.8
     assert model.feature_importances_.sum() == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("power", [-200, -64, 64, 200])
+def test_a_common_factor_of_the_weights_changes_nothing(power):
+    X, y = numbers()
+    weights = np.random.default_rng(0).uniform(0.5, 1.9, size=len(y))
+    one = GradientBoostingRegressor(n_estimators=10).fit(X, y, sample_weight=weights)
+    far = GradientBoostingRegressor(n_estimators=10).fit(X, y, sample_weight=np.ldexp(weights, power))
+    np.testing.assert_array_equal(far.predict(X), one.predict(X))
+    assert one.predict(X).std() > 0.1
+
+
+def test_equal_weights_beyond_all_rows_are_weights_and_penalties_are_in_their_unit():
+    X, y = numbers()
+    free = NewtonBoostingRegressor(n_estimators=10, l2_regularization=0.0, min_child_weight=0.0).fit(X, y)
+    heavy = NewtonBoostingRegressor(n_estimators=10).fit(X, y, sample_weight=np.full(len(y), 2.0**64))
+    np.testing.assert_allclose(heavy.predict(X), free.predict(X), rtol=1e-12)
+    light = NewtonBoostingRegressor(n_estimators=10).fit(X, y, sample_weight=np.full(len(y), 2.0**-64))
+    np.testing.assert_allclose(light.predict(X), y.mean(), atol=1e-9)
+
+
+def test_targets_at_the_end_of_the_range_do_not_hang():
+    X, y = numbers()
+    model = GradientBoostingRegressor(n_estimators=2).fit(X, 1e-300 * y, sample_weight=np.full(len(y), 1e-308))
+    assert np.isfinite(model.predict(X)).all()

@@ -150,3 +150,12 @@ def test_out_of_bag_needs_the_bootstrap():
         RandomForestClassifier(oob_score=True, bootstrap=False).fit(X, y)
     with pytest.raises(AssayError, match="must be True for the infinitesimal jackknife"):
         RandomForestRegressor(n_estimators=3, bootstrap=False).fit(X, y).prediction_variance(X)
+
+
+@pytest.mark.parametrize("power", [-64, 40, 200])
+def test_weights_that_no_bootstrap_can_count_are_weights(power):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(80, 3)), rng.normal(size=80)
+    one = RandomForestRegressor(n_estimators=3, random_state=0).fit(X, y, sample_weight=np.full(80, 1.5))
+    far = RandomForestRegressor(n_estimators=3, random_state=0).fit(X, y, sample_weight=np.full(80, 1.5 * 2.0**power))
+    np.testing.assert_array_equal(far.predict(X), one.predict(X))
