@@ -25,6 +25,7 @@ void bind_losses(nb::module_& m);
 void bind_clustering(nb::module_& m);
 void bind_mixtures(nb::module_& m);
 void bind_explain(nb::module_& m);
+void bind_density(nb::module_& m);
 }  // namespace assay::bindings
 
 NB_MODULE(_kernels, m) {
@@ -52,4 +53,5 @@ NB_MODULE(_kernels, m) {
     assay::bindings::bind_clustering(m);
     assay::bindings::bind_mixtures(m);
     assay::bindings::bind_explain(m);
+    assay::bindings::bind_density(m);
 }

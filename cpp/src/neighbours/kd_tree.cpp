@@ -11,11 +11,6 @@ namespace {
 
 constexpr double slack = 1.0 - 1e-12;
 
-index_t middle_of(index_t begin, index_t end) {
-    const index_t half = (end - begin) / 2;
-    return begin + (half + panel_lanes - 1) / panel_lanes * panel_lanes;
-}
-
 class Builder {
 public:
     Builder(Matrix<const double> rows, KdTree& tree) : rows_(rows), tree_(tree) {}

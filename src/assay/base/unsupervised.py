@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import ClusterMixin, DensityMixin
 
+from .errors import ParameterError, plain
 from .estimator import Estimator, check_weights
+from .parameters import Integer
 
 
 class Unsupervised(Estimator):
@@ -42,3 +44,33 @@ class DensityEstimator(DensityMixin, Unsupervised):
     def score(self, X: Any, y: Any = None) -> float:
         """The mean log density of the rows: the held-out log-likelihood per row."""
         return float(self.score_samples(X).mean())
+
+    def anomaly_score(self, X: Any) -> np.ndarray:
+        """How strange each row is: minus its log density."""
+        return -self.score_samples(X)
+
+    def anomaly_threshold(self, X: Any, share: float = 0.01) -> float:
+        """The anomaly score that at most this share of the rows of X exceeds; rows above it are called anomalies.
+
+        Take rows that were not fitted: a fitted row is never strange to itself.
+        """
+        if not 0 <= share <= 1:
+            raise ParameterError(
+                type(self).__name__, "parameter 'share'", "must be between 0 and 1", f"got {plain(repr(share))}"
+            )
+        return float(np.quantile(self.anomaly_score(X), 1.0 - share, method="higher"))
+
+    def is_anomaly(self, X: Any, threshold: float) -> np.ndarray:
+        """Whether the anomaly score of each row is above the threshold (see `anomaly_threshold`)."""
+        return self.anomaly_score(X) > threshold
+
+
+def check_count(who: str, n_samples: Any) -> int:
+    """The number of rows to draw, refused in one sentence unless it is a whole number >= 1.
+
+    >>> check_count("sample", 3)
+    3
+    """
+    if not Integer(1).accepts(n_samples):
+        raise ParameterError(who, "n_samples", "must be an integer >= 1", f"got {plain(repr(n_samples))}")
+    return int(n_samples)

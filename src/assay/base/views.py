@@ -15,10 +15,12 @@ from dataclasses import dataclass, fields
 from html import escape
 from typing import Any, ClassVar
 
+from .chart import Chart, Line
 from .columns import column_names
 from .drawings import coefficients_figure, matrix_figure, rules_figure, shares_figure
 from .plotting import axes, paint_svg
 from .record import Grid, Record, jsonable
+from .svg import class_token
 from .words import clean, compact, listing, number, percent, sentence
 
 KINDS: dict[str, type[View]] = {}
@@ -335,6 +337,51 @@ class Neighbours(View):
         names = [clean(c, 40) for c in self.classes]
         lines = [[name, *(percent(share, 1) for share in row)] for name, row in zip(names, self.shares)]
         return Grid(["row of class", *names], lines)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DensityCurves(View):
+    """The density of each column by itself, at some points; `columns` is how many columns there are in all."""
+
+    kind: ClassVar[str] = "density"
+    names: list[str]
+    points: list[list[float]]
+    values: list[list[float]]
+    columns: int
+
+    def chart(self) -> Chart:
+        """The curves over columns brought to the range from 0 to 1, or one curve over its column."""
+        if len(self.names) == 1:
+            lines = (Line(self.points[0], self.values[0], ""),)
+            return Chart(f"Density of {clean(self.names[0], 40)}", clean(self.names[0], 40), "density", lines)
+        scaled = []
+        for k, (name, x, y) in enumerate(zip(self.names, self.points, self.values)):
+            low, width = x[0], (x[-1] - x[0]) or 1.0
+            place = [(one - low) / width for one in x]
+            scaled.append(Line(place, [one * width for one in y], clean(name, 40), class_token(k)))
+        return Chart("Density of each column", "least to greatest value shown", "density", tuple(scaled))
+
+    def to_svg(self, title: str = "") -> str:
+        """The curves."""
+        return self.chart().to_svg()
+
+    def plot(self, ax: Any = None) -> Any:
+        """The curves on axes of matplotlib."""
+        return self.chart().plot(ax)
+
+    @property
+    def how_to_read(self) -> str:
+        """What the curves are."""
+        more = f" The first {len(self.names)} of {self.columns:,} columns." if self.columns > len(self.names) else ""
+        return "Where the values of each column lie, each column by itself; the area under a curve is 1." + more
+
+    def grid(self) -> Grid:
+        """Where each curve is highest."""
+        lines = []
+        for name, x, y in zip(self.names, self.points, self.values):
+            top = max(range(len(y)), key=lambda k: y[k])
+            lines.append([clean(name, 60), number(x[top]), number(y[top])])
+        return Grid(["column", "highest at", "density there"], lines)
 
 
 def coefficients_of(model: Any, values: Any, intercept: Any, classes: Any = None) -> Coefficients:

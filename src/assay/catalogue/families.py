@@ -30,6 +30,7 @@ FAMILIES = (
     "linear",
     "bayes",
     "neighbours",
+    "density",
     "trees",
     "ensembles",
     "rules",

@@ -19,6 +19,12 @@ namespace assay::neighbours {
 
 constexpr index_t leaf_rows = 32;
 
+// Where the right part of a node over the rows [begin, end) begins.
+inline index_t middle_of(index_t begin, index_t end) {
+    const index_t half = (end - begin) / 2;
+    return begin + (half + panel_lanes - 1) / panel_lanes * panel_lanes;
+}
+
 struct KdTree {
     std::vector<std::int64_t> order;        // n: row at each position
     std::vector<std::int32_t> column;       // per node: column split, -1 for a leaf
