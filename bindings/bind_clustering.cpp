@@ -1,7 +1,10 @@
-// Clusterings: k-means.
+// Clusterings: k-means, density, hierarchies.
 #include <optional>
 
+#include "assay/clustering/dbscan.hpp"
 #include "assay/clustering/k_means.hpp"
+#include "assay/clustering/linkage.hpp"
+#include "assay/clustering/spanning_tree.hpp"
 #include "bindings.hpp"
 #include <nanobind/stl/optional.h>
 
@@ -63,6 +66,84 @@ Result1<std::int64_t> plus_plus_bound(const Array2<const T>& rows, const Weights
     return own(std::move(chosen));
 }
 
+neighbours::Metric metric_of(int code, const char* who) {
+    require(code >= 0 && code < neighbours::metric_count, who, "unknown metric");
+    return static_cast<neighbours::Metric>(code);
+}
+
+nb::tuple dbscan_bound(const Array2<const double>& rows, const Weights& weights, int metric, double reach, double least,
+                       int threads) {
+    const char* who = "dbscan";
+    const auto x = view(rows);
+    require(x.rows > 0 && x.cols > 0 && x.rows < (index_t{1} << 31), who, "rows must not be empty nor beyond 2^31");
+    const auto kind = metric_of(metric, who);
+    const double* const w = weights_of(weights, x.rows, who);
+    std::vector<std::int32_t> labels(static_cast<std::size_t>(x.rows));
+    std::vector<std::uint8_t> core(labels.size());
+    without_gil([&] { clustering::dbscan(x, w, kind, reach, least, labels.data(), core.data(), threads); });
+    return nb::make_tuple(own(std::move(labels)), own(std::move(core)));
+}
+
+Result2<double> tree_hierarchy(const Array2<const double>& rows, const Weights& core, int metric, double p, bool boxes,
+                               int threads) {
+    const char* who = "spanning_hierarchy";
+    const auto x = view(rows);
+    require(x.rows > 0 && x.cols > 0 && x.rows < (index_t{1} << 30), who, "rows must not be empty nor beyond 2^30");
+    const auto kind = metric_of(metric, who);
+    require(!boxes || kind == neighbours::Metric::euclidean, who, "boxes need Euclidean distances");
+    const double* const c = weights_of(core, x.rows, who);
+    std::vector<double> z(static_cast<std::size_t>(4 * (x.rows - 1)));
+    without_gil([&] {
+        const auto edges =
+            boxes ? clustering::boruvka_tree(x, c, threads) : clustering::prim_tree(x, kind, p, c, threads);
+        if (!interrupted()) clustering::hierarchy_of_tree(edges, z.data());
+    });
+    return own(std::move(z), static_cast<std::size_t>(x.rows - 1), 4);
+}
+
+nb::tuple hdbscan_bound(const Array2<const double>& z, index_t least, bool leaves, bool single) {
+    const auto merges = view(z);
+    const index_t n = merges.rows + 1;
+    require(merges.rows > 0 && merges.cols == 4 && least >= 2, "hdbscan_labels", "z must be (n - 1) x 4, min_size >= 2");
+    for (index_t t = 0; t < merges.rows; ++t)
+        for (index_t side = 0; side < 2; ++side)
+            require(merges(t, side) >= 0 && merges(t, side) < static_cast<double>(n + t), "hdbscan_labels",
+                    "z must join clusters that exist");
+    std::vector<std::int32_t> labels(static_cast<std::size_t>(n), -1);
+    std::vector<double> probabilities(labels.size());
+    auto stability = without_gil([&] {
+        return clustering::hdbscan_labels(merges.data, n, least, leaves, single, labels.data(), probabilities.data());
+    });
+    return nb::make_tuple(own(std::move(labels)), own(std::move(probabilities)), own(std::move(stability)));
+}
+
+Result2<double> linkage_bound(const Array2<double>& square, int linkage) {
+    const auto cells = view(square);
+    require(cells.rows == cells.cols && cells.rows > 0, "matrix_linkage", "the square must be one");
+    require(linkage >= 0 && linkage < 6, "matrix_linkage", "unknown linkage");
+    std::vector<double> z(static_cast<std::size_t>(4 * (cells.rows - 1)));
+    without_gil([&] {
+        clustering::matrix_linkage(cells.data, cells.rows, static_cast<clustering::Linkage>(linkage), z.data());
+    });
+    return own(std::move(z), static_cast<std::size_t>(cells.rows - 1), 4);
+}
+
+Result2<double> square_bound(const Array2<const double>& rows, int metric, double p, bool squared, int threads) {
+    const auto x = view(rows);
+    const auto kind = metric_of(metric, "distance_square");
+    std::vector<double> square(static_cast<std::size_t>(x.rows * x.rows));
+    without_gil([&] { clustering::fill_square(x, kind, p, squared, square.data(), threads); });
+    return own(std::move(square), static_cast<std::size_t>(x.rows), static_cast<std::size_t>(x.rows));
+}
+
+Result2<double> ward_bound(const Array2<const double>& rows, int threads) {
+    const auto x = view(rows);
+    require(x.rows > 0 && x.cols > 0, "ward_linkage", "rows must not be empty");
+    std::vector<double> z(static_cast<std::size_t>(4 * (x.rows - 1)));
+    without_gil([&] { clustering::ward_linkage(x, z.data(), threads); });
+    return own(std::move(z), static_cast<std::size_t>(x.rows - 1), 4);
+}
+
 template <class T>
 void bind_k_means(nb::module_& m) {
     m.def("k_means", &k_means_bound<T>, "rows"_a.noconvert(), "weights"_a.none(), "starts"_a, "max_iter"_a, "tol"_a,
@@ -79,6 +160,17 @@ void bind_k_means(nb::module_& m) {
 void bind_clustering(nb::module_& m) {
     bind_k_means<double>(m);
     bind_k_means<float>(m);
+    m.def("dbscan", &dbscan_bound, "rows"_a, "weights"_a.none(), "metric"_a, "reach"_a, "min_weight"_a, "threads"_a,
+          "Labels of DBSCAN (-1 for noise) and which rows are core.");
+    m.def("spanning_hierarchy", &tree_hierarchy, "rows"_a, "core"_a.none(), "metric"_a, "p"_a, "boxes"_a, "threads"_a,
+          "Single linkage by a minimum spanning tree, of distances or of mutual reachability.");
+    m.def("hdbscan_labels", &hdbscan_bound, "z"_a, "min_size"_a, "leaves"_a, "allow_single"_a,
+          "Labels, probabilities and stabilities of HDBSCAN from a hierarchy.");
+    m.def("matrix_linkage", &linkage_bound, "square"_a.noconvert(), "linkage"_a,
+          "Merges of a square of distances, which is destroyed.");
+    m.def("distance_square", &square_bound, "rows"_a, "metric"_a, "p"_a, "squared"_a, "threads"_a,
+          "All distances of rows as a square.");
+    m.def("ward_linkage", &ward_bound, "rows"_a, "threads"_a, "Merges by Ward's method, from the clusters' means.");
 }
 
 }  // namespace assay::bindings

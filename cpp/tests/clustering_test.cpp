@@ -1,4 +1,7 @@
+#include "assay/clustering/dbscan.hpp"
 #include "assay/clustering/k_means.hpp"
+#include "assay/clustering/linkage.hpp"
+#include "assay/clustering/spanning_tree.hpp"
 
 #include <vector>
 
@@ -52,4 +55,34 @@ TEST("k-means++ draws no row twice while rows differ") {
     std::vector<int> seen(7, 0);
     for (const auto row : chosen) ++seen[static_cast<std::size_t>(cells[static_cast<std::size_t>(row)])];
     for (const int count : seen) CHECK(count == 1);
+}
+
+TEST("DBSCAN, spanning trees and linkages agree for any number of threads, and merges never come twice") {
+    const index_t n = 3000, d = 3;
+    const auto cells = points(n, d, 9);
+    const auto rows = c_matrix<const double>(cells.data(), n, d);
+    std::vector<std::int32_t> labels(static_cast<std::size_t>(n)), again(labels.size());
+    std::vector<std::uint8_t> core(labels.size());
+    clustering::dbscan(rows, nullptr, neighbours::Metric::euclidean, 0.25, 5.0, labels.data(), core.data(), 1);
+    clustering::dbscan(rows, nullptr, neighbours::Metric::euclidean, 0.25, 5.0, again.data(), core.data(), 3);
+    CHECK(labels == again);
+    const auto one = clustering::boruvka_tree(rows, nullptr, 1), three = clustering::boruvka_tree(rows, nullptr, 3);
+    const auto prim = clustering::prim_tree(rows, neighbours::Metric::euclidean, 2.0, nullptr, 2);
+    CHECK(one.distance.size() == static_cast<std::size_t>(n - 1));
+    CHECK(one.first == three.first && one.second == three.second);
+    double weight = 0.0, other = 0.0;
+    for (std::size_t e = 0; e < one.distance.size(); ++e) {
+        weight += one.distance[e];
+        other += prim.distance[e];
+    }
+    CHECK_NEAR(weight, other, 1e-8);
+    std::vector<double> z(static_cast<std::size_t>(4 * (n - 1)));
+    clustering::ward_linkage(rows, z.data(), 2);
+    std::vector<int> joined(static_cast<std::size_t>(2 * n - 1), 0);
+    for (index_t t = 0; t + 1 < n; ++t) {
+        ++joined[static_cast<std::size_t>(z[static_cast<std::size_t>(4 * t)])];
+        ++joined[static_cast<std::size_t>(z[static_cast<std::size_t>(4 * t + 1)])];
+    }
+    for (index_t c = 0; c < 2 * n - 2; ++c) CHECK(joined[static_cast<std::size_t>(c)] == 1);
+    CHECK_NEAR(z.back(), static_cast<double>(n), 0.0);
 }

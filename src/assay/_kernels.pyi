@@ -546,6 +546,26 @@ def plus_plus_starts(rows: Annotated[NDArray[numpy.float64], dict(shape=(None, N
 def plus_plus_starts(rows: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, k: int, trials: int, key: int, stream: int, threads: int) -> Annotated[NDArray[numpy.int64], dict(shape=(None,))]:
     """Row numbers of k starts by greedy k-means++."""
 
+def dbscan(rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, metric: int, reach: float, min_weight: float, threads: int) -> tuple:
+    """Labels of DBSCAN (-1 for noise) and which rows are core."""
+
+def spanning_hierarchy(rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], core: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, metric: int, p: float, boxes: bool, threads: int) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]:
+    """
+    Single linkage by a minimum spanning tree, of distances or of mutual reachability.
+    """
+
+def hdbscan_labels(z: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], min_size: int, leaves: bool, allow_single: bool) -> tuple:
+    """Labels, probabilities and stabilities of HDBSCAN from a hierarchy."""
+
+def matrix_linkage(square: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], linkage: int) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]:
+    """Merges of a square of distances, which is destroyed."""
+
+def distance_square(rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], metric: int, p: float, squared: bool, threads: int) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]:
+    """All distances of rows as a square."""
+
+def ward_linkage(rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], threads: int) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]:
+    """Merges by Ward's method, from the clusters' means."""
+
 def gaussian_pass(rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, constants: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], means: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], whitening: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], diagonal: bool, want_density: bool, want_responsibilities: bool, want_moments: bool, threads: int) -> tuple:
     """
     Log likelihood, log densities, responsibilities and moments of a mixture of normal distributions.

@@ -27,3 +27,15 @@ def renumber(codes: np.ndarray, present: np.ndarray) -> np.ndarray:
     array([0, 1, 2], dtype=int32)
     """
     return np.maximum(np.cumsum(present, dtype=np.int32) - np.int32(1), np.int32(0))[codes]
+
+
+def renumber_by_first(labels: np.ndarray) -> np.ndarray:
+    """The same partition with labels 0, 1, ... in the order of their first rows.
+
+    >>> renumber_by_first(np.array([7, 7, 2, 7, 5]))
+    array([0, 0, 1, 0, 2], dtype=int32)
+    """
+    _, first, codes = np.unique(labels, return_index=True, return_inverse=True)
+    place = np.empty(first.shape[0], dtype=np.int32)
+    place[np.argsort(first)] = np.arange(first.shape[0], dtype=np.int32)
+    return place[codes.ravel()]

@@ -1,0 +1,395 @@
+#include "assay/clustering/spanning_tree.hpp"
+
+#include <limits>
+#include <numeric>
+
+#include "point_boxes.hpp"
+
+namespace assay::clustering {
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+void sort_edges(Edges& edges) {
+    std::vector<std::size_t> order(edges.distance.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    for (std::size_t e = 0; e < order.size(); ++e)
+        if (edges.first[e] > edges.second[e]) std::swap(edges.first[e], edges.second[e]);
+    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+        if (edges.distance[a] != edges.distance[b]) return edges.distance[a] < edges.distance[b];
+        if (edges.first[a] != edges.first[b]) return edges.first[a] < edges.first[b];
+        return edges.second[a] < edges.second[b];
+    });
+    Edges sorted;
+    for (const std::size_t e : order) {
+        sorted.first.push_back(edges.first[e]);
+        sorted.second.push_back(edges.second[e]);
+        sorted.distance.push_back(edges.distance[e]);
+    }
+    edges = std::move(sorted);
+}
+
+class Boruvka {
+public:
+    Boruvka(Matrix<const double> rows, const double* core, int threads)
+        : tree_(rows, threads), measure_(neighbours::panel_distances(neighbours::Metric::euclidean)), threads_(threads),
+          n_(rows.rows), sets_(rows.rows), nearest_(at(n_), -1), reached_(at(n_), 0.0), set_(at(n_)), best_(at(n_)),
+          set_of_node_(tree_.nodes.size()), least_core_(core ? tree_.nodes.size() : 0) {
+        if (core) {
+            core_.resize(at(n_));
+            for (index_t p = 0; p < n_; ++p) {
+                const double c = core[tree_.tree.order[at(p)]];
+                core_[at(p)] = c * c;
+            }
+            for (std::size_t v = tree_.nodes.size(); v-- > 0;) {
+                const Node& node = tree_.nodes[v];
+                least_core_[v] = node.left < 0 ? *std::min_element(core_.begin() + node.begin, core_.begin() + node.end)
+                                               : std::min(least_core_[at(node.left)], least_core_[at(node.right)]);
+            }
+        }
+    }
+
+    Edges run() {
+        Edges edges;
+        index_t components = n_;
+        while (components > 1 && !interrupted()) {
+            refresh();
+            search();
+            const index_t before = components;
+            for (index_t c = 0; c < n_; ++c) {
+                const Link& link = best_[at(c)];
+                if (set_[at(c)] != c || link.from < 0) continue;
+                if (!sets_.join(link.from, link.to)) continue;
+                edges.first.push_back(tree_.tree.order[at(link.from)]);
+                edges.second.push_back(tree_.tree.order[at(link.to)]);
+                edges.distance.push_back(std::sqrt(link.distance));
+                --components;
+            }
+            if (components == before) break;
+        }
+        sort_edges(edges);
+        return edges;
+    }
+
+private:
+    struct Link {
+        double distance = infinity;
+        std::int32_t from = -1, to = -1;
+    };
+
+    template <class I>
+    static std::size_t at(I i) {
+        return static_cast<std::size_t>(i);
+    }
+
+    void refresh() {
+        for (index_t p = 0; p < n_; ++p) {
+            set_[at(p)] = sets_.find(static_cast<std::int32_t>(p));
+            best_[at(p)] = Link{};
+        }
+        for (std::size_t v = tree_.nodes.size(); v-- > 0;) {
+            const Node& node = tree_.nodes[v];
+            std::int32_t same;
+            if (node.left < 0) {
+                same = set_[at(node.begin)];
+                for (index_t p = node.begin + 1; p < node.end; ++p)
+                    if (set_[at(p)] != same) same = -1;
+            } else {
+                same = set_of_node_[at(node.left)];
+                if (same != set_of_node_[at(node.right)]) same = -1;
+            }
+            set_of_node_[v] = same;
+        }
+    }
+
+    void take(Link& best, double distance, std::int32_t from, std::int32_t to) const {
+        if (distance < best.distance) best = {distance, from, to};
+    }
+
+    // Answers of earlier rounds that still hold.
+    void reuse() {
+        for (index_t p = 0; p < n_; ++p) {
+            const std::int32_t q = nearest_[at(p)];
+            if (q >= 0 && set_[at(q)] != set_[at(p)])
+                take(best_[at(set_[at(p)])], reached_[at(p)], static_cast<std::int32_t>(p), q);
+        }
+    }
+
+    struct Query {
+        const double* x;
+        std::int32_t own;
+        double core, bound;
+        std::int32_t found;
+    };
+
+    void walk(std::size_t v, Query& query) const {
+        if (query.bound <= query.core) return;  // no foreign point is nearer than that
+        const Node& node = tree_.nodes[v];
+        if (node.left < 0) {
+            alignas(64) double distances[neighbours::leaf_rows];
+            tree_.leaf_distances(measure_, query.x, v, distances);
+            for (index_t p = node.begin; p < node.end; ++p) {
+                double distance = distances[p - node.begin];
+                if (!(distance < query.bound) || set_[at(p)] == query.own) continue;
+                if (!core_.empty()) distance = std::max(distance, std::max(query.core, core_[at(p)]));
+                if (distance < query.bound) {
+                    query.bound = distance;
+                    query.found = static_cast<std::int32_t>(p);
+                }
+            }
+            return;
+        }
+        const double left = lower(at(node.left), query), right = lower(at(node.right), query);
+        const bool left_first = left <= right;
+        if (std::min(left, right) < query.bound) walk(at(left_first ? node.left : node.right), query);
+        if (std::max(left, right) < query.bound) walk(at(left_first ? node.right : node.left), query);
+    }
+    double lower(std::size_t v, const Query& query) const {
+        if (set_of_node_[v] == query.own) return infinity;
+        const double box = tree_.least<SquareTerms>(query.x, v);
+        return core_.empty() ? box : std::max(box, least_core_[v]);
+    }
+
+    void search() {
+        reuse();
+        constexpr index_t block = 4096, grain = 64;
+        std::vector<Link> found(at(block));
+        for (index_t first = 0; first < n_ && !interrupted(); first += block) {
+            const index_t size = std::min(block, n_ - first);
+            parallel_chunks(size, grain, threads_, [&](index_t, index_t begin, index_t end) {
+                std::int32_t last = -1;
+                double bound = infinity;
+                for (index_t i = begin; i < end; ++i) {
+                    const index_t p = first + i;
+                    const std::int32_t own = set_[at(p)], q = nearest_[at(p)];
+                    found[at(i)] = Link{};
+                    if (q >= 0 && set_[at(q)] != own) continue;
+                    if (own != last) bound = best_[at(own)].distance;
+                    last = own;
+                    const double core = core_.empty() ? 0.0 : core_[at(p)];
+                    if (reached_[at(p)] >= bound || core >= bound) continue;
+                    Query query{tree_.point(p), own, core, bound, -1};
+                    if (lower(0, query) < bound) walk(0, query);
+                    reached_[at(p)] = query.bound;
+                    nearest_[at(p)] = query.found;
+                    if (query.found >= 0) {
+                        found[at(i)] = {query.bound, static_cast<std::int32_t>(p), query.found};
+                        bound = query.bound;
+                    }
+                }
+            });
+            for (index_t i = 0; i < size; ++i)
+                if (found[at(i)].from >= 0)
+                    take(best_[at(set_[at(first + i)])], found[at(i)].distance, found[at(i)].from, found[at(i)].to);
+        }
+    }
+
+    BoxTree tree_;
+    neighbours::PanelDistances measure_;
+    int threads_;
+    index_t n_;
+    DisjointSets sets_;
+    std::vector<std::int32_t> nearest_;
+    std::vector<double> reached_;  // no foreign point is nearer than this
+    std::vector<std::int32_t> set_;
+    std::vector<Link> best_;
+    std::vector<std::int32_t> set_of_node_;
+    std::vector<double> core_, least_core_;
+};
+
+}  // namespace
+
+Edges boruvka_tree(Matrix<const double> rows, const double* core, int threads) {
+    if (rows.rows < 2) return {};
+    return Boruvka(rows, core, threads).run();
+}
+
+Edges prim_tree(Matrix<const double> rows, neighbours::Metric metric, double p, const double* core, int threads) {
+    const index_t n = rows.rows, d = rows.cols;
+    Edges edges;
+    if (n < 2) return edges;
+    const bool squares = metric == neighbours::Metric::euclidean;
+    const auto finish = [&](double reduced) {
+        if (squares) return std::sqrt(reduced);
+        return metric == neighbours::Metric::minkowski ? std::pow(reduced, 1.0 / p) : reduced;
+    };
+    std::vector<double> panels(static_cast<std::size_t>(neighbours::panel_count(n) * neighbours::panel_lanes * d));
+    neighbours::pack_panels(rows, nullptr, panels.data(), threads);
+    neighbours::MetricOptions options;
+    options.p = p;
+    const auto measure = neighbours::panel_distances(metric);
+    std::vector<double> least(static_cast<std::size_t>(n), infinity);
+    std::vector<std::int64_t> from(static_cast<std::size_t>(n), 0);
+    std::vector<std::uint8_t> inside(static_cast<std::size_t>(n), 0);
+    constexpr index_t grain = 2048;
+    const index_t chunks = chunk_count(n, grain);
+    std::vector<std::int64_t> nearest(static_cast<std::size_t>(chunks));
+    std::int64_t added = 0;
+    inside[0] = 1;
+    for (index_t step = 1; step < n && !interrupted(); ++step) {
+        const double own = core ? core[added] : 0.0;
+        parallel_chunks(n, grain, n * d > 100000 ? threads : 1, [&](index_t c, index_t begin, index_t end) {
+            alignas(64) double found[grain];
+            measure(rows.row(added), panels.data() + begin * d, neighbours::panel_count(end - begin), d, options, found);
+            std::int64_t best = -1;
+            for (index_t i = begin; i < end; ++i) {
+                const auto at = static_cast<std::size_t>(i);
+                if (inside[at]) continue;
+                double distance = found[i - begin];
+                if (core) distance = std::max(finish(distance), std::max(own, core[i]));
+                if (distance < least[at]) {
+                    least[at] = distance;
+                    from[at] = added;
+                }
+                if (best < 0 || least[at] < least[static_cast<std::size_t>(best)]) best = i;
+            }
+            nearest[static_cast<std::size_t>(c)] = best;
+        });
+        std::int64_t next = -1;
+        for (const std::int64_t best : nearest)
+            if (best >= 0 && (next < 0 || least[static_cast<std::size_t>(best)] < least[static_cast<std::size_t>(next)])) next = best;
+        added = next;
+        inside[static_cast<std::size_t>(added)] = 1;
+        edges.first.push_back(from[static_cast<std::size_t>(added)]);
+        edges.second.push_back(added);
+        const double distance = least[static_cast<std::size_t>(added)];
+        edges.distance.push_back(core ? distance : finish(distance));
+    }
+    sort_edges(edges);
+    return edges;
+}
+
+void hierarchy_of_tree(const Edges& edges, double* z) {
+    const auto n = static_cast<index_t>(edges.distance.size()) + 1;
+    DisjointSets sets(n);
+    std::vector<double> name(static_cast<std::size_t>(n)), size(static_cast<std::size_t>(n), 1.0);
+    std::iota(name.begin(), name.end(), 0.0);
+    for (index_t t = 0; t + 1 < n; ++t) {
+        const auto e = static_cast<std::size_t>(t);
+        const auto a = static_cast<std::size_t>(sets.find(static_cast<std::int32_t>(edges.first[e])));
+        const auto b = static_cast<std::size_t>(sets.find(static_cast<std::int32_t>(edges.second[e])));
+        sets.join(static_cast<std::int32_t>(a), static_cast<std::int32_t>(b));
+        const auto root = static_cast<std::size_t>(sets.find(static_cast<std::int32_t>(a)));
+        z[4 * t] = std::min(name[a], name[b]);
+        z[4 * t + 1] = std::max(name[a], name[b]);
+        z[4 * t + 2] = edges.distance[e];
+        z[4 * t + 3] = size[a] + size[b];
+        size[root] = size[a] + size[b];
+        name[root] = static_cast<double>(n + t);
+    }
+}
+
+namespace {
+
+struct Fall {  // a row or a cluster leaves its parent at lambda
+    std::int32_t parent, child;
+    double lambda;
+    index_t size;
+};
+
+// The condensed tree: clusters are numbered n, n + 1, ... from the root down.
+std::vector<Fall> condense(const double* z, index_t n, index_t min_size, std::int32_t& clusters) {
+    std::vector<Fall> falls;
+    const auto total = static_cast<std::size_t>(2 * n - 1);
+    std::vector<std::int32_t> cluster(total, -1);
+    const auto size_of = [&](index_t node) { return node < n ? index_t{1} : static_cast<index_t>(z[4 * (node - n) + 3]); };
+    std::vector<index_t> stack, open{2 * n - 2};
+    const auto drop = [&](index_t node, std::int32_t parent, double lambda) {
+        stack.assign(1, node);
+        while (!stack.empty()) {
+            const index_t v = stack.back();
+            stack.pop_back();
+            if (v < n) {
+                falls.push_back({parent, static_cast<std::int32_t>(v), lambda, 1});
+            } else {
+                stack.push_back(static_cast<index_t>(z[4 * (v - n) + 1]));
+                stack.push_back(static_cast<index_t>(z[4 * (v - n)]));
+            }
+        }
+    };
+    clusters = static_cast<std::int32_t>(n) + 1;
+    cluster[total - 1] = static_cast<std::int32_t>(n);
+    for (std::size_t next = 0; next < open.size(); ++next) {
+        const index_t node = open[next];
+        const std::int32_t own = cluster[static_cast<std::size_t>(node)];
+        const auto left = static_cast<index_t>(z[4 * (node - n)]), right = static_cast<index_t>(z[4 * (node - n) + 1]);
+        const double height = z[4 * (node - n) + 2], lambda = height > 1e-150 ? 1.0 / height : 1e150;
+        const bool splits = size_of(left) >= min_size && size_of(right) >= min_size;
+        for (const index_t child : {left, right}) {
+            if (size_of(child) < min_size) {
+                drop(child, own, lambda);
+                continue;
+            }
+            std::int32_t& name = cluster[static_cast<std::size_t>(child)];
+            name = own;
+            if (splits) {
+                name = clusters++;
+                falls.push_back({own, name, lambda, size_of(child)});
+            }
+            if (child >= n)
+                open.push_back(child);
+            else if (!splits)
+                falls.push_back({own, static_cast<std::int32_t>(child), lambda, 1});
+        }
+    }
+    return falls;
+}
+
+}  // namespace
+
+std::vector<double> hdbscan_labels(const double* z, index_t n, index_t min_size, bool leaves, bool allow_single,
+                                   std::int32_t* labels, double* probabilities) {
+    std::int32_t last = 0;
+    const std::vector<Fall> falls = condense(z, n, min_size, last);
+    const auto root = static_cast<std::int32_t>(n);
+    const auto count = static_cast<std::size_t>(last - root);
+    const auto at = [&](std::int32_t c) { return static_cast<std::size_t>(c - root); };
+    std::vector<double> birth(count, 0.0), stability(count, 0.0), death(count, 0.0), below(count, 0.0);
+    std::vector<std::int32_t> parent(count, -1);
+    std::vector<std::uint8_t> has_children(count, 0), chosen(count, 0);
+    for (const Fall& fall : falls)
+        if (fall.child >= root) {
+            birth[at(fall.child)] = fall.lambda;
+            parent[at(fall.child)] = fall.parent;
+            has_children[at(fall.parent)] = 1;
+        }
+    for (const Fall& fall : falls) {
+        stability[at(fall.parent)] += (fall.lambda - birth[at(fall.parent)]) * static_cast<double>(fall.size);
+        death[at(fall.parent)] = std::max(death[at(fall.parent)], fall.lambda);
+    }
+    const std::vector<double> own = stability;
+    for (std::size_t c = count; c-- > (allow_single ? 0U : 1U);) {
+        if (leaves) {
+            chosen[c] = !has_children[c];
+        } else {
+            chosen[c] = !(has_children[c] && below[c] > stability[c]);
+            if (!chosen[c]) stability[c] = below[c];
+        }
+        if (parent[c] >= 0) below[at(parent[c])] += stability[c];
+    }
+    if (leaves && allow_single && count == 1) chosen[0] = 1;
+    // The topmost chosen cluster counts; numbers grow downwards, so parents come first.
+    std::vector<std::int32_t> label(count, -1);
+    std::vector<double> found;
+    std::vector<std::size_t> top(count, 0);
+    for (std::size_t c = 0; c < count; ++c) {
+        if (parent[c] >= 0 && label[at(parent[c])] >= 0) {
+            label[c] = label[at(parent[c])];
+            top[c] = top[at(parent[c])];
+        } else if (chosen[c]) {
+            label[c] = static_cast<std::int32_t>(found.size());
+            top[c] = c;
+            found.push_back(own[c]);
+        }
+    }
+    for (const Fall& fall : falls) {
+        if (fall.child >= root) continue;
+        const std::size_t c = at(fall.parent);
+        labels[fall.child] = label[c];
+        const double most = label[c] >= 0 ? death[top[c]] : 0.0;
+        probabilities[fall.child] = label[c] < 0 ? 0.0 : most > 0.0 ? std::min(fall.lambda, most) / most : 1.0;
+    }
+    return found;
+}
+
+}  // namespace assay::clustering
