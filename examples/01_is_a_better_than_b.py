@@ -4,7 +4,7 @@ from assay.data import load_dataset
 from assay.experiment import Plan, run
 
 table = load_dataset("wine")
-plan = Plan(table, target="cultivar", learners=["zero-r", "naive-bayes", "cart-classifier"], seed=1)
+plan = Plan(table, target="cultivar", learners=["zero-r", "naive-bayes", "cart-classifier"], random_state=1)
 results = run(plan)
 
 for learner in results.to_dict()["learners"]:

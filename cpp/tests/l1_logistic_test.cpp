@@ -21,22 +21,21 @@ struct Table {
         Random random(3);
         std::vector<double> cells(static_cast<std::size_t>(n * p));
         for (double& cell : cells) cell = random.uniform() < 0.3 ? 1.0 + random.normal() : 0.0;
+        const auto keep = [](double cell, index_t place, auto& values, auto& indices) {
+            if (cell == 0.0) return;
+            values.push_back(cell);
+            indices.push_back(static_cast<std::int32_t>(place));
+        };
         for (index_t i = 0; i < n; ++i) {
             for (index_t j = 0; j < p; ++j)
-                if (cells[static_cast<std::size_t>(i * p + j)] != 0.0) {
-                    row_values.push_back(cells[static_cast<std::size_t>(i * p + j)]);
-                    row_indices.push_back(static_cast<std::int32_t>(j));
-                }
+                keep(cells[static_cast<std::size_t>(i * p + j)], j, row_values, row_indices);
             row_starts.push_back(static_cast<std::int64_t>(row_values.size()));
             codes.push_back(cells[static_cast<std::size_t>(i * p)] + random.normal() > 0.5 ? 1 : 0);
             weights.push_back(random.uniform() < 0.2 ? 0.0 : 0.5 + random.uniform());
         }
         for (index_t j = 0; j < p; ++j) {
             for (index_t i = 0; i < n; ++i)
-                if (cells[static_cast<std::size_t>(i * p + j)] != 0.0) {
-                    column_values.push_back(cells[static_cast<std::size_t>(i * p + j)]);
-                    column_indices.push_back(static_cast<std::int32_t>(i));
-                }
+                keep(cells[static_cast<std::size_t>(i * p + j)], i, column_values, column_indices);
             column_starts.push_back(static_cast<std::int64_t>(column_values.size()));
         }
     }

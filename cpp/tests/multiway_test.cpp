@@ -6,18 +6,13 @@
 #include "assay/common/random.hpp"
 #include "assay/tables/coded_columns.hpp"
 #include "check.hpp"
+#include "labelled_table.hpp"
 
 using namespace assay;
 using trees::MultiwayOptions;
 using trees::MultiwayTree;
 
 namespace {
-
-struct Table {
-    index_t n, d;
-    std::vector<double> cells;
-    std::vector<std::int32_t> n_categories, rows, labels;
-};
 
 // Two numeric columns, then two nominal ones of 4 categories; one cell in ten is missing if asked.
 Table noise(index_t n, bool missing) {
@@ -29,11 +24,7 @@ Table noise(index_t n, bool missing) {
         t.cells.insert(t.cells.end(), {x, random.normal(), colour, static_cast<double>(random.below(4))});
         t.labels.push_back(random.below(5) == 0 ? 2 : (x > 0) != (colour == 1));
     }
-    if (missing)
-        for (double& cell : t.cells)
-            if (random.below(10) == 0) cell = std::nan("");
-    t.rows.resize(static_cast<std::size_t>(n));
-    std::iota(t.rows.begin(), t.rows.end(), 0);
+    t.finish(random, missing);
     return t;
 }
 

@@ -7,32 +7,25 @@
 #include "assay/tables/coded_columns.hpp"
 #include "assay/trees/linear_leaves.hpp"
 #include "check.hpp"
+#include "labelled_table.hpp"
 
 using namespace assay;
 using trees::Direction;
 
 namespace {
 
-struct Table {
-    index_t n, d;
-    std::vector<double> cells;
-    std::vector<std::int32_t> n_categories, rows, labels, columns;
-};
+const std::vector<std::int32_t> numeric_columns{0, 1, 2};
 
 // Three numeric columns; the label says whether the second exceeds the first, with some noise if asked.
 Table comparison(index_t n, bool noise, bool missing) {
-    Table t{n, 3, {}, {0, 0, 0}, {}, {}, {0, 1, 2}};
+    Table t{n, 3, {}, {0, 0, 0}, {}, {}};
     Random random(7);
     for (index_t i = 0; i < n; ++i) {
         const double a = random.normal(), b = random.normal();
         t.cells.insert(t.cells.end(), {a, b, random.normal()});
         t.labels.push_back((b - a > 0) != (noise && random.below(10) == 0));
     }
-    if (missing)
-        for (double& cell : t.cells)
-            if (random.below(10) == 0) cell = std::nan("");
-    t.rows.resize(static_cast<std::size_t>(n));
-    std::iota(t.rows.begin(), t.rows.end(), 0);
+    t.finish(random, missing);
     return t;
 }
 
@@ -45,7 +38,7 @@ trees::Tree grow(const Table& t, Direction direction, int threads, index_t max_d
     target.n_classes = 2;
     trees::ObliqueOptions oblique;
     oblique.n_columns = t.d;
-    oblique.columns = t.columns.data();
+    oblique.columns = numeric_columns.data();
     oblique.direction = direction;
     oblique.restarts = 3;
     oblique.key = 11;
@@ -91,7 +84,7 @@ TEST("rows reach the leaves that counted them") {
                                t.n_categories.data()};
     const auto tests = static_cast<index_t>(tree.linear_weight.size()) / t.d;
     const trees::LinearTests linear{tree.linear.data(), c_matrix(tree.linear_weight.data(), tests, t.d),
-                                    c_matrix(tree.linear_fill.data(), tests, t.d), {t.columns.data(), t.d, 1}};
+                                    c_matrix(tree.linear_fill.data(), tests, t.d), {numeric_columns.data(), t.d, 1}};
     std::vector<std::int32_t> leaf(static_cast<std::size_t>(t.n));
     trees::apply_oblique(view, linear, c_matrix(t.cells.data(), t.n, t.d), {leaf.data(), t.n, 1}, 2);
     std::vector<double> counted(tree.feature.size(), 0);

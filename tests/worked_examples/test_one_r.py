@@ -61,7 +61,7 @@ WEATHER = pl.DataFrame({"outlook": OUTLOOK, "temperature": TEMPERATURE, "humidit
 def test_one_rule_of_the_weather_data_is_outlook_with_10_of_14():
     model = OneRClassifier().fit(WEATHER, PLAY)
     assert model.column_name_ == "outlook"
-    assert [(rule["if"], rule["then"]) for rule in model.rules_] == [
+    assert [(rule["if"], rule["then"]) for rule in model.branches_] == [
         ("outlook = overcast", "yes"),
         ("outlook = rainy", "yes"),
         ("outlook = sunny", "no"),

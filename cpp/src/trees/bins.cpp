@@ -8,20 +8,13 @@
 #include <cstring>
 #include <numeric>
 
+#include "assay/common/order_keys.hpp"
 #include "assay/common/threads.hpp"
 
 namespace assay::trees {
 namespace {
 
 constexpr int digit_bits = 11, digits = 3, buckets = 1 << digit_bits;
-
-std::uint64_t to_key(double value) {
-    const auto bits = std::bit_cast<std::uint64_t>(value + 0.0);
-    return bits ^ ((bits >> 63) != 0 ? ~std::uint64_t{0} : std::uint64_t{1} << 63);
-}
-double to_value(std::uint64_t key) {
-    return std::bit_cast<double>(key ^ ((key >> 63) != 0 ? std::uint64_t{1} << 63 : ~std::uint64_t{0}));
-}
 
 // A run of equal keys: the smallest and the largest value that has the key, and the weight of its cells.
 struct Run {

@@ -115,7 +115,7 @@ def compare_table(
         pairs=pairs,
         design=design,
         metrics=_listed(metric),
-        seed=seed,
+        random_state=seed,
         task=task,
         alpha=alpha,
         prepare=[_step(text) for text in prepare],

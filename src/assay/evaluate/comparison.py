@@ -48,7 +48,7 @@ import string
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from itertools import combinations
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -381,8 +381,8 @@ def _compare(
     tests = {(a, b): _within_range(procedure, procedure.test(a, b, alpha, (names[a], names[b]))) for a, b in chosen}
     adjusted, correction, level = _correct(procedure, tests, comparisons, alpha)
     told_apart = {pair: bool(p < alpha) for pair, p in zip(tests, adjusted)}
-    groups, letters = _group(ranked, told_apart, tests, comparisons, baseline, procedure.sign)
-    not_worse = _not_worse(ranked, told_apart, tests, comparisons, baseline, procedure.sign)
+    decided = _Decided(ranked, told_apart, tests, comparisons, baseline, procedure.sign)
+    (groups, letters), not_worse = _group(decided), _not_worse(decided)
     strict = {pair: _simultaneous(procedure, pair, tests[pair], comparisons, level, alpha) for pair in tests}
     summary = {name: {"title": names[name], **procedure.summary(name, alpha)} for name in ranked}
     margin = _margin(procedure, summary[best]["mean"], greater_is_better) if margin is None else float(margin)
@@ -576,14 +576,19 @@ def _winner(pair: tuple[str, str], test: TestResult, sign: float) -> str:
     return pair[0] if sign * lead >= 0 else pair[1]
 
 
-def _group(
-    ranked: list[str],
-    told_apart: dict[tuple[str, str], bool],
-    tests: dict[tuple[str, str], TestResult],
-    comparisons: str,
-    baseline: str | None,
-    sign: float,
-) -> tuple[list[list[str]], dict[str, str]]:
+class _Decided(NamedTuple):
+    """Which pairs were told apart, by which tests; `baseline` is None where learners are compared with the best."""
+
+    ranked: list[str]
+    told_apart: dict[tuple[str, str], bool]
+    tests: dict[tuple[str, str], TestResult]
+    comparisons: str
+    baseline: str | None
+    sign: float
+
+
+def _group(decided: _Decided) -> tuple[list[list[str]], dict[str, str]]:
+    ranked, told_apart, tests, comparisons, baseline, sign = decided
     if comparisons == "all" or not told_apart:
         return _letters(ranked, told_apart)
     centre = ranked[0] if baseline is None else baseline
@@ -597,15 +602,9 @@ def _group(
     return groups, {name: _letter(i) for i, group in enumerate(groups) for name in group}
 
 
-def _not_worse(
-    ranked: list[str],
-    told_apart: dict[tuple[str, str], bool],
-    tests: dict[tuple[str, str], TestResult],
-    comparisons: str,
-    baseline: str | None,
-    sign: float,
-) -> list[str]:
+def _not_worse(decided: _Decided) -> list[str]:
     """The learners that were not shown to be worse than the best."""
+    ranked, told_apart, tests, comparisons, baseline, sign = decided
     best = ranked[0]
     # Those worse than the baseline are worse than the best, which scores no lower than the baseline.
     better = {best, baseline} if comparisons == "baseline" else {best}

@@ -22,7 +22,7 @@ def compare(
     learners: Any = None,
     *,
     store: Store | str | None = None,
-    jobs: int = 1,
+    n_jobs: int = 1,
     progress: bool | Callable[[Progress], None] = False,
     **options: Any,
 ) -> Results:
@@ -51,7 +51,7 @@ def compare(
     known = [item.name for item in fields(Plan) if item.init]
     for name in options:
         if name not in known:
-            near = get_close_matches(name, [*known, "store", "jobs", "progress"], 1)
+            near = get_close_matches(name, [*known, "store", "n_jobs", "progress"], 1)
             raise UsageError(
                 "compare",
                 f"parameter '{plain(name)}'",
@@ -61,7 +61,7 @@ def compare(
     plan = Plan(table, target, learners=learners, **options)
     show = _Line() if progress is True else progress or None
     try:
-        return run(plan, store, jobs, show)
+        return run(plan, store, n_jobs, show)
     finally:
         if isinstance(show, _Line):
             show.end()

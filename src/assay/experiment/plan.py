@@ -50,7 +50,7 @@ class Plan:
     design : how rows are split: "auto" (by the table and the cost of the fits), "3x10", "10-fold", "RxK", "5x2",
         "holdout", a splitter of Assay or scikit-learn; one for which no test is valid is refused
     metrics : names of metrics, the first decides; None for the usual ones of the task
-    seed : one integer from which every random choice follows
+    random_state : one integer from which every random choice follows
     task : name of a task with a target; None to take it from the target
     alpha : level of the tests
     prepare : steps that come before the preparation each learner needs, in order: catalogue ids, pairs
@@ -75,7 +75,7 @@ class Plan:
     learners: Any = None
     design: Any = "auto"
     metrics: Any = None
-    seed: int = 0
+    random_state: int = 0
     task: str | None = None
     alpha: float = 0.05
     prepare: Any = ()
@@ -102,15 +102,19 @@ class Plan:
         elif not isinstance(self.table, Table):
             settle("table", Table.from_frame(self.table))
         catalogue.check_task("Plan", self.task)
-        if not isinstance(self.seed, numbers.Integral) or isinstance(self.seed, bool) or not 0 <= self.seed < 2**32:
+        seed = self.random_state
+        if not isinstance(seed, numbers.Integral) or isinstance(seed, bool) or not 0 <= seed < 2**32:
             raise ParameterError(
-                "Plan", "parameter 'seed'", "must be an integer from 0 to 4294967295", f"got {plain(repr(self.seed))}"
+                "Plan",
+                "parameter 'random_state'",
+                "must be an integer from 0 to 4294967295",
+                f"got {plain(repr(seed))}",
             )
         if not isinstance(self.alpha, numbers.Real) or isinstance(self.alpha, bool) or not 0 < float(self.alpha) <= 0.5:
             raise ParameterError(
                 "Plan", "parameter 'alpha'", "must be a number > 0 and <= 0.5", f"got {plain(repr(self.alpha))}"
             )
-        settle("seed", int(self.seed))
+        settle("random_state", int(seed))
         settle("alpha", float(self.alpha))
         if self.pairs not in ("best", "all"):
             raise ParameterError(
@@ -127,8 +131,8 @@ class Plan:
         settle("drop", self._settle_drop())
         self._check_classes()
         object.__setattr__(self, "_units", self._settle_units())
-        settle("learners", settle_learners(self.learners, self.task, self.seed))
-        settle("prepare", settle_steps(self.prepare, self.seed))
+        settle("learners", settle_learners(self.learners, self.task, self.random_state))
+        settle("prepare", settle_steps(self.prepare, self.random_state))
         self.features  # noqa: B018  a table without a usable column is refused here, not in the middle of a run
         self._settle_design(settle)
         self._check_rows()
@@ -368,7 +372,7 @@ class Plan:
         if self.classes is not None and np.bincount(y).min() < (self.design.folds or 1):
             y = self.classes[y]  # the same folds; a warning about small classes then names them
         units = self._units["groups"] if self._units["time"] is None else self._units["time"]
-        splits = list(self.design.splits(y, self.stratified, self.seed, units))
+        splits = list(self.design.splits(y, self.stratified, self.random_state, units))
         if self.design.kind == "holdout" and units is not None:
             return splits[:1]
         if self.classes is not None and any(np.unique(self.y[split.train]).size < 2 for split in splits):
@@ -402,7 +406,8 @@ class Plan:
         of the work nor the other folds of the design matter."""
         if not learner.open_seeds:
             return {}
-        return seeds_of(learner.open_seeds, Stream.of(self.seed).child(int(self._split_digests[split][:15], 16)))
+        stream = Stream.of(self.random_state).child(int(self._split_digests[split][:15], 16))
+        return seeds_of(learner.open_seeds, stream)
 
     def unit_key(self, learner: Learner, split: int | None, code: str) -> str:
         """The key under which the store keeps this learner on this fold (None: on all rows)."""
@@ -415,7 +420,7 @@ class Plan:
             },
             learner.identity,
             "all rows" if split is None else self._split_digests[split],
-            self.seed,
+            self.random_state,
             code,
         )
 
@@ -463,7 +468,7 @@ class Plan:
             "learners": [{"id": learner.id, **learner.identity} for learner in self.learners],
             "design": self.design.name,
             "metrics": list(self.metrics),
-            "seed": self.seed,
+            "random_state": self.random_state,
             "alpha": self.alpha,
             "groups": None if self.groups is None else str(self.groups),
             "time": None if self.time is None else str(self.time),

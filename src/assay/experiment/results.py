@@ -151,7 +151,7 @@ class Results:
 
     def diagnostics(self, learner: str) -> Diagnostics:
         """ROC, precision and recall, calibration, costs by threshold or residuals of a learner, by its id."""
-        return diagnose(self.predictions(learner), self.plan.alpha, self.plan.seed)
+        return diagnose(self.predictions(learner), self.plan.alpha, self.plan.random_state)
 
     @cached_property
     def _diagnosed(self) -> dict[str, dict[str, Any]]:
@@ -251,7 +251,7 @@ class Results:
         if entry is None:
             return None
         learner = replace(
-            settle_learners([entry.id], str(plan.task), plan.seed)[0], id=" guessing", title="the baseline"
+            settle_learners([entry.id], str(plan.task), plan.random_state)[0], id=" guessing", title="the baseline"
         )
         shape = (plan.design.repetitions, len(plan.splits) // plan.design.repetitions)
         scores, folds = np.full(shape, np.nan), {}
@@ -406,7 +406,7 @@ class Results:
             "repetitions": design.repetitions,
             "folds": len(splits) // design.repetitions,
             "stratified": self.plan.stratified,
-            "seed": self.plan.seed,
+            "seed": self.plan.random_state,
             "description": design.describe(),
             "reason": None if self.plan.choice is None else self.plan.choice.words(),
             "groups": None if self.plan.groups is None else str(self.plan.groups),
@@ -462,7 +462,7 @@ class Results:
         for learner in plan.learners:
             words += ["--models", str(learner.word)]
         words += ["--design", "auto" if plan.design.kind == "time" else plan.design.name]
-        words += ["--metric", ",".join(plan.metrics), "--task", plan.task, "--seed", str(plan.seed)]
+        words += ["--metric", ",".join(plan.metrics), "--task", plan.task, "--seed", str(plan.random_state)]
         words += ["--alpha", f"{plan.alpha:g}"] if plan.alpha != 0.05 else []
         words += ["--margin", f"{plan.margin:g}"] if plan.margin is not None else []
         words += ["--pairs", plan.pairs] if plan.pairs != "best" else []

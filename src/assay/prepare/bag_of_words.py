@@ -17,7 +17,7 @@ from ..base.errors import DataError, ParameterError, plain
 from ..base.parameters import ArrayLike, Boolean, Choice, Instance, Integer, Nothing, Real, param
 from ..base.words import count
 from .encode import MISSING_LABEL
-from .step import TableStep, columns_param, free_name, is_number, listed, matrix_of
+from .step import CellCost, TableStep, columns_param, free_name, is_number, listed, matrix_of
 
 
 class BagOfWords(TableStep):
@@ -168,10 +168,8 @@ class BagOfWords(TableStep):
             f"{plain(name)}: {len(words)} columns, {what}: {listed(words)}." for name, words in self.vocabulary_.items()
         ]
 
-    def estimate_cost(self, n_rows: int, n_features: int, n_outputs: int = 1) -> Cost:
-        """About a dozen words per text."""
-        cells = float(n_rows) * n_features
-        return Cost(seconds=1e-5 * cells + 1e-4, bytes=300.0 * cells)
+    # About a dozen words per text.
+    _cell_cost = CellCost(seconds=1e-5, start=1e-4, bytes=300.0)
 
 
 def _bag(**parameters: Any) -> BagOfWords:

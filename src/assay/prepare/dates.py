@@ -9,9 +9,9 @@ import numpy as np
 import polars as pl
 from sklearn.utils.validation import check_is_fitted
 
-from ..base import Cost, plain
+from ..base import plain
 from .blocks import BlockStep
-from .step import columns_param
+from .step import CellCost, columns_param
 
 DAY = 86_400_000_000
 """Microseconds of a day."""
@@ -113,7 +113,5 @@ class DateParts(BlockStep):
         check_is_fitted(self)
         return [f"{plain(name)}: the date becomes {', '.join(parts)}." for name, parts in self.parts_.items()]
 
-    def estimate_cost(self, n_rows: int, n_features: int, n_outputs: int = 1) -> Cost:
-        """Four parts per date."""
-        cells = float(n_rows) * n_features
-        return Cost(seconds=2e-8 * cells + 1e-5, bytes=48.0 * cells)
+    # Four parts per date.
+    _cell_cost = CellCost(seconds=2e-8, start=1e-5, bytes=48.0)

@@ -14,7 +14,18 @@ from ..base.parameters import ArrayLike, Boolean, Choice, Instance, Integer, Not
 from ..base.threads import thread_count
 from ..numeric.neighbours import nearest_known
 from .encode import MISSING_LABEL, as_text, from_text
-from .step import RowStep, TableStep, columns_param, free_name, is_quantity, is_value, kind_of, listed, matrix_of
+from .step import (
+    CellCost,
+    RowStep,
+    TableStep,
+    columns_param,
+    free_name,
+    is_quantity,
+    is_value,
+    kind_of,
+    listed,
+    matrix_of,
+)
 
 Filling = float | int | str | bool
 
@@ -79,10 +90,8 @@ class DropMissing(RowStep):
         share = "any cell" if self.max_share == 0 else f"more than {100 * self.max_share:.3g}% of the cells"
         return [f"Training rows with {share} missing in {listed(self.counted_)} are left out."]
 
-    def estimate_cost(self, n_rows: int, n_features: int, n_outputs: int = 1) -> Cost:
-        """One pass over the cells' marks."""
-        cells = float(n_rows) * n_features
-        return Cost(seconds=1e-9 * cells + 1e-5, bytes=9.0 * cells)
+    # One pass over the cells' marks.
+    _cell_cost = CellCost(seconds=1e-9, start=1e-5, bytes=9.0)
 
 
 class ImputeSimple(TableStep):
@@ -322,10 +331,8 @@ class ImputeGroup(TableStep):
             sentences.append(f"{plain(name)}: missing cells become the {what}{within} {_shown(overall)}.")
         return sentences
 
-    def estimate_cost(self, n_rows: int, n_features: int, n_outputs: int = 1) -> Cost:
-        """One grouping of the rows per column, and a copy."""
-        cells = float(n_rows) * n_features
-        return Cost(seconds=6e-8 * cells + 1e-4, bytes=40.0 * cells)
+    # One grouping of the rows per column, and a copy.
+    _cell_cost = CellCost(seconds=6e-8, start=1e-4, bytes=40.0)
 
 
 class ImputeKNN(TableStep):
@@ -469,10 +476,8 @@ class ImputeKNN(TableStep):
             sentences.append(f"{listed(list(self.labels_))}: a missing cell becomes {by}.")
         return sentences
 
-    def estimate_cost(self, n_rows: int, n_features: int, n_outputs: int = 1) -> Cost:
-        """A copy of the rows to fit; filling compares every row that has a hole with all of them."""
-        cells = float(n_rows) * n_features
-        return Cost(seconds=5e-9 * cells + 1e-5, bytes=24.0 * cells)
+    # A copy of the rows to fit; filling compares every row that has a hole with all of them.
+    _cell_cost = CellCost(seconds=5e-9, start=1e-5, bytes=24.0)
 
 
 def _whole_or_float(value: float) -> int | float:

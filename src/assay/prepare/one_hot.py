@@ -8,10 +8,10 @@ import numpy as np
 import polars as pl
 from sklearn.utils.validation import check_is_fitted
 
-from ..base import Choice, Cost, DataError, Integer, Nothing, Real, param, plain
+from ..base import Choice, DataError, Integer, Nothing, Real, param, plain
 from .blocks import BlockStep
 from .encode import RARE_LABEL, Indicators, as_text, from_text
-from .step import columns_param, is_label, is_value, kind_of, matrix_of
+from .step import CellCost, columns_param, is_label, is_value, kind_of, matrix_of
 
 
 class OneHot(BlockStep):
@@ -152,7 +152,5 @@ class OneHot(BlockStep):
         unseen = {"ignore": "", "error": "is refused", "infrequent": "counts as rare"}[self.handle_unknown]
         return [f"{plain(name)}: {self._indicators(name).explain(unseen)}." for name in self.coded_]
 
-    def estimate_cost(self, n_rows: int, n_features: int, n_outputs: int = 1) -> Cost:
-        """A look-up per cell; the memory counts ten categories per column."""
-        cells = float(n_rows) * n_features
-        return Cost(seconds=6e-8 * cells + 1e-5, bytes=100.0 * cells)
+    # A look-up per cell; the memory counts ten categories per column.
+    _cell_cost = CellCost(seconds=6e-8, start=1e-5, bytes=100.0)

@@ -10,10 +10,10 @@ import polars as pl
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from ..base import Choice, Cost, DataError, Mapping, Nothing, ParameterError, param, plain
+from ..base import Choice, DataError, Mapping, Nothing, ParameterError, param, plain
 from ..data.roles import guess_order
 from .encode import as_text, from_text, ranks
-from .step import TableStep, columns_param, is_frame, is_label, is_value, kind_of
+from .step import CellCost, TableStep, columns_param, is_frame, is_label, is_value, kind_of
 
 
 class OrderedLabels(TableStep):
@@ -78,10 +78,8 @@ class OrderedLabels(TableStep):
         text = pl.Series(name, order, dtype=pl.String).gather(whole.set((whole < 0) | (whole >= len(order)), None))
         return from_text(text, self.kinds_[name]).alias(name)
 
-    def estimate_cost(self, n_rows: int, n_features: int, n_outputs: int = 1) -> Cost:
-        """A look-up per cell, and a copy."""
-        cells = float(n_rows) * n_features
-        return Cost(seconds=4e-8 * cells + 1e-5, bytes=40.0 * cells)
+    # A look-up per cell, and a copy.
+    _cell_cost = CellCost(seconds=4e-8, start=1e-5, bytes=40.0)
 
 
 class OrdinalCode(OrderedLabels):
@@ -283,10 +281,8 @@ class LabelCode(TableStep):
             for name, labels in named.items()
         ]
 
-    def estimate_cost(self, n_rows: int, n_features: int, n_outputs: int = 1) -> Cost:
-        """A look-up per cell, and a copy."""
-        cells = float(n_rows) * n_features
-        return Cost(seconds=4e-8 * cells + 1e-5, bytes=40.0 * cells)
+    # A look-up per cell, and a copy.
+    _cell_cost = CellCost(seconds=4e-8, start=1e-5, bytes=40.0)
 
 
 def in_order(labels: Sequence[str]) -> str:

@@ -9,9 +9,9 @@ import numpy as np
 import polars as pl
 from sklearn.utils.validation import check_is_fitted
 
-from ..base import Choice, Cost, DataError, Mapping, Nothing, ParameterError, param, plain
+from ..base import Choice, DataError, Mapping, Nothing, param, plain
 from .encode import as_text
-from .step import RowStep, kind_of
+from .step import CellCost, RowStep, kind_of
 
 BOUNDS = {"min": ("<", "below"), "max": (">", "above"), "above": ("<=", "not above"), "below": (">=", "not below")}
 """The words of a rule: what breaks it, as a sign and in words. `above` and `below` exclude the bound itself."""
@@ -29,7 +29,7 @@ class RangeRules(RowStep):
 
     Attributes
     ----------
-    rules_ : dict, the rules by column name
+    ranges_ : dict, the rules by column name
     counts_ : dict, for each column and rule the number of training cells that break it
 
     Examples
@@ -50,25 +50,25 @@ class RangeRules(RowStep):
     action: str = param("missing", Choice("missing", "clip", "drop"), "What becomes of a cell that breaks a rule.")
 
     def _learn(self, frame: pl.DataFrame, y: np.ndarray | None) -> None:
-        self.rules_ = {}
+        self.ranges_ = {}
         for name, rule in self._by_column(frame, self.rules, "rules").items():
-            self.rules_[name] = self._checked(frame[name], rule)
-        self.kinds_ = {name: kind_of(frame[name]) for name in self.rules_}
+            self.ranges_[name] = self._checked(frame[name], rule)
+        self.kinds_ = {name: kind_of(frame[name]) for name in self.ranges_}
         self.names_out_ = list(frame.columns)
         self.counts_ = {
             name: {word: int(broken.sum()) for word, broken in self._broken(frame[name]).items()}
-            for name in self.rules_
+            for name in self.ranges_
         }
 
     def _checked(self, series: pl.Series, rule: Any) -> dict[str, Any]:
         kind = kind_of(series)
         if not isinstance(rule, dict) or not rule or not set(rule) <= {*BOUNDS, "allowed"}:
-            self._refuse(series.name, "a dict of min, max, above, below or allowed", rule)
+            self._refuse_entry("rules", series.name, "a dict of min, max, above, below or allowed", rule)
         checked: dict[str, Any] = {}
         for word, value in rule.items():
             if word == "allowed":
                 if not isinstance(value, (list, tuple, np.ndarray)) or len(value) == 0:
-                    self._refuse(series.name, "a list of values under 'allowed'", value)
+                    self._refuse_entry("rules", series.name, "a list of values under 'allowed'", value)
                 dates = kind == "date"
                 checked[word] = (
                     [self._moment(series.name, word, item) for item in value]
@@ -77,7 +77,7 @@ class RangeRules(RowStep):
                 )
             elif kind == "number":
                 if isinstance(value, (bool, str)) or not np.isreal(value) or not np.isfinite(float(value)):
-                    self._refuse(series.name, f"a number under '{word}'", value)
+                    self._refuse_entry("rules", series.name, f"a number under '{word}'", value)
                 checked[word] = float(value)
             elif kind == "date":
                 checked[word] = self._moment(series.name, word, value)
@@ -91,7 +91,7 @@ class RangeRules(RowStep):
                 )
         low, high = checked.get("min", checked.get("above")), checked.get("max", checked.get("below"))
         if low is not None and high is not None and low > high:
-            self._refuse(series.name, "a lower bound that is not over the upper one", rule)
+            self._refuse_entry("rules", series.name, "a lower bound that is not over the upper one", rule)
         return checked
 
     def _moment(self, name: str, word: str, value: Any) -> str:
@@ -99,23 +99,15 @@ class RangeRules(RowStep):
         try:
             moment = value if isinstance(value, (date, datetime)) else datetime.fromisoformat(value)
         except (TypeError, ValueError):
-            self._refuse(name, f"a date under '{word}'", value)
+            self._refuse_entry("rules", name, f"a date under '{word}'", value)
         if not isinstance(moment, datetime):
             moment = datetime(moment.year, moment.month, moment.day)
         return moment.replace(tzinfo=None).isoformat(timespec="microseconds")
 
-    def _refuse(self, name: str, rule: str, came: Any) -> None:
-        raise ParameterError(
-            type(self).__name__,
-            "parameter 'rules'",
-            f"must be {rule} for column '{plain(name)}'",
-            f"got {plain(repr(came))}",
-        )
-
     def _broken(self, series: pl.Series) -> dict[str, pl.Series]:
         """For each rule of the column, which cells break it."""
         found = {}
-        for word, value in self.rules_[series.name].items():
+        for word, value in self.ranges_[series.name].items():
             if word == "allowed":
                 dates = kind_of(series) == "date"
                 allowed = [datetime.fromisoformat(item) for item in value] if dates else value
@@ -131,7 +123,7 @@ class RangeRules(RowStep):
         frame = self._like_fit(frame, self.kinds_)
         if self.action == "drop":
             return frame
-        return frame.with_columns([self._mended(frame[name]) for name in self.rules_])
+        return frame.with_columns([self._mended(frame[name]) for name in self.ranges_])
 
     def _mended(self, series: pl.Series) -> pl.Series:
         out = series
@@ -139,7 +131,7 @@ class RangeRules(RowStep):
             if not broken.any():
                 continue
             if self.action == "clip" and word in ("min", "max"):
-                value = self.rules_[series.name][word]
+                value = self.ranges_[series.name][word]
                 bound = datetime.fromisoformat(value) if isinstance(value, str) else value
                 if isinstance(bound, float) and not bound.is_integer():
                     out = out.cast(pl.Float64)
@@ -153,7 +145,7 @@ class RangeRules(RowStep):
     def _kept(self, frame: pl.DataFrame, y: np.ndarray | None) -> np.ndarray:
         broken = np.zeros(frame.height, dtype=bool)
         if self.action == "drop":
-            for name in self.rules_:
+            for name in self.ranges_:
                 for cells in self._broken(frame[name]).values():
                     broken |= cells.to_numpy()
         return np.flatnonzero(~broken)
@@ -165,17 +157,15 @@ class RangeRules(RowStep):
             "missing": "become missing", "clip": "move to the bound", "drop": "take their row out of training",
         }[self.action]  # fmt: skip
         sentences = []
-        for name, rule in self.rules_.items():
+        for name, rule in self.ranges_.items():
             for word, value in rule.items():
                 outside = "other than the allowed ones" if word == "allowed" else f"{BOUNDS[word][1]} {_bound(value)}"
                 what = fate if self.action != "clip" or word in ("min", "max") else "become missing"
                 sentences.append(f"{plain(name)}: values {outside} {what} ({self.counts_[name][word]} in training).")
         return sentences
 
-    def estimate_cost(self, n_rows: int, n_features: int, n_outputs: int = 1) -> Cost:
-        """Two comparisons per cell of a column with rules."""
-        cells = float(n_rows) * n_features
-        return Cost(seconds=3e-9 * cells + 1e-5, bytes=10.0 * cells)
+    # Two comparisons per cell of a column with rules.
+    _cell_cost = CellCost(seconds=3e-9, start=1e-5, bytes=10.0)
 
 
 def _bound(value: Any) -> str:

@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 from sklearn.utils.validation import check_is_fitted
 
-from ..base import ArrayLike, Cost, DataError, Mapping, Nothing, ParameterError, param, plain
-from .step import RowStep, TableStep, columns_param, kind_of, listed
+from ..base import ArrayLike, DataError, Mapping, Nothing, ParameterError, param, plain
+from .step import CellCost, RowStep, TableStep, columns_param, kind_of, listed
 
 
 class ReplaceValues(TableStep):
@@ -44,9 +44,11 @@ class ReplaceValues(TableStep):
         self.replacements_: dict[str, tuple[list[Any], list[Any]]] = {}
         for name, changes in self._by_column(frame, self.mapping, "mapping").items():
             if not isinstance(changes, dict):
-                self._refuse(name, "a dict of old value to new value", changes)
+                self._refuse_entry("mapping", name, "a dict of old value to new value", changes)
             if None in changes:
-                self._refuse(name, "a dict without None among the old values (impute missing cells instead)", changes)
+                self._refuse_entry(
+                    "mapping", name, "a dict without None among the old values (impute missing cells instead)", changes
+                )
             kind = kind_of(frame[name])
             old = [self._value(name, kind, value) for value in changes]
             new = [None if value is None else self._value(name, kind, value) for value in changes.values()]
@@ -65,26 +67,20 @@ class ReplaceValues(TableStep):
             try:
                 return datetime.fromisoformat(str(value)).isoformat()
             except ValueError:
-                self._refuse(name, "a dict of dates such as '2024-01-31', which the column holds,", value)
+                self._refuse_entry(
+                    "mapping", name, "a dict of dates such as '2024-01-31', which the column holds,", value
+                )
         if kind == "boolean":
             if str(value).lower() in ("true", "false"):
                 return str(value).lower() == "true"
-            self._refuse(name, "a dict of true and false", value)
+            self._refuse_entry("mapping", name, "a dict of true and false", value)
         try:
             number = float(value)
         except (TypeError, ValueError):
             number = float("nan")
         if isinstance(value, bool) or not np.isfinite(number):
-            self._refuse(name, "a dict of numbers, which the column holds,", value)
+            self._refuse_entry("mapping", name, "a dict of numbers, which the column holds,", value)
         return number
-
-    def _refuse(self, name: str, rule: str, came: Any) -> None:
-        raise ParameterError(
-            type(self).__name__,
-            "parameter 'mapping'",
-            f"must be {rule} for column '{plain(name)}'",
-            f"got {plain(repr(came))}",
-        )
 
     def _apply(self, frame: pl.DataFrame) -> pl.DataFrame:
         frame = self._like_fit(frame, self.kinds_)
@@ -112,10 +108,8 @@ class ReplaceValues(TableStep):
             sentences.append(f"{plain(name)}: {', '.join(pairs)}{more} ({self.counts_[name]} cells in training).")
         return sentences
 
-    def estimate_cost(self, n_rows: int, n_features: int, n_outputs: int = 1) -> Cost:
-        """A look-up per cell, and a copy."""
-        cells = float(n_rows) * n_features
-        return Cost(seconds=3e-8 * cells + 1e-5, bytes=24.0 * cells)
+    # A look-up per cell, and a copy.
+    _cell_cost = CellCost(seconds=3e-8, start=1e-5, bytes=24.0)
 
 
 class DropColumns(TableStep):
@@ -151,10 +145,8 @@ class DropColumns(TableStep):
         check_is_fitted(self)
         return [f"{listed(self.dropped_)}: left out."] if self.dropped_ else []
 
-    def estimate_cost(self, n_rows: int, n_features: int, n_outputs: int = 1) -> Cost:
-        """Columns are passed on without a copy; reading them may take one."""
-        cells = float(n_rows) * n_features
-        return Cost(seconds=1e-9 * cells + 1e-6, bytes=8.0 * cells)
+    # Columns are passed on without a copy; reading them may take one.
+    _cell_cost = CellCost(seconds=1e-9, start=1e-6, bytes=8.0)
 
 
 class DropDuplicates(RowStep):
@@ -212,10 +204,8 @@ class DropDuplicates(RowStep):
         by = "the whole row and the target" if self.keys is None else listed(self.keys_)
         return [f"Training rows that repeat an earlier one in {by} are left out ({self.duplicates_} in training)."]
 
-    def estimate_cost(self, n_rows: int, n_features: int, n_outputs: int = 1) -> Cost:
-        """One hash per row, and a table of them."""
-        cells = float(n_rows) * n_features
-        return Cost(seconds=1e-7 * cells + 1e-5, bytes=48.0 * cells)
+    # One hash per row, and a table of them.
+    _cell_cost = CellCost(seconds=1e-7, start=1e-5, bytes=48.0)
 
 
 def _series(values: list[Any], dtype: Any) -> pl.Series:

@@ -8,7 +8,7 @@ columns and giving back the caller's kind of table is done here.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any, NamedTuple, NoReturn, Self
 
 import narwhals.stable.v1 as nw
 import numpy as np
@@ -18,7 +18,18 @@ from sklearn.utils import Tags
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import _check_feature_names_in, check_array, check_is_fitted, column_or_1d, validate_data
 
-from ..base import ArrayLike, DataError, Estimator, Nothing, ParameterError, check_lengths, param, plain, take_rows
+from ..base import (
+    ArrayLike,
+    Cost,
+    DataError,
+    Estimator,
+    Nothing,
+    ParameterError,
+    check_lengths,
+    param,
+    plain,
+    take_rows,
+)
 from ..data.columns import split_columns
 from ..data.forked import use_polars
 from ..data.roles import nearest
@@ -33,6 +44,14 @@ def columns_param(
     return param(None, ArrayLike() | Nothing(), meaning)
 
 
+class CellCost(NamedTuple):
+    """What a step that looks at every cell costs: seconds and bytes per cell, and seconds to start."""
+
+    seconds: float
+    start: float
+    bytes: float
+
+
 class TableStep(TransformerMixin, Estimator):
     """Base of steps on tables of mixed columns: NumPy, pandas or Polars in, the same out unless `set_output` says so.
 
@@ -41,6 +60,9 @@ class TableStep(TransformerMixin, Estimator):
     A step that says `_by_cells` also writes `_learn_cells` and `_apply_cells`, which do the same to a float64 matrix
     with NaN for missing: a small array then needs no frame, which takes longer to make than most steps take.
     """
+
+    _cell_cost: CellCost | None = None
+    """Of a step whose cost grows with the cells alone; others override `estimate_cost`."""
 
     _allow_nan = True
     _requires_y = False
@@ -236,6 +258,23 @@ class TableStep(TransformerMixin, Estimator):
     def _matrix(self, frame: pl.DataFrame, names: list[str]) -> np.ndarray:
         """Columns that were numeric in fit as a float64 matrix with NaN for missing."""
         return matrix_of(self._like_fit(frame, dict.fromkeys(names, "number")).select(names), frame.height)
+
+    def estimate_cost(self, n_rows: int, n_features: int, n_outputs: int = 1) -> Cost:
+        """Time and memory by the number of cells."""
+        if self._cell_cost is None:
+            return super().estimate_cost(n_rows, n_features, n_outputs)
+        cells = float(n_rows) * n_features
+        seconds = self._cell_cost.seconds * cells + self._cell_cost.start
+        return Cost(seconds=seconds, bytes=self._cell_cost.bytes * cells)
+
+    def _refuse_entry(self, parameter: str, name: str, rule: str, came: Any) -> NoReturn:
+        """What a parameter says of one column breaks a rule."""
+        raise ParameterError(
+            type(self).__name__,
+            f"parameter '{parameter}'",
+            f"must be {rule} for column '{plain(name)}'",
+            f"got {plain(repr(came))}",
+        )
 
     def _open_prepared(self, X: Any) -> pl.DataFrame:
         """A table as `transform` gives it, for the way back: the columns of `names_out_`."""

@@ -111,7 +111,7 @@ def test_one_r_makes_the_rule_of_weka_or_one_that_errs_on_one_row_more(name):
         assert right >= theirs["right"] - max(1, 0.015 * len(y))
         return
     assert (model.column_name_, right) == (theirs["column"], theirs["right"])
-    ours = {(rule["if"].split(" = ")[1].lower(), str(rule["then"])) for rule in model.rules_}
+    ours = {(rule["if"].split(" = ")[1].lower(), str(rule["then"])) for rule in model.branches_}
     assert ours == {tuple(part.strip().lower() for part in rule.split("->")) for rule in theirs["rules"]}
 
 

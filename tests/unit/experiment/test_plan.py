@@ -104,11 +104,11 @@ def test_a_single_learner_needs_no_list(table):
 
 def test_the_estimator_of_the_user_is_left_alone(table):
     model = RandomForestClassifier(n_estimators=5)
-    plan = Plan(table, "bought", learners=[model], seed=3)
+    plan = Plan(table, "bought", learners=[model], random_state=3)
     assert model.random_state is None
     assert plan.learners[0].estimator.get_params()["random_state"] == 3
     nested = make_pipeline(StandardScaler(), SGDClassifier())
-    assert Plan(table, "bought", learners=[nested], seed=3).learners[0].estimator[-1].random_state == 3
+    assert Plan(table, "bought", learners=[nested], random_state=3).learners[0].estimator[-1].random_state == 3
 
 
 @pytest.mark.parametrize(
@@ -139,9 +139,9 @@ def test_the_estimator_of_the_user_is_left_alone(table):
         ({"learners": [("a/b", "zero-r")]}, "letters, digits"),
         ({"learners": [("a", "zero-r"), ("a", "one-r")]}, "listed twice"),
         ({"design": "leave-one-out"}, "no test"),
-        ({"seed": -1}, "'seed' must be an integer"),
-        ({"seed": True}, "'seed' must be an integer"),
-        ({"seed": 1.5}, "'seed' must be an integer"),
+        ({"random_state": -1}, "'random_state' must be an integer"),
+        ({"random_state": True}, "'random_state' must be an integer"),
+        ({"random_state": 1.5}, "'random_state' must be an integer"),
         ({"alpha": 0}, "'alpha' must be a number"),
         ({"alpha": 0.6}, "'alpha' must be a number"),
         ({"alpha": "small"}, "'alpha' must be a number"),
@@ -172,11 +172,11 @@ def test_a_metric_of_two_classes_is_refused_for_three_before_anything_runs():
 
 def test_a_plan_cannot_be_changed(table):
     with pytest.raises(AttributeError):
-        Plan(table, "bought").seed = 5
+        Plan(table, "bought").random_state = 5
 
 
 def test_equal_plans_have_equal_fingerprints_and_every_choice_shows(table):
-    base = {"learners": ["zero-r"], "design": "5x2", "metrics": ["accuracy"], "seed": 0, "alpha": 0.05}
+    base = {"learners": ["zero-r"], "design": "5x2", "metrics": ["accuracy"], "random_state": 0, "alpha": 0.05}
     plan = Plan(table, "bought", **base)
     assert plan == Plan(table, "bought", **base) and hash(plan) == hash(Plan(table, "bought", **base))
     others = [
@@ -184,7 +184,7 @@ def test_equal_plans_have_equal_fingerprints_and_every_choice_shows(table):
         Plan(table, "bought", **{**base, "learners": [DummyClassifier()]}),
         Plan(table, "bought", **{**base, "design": "10-fold"}),
         Plan(table, "bought", **{**base, "metrics": ["f1_macro"]}),
-        Plan(table, "bought", **{**base, "seed": 1}),
+        Plan(table, "bought", **{**base, "random_state": 1}),
         Plan(table, "bought", **{**base, "alpha": 0.01}),
         Plan(table.with_roles({"size": "nominal"}), "bought", **base),
     ]
@@ -208,7 +208,7 @@ def test_the_key_of_a_unit_depends_on_what_its_numbers_depend_on_and_not_on_metr
         key(split=1),
         key(split=None),
         key(code="d"),
-        key(seed=1),
+        key(random_state=1),
         key(design="7-fold"),
         key(data=table.with_roles({"size": "nominal"})),
     ]

@@ -21,7 +21,7 @@ from assay.report import render_report
 
 @pytest.fixture(scope="module")
 def results():
-    return run(Plan(load_dataset("iris"), "species", seed=4))
+    return run(Plan(load_dataset("iris"), "species", random_state=4))
 
 
 DATA = """name source rows columns fingerprint target task classes class_counts rows_without_target
@@ -108,7 +108,7 @@ def test_what_was_chosen_in_each_fold_is_told_and_survives_the_store(tmp_path):
         "logistic-cv",
         ("searched", search),
     ]
-    plan = Plan(load_dataset("iris"), "species", learners=learners, design="2x3", seed=1)
+    plan = Plan(load_dataset("iris"), "species", learners=learners, design="2x3", random_state=1)
     results = run(plan, tmp_path / "store.db")
     frame = results.choices()
     assert frame.columns == ["id", "repetition", "fold", "k", "leaves", "ccp_alpha", "C", "criterion", "max_depth"]

@@ -225,7 +225,7 @@ def test_new_metrics_learners_and_seeds_run_only_what_is_missing(iris, tmp_path)
     more = run(Plan(iris, "species", learners=["zero-r", DummyClassifier()], metrics=["accuracy"]), path)
     assert more.reused == 11
     assert run(Plan(iris, "species", learners=["zero-r"], metrics=["mcc"]), path).reused == 11
-    assert run(Plan(iris, "species", learners=["zero-r"], metrics=["accuracy"], seed=1), path).reused == 0
+    assert run(Plan(iris, "species", learners=["zero-r"], metrics=["accuracy"], random_state=1), path).reused == 0
 
 
 @pytest.mark.parametrize(("target", "metric"), [("kind", "log_loss"), ("kind", "f1_macro"), ("price", "mae")])
@@ -456,7 +456,8 @@ def test_every_fold_has_a_seed_of_its_own_whatever_the_order_or_the_other_folds(
     def seeds(design, jobs=1, seed=0, **parameters):
         Guesses.seen.clear()
         learner = Guesses(strategy="uniform", **parameters)
-        results = run(Plan(iris, "species", learners=[learner], design=design, seed=seed), n_jobs=jobs, views=False)
+        plan = Plan(iris, "species", learners=[learner], design=design, random_state=seed)
+        results = run(plan, n_jobs=jobs, views=False)
         return set(Guesses.seen), results
 
     one, first = seeds("5x2")

@@ -43,7 +43,8 @@ class OneRClassifier(MixedInput, Classifier):
     cuts_ : array, upper ends of the intervals but the last (empty for a nominal column)
     counts_ : array (n_branches, n_classes), weight of each class per branch; the last branch holds missing cells
     class_prior_ : array, share of each class, used where a branch has no rows
-    rules_ : list of {"if", "then", "rows", "correct"}, the branches in words
+    rules_ : RuleSet, the branches as rules
+    branches_ : list of {"if", "then", "rows", "correct"}, the branches in words
     trace_ : with `trace`, the error and number of branches of each column
 
     Examples
@@ -59,6 +60,8 @@ class OneRClassifier(MixedInput, Classifier):
     >>> model.predict([["sunny"], ["rain"]])
     array(['stay', 'go'], dtype='<U4')
     """
+
+    _open_state = ("rules_",)  # the first and the last interval of a column have no end
 
     min_bucket_size: float = param(
         6, Real(0, closed="neither"), "Weight that a class must reach in a bucket of a numeric column."
@@ -86,7 +89,7 @@ class OneRClassifier(MixedInput, Classifier):
         self.column_ = int(np.argmin(self.column_errors_))
         self.column_name_ = self.schema_.names[self.column_]
         self.cuts_, self.counts_, _, _ = rules[self.column_]
-        self.rules_ = self._rules_in_words()
+        self.branches_, self.rules_ = self._branches_in_words(), self._rules()
         trace = self._new_trace()
         for name, error, (_, _, prediction, _) in zip(self.schema_.names, self.column_errors_.tolist(), rules):
             trace.record("column", column=name, error=error, branches=int((prediction >= 0).sum()))
@@ -113,7 +116,7 @@ class OneRClassifier(MixedInput, Classifier):
         branch[np.isnan(column)] = self.counts_.shape[0] - 1
         return branch
 
-    def _rules_in_words(self) -> list[dict[str, Any]]:
+    def _branches_in_words(self) -> list[dict[str, Any]]:
         name, categories = plain(self.column_name_), self.schema_.categories[self.column_]
         if categories is not None:
             conditions = [f"{name} = {plain(category)}" for category in categories.tolist()]
@@ -140,14 +143,17 @@ class OneRClassifier(MixedInput, Classifier):
     def to_text(self) -> str:
         """The rule, one branch per line, with how many training rows it gets right."""
         check_is_fitted(self)
-        lines = [f"{r['if']}: {plain(r['then'])} ({r['correct']:g} of {r['rows']:g})" for r in self.rules_]
+        lines = [f"{r['if']}: {plain(r['then'])} ({r['correct']:g} of {r['rows']:g})" for r in self.branches_]
         lines.append(f"otherwise: {plain(self._default())}")
-        right, rows = sum(r["correct"] for r in self.rules_), sum(r["rows"] for r in self.rules_)
+        right, rows = sum(r["correct"] for r in self.branches_), sum(r["rows"] for r in self.branches_)
         return "\n".join([*lines, f"{right:g} of {rows:g} right"])
 
     def to_rules(self) -> RuleSet:
         """The branches as a rule set that predicts what the model predicts."""
         check_is_fitted(self)
+        return self.rules_
+
+    def _rules(self) -> RuleSet:
         name, categories = self.column_name_, self.schema_.categories[self.column_]
         if categories is not None:
             conditions = [Condition.one_of(name, [category]) for category in categories.tolist()]
@@ -174,8 +180,8 @@ class OneRClassifier(MixedInput, Classifier):
     def view(self) -> Rules:
         """The branches of the rule; the first hundred of a long one."""
         check_is_fitted(self)
-        title, cut = f"One rule on {plain(self.column_name_)}", True if len(self.rules_) > 100 else None
-        return Rules(title=title, rules=self.rules_[:100], default=self._default(), cut=cut)
+        title, cut = f"One rule on {plain(self.column_name_)}", True if len(self.branches_) > 100 else None
+        return Rules(title=title, rules=self.branches_[:100], default=self._default(), cut=cut)
 
     def estimate_cost(self, n_rows: int, n_features: int, n_outputs: int = 1) -> Cost:
         """A sort per column."""

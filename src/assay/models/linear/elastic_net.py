@@ -10,16 +10,14 @@ from typing import Any
 import numpy as np
 from scipy.optimize import nnls
 from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted
 
 from ...base.cost import Cost
 from ...base.errors import AssayWarning, ParameterError, plain
-from ...base.estimator import Fold, Regressor, check_weights
+from ...base.estimator import Fold, check_weights
 from ...base.folds import FoldTransforms, copy_columns, through_folds
 from ...base.parameters import ArrayLike, Boolean, Choice, Integer, Nothing, Real, param
 from ...base.threads import thread_count
 from ...base.usual_parameters import n_jobs_param, trace_param
-from ...base.views import Coefficients, coefficients_of
 from ...numeric.solves import reduce_rows
 from .elastic_net_solver import (
     MomentSource,
@@ -35,11 +33,12 @@ from .elastic_net_solver import (
 )
 from .free_columns import without_free
 from .gram import FiniteByGram, GramStatistics
+from .predictions import LinearNumbers
 from .ridge import Ridge, rest_of
 from .sparse import SparseInput, column_means, require_narrow
 
 
-class SparseLinear(SparseInput, FiniteByGram, Regressor):
+class SparseLinear(SparseInput, FiniteByGram, LinearNumbers):
     """What lasso and elastic net share, cross-validated or not: parameters, penalty weights, prediction."""
 
     _way_out = "take a sample of the rows or select columns"
@@ -115,19 +114,18 @@ class SparseLinear(SparseInput, FiniteByGram, Regressor):
         )
         warnings.warn(AssayWarning("W121", text), stacklevel=5)
 
-    def predict(self, X: Any) -> np.ndarray:
-        """The linear prediction of each row."""
-        check_is_fitted(self)
-        return self._read(X, reset=False) @ self.coef_ + self.intercept_
-
-    def view(self) -> Coefficients:
-        """The coefficients."""
-        check_is_fitted(self)
-        return coefficients_of(self, self.coef_[None], self.intercept_)
-
 
 class _OnePenalty(SparseLinear):
     """A fit for one alpha."""
+
+    _learned = {
+        "coef_": "array (n_features,)",
+        "intercept_": "float",
+        "dual_gap_": "float, how far the objective can be above its minimum",
+        "n_iter_": "int, sweeps of coordinate descent, those at larger penalties on the way included",
+        "penalty_weights_": "array (n_features,), the penalty factors if any were asked for",
+        "trace_": "with `trace`, the objective after every sweep",
+    }
 
     _first = "alpha"
     alpha: float = param(1.0, Real(0), "Strength of the penalty; 0 is least squares.")
@@ -263,15 +261,6 @@ class Lasso(_OnePenalty):
 
     {parameters}
 
-    Attributes
-    ----------
-    coef_ : array (n_features,)
-    intercept_ : float
-    dual_gap_ : float, how far the objective can be above its minimum
-    n_iter_ : int, sweeps of coordinate descent, those at larger penalties on the way included
-    penalty_weights_ : array (n_features,), the penalty factors if any were asked for
-    trace_ : with `trace`, the objective after every sweep
-
     Examples
     --------
     >>> from assay.models.linear import Lasso
@@ -289,15 +278,6 @@ class ElasticNet(_OnePenalty):
     multiplied. Solved as `Lasso`; with `l1_ratio=0` it is ridge regression with penalty W alpha, in closed form.
 
     {parameters}
-
-    Attributes
-    ----------
-    coef_ : array (n_features,)
-    intercept_ : float
-    dual_gap_ : float, how far the objective can be above its minimum
-    n_iter_ : int, sweeps of coordinate descent, those at larger penalties on the way included
-    penalty_weights_ : array (n_features,), the penalty factors if any were asked for
-    trace_ : with `trace`, the objective after every sweep
 
     Examples
     --------

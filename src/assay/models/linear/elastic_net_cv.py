@@ -26,6 +26,14 @@ from .sparse import SparseTable, validation_folds
 class _ChosenPenalty(SparseLinear):
     """The penalty of smallest mean squared error over the folds."""
 
+    _learned = {
+        "alpha_": "float, the chosen penalty",
+        "alphas_": "array (n_alphas,), the grid, descending; one row per share where several are given",
+        "mse_path_": "array (n_alphas, n_folds), mean squared error on each test part; likewise by share",
+        "coef_, intercept_": "the fit of the chosen penalty to all rows",
+        "dual_gap_, n_iter_": "its duality gap and sweeps",
+    }
+
     eps: float = param(1e-3, Real(0, 1, closed="neither"), "Smallest alpha of the grid over its largest.")
     alphas: Any = param(100, Integer(1) | ArrayLike(), "Penalties to try, or how many, from the largest that matters.")
     cv: Any = cv_param(None, "5")
@@ -184,14 +192,6 @@ class LassoCV(_ChosenPenalty):
 
     {parameters}
 
-    Attributes
-    ----------
-    alpha_ : float, the chosen penalty
-    alphas_ : array (n_alphas,), the grid, descending
-    mse_path_ : array (n_alphas, n_folds), mean squared error on each test part
-    coef_, intercept_ : the fit of the chosen penalty to all rows
-    dual_gap_, n_iter_ : its duality gap and sweeps
-
     Examples
     --------
     >>> import numpy as np
@@ -210,14 +210,6 @@ class ElasticNetCV(_ChosenPenalty):
 
     {parameters}
 
-    Attributes
-    ----------
-    alpha_, l1_ratio_ : the chosen penalty and share
-    alphas_ : array (n_alphas,) or (n_l1_ratios, n_alphas), the grid, descending
-    mse_path_ : array (n_alphas, n_folds) or (n_l1_ratios, n_alphas, n_folds), mean squared error on each test part
-    coef_, intercept_ : the fit of the chosen penalty to all rows
-    dual_gap_, n_iter_ : its duality gap and sweeps
-
     Examples
     --------
     >>> import numpy as np
@@ -227,6 +219,8 @@ class ElasticNetCV(_ChosenPenalty):
     >>> model.l1_ratio_, model.mse_path_.shape
     (0.9, (2, 100, 3))
     """
+
+    _learned = {"l1_ratio_": "float, the chosen share of the absolute penalty"}
 
     l1_ratio: Any = param(
         0.5,

@@ -6,7 +6,7 @@ a path of penalties for all of them at once with the kernel.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -180,19 +180,7 @@ class ColumnSource:
             squares[k] = self.weights[k] @ target**2 / total
             if not np.isfinite(squares[k]):  # where these and the squares of the columns are finite, their products are
                 raise penalties.too_large()
-        found = _kernels.elastic_net_from_columns(
-            self.columns,
-            self.target,
-            np.ascontiguousarray(self.weights),
-            self.fit_intercept,
-            start,
-            penalties.for_kernel(),
-            self.threads,
-        )
-        if not found["finite"]:
-            raise penalties.too_large()
-        x_mean = self.shift[:-1] + found["x_mean"]
-        return _paths(found, x_mean, self.shift[-1] + found["y_mean"], squares, penalties.tol, self.fit_intercept)
+        return _from_columns(_kernels.elastic_net_from_columns, self.columns, self, squares, penalties, start)
 
 
 @dataclass(frozen=True)
@@ -252,19 +240,25 @@ class SparseColumnSource:
             squares[k] = (self.weights[k] * target**2).sum() / total
             if not (np.isfinite(squares[k]) and np.isfinite(self.cross(k)).all()):
                 raise penalties.too_large()
-        found = _kernels.elastic_net_from_sparse_columns(
-            self.table.by_column,
-            np.ascontiguousarray(self.target),
-            np.ascontiguousarray(self.weights),
-            self.fit_intercept,
-            start,
-            penalties.for_kernel(),
-            self.threads,
-        )
-        if not found["finite"]:
-            raise penalties.too_large()
-        x_mean = self.shift[:-1] + found["x_mean"]
-        return _paths(found, x_mean, self.shift[-1] + found["y_mean"], squares, penalties.tol, self.fit_intercept)
+        kernel = _kernels.elastic_net_from_sparse_columns
+        return _from_columns(kernel, self.table.by_column, self, squares, penalties, start)
+
+
+def _from_columns(
+    kernel: Callable[..., dict[str, Any]],
+    columns: Any,
+    source: ColumnSource | SparseColumnSource,
+    squares: np.ndarray,
+    penalties: Penalties,
+    start: np.ndarray | None,
+) -> Paths:
+    """The paths of all problems of a table by column; `squares` is the mean square of each problem's target."""
+    target, weights = np.ascontiguousarray(source.target), np.ascontiguousarray(source.weights)
+    found = kernel(columns, target, weights, source.fit_intercept, start, penalties.for_kernel(), source.threads)
+    if not found["finite"]:
+        raise penalties.too_large()
+    x_mean, y_mean = source.shift[:-1] + found["x_mean"], source.shift[-1] + found["y_mean"]
+    return _paths(found, x_mean, y_mean, squares, penalties.tol, source.fit_intercept)
 
 
 Source = MomentSource | ColumnSource | SparseColumnSource

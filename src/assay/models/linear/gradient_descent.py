@@ -14,7 +14,7 @@ from ... import _kernels
 from ...base.class_weight import class_weight_param, refuse_balance, with_class_weights
 from ...base.cost import Cost
 from ...base.errors import AssayWarning, DataError, ParameterError, plain
-from ...base.estimator import Estimator, LabelClassifier, Regressor
+from ...base.estimator import Estimator
 from ...base.parameters import Boolean, Choice, Integer, Nothing, Real, param
 from ...base.threads import thread_count
 from ...base.usual_parameters import n_jobs_param, random_state_param, trace_param
@@ -22,6 +22,7 @@ from ...base.views import Coefficients, coefficients_of
 from ...numeric.losses import LOSSES, Loss
 from .descent_path import stable_step
 from .logistic_solver import log_probabilities_of, probabilities_of
+from .predictions import LinearClasses, LinearNumbers
 from .sparse import SparseInput, kernel_rows
 
 REGRESSION_LOSSES = {name: LOSSES[name] for name in ("squared_error", "absolute_error", "huber", "mape", "msle")}
@@ -39,6 +40,18 @@ TRACED_PARAMETERS = 32
 
 class _DescentLearner(SparseInput, Estimator):
     """What both learners share: the objective's penalty, the step, the stopping rules and the epochs."""
+
+    _learned = {
+        "coef_": "array (n_features,)",
+        "intercept_": "float",
+        "n_iter_": "int, epochs run",
+        "t_": "int, steps taken",
+        "eta0_": "float, the first step",
+        "objective_": "float, mean loss plus penalty in the last epoch (with parts of the rows: as seen on the way)",
+        "validation_loss_": "float with `early_stopping`, the smallest mean loss of the held-out rows",
+        "trace_": "with `trace`, loss, step and largest gradient component (or move) of each epoch, and the parameters "
+        "after it (coefficients, then the intercept; class by class) if there are at most 32",
+    }
 
     penalty: str | None = param(
         "l2", Choice("l2", "l1", "elasticnet", None), "Penalty on the coefficients: squared, absolute, both, or none."
@@ -282,7 +295,7 @@ class _DescentLearner(SparseInput, Estimator):
         return Cost(seconds=1e-4 + seconds, bytes=8.0 * cells + 24.0 * n_rows)
 
 
-class GradientDescentRegressor(_DescentLearner, Regressor):
+class GradientDescentRegressor(_DescentLearner, LinearNumbers):
     """Linear regression by gradient descent: batch, mini-batch or stochastic, for five losses.
 
     Minimises the weighted mean loss plus alpha times the penalty (|b|^2 / 2, |b|_1 or both): the objective of
@@ -292,18 +305,6 @@ class GradientDescentRegressor(_DescentLearner, Regressor):
     full batches (the default) weights count as repetition; `partial_fit` makes one epoch on the rows it is given.
 
     {parameters}
-
-    Attributes
-    ----------
-    coef_ : array (n_features,)
-    intercept_ : float
-    n_iter_ : int, epochs run
-    t_ : int, steps taken
-    eta0_ : float, the first step
-    objective_ : float, mean loss plus penalty in the last epoch (with parts of the rows: as seen on the way)
-    validation_loss_ : float with `early_stopping`, the smallest mean loss of the held-out rows
-    trace_ : with `trace`, loss, step and largest gradient component (or move) of each epoch, and the parameters
-        after it (coefficients, then the intercept) if there are at most 32
 
     Examples
     --------
@@ -363,16 +364,6 @@ class GradientDescentRegressor(_DescentLearner, Regressor):
         self.coef_, self.intercept_ = self.coef_[0], float(self.intercept_[0])
         return self
 
-    def predict(self, X: Any) -> np.ndarray:
-        """The linear prediction of each row."""
-        check_is_fitted(self)
-        return self._read(X, reset=False) @ self.coef_ + self.intercept_
-
-    def view(self) -> Coefficients:
-        """The coefficients."""
-        check_is_fitted(self)
-        return coefficients_of(self, self.coef_[None], self.intercept_)
-
 
 def _has_probabilities(model: GradientDescentClassifier) -> bool:
     if model.loss != "log_loss":
@@ -380,7 +371,7 @@ def _has_probabilities(model: GradientDescentClassifier) -> bool:
     return True
 
 
-class GradientDescentClassifier(_DescentLearner, LabelClassifier):
+class GradientDescentClassifier(_DescentLearner, LinearClasses):
     """Linear classification by gradient descent: batch, mini-batch or stochastic, for five bounds of the 0-1 loss.
 
     Minimises the weighted mean loss plus alpha times the penalty (|b|^2 / 2, |b|_1 or both), for two classes the
@@ -392,19 +383,6 @@ class GradientDescentClassifier(_DescentLearner, LabelClassifier):
 
     {parameters}
 
-    Attributes
-    ----------
-    classes_ : array of the class labels
-    coef_ : array, (1, n_features) for two classes (positive for `classes_[1]`), else (n_classes, n_features)
-    intercept_ : array, (1,) or (n_classes,)
-    n_iter_ : int, epochs run
-    t_ : int, steps taken
-    eta0_ : float, the first step
-    objective_ : float, mean loss plus penalty in the last epoch (with parts of the rows: as seen on the way)
-    validation_loss_ : float with `early_stopping`, the smallest mean loss of the held-out rows
-    trace_ : with `trace`, loss, step and largest gradient component (or move) of each epoch, and the parameters
-        after it (by class: coefficients, then the intercept) if there are at most 32
-
     Examples
     --------
     >>> from assay.models.linear import GradientDescentClassifier
@@ -412,6 +390,11 @@ class GradientDescentClassifier(_DescentLearner, LabelClassifier):
     >>> model.predict([[-0.5], [0.5]])
     array(['no', 'yes'], dtype='<U3')
     """
+
+    _learned = {
+        "coef_": "array, (1, n_features) for two classes (positive for `classes_[1]`), else (n_classes, n_features)",
+        "intercept_": "array, (1,) or (n_classes,)",
+    }
 
     loss: str = param(
         "log_loss",
@@ -457,18 +440,6 @@ class GradientDescentClassifier(_DescentLearner, LabelClassifier):
 
     def _outputs(self) -> int:
         return 1 if self.classes_.shape[0] == 2 else int(self.classes_.shape[0])
-
-    def decision_function(self, X: Any) -> np.ndarray:
-        """Score of `classes_[1]` (two classes), or one score per class."""
-        check_is_fitted(self)
-        decision = self._read(X, reset=False) @ self.coef_.T + self.intercept_
-        return decision[:, 0] if decision.shape[1] == 1 else decision
-
-    def predict(self, X: Any) -> np.ndarray:
-        """The class of highest score of each row; the first in `classes_` wins a tie."""
-        decision = self.decision_function(X)
-        codes = (decision > 0).astype(np.intp) if decision.ndim == 1 else decision.argmax(axis=1)
-        return self.classes_[codes]
 
     @available_if(_has_probabilities)
     def predict_proba(self, X: Any) -> np.ndarray:

@@ -12,18 +12,18 @@ from ... import _kernels
 from ...base.class_weight import class_factors, class_weight_param, refuse_balance
 from ...base.cost import Cost
 from ...base.errors import AssayWarning
-from ...base.estimator import LabelClassifier
 from ...base.parameters import Boolean, Choice, Integer, Nothing, param
 from ...base.usual_parameters import random_state_param, trace_param
 from ...base.views import Coefficients, coefficients_of
 from .gradient_descent import codes_in, known_classes
+from .predictions import LinearClasses
 from .sparse import SparseInput, kernel_rows
 
 # Rows looked at without fewer mistakes in an epoch: many times over for a small table, whose epochs cost nothing.
 _WAITED_ROWS = 2**13
 
 
-class Perceptron(SparseInput, LabelClassifier):
+class Perceptron(SparseInput, LinearClasses):
     """Looks at rows one by one and moves its hyperplane only when it is wrong.
 
     Two classes: a row on the wrong side of (or on) the hyperplane is added to the coefficients with the sign of its
@@ -139,18 +139,6 @@ class Perceptron(SparseInput, LabelClassifier):
         if self.n_iter_no_change == "auto":
             return max(5, -(-_WAITED_ROWS // n_rows))
         return 0 if self.n_iter_no_change is None else int(self.n_iter_no_change)
-
-    def decision_function(self, X: Any) -> np.ndarray:
-        """Score of `classes_[1]` (two classes), or one score per class; not a probability."""
-        check_is_fitted(self)
-        decision = self._read(X, reset=False) @ self.coef_.T + self.intercept_
-        return decision[:, 0] if decision.shape[1] == 1 else decision
-
-    def predict(self, X: Any) -> np.ndarray:
-        """The class of highest score of each row; the first in `classes_` wins a tie."""
-        decision = self.decision_function(X)
-        codes = (decision > 0).astype(np.intp) if decision.ndim == 1 else decision.argmax(axis=1)
-        return self.classes_[codes]
 
     def estimate_cost(self, n_rows: int, n_features: int, n_outputs: int = 1) -> Cost:
         """All epochs, a multiply-add a cell for each output."""

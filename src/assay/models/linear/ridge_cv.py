@@ -13,21 +13,21 @@ from ...base.cells import require_squares
 from ...base.cost import Cost
 from ...base.cv import cv_param
 from ...base.errors import DataError, ParameterError, plain
-from ...base.estimator import Fold, Regressor, check_weights
+from ...base.estimator import Fold, check_weights
 from ...base.folds import FoldTransforms, copy_columns, through_folds
 from ...base.parameters import ArrayLike, Boolean, Choice, param
 from ...base.threads import thread_count
 from ...base.usual_parameters import n_jobs_param
-from ...base.views import Coefficients, coefficients_of
 from .fold_statistics import ChosenRows, ChunkedGram, FoldStatistics
 from .gram import FiniteByGram, GramStatistics
+from .predictions import LinearNumbers
 from .ridge import Ridge, _shrink, _solve_moments, _Spectrum, rest_of, ridge_path
 from .sparse import SparseInput, SparseTable, dense_rows, require_narrow, validation_folds
 
 WIDE = "use Ridge and cross-validate its alpha, or LassoCV"
 
 
-class RidgeCV(SparseInput, FiniteByGram, Regressor):
+class RidgeCV(SparseInput, FiniteByGram, LinearNumbers):
     """Ridge regression whose penalty is chosen by validation, for all penalties from one eigendecomposition.
 
     The objective is that of `Ridge`. With `cv=None` each row is predicted by the fit without it, through the hat matrix
@@ -228,16 +228,6 @@ class RidgeCV(SparseInput, FiniteByGram, Regressor):
             total += weight.sum() * errors
             counted += weight.sum()
         return total / counted
-
-    def predict(self, X: Any) -> np.ndarray:
-        """The linear prediction of each row."""
-        check_is_fitted(self)
-        return self._read(X, reset=False) @ self.coef_ + self.intercept_
-
-    def view(self) -> Coefficients:
-        """The coefficients."""
-        check_is_fitted(self)
-        return coefficients_of(self, self.coef_[None], self.intercept_)
 
     def estimate_cost(self, n_rows: int, n_features: int, n_outputs: int = 1) -> Cost:
         """A Gram matrix, its eigenvectors, and a product with the rows for all penalties at once."""

@@ -37,6 +37,13 @@ MOST_VIEWED = 50_000
 class _Neighbours(MixedInput, Estimator):
     """What both learners share: parameters, the index, the search, and one search for many folds."""
 
+    _learned = {
+        "n_neighbors_": "how many neighbours decide",
+        "metric_": "the metric in use",
+        "algorithm_": 'the search in use, "brute" or "kd_tree"',
+        "rows_": "the training rows as the metric compares them",
+    }
+
     _first = "n_neighbors"
     n_neighbors: int | str = param(
         5,
@@ -456,15 +463,6 @@ class KNNClassifier(_Neighbours, Classifier):
 
     {parameters}
 
-    Attributes
-    ----------
-    classes_ : array of the class labels
-    n_neighbors_ : how many neighbours decide
-    metric_ : the metric in use
-    algorithm_ : the search in use, "brute" or "kd_tree"
-    rows_ : the training rows as the metric compares them
-    codes_ : the class of each training row, as an index into `classes_`
-
     Examples
     --------
     >>> from assay.models.neighbours import KNNClassifier
@@ -474,6 +472,8 @@ class KNNClassifier(_Neighbours, Classifier):
     >>> model.kneighbors([[0.4]], n_neighbors=2)
     (array([[0.4, 0.6]]), array([[0, 1]]))
     """
+
+    _learned = {"codes_": "the class of each training row, as an index into `classes_`"}
 
     def fit(self, X: Any, y: Any) -> KNNClassifier:
         """Keep and index the training rows."""
@@ -522,20 +522,14 @@ class KNNRegressor(_Neighbours, Regressor):
 
     {parameters}
 
-    Attributes
-    ----------
-    n_neighbors_ : how many neighbours decide
-    metric_ : the metric in use
-    algorithm_ : the search in use, "brute" or "kd_tree"
-    rows_ : the training rows as the metric compares them
-    target_ : the target of each training row
-
     Examples
     --------
     >>> from assay.models.neighbours import KNNRegressor
     >>> KNNRegressor(n_neighbors=2).fit([[0.0], [1.0], [2.0]], [0.0, 10.0, 20.0]).predict([[0.4], [5.0]])
     array([ 5., 15.])
     """
+
+    _learned = {"target_": "the target of each training row"}
 
     _multi_output = True
 

@@ -42,7 +42,7 @@ def test_intervals_equal_a_slow_reading_of_the_paper(seed, min_bucket):
     np.testing.assert_array_equal(model.counts_[:-1], [counts for _, counts, _ in expected])
     upper = np.array([value for value, _, _ in expected])
     assert ((upper[:-1] < model.cuts_) & (model.cuts_ < upper[:-1] + 1)).all()
-    assert [rule["then"] for rule in model.rules_] == [winner for *_, winner in expected]
+    assert [rule["then"] for rule in model.branches_] == [winner for *_, winner in expected]
 
 
 def test_best_column_wins_and_the_first_on_a_tie():
@@ -59,7 +59,7 @@ def test_nominal_numeric_and_missing_cells_together():
     model = OneRClassifier().fit(frame, ["a", "a", "b", "b", "c", "c"])
     assert model.column_name_ == "colour"
     assert model.predict(frame).tolist() == ["a", "a", "b", "b", "c", "c"]
-    assert [rule["if"] for rule in model.rules_] == ["colour = blue", "colour = red", "colour is missing"]
+    assert [rule["if"] for rule in model.branches_] == ["colour = blue", "colour = red", "colour is missing"]
 
 
 def test_unseen_category_and_unseen_missing_get_the_most_frequent_class():
@@ -73,7 +73,7 @@ def test_missing_numbers_are_a_branch():
     X = np.array([[np.nan], [np.nan], [1.0], [2.0]])
     model = OneRClassifier().fit(X, [1, 1, 0, 0])
     assert model.predict([[np.nan], [5.0]]).tolist() == [1, 0]
-    assert model.rules_[0]["if"] == "x0 is known"
+    assert model.branches_[0]["if"] == "x0 is known"
 
 
 def test_probabilities_are_class_shares_smoothed_by_alpha():
@@ -118,7 +118,7 @@ def test_prediction_is_the_rule_that_is_printed():
     rng = np.random.default_rng(7)
     X, y = rng.integers(0, 30, size=(200, 1)).astype(float), rng.integers(0, 3, 200)
     model = OneRClassifier(min_bucket_size=3).fit(X, y)
-    right = sum(rule["correct"] for rule in model.rules_)
+    right = sum(rule["correct"] for rule in model.branches_)
     assert right == (model.predict(X) == y).sum() == round(200 * (1 - model.column_errors_[0]))
     assert model.to_text().endswith(f"{right:g} of 200 right")
 
@@ -139,7 +139,7 @@ def test_view_is_ready_to_draw_and_bounded():
     assert view["rules"][0] == {"if": "x0 = a", "then": "no", "rows": 1.0, "correct": 1.0}
     rng = np.random.default_rng(8)
     long = OneRClassifier(min_bucket_size=1).fit(rng.normal(size=(2000, 1)), rng.integers(0, 2, 2000))
-    assert len(long.rules_) > 100 >= len(long.view()["rules"]) and long.view()["cut"]
+    assert len(long.branches_) > 100 >= len(long.view()["rules"]) and long.view()["cut"]
 
 
 def test_bad_bucket_size_is_refused():
