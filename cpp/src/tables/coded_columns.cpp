@@ -1,10 +1,10 @@
 #include "assay/tables/coded_columns.hpp"
 
 #include <array>
-#include <bit>
 #include <cmath>
 #include <type_traits>
 
+#include "assay/common/order_keys.hpp"
 #include "assay/common/threads.hpp"
 
 namespace assay::tables {
@@ -13,12 +13,6 @@ namespace {
 constexpr index_t columns_per_task = 2;  // neighbours share cache lines of the C-ordered cells
 constexpr std::size_t ahead = 24;
 constexpr int digit_bits = 11, digits = 3, buckets = 1 << digit_bits;
-
-// Doubles in the order of unsigned integers; -0 and 0 are one value. NaN is not passed.
-std::uint64_t to_key(double value) {
-    const auto bits = std::bit_cast<std::uint64_t>(value + 0.0);
-    return bits ^ ((bits >> 63) != 0 ? ~std::uint64_t{0} : std::uint64_t{1} << 63);
-}
 
 // Work of one thread: the lower halves of the keys of its columns by row, and the rows of one column as items (upper half of
 // the key, row).
