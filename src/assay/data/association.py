@@ -46,13 +46,19 @@ def correlations(X: Any, method: str = "pearson", n_jobs: int | None = None) -> 
     if method not in ("pearson", "spearman"):
         raise ParameterError("correlations", "parameter 'method'", "must be 'pearson' or 'spearman'", f"got {method!r}")
     cells = _matrix(X)
+    if method == "pearson":
+        found = _from_complete(cells, n_jobs)
+        if found is not None:
+            return found
     gaps = np.isnan(cells)
     holes = gaps.any(axis=0)
     if method == "spearman":
         if holes.any():
             return _spearman_with_gaps(cells, gaps, holes, n_jobs)
-        return _from_complete(_ranks(cells), n_jobs)
-    return _from_gaps(cells, gaps, holes, n_jobs) if holes.any() else _from_complete(cells, n_jobs)
+        ranked = _from_complete(_ranks(cells), n_jobs)
+        assert ranked is not None
+        return ranked
+    return _from_gaps(cells, gaps, holes, n_jobs)
 
 
 def _matrix(X: Any) -> np.ndarray:
@@ -74,16 +80,35 @@ def _scaled(covariance: np.ndarray, squares: np.ndarray) -> np.ndarray:
     return np.clip(found, -1.0, 1.0)
 
 
-def _from_complete(cells: np.ndarray, n_jobs: int | None) -> np.ndarray:
-    """Pearson's r of columns without missing cells, from one Gram matrix of columns scaled to unit size."""
-    columns = cells.shape[1]
-    low, high = cells.min(axis=0), cells.max(axis=0)
-    gram = column_products(cells, cells.mean(axis=0), thread_count(n_jobs))
-    sums = gram[:columns, -1]
-    centred = gram[:columns, :columns] - np.outer(sums, sums) / gram[-1, -1]
-    squares = np.diag(centred).copy()
-    squares[low == high] = np.nan
-    found = _scaled(centred, np.outer(squares, squares))
+def _from_complete(cells: np.ndarray, n_jobs: int | None) -> np.ndarray | None:
+    """Pearson's r of columns without missing cells, from one Gram matrix around values near their means.
+
+    The table is read once: a missing or infinite cell shows in the sums, and then the answer is None.
+    """
+    columns, threads = cells.shape[1], thread_count(n_jobs)
+    with np.errstate(all="ignore"):
+        shift = cells[:: max(1, cells.shape[0] // 256)].mean(axis=0)
+        if np.isnan(shift).any():
+            return None
+        gram = column_products(cells, shift, threads)
+        if not np.isfinite(gram[-1]).all():
+            return None
+        offset = gram[:columns, -1] / gram[-1, -1]
+        squares = np.diag(gram)[:columns] - gram[:columns, -1] * offset
+        if (np.square(offset) * gram[-1, -1] > squares).any():  # a mean more than a standard deviation away
+            shift = shift + offset
+            gram = column_products(cells, shift, threads)
+            offset = gram[:columns, -1] / gram[-1, -1]
+        centred = gram[:columns, :columns] - np.outer(gram[:columns, -1], offset)
+        squares = np.diag(centred).copy()
+        # Only where a column hardly varies beside its mean can it be constant.
+        for j in np.flatnonzero(~(squares > 1e-14 * gram[-1, -1] * np.square(shift + offset))).tolist():
+            if cells[:, j].min() == cells[:, j].max():
+                squares[j] = np.nan
+        inverse = 1.0 / np.sqrt(squares)
+        centred *= inverse
+        centred *= inverse[:, None]
+    found = np.clip(centred, -1.0, 1.0, out=centred)
     np.fill_diagonal(found, np.where(np.isnan(squares), np.nan, 1.0))
     return found
 

@@ -131,3 +131,21 @@ def test_columns_apart_correlate_as_a_matrix_does_and_as_pandas_says(share, n_jo
     for found in (apart, correlations(cells, n_jobs=n_jobs)):
         np.testing.assert_allclose(found, expected, atol=1e-9)
     assert np.isnan(apart[3]).all()
+
+
+def test_correlations_far_from_zero_constant_or_infinite_columns():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3000, 4))
+    X[:, 1] += np.linspace(0.0, 1e6, 3000)  # the sampled centre is good, the first rows would not be
+    X[:, 2] = 1e9 + 1e-3 * X[:, 2]
+    X[:, 3] = 0.1
+    found = correlations(X)
+    np.testing.assert_allclose(found[:3, :3], np.corrcoef(X[:, :3], rowvar=False), atol=1e-6)
+    exact = X[:, 2].astype(np.longdouble) - X[:, 2].astype(np.longdouble).mean()
+    near = X[:, 0].astype(np.longdouble) - X[:, 0].astype(np.longdouble).mean()
+    r = float((exact * near).sum() / np.sqrt((exact**2).sum() * (near**2).sum()))
+    assert found[0, 2] == pytest.approx(r, abs=1e-13)
+    assert np.isnan(found[3]).all()
+    X[17, 0] = np.inf
+    holed = correlations(X)
+    assert np.isnan(holed[0]).all() and holed[1, 2] == pytest.approx(found[1, 2], abs=1e-12)
