@@ -59,8 +59,7 @@ PROBLEMS: tuple[Problem, ...] = (
         gate=1e-12,
         quality_name="largest error",
         lower_is_better=True,
-        limit="one read of X and n d^2 / 2 multiply-adds; ours looks for missing cells in the sums, and its bits do not "
-        "depend on the threads",
+        limit="one read of X and n d^2 / 2 multiply-adds; ours finds missing cells by its sums, whatever the threads",
         tried="dsyrk of SciPy on centred blocks instead of our own products: 10 % faster products, no faster in all",
     ),
 )

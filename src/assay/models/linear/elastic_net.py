@@ -35,7 +35,8 @@ from .free_columns import without_free
 from .gram import FiniteByGram, GramStatistics
 from .predictions import LinearNumbers
 from .ridge import Ridge, rest_of
-from .sparse import SparseInput, column_means, require_narrow
+from .sparse import SparseInput
+from .tables import require_narrow, table_of
 
 
 class SparseLinear(SparseInput, FiniteByGram, LinearNumbers):
@@ -391,7 +392,7 @@ def _non_negative(
     """Least squares with coefficients >= 0, from the triangular factor of the centred rows."""
     x_mean, y_mean = np.zeros(rows.shape[1]), 0.0
     if fit_intercept:
-        x_mean, y_mean = column_means(rows, weights), float(np.average(target, weights=weights))
+        x_mean, y_mean = table_of(rows).means(weights), float(np.average(target, weights=weights))
     factor = reduce_rows(rows, (target - y_mean)[:, None], weights, fit_intercept=False, centre=x_mean)
     lengths = np.linalg.norm(factor[:, :-1], axis=0)
     scale = np.where(lengths > 0, 1.0 / np.where(lengths > 0, lengths, 1.0), 0.0)

@@ -20,7 +20,8 @@ from .elastic_net import SparseLinear, alpha_grid
 from .elastic_net_solver import MomentSource, Paths, Source, column_source, prefers_moments, table_prefers_moments
 from .fold_statistics import ChosenRows, ChunkedGram, FoldStatistics
 from .free_columns import without_free
-from .sparse import SparseTable, validation_folds
+from .sparse import SparseTable
+from .tables import table_of, validation_folds
 
 
 class _ChosenPenalty(SparseLinear):
@@ -296,7 +297,6 @@ class _Parts:
                 return errors
         test = self.folds[fold][1]
         used = np.flatnonzero((coef != 0).any(axis=0))
-        dense = isinstance(self.rows, np.ndarray)
-        cells = self.rows[np.ix_(test, used)] if dense else self.rows[test][:, used]
+        cells = table_of(self.rows).block(test, used)
         residual = self.target[test, None] - cells @ coef[:, used].T - intercept
         return np.average(residual**2, axis=0, weights=self.weights[test])

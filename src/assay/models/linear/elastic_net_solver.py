@@ -14,9 +14,10 @@ import numpy as np
 
 from ... import _kernels
 from ...base import DataError
-from .gram import Centred, GramStatistics, _central_values
+from .gram import Centred, GramStatistics, central_values
 from .sparse import SparseTable
 from .sparse_ridge import solve_by_products
+from .tables import table_of
 
 # Tables up to this many columns are reduced to a Gram matrix whatever the number of rows; wider ones if rows are many.
 ALWAYS_MOMENTS = 1000
@@ -125,7 +126,7 @@ class ColumnSource:
         cls, rows: np.ndarray, target: np.ndarray, weights: np.ndarray, fit_intercept: bool, threads: int
     ) -> ColumnSource:
         """Rows and target less a central value of each column; `weights` (n_problems, n_rows)."""
-        shift = _central_values(rows, target[:, None], fit_intercept)
+        shift = central_values(rows, target[:, None], fit_intercept)
         columns = _kernels.shifted_columns(rows, shift[:-1], threads)
         padding = columns.shape[1] - rows.shape[0]
         return cls(
@@ -199,7 +200,7 @@ class SparseColumnSource:
         cls, rows: SparseTable, target: np.ndarray, weights: np.ndarray, fit_intercept: bool, threads: int
     ) -> SparseColumnSource:
         """Target less its mean, and the columns as they are but for those far from zero."""
-        shift = _central_values(rows, target[:, None], fit_intercept)
+        shift = central_values(rows, target[:, None], fit_intercept)
         return cls(rows.shifted(shift[:-1]), target - shift[-1], weights, shift, fit_intercept, threads)
 
     def only(self, problem: int, weights: np.ndarray | None = None) -> SparseColumnSource:
@@ -268,7 +269,7 @@ def table_prefers_moments(rows: np.ndarray | SparseTable, n_rows: int | None = N
     """Whether a Gram matrix is the cheaper way in, for all rows or for `n_rows` of them; that of a sparse table costs
     the pairs of cells in a row."""
     chosen = rows.shape[0] if n_rows is None else n_rows
-    if isinstance(rows, SparseTable):
+    if table_of(rows).by_column:
         return rows.shape[1] <= min(SPARSE_MOMENTS, chosen)
     return prefers_moments(chosen, rows.shape[1])
 
@@ -277,9 +278,8 @@ def column_source(
     rows: np.ndarray | SparseTable, target: np.ndarray, weights: np.ndarray, fit_intercept: bool, threads: int
 ) -> ColumnSource | SparseColumnSource:
     """The problems (n_problems, n_rows of weights) of one table by its columns."""
-    if isinstance(rows, SparseTable):
-        return SparseColumnSource.of(rows, target, weights, fit_intercept, threads)
-    return ColumnSource.of(rows, target, weights, fit_intercept, threads)
+    source: Any = SparseColumnSource if table_of(rows).by_column else ColumnSource
+    return source.of(rows, target, weights, fit_intercept, threads)
 
 
 def prefers_moments(n_rows: int, n_columns: int) -> bool:
@@ -289,9 +289,8 @@ def prefers_moments(n_rows: int, n_columns: int) -> bool:
 
 def single_prefers_moments(rows: np.ndarray | SparseTable) -> bool:
     """Whether a Gram matrix is the cheaper way in for one penalty alone."""
-    if isinstance(rows, SparseTable):
-        return table_prefers_moments(rows)
-    return not sweeps_columns(*rows.shape) and prefers_moments(*rows.shape)
+    sweeps = not table_of(rows).by_column and sweeps_columns(*rows.shape)
+    return not sweeps and table_prefers_moments(rows)
 
 
 def sweeps_columns(n_rows: int, n_columns: int) -> bool:

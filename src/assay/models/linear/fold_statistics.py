@@ -16,8 +16,9 @@ import numpy as np
 
 from ... import _kernels
 from ...base.folds import FoldTransform, are_complementary
-from .gram import GramStatistics, _central_values, complement
+from .gram import GramStatistics, central_values, complement
 from .sparse import SparseTable
+from .tables import table_of
 
 # Blocks of rows whose statistics are kept, and the most memory they may take together.
 MOST_CHUNKS = 32
@@ -39,6 +40,8 @@ class ChosenRows:
         return self.chosen.shape[0], self.table.shape[1] if self.through is None else self.through.width
 
     def __getitem__(self, rows: Any) -> Any:
+        if isinstance(rows, tuple):  # rows and columns, as np.ix_ gives them
+            return self[rows[0].ravel()][:, rows[1].ravel()]
         found = self.table[self.chosen[rows]]
         return found if self.through is None else self.through.apply(np.asarray(found))
 
@@ -71,7 +74,7 @@ class FoldStatistics:
                 rows, targets, weights, fit_intercept=fit_intercept, threads=threads, shift=shift, subset=subset
             )
 
-        shift = _central_values(rows, targets, fit_intercept)
+        shift = central_values(rows, targets, fit_intercept)
         once = _cover_once(folds, rows.shape[0])
         for _ in range(2):
             test = [part(rows_out, shift) for _, rows_out in folds]
@@ -126,9 +129,8 @@ class ChunkedGram:
     @staticmethod
     def pays_for(rows: np.ndarray | SparseTable) -> bool:
         """As `pays`; the pairs of cells in the rows of a sparse table must also be more than its blocks have cells."""
-        if isinstance(rows, SparseTable) and rows.cells**2 < LEAST_CHUNKS * rows.shape[0] * rows.shape[1] ** 2:
-            return False
-        return ChunkedGram.pays(*rows.shape)
+        pairs = float(table_of(rows).cells.size) ** 2
+        return pairs >= LEAST_CHUNKS * rows.shape[0] * rows.shape[1] ** 2 and ChunkedGram.pays(*rows.shape)
 
     @classmethod
     def of(
@@ -143,7 +145,7 @@ class ChunkedGram:
         """The blocks of a table; they depend on its size alone, not on any folds."""
         count = _chunk_count(*rows.shape)
         bounds = np.linspace(0, rows.shape[0], count + 1).astype(np.int64)
-        shift = _central_values(rows, targets, fit_intercept)
+        shift = central_values(rows, targets, fit_intercept)
         for _ in range(2):
             chunks = [
                 GramStatistics.of(

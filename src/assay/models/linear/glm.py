@@ -25,8 +25,9 @@ from ...base.views import Coefficients
 from ...data.columns import ColumnSchema, MixedInput
 from .glm_families import FAMILIES, LINKS, TWEEDIE_NAMES, best_theta
 from .glm_solver import OutOfRange, Solution, Task, constant_deviance, solve
-from .sparse import SparseInput, SparseTable, require_narrow
+from .sparse import SparseInput, SparseTable
 from .summary import CoefficientRow, GlmSummary, combination_text
+from .tables import require_narrow
 
 _THETA_ROUNDS = 100
 _NO_COLUMNS = np.zeros(1, dtype=np.int32)

@@ -23,7 +23,8 @@ from ...numeric.losses import LOSSES, Loss
 from .descent_path import stable_step
 from .logistic_solver import log_probabilities_of, probabilities_of
 from .predictions import LinearClasses, LinearNumbers
-from .sparse import SparseInput, kernel_rows
+from .sparse import SparseInput
+from .tables import table_of
 
 REGRESSION_LOSSES = {name: LOSSES[name] for name in ("squared_error", "absolute_error", "huber", "mape", "msle")}
 CLASSIFICATION_LOSSES = {name: LOSSES[name] for name in ("log_loss", "hinge", "squared_hinge", "modified_huber")} | {
@@ -122,7 +123,7 @@ class _DescentLearner(SparseInput, Estimator):
         """L of the objective seen by a batch: the largest eigenvalue for all rows, the longest row for one, and
         between them the expected smoothness of Gower et al. (2019)."""
         threads = thread_count(self.n_jobs)
-        whole, row = _kernels.score_curvature(kernel_rows(X), weights, rows, bool(self.fit_intercept), threads)
+        whole, row = _kernels.score_curvature(table_of(X).kernel, weights, rows, bool(self.fit_intercept), threads)
         n = rows.shape[0]
         if batch == n or n == 1:
             data = whole
@@ -157,7 +158,7 @@ class _DescentLearner(SparseInput, Estimator):
         l1, l2 = self._penalties()
         run = partial(
             _kernels.descend,
-            x=kernel_rows(X),
+            x=table_of(X).kernel,
             target=target,
             weights=given,
             rows=chosen,

@@ -12,10 +12,9 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from ... import _kernels
-from ...base.cells import require_finite
 from ...base.folds import FoldTransform
 from .sparse import SparseTable
+from .tables import table_of
 
 # The training part must keep this share of each column's variation, or its own rows are read instead: the rounding
 # error of a difference is relative to the larger term.
@@ -56,7 +55,7 @@ class GramStatistics:
         subset: np.ndarray | None = None,
     ) -> GramStatistics:
         """The statistics of all rows, or of `subset`; the shift comes from the data unless given."""
-        chosen = _central_values(rows, targets, fit_intercept) if shift is None else shift
+        chosen = central_values(rows, targets, fit_intercept) if shift is None else shift
         indices = None if subset is None else np.ascontiguousarray(subset, dtype=np.int64)
         found = cls._around(chosen, rows, targets, weights, indices, fit_intercept, threads)
         if not np.isfinite(found.sums[-1]).all():
@@ -77,10 +76,7 @@ class GramStatistics:
         fit_intercept: bool,
         threads: int,
     ) -> GramStatistics:
-        if isinstance(rows, SparseTable):
-            sums = _sparse_sums(rows, targets, weights, shift, subset, threads)
-        else:
-            sums = _kernels.weighted_gram(rows, targets, shift, weights, subset, threads)
+        sums = table_of(rows).gram_sums(targets, weights, shift, subset, threads)
         return cls(sums, shift, targets.shape[1], fit_intercept)
 
     def _shift_is_far(self) -> bool:
@@ -95,7 +91,7 @@ class GramStatistics:
     def nearer_shift(self, rows: np.ndarray | SparseTable) -> np.ndarray:
         """The means; of a sparse table only those of columns far from the shift, which are almost full."""
         offset = self.sums[-1, :-1] / self.sums[-1, -1]
-        return self.shift + (np.where(self._far(), offset, 0.0) if isinstance(rows, SparseTable) else offset)
+        return self.shift + table_of(rows).nearer(offset, self._far())
 
     def minus(self, other: GramStatistics) -> GramStatistics:
         """The statistics of the rows that are here and not in `other` (same shift)."""
@@ -155,33 +151,7 @@ class FiniteByGram:
 
     def _require_finite(self, rows: np.ndarray) -> None:
         """Refuse a missing or infinite cell."""
-        if not isinstance(rows, SparseTable):  # whose stored cells were looked at when they were read
-            require_finite(type(self).__name__, rows, getattr(self, "feature_names_in_", None))
-
-
-def _sparse_sums(
-    rows: SparseTable,
-    targets: np.ndarray,
-    weights: np.ndarray | None,
-    shift: np.ndarray,
-    subset: np.ndarray | None,
-    threads: int,
-) -> np.ndarray:
-    """The same sums from the stored cells: columns are shifted only where they are far from zero and almost full."""
-    p, table = rows.shape[1], rows.shifted(shift[: rows.shape[1]])
-    ends = np.column_stack([targets - shift[p:], np.ones(targets.shape[0])])
-    if subset is not None:
-        table, ends = table[subset], ends[subset]
-        weights = None if weights is None else weights[subset]
-    weighted = ends if weights is None else ends * weights[:, None]
-    sums = np.empty((p + ends.shape[1], p + ends.shape[1]))
-    sums[:p, :p] = table.gram(weights, threads)
-    sums[:p, p:] = table.transposed_product(weighted, threads)
-    sums[p:, :p] = sums[:p, p:].T
-    for a in range(ends.shape[1]):  # not a product of BLAS, whose sums depend on its threads
-        for b in range(ends.shape[1]):
-            sums[p + a, p + b] = (weighted[:, a] * ends[:, b]).sum()
-    return sums
+        table_of(rows).require_finite(type(self).__name__, getattr(self, "feature_names_in_", None))
 
 
 def complement(
@@ -194,16 +164,6 @@ def complement(
     return rest if bool((rest.variation() >= LEAST_SHARE * whole.through(through).variation()).all()) else None
 
 
-def _central_values(rows: np.ndarray | SparseTable, targets: np.ndarray, fit_intercept: bool) -> np.ndarray:
-    """A value near the mean of each column from up to a thousand rows; exactly the value of a constant column."""
-    width = rows.shape[1] + targets.shape[1]
-    if not fit_intercept:
-        return np.zeros(width)
-    if isinstance(rows, SparseTable):
-        return np.append(rows.far_columns(None, 1), targets.mean(axis=0))
-    step = max(1, rows.shape[0] // (1024 if width <= 1024 else 128))
-    centres = []
-    for sample in (rows[::step], targets[::step]):
-        with np.errstate(invalid="ignore"):
-            centres.append(np.where(sample.min(axis=0) == sample.max(axis=0), sample[0], sample.mean(axis=0)))
-    return np.concatenate(centres)
+def central_values(rows: np.ndarray | SparseTable, targets: np.ndarray, fit_intercept: bool) -> np.ndarray:
+    """A value near the mean of each column and target, exactly the value of a constant one; zeros without intercept."""
+    return table_of(rows).central_values(targets) if fit_intercept else np.zeros(rows.shape[1] + targets.shape[1])

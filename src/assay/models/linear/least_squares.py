@@ -33,8 +33,9 @@ from ...numeric.solves import (
 )
 from .gram import Centred, FiniteByGram, GramStatistics
 from .ridge import rest_of
-from .sparse import SparseInput, SparseTable, column_means, dense_rows, is_sparse, require_narrow, written_out
+from .sparse import SparseInput
 from .summary import CoefficientRow, RegressionSummary, SummaryOfTargets
+from .tables import require_narrow, table_of
 
 # Work (rows x columns^2) up to which extended precision is always used, and up to which it is used when the
 # condition number asks for it.
@@ -113,7 +114,7 @@ class LeastSquares(SparseInput, FiniteByGram, Regressor):
         """Solve the least-squares problem and compute what follows from it."""
         rows, target, weights = self._begin(X, y, sample_weight)
         require_narrow(type(self).__name__, rows, "use Ridge or Lasso, which need no such matrix")
-        rows = written_out(rows)
+        rows = table_of(rows).small()
         targets = target.reshape(rows.shape[0], -1)
         work = rows.shape[0] * (rows.shape[1] + self.fit_intercept) ** 2.0
         quick = None
@@ -128,9 +129,9 @@ class LeastSquares(SparseInput, FiniteByGram, Regressor):
             solutions = self._solve_orthogonal(rows, targets, weights, work)
             self._require_numbers(solutions)
             total = float(rows.shape[0]) if weights is None else float(weights.sum())
-            centre = column_means(rows, weights) if self.fit_intercept else np.zeros(rows.shape[1])
+            centre = table_of(rows).means(weights) if self.fit_intercept else np.zeros(rows.shape[1])
             self._infer_all(solutions, target.ndim, total, centre, column_norms(rows, weights))
-            centred, of_rows = _around(rows, weights, centre)
+            centred, of_rows = table_of(rows).around(weights, centre)
             self.vif_ = _inflation(solutions[0], self.fit_intercept, column_norms(centred, of_rows))
             if self.dropped_.shape[0]:
                 self.vif_[_combining(centred, of_rows, solutions[0].kept[int(self.fit_intercept) :])] = np.inf
@@ -196,7 +197,8 @@ class LeastSquares(SparseInput, FiniteByGram, Regressor):
         threads, ones = thread_count(self.n_jobs), self.fit_intercept
         count = targets.shape[1]
         self.solver_ = "exact"
-        if is_sparse(rows) or (work > EXACT_WORK and rows.shape[0] > rows.shape[1] + 1 + count):
+        reduced = table_of(rows).by_column  # rows that are not there to be solved as they are
+        if reduced or (work > EXACT_WORK and rows.shape[0] > rows.shape[1] + 1 + count):
             factor = reduce_rows(rows, targets, weights, fit_intercept=ones)
             design = np.ascontiguousarray(factor[:, :-count])
             found = [
@@ -204,7 +206,7 @@ class LeastSquares(SparseInput, FiniteByGram, Regressor):
                 for column in factor[:, -count:].T
             ]
             norms = np.sqrt(np.einsum("ij,ij->j", design, design))
-            if is_sparse(rows) or work > EXACT_WORK_IF_ILL or _condition(found[0], norms) < ILL_CONDITION:
+            if reduced or work > EXACT_WORK_IF_ILL or _condition(found[0], norms) < ILL_CONDITION:
                 self.solver_ = "qr"
                 return found
         design = with_intercept(rows, ones)
@@ -342,7 +344,7 @@ class LeastSquares(SparseInput, FiniteByGram, Regressor):
         variance = np.empty(rows.shape[0])
         for begin in range(0, rows.shape[0], CHUNK):
             part = slice(begin, begin + CHUNK)
-            directions = (dense_rows(rows, part) - self.center_) @ self.unscaled_factor_
+            directions = (table_of(rows).written(part) - self.center_) @ self.unscaled_factor_
             variance[part] = np.einsum("ij,ij->i", directions, directions)
         variance += 1.0 / self.n_observations_ if self.fit_intercept else 0.0
         variance += 1.0 if kind == "prediction" else 0.0
@@ -472,7 +474,7 @@ def _residual_moments(
     with one_blas_thread():
         for begin in range(0, rows.shape[0], CHUNK):
             part = slice(begin, begin + CHUNK)
-            centred = dense_rows(rows, part) - moments.x_mean
+            centred = table_of(rows).written(part) - moments.x_mean
             residual = target[part] - moments.y_mean[0] - centred @ slopes
             weighted = residual if weights is None else weights[part] * residual
             gradient += weighted @ centred
@@ -495,16 +497,6 @@ def _inflation(solution: Solution, fit_intercept: bool, lengths: np.ndarray) -> 
     first = int(fit_intercept)
     found = np.maximum((solution.spread[first:] * lengths) ** 2, 1.0)
     return np.where(solution.kept[first:], found, np.inf)
-
-
-def _around(
-    rows: np.ndarray | SparseTable, weights: np.ndarray | None, centre: np.ndarray
-) -> tuple[np.ndarray, np.ndarray | None]:
-    """The columns around `centre` and the weights of the rows; of a sparse table the factor that stands for both."""
-    if isinstance(rows, SparseTable):
-        nothing = np.empty((rows.shape[0], 0))
-        return reduce_rows(rows, nothing, weights, fit_intercept=False, centre=centre), None
-    return rows - centre, weights
 
 
 def _combining(centred: np.ndarray, weights: np.ndarray | None, kept: np.ndarray) -> np.ndarray:

@@ -21,7 +21,8 @@ from ...base.usual_parameters import n_jobs_param, trace_param
 from ...base.views import Coefficients, coefficients_of
 from .rank_corner import Corner, rounded
 from .rank_pairs import GroupPairs, ListedPairs, Pairs, require_length
-from .sparse import SparseInput, is_sparse
+from .sparse import SparseInput
+from .tables import table_of
 
 # Widths of the rounded corner of the hinge: each a quarter of the last, down to the smallest.
 FIRST_WIDTH, LEAST_WIDTH = 0.5, 1e-6
@@ -128,10 +129,7 @@ class LinearRank(SparseInput, Estimator):
     def _minimise(self, rows: Any, pairs: Pairs, row_weights: np.ndarray | None) -> LinearRank:
         """The squared hinge at once; the hinge by rounded corners of shrinking width, each from the last minimum."""
         trace = self._new_trace()
-        if is_sparse(rows):
-            spread = np.sqrt(rows.moments(row_weights, 1)[1])
-        else:
-            spread = np.sqrt(np.average((rows - np.average(rows, 0, row_weights)) ** 2, 0, row_weights))
+        spread = table_of(rows).deviations(row_weights)
         if not spread.max(initial=0.0) < 1e140:
             raise DataError(
                 type(self).__name__, "X", "must be small enough to be squared in float64", way_out="scale the columns"

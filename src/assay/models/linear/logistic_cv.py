@@ -20,7 +20,7 @@ from ...base.folds import FoldTransforms, copy_columns
 from ...base.parameters import ArrayLike, Boolean, Choice, Function, Integer, Nothing, param
 from .logistic import LogisticRegression
 from .logistic_solver import log_probabilities_of
-from .sparse import scipy_rows, validation_folds
+from .tables import table_of, validation_folds
 
 Start = tuple[np.ndarray, np.ndarray]
 
@@ -340,7 +340,7 @@ class LogisticCV(LogisticRegression):
             else:
                 scorer = self.scoring if callable(self.scoring) else get_scorer(self.scoring)
                 extra = {} if weight is None else {"sample_weight": weight}
-                scores.append(float(scorer(model, scipy_rows(values[test]), self.classes_[codes[test]], **extra)))
+                scores.append(float(scorer(model, table_of(values[test]).scipy, self.classes_[codes[test]], **extra)))
         return scores, models
 
     def estimate_cost(self, n_rows: int, n_features: int, n_outputs: int = 1) -> Cost:

@@ -17,7 +17,8 @@ from ...base.usual_parameters import random_state_param, trace_param
 from ...base.views import Coefficients, coefficients_of
 from .gradient_descent import codes_in, known_classes
 from .predictions import LinearClasses
-from .sparse import SparseInput, kernel_rows
+from .sparse import SparseInput
+from .tables import table_of
 
 # Rows looked at without fewer mistakes in an epoch: many times over for a small table, whose epochs cost nothing.
 _WAITED_ROWS = 2**13
@@ -112,7 +113,7 @@ class Perceptron(SparseInput, LinearClasses):
     def _epochs_on(self, rows: np.ndarray, codes: np.ndarray, max_epochs: int) -> list[int]:
         factors = class_factors(type(self).__name__, self.class_weight, self.classes_, codes, None)
         self._theta, self._drift, self._seen, self._epochs, counts = _kernels.perceptron_epochs(
-            x=kernel_rows(rows),
+            x=table_of(rows).kernel,
             codes=codes,
             factors=np.ones(self.classes_.shape[0]) if factors is None else factors,
             theta=self._theta,

@@ -303,4 +303,4 @@ def _to_float(value: _Dyadic) -> float:
     try:
         return float(whole << unit) if unit >= 0 else whole / (1 << -unit)
     except OverflowError:
-        return math.copysign(np.finfo(float).max, whole)
+        return math.copysign(np.finfo(float).max, 1 if whole > 0 else -1)

@@ -22,7 +22,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, solve_triangular
 
 from .rank_pairs import Pairs
-from .sparse import dense_rows
+from .tables import table_of
 
 MOST_COLUMNS, MOST_CELLS, MOST_PAIRS = 150, 500_000, 1000
 NEWTON_STEPS, ROUNDS = 30, 10
@@ -73,7 +73,8 @@ class Corner:
         if listed is None:
             return None
         first, second, share = listed
-        return dense_rows(self.rows, first) - dense_rows(self.rows, second), share
+        table = table_of(self.rows)
+        return table.written(first) - table.written(second), share
 
     def _newton(self, weights: np.ndarray, width: float) -> np.ndarray:
         """The minimum with a corner of this width, or what is reached."""

@@ -21,8 +21,9 @@ from ...base.usual_parameters import n_jobs_param
 from ...base.views import Coefficients, coefficients_of
 from ...numeric.solves import cholesky, exact_solve, reduce_rows
 from .gram import Centred, FiniteByGram, GramStatistics, complement
-from .sparse import MOST_SQUARE, SparseInput, SparseTable, dense_rows, require_narrow, written_out
+from .sparse import SparseInput
 from .sparse_ridge import solve_by_products, solve_in_dual
+from .tables import require_narrow, table_of
 
 # Below this reciprocal condition number of the scaled normal equations, the rows themselves are reduced by QR.
 SAFE_CONDITION = 1e-8
@@ -63,7 +64,7 @@ class Ridge(SparseInput, FiniteByGram, Regressor):
         rows, target, weights = self._begin(X, y, sample_weight)
         targets = target.reshape(rows.shape[0], -1)
         alphas = self._alphas(targets.shape[1])
-        if isinstance(rows, SparseTable) and min(rows.shape) > MOST_SQUARE:
+        if min(rows.shape) > table_of(rows).most_square:
             threads = thread_count(self.n_jobs)
             return self._keep(
                 *solve_by_products(rows, targets, weights, alphas, self.fit_intercept, threads), target.ndim
@@ -126,7 +127,7 @@ class Ridge(SparseInput, FiniteByGram, Regressor):
         rows, target, _ = template._begin(X, y)
         template._require_finite(rows)
         weights = check_weights(type(self).__name__, sample_weight, rows.shape[0])
-        if isinstance(rows, SparseTable) and rows.shape[1] > min(MOST_SQUARE, rows.shape[0]):
+        if rows.shape[1] > min(table_of(rows).most_square, rows.shape[0]):
             yield from super().fit_folds(X, y, folds, sample_weight, transforms)
             return
         targets = target.reshape(rows.shape[0], -1)
@@ -227,7 +228,7 @@ def loo_path(
     leverage_sum, total = np.zeros(gains.shape[1]), np.zeros(gains.shape[1])
     for begin in range(0, spectrum.rows.shape[0], 8192):
         part = slice(begin, begin + 8192)
-        scores = (dense_rows(spectrum.rows, part) - moments.x_mean) @ spectrum.vectors
+        scores = (table_of(spectrum.rows).written(part) - moments.x_mean) @ spectrum.vectors
         weight = np.ones(scores.shape[0]) if weights is None else weights[part]
         leverage = weight[:, None] * (constant + scores**2 @ gains)
         error = spectrum.targets[part] - moments.y_mean - scores @ weighted_slopes
@@ -296,7 +297,7 @@ def _squared_spectrum(matrix: np.ndarray, size: int) -> tuple[np.ndarray, np.nda
 def _wide_spectrum(
     rows: np.ndarray, targets: np.ndarray, weights: np.ndarray | None, fit_intercept: bool
 ) -> tuple[np.ndarray, np.ndarray, Centred]:
-    centred, right, moments = _centre(written_out(rows), targets, weights, fit_intercept)
+    centred, right, moments = _centre(table_of(rows).small(), targets, weights, fit_intercept)
     values, vectors = _squared_spectrum(centred, max(rows.shape))
     return values, vectors, replace(moments, cross=centred.T @ right)
 
@@ -344,14 +345,10 @@ def _solve_rows(
             )
             solution = exact_solve(factor[:, :-1], factor[:, -1].copy(), None, intercept=fit_intercept, tolerance=1e-15)
             coefficients[:, k] = solution.coefficients[int(fit_intercept) :]
-        elif isinstance(rows, SparseTable):
+        else:
             right = targets[:, [k]] - moments.y_mean[k]
             factor = reduce_rows(rows, right, weights, fit_intercept=False, centre=moments.x_mean)
             coefficients[:, k] = lstsq(factor[:, :-1], factor[:, -1], check_finite=False)[0]
-        else:
-            scale = 1.0 if weights is None else np.sqrt(weights)[:, None]
-            right = (targets[:, [k]] - moments.y_mean[k]) * scale
-            coefficients[:, [k]] = lstsq((rows - moments.x_mean) * scale, right, check_finite=False)[0]
     return coefficients
 
 
@@ -359,7 +356,7 @@ def _solve_wide(
     rows: np.ndarray, targets: np.ndarray, weights: np.ndarray | None, alphas: np.ndarray, fit_intercept: bool
 ) -> tuple[np.ndarray, Centred]:
     """More columns than rows: b = X'(XX' + alpha I)^{-1} y, an n x n problem."""
-    if isinstance(rows, SparseTable):
+    if table_of(rows).by_column:
         return solve_in_dual(rows, targets, weights, alphas, fit_intercept)
     centred, right, moments = _centre(rows, targets, weights, fit_intercept)
     coefficients = np.empty((rows.shape[1], targets.shape[1]))

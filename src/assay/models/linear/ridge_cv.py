@@ -22,7 +22,8 @@ from .fold_statistics import ChosenRows, ChunkedGram, FoldStatistics
 from .gram import FiniteByGram, GramStatistics
 from .predictions import LinearNumbers
 from .ridge import Ridge, _shrink, _solve_moments, _Spectrum, rest_of, ridge_path
-from .sparse import SparseInput, SparseTable, dense_rows, require_narrow, validation_folds
+from .sparse import SparseInput, SparseTable
+from .tables import require_narrow, table_of, validation_folds
 
 WIDE = "use Ridge and cross-validate its alpha, or LassoCV"
 
@@ -173,7 +174,7 @@ class RidgeCV(SparseInput, FiniteByGram, LinearNumbers):
         squares, leverages = np.zeros(alphas.shape[0]), np.zeros(alphas.shape[0])
         for begin in range(0, rows.shape[0], 2048):
             part = slice(begin, begin + 2048)
-            scores = (dense_rows(rows, part) - moments.x_mean) @ spectrum.vectors
+            scores = (table_of(rows).written(part) - moments.x_mean) @ spectrum.vectors
             weight = np.ones(scores.shape[0]) if weights is None else weights[part]
             error = scores @ slopes
             np.subtract((target[part] - moments.y_mean[0])[:, None], error, out=error)
@@ -240,6 +241,6 @@ class RidgeCV(SparseInput, FiniteByGram, LinearNumbers):
 
 
 def _require_square_cells(who: str, rows: np.ndarray | SparseTable) -> None:
-    cells = rows.rows.data if isinstance(rows, SparseTable) else rows
+    cells = table_of(rows).cells
     if max(cells.max(initial=0.0), -cells.min(initial=0.0)) > 1e150:
         raise DataError(who, "X", "is too large to square in float64", way_out="scale the columns")

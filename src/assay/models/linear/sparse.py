@@ -15,10 +15,8 @@ from scipy import sparse
 from sklearn.utils.validation import validate_data
 
 from ... import _kernels
-from ...base import Cost, DataError, thread_count
+from ...base import Cost, thread_count
 from ...base.cost import check_cost
-from ...base.cv import make_folds
-from ...base.folds import Fold
 
 _NONE = np.empty(0)
 # Widest table whose p x p matrix is formed: two of these take half a gigabyte at 4,000 columns.
@@ -223,97 +221,3 @@ class SparseInput:
             ),
             self._way_out,  # type: ignore[attr-defined]
         )
-
-
-def is_sparse(rows: Any) -> bool:
-    """Whether the rows are a sparse table."""
-    return isinstance(rows, SparseTable)
-
-
-def dense_rows(rows: Any, part: slice | np.ndarray) -> np.ndarray:
-    """Some rows with every cell written out."""
-    return rows[part].toarray() if isinstance(rows, SparseTable) else rows[part]
-
-
-def column_means(rows: Any, weights: np.ndarray | None) -> np.ndarray:
-    """Weighted mean of each column."""
-    if isinstance(rows, SparseTable):
-        return rows.moments(weights, 1)[0]
-    return np.average(rows, axis=0, weights=weights)
-
-
-def require_narrow(who: str, rows: Any, way_out: str) -> None:
-    """Refuse a sparse table too wide for a square matrix over its columns."""
-    if isinstance(rows, SparseTable) and rows.shape[1] > MOST_SQUARE:
-        raise DataError(
-            who,
-            "X as a sparse matrix",
-            f"must have at most {MOST_SQUARE} columns, since a dense matrix over all pairs of them is needed",
-            f"got {rows.shape[1]}",
-            way_out,
-        )
-
-
-def written_out(rows: Any) -> Any:
-    """A small sparse table as an array; anything else as it is."""
-    if isinstance(rows, SparseTable) and rows.shape[0] * rows.shape[1] <= MOST_DENSE:
-        return rows.toarray()
-    return rows
-
-
-def row_hashes(rows: Any, codes: np.ndarray) -> np.ndarray:
-    """A hash of each row and its code, from the cells that are not 0: the same for an array and a sparse table."""
-    with np.errstate(over="ignore"):
-        if isinstance(rows, SparseTable):
-            table = rows.rows
-            of_cells = _scramble(table.data.view(np.uint64) ^ _scramble(table.indices.astype(np.uint64)))
-            before = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(of_cells, dtype=np.uint64)])
-            total = before[table.indptr[1:]] - before[table.indptr[:-1]]
-        else:
-            total = np.zeros(rows.shape[0], dtype=np.uint64)
-            for j in range(rows.shape[1]):
-                bits = np.ascontiguousarray(rows[:, j]).view(np.uint64)
-                total += np.where(rows[:, j] == 0.0, np.uint64(0), _scramble(bits ^ _scramble(np.uint64(j))))
-        return _scramble(total ^ _scramble(codes.astype(np.uint64)))
-
-
-def first_copies(rows: Any, target: np.ndarray) -> np.ndarray:
-    """For each row the number of the first row that is equal to it in all columns and in the target.
-
-    >>> first_copies(np.array([[1.0], [2.0], [1.0]]), np.array([5.0, 5.0, 5.0]))
-    array([0, 1, 0])
-    """
-    group = np.arange(rows.shape[0])
-    _, codes, counts = np.unique(target, return_inverse=True, return_counts=True)
-    doubtful = np.flatnonzero(counts[codes] > 1)
-    if doubtful.size:
-        hashes = row_hashes(rows[doubtful], codes[doubtful])
-        _, first, which = np.unique(hashes, return_index=True, return_inverse=True)
-        group[doubtful] = doubtful[first[which]]
-    return group
-
-
-def validation_folds(
-    who: str, cv: Any, rows: Any, target: np.ndarray, sample_weight: Any, *, stratify: bool = False
-) -> list[Fold]:
-    """The folds of `cv` within a fit: positions among the rows of positive weight, equal rows together."""
-    given = np.asarray(1.0 if sample_weight is None else sample_weight, dtype=np.float64)
-    kept = given > 0 if given.ndim == 1 else None
-    return make_folds(who, cv, target, stratify=stratify, kept=kept, copies=lambda: first_copies(rows, target))
-
-
-def _scramble(bits: Any) -> Any:
-    """The finishing steps of SplitMix64 (Steele, Lea & Flood, OOPSLA 2014)."""
-    bits = (bits + np.uint64(0x9E3779B97F4A7C15)) * np.uint64(0xBF58476D1CE4E5B9)
-    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return bits ^ (bits >> np.uint64(31))
-
-
-def scipy_rows(rows: Any) -> Any:
-    """A sparse table as SciPy's, to hand to others; an array as it is."""
-    return rows.rows if isinstance(rows, SparseTable) else rows
-
-
-def kernel_rows(rows: Any) -> Any:
-    """What a kernel that takes either kind of table reads: the array, or the kernel's table by row."""
-    return rows.by_row if isinstance(rows, SparseTable) else rows

@@ -2,32 +2,34 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from scipy.linalg import eigh
 from scipy.sparse.linalg import LinearOperator, lsqr
 
 from ...numeric.solves import cholesky
 from .gram import Centred
-from .sparse import SparseTable, column_means
+from .tables import table_of
 
 _MOST_PRODUCTS = 20_000
 
 
 def _centred_target(
-    rows: SparseTable, targets: np.ndarray, weights: np.ndarray | None, fit_intercept: bool
+    rows: Any, targets: np.ndarray, weights: np.ndarray | None, fit_intercept: bool
 ) -> tuple[np.ndarray, np.ndarray, Centred]:
     """Targets around their means times sqrt(w), sqrt(w), and the means in an otherwise empty `Centred`."""
     total = float(rows.shape[0]) if weights is None else float(weights.sum())
     x_mean, y_mean = np.zeros(rows.shape[1]), np.zeros(targets.shape[1])
     if fit_intercept:
-        x_mean, y_mean = column_means(rows, weights), np.average(targets, axis=0, weights=weights)
+        x_mean, y_mean = table_of(rows).means(weights), np.average(targets, axis=0, weights=weights)
     root = np.ones(rows.shape[0]) if weights is None else np.sqrt(weights)
     empty = np.zeros((0, 0))
     return (targets - y_mean) * root[:, None], root, Centred(total, x_mean, y_mean, empty, empty, np.zeros(0))
 
 
 def solve_in_dual(
-    rows: SparseTable, targets: np.ndarray, weights: np.ndarray | None, alphas: np.ndarray, fit_intercept: bool
+    rows: Any, targets: np.ndarray, weights: np.ndarray | None, alphas: np.ndarray, fit_intercept: bool
 ) -> tuple[np.ndarray, Centred]:
     """b = Z'(ZZ' + alpha I)^{-1} y with Z the centred rows times sqrt(w), of which only the n x n ZZ' is formed."""
     right, root, moments = _centred_target(rows, targets, weights, fit_intercept)
@@ -39,7 +41,7 @@ def solve_in_dual(
         kernel += share @ along - along[:, None] - along
     kernel *= root[:, None] * root
     coefficients = np.empty((rows.shape[1], targets.shape[1]))
-    mean = column_means(near, weights) if fit_intercept else np.zeros(rows.shape[1])
+    mean = table_of(near).means(weights) if fit_intercept else np.zeros(rows.shape[1])
     for alpha in np.unique(alphas):
         chosen = alphas == alpha
         factor = cholesky(kernel + alpha * np.eye(kernel.shape[0])) if alpha > 0 else None
@@ -56,7 +58,7 @@ def solve_in_dual(
 
 
 def solve_by_products(
-    rows: SparseTable,
+    rows: Any,
     targets: np.ndarray,
     weights: np.ndarray | None,
     alphas: np.ndarray,

@@ -1,8 +1,9 @@
-"""Arrays and sparse tables behind one interface, so that the Newton solvers do not know which they run on.
+"""Arrays and sparse tables behind one interface, so that solvers do not know which they run on.
 
-Both give centre and spread of the columns, the passes of a loss over standardised columns (linear predictors, gradient,
-Hessian or its products), and themselves on some rows or columns. Rows of an array are used in place; those of a sparse
-table are copied.
+`table_of` makes the one or the other, and is the one place that asks how rows are stored. Both give means and spread of
+the columns, the products of a Gram matrix, rows written out, the passes of a loss over standardised columns (linear
+predictors, gradient, Hessian or its products), and themselves on some rows or columns. Rows of an array are used in
+place; those of a sparse table are copied.
 """
 
 from __future__ import annotations
@@ -12,6 +13,12 @@ from typing import Any
 import numpy as np
 
 from ... import _kernels
+from ...base.cells import require_finite
+from ...base.cv import make_folds
+from ...base.errors import DataError
+from ...base.folds import Fold
+from ...numeric.solves import reduce_rows
+from . import sparse as storage
 from .sparse import SparseTable
 from .sparse_passes import SparseGlmPasses, SparseLogisticPasses, standardise
 
@@ -26,9 +33,86 @@ class ArrayRows:
 
     by_column = False
     """Whether the columns can be read one by one at the cost of their stored cells."""
+    most_square = 2**62
+    """The widest table for which a square matrix over the columns is formed."""
 
     def __init__(self, X: np.ndarray, rows: np.ndarray | None) -> None:
         self.X, self.rows = X, rows
+
+    @property
+    def kernel(self) -> np.ndarray:
+        """What a kernel that takes either kind of table reads."""
+        return self.X
+
+    @property
+    def cells(self) -> np.ndarray:
+        """The stored cells."""
+        return self.X
+
+    @property
+    def scipy(self) -> np.ndarray:
+        """The table as others take it."""
+        return self.X
+
+    def written(self, part: slice | np.ndarray) -> np.ndarray:
+        """Some rows with every cell written out."""
+        return self.X[part]
+
+    def small(self) -> np.ndarray:
+        """The table with every cell written out, if that is not too large."""
+        return self.X
+
+    def block(self, rows: np.ndarray, columns: np.ndarray) -> Any:
+        """Some rows of some columns."""
+        return self.X[np.ix_(rows, columns)]
+
+    def require_finite(self, who: str, names: Any) -> None:
+        """Refuse a missing or infinite cell."""
+        require_finite(who, self.X, names)
+
+    def means(self, weights: np.ndarray | None) -> np.ndarray:
+        """Weighted mean of each column."""
+        return np.average(self.X, axis=0, weights=weights)
+
+    def deviations(self, weights: np.ndarray | None) -> np.ndarray:
+        """Weighted standard deviation of each column."""
+        return np.sqrt(np.average((self.X - self.means(weights)) ** 2, 0, weights))
+
+    def around(self, weights: np.ndarray | None, centre: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
+        """Columns around `centre` with the weights of their rows, or fewer rows that have the same products."""
+        return self.X - centre, weights
+
+    def central_values(self, targets: np.ndarray) -> np.ndarray:
+        """A value near the mean of each column and target from up to a thousand rows; that of a constant one."""
+        step = max(1, self.X.shape[0] // (1024 if self.X.shape[1] + targets.shape[1] <= 1024 else 128))
+        centres = []
+        for sample in (self.X[::step], targets[::step]):
+            with np.errstate(invalid="ignore"):
+                centres.append(np.where(sample.min(axis=0) == sample.max(axis=0), sample[0], sample.mean(axis=0)))
+        return np.concatenate(centres)
+
+    def nearer(self, offset: np.ndarray, far: np.ndarray) -> np.ndarray:
+        """By how much to move values that were to be near the means and lie `offset` away from them."""
+        return offset
+
+    def gram_sums(
+        self,
+        targets: np.ndarray,
+        weights: np.ndarray | None,
+        shift: np.ndarray,
+        subset: np.ndarray | None,
+        threads: int,
+    ) -> np.ndarray:
+        """Sum of w z z' over the rows, with z = [x - shift, y - shift, 1]."""
+        return _kernels.weighted_gram(self.X, targets, shift, weights, subset, threads)
+
+    def hashes(self) -> np.ndarray:
+        """A hash of the cells of each row that are not 0."""
+        total = np.zeros(self.X.shape[0], dtype=np.uint64)
+        for j in range(self.X.shape[1]):
+            bits = np.ascontiguousarray(self.X[:, j]).view(np.uint64)
+            total += np.where(self.X[:, j] == 0.0, np.uint64(0), _scramble(bits ^ _scramble(np.uint64(j))))
+        return total
 
     def standardise(self, weights: np.ndarray | None, fit_intercept: bool, threads: int) -> Standard:
         """Centre and spread of each column (0 for a constant one), and the total weight."""
@@ -88,6 +172,93 @@ class SparseRows:
     def __init__(self, X: SparseTable) -> None:
         self.X = X
 
+    @property
+    def most_square(self) -> int:
+        """The widest table for which a square matrix over the columns is formed."""
+        return storage.MOST_SQUARE
+
+    @property
+    def kernel(self) -> Any:
+        """What a kernel that takes either kind of table reads."""
+        return self.X.by_row
+
+    @property
+    def cells(self) -> np.ndarray:
+        """The stored cells."""
+        return self.X.rows.data
+
+    @property
+    def scipy(self) -> Any:
+        """The table as others take it."""
+        return self.X.rows
+
+    def written(self, part: slice | np.ndarray) -> np.ndarray:
+        """Some rows with every cell written out."""
+        return self.X[part].toarray()
+
+    def small(self) -> Any:
+        """The table with every cell written out, if that is not too large."""
+        return self.X.toarray() if self.X.shape[0] * self.X.shape[1] <= storage.MOST_DENSE else self.X
+
+    def block(self, rows: np.ndarray, columns: np.ndarray) -> Any:
+        """Some rows of some columns."""
+        return self.X[rows][:, columns]
+
+    def require_finite(self, who: str, names: Any) -> None:
+        """Nothing to do: the stored cells were looked at when they were read."""
+
+    def means(self, weights: np.ndarray | None) -> np.ndarray:
+        """Weighted mean of each column."""
+        return self.X.moments(weights, 1)[0]
+
+    def deviations(self, weights: np.ndarray | None) -> np.ndarray:
+        """Weighted standard deviation of each column."""
+        return np.sqrt(self.X.moments(weights, 1)[1])
+
+    def around(self, weights: np.ndarray | None, centre: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
+        """Columns around `centre` with the weights of their rows, or fewer rows that have the same products."""
+        nothing = np.empty((self.X.shape[0], 0))
+        return reduce_rows(self.X, nothing, weights, fit_intercept=False, centre=centre), None
+
+    def central_values(self, targets: np.ndarray) -> np.ndarray:
+        """The mean of columns far from zero, else 0; the means of the targets."""
+        return np.append(self.X.far_columns(None, 1), targets.mean(axis=0))
+
+    def nearer(self, offset: np.ndarray, far: np.ndarray) -> np.ndarray:
+        """As for arrays, but only of columns far from the shift, which are almost full."""
+        return np.where(far, offset, 0.0)
+
+    def gram_sums(
+        self,
+        targets: np.ndarray,
+        weights: np.ndarray | None,
+        shift: np.ndarray,
+        subset: np.ndarray | None,
+        threads: int,
+    ) -> np.ndarray:
+        """The same sums from the stored cells: columns are shifted only where they are far from zero and full."""
+        p, table = self.X.shape[1], self.X.shifted(shift[: self.X.shape[1]])
+        ends = np.column_stack([targets - shift[p:], np.ones(targets.shape[0])])
+        if subset is not None:
+            table, ends = table[subset], ends[subset]
+            weights = None if weights is None else weights[subset]
+        weighted = ends if weights is None else ends * weights[:, None]
+        sums = np.empty((p + ends.shape[1], p + ends.shape[1]))
+        sums[:p, :p] = table.gram(weights, threads)
+        sums[:p, p:] = table.transposed_product(weighted, threads)
+        sums[p:, :p] = sums[:p, p:].T
+        for a in range(ends.shape[1]):  # not a product of BLAS, whose sums depend on its threads
+            for b in range(ends.shape[1]):
+                sums[p + a, p + b] = (weighted[:, a] * ends[:, b]).sum()
+        return sums
+
+    def hashes(self) -> np.ndarray:
+        """A hash of the cells of each row that are not 0."""
+        table = self.X.rows
+        of_cells = _scramble(table.data.view(np.uint64) ^ _scramble(table.indices.astype(np.uint64)))
+        before = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(of_cells, dtype=np.uint64)])
+        return before[table.indptr[1:]] - before[table.indptr[:-1]]
+
     def standardise(self, weights: np.ndarray | None, fit_intercept: bool, threads: int) -> Standard:
         """Centre and spread of each column (0 for a constant one), and the total weight."""
         return standardise(self.X, weights, fit_intercept, threads)
@@ -127,7 +298,7 @@ class SparseRows:
         return self.X[:, chosen]
 
 
-def table_of(X: np.ndarray | SparseTable, rows: np.ndarray | None = None) -> ArrayRows | SparseRows:
+def table_of(X: Any, rows: np.ndarray | None = None) -> ArrayRows | SparseRows:
     """What the solvers read their rows through."""
     if isinstance(X, SparseTable):
         return SparseRows(X if rows is None else X[rows])
@@ -140,3 +311,54 @@ def only(X: Any, rows: np.ndarray | None, *of_rows: Any) -> tuple[Any, ...]:
     if rows is None or not isinstance(X, SparseTable):
         return X, rows, *of_rows
     return X[rows], None, *(None if values is None else values[rows] for values in of_rows)
+
+
+def require_narrow(who: str, rows: Any, way_out: str) -> None:
+    """Refuse a sparse table too wide for a square matrix over its columns."""
+    most = table_of(rows).most_square
+    if rows.shape[1] > most:
+        raise DataError(
+            who,
+            "X as a sparse matrix",
+            f"must have at most {most} columns, since a dense matrix over all pairs of them is needed",
+            f"got {rows.shape[1]}",
+            way_out,
+        )
+
+
+def row_hashes(rows: Any, codes: np.ndarray) -> np.ndarray:
+    """A hash of each row and its code, from the cells that are not 0: the same for an array and a sparse table."""
+    with np.errstate(over="ignore"):
+        return _scramble(table_of(rows).hashes() ^ _scramble(codes.astype(np.uint64)))
+
+
+def first_copies(rows: Any, target: np.ndarray) -> np.ndarray:
+    """For each row the number of the first row that is equal to it in all columns and in the target.
+
+    >>> first_copies(np.array([[1.0], [2.0], [1.0]]), np.array([5.0, 5.0, 5.0]))
+    array([0, 1, 0])
+    """
+    group = np.arange(rows.shape[0])
+    _, codes, counts = np.unique(target, return_inverse=True, return_counts=True)
+    doubtful = np.flatnonzero(counts[codes] > 1)
+    if doubtful.size:
+        hashes = row_hashes(rows[doubtful], codes[doubtful])
+        _, first, which = np.unique(hashes, return_index=True, return_inverse=True)
+        group[doubtful] = doubtful[first[which]]
+    return group
+
+
+def validation_folds(
+    who: str, cv: Any, rows: Any, target: np.ndarray, sample_weight: Any, *, stratify: bool = False
+) -> list[Fold]:
+    """The folds of `cv` within a fit: positions among the rows of positive weight, equal rows together."""
+    given = np.asarray(1.0 if sample_weight is None else sample_weight, dtype=np.float64)
+    kept = given > 0 if given.ndim == 1 else None
+    return make_folds(who, cv, target, stratify=stratify, kept=kept, copies=lambda: first_copies(rows, target))
+
+
+def _scramble(bits: Any) -> Any:
+    """The finishing steps of SplitMix64 (Steele, Lea & Flood, OOPSLA 2014)."""
+    bits = (bits + np.uint64(0x9E3779B97F4A7C15)) * np.uint64(0xBF58476D1CE4E5B9)
+    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return bits ^ (bits >> np.uint64(31))

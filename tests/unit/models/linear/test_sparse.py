@@ -32,7 +32,8 @@ from assay.models.linear import (
     lasso_path,
     logistic_path,
 )
-from assay.models.linear.sparse import MOST_SQUARE, SparseTable, row_hashes
+from assay.models.linear.sparse import MOST_SQUARE, SparseTable
+from assay.models.linear.tables import row_hashes
 
 
 @pytest.fixture(scope="module", autouse=True)
