@@ -159,6 +159,21 @@ def cholesky(matrix: np.ndarray) -> Cholesky | None:
     return Cholesky(factor, scale, float(reciprocal)) if info == 0 else None
 
 
+def mapped_covariance(change: np.ndarray, covariance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The covariance of change @ b and the roots of its diagonal, which are numbers also where their squares are none.
+
+    >>> mapped_covariance(np.array([[1e200]]), np.array([[4.0]]))
+    (array([[inf]]), array([2.e+200]))
+    """
+    size = np.abs(change).max(axis=1, initial=0.0)
+    size[size == 0.0] = 1.0
+    change = change / size[:, None]
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        full = change @ covariance @ change.T
+        spread = np.sqrt(np.maximum(np.diag(full), 0.0)) * size
+        return 0.5 * (full + full.T) * size[:, None] * size, spread
+
+
 def ridge_coefficients(rows: np.ndarray, targets: np.ndarray, penalty: float) -> np.ndarray:
     """The B (columns, targets) that minimises |targets - rows B|^2 + penalty |B|^2, by the smaller Gram matrix.
 

@@ -80,7 +80,6 @@ class GLM(SparseInput, MixedInput, Regressor):
 
     _allow_nan = False
     _way_out = "take a sample of the rows or fewer columns"
-    _squares = True
 
     family: str = param("gaussian", Choice(*FAMILIES), "Distribution of the target given the columns.")
     link: str = param("auto", Choice("auto", *LINKS), "Link function; 'auto' is identity, logit or log, by family.")
@@ -379,10 +378,10 @@ class GLM(SparseInput, MixedInput, Regressor):
         return (sum_of_squares / self.df_residual_ if self.df_residual_ > 0 else np.inf), False
 
     def _infer(self, solution: Solution, task: Task) -> None:
-        assert solution.covariance is not None
+        assert solution.covariance is not None and solution.spread is not None
         finite = np.isfinite(self.dispersion_)
         self.covariance_ = (self.dispersion_ if finite else 1.0) * solution.covariance
-        errors = np.sqrt(np.maximum(np.diag(self.covariance_), 0.0))
+        errors = np.sqrt(self.dispersion_ if finite else 1.0) * solution.spread
         errors = np.append(errors[0], np.where(solution.kept, errors[1:], np.inf))
         if not finite:
             errors = np.full_like(errors, np.inf)

@@ -23,6 +23,7 @@ from scipy.linalg import lapack
 
 from ...base import Trace
 from ...numeric.newton import Point, damped_newton
+from ...numeric.solves import mapped_covariance
 from .glm_families import FAMILIES, LINKS
 from .proximal import proximal_step, violations
 from .sparse import MOST_SQUARE, SparseTable
@@ -98,6 +99,8 @@ class Solution:
     rank: int
     covariance: np.ndarray | None = None
     """Inverse Fisher information over [intercept, coefficients]; zero for coefficients held at 0."""
+    spread: np.ndarray | None = None
+    """The roots of its diagonal: standard errors at a dispersion of 1."""
     kept: np.ndarray = field(default_factory=lambda: _NONE)
 
 
@@ -132,7 +135,8 @@ class _Objective:
         with np.errstate(over="ignore", divide="ignore"):
             units = np.concatenate([1.0 / self.scale, np.zeros(int(task.fit_intercept)), np.ones(self.n_levels)])
             factors = self._penalty_factors()
-            self.ridge = self.total * task.alpha * (1.0 - task.l1_ratio) * units**2 * factors
+            strength = self.total * task.alpha * (1.0 - task.l1_ratio)
+            self.ridge = strength * units**2 * factors if strength > 0.0 else np.zeros(self.size)
             self.l1 = self.total * task.alpha * task.l1_ratio * units * factors
         self._choose_levels()
         self.active &= (self.ridge < 1e200) & (self.l1 < 1e200)  # beyond that the coefficient is 0 in double precision
@@ -313,10 +317,10 @@ class _Objective:
         intercept = float(coefficients[p] - slopes @ self.centre) if self.task.fit_intercept else 0.0
         return np.concatenate([slopes, coefficients[self.dense :]]), intercept
 
-    def covariance(self, hessian: np.ndarray) -> np.ndarray:
-        """Inverse information over [intercept, columns, levels] in the units of the columns."""
+    def covariance(self, hessian: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Inverse information over [intercept, columns, levels] in the units of the columns, and the roots of its
+        diagonal."""
         chosen = np.flatnonzero(self.active)
-        full = np.zeros((self.size + 1, self.size + 1))
         inverse = solve_definite(hessian[np.ix_(chosen, chosen)], np.eye(chosen.shape[0]), None)
         # Raw coefficients are a linear map of the standardised ones: row 0 is the intercept.
         change = np.zeros((1 + self.n_columns + self.n_levels, self.size))
@@ -326,9 +330,7 @@ class _Objective:
         if self.task.fit_intercept:
             change[0, p] = 1.0
             change[0, :p] = -self.centre / self.scale
-        change = change[:, chosen]
-        full = change @ inverse @ change.T
-        return 0.5 * (full + full.T)
+        return mapped_covariance(change[:, chosen], inverse)
 
     def kept(self) -> np.ndarray:
         """Which coefficients of columns and levels were fitted."""
@@ -535,6 +537,7 @@ def _finish(
         # The last step, too small to matter, was not downhill in double precision.
         final = objective.at(point.coefficients, FISHER if inference else NO_MATRIX)
     coef, intercept = objective.raw(final.coefficients)
+    covariance, spread = objective.covariance(final.hessian) if inference else (None, None)
     dropped = np.where(dependent >= objective.dense, dependent - int(objective.task.fit_intercept), dependent)
     return Solution(
         coef,
@@ -545,6 +548,7 @@ def _finish(
         final.loss,
         final.pearson,
         int(objective.active.sum()),
-        objective.covariance(final.hessian) if inference else None,
+        covariance,
+        spread,
         objective.kept(),
     )

@@ -38,7 +38,7 @@ class LogisticInference:
             return
         outputs, columns = self.coef_.shape
         self.covariance_ = found.covariance
-        errors = np.sqrt(np.maximum(np.diag(found.covariance), 0.0)).reshape(outputs, columns + 1)
+        errors = found.spread.reshape(outputs, columns + 1).copy()
         errors[:, 1:][:, ~found.kept] = np.inf
         self.intercept_se_, self.coef_se_ = errors[:, 0].copy(), errors[:, 1:].copy()
         self.intercept_p_values_ = _p_values(self.intercept_, self.intercept_se_)

@@ -28,6 +28,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve, lapack
 from ... import _kernels
 from ...base import DataError, Trace
 from ...numeric.newton import Point, damped_newton
+from ...numeric.solves import mapped_covariance
 from .proximal import proximal_step, violations
 from .sparse import SparseTable
 from .tables import ArrayRows, SparseRows, table_of
@@ -88,6 +89,7 @@ class Likelihood:
     n_parameters: int
     total: float
     covariance: np.ndarray
+    spread: np.ndarray
     kept: np.ndarray
 
 
@@ -117,7 +119,8 @@ class _Objective:
         self.gram: np.ndarray | None = None
         self.centre, self.scale, self.active, self.total = _standardise(task, self.table)
         with np.errstate(over="ignore", divide="ignore"):
-            penalty = (1.0 / self.scale) ** 2 * ((1.0 - task.l1_ratio) / task.C)
+            strength = (1.0 - task.l1_ratio) / task.C
+            penalty = (1.0 / self.scale) ** 2 * strength if strength > 0.0 else np.zeros_like(self.scale)
             l1 = task.l1_ratio / task.C / self.scale
         self.active &= (penalty < 1e200) & (l1 < 1e200)  # beyond that the coefficient is 0 to double precision
         l1 = np.where(self.active, l1, 0.0)
@@ -200,9 +203,10 @@ class _Objective:
         step[self.free] = found.reshape(start.shape)
         return step
 
-    def covariance(self, hessian: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Inverse information over [intercept, coefficients] of each class in the units of the columns, and what is
-        fitted. Classes are compared with one of them (the reference, else the first); the symmetric form follows."""
+    def covariance(self, hessian: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Inverse information over [intercept, coefficients] of each class in the units of the columns, the roots of
+        its diagonal, and what is fitted. Classes are compared with one of them (the reference, else the first); the
+        symmetric form follows."""
         columns, used = self.task.X.shape[1], np.append(self.active, True)[: self.columns]
         kept = np.flatnonzero(used)
         base = self.task.reference if self.task.reference is not None else 0
@@ -224,9 +228,8 @@ class _Objective:
         between = np.eye(1) if self.outputs == 1 else np.eye(self.outputs)[:, others]
         if self.symmetric:
             between = between - between.mean(axis=0)
-        full = np.kron(between, one)
-        with np.errstate(invalid="ignore"):
-            return np.nan_to_num(full @ inverse @ full.T, nan=np.inf, posinf=np.inf), used
+        full, spread = mapped_covariance(np.kron(between, one), inverse)
+        return np.nan_to_num(full, nan=np.inf, posinf=np.inf), np.nan_to_num(spread, nan=np.inf, posinf=np.inf), used
 
     def _solve_dense(self, hessian: np.ndarray, gradient: np.ndarray, ridge: np.ndarray) -> np.ndarray:
         classes, count = gradient.shape
@@ -351,11 +354,11 @@ def solve(
     likelihood = None
     if not penalised and objective.dense:
         last_point = objective.at(final)
-        covariance, kept = objective.covariance(last_point.hessian)
+        covariance, spread, kept = objective.covariance(last_point.hessian)
         comparisons = 1 if task.n_classes == 2 else task.n_classes - 1
         kept_columns = kept[: task.X.shape[1]]
         likelihood = Likelihood(
-            -last_point.value, comparisons * int(kept.sum()), objective.total, covariance, kept_columns
+            -last_point.value, comparisons * int(kept.sum()), objective.total, covariance, spread, kept_columns
         )
     return Solution(coef, intercept, n_iter, status, point.separated, dependent, likelihood)
 
