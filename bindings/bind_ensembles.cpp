@@ -6,6 +6,7 @@
 
 #include "assay/ensembles/adaboost.hpp"
 #include "assay/ensembles/boosting.hpp"
+#include "assay/ensembles/lambda_rank.hpp"
 #include "assay/ensembles/random_forest.hpp"
 #include "bindings.hpp"
 #include "forest_view.hpp"
@@ -207,6 +208,23 @@ void bind_ensembles(nb::module_& m) {
         },
         "bins"_a, "labels"_a, "classes"_a, "weights"_a.none(), "whole"_a, "rounds"_a, "max_depth"_a, "learning_rate"_a,
         "resample"_a, "key"_a, "threads"_a, "AdaBoost around trees: the arrays of the trees, with their errors and votes.");
+
+    m.def(
+        "lambda_gradients",
+        [](Array1<const double> gains, Array1<const double> scores, Array1<const std::int64_t> begin, std::int64_t truncation, int threads) {
+            const std::size_t n = gains.shape(0);
+            require(scores.shape(0) == n && begin.shape(0) >= 1, "lambda_gradients", "one gain and score per row");
+            require(begin(0) == 0 && begin(begin.shape(0) - 1) == static_cast<std::int64_t>(n) && truncation >= 1, "lambda_gradients",
+                    "queries must cover the rows");
+            for (std::size_t q = 0; q + 1 < begin.shape(0); ++q)
+                require(begin(q) < begin(q + 1), "lambda_gradients", "a query must have rows");
+            std::vector<double> g(n), h(n), ndcg(begin.shape(0) - 1);
+            const ensembles::RankTask task{gains.data(), view(begin), truncation, threads};
+            without_gil([&] { ensembles::lambda_gradients(task, scores.data(), g.data(), h.data(), ndcg.data()); });
+            return nb::make_tuple(own(std::move(g)), own(std::move(h)), own(std::move(ndcg)));
+        },
+        "gains"_a, "scores"_a, "begin"_a, "truncation"_a, "threads"_a,
+        "Gradients and Hessians of LambdaRank at the scores of rows sorted by query, and the NDCG of each query.");
 
     nb::class_<BoosterHandle>(m, "Booster", "Boosted histogram trees while they grow.")
         .def(

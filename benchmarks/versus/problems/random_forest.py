@@ -6,6 +6,8 @@ from typing import Any
 
 from benchmarks.versus.harness import Contender, Problem, by_rows
 
+from .newton_boosting import predicted, said_right
+
 
 def make(rows: int) -> dict[str, Any]:
     """Rows to train and 20,000 to test, 30 columns, two classes."""
@@ -50,6 +52,48 @@ def scikit_learn_extra(data: dict[str, Any]) -> Any:
     return ExtraTreesClassifier(n_estimators=100, random_state=0, n_jobs=-1).fit(data["X"], data["y"])
 
 
+def make_fitted(rows: int) -> dict[str, Any]:
+    """Forests of 100 trees on 20,000 rows, and other rows to predict."""
+    data = make(rows + 20_000)
+    train = {"X": data["X"][:20_000], "y": data["y"][:20_000]}
+    models = {"ours": ours(train), "scikit-learn": scikit_learn(train), "intelex": intelex(train)}
+    return {**models, "X_test": data["X"][20_000:], "y_test": data["y"][20_000:]}
+
+
+def make_columns(rows: int) -> dict[str, Any]:
+    """As `make`, with the 20 columns that say something first."""
+    from sklearn.datasets import make_classification
+
+    X, y = make_classification(
+        rows + 20_000, 30, n_informative=15, n_redundant=5, flip_y=0.02, shuffle=False, random_state=0
+    )
+    return {"X": X[:rows], "y": y[:rows], "X_test": X[rows:], "y_test": y[rows:]}
+
+
+def ours_importance(data: dict[str, Any]) -> Any:
+    """100 trees, and every column permuted among the rows that each tree did not draw."""
+    from assay.models.ensembles import RandomForestClassifier
+
+    model = RandomForestClassifier(n_estimators=100, oob_importance=True, random_state=0)
+    return model.fit(data["X"], data["y"]).oob_importances_
+
+
+def scikit_learn_importance(data: dict[str, Any]) -> Any:
+    """100 trees, and every column permuted once in 20,000 other rows, all cores."""
+    from sklearn.inspection import permutation_importance
+
+    model = scikit_learn(data)
+    found = permutation_importance(model, data["X_test"], data["y_test"], n_repeats=1, random_state=0)
+    return found.importances_mean
+
+
+def columns_found(data: dict[str, Any], importances: Any) -> float:
+    """The share of the 20 columns that say something among the 20 of largest importance."""
+    import numpy as np
+
+    return float((np.argsort(-np.asarray(importances))[:20] < 20).mean())
+
+
 def accuracy(data: dict[str, Any], model: Any) -> float:
     """Accuracy on the test rows."""
     return float(model.score(data["X_test"], data["y_test"]))
@@ -71,6 +115,34 @@ PROBLEMS: tuple[Problem, ...] = (
         gate=0.005,
         quality_name="accuracy",
         limit="one addition of a 64-bit word per row, drawn column and level of every tree",
+    ),
+    Problem(
+        id="random-forest-predict",
+        title="Random forest, prediction of 100 trees",
+        make=make_fitted,
+        sizes=by_rows("{n} x 30", 1_000, 50_000, 500_000),
+        ours=Contender("assay RandomForestClassifier", "assay", predicted("ours")),
+        peers=(
+            Contender("RandomForestClassifier", "scikit-learn", predicted("scikit-learn"), aim=1.5),
+            Contender("RandomForestClassifier", "scikit-learn-intelex", predicted("intelex")),
+        ),
+        quality=said_right,
+        gate=0.01,
+        quality_name="accuracy",
+        repeats=5,
+        limit="two look-ups per row and level of every tree, 16 rows in a vector",
+    ),
+    Problem(
+        id="permutation-importance",
+        title="Random forest with permutation importance of 30 columns",
+        make=make_columns,
+        sizes=by_rows("{n} x 30", 1_500, 10_000, 50_000),
+        ours=Contender("oob_importance", "assay", ours_importance),
+        peers=(Contender("permutation_importance", "scikit-learn", scikit_learn_importance, aim=10),),
+        quality=columns_found,
+        gate=0.06,
+        quality_name="columns found",
+        limit="the trees that test a column are walked again, for rows out of bag alone",
     ),
     Problem(
         id="extra-trees",

@@ -14,7 +14,9 @@ namespace {
 
 using Code = std::uint16_t;
 constexpr Code missing_code = 0xFFFF;
-constexpr index_t rows_per_block = 256, most_ranks = 65000, small_leaves = 32, most_leaves = 64, side_by_side = 8;
+constexpr index_t rows_per_block = 256, most_ranks = 65000, small_leaves = 32, most_leaves = 64, side_by_side = 8,
+                  levels_at_once = 4;
+constexpr std::uint32_t rows_walked = 1024, walked_together = 32;
 
 // Where a row goes from an inner node, read from its cells.
 bool goes_left(const ForestView& f, std::int64_t node, const double* row) {
@@ -34,6 +36,26 @@ std::int32_t walk(const ForestView& f, index_t tree, const double* row) {
     while (f.feature[first + node] >= 0)
         node = goes_left(f, first + node, row) ? f.left[first + node] : f.right[first + node];
     return node;
+}
+
+ASSAY_INLINE void ranks_body(const double* cuts, std::int32_t count, const double* x, std::int32_t m, std::int32_t* rank) {
+    for (std::int32_t i = 0; i < m; ++i) rank[i] = 0;
+    for (; count > 1;) {
+        const std::int32_t half = count / 2;
+        for (std::int32_t i = 0; i < m; ++i) rank[i] += cuts[rank[i] + half - 1] < x[i] ? half : 0;
+        count -= half;
+    }
+    if (count == 1)
+        for (std::int32_t i = 0; i < m; ++i) rank[i] += cuts[rank[i]] < x[i] ? 1 : 0;
+}
+ASSAY_DISPATCH(void, ranks, ranks_body, (const double* cuts, std::int32_t count, const double* x, std::int32_t m, std::int32_t* rank),
+               (cuts, count, x, m, rank))
+
+// The codes that go right by a nominal test: a byte for each category, and one for those not known.
+void add_table(const ForestView& f, std::int64_t node, std::vector<std::uint8_t>& tables) {
+    for (std::int64_t c = 0; c < f.n_categories[f.feature[node]]; ++c)
+        tables.push_back(static_cast<std::uint8_t>(~(f.words[f.categories[node] + c / 64] >> (c % 64)) & 1));
+    tables.push_back(f.missing_left[node] != 0 ? 0 : 1);
 }
 
 // A test on codes: a row goes right if code + shift > limit. With shift 1 the missing code becomes 0 and goes left.
@@ -77,9 +99,7 @@ struct Plan {
         Test test{codes.place[static_cast<std::size_t>(column)], 0, static_cast<Code>(f.missing_left[node] != 0), -1};
         if (f.categories[node] >= 0) {
             test.nominal = static_cast<std::int32_t>(tables.size());
-            for (std::int64_t c = 0; c < f.n_categories[column]; ++c)
-                tables.push_back(static_cast<std::uint8_t>(~(f.words[f.categories[node] + c / 64] >> (c % 64)) & 1));
-            tables.push_back(f.missing_left[node] != 0 ? 0 : 1);
+            add_table(f, node, tables);
             return test;
         }
         test.limit = static_cast<Code>(codes.rank(f, node) + test.shift);
@@ -146,54 +166,104 @@ struct Plan {
     }
 };
 
-// Large trees are walked on the cells themselves: ranks would cost more than they save.
-struct CellStep {
-    double threshold;
-    std::int32_t column, left, right;  // a leaf points to itself
-    std::int32_t words;                // nominal: first word of its set, else -1
-    bool missing_left;
+// Large trees are walked, many rows side by side. The nodes of a tree stand level by level and the children of a node side by side, so that
+// a step is two look-ups, one comparison and one addition; a leaf points to itself. A test is limit, column and shift (as in Test) in one word.
+struct Walk {
+    struct Tree {
+        index_t begin = 0, depth = 0;  // of its steps
+        bool nominal = false;
+    };
+    ForestCodes codes;
+    std::vector<std::uint32_t> test, child;
+    std::vector<std::int32_t> node;      // of a step, from the first node of its tree
+    std::vector<std::int32_t> table;     // of a nominal step in `tables`, else -1
+    std::vector<std::uint8_t> tables;    // 1 where a category goes right, last those that are not known
+    std::vector<Tree> trees;
+    bool fits = true;
+
+    Walk(const ForestView& f, index_t first, index_t last, index_t n_columns) : codes(f, first, last, n_columns) {
+        fits = codes.most <= most_ranks && codes.columns.size() < 0x8000;
+        const auto nodes = static_cast<std::size_t>(f.offsets[last] - f.offsets[first]);
+        test.reserve(nodes);
+        child.reserve(nodes);
+        node.reserve(nodes);
+        table.reserve(nodes);
+        for (index_t t = first; t < last && fits; ++t) add(f, f.offsets[t]);
+    }
+
+    void new_step(std::int32_t of_node, index_t place) {
+        node.push_back(of_node);
+        test.push_back(missing_code);  // nothing is above this limit
+        child.push_back(static_cast<std::uint32_t>(place));
+        table.push_back(-1);
+    }
+
+    void add(const ForestView& f, std::int64_t root) {
+        Tree tree;
+        tree.begin = static_cast<index_t>(node.size());
+        std::vector<index_t> level{0}, next;
+        for (new_step(0, 0); !level.empty(); level.swap(next), next.clear()) {
+            for (const index_t here : level) {
+                const auto at = static_cast<std::size_t>(tree.begin + here);
+                const std::int64_t i = root + node[at];
+                if (f.feature[i] < 0) continue;
+                const auto column = static_cast<std::uint32_t>(codes.place[static_cast<std::size_t>(f.feature[i])]);
+                const std::uint32_t shift = f.missing_left[i] != 0 ? 1 : 0;
+                if (f.categories[i] >= 0) {
+                    tree.nominal = true;
+                    table[at] = static_cast<std::int32_t>(tables.size());
+                    add_table(f, i, tables);
+                    test[at] = column << 16;
+                } else {
+                    test[at] = (static_cast<std::uint32_t>(codes.rank(f, i)) + shift) | column << 16 | shift << 31;
+                }
+                child[at] = static_cast<std::uint32_t>(static_cast<index_t>(node.size()) - tree.begin);
+                for (const std::int32_t below : {f.left[i], f.right[i]}) {
+                    next.push_back(static_cast<index_t>(node.size()) - tree.begin);
+                    new_step(below, next.back());
+                }
+            }
+            tree.depth += next.empty() ? 0 : 1;
+        }
+        trees.push_back(tree);
+    }
 };
 
-std::vector<CellStep> cell_steps(const ForestView& f, index_t first, index_t last) {
-    std::vector<CellStep> steps;
-    steps.reserve(static_cast<std::size_t>(f.offsets[last] - f.offsets[first]));
-    for (index_t t = first; t < last; ++t)
-        for (std::int64_t i = f.offsets[t]; i < f.offsets[t + 1]; ++i) {
-            const auto self = static_cast<std::int32_t>(i - f.offsets[t]);
-            const bool leaf = f.feature[i] < 0;
-            steps.push_back({leaf ? std::numeric_limits<double>::max() : f.threshold[i], leaf ? 0 : f.feature[i],
-                             leaf ? self : f.left[i], leaf ? self : f.right[i], static_cast<std::int32_t>(f.categories[i]),
-                             f.missing_left[i] != 0});
+// Some levels of a tree for `walked_together` rows; codes stand column after column, `rows_walked` apart.
+ASSAY_INLINE void descend_body(const std::uint32_t* test, const std::uint32_t* child, const std::uint32_t* codes, index_t levels, std::uint32_t* at) {
+    for (index_t level = 0; level < levels; ++level)
+        for (std::uint32_t i = 0; i < walked_together; ++i) {
+            const std::uint32_t own = test[at[i]];
+            const std::uint32_t code = codes[(own >> 16 & 0x7FFFU) * rows_walked + i];
+            at[i] = child[at[i]] + (((code + (own >> 31)) & 0xFFFFU) > (own & 0xFFFFU) ? 1U : 0U);
         }
-    return steps;
 }
+ASSAY_DISPATCH(void, descend, descend_body,
+               (const std::uint32_t* test, const std::uint32_t* child, const std::uint32_t* codes, index_t levels, std::uint32_t* at),
+               (test, child, codes, levels, at))
 
-// Rows begin .. begin + m - 1 through one tree, some side by side so that their steps overlap.
-void walk_cells(const ForestView& f, const CellStep* steps, Matrix<const double> cells, index_t begin, index_t m,
-                std::int32_t* leaf) {
-    for (index_t from = 0; from < m; from += side_by_side) {
-        const index_t count = std::min(side_by_side, m - from);
-        std::int32_t at[side_by_side] = {};
-        bool moved = true;
-        while (moved) {
-            moved = false;
-            for (index_t i = 0; i < count; ++i) {
-                const CellStep& step = steps[at[i]];
-                const double cell = cells.row(begin + from + i)[step.column];
-                bool left = cell <= step.threshold;
-                if (step.words >= 0) {
-                    const bool known = cell >= 0 && cell < f.n_categories[step.column];
-                    const auto c = static_cast<std::int64_t>(known ? cell : 0);
-                    left = known ? (f.words[step.words + c / 64] >> (c % 64) & 1) != 0 : step.missing_left;
-                } else if (cell != cell) {
-                    left = step.missing_left;
-                }
-                const std::int32_t next = left ? step.left : step.right;
-                moved |= next != at[i];
-                at[i] = next;
-            }
+// OUT leaf (m): nodes of the leaves that rows reach in one tree.
+void walk_rows(const Walk& plan, const Walk::Tree& tree, const std::uint32_t* codes, index_t m, std::int32_t* leaf) {
+    const std::uint32_t *test = plan.test.data() + tree.begin, *child = plan.child.data() + tree.begin;
+    const std::int32_t *node = plan.node.data() + tree.begin, *table = plan.table.data() + tree.begin;
+    for (index_t from = 0; from < m; from += walked_together) {
+        alignas(64) std::uint32_t at[walked_together] = {};
+        const index_t count = std::min(static_cast<index_t>(walked_together), m - from);
+        for (index_t level = 0; level < tree.depth && !tree.nominal; level += levels_at_once) {
+            descend(test, child, codes + from, std::min(tree.depth - level, levels_at_once), at);
+            std::uint32_t open = 0;
+            for (std::uint32_t i = 0; i < walked_together; ++i) open |= child[at[i]] ^ at[i];
+            if (open == 0) break;
         }
-        std::copy_n(at, count, leaf + from);
+        for (index_t i = 0; i < count && tree.nominal; ++i)
+            for (std::uint32_t here = at[i]; true; here = at[i]) {
+                const std::uint32_t own = test[here], code = codes[(own >> 16 & 0x7FFFU) * rows_walked + static_cast<std::uint32_t>(from + i)];
+                const bool right = table[here] >= 0 ? plan.tables[static_cast<std::size_t>(table[here]) + code] != 0
+                                                    : ((code + (own >> 31)) & 0xFFFFU) > (own & 0xFFFFU);
+                at[i] = child[here] + (right && child[here] != here ? 1U : 0U);
+                if (at[i] == here) break;
+            }
+        for (index_t i = 0; i < count; ++i) leaf[from + i] = node[at[i]];
     }
 }
 
@@ -255,6 +325,10 @@ void walk_codes(const Plan& plan, const Plan::Tree& tree, const Code* codes, ind
 
 }  // namespace
 
+void ranks_among(const double* cuts, std::int32_t count, const double* x, std::int32_t m, std::int32_t* rank) {
+    ranks(cuts, count, x, m, rank);
+}
+
 void append(Forest& forest, const Forest& tree) {
     const auto words = static_cast<std::int64_t>(forest.words.size());
     const auto add = [](auto& to, const auto& from) { to.insert(to.end(), from.begin(), from.end()); };
@@ -283,26 +357,31 @@ void add_predictions(const ForestView& f, Matrix<const double> cells, const Gath
         for (index_t k = 0; k < f.width; ++k) to[k] += value[k];
     };
     const index_t nodes = static_cast<index_t>(f.offsets[what.last] - f.offsets[what.first]);
-    if (nodes > 2 * most_leaves * trees) {
-        const auto steps = cell_steps(f, what.first, what.last);
-        parallel_chunks(n, rows_per_block, threads, [&](index_t, index_t begin, index_t end) {
-            std::int32_t leaf[rows_per_block];
-            for (index_t t = what.first; t < what.last; ++t) {
-                walk_cells(f, steps.data() + (f.offsets[t] - f.offsets[what.first]), cells, begin, end - begin, leaf);
-                for (index_t i = begin; i < end; ++i) add(t, leaf[i - begin], i);
-            }
-        });
-        return;
-    }
-    const bool worth_a_plan = n * trees * 4 > nodes;
-    const Plan plan(f, what.first, worth_a_plan ? what.last : what.first, cells.cols);
-    if (!worth_a_plan || !plan.fits) {
+    const bool worth_a_plan = n * trees * 4 > nodes, large = nodes > 2 * most_leaves * trees;
+    const auto walk_each = [&] {
         parallel_chunks(n, rows_per_block, threads, [&](index_t, index_t begin, index_t end) {
             for (index_t i = begin; i < end; ++i)
                 for (index_t t = what.first; t < what.last; ++t) add(t, walk(f, t, cells.row(i)), i);
         });
+    };
+    if (!worth_a_plan) return walk_each();
+    if (large) {
+        const Walk plan(f, what.first, what.last, cells.cols);
+        if (!plan.fits) return walk_each();
+        parallel_chunks(n, rows_walked, threads, [&](index_t, index_t begin, index_t end) {
+            std::vector<std::uint32_t> codes(plan.codes.columns.size() * rows_walked + walked_together);
+            std::vector<std::int32_t> leaf(static_cast<std::size_t>(end - begin));
+            plan.codes.encode(cells, begin, end - begin, codes.data(), rows_walked);
+            for (std::uint32_t& code : codes) code &= 0xFFFFU;  // missing cells: the largest code of two bytes
+            for (index_t t = what.first; t < what.last; ++t) {
+                walk_rows(plan, plan.trees[static_cast<std::size_t>(t - what.first)], codes.data(), end - begin, leaf.data());
+                for (index_t i = begin; i < end; ++i) add(t, leaf[static_cast<std::size_t>(i - begin)], i);
+            }
+        });
         return;
     }
+    const Plan plan(f, what.first, what.last, cells.cols);
+    if (!plan.fits) return walk_each();
     parallel_chunks(n, rows_per_block, threads, [&](index_t, index_t begin, index_t end) {
         const index_t m = end - begin;
         std::vector<Code> codes(plan.codes.columns.size() * rows_per_block + 1);

@@ -187,7 +187,8 @@ def _boosted(model: Any) -> TreeModel:
     classes = getattr(model, "classes_", None)
     link = model._link_name()
     if classes is None:
-        unit = {"log": "logarithm of the mean", "identity": "the target's own unit"}[link]
+        units = {"log": "logarithm of the mean", "identity": "the target's own unit", "score": "score of the ranking"}
+        unit = units[link]
         names: list[Any] = []
     elif model.n_outputs_ == 1:
         unit, names = f"log odds of {classes[-1]}", [classes[-1]]

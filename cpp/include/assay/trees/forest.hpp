@@ -51,7 +51,7 @@ struct Gathering {
 // number of threads and any blocks of rows. The thresholds that the forest uses are ranked per column, a row's cells become
 // codes by them once, and trees compare codes. Trees of at most 64 leaves are evaluated without branches: every test that
 // sends a row to the right strikes the leaves of its left side out of the row's set, and the first leaf left is the row's
-// (Lucchese et al., QuickScorer, SIGIR 2015), 64 rows side by side. Deeper trees are walked, 8 rows at a time.
+// (Lucchese et al., QuickScorer, SIGIR 2015), 256 rows side by side. Forests of larger trees are walked level by level, 32 rows at a time.
 void add_predictions(const ForestView& forest, Matrix<const double> cells, const Gathering& what, Matrix<double> sums,
                      int threads);
 

@@ -13,6 +13,11 @@
 
 namespace assay::trees {
 
+constexpr index_t ranked_together = 256;
+
+// OUT rank (m): for each x the number of `cuts` (rising, count of them) below it; any number for NaN. Searches side by side.
+void ranks_among(const double* cuts, std::int32_t count, const double* x, std::int32_t m, std::int32_t* rank);
+
 struct ForestCodes {
     std::vector<std::int32_t> columns, place;  // columns in use; the place of a column among them, or -1
     std::vector<std::vector<double>> cuts;     // by column in use, rising; empty for nominal ones
@@ -53,25 +58,23 @@ struct ForestCodes {
             Code* to = codes + static_cast<index_t>(c) * stride;
             const auto& own = cuts[c];
             const index_t column = columns[c], k = categories[c], count = static_cast<index_t>(own.size());
-            for (index_t i = 0; i < m; ++i) {
-                const double cell = cells(begin + i, column);
-                if (k > 0)
+            if (k > 0) {
+                for (index_t i = 0; i < m; ++i) {
+                    const double cell = cells(begin + i, column);
                     to[i] = cell >= 0 && cell < static_cast<double>(k) ? static_cast<Code>(cell) : static_cast<Code>(k);
-                else
-                    to[i] = std::isnan(cell) ? std::numeric_limits<Code>::max() : static_cast<Code>(rank_of(own.data(), count, cell));
+                }
+                continue;
+            }
+            double x[ranked_together];
+            std::int32_t rank[ranked_together];
+            for (index_t from = 0; from < m; from += ranked_together) {
+                const index_t some = std::min(ranked_together, m - from);
+                for (index_t i = 0; i < some; ++i) x[i] = cells(begin + from + i, column);
+                ranks_among(own.data(), static_cast<std::int32_t>(count), x, static_cast<std::int32_t>(some), rank);
+                for (index_t i = 0; i < some; ++i)
+                    to[from + i] = x[i] != x[i] ? std::numeric_limits<Code>::max() : static_cast<Code>(rank[i]);
             }
         }
-    }
-
-    // The number of cuts below x.
-    static index_t rank_of(const double* cuts, index_t count, double x) {
-        const double* base = cuts;
-        while (count > 1) {
-            const index_t half = count / 2;
-            base += base[half - 1] < x ? half : 0;
-            count -= half;
-        }
-        return (base - cuts) + (count == 1 && *base < x);
     }
 };
 

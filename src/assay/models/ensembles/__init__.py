@@ -8,6 +8,7 @@ from .extra_trees import ExtraTreesClassifier, ExtraTreesRegressor
 from .forest import Forest
 from .gradient_boosting import GradientBoostingClassifier, GradientBoostingRegressor
 from .mixture_of_experts import MixtureOfExpertsClassifier, MixtureOfExpertsRegressor
+from .lambda_rank import LambdaRank
 from .newton_boosting import NewtonBoostingClassifier, NewtonBoostingRegressor
 from .random_forest import RandomForestClassifier, RandomForestRegressor
 from .random_subspace import RandomSubspaceClassifier, RandomSubspaceRegressor
@@ -28,6 +29,7 @@ __all__ = [
     "GradientBoostingRegressor",
     "MixtureOfExpertsClassifier",
     "MixtureOfExpertsRegressor",
+    "LambdaRank",
     "NewtonBoostingClassifier",
     "NewtonBoostingRegressor",
     "RandomForestClassifier",

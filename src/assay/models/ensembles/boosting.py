@@ -190,35 +190,55 @@ class Boosting(MixedInput, Estimator):
         else:
             start = "squared_error" if custom is not None else name
             self.base_score_ = np.array([base_score(start, y[train], part, shift[train], parameter)])
-        booster = _kernels.Booster(
-            table,
-            y,
-            w,
-            np.ascontiguousarray(self.base_score_[None, :] + shift[:, None]),
-            n_train,
-            loss=LOSSES.index(name),
-            parameter=parameter,
-            learning_rate=float(self.learning_rate),
-            first_order=self._first_order,
-            row_share=float(self.subsample),
-            columns_per_tree=self._columns(self.max_features, cells.shape[1]),
-            max_leaves=0 if self.max_leaf_nodes is None else int(self.max_leaf_nodes),
-            max_depth=-1 if self.max_depth is None else int(self.max_depth),
-            min_rows=float(self.min_samples_leaf),
-            patience=int(self.n_iter_no_change) if n_train < y.shape[0] else 0,
-            key=stream.child(1).key,
-            threads=threads,
-            **penalties,
-        )
+        start_scores = np.ascontiguousarray(self.base_score_[None, :] + shift[:, None])
+        booster = self._booster(table, y, w, start_scores, n_train, name, parameter, stream, penalties)
         if custom is None:
             booster.run(self._rounds(y.shape[0]))
             if n_train < y.shape[0]:
                 booster.truncate(booster.best_round)
         else:
             self._run_custom(booster, custom, y, self._rounds(y.shape[0]))
+        self._keep(booster, booster.train_loss, booster.valid_loss)
+
+    def _booster(
+        self,
+        table: Any,
+        y: np.ndarray,
+        weights: np.ndarray | None,
+        scores: np.ndarray,
+        n_train: int,
+        loss: str,
+        parameter: float,
+        stream: Stream,
+        penalties: dict[str, Any],
+    ) -> Any:
+        """The kernel that grows the rounds, at the scores before the first."""
+        return _kernels.Booster(
+            table,
+            y,
+            weights,
+            scores,
+            n_train,
+            loss=LOSSES.index(loss),
+            parameter=parameter,
+            learning_rate=float(self.learning_rate),
+            first_order=self._first_order,
+            row_share=float(self.subsample),
+            columns_per_tree=self._columns(self.max_features, len(self.schema_.names)),
+            max_leaves=0 if self.max_leaf_nodes is None else int(self.max_leaf_nodes),
+            max_depth=-1 if self.max_depth is None else int(self.max_depth),
+            min_rows=float(self.min_samples_leaf),
+            patience=int(self.n_iter_no_change) if n_train < y.shape[0] else 0,
+            key=stream.child(1).key,
+            threads=thread_count(self.n_jobs),
+            **penalties,
+        )
+
+    def _keep(self, booster: Any, train_loss: np.ndarray, validation_loss: np.ndarray) -> None:
+        """What the kernel has grown, with the losses by round."""
         self.forest_ = Forest.of(booster.forest(), self.schema_.n_categories)
         self.n_estimators_ = int(booster.rounds)
-        self.train_loss_, self.validation_loss_ = booster.train_loss, booster.valid_loss
+        self.train_loss_, self.validation_loss_ = train_loss, validation_loss
         self._record()
 
     def chosen(self) -> dict[str, int | float | str]:

@@ -79,7 +79,7 @@ class LinearRank(SparseInput, Estimator):
     def fit(self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> LinearRank:
         """Learn from grades y: within a group (all rows, without groups) larger y comes first."""
         self._check_parameters()
-        grades = self._grades(y)
+        grades = grades_of(type(self).__name__, y)
         rows = self._read(X, reset=True)
         who = type(self).__name__
         require_length(who, "y", grades, rows.shape[0])
@@ -113,18 +113,6 @@ class LinearRank(SparseInput, Estimator):
         share = np.ones(listed.shape[0]) if weights is None else weights
         self.pair_weight_ = float(share.sum())
         return self._minimise(rows, ListedPairs(listed, share / self.pair_weight_), None)
-
-    def _grades(self, y: Any) -> np.ndarray:
-        who = type(self).__name__
-        if y is None:
-            raise ValueError(f"{who}: requires y to be passed, but the target y is None; give one grade per row.")
-        try:
-            grades = np.asarray(column_or_1d(y, warn=True), dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            raise DataError(who, "y", "must be one grade per row, as numbers", str(error)) from None
-        if not np.isfinite(grades).all():
-            raise DataError(who, "y", "must be finite (Input y contains NaN or infinity)", way_out="drop those rows")
-        return grades
 
     def _minimise(self, rows: Any, pairs: Pairs, row_weights: np.ndarray | None) -> LinearRank:
         """The squared hinge at once; the hinge by rounded corners of shrinking width, each from the last minimum."""
@@ -259,6 +247,23 @@ class LinearRank(SparseInput, Estimator):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         return tags
+
+
+def grades_of(who: str, y: Any) -> np.ndarray:
+    """Grades as finite numbers, one per row.
+
+    >>> grades_of("fit", [1, 0, 2])
+    array([1., 0., 2.])
+    """
+    if y is None:
+        raise ValueError(f"{who}: requires y to be passed, but the target y is None; give one grade per row.")
+    try:
+        grades = np.asarray(column_or_1d(y, warn=True), dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(who, "y", "must be one grade per row, as numbers", str(error)) from None
+    if not np.isfinite(grades).all():
+        raise DataError(who, "y", "must be finite (Input y contains NaN or infinity)", way_out="drop those rows")
+    return grades
 
 
 def ordered_share(who: str, y: Any, scores: Any, groups: Any, sample_weight: Any, threads: int) -> float:
