@@ -124,7 +124,7 @@ PROBLEMS: tuple[Problem, ...] = (
         ours=Contender("assay RandomForestClassifier", "assay", predicted("ours")),
         peers=(
             Contender("RandomForestClassifier", "scikit-learn", predicted("scikit-learn"), aim=1.5),
-            Contender("RandomForestClassifier", "scikit-learn-intelex", predicted("intelex")),
+            Contender("RandomForestClassifier, max_bins=64", "scikit-learn-intelex", predicted("intelex")),
         ),
         quality=said_right,
         gate=0.01,

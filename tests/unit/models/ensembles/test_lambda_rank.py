@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -57,7 +59,7 @@ def test_gradients_are_those_of_the_definition(truncation):
     scores = np.round(rng.normal(size=25), 1)
     scores[8:20] = 0.0
     g, h, found = _kernels.lambda_gradients(gains, scores, begin, truncation, 2)
-    for q, (low, high) in enumerate(zip(begin[:-1], begin[1:])):
+    for q, (low, high) in enumerate(pairwise(begin)):
         if not gains[low:high].any():
             assert not g[low:high].any() and not h[low:high].any() and found[q] == 1.0
             continue
