@@ -7,8 +7,8 @@ from .cascade import Cascade, CascadeAccount
 from .extra_trees import ExtraTreesClassifier, ExtraTreesRegressor
 from .forest import Forest
 from .gradient_boosting import GradientBoostingClassifier, GradientBoostingRegressor
-from .mixture_of_experts import MixtureOfExpertsClassifier, MixtureOfExpertsRegressor
 from .lambda_rank import LambdaRank
+from .mixture_of_experts import MixtureOfExpertsClassifier, MixtureOfExpertsRegressor
 from .newton_boosting import NewtonBoostingClassifier, NewtonBoostingRegressor
 from .random_forest import RandomForestClassifier, RandomForestRegressor
 from .random_subspace import RandomSubspaceClassifier, RandomSubspaceRegressor
