@@ -20,12 +20,16 @@ from ...base.folds import open_seeds, seeds_of
 from ...base.parameters import Choice, Instance, Integer, Nothing, Real, param
 from ...base.threads import thread_count
 from ...base.usual_parameters import categorical_features_param, n_jobs_param, random_state_param, trace_param
+from ...base.weights import count_rows, in_units
 from ...data.columns import ColumnSchema, MixedInput
 from .forest import Forest
 from .margins import Margins, margins_of
 
 LEAST_ERROR = 1e-12
 MOST_DRAWS = 10
+
+MOST_DRAWN = 1e7
+"""Rows that whole-number weights may stand for; beyond, they are weights like any other."""
 
 
 def training_bound(errors: np.ndarray, votes: np.ndarray) -> np.ndarray:
@@ -136,7 +140,9 @@ class AdaBoostClassifier(MixedInput, Classifier):
             )  # fmt: skip
         else:
             table = _kernels.make_bins(cells, self.schema_.n_categories, weights, int(self.max_bins), threads)
-            whole = weights is None or bool((weights == np.floor(weights)).all())
+            whole = weights is None or count_rows(weights, MOST_DRAWN)
+            if weights is not None and not whole:
+                weights, _ = in_units(weights)
             if self.method == "resampling":
                 keys = np.column_stack([codes] if weights is None or whole else [codes, weights]).astype(np.float64)
                 order = _kernels.content_order(table, np.ascontiguousarray(keys), threads)

@@ -79,6 +79,15 @@ def test_weights_equal_repetition(table):
     assert np.array_equal(weighted.votes(X), repeated.votes(X))
 
 
+@pytest.mark.parametrize("unit", [1e-9, 1e15])
+def test_the_unit_of_weights_does_not_matter(table, unit):
+    X, y = table
+    weights = np.random.default_rng(2).random(y.shape[0])
+    one = AdaBoostClassifier(n_estimators=10).fit(X, y, sample_weight=weights)
+    other = AdaBoostClassifier(n_estimators=10).fit(X, y, sample_weight=np.round(weights * 1e6) * unit)
+    assert np.allclose(one.estimator_errors_, other.estimator_errors_, atol=1e-5)
+
+
 def test_missing_cells_and_categories_are_used():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400, 2))
