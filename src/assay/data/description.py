@@ -25,6 +25,9 @@ from .findings.finding import jsonable
 from .findings.survey import MISSING, PROBABILITIES, Column, Survey
 from .table import Table
 
+BARS = 20
+"""Bars of a histogram unless told otherwise."""
+
 MOST_TOP = 10
 
 
@@ -122,7 +125,7 @@ def describe(
     *,
     associations: bool = True,
     corrected: bool = True,
-    bins: int = 20,
+    bins: int = BARS,
     n_jobs: int | None = None,
 ) -> Description:
     """Describe a table (or a pandas or Polars frame): its columns in numbers and their associations.
@@ -147,16 +150,18 @@ def describe(
 
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")
 def describe_survey(
-    survey: Survey, *, associations: bool = True, corrected: bool = True, bins: int = 20, n_jobs: int | None = None
+    survey: Survey, *, associations: bool = True, corrected: bool = True, bins: int = BARS, n_jobs: int | None = None
 ) -> Description:
     """What `describe` says, from a look at the table that was taken already."""
-    columns = survey.each(lambda column: _summary(column, bins))
+    known = survey.summaries if bins == BARS else {}
+    columns = survey.each(lambda column: known.get(column.name) or summary(column, bins))
     found = _associations(survey, corrected, n_jobs) if associations else {"names": [], "kinds": [], "strength": []}
     table = survey.table
     return Description(table.name, table.n_rows, columns, found, _missing_map(survey), table)
 
 
-def _summary(column: Column, bins: int) -> dict[str, Any]:
+def summary(column: Column, bins: int = BARS) -> dict[str, Any]:
+    """What a description says of one column; `bins` are the bars of its histogram."""
     facts: dict[str, Any] = {
         "name": column.name,
         "role": column.role.role,

@@ -129,6 +129,9 @@ def audit(
     found = _once(found)
     order = {column: position for position, column in enumerate(table.columns)}
     found.sort(key=lambda f: (SEVERITIES.index(f.severity), f.code, order.get(f.columns[0], -1) if f.columns else -1))
+    from ..description import summary  # builds on this package
+
+    survey.settle(summary)
     return Audit(table.name, table.n_rows, len(table.columns), found, table, name, survey=survey)
 
 

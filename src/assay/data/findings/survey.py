@@ -155,6 +155,7 @@ class Survey:
     _codes: dict[str, tuple[np.ndarray, int]] = field(default_factory=dict)
     _totals: dict[str, np.ndarray] = field(default_factory=dict)
     scales: dict[str, tuple[float, float, bool]] = field(default_factory=dict)
+    summaries: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, table: Table) -> Survey:
@@ -191,6 +192,18 @@ class Survey:
             if not column.is_text:
                 _ = column.moments
             self.codes(name)
+
+    def settle(self, summary: Callable[[Column], dict[str, Any]]) -> None:
+        """Keep what a summary says of the columns that were sorted, and let go of all that is as long as the table.
+
+        Codes of a byte a cell stay; what was let go is made again if somebody asks for it.
+        """
+        with_order = [column for column in self.columns.values() if "sorted" in vars(column)]
+        made = self.each(summary, with_order)
+        self.summaries |= {column.name: facts for column, facts in zip(with_order, made, strict=True)}
+        for column in self.columns.values():
+            for name in ("present", "numbers", "sorted", "logs"):
+                vars(column).pop(name, None)
 
     @property
     def n_rows(self) -> int:
