@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from ...base import Fold, check_weights, class_factors, plain, thread_count
+from ...base import Estimator, Fold, check_weights, thread_count
 from ...base.folds import FoldTransforms
 from ...data.coded import CodedTable
-from ...data.columns import ColumnSchema
+from ...data.columns import ColumnSchema, MixedInput
+from ..rule_sets.rule_set import RuleSet
 from ._engine import DEEPEST_SHOWN, Tree, condition_words, tree_view
+from .export import TreeExports
+from .html import one_row, tree_html
+from .leaves import NUMBERS
 from .svg import TreeView
 
 
@@ -24,13 +28,22 @@ def row_count(wanted: int | float, n_rows: float) -> float:
     return float(wanted) if isinstance(wanted, numbers.Integral) else float(math.ceil(float(wanted) * n_rows))
 
 
-class FittedTree:
-    """Mixin for estimators that keep a `Tree` in `tree_`, with `schema_` and `missing_seen_`."""
+class TreeEstimator(MixedInput, Estimator):
+    """The base of all tree learners: fold sharing, use and showing.
 
-    tree_: Tree
-    schema_: ColumnSchema
-    missing_seen_: np.ndarray
-    n_jobs: int | None
+    A fitted tree is a `Tree` in `tree_`, with `schema_` and `missing_seen_`; `_leaves` knows what leaves hold, and
+    `TreeExports` turns it all into other forms.
+    """
+
+    _leaves = NUMBERS
+
+    def _hold(self, tree: Tree, missing_seen: np.ndarray) -> None:
+        """Keep a grown tree."""
+        self.tree_ = tree
+        self.missing_seen_ = missing_seen
+
+    def _threads(self) -> int:
+        return thread_count(getattr(self, "n_jobs", None))
 
     def _grow(self, table: CodedTable, rows: np.ndarray, target: np.ndarray, weights: np.ndarray | None) -> None:
         """Grow, prune and keep the tree of these rows of the table."""
@@ -40,6 +53,8 @@ class FittedTree:
         self, table: CodedTable, schema: ColumnSchema, train: np.ndarray, target: np.ndarray, weights: np.ndarray | None
     ) -> None:
         """Fit on rows `train` of a shared table as if nothing else had been seen."""
+        counted = train if weights is None else train[weights[train] > 0]
+        target = self._leaves.part(self, counted, target)
         table, self.schema_ = table.restricted(train, schema)
         part = None if weights is None else check_weights(type(self).__name__, weights[train], train.shape[0])
         if part is not None and not part.all():
@@ -56,7 +71,7 @@ class FittedTree:
     ) -> Iterator[Any]:
         """Yield one fitted clone per fold; the columns are coded once for all folds."""
         if transforms is not None:
-            yield from super().fit_folds(X, y, folds, sample_weight, transforms)  # type: ignore[misc]
+            yield from super().fit_folds(X, y, folds, sample_weight, transforms)
             return
         n_rows, fit = self._sharing(X, y)
         weights = check_weights(type(self).__name__, sample_weight, n_rows)
@@ -72,7 +87,7 @@ class FittedTree:
         """The number of rows, and a function that fits a clone to some of them, all on one coding of the columns."""
         whole: Any = clone(self)
         cells, target, _ = whole._begin(X, y)
-        table = CodedTable.of(cells, whole.schema_, thread_count(self.n_jobs))
+        table = CodedTable.of(cells, whole.schema_, self._threads())
 
         def fit(rows: np.ndarray, weights: np.ndarray | None, **parameters: Any) -> Any:
             model: Any = clone(self)
@@ -86,13 +101,10 @@ class FittedTree:
         return cells.shape[0], fit
 
     # -- using -----------------------------------------------------------------------------------------------------
-    def _read(self, X: Any, *, reset: bool) -> np.ndarray:
-        return super()._read(X, reset=reset)  # type: ignore[misc]
-
     def apply(self, X: Any) -> np.ndarray:
         """The number of the leaf that each row reaches."""
         check_is_fitted(self)
-        return self.tree_.apply(self._read(X, reset=False), thread_count(self.n_jobs))
+        return self.tree_.apply(self._read(X, reset=False), self._threads())
 
     def get_depth(self) -> int:
         """The depth of the deepest leaf."""
@@ -113,10 +125,18 @@ class FittedTree:
     # -- showing -----------------------------------------------------------------------------------------------------
     def _labels(self) -> list[str]:
         """What each node would predict, as text."""
-        raise NotImplementedError  # pragma: no cover
+        return self._leaves.labels(self)
 
     def _leaf_words(self, node: int) -> str:
-        raise NotImplementedError  # pragma: no cover
+        return self._leaves.words(self.tree_, node)
+
+    def _conclusion(self, node: int) -> Any:
+        """What a leaf predicts, as a plain value."""
+        return self._leaves.conclusion(self, node)
+
+    def _equations(self) -> dict[int, str]:
+        """The linear models of leaves that have one, as text."""
+        return {}
 
     def _words(self, deepest: int | None = None) -> dict[int, tuple[str, ...]]:
         """The tests of the inner nodes, down to a depth."""
@@ -155,27 +175,76 @@ class FittedTree:
         words = self._words(DEEPEST_SHOWN)
         return tree_view(self.tree_, words, self._labels(), listed, names=self.schema_.names)
 
+    # -- other forms -------------------------------------------------------------------------------------------------
+    def _exports(self) -> TreeExports:
+        check_is_fitted(self)
+        classes = getattr(self, "classes_", None)
+        return TreeExports(
+            self.tree_,
+            self.schema_,
+            self.missing_seen_,
+            None if classes is None else classes.tolist(),
+            self._conclusion,
+            self._equations(),
+            self._words,
+            self._labels,
+        )
 
-class ClassTree(FittedTree):
-    """Mixin for trees that classify."""
+    def to_rules(self) -> RuleSet:
+        """One rule per leaf, from left to right, with its rows; the rules predict what the tree predicts."""
+        return self.leaf_rules()
 
-    classes_: np.ndarray
-    class_weight: Any
+    def leaf_rules(self) -> RuleSet:
+        """One rule per leaf, from left to right, with its rows; every row goes one way at each test."""
+        return self._exports().leaf_rules()
 
-    def _fit_fold(
-        self, table: CodedTable, schema: ColumnSchema, train: np.ndarray, target: np.ndarray, weights: np.ndarray | None
-    ) -> None:
-        counted = train if weights is None else train[weights[train] > 0]
-        present = np.bincount(target[counted], minlength=self.classes_.shape[0]) > 0
-        self.classes_ = self.classes_[present]
-        super()._fit_fold(table, schema, train, (np.cumsum(present) - 1).astype(np.int32)[target], weights)
+    def to_sql(self, table: str | Sequence[str] | None = None, prediction: str = "prediction") -> str:
+        """The tree as SQL: a CASE with one line per leaf (see `RuleSet.to_sql`)."""
+        return self.to_rules().to_sql(table, prediction)
 
-    def _class_factors(self, target: np.ndarray, weights: np.ndarray | None) -> np.ndarray | None:
-        return class_factors(type(self).__name__, self.class_weight, self.classes_, target, weights)
+    def to_json(self) -> str:
+        """The tree as JSON: columns, classes, and nodes with test, children, rows, impurity, value and prediction.
 
-    def _labels(self) -> list[str]:
-        labels = [plain(c) for c in self.classes_.tolist()]
-        return [labels[k] for k in self.tree_.value.argmax(axis=1).tolist()]
+        A numeric test sends cells <= `at_most` to `left`, a nominal test the categories listed in `in`; `missing` names
+        the side of missing cells and of categories never seen. A test with a branch per category has `branches`, each
+        with the child `to` and the categories in `in`; `missing` is its heaviest child. The prediction of a leaf with
+        a linear model has an `intercept` and `terms`: weights of columns, and the values of `missing` cells. A linear
+        test has such `terms` in place of a column, and sends sums <= `at_most` to `left`.
+        """
+        return self._exports().to_json()
 
-    def _leaf_words(self, node: int) -> str:
-        return f"{self.tree_.n_node_samples[node]} rows, {self.tree_.value[node].max():.0%}"
+    def to_python(self, name: str = "predict") -> str:
+        """Source text of a function of one row, a mapping from column names to cells; it needs nothing but Python.
+
+        A missing cell is None or NaN. The text is not executed here.
+        """
+        return self._exports().to_python(name)
+
+    def to_svg(self, max_depth: int = 4, title: str = "The tree", row: Any = None) -> str:
+        """The tree drawn from left to right, as SVG text; with `row` (see `to_html`) its path stands out."""
+        exports = self._exports()
+        cells = None if row is None else one_row(self, row, self.schema_)
+        return exports.to_svg(self.view(), max_depth, title, cells)
+
+    def to_html(self, row: Any = None, *, title: str = "The tree", max_nodes: int = 3000) -> str:
+        """The tree as one HTML page that needs nothing else: nodes fold and unfold and show their rows and class mix.
+
+        `row` (a mapping from column names to cells, a sequence of cells, or a table of one row) unfolds and marks the
+        path of that row. At most `max_nodes` nodes are shown, the deepest left out first.
+
+        >>> from assay.models.trees import CartClassifier
+        >>> model = CartClassifier().fit([[1.0], [2.0]], ["low", "high"])
+        >>> model.to_html(row=[1.2]).count("<details")
+        1
+        """
+        exports = self._exports()
+        cells = None if row is None else one_row(self, row, self.schema_)
+        return tree_html(exports.text(), cells, title, max_nodes)
+
+    def _repr_html_(self) -> str:
+        if not hasattr(self, "tree_"):
+            return str(super()._repr_html_())
+        return tree_html(self._exports().text(), title=type(self).__name__, max_nodes=300, page=False)
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        return {"text/plain": repr(self), "text/html": self._repr_html_()}

@@ -17,12 +17,11 @@ from ...base.parameters import Boolean, Choice, Integer, Nothing, Real, param
 from ...base.threads import thread_count
 from ...base.usual_parameters import categorical_features_param, n_jobs_param, trace_param
 from ...data.coded import CodedTable
-from ...data.columns import MixedInput
 from ..rule_sets.conditions import Condition, merge_conditions
 from ..rule_sets.rule_set import Rule, RuleSet
 from ._engine import Tree, condition_words, node_test
-from ._fitted import ClassTree, row_count
-from .export import TreeExports
+from ._fitted import TreeEstimator, row_count
+from .leaves import CLASSES
 from .pessimistic import idle_leaves, pessimistic_leaves
 from .raising import raised
 
@@ -30,10 +29,11 @@ MOST_RULES = 20_000
 """Rules at most that `to_rules` of a multiway tree makes."""
 
 
-class _Multiway(ClassTree, TreeExports, MixedInput, Classifier):
+class _Multiway(TreeEstimator, Classifier):
     """Growing with a branch per category and fractional rows, prediction, trace."""
 
     _way_out = "take a sample of the rows or set max_depth"
+    _leaves = CLASSES
 
     max_depth: int | None = param(None, Integer(1) | Nothing(), "Deepest level of a leaf; None for no limit.")
     min_samples_split: int | float = param(
@@ -69,7 +69,7 @@ class _Multiway(ClassTree, TreeExports, MixedInput, Classifier):
     def _grow(self, table: CodedTable, rows: np.ndarray, target: np.ndarray, weights: np.ndarray | None) -> None:
         n_rows, weights = self._row_weights(rows.shape[0], target, weights)
         chosen = table.chosen(rows)
-        self.missing_seen_ = chosen.missing_seen
+        missing_seen = chosen.missing_seen
         grown = _kernels.grow_multiway(
             **chosen.arguments(),
             labels=target,
@@ -83,7 +83,7 @@ class _Multiway(ClassTree, TreeExports, MixedInput, Classifier):
             threads=thread_count(self.n_jobs),
             **self._kernel_options(),
         )
-        self.tree_ = Tree.of(grown, table.n_categories)
+        self._hold(Tree.of(grown, table.n_categories), missing_seen)
         self._finish(table, rows, target, weights, grown.get("table"))
 
     def _row_weights(
@@ -185,7 +185,7 @@ class _Multiway(ClassTree, TreeExports, MixedInput, Classifier):
                 merged = merge_conditions((*conditions, condition))
                 if not any(one.impossible for one in merged):
                     stack.append(([*state[:place], *nodes, *state[place + 1 :]], merged, parted or apart))
-        return self._rule_set(known + unknown)
+        return self._exports().rule_set(known + unknown)
 
     def _ways(self, node: int, weight: float) -> list[tuple[Condition, list[tuple[int, float]], bool]]:
         """The outcomes of a test: a condition on its cell, the nodes reached, and whether the row was divided."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import numbers
 from typing import Any
@@ -15,30 +16,21 @@ from sklearn.utils.validation import check_is_fitted
 from ... import _kernels
 from ...base.class_weight import class_weight_param, with_class_weights
 from ...base.cost import Cost
-from ...base.errors import DataError, ParameterError, plain
-from ...base.estimator import Classifier, Estimator, Fold, Regressor
+from ...base.errors import ParameterError, plain
+from ...base.estimator import Classifier, Fold, Regressor
 from ...base.parameters import ArrayLike, Choice, Instance, Integer, Nothing, Real, param
 from ...base.randomness import Stream
 from ...base.threads import thread_count
 from ...base.usual_parameters import categorical_features_param, n_jobs_param, random_state_param, trace_param
 from ...data.coded import ChosenRows, CodedTable
-from ...data.columns import MixedInput
 from ._engine import CRITERIA, Tree
-from ._fitted import ClassTree, FittedTree, row_count
-from .export import TreeExports
-from .importance import ImportanceOfColumns
-from .pruning import (
-    HeldOutClasses,
-    Loss,
-    PruningCurve,
-    absolute_loss,
-    cross_validated_curve,
-    node_costs,
-    squared_loss,
-)
+from ._fitted import TreeEstimator, row_count
+from .importance import Importances, importance_of
+from .leaves import CLASSES
+from .pruning import PruningCurve, cross_validated_curve, node_costs, pessimistic_cut, reduced_error_cut
 
 
-class _Cart(FittedTree, ImportanceOfColumns, TreeExports, MixedInput, Estimator):
+class _Cart(TreeEstimator):
     """Growing and pruning, for classes and numbers alike."""
 
     _way_out = "take a sample of the rows or set max_depth"
@@ -105,9 +97,9 @@ class _Cart(FittedTree, ImportanceOfColumns, TreeExports, MixedInput, Estimator)
         `given` are the numbers that the rows had for the user, if those are not `rows`.
         """
         chosen = table.chosen(rows)
-        self.missing_seen_ = chosen.missing_seen
+        missing_seen = chosen.missing_seen
         grown = self._grown(chosen, target, weights, self.trace)
-        self.tree_ = Tree.of(grown, table.n_categories)
+        self._hold(Tree.of(grown, table.n_categories), missing_seen)
         self._record(grown)
         self.__dict__.pop("pruning_path_", None)
         self.ccp_alpha_ = 0.0 if isinstance(self.ccp_alpha, str) else float(self.ccp_alpha)
@@ -179,7 +171,7 @@ class _Cart(FittedTree, ImportanceOfColumns, TreeExports, MixedInput, Estimator)
     ) -> PruningCurve:
         """The error along the pruning path; `self.tree_` is the unpruned tree of all rows."""
         cells, threads = table.cells_of(rows), thread_count(self.n_jobs)
-        counted = self._loss_weights(target, weights)
+        counted = self._leaves.loss_weights(self, target, weights)
 
         def part(train: np.ndarray) -> Tree:
             share = None if weights is None else weights[train]
@@ -187,7 +179,8 @@ class _Cart(FittedTree, ImportanceOfColumns, TreeExports, MixedInput, Estimator)
 
         def held_out(tree: Tree, test: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             leaves = tree.apply(cells[test], threads)
-            return node_costs(tree, leaves, self._loss(tree, target[test]), None if counted is None else counted[test])
+            loss = self._leaves.loss(self, tree, target[test])
+            return node_costs(tree, leaves, loss, None if counted is None else counted[test])
 
         def total(test: np.ndarray) -> float:
             return float(test.shape[0]) if counted is None else float(counted[test].sum())
@@ -267,6 +260,66 @@ class _Cart(FittedTree, ImportanceOfColumns, TreeExports, MixedInput, Estimator)
         model: Any = clone(self).set_params(ccp_alpha="cv_1se" if rule == "1se" else "cv", cv=cv)
         return model.fit(X, y, sample_weight=sample_weight).pruning_curve_
 
+    def prune_reduced_error(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """A pruned copy of this fitted model: the smallest subtree whose error on these rows is least.
+
+        The rows should not be those of `fit`. From the leaves upwards, a node whose rows cost no more without the tree
+        below it becomes a leaf; the error on these rows never rises. A row costs 1 if its class is missed (times
+        `class_weight`), the squared error with `criterion="squared_error"`, and the absolute error with the others.
+
+        >>> from assay.models.trees import CartClassifier
+        >>> X, y = [[1.0], [2.0], [3.0], [4.0], [5.0]], [0, 0, 1, 0, 1]
+        >>> model = CartClassifier().fit(X, y)
+        >>> pruned = model.prune_reduced_error([[1.5], [3.9], [6.0]], [0, 1, 1])
+        >>> model.get_n_leaves(), pruned.get_n_leaves()
+        (4, 2)
+        """
+        return self._cut(reduced_error_cut(self, X, y, sample_weight))
+
+    def _cut(self, leaf: np.ndarray) -> Any:
+        """A copy of this model whose marked nodes are leaves."""
+        pruned = copy.copy(self)
+        pruned.tree_ = self.tree_.cut(leaf)
+        return pruned
+
+    def importance(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        scoring: Any = None,
+        n_repeats: int = 10,
+        sample_weight: Any = None,
+        random_state: Any = None,
+        level: float = 0.95,
+    ) -> Importances:
+        """Impurity importance beside permutation importance on these rows, which should not be those of `fit`.
+
+        `scoring` is None (accuracy or R2), a scorer of scikit-learn or its name, or a metric of `assay.evaluate`. Each
+        column is shuffled `n_repeats` times. A column that owes its impurity importance to the training rows alone is
+        marked, with a warning of code W161.
+
+        >>> from assay.models.trees import CartClassifier
+        >>> X = np.random.default_rng(0).normal(size=(400, 2))
+        >>> y = X[:, 0] > 0
+        >>> model = CartClassifier().fit(X[:200], y[:200])
+        >>> print(model.importance(X[200:], y[200:], random_state=0))
+            impurity  permutation  95% low  95% high
+        x0     1.000       0.4800   0.4570    0.5030
+        x1     0.000       0.0000   0.0000    0.0000
+        accuracy 0.9950 before permuting
+        """
+        return importance_of(
+            self,
+            X,
+            y,
+            scoring=scoring,
+            n_repeats=n_repeats,
+            sample_weight=sample_weight,
+            random_state=random_state,
+            level=level,
+        )
+
     def _record(self, grown: dict[str, np.ndarray]) -> None:
         """The trace: for each node the best decrease of impurity that every column offered, before pruning."""
         trace = self._new_trace()
@@ -302,7 +355,7 @@ class _Cart(FittedTree, ImportanceOfColumns, TreeExports, MixedInput, Estimator)
         return Cost(seconds=seconds, bytes=8.0 * cells + 200.0 * n_rows)
 
 
-class CartClassifier(ClassTree, HeldOutClasses, _Cart, Classifier):
+class CartClassifier(_Cart, Classifier):
     """A binary classification tree, grown by exact search for the split that decreases impurity most.
 
     Numeric columns are cut midway between neighbouring values, nominal columns into two sets of categories, and
@@ -340,6 +393,8 @@ class CartClassifier(ClassTree, HeldOutClasses, _Cart, Classifier):
     )
     class_weight: Any = class_weight_param()
 
+    _leaves = CLASSES
+
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> CartClassifier:
         """Grow the tree, then prune it if `ccp_alpha` > 0."""
         cells, codes, weights = self._begin(X, y, sample_weight)
@@ -360,6 +415,16 @@ class CartClassifier(ClassTree, HeldOutClasses, _Cart, Classifier):
         """The class shares of the leaf that each row reaches."""
         leaves = self.apply(X)
         return self.tree_.value[leaves]
+
+    def prune_pessimistic(self, confidence_factor: float = 0.25) -> Any:
+        """A pruned copy of this fitted model, from its training rows alone (see `pessimistic_leaves`).
+
+        >>> from assay.models.trees import CartClassifier
+        >>> model = CartClassifier().fit([[1.0], [2.0], [3.0], [4.0], [5.0]], [0, 0, 1, 0, 0])
+        >>> model.get_n_leaves(), model.prune_pessimistic().get_n_leaves()
+        (3, 1)
+        """
+        return self._cut(pessimistic_cut(self, confidence_factor))
 
 
 class CartRegressor(_Cart, Regressor):
@@ -422,32 +487,11 @@ class CartRegressor(_Cart, Regressor):
     def _loss_name(self) -> str:
         return "squared error" if self.criterion == "squared_error" else "absolute error"
 
-    def _loss(self, tree: Tree, target: np.ndarray) -> Loss:
-        return squared_loss(tree, target) if self.criterion == "squared_error" else absolute_loss(tree, target)
-
-    def _held_out_target(self, y: Any) -> np.ndarray:
-        target = np.asarray(y, dtype=np.float64)
-        if target.reshape(target.shape[0], -1).shape[1] != self.n_outputs_ or not np.isfinite(target).all():
-            raise DataError(
-                type(self).__name__,
-                "y",
-                f"must hold {self.n_outputs_} finite numbers per row",
-                f"got shape {target.shape}",
-            )
-        return target
-
     def predict(self, X: Any) -> np.ndarray:
         """The value of the leaf that each row reaches."""
         leaves = self.apply(X)
         values = self.tree_.value[leaves]
         return values[:, 0] if self.n_outputs_ == 1 else values
-
-    def _labels(self) -> list[str]:
-        return [", ".join(f"{v:.6g}" for v in value) for value in self.tree_.value]
-
-    def _leaf_words(self, node: int) -> str:
-        share = self.tree_.weighted_n_node_samples[node] / self.tree_.weighted_n_node_samples[0]
-        return f"{self.tree_.n_node_samples[node]} rows, {share:.0%} of all"
 
 
 def _numbers(n_rows: int, sample_weight: Any) -> np.ndarray:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import keyword
 import math
-from collections.abc import Sequence
+from collections.abc import Callable
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from ...base.errors import ParameterError, plain
 from ...data.columns import ColumnSchema
@@ -18,7 +18,7 @@ from ..rule_sets.conditions import Condition, merge_conditions
 from ..rule_sets.linear import LinearCondition, LinearSum
 from ..rule_sets.rule_set import Rule, RuleSet
 from ._engine import Tree, node_sum
-from .html import TreeText, one_row, row_path, tree_html
+from .html import TreeText, row_path
 from .svg import TreeView, tree_figure
 
 _PRESENT = float(np.finfo(np.float64).max)
@@ -66,60 +66,51 @@ def _plain(conclusion: Any) -> Any:
     return conclusion.to_dict() if isinstance(conclusion, LinearSum) else conclusion
 
 
+@dataclass(frozen=True)
 class TreeExports:
-    """Mixin for fitted trees with `tree_`, `schema_`, `missing_seen_` and, for classes, `classes_`."""
+    """A fitted tree as rules, SQL, JSON, Python, picture and page.
 
-    tree_: Tree
-    schema_: ColumnSchema
-    missing_seen_: np.ndarray
+    `conclusion` gives what a leaf predicts, as a plain value; `equations` are the linear models of leaves that have
+    one, as text; `words` are the tests of the inner nodes, `labels` what each node would predict.
+    """
 
-    def _conclusion(self, node: int) -> Any:
-        """What a leaf predicts, as a plain value."""
-        value = self.tree_.value[node]
-        classes = getattr(self, "classes_", None)
-        if classes is not None:
-            return classes.tolist()[int(np.argmax(value))]
-        return float(value[0]) if value.shape[0] == 1 else tuple(value.tolist())
+    tree: Tree
+    schema: ColumnSchema
+    missing_seen: np.ndarray
+    classes: list[Any] | None
+    conclusion: Callable[[int], Any]
+    equations: dict[int, str]
+    words: Callable[[], dict[int, tuple[str, ...]]]
+    labels: Callable[[], list[str]]
 
-    def _equations(self) -> dict[int, str]:
-        """The linear models of leaves that have one, as text."""
-        return {}
-
-    def _node_counts(self, node: int) -> tuple[float, ...]:
-        return tuple((self.tree_.value[node] * self.tree_.weighted_n_node_samples[node]).tolist())
-
-    def to_rules(self) -> RuleSet:
-        """One rule per leaf, from left to right, with its rows; the rules predict what the tree predicts."""
-        return self.leaf_rules()
+    def node_counts(self, node: int) -> tuple[float, ...]:
+        """The weight of each class in a node."""
+        return tuple((self.tree.value[node] * self.tree.weighted_n_node_samples[node]).tolist())
 
     def leaf_rules(self) -> RuleSet:
         """One rule per leaf, from left to right, with its rows; every row goes one way at each test."""
-        check_is_fitted(self)
-        tree, classes = self.tree_, getattr(self, "classes_", None)
+        tree, classes = self.tree, self.classes
         rules: list[Rule] = []
         stack: list[tuple[int, tuple[Condition | LinearCondition, ...]]] = [(0, ())]
         while stack:
             node, conditions = stack.pop()
             if tree.feature[node] >= 0:
-                below = zip(tree.children(node), branch_conditions(tree, node, self.schema_), strict=True)
+                below = zip(tree.children(node), branch_conditions(tree, node, self.schema), strict=True)
                 stack += [(child, merge_conditions((*conditions, one))) for child, one in below][::-1]
                 continue
-            counts = () if classes is None else self._node_counts(node)
-            rules.append(Rule(conditions, self._conclusion(node), counts, float(tree.weighted_n_node_samples[node])))
-        return self._rule_set(rules)
+            counts = () if classes is None else self.node_counts(node)
+            rules.append(Rule(conditions, self.conclusion(node), counts, float(tree.weighted_n_node_samples[node])))
+        return self.rule_set(rules)
 
-    def _rule_set(self, rules: list[Rule]) -> RuleSet:
-        tree, classes = self.tree_, getattr(self, "classes_", None)
-        total = (float(tree.weighted_n_node_samples[0]),) if classes is None else self._node_counts(0)
-        may_miss = tuple(name for name, seen in zip(self.schema_.names, self.missing_seen_, strict=True) if seen)
-        labels = None if classes is None else tuple(classes.tolist())
+    def rule_set(self, rules: list[Rule]) -> RuleSet:
+        """Rules of this tree with its columns, classes and rows."""
+        tree, classes = self.tree, self.classes
+        total = (float(tree.weighted_n_node_samples[0]),) if classes is None else self.node_counts(0)
+        may_miss = tuple(name for name, seen in zip(self.schema.names, self.missing_seen, strict=True) if seen)
+        labels = None if classes is None else tuple(classes)
         return RuleSet(
-            tuple(rules), self._conclusion(0), self.schema_, labels, total=total, smoothing=0.0, missing_seen=may_miss
+            tuple(rules), self.conclusion(0), self.schema, labels, total=total, smoothing=0.0, missing_seen=may_miss
         )
-
-    def to_sql(self, table: str | Sequence[str] | None = None, prediction: str = "prediction") -> str:
-        """The tree as SQL: a CASE with one line per leaf (see `RuleSet.to_sql`)."""
-        return self.to_rules().to_sql(table, prediction)
 
     def to_json(self) -> str:
         """The tree as JSON: columns, classes, and nodes with test, children, rows, impurity, value and prediction.
@@ -130,25 +121,24 @@ class TreeExports:
         a linear model has an `intercept` and `terms`: weights of columns, and the values of `missing` cells. A linear
         test has such `terms` in place of a column, and sends sums <= `at_most` to `left`.
         """
-        check_is_fitted(self)
-        tree, nodes = self.tree_, []
+        tree, nodes = self.tree, []
         for node in range(tree.node_count):
             record: dict[str, Any] = {
                 "id": node,
                 "rows": float(tree.weighted_n_node_samples[node]),
                 "impurity": float(tree.impurity[node]),
                 "value": tree.value[node].tolist(),
-                "prediction": _plain(self._conclusion(node)),
+                "prediction": _plain(self.conclusion(node)),
             }
             column = int(tree.feature[node])
             if tree.is_linear(node):
-                record["terms"] = node_sum(tree, node, self.schema_).to_dict()["terms"]
+                record["terms"] = node_sum(tree, node, self.schema).to_dict()["terms"]
                 record["at_most"] = float(tree.threshold[node])
                 record["left"] = int(tree.children_left[node])
                 record["right"] = int(tree.children_right[node])
             elif column >= 0:
-                record["column"] = self.schema_.names[column]
-                categories = self.schema_.categories[column]
+                record["column"] = self.schema.names[column]
+                categories = self.schema.categories[column]
                 if tree.is_multiway(node) and categories is not None:
                     child = tree.branch_children(node)
                     record["branches"] = [
@@ -167,11 +157,10 @@ class TreeExports:
             nodes.append(record)
         columns = [
             {"name": name} if found is None else {"name": name, "categories": found.tolist()}
-            for name, found in zip(self.schema_.names, self.schema_.categories, strict=True)
+            for name, found in zip(self.schema.names, self.schema.categories, strict=True)
         ]
-        classes = getattr(self, "classes_", None)
         document = {"format": "assay-tree", "version": 1, "columns": columns, "nodes": nodes}
-        document["classes"] = None if classes is None else classes.tolist()
+        document["classes"] = self.classes
         return json.dumps(document, allow_nan=False)
 
     def to_python(self, name: str = "predict") -> str:
@@ -179,7 +168,6 @@ class TreeExports:
 
         A missing cell is None or NaN. The text is not executed here.
         """
-        check_is_fitted(self)
         if not isinstance(name, str) or not name.isidentifier() or keyword.iskeyword(name):
             raise ParameterError(
                 "to_python",
@@ -187,10 +175,10 @@ class TreeExports:
                 "must be a Python identifier that is no keyword",
                 f"got {plain(repr(name))}",
             )
-        tree = self.tree_
+        tree = self.tree
         lines = [f"def {name}(row):"]
         for j in self._columns_used():
-            lines.append(f"    x{j} = row[{_literal(self.schema_.names[j])}]")
+            lines.append(f"    x{j} = row[{_literal(self.schema.names[j])}]")
             lines.append(f"    absent{j} = x{j} is None or x{j} != x{j}")
         # The branch with most leaves is not nested, so that indentation grows with the logarithm of the leaves.
         leaves = np.ones(tree.node_count, dtype=np.int64)
@@ -203,9 +191,9 @@ class TreeExports:
             if test:
                 lines.append(f"{'    ' * (depth - 1)}if {test}:")
             if tree.feature[node] < 0:
-                lines.append(f"{'    ' * depth}return {self._python_value(self._conclusion(node))}")
+                lines.append(f"{'    ' * depth}return {self._python_value(self.conclusion(node))}")
                 continue
-            below = list(zip(tree.children(node), branch_conditions(tree, node, self.schema_), strict=True))
+            below = list(zip(tree.children(node), branch_conditions(tree, node, self.schema), strict=True))
             after = max(below, key=lambda branch: (leaves[branch[0]], branch[0]))[0]
             stack.append((after, depth, ""))
             for child, condition in reversed(below):
@@ -215,10 +203,10 @@ class TreeExports:
 
     def _columns_used(self) -> list[int]:
         """The columns that a test or the model of a leaf reads."""
-        tree, names = self.tree_, self.schema_.names
+        tree, names = self.tree, self.schema.names
         used = {j for j in range(len(names)) if tree.tests_column(j).any()}
-        for leaf in self._equations():
-            used |= {names.index(name) for name in self._conclusion(leaf).columns}
+        for leaf in self.equations:
+            used |= {names.index(name) for name in self.conclusion(leaf).columns}
         return sorted(used)
 
     def _python_test(self, condition: Condition | LinearCondition, column: int) -> str:
@@ -232,58 +220,23 @@ class TreeExports:
             return _literal(conclusion)
 
         def cell(name: str, fill: float) -> str:
-            j = self.schema_.names.index(name)
+            j = self.schema.names.index(name)
             return f"({fill!r} if absent{j} else x{j})"
 
         return conclusion.to_python(cell)
 
-    def to_svg(self, max_depth: int = 4, title: str = "The tree", row: Any = None) -> str:
-        """The tree drawn from left to right, as SVG text; with `row` (see `to_html`) its path stands out."""
-        check_is_fitted(self)
+    def to_svg(self, view: TreeView, max_depth: int, title: str, cells: np.ndarray | None) -> str:
+        """The tree drawn from left to right; with the cells of a row its path stands out."""
         branches: list[int] = []
-        if row is not None:
-            path = row_path(self.tree_, one_row(self, row, self.schema_))
-            branches = [self.tree_.children(node).index(child) for node, child in pairwise(path)]
+        if cells is not None:
+            branches = [self.tree.children(node).index(child) for node, child in pairwise(row_path(self.tree, cells))]
         return tree_figure(
-            self.view().to_dict(), max_depth=max_depth, title=title, branches=branches, marked=row is not None
+            view.to_dict(), max_depth=max_depth, title=title, branches=branches, marked=cells is not None
         )
 
-    def to_html(self, row: Any = None, *, title: str = "The tree", max_nodes: int = 3000) -> str:
-        """The tree as one HTML page that needs nothing else: nodes fold and unfold and show their rows and class mix.
-
-        `row` (a mapping from column names to cells, a sequence of cells, or a table of one row) unfolds and marks the
-        path of that row. At most `max_nodes` nodes are shown, the deepest left out first.
-
-        >>> from assay.models.trees import CartClassifier
-        >>> model = CartClassifier().fit([[1.0], [2.0]], ["low", "high"])
-        >>> model.to_html(row=[1.2]).count("<details")
-        1
-        """
-        check_is_fitted(self)
-        cells = None if row is None else one_row(self, row, self.schema_)
-        return tree_html(self._text(), cells, title, max_nodes)
-
-    def _repr_html_(self) -> str:
-        if not hasattr(self, "tree_"):
-            return str(super()._repr_html_())  # type: ignore[misc]
-        return tree_html(self._text(), title=type(self).__name__, max_nodes=300, page=False)
-
-    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
-        return {"text/plain": repr(self), "text/html": self._repr_html_()}
-
-    def _text(self) -> TreeText:
-        classes = getattr(self, "classes_", None)
-        labels = None if classes is None else classes.tolist()
-        return TreeText(self.tree_, self.schema_, self._words(), self._labels(), labels, self._equations())
-
-    def _words(self) -> Any:
-        raise NotImplementedError  # pragma: no cover
-
-    def _labels(self) -> list[str]:
-        raise NotImplementedError  # pragma: no cover
-
-    def view(self) -> TreeView:
-        raise NotImplementedError  # pragma: no cover
+    def text(self) -> TreeText:
+        """The tree with its words."""
+        return TreeText(self.tree, self.schema, self.words(), self.labels(), self.classes, self.equations)
 
 
 def _python_test(condition: Condition, column: int) -> str:

@@ -25,7 +25,7 @@ from ...base import AssayWarning, ParameterError, Stream, plain, thread_count
 from ...base.record import Grid, TableRecord, jsonable
 from ...base.svg import NAMESPACE, num, paint
 from ._engine import Tree
-from .pruning import HeldOut
+from .pruning import held_out
 
 Score = Callable[[np.ndarray, np.ndarray | None], float]
 """score(leaves of all rows, rows to count or None for all): larger is better."""
@@ -321,55 +321,37 @@ def _warn(who: str, found: Importances) -> None:
     ]
     more = f"; and {len(doubtful) - 3} more columns" if len(doubtful) > 3 else ""
     text = f"{who}: {'; '.join(said)}{more}; trust the held-out rows, and look for columns with many distinct values."
-    warnings.warn(AssayWarning("W161", text), stacklevel=4)
+    warnings.warn(AssayWarning("W161", text), stacklevel=5)
 
 
-class ImportanceOfColumns(HeldOut):
-    """Mixin for fitted trees with `tree_`, `schema_` and `feature_importances_`."""
-
-    def importance(
-        self,
-        X: Any,
-        y: Any,
-        *,
-        scoring: Any = None,
-        n_repeats: int = 10,
-        sample_weight: Any = None,
-        random_state: Any = None,
-        level: float = 0.95,
-    ) -> Importances:
-        """Impurity importance beside permutation importance on these rows, which should not be those of `fit`.
-
-        `scoring` is None (accuracy or R2), a scorer of scikit-learn or its name, or a metric of `assay.evaluate`. Each
-        column is shuffled `n_repeats` times. A column that owes its impurity importance to the training rows alone is
-        marked, with a warning of code W161.
-
-        >>> from assay.models.trees import CartClassifier
-        >>> X = np.random.default_rng(0).normal(size=(400, 2))
-        >>> y = X[:, 0] > 0
-        >>> model = CartClassifier().fit(X[:200], y[:200])
-        >>> print(model.importance(X[200:], y[200:], random_state=0))
-            impurity  permutation  95% low  95% high
-        x0     1.000       0.4800   0.4570    0.5030
-        x1     0.000       0.0000   0.0000    0.0000
-        accuracy 0.9950 before permuting
-        """
-        cells, target, weights = self._held_out(X, y, sample_weight)
-        if not isinstance(n_repeats, numbers.Integral) or n_repeats < 1:
-            raise ParameterError(
-                type(self).__name__, "parameter 'n_repeats'", "must be an integer >= 1", f"got {plain(repr(n_repeats))}"
-            )
-        if not 0 < level < 1:
-            raise ParameterError(type(self).__name__, "parameter 'level'", "must lie between 0 and 1", f"got {level!r}")
-        classify = hasattr(self, "classes_")
-        return tree_importance(
-            self,
-            cells,
-            np.asarray(y) if classify else target,
-            target if classify else None,
-            weights,
-            scoring=scoring,
-            n_repeats=int(n_repeats),
-            random_state=random_state,
-            level=level,
+def importance_of(
+    model: Any,
+    X: Any,
+    y: Any,
+    *,
+    scoring: Any,
+    n_repeats: int,
+    sample_weight: Any,
+    random_state: Any,
+    level: float,
+) -> Importances:
+    """The importance of the columns of a fitted tree on these rows, with everything checked."""
+    cells, target, weights = held_out(model, X, y, sample_weight)
+    if not isinstance(n_repeats, numbers.Integral) or n_repeats < 1:
+        raise ParameterError(
+            type(model).__name__, "parameter 'n_repeats'", "must be an integer >= 1", f"got {plain(repr(n_repeats))}"
         )
+    if not 0 < level < 1:
+        raise ParameterError(type(model).__name__, "parameter 'level'", "must lie between 0 and 1", f"got {level!r}")
+    classify = hasattr(model, "classes_")
+    return tree_importance(
+        model,
+        cells,
+        np.asarray(y) if classify else target,
+        target if classify else None,
+        weights,
+        scoring=scoring,
+        n_repeats=int(n_repeats),
+        random_state=random_state,
+        level=level,
+    )

@@ -16,15 +16,13 @@ from ...base.parameters import Boolean, Choice, Integer, Nothing, Real, param
 from ...base.threads import thread_count
 from ...base.usual_parameters import categorical_features_param, n_jobs_param, trace_param
 from ...data.coded import ChosenRows, CodedTable
-from ...data.columns import MixedInput
 from ..rule_sets.linear import LinearSum
 from ._engine import CRITERIA, Tree, tree_view
-from ._fitted import FittedTree, row_count
-from .export import TreeExports
+from ._fitted import TreeEstimator, row_count
 from .svg import TreeView
 
 
-class ModelTreeRegressor(FittedTree, TreeExports, MixedInput, Regressor):
+class ModelTreeRegressor(TreeEstimator, Regressor):
     """A regression tree with a linear model in every leaf (M5), pruned and smoothed.
 
     The tree is grown by the decrease of variance, with nominal columns and missing cells as in `CartRegressor` (M5

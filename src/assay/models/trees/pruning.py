@@ -6,13 +6,12 @@ A tree is walked by `children` and pruned by `cut` alone, so nodes may have any 
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_is_fitted
 
 from ...base import DataError, ParameterError, check_weights, thread_count
 from ...base.record import Grid, TableRecord
@@ -219,98 +218,37 @@ def cross_validated_curve(
     return PruningCurve(alphas, leaves, errors, spread, rule, loss)
 
 
-class HeldOut:
-    """Mixin for fitted trees with `tree_`: what rows that did not grow the tree say of it."""
-
-    tree_: Tree
-    n_jobs: int | None
-
-    def _loss(self, tree: Tree, target: np.ndarray) -> Loss:
-        """What a row costs at a node, for targets as `_held_out_target` reads them."""
-        raise NotImplementedError  # pragma: no cover
-
-    def _held_out_target(self, y: Any) -> np.ndarray:
-        """The target of rows that the tree was not grown on."""
-        raise NotImplementedError  # pragma: no cover
-
-    def _loss_weights(self, target: np.ndarray, weights: np.ndarray | None) -> np.ndarray | None:
-        return weights
-
-    def prune_reduced_error(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
-        """A pruned copy of this fitted model: the smallest subtree whose error on these rows is least.
-
-        The rows should not be those of `fit`. From the leaves upwards, a node whose rows cost no more without the tree
-        below it becomes a leaf; the error on these rows never rises. A row costs 1 if its class is missed (times
-        `class_weight`), the squared error with `criterion="squared_error"`, and the absolute error with the others.
-
-        >>> from assay.models.trees import CartClassifier
-        >>> X, y = [[1.0], [2.0], [3.0], [4.0], [5.0]], [0, 0, 1, 0, 1]
-        >>> model = CartClassifier().fit(X, y)
-        >>> pruned = model.prune_reduced_error([[1.5], [3.9], [6.0]], [0, 1, 1])
-        >>> model.get_n_leaves(), pruned.get_n_leaves()
-        (4, 2)
-        """
-        cells, target, weights = self._held_out(X, y, sample_weight)
-        leaves = self.tree_.apply(cells, thread_count(self.n_jobs))
-        counted = self._loss_weights(target, weights)
-        costs, _ = node_costs(self.tree_, leaves, self._loss(self.tree_, target), counted)
-        return self._cut(reduced_error_leaves(self.tree_, costs))
-
-    def _cut(self, leaf: np.ndarray) -> Any:
-        """A copy of this model whose marked nodes are leaves."""
-        pruned = copy.copy(self)
-        pruned.tree_ = self.tree_.cut(leaf)
-        return pruned
-
-    def _held_out(self, X: Any, y: Any, sample_weight: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-        check_is_fitted(self)
-        cells, target = self._read(X, reset=False), self._held_out_target(y)  # type: ignore[attr-defined]
-        if cells.shape[0] != target.shape[0]:
-            raise DataError(
-                type(self).__name__,
-                "X and y",
-                "must have the same number of rows",
-                f"got {cells.shape[0]} and {target.shape[0]}",
-            )
-        return cells, target, check_weights(type(self).__name__, sample_weight, cells.shape[0])
+def held_out(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    """Cells, target and weights of rows that did not grow the tree of a fitted model."""
+    check_is_fitted(model)
+    cells, target = model._read(X, reset=False), model._leaves.held_out(model, y)
+    if cells.shape[0] != target.shape[0]:
+        raise DataError(
+            type(model).__name__,
+            "X and y",
+            "must have the same number of rows",
+            f"got {cells.shape[0]} and {target.shape[0]}",
+        )
+    return cells, target, check_weights(type(model).__name__, sample_weight, cells.shape[0])
 
 
-class HeldOutClasses(HeldOut):
-    """The same for trees that classify, with `classes_` and `_class_factors`."""
+def reduced_error_cut(model: Any, X: Any, y: Any, sample_weight: Any) -> np.ndarray:
+    """The nodes of a fitted model that become leaves when these rows prune it."""
+    cells, target, weights = held_out(model, X, y, sample_weight)
+    tree, leaves = model.tree_, model._leaves
+    reached = tree.apply(cells, thread_count(model.n_jobs))
+    costs, _ = node_costs(tree, reached, leaves.loss(model, tree, target), leaves.loss_weights(model, target, weights))
+    return reduced_error_leaves(tree, costs)
 
-    classes_: np.ndarray
 
-    def _loss(self, tree: Tree, target: np.ndarray) -> Loss:
-        return class_loss(tree, target)
-
-    def _held_out_target(self, y: Any) -> np.ndarray:
-        """Codes of the classes, -1 for a class that `fit` did not see."""
-        labels = column_or_1d(y)
-        known = {label: code for code, label in enumerate(self.classes_.tolist())}
-        return np.array([known.get(label, -1) for label in labels.tolist()], dtype=np.int32)
-
-    def _loss_weights(self, target: np.ndarray, weights: np.ndarray | None) -> np.ndarray | None:
-        known = target >= 0
-        part = None if weights is None else weights[known]
-        factors = self._class_factors(target[known], part)  # type: ignore[attr-defined]
-        if factors is None:
-            return weights
-        return np.where(known, factors[target], 1.0) * (1.0 if weights is None else weights)
-
-    def prune_pessimistic(self, confidence_factor: float = 0.25) -> Any:
-        """A pruned copy of this fitted model, from its training rows alone (see `pessimistic_leaves`).
-
-        >>> from assay.models.trees import CartClassifier
-        >>> model = CartClassifier().fit([[1.0], [2.0], [3.0], [4.0], [5.0]], [0, 0, 1, 0, 0])
-        >>> model.get_n_leaves(), model.prune_pessimistic().get_n_leaves()
-        (3, 1)
-        """
-        check_is_fitted(self)
-        if not 0 < confidence_factor <= 0.5:
-            raise ParameterError(
-                type(self).__name__,
-                "parameter 'confidence_factor'",
-                "must lie above 0 and be at most 0.5",
-                f"got {confidence_factor!r}",
-            )
-        return self._cut(pessimistic_leaves(self.tree_, confidence_factor))
+def pessimistic_cut(model: Any, confidence_factor: float) -> np.ndarray:
+    """The nodes of a fitted model that become leaves by its training rows alone."""
+    check_is_fitted(model)
+    if not 0 < confidence_factor <= 0.5:
+        raise ParameterError(
+            type(model).__name__,
+            "parameter 'confidence_factor'",
+            "must lie above 0 and be at most 0.5",
+            f"got {confidence_factor!r}",
+        )
+    return pessimistic_leaves(model.tree_, confidence_factor)
