@@ -26,6 +26,7 @@ void bind_clustering(nb::module_& m);
 void bind_mixtures(nb::module_& m);
 void bind_explain(nb::module_& m);
 void bind_density(nb::module_& m);
+void bind_learned_neighbours(nb::module_& m);
 }  // namespace assay::bindings
 
 NB_MODULE(_kernels, m) {
@@ -54,4 +55,5 @@ NB_MODULE(_kernels, m) {
     assay::bindings::bind_mixtures(m);
     assay::bindings::bind_explain(m);
     assay::bindings::bind_density(m);
+    assay::bindings::bind_learned_neighbours(m);
 }

@@ -590,3 +590,13 @@ def linear_binning(rows: Annotated[NDArray[numpy.float64], dict(shape=(None, Non
     """
     Weights of rows shared linearly among the points of a grid, flat in C order.
     """
+
+def condense(metric: int, rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], codes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple:
+    """
+    Rows kept by the condensed nearest neighbour rule, in the order kept, and how many after each pass.
+    """
+
+def large_margin_loss(z: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], targets: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu', writable=False)], impostors: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu', writable=False)], push: float, threads: int) -> tuple:
+    """
+    The loss of large margin nearest neighbours and its gradient with respect to the mapped rows.
+    """

@@ -1,5 +1,7 @@
-"""The neighbours family of learners: the rows most like this one decide."""
+"""Nearest neighbours: votes and means, condensed subsets, learned distances."""
 
+from .condensed_nn import CondensedNN
 from .knn import KNNClassifier, KNNRegressor
+from .lmnn import LMNN
 
-__all__ = ["KNNClassifier", "KNNRegressor"]
+__all__ = ["LMNN", "CondensedNN", "KNNClassifier", "KNNRegressor"]
