@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_digits, load_iris
+from tests.helpers import examples
 
 from assay.models.neighbours import CondensedNN, KNNClassifier
 
@@ -46,7 +47,7 @@ def test_every_training_row_is_right_by_its_nearest_kept_row(metric):
     np.testing.assert_array_equal(model.predict(X), plain.predict(X))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.integers(0, 10**6), st.integers(2, 4), st.integers(3, 60))
 def test_only_rows_with_an_equal_row_of_another_class_may_be_wrong(seed, classes, n):
     rng = np.random.default_rng(seed)
