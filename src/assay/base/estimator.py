@@ -283,8 +283,12 @@ class Estimator(BaseEstimator):
         yield from fit_separately(self, X, np.asarray(y), folds, weights, transforms)
 
 
-def _count_labels(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
-    """Classes and codes of integer labels that lie close together, without sorting; None for any others."""
+def count_labels(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+    """Classes and codes of integer labels that lie close together, without sorting; None for any others.
+
+    >>> count_labels(np.array([7, 5, 7, 7]))
+    (array([5, 7]), array([1, 0, 1, 1], dtype=int32))
+    """
     if labels.dtype.kind not in "iu" or labels.size == 0:
         return None
     low, high = int(labels.min()), int(labels.max())
@@ -311,7 +315,7 @@ class LabelClassifier(ClassifierMixin, Estimator):
         labels = y if type(y) is np.ndarray and y.ndim == 1 else column_or_1d(y, warn=True)
         if labels.dtype.kind == "O":
             labels = self._labels_from_objects(labels)
-        counted = _count_labels(labels)
+        counted = count_labels(labels)
         if counted is not None:
             self.classes_, codes = counted
             return codes

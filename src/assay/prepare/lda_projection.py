@@ -12,9 +12,13 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from ..base import Cost, DataError, Integer, Nothing, ParameterError, check_lengths, param
+from ..base.estimator import count_labels
 from ..base.words import count as counted
 from ..numeric.moments import weighted_mean
 from .reduction import Reduction, settle_signs
+
+# Cells of a dense table of memberships, up to which it is quicker made than a sparse one.
+_FEW = 2**16
 
 
 class LDAProjection(Reduction):
@@ -72,7 +76,10 @@ class LDAProjection(Reduction):
             raise ValueError(
                 "LDAProjection: requires y to be passed, but the target y is None; give one class per row."
             )
-        labels = column_or_1d(y, warn=True)
+        labels = y if type(y) is np.ndarray and y.ndim == 1 else column_or_1d(y, warn=True)
+        found = count_labels(labels)
+        if found is not None:
+            return found
         check_classification_targets(labels)
         try:
             return np.unique(labels, return_inverse=True)
@@ -90,7 +97,10 @@ class LDAProjection(Reduction):
         self.mean_ = weighted_mean(rows, weights)
         share = np.bincount(codes, weights=weights, minlength=k)
         centred = rows - self.mean_
-        sums = csr_matrix((weights, (codes, np.arange(codes.size))), shape=(k, codes.size)) @ centred
+        if k * codes.size <= _FEW:
+            sums = ((codes == np.arange(k)[:, None]) * weights) @ centred
+        else:
+            sums = csr_matrix((weights, (codes, np.arange(codes.size))), shape=(k, codes.size)) @ centred
         offsets = sums / share[:, None]
         self.means_ = offsets + self.mean_
         within = (centred - offsets[codes]) * np.sqrt(weights)[:, None]
