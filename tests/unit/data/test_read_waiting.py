@@ -20,6 +20,7 @@ READ = """
 import os, signal, sys, threading, time
 from assay.data import read_table
 import warnings; warnings.simplefilter("ignore")
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where the tests run in the background
 def press():
     global pressed
     pressed = time.monotonic()
