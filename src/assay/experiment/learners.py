@@ -126,7 +126,7 @@ def default_learners(task: str) -> list[Entry]:
     """The learners of the catalogue that are compared when none are named, in catalogue order.
 
     >>> [entry.id for entry in default_learners("classify")][:5]
-    ['zero-r', 'one-r', 'logistic', 'naive-bayes', 'knn-classifier']
+    ['zero-r', 'one-r', 'logistic-cv', 'naive-bayes', 'knn-classifier']
     """
     return [entry for entry in catalogue.search(task=task) if entry.compared]
 
