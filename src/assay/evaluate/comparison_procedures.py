@@ -274,7 +274,7 @@ class Folds(Procedure):
                 "below 500 rows the log loss interval of a learner that says little more than the class shares is too "
                 "short (it covers about 90 %)"
             )
-        if self.metric.startswith(("f1", "f2", "f0", "precision", "recall")) and (self.smaller or 0) < 200:
+        if self.metric.startswith(_OF_DECISIONS) and (self.smaller or 0) < 200:
             said.append(
                 f"the interval of {self.metric} is too short for learners near chance, whose score follows the class "
                 "that they happen to prefer"
@@ -443,6 +443,7 @@ class Folds(Procedure):
 
 _FEW = 10
 _UNSTABLE = 8
+_OF_DECISIONS = ("f1", "f2", "f0", "precision", "recall", "balanced_accuracy", "sensitivity", "mcc", "kappa")
 _MEANS_OF_ROWS = ("accuracy", "error_rate", "log_loss", "brier")
 _FOLD_ASSUMPTIONS: tuple[Assumption, ...] = (
     ("two splits' differences correlate by n_test / (n_train + n_test)", None),
