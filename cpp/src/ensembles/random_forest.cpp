@@ -77,6 +77,15 @@ ASSAY_DISPATCH(double, scan_words, scan_words_body,
                (const Word* histogram, index_t count, Word start, Word total, double least, index_t& best),
                (histogram, count, start, total, least, best))
 
+// The sum of the words whose code is at most `limit`.
+ASSAY_INLINE Word words_at_most_body(const std::uint8_t* codes, std::uint8_t limit, const Word* words, index_t m) {
+    Word sum = 0;
+    for (index_t i = 0; i < m; ++i) sum += codes[i] <= limit ? words[i] : Word{0};
+    return sum;
+}
+ASSAY_DISPATCH(Word, words_at_most, words_at_most_body, (const std::uint8_t* codes, std::uint8_t limit, const Word* words, index_t m),
+               (codes, limit, words, m))
+
 double part_score(const std::int64_t* sums, index_t k) {
     double total = 0;
     for (index_t c = 0; c < k; ++c) total += static_cast<double>(sums[c]) * static_cast<double>(sums[c]);
@@ -87,6 +96,8 @@ class TreeGrower {
 public:
     TreeGrower(const Bins& bins, const ForestTarget& target, const ForestOptions& options, double scale, bool packed)
         : bins_(bins), target_(target), options_(options), scale_(scale), packed_(packed),
+          // Then a word says all of a row: its weight is how often it counts.
+          lean_(packed && target.labels != nullptr && target.whole),
           // Two classes need one sum: the weight of the second; the first is the rest, and the scores differ by a constant.
           channels_(target.labels != nullptr && target.width == 2 ? 1 : target.width), stride_(channels_ + 1),
           order_(static_cast<std::size_t>(bins.d)) {
@@ -148,6 +159,10 @@ private:
                                                           : (whole != nullptr ? static_cast<std::int32_t>(whole[i]) : 1);
             if (count == 0) continue;
             rows_.push_back(static_cast<std::int32_t>(i));
+            if (lean_) {
+                words_.push_back((static_cast<Word>(target_.labels[i] != 0 ? count : 0) << 32) + static_cast<Word>(count));
+                continue;
+            }
             counts_.push_back(count);
             const double weight = target_.weights != nullptr && !target_.whole ? target_.weights[i] * weight_scale() : 1.0;
             weights_.push_back(count * std::llrint(weight));
@@ -165,6 +180,11 @@ public:
 
 private:
     double count_of(index_t begin, index_t end) const {
+        if (lean_) {
+            Word sum = 0;
+            for (index_t i = begin; i < end; ++i) sum += words_[static_cast<std::size_t>(i)];
+            return weight_of(sum);
+        }
         double total = 0;
         for (index_t i = begin; i < end; ++i) total += counts_[static_cast<std::size_t>(i)];
         return total;
@@ -225,7 +245,7 @@ private:
             add_row(i, total_.data());
         }
         for (double& v : value) v /= weight;
-        const double count = count_of(begin, end);
+        const double count = lean_ ? weight : count_of(begin, end);
         f.feature.push_back(-1);
         f.left.push_back(-1);
         f.right.push_back(-1);
@@ -490,17 +510,15 @@ private:
             at = std::upper_bound(cuts.begin() + low, cuts.begin() + high, cut) - cuts.begin();
             at = std::min(at, high - 1);
         }
-        std::fill(histogram_.begin(), histogram_.begin() + 2 * stride_, 0);
-        std::fill(missing_.begin(), missing_.end(), 0);
         if (packed_ && !some) {
-            Word left = 0;
-            const Word* words = words_.data() + begin;
-            for (index_t i = 0; i < end - begin; ++i) left += codes_[static_cast<std::size_t>(i)] <= at ? words[i] : 0;
+            const Word left = words_at_most(codes_.data(), static_cast<std::uint8_t>(at), words_.data() + begin, end - begin);
             const double g = gradient_of(left), h = weight_of(left), gr = gradient_of(all_) - g, hr = weight_of(all_) - h;
             if (h < least_ || hr < least_) return true;
             if (take((g * g * hr + gr * gr * h) / (h * hr), column, false, false, false, best)) best.bin = at;
             return true;
         }
+        std::fill(histogram_.begin(), histogram_.begin() + 2 * stride_, 0);
+        std::fill(missing_.begin(), missing_.end(), 0);
         for (index_t i = begin; i < end; ++i) {
             const index_t c = codes_[static_cast<std::size_t>(i - begin)];
             add_row(i, c == absent ? missing_.data() : histogram_.data() + (c > at ? stride_ : 0));
@@ -527,8 +545,10 @@ private:
         for (index_t i = begin; i < end; ++i)
             sides_[static_cast<std::size_t>(i - begin)] = table[code[static_cast<index_t>(rows_[static_cast<std::size_t>(i)]) * block_columns]];
         const index_t middle = divide(rows_, spare_rows_, begin, end);
-        divide(counts_, spare_rows_, begin, end);
-        divide(weights_, spare_weights_, begin, end);
+        if (!lean_) {
+            divide(counts_, spare_rows_, begin, end);
+            divide(weights_, spare_weights_, begin, end);
+        }
         if (packed_) divide(words_, spare_words_, begin, end);
         return middle;
     }
@@ -581,7 +601,7 @@ private:
     const ForestTarget& target_;
     const ForestOptions& options_;
     const double scale_;
-    const bool packed_;
+    const bool packed_, lean_;
     const index_t channels_, stride_;
     double least_ = 0, base_ = 0;
     Random random_{0};
