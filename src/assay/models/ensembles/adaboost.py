@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from ...base.weights import count_rows, in_units
 from ...data.columns import ColumnSchema, MixedInput
 from .forest import Forest
 from .margins import Margins, margins_of
+from .sql import logistic_sql, select_sql, sums_sql
 
 LEAST_ERROR = 1e-12
 MOST_DRAWS = 10
@@ -322,6 +323,15 @@ class AdaBoostClassifier(MixedInput, Classifier):
     def to_json(self) -> str:
         """`to_dict` as JSON text."""
         return json.dumps(self.to_dict())
+
+    def to_sql(self, table: str | Sequence[str] | None = None, prediction: str = "prediction") -> str:
+        """The probability of the second of two classes as SQL, or the votes of more, of which the largest wins."""
+        self.to_dict()  # refuses other learners
+        width = max(1, int(self.forest_.value.shape[1]))
+        columns = sums_sql(type(self).__name__, self.forest_, self.schema_, np.zeros(width))
+        if width == 1:
+            columns = [logistic_sql(columns[0])]
+        return select_sql(columns, prediction, self.classes_.tolist(), table)
 
     def estimate_cost(self, n_rows: int, n_features: int, n_outputs: int = 1) -> Cost:
         """A pass over every cell per level of every tree, one byte a cell; other learners by their own estimate."""

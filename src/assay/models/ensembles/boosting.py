@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import numbers
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from ...base.views import ColumnShares
 from ...base.weights import count_rows, in_units
 from ...data.columns import ColumnSchema, MixedInput
 from .forest import Forest
+from .sql import logistic_sql, select_sql, sums_sql
 
 LOSSES = (
     "squared_error",
@@ -364,6 +365,20 @@ class Boosting(MixedInput, Estimator):
     def to_json(self) -> str:
         """`to_dict` as JSON text."""
         return json.dumps(self.to_dict())
+
+    def to_sql(self, table: str | Sequence[str] | None = None, prediction: str = "prediction") -> str:
+        """Predictions as SQL, up to 20,000 nodes: the probability of the second class or the mean (median, quantile).
+
+        For more than two classes the scores of the classes, of which the largest wins. Missing cells are NULL.
+        """
+        check_is_fitted(self)
+        columns = sums_sql(type(self).__name__, self.forest_, self.schema_, np.asarray(self.base_score_, dtype=float))
+        link, labels = self._link_name(), getattr(self, "classes_", np.arange(len(columns))).tolist()
+        if link == "logit":
+            columns = [logistic_sql(columns[0])]
+        elif link == "log":
+            columns = [f"EXP({columns[0]})"]
+        return select_sql(columns, prediction, labels, table)
 
     def view(self) -> ColumnShares:
         """The importances of the columns and the loss after each round."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
 import numbers
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -22,6 +24,7 @@ from ...base.weights import count_rows, in_units
 from ...data.columns import ColumnSchema, MixedInput
 from .boosting import weighted_quantile
 from .forest import Forest
+from .sql import select_sql, sums_sql
 
 MOST_DRAWS = 1e7
 """Draws of one bootstrap that whole-number weights may ask for; beyond, they are weights like any other."""
@@ -244,6 +247,17 @@ class TreeEnsemble(MixedInput, Estimator):
             "trees": self.forest_.to_dict(self.schema_),
         }
 
+    def to_json(self) -> str:
+        """`to_dict` as JSON text."""
+        return json.dumps(self.to_dict())
+
+    def to_sql(self, table: str | Sequence[str] | None = None, prediction: str = "prediction") -> str:
+        """The class shares or means as SQL, one column for each class or target, up to 20,000 nodes."""
+        check_is_fitted(self)
+        width = int(self.forest_.value.shape[1])
+        columns = sums_sql(type(self).__name__, self.forest_, self.schema_, np.zeros(width), 1.0 / self.forest_.n_trees)
+        return select_sql(columns, prediction, getattr(self, "classes_", np.arange(width)).tolist(), table)
+
     def estimate_cost(self, n_rows: int, n_features: int, n_outputs: int = 1) -> Cost:
         """Some columns of every row per level of every tree."""
         levels = math.log2(max(2, n_rows)) if self.max_depth is None else float(self.max_depth)
@@ -365,13 +379,24 @@ class ForestNumbers(TreeEnsemble, Regressor):
             raise ParameterError(type(self).__name__, "parameter 'quantiles'", "must be True for predict_quantiles")
         wanted = np.atleast_1d(np.asarray(levels, dtype=np.float64))
         reached = self.apply(X)
+        # The training rows of every leaf, leaf after leaf, by their rank in the target; with their shares of the leaf.
+        ranked = np.argsort(self.train_target_, kind="stable")
+        nodes = (self.leaf_rows_ + self.forest_.offsets[:-1])[ranked].T.ravel()
+        order = np.argsort(nodes, kind="stable")
+        ends = np.searchsorted(nodes[order], np.arange(self.forest_.node_count + 1))
+        rank = (order % ranked.shape[0]).astype(np.int64)
+        weight = self.train_weights_[ranked][rank]
+        total = np.bincount(nodes[order], weight, minlength=self.forest_.node_count)
+        share = weight / total[nodes[order]]
+        target = self.train_target_[ranked]
         found = np.empty((reached.shape[0], wanted.shape[0]))
-        for i, leaves in enumerate(reached):
-            same = (self.leaf_rows_ == leaves) * self.train_weights_[:, None]
-            share = (same / same.sum(axis=0)).sum(axis=1)
-            near = share > 0
+        for i, leaves in enumerate(reached + self.forest_.offsets[:-1]):
+            parts = [slice(ends[leaf], ends[leaf + 1]) for leaf in leaves.tolist()]
+            near = np.concatenate([rank[part] for part in parts])
+            sums = np.bincount(near, np.concatenate([share[part] for part in parts]), minlength=target.shape[0])
+            kept = np.flatnonzero(sums)
             for k, level in enumerate(wanted.tolist()):
-                found[i, k] = weighted_quantile(self.train_target_[near], share[near], level)
+                found[i, k] = weighted_quantile(target[kept], sums[kept], level)
         return found
 
     def predict_interval(self, X: Any, level: float = 0.95) -> np.ndarray:

@@ -112,9 +112,19 @@ def write(rules: RuleSet, table: str | Sequence[str] | None, prediction: str) ->
         columns = [_case(rules, lambda v, k=k: v[k]) for k in range(len(rules.default))]
     else:
         columns = [_case(rules, lambda v: v)]
+    names = [prediction] if len(columns) == 1 else [f"{prediction}_{k}" for k in range(len(columns))]
+    return select(columns, names, table)
+
+
+def select(columns: Sequence[str], names: Sequence[str], table: str | Sequence[str] | None) -> str:
+    """Expressions as columns of a SELECT beside those of a table, or alone without a table.
+
+    >>> print(select(["1 + 1"], ["two"], "numbers"))
+    SELECT *, 1 + 1 AS "two"
+    FROM "numbers"
+    """
     if table is None:
         return ",\n".join(columns)
-    names = [prediction] if len(columns) == 1 else [f"{prediction}_{k}" for k in range(len(columns))]
     listed = ",\n".join(f"{text} AS {identifier(name)}" for text, name in zip(columns, names, strict=True))
     parts = [table] if isinstance(table, str) else list(table)
     if not parts or not all(isinstance(part, str) and part for part in parts):
