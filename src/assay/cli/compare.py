@@ -85,22 +85,18 @@ def compare_table(
     as_json: bool,
     tell: Any,
     models: tuple[str, ...] = (),
-    design: str = "auto",
     group: str | None = None,
-    time: str | None = None,
-    margin: float | None = None,
-    budget: float | None = None,
-    pairs: str = "best",
     metric: tuple[str, ...] = (),
-    task: str | None = None,
+    prepare: tuple[str, ...] = (),
     seed: int = 0,
     jobs: int | None = None,
-    alpha: float = 0.05,
     fresh: bool = False,
-    prepare: tuple[str, ...] = (),
-    drop: tuple[str, ...] = (),
+    **choices: Any,
 ) -> int:
-    """Run a comparison into a folder and show it; the exit code says whether every learner worked."""
+    """Run a comparison into a folder and show it; the exit code says whether every learner worked.
+
+    `choices` are options that have the name and the form of those of `Plan`.
+    """
     from ..experiment import Plan, Store, run
     from ..report import write_report
 
@@ -109,17 +105,10 @@ def compare_table(
         target,
         learners=_models(models),
         groups=group,
-        time=time,
-        margin=margin,
-        budget=budget,
-        pairs=pairs,
-        design=design,
         metrics=_listed(metric),
-        random_state=seed,
-        task=task,
-        alpha=alpha,
         prepare=[_step(text) for text in prepare],
-        drop=drop,
+        random_state=seed,
+        **choices,
     )
     _tell_plan(plan, tell)
     _tell_findings(plan, tell)

@@ -263,18 +263,11 @@ def score_many(
     >>> score_many(["accuracy", "f1_macro"], [0, 1, 1], labels=[0, 1, 0])["accuracy"].__round__(3)
     0.667
     """
-    if labels is None and probabilities is None and values is None and clusters is None:
+    given = {"labels": labels, "probabilities": probabilities, "values": values, "clusters": clusters}
+    if all(predictions is None for predictions in given.values()):
         way_out = "pass labels=, probabilities=, values= or clusters="
         raise UsageError("score_many", "predictions", "are missing", way_out=way_out)
-    evidence = Evidence(
-        y,
-        labels=labels,
-        probabilities=probabilities,
-        values=values,
-        clusters=clusters,
-        classes=classes,
-        sample_weight=sample_weight,
-    )
+    evidence = Evidence(y, **given, classes=classes, sample_weight=sample_weight)
     metrics = [get_metric(name) for name in names]
     return {metric.name: metric.of(evidence) for metric in metrics}
 

@@ -30,6 +30,9 @@ _NO_WEIGHTS = np.zeros(0)
 Constant = Callable[[np.ndarray, np.ndarray, float], float]
 
 
+Weights = np.ndarray | None
+
+
 @dataclass(frozen=True)
 class Loss:
     """A loss of raw scores: sum of w loss(y, f), where y are numbers or class codes."""
@@ -81,7 +84,7 @@ class Loss:
         self,
         y: np.ndarray,
         raw: np.ndarray,
-        weights: np.ndarray | None = None,
+        weights: Weights = None,
         parameter: float | None = None,
         *,
         threads: int = 1,

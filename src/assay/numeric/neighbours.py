@@ -81,13 +81,8 @@ class NeighbourIndex:
 
     def state(self) -> dict[str, Any]:
         """The index as arrays and small values, from which `of_state` makes it again without any search or sorting."""
-        return {
-            "placement": self.placement,
-            "rows": self.rows,
-            "algorithm": self.algorithm,
-            "kind": self.kind,
-            "arrays": self._arrays,
-        }
+        kept = {name: getattr(self, name) for name in ("placement", "rows", "algorithm", "kind")}
+        return {**kept, "arrays": self._arrays}
 
     @classmethod
     def of_state(cls, state: dict[str, Any], distance: Distance) -> NeighbourIndex:

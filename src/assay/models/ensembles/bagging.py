@@ -176,6 +176,12 @@ class ResampledClasses(Resampled, ClassCombiner):
 class ResampledNumbers(Resampled, NumberCombiner):
     """Copies of a regressor."""
 
+    _learned = {
+        "estimators_": "list of the fitted members",
+        "columns_": "array (members, columns drawn), the columns of each member",
+        "oob_score_, oob_prediction_": "with `oob_score`, R squared and mean predictions out of bag",
+    }
+
     rule: str = param(
         "mean", Choice(*NUMBER_RULES), "How the members' numbers are joined; 'median' is robust against wild members."
     )
@@ -234,12 +240,6 @@ class BaggingRegressor(ResampledNumbers):
     As `BaggingClassifier`, for numbers.
 
     {parameters}
-
-    Attributes
-    ----------
-    estimators_ : list of the fitted members
-    columns_ : array (members, columns drawn), the columns of each member
-    oob_score_, oob_prediction_ : with `oob_score`, R squared and mean predictions out of bag
 
     Examples
     --------

@@ -48,12 +48,6 @@ class RandomSubspaceRegressor(_Subspaces, ResampledNumbers):
 
     {parameters}
 
-    Attributes
-    ----------
-    estimators_ : list of the fitted members
-    columns_ : array (members, columns drawn), the columns of each member
-    oob_score_, oob_prediction_ : with `oob_score`, R squared and mean predictions out of bag
-
     Examples
     --------
     >>> import numpy as np

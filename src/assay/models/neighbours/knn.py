@@ -517,8 +517,7 @@ class KNNClassifier(_Neighbours, Classifier):
 class KNNRegressor(_Neighbours, Regressor):
     """Predicts the mean target of the k nearest training rows (weighted by `weights`); the target may have columns.
 
-    Columns enter the distance with the scale they have: standardise numbers first, unless the metric does it
-    ("mixed", "mahalanobis"). Text columns and missing cells are taken as they come by the mixed metric.
+    Distances are those of `KNNClassifier`: standardise numbers first, unless the metric does it.
 
     {parameters}
 

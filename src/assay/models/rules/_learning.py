@@ -9,7 +9,8 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ... import _kernels
-from ...base import Classifier
+from ...base import Classifier, Integer, Nothing, Real, param
+from ...base.usual_parameters import categorical_features_param, n_jobs_param, random_state_param, trace_param
 from ...base.views import Rules
 from ...data.coded import CodedTable
 from ...data.columns import ColumnSchema, MixedInput
@@ -168,3 +169,15 @@ class RuleLearner(_HoldsRules, MixedInput, Classifier):
     def view(self) -> Rules:
         """The rules as a picture."""
         return self.to_rules().view(f"{len(self.rules_)} rules" if len(self.rules_) != 1 else "One rule")
+
+
+class RuleSearch(RuleLearner):
+    """Rules that are searched one after the other, each cut back on rows held out for it."""
+
+    folds: int = param(3, Integer(2), "One row in this many is held out for pruning, drawn anew for each rule.")
+    max_conditions: int | None = param(None, Integer(1) | Nothing(), "Tests in a rule at most; None for no limit.")
+    alpha: float = param(1.0, Real(0), "Laplace smoothing: added to each class count of a rule for probabilities.")
+    categorical_features: Any = categorical_features_param()
+    random_state: Any = random_state_param()
+    n_jobs: int | None = n_jobs_param()
+    trace: bool = trace_param()

@@ -8,13 +8,12 @@ import numpy as np
 
 from ... import _kernels
 from ...base.cost import Cost
-from ...base.parameters import Boolean, Integer, Nothing, Real, param
+from ...base.parameters import Boolean, Integer, Real, param
 from ...base.threads import thread_count
-from ...base.usual_parameters import categorical_features_param, n_jobs_param, random_state_param, trace_param
-from ._learning import CanonicalTable, RuleLearner
+from ._learning import CanonicalTable, RuleSearch
 
 
-class Ripper(RuleLearner):
+class Ripper(RuleSearch):
     """Learns a short ordered list of rules, rare classes first and the most frequent one as the default.
 
     For each class in turn, a rule is grown on part of the rows by the test that brings most information about the
@@ -44,17 +43,10 @@ class Ripper(RuleLearner):
 
     optimisation_passes: int = param(2, Integer(0), "Passes in which each rule competes with two others.")
     prune: bool = param(True, Boolean(), "Cut rules back on rows held out from growing; else grow on all rows.")
-    folds: int = param(3, Integer(2), "One row in this many is held out for pruning, drawn anew for each rule.")
     min_samples_rule: float = param(
         2, Real(0), "Weight of rows of its class that a rule must keep covering while it grows."
     )
-    max_conditions: int | None = param(None, Integer(1) | Nothing(), "Tests in a rule at most; None for no limit.")
     check_error: bool = param(True, Boolean(), "Stop at a rule that is wrong on half of the rows it takes, or more.")
-    alpha: float = param(1.0, Real(0), "Laplace smoothing: added to each class count of a rule for probabilities.")
-    categorical_features: Any = categorical_features_param()
-    random_state: Any = random_state_param()
-    n_jobs: int | None = n_jobs_param()
-    trace: bool = trace_param()
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Ripper:
         """Learn the rules of each class but the most frequent."""

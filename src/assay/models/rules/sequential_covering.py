@@ -11,14 +11,13 @@ from ... import _kernels
 from ...base.cost import Cost
 from ...base.parameters import Boolean, Choice, Integer, Nothing, Real, param
 from ...base.threads import thread_count
-from ...base.usual_parameters import categorical_features_param, n_jobs_param, random_state_param, trace_param
-from ._learning import CanonicalTable, RuleLearner
+from ._learning import CanonicalTable, RuleSearch
 
 QUALITIES = {"foil": 0, "laplace": 1, "precision": 2, "wracc": 3}
 """Qualities of a rule by name, and the number under which the kernel knows them."""
 
 
-class SequentialCovering(RuleLearner):
+class SequentialCovering(RuleSearch):
     """Learns rules one at a time: find the best rule for a class, set aside what it covers, look for the next.
 
     Ordered rules are a decision list, rare classes first and the most frequent one as the default. Unordered rules are
@@ -55,20 +54,13 @@ class SequentialCovering(RuleLearner):
     beam_width: int = param(1, Integer(1), "Rules kept at each length of the search; CN2 takes 5.")
     ordered: bool = param(True, Boolean(), "Decision list in which the first match decides; else rules that vote.")
     prune: bool = param(True, Boolean(), "Cut each rule back on rows held out from its search.")
-    folds: int = param(3, Integer(2), "One row in this many is held out for pruning, drawn anew for each rule.")
     min_samples_rule: float = param(
         1, Real(0), "Weight of rows of its class that a rule must keep covering while it grows."
     )
-    max_conditions: int | None = param(None, Integer(1) | Nothing(), "Tests in a rule at most; None for no limit.")
     max_rules: int | None = param(None, Integer(1) | Nothing(), "Rules per class at most; None for no limit.")
     max_p_value: float = param(
         1.0, Real(0, 1, "right"), "Likelihood ratio test of a rule against chance: p-value at most; 1 for no test."
     )
-    alpha: float = param(1.0, Real(0), "Laplace smoothing: added to each class count of a rule for probabilities.")
-    categorical_features: Any = categorical_features_param()
-    random_state: Any = random_state_param()
-    n_jobs: int | None = n_jobs_param()
-    trace: bool = trace_param()
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SequentialCovering:
         """Learn the rules class by class."""

@@ -13,7 +13,7 @@ from ...base.class_weight import class_weight_param, with_class_weights
 from ...base.cost import Cost
 from ...base.errors import DataError, ParameterError, plain
 from ...base.estimator import Classifier
-from ...base.parameters import Boolean, Choice, Integer, Nothing, Real, param
+from ...base.parameters import Boolean, Choice, Real, param
 from ...base.threads import thread_count
 from ...base.usual_parameters import categorical_features_param, n_jobs_param, trace_param
 from ...data.coded import CodedTable
@@ -21,6 +21,7 @@ from ..rule_sets.conditions import Condition, merge_conditions
 from ..rule_sets.rule_set import Rule, RuleSet
 from ._engine import Tree, condition_words, node_test
 from ._fitted import TreeEstimator, row_count
+from ._parameters import SCALED_WEIGHTS, max_depth_param, min_samples_leaf_param, min_samples_split_param
 from .leaves import CLASSES
 from .pessimistic import idle_leaves, pessimistic_leaves
 from .raising import raised
@@ -32,21 +33,20 @@ MOST_RULES = 20_000
 class _Multiway(TreeEstimator, Classifier):
     """Growing with a branch per category and fractional rows, prediction, trace."""
 
+    _learned = {
+        "tree_": "the nodes as arrays, in preorder",
+        "feature_importances_": "weighted decrease of impurity by each column, summing to 1",
+        "schema_": "names, nominal columns and categories",
+        "missing_seen_": "for each column, whether training rows had missing cells",
+        "trace_": "with `trace`, the split table of each node, then what pruning cut",
+    }
+
     _way_out = "take a sample of the rows or set max_depth"
     _leaves = CLASSES
 
-    max_depth: int | None = param(None, Integer(1) | Nothing(), "Deepest level of a leaf; None for no limit.")
-    min_samples_split: int | float = param(
-        2,
-        Integer(2) | Real(0, 1, "right"),
-        "Rows that a node must hold to be split, or a share of all rows. Rows count by their weight; weights that are "
-        "not whole are scaled to the number of rows first.",
-    )
-    min_samples_leaf: int | float = param(
-        1,
-        Integer(1) | Real(0, 1, "neither"),
-        "Rows that at least two branches of a test must hold, or a share of all rows; counted as above.",
-    )
+    max_depth: int | None = max_depth_param()
+    min_samples_split: int | float = min_samples_split_param(2, SCALED_WEIGHTS)
+    min_samples_leaf: int | float = min_samples_leaf_param(1, "at least two branches of a test")
     min_impurity_decrease: float = param(
         0.0, Real(0), "Gain times the share of rows in the node that a split must bring to be made."
     )
@@ -247,15 +247,6 @@ class ID3Classifier(_Multiway):
 
     {parameters}
 
-    Attributes
-    ----------
-    classes_ : array of the class labels
-    tree_ : the nodes as arrays, in preorder
-    feature_importances_ : weighted decrease of entropy by each column, summing to 1
-    schema_ : names, nominal columns and categories
-    missing_seen_ : for each column, whether training rows had missing cells
-    trace_ : with `trace`, the split table of each node
-
     Examples
     --------
     >>> from assay.data import load_dataset
@@ -296,15 +287,6 @@ class C45Classifier(_Multiway):
 
     {parameters}
 
-    Attributes
-    ----------
-    classes_ : array of the class labels
-    tree_ : the nodes as arrays, in preorder
-    feature_importances_ : weighted decrease of impurity by each column, summing to 1
-    schema_ : names, nominal columns and categories
-    missing_seen_ : for each column, whether training rows had missing cells
-    trace_ : with `trace`, the split table of each node before pruning, then what pruning cut
-
     Examples
     --------
     >>> from assay.data import load_dataset
@@ -326,11 +308,7 @@ class C45Classifier(_Multiway):
         Choice("gain_ratio", "entropy", "gini"),
         "How tests are compared: gain ratio among gains at least average, information gain, or Gini decrease.",
     )
-    min_samples_leaf: int | float = param(
-        2,
-        Integer(1) | Real(0, 1, "neither"),
-        "Rows that at least two branches of a test must hold, or a share of all rows; counted as above.",
-    )
+    min_samples_leaf: int | float = min_samples_leaf_param(2, "at least two branches of a test")
     large_branches: bool = param(
         True,
         Boolean(),

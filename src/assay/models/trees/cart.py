@@ -25,6 +25,7 @@ from ...base.usual_parameters import categorical_features_param, n_jobs_param, r
 from ...data.coded import ChosenRows, CodedTable
 from ._engine import CRITERIA, Tree
 from ._fitted import TreeEstimator, row_count
+from ._parameters import max_depth_param, min_samples_leaf_param, min_samples_split_param
 from .importance import Importances, importance_of
 from .leaves import CLASSES
 from .pruning import PruningCurve, cross_validated_curve, node_costs, pessimistic_cut, reduced_error_cut
@@ -35,16 +36,9 @@ class _Cart(TreeEstimator):
 
     _way_out = "take a sample of the rows or set max_depth"
 
-    max_depth: int | None = param(None, Integer(1) | Nothing(), "Deepest level of a leaf; None for no limit.")
-    min_samples_split: int | float = param(
-        2,
-        Integer(2) | Real(0, 1, "right"),
-        "Rows that a node must hold to be split, or a share of all rows. A row of whole-number weight w counts as w "
-        "rows; if some weight is not whole, every row counts as one.",
-    )
-    min_samples_leaf: int | float = param(
-        1, Integer(1) | Real(0, 1, "neither"), "Rows that a leaf must hold, or a share of all rows; counted as above."
-    )
+    max_depth: int | None = max_depth_param()
+    min_samples_split: int | float = min_samples_split_param(2)
+    min_samples_leaf: int | float = min_samples_leaf_param(1)
     min_weight_fraction_leaf: float = param(0.0, Real(0, 0.5), "Share of the total weight that a leaf must hold.")
     max_features: int | float | str | None = param(
         None,
@@ -80,6 +74,13 @@ class _Cart(TreeEstimator):
     def _coded(self, cells: np.ndarray) -> CodedTable:
         once = not isinstance(self.ccp_alpha, str)
         return CodedTable.of(cells, self.schema_, thread_count(self.n_jobs), once=once)
+
+    def fit(self: Any, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Grow the tree, then prune it if `ccp_alpha` > 0."""
+        cells, target, weights = self._begin(X, y, sample_weight)
+        table = self._coded(cells)
+        self._grow(table, np.arange(cells.shape[0]), target, weights, _numbers(cells.shape[0], sample_weight))
+        return self
 
     def _target_arguments(self, target: np.ndarray, weights: np.ndarray | None) -> dict[str, Any]:
         raise NotImplementedError  # pragma: no cover
@@ -395,13 +396,6 @@ class CartClassifier(_Cart, Classifier):
 
     _leaves = CLASSES
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> CartClassifier:
-        """Grow the tree, then prune it if `ccp_alpha` > 0."""
-        cells, codes, weights = self._begin(X, y, sample_weight)
-        table = self._coded(cells)
-        self._grow(table, np.arange(cells.shape[0]), codes, weights, _numbers(cells.shape[0], sample_weight))
-        return self
-
     def _target_arguments(self, target: np.ndarray, weights: np.ndarray | None) -> dict[str, Any]:
         weights = with_class_weights(type(self).__name__, self.class_weight, self.classes_, target, weights)
         return {"labels": target, "n_classes": self.classes_.shape[0], "y": None, "weights": weights}
@@ -462,13 +456,6 @@ class CartRegressor(_Cart, Regressor):
         Choice("squared_error", "absolute_error", "worst_case"),
         "Impurity to decrease: variance, mean deviation from the median, or largest deviation from the midrange.",
     )
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> CartRegressor:
-        """Grow the tree, then prune it if `ccp_alpha` > 0."""
-        cells, target, weights = self._begin(X, y, sample_weight)
-        table = self._coded(cells)
-        self._grow(table, np.arange(cells.shape[0]), target, weights, _numbers(cells.shape[0], sample_weight))
-        return self
 
     def _target_arguments(self, target: np.ndarray, weights: np.ndarray | None) -> dict[str, Any]:
         columns = np.ascontiguousarray(target.reshape(target.shape[0], -1))

@@ -12,13 +12,14 @@ from sklearn.utils.validation import check_is_fitted
 from ... import _kernels
 from ...base.cost import Cost
 from ...base.estimator import Regressor
-from ...base.parameters import Boolean, Choice, Integer, Nothing, Real, param
+from ...base.parameters import Boolean, Choice, Real, param
 from ...base.threads import thread_count
 from ...base.usual_parameters import categorical_features_param, n_jobs_param, trace_param
 from ...data.coded import ChosenRows, CodedTable
 from ..rule_sets.linear import LinearSum
 from ._engine import CRITERIA, Tree, tree_view
 from ._fitted import TreeEstimator, row_count
+from ._parameters import max_depth_param, min_samples_leaf_param, min_samples_split_param
 from .svg import TreeView
 
 
@@ -68,16 +69,9 @@ class ModelTreeRegressor(TreeEstimator, Regressor):
         Choice("tested", "all"),
         "Numeric columns that the model of a node may use: those tested below it in the tree grown to the end, or all.",
     )
-    max_depth: int | None = param(None, Integer(1) | Nothing(), "Deepest level of a leaf; None for no limit.")
-    min_samples_split: int | float = param(
-        4,
-        Integer(2) | Real(0, 1, "right"),
-        "Rows that a node must hold to be split, or a share of all rows. A row of whole-number weight w counts as w "
-        "rows; if some weight is not whole, every row counts as one.",
-    )
-    min_samples_leaf: int | float = param(
-        4, Integer(1) | Real(0, 1, "neither"), "Rows that a leaf must hold, or a share of all rows; counted as above."
-    )
+    max_depth: int | None = max_depth_param()
+    min_samples_split: int | float = min_samples_split_param(4)
+    min_samples_leaf: int | float = min_samples_leaf_param(4)
     min_deviation: float = param(
         0.05,
         Real(0),
