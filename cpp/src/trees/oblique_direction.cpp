@@ -8,12 +8,14 @@
 #include "assay/common/simd.hpp"
 #include "assay/common/threads.hpp"
 #include "assay/losses/log_loss.hpp"
+#include "assay/statistics/gram.hpp"
 
 namespace assay::trees {
 namespace {
 
 constexpr double tiny_weight = 1e-9;
 constexpr index_t exact_rows = 512, bins = 1024;
+constexpr index_t blocked_rows = 256;  // from here on products of columns are made in blocks
 
 // Solves the symmetric positive definite system a x = x in place (a: m x m, lower triangle); false if it is not definite.
 bool solve(std::vector<double>& a, std::vector<double>& x, std::size_t m) {
@@ -54,7 +56,8 @@ ASSAY_DISPATCH(void, add_outer, add_outer_body, (double* gram, const double* z, 
 // The search for directions of one node. z has p + 1 numbers per row; the last is 1, for the intercept.
 class Search {
 public:
-    Search(ObliqueNode& node, index_t n_classes) : node_(node), n_(node.size()), m_(node.columns.size() + 1) {
+    Search(ObliqueNode& node, index_t n_classes, int threads)
+        : node_(node), n_(node.size()), m_(node.columns.size() + 1), threads_(threads) {
         standardise();
         group(n_classes);
     }
@@ -64,17 +67,18 @@ public:
     std::vector<double> fisher() const { return least_squares(nullptr, 1e-6); }
 
     std::vector<double> logistic() const {
-        std::vector<double> b(m_, 0.0), trial;
-        double value = likelihood(b);
+        std::vector<double> b(m_, 0.0), trial, margin(at(n_)), next_margin(at(n_));
+        double value = likelihood(b, margin);
         for (int step = 0; step < 30 && !interrupted(); ++step) {
-            std::vector<double> gram(m_ * m_, 0.0), gradient(m_, 0.0);
+            std::vector<double> gradient(m_, 0.0), curvature(at(n_));
             for (index_t i = 0; i < n_; ++i) {
                 const double side = side_[at(i)], w = node_.weight[at(i)];
-                const losses::LossTerms terms = losses::LogLoss::at(side * dot(b, i));
-                add_outer(gram.data(), row(i), w * std::max(terms.hessian, 1e-10), m_);
+                const losses::LossTerms terms = losses::LogLoss::at(margin[at(i)]);
+                curvature[at(i)] = w * std::max(terms.hessian, 1e-10);
                 const double error = -w * side * terms.gradient;
                 for (std::size_t j = 0; j < m_; ++j) gradient[j] += error * row(i)[j];
             }
+            std::vector<double> gram = products(curvature, nullptr);
             const double ridge = penalty();
             for (std::size_t j = 0; j < m_; ++j) {
                 gram[j * m_ + j] += ridge;
@@ -85,12 +89,13 @@ public:
             for (int halving = 0; halving < 20; ++halving, length *= 0.5) {
                 trial = b;
                 for (std::size_t j = 0; j < m_; ++j) trial[j] += length * gradient[j];
-                next = likelihood(trial);
+                next = likelihood(trial, next_margin);
                 if (next > value) break;
             }
             if (!(next > value)) break;
             const bool done = next - value < 1e-9 * weight_;
             b = trial;
+            margin.swap(next_margin);
             value = next;
             if (done) break;
         }
@@ -198,9 +203,14 @@ private:
     const double* row(index_t i) const { return z_.data() + at(i) * m_; }
     const double* column(std::size_t j) const { return by_column_.data() + j * at(n_); }
     double dot(const std::vector<double>& b, index_t i) const {
-        double sum = 0;
-        for (std::size_t j = 0; j < m_; ++j) sum += b[j] * row(i)[j];
-        return sum;
+        // Four sums at a time: one would wait for each addition.
+        const double *z = row(i), *w = b.data();
+        double sum[4] = {0, 0, 0, 0};
+        std::size_t j = 0;
+        for (; j + 4 <= m_; j += 4)
+            for (std::size_t k = 0; k < 4; ++k) sum[k] += w[j + k] * z[j + k];
+        for (; j < m_; ++j) sum[0] += w[j] * z[j];
+        return (sum[0] + sum[1]) + (sum[2] + sum[3]);
     }
     double penalty() const { return 1e-6 * weight_; }
 
@@ -321,13 +331,33 @@ private:
         return true;
     }
 
+    // Sum of w z z' over all or the active rows (m x m).
+    std::vector<double> products(const std::vector<double>& weights, const std::vector<std::uint8_t>* active) const {
+        std::vector<double> gram(m_ * m_, 0.0);
+        if (n_ < blocked_rows) {
+            for (index_t i = 0; i < n_; ++i)
+                if (active == nullptr || (*active)[at(i)] != 0) add_outer(gram.data(), row(i), weights[at(i)], m_);
+            return gram;
+        }
+        std::vector<std::int64_t> rows;
+        if (active != nullptr)
+            for (index_t i = 0; i < n_; ++i)
+                if ((*active)[at(i)] != 0) rows.push_back(i);
+        const std::vector<double> no_shift(m_, 0.0);
+        const auto p = static_cast<index_t>(m_) - 1;
+        const index_t count = active == nullptr ? n_ : static_cast<index_t>(rows.size());
+        if (count == 0) return gram;
+        weighted_gram({z_.data(), n_, p, p + 1, 1}, {nullptr, n_, 0, 0, 1},
+                      {active == nullptr ? nullptr : rows.data(), count, weights.data()}, no_shift.data(), gram.data(), threads_);
+        return gram;
+    }
+
     // Least squares of the sides over all or the active rows, with a ridge relative to the mean of the diagonal.
     std::vector<double> least_squares(const std::vector<std::uint8_t>* active, double ridge) const {
-        std::vector<double> gram(m_ * m_, 0.0), b(m_, 0.0);
+        std::vector<double> gram = products(node_.weight, active), b(m_, 0.0);
         for (index_t i = 0; i < n_; ++i) {
             if (active != nullptr && (*active)[at(i)] == 0) continue;
             const double w = node_.weight[at(i)];
-            add_outer(gram.data(), row(i), w, m_);
             for (std::size_t j = 0; j < m_; ++j) b[j] += w * side_[at(i)] * row(i)[j];
         }
         double trace = 0;
@@ -338,9 +368,13 @@ private:
         return b;
     }
 
-    double likelihood(const std::vector<double>& b) const {
+    // OUT margin: s b'z of each row.
+    double likelihood(const std::vector<double>& b, std::vector<double>& margin) const {
         double sum = 0;
-        for (index_t i = 0; i < n_; ++i) sum -= node_.weight[at(i)] * losses::LogLoss::at(side_[at(i)] * dot(b, i)).value;
+        for (index_t i = 0; i < n_; ++i) {
+            margin[at(i)] = side_[at(i)] * dot(b, i);
+            sum -= node_.weight[at(i)] * losses::LogLoss::at(margin[at(i)]).value;
+        }
         double square = 0;
         for (const double v : b) square += v * v;
         return sum - 0.5 * penalty() * square;
@@ -455,6 +489,7 @@ private:
     ObliqueNode& node_;
     const index_t n_;
     const std::size_t m_;
+    const int threads_;
     std::vector<double> z_, side_, by_column_;
     double weight_ = 0, group_[2] = {0, 0};
     bool possible_ = false;
@@ -464,7 +499,7 @@ private:
 
 std::vector<std::vector<double>> oblique_directions(ObliqueNode& node, const ObliqueOptions& options, index_t n_classes,
                                                     std::uint64_t path, int threads) {
-    Search search(node, n_classes);
+    Search search(node, n_classes, threads);
     if (!search.possible()) return {};
     std::vector<double> first;
     if (options.direction == Direction::lda) {
