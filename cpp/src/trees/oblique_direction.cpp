@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <memory>
 #include <numeric>
 
 #include "assay/common/random.hpp"
@@ -15,6 +16,7 @@ namespace {
 
 constexpr double tiny_weight = 1e-9;
 constexpr index_t exact_rows = 512, bins = 1024;
+constexpr index_t race_rows = 4096;
 constexpr index_t blocked_rows = 256;  // from here on products of columns are made in blocks
 
 // Solves the symmetric positive definite system a x = x in place (a: m x m, lower triangle); false if it is not definite.
@@ -62,7 +64,25 @@ public:
         group(n_classes);
     }
 
+    // The same search on every `step`-th row; `thin` holds those rows.
+    Search(const Search& whole, ObliqueNode& thin, index_t step)
+        : node_(thin), n_((whole.n_ + step - 1) / step), m_(whole.m_), threads_(1), possible_(true) {
+        thin.columns = whole.node_.columns;
+        thin.mean = whole.node_.mean;
+        thin.deviation = whole.node_.deviation;
+        for (index_t i = 0; i < whole.n_; i += step) {
+            thin.weight.push_back(whole.node_.weight[at(i)]);
+            thin.label.push_back(whole.node_.label[at(i)]);
+            side_.push_back(whole.side_[at(i)]);
+            z_.insert(z_.end(), whole.row(i), whole.row(i) + m_);
+            weight_ += thin.weight.back();
+            group_[side_.back() > 0] += thin.weight.back();
+        }
+        transpose();
+    }
+
     bool possible() const { return possible_; }
+    index_t size() const { return n_; }
 
     std::vector<double> fisher() const { return least_squares(nullptr, 1e-6); }
 
@@ -509,19 +529,25 @@ std::vector<std::vector<double>> oblique_directions(ObliqueNode& node, const Obl
     } else {
         search.transpose();
         std::vector<std::vector<double>> found(static_cast<std::size_t>(options.restarts) + 1);
+        // In a large node the starts compete on part of its rows; the best goes on with all of them.
+        ObliqueNode thin;
+        const index_t step = search.size() / race_rows;
+        const std::unique_ptr<Search> race = step > 1 ? std::make_unique<Search>(search, thin, step) : nullptr;
+        const Search& among = race ? *race : search;
         parallel_chunks(options.restarts + 1, 1, threads, [&](index_t r, index_t, index_t) {
             Random random(options.key, path ^ (0x9E3779B97F4A7C15ULL * static_cast<std::uint64_t>(r)));
-            found[static_cast<std::size_t>(r)] = search.climb(r == 0 ? search.best_column() : search.random_direction(random));
+            found[static_cast<std::size_t>(r)] = among.climb(r == 0 ? search.best_column() : among.random_direction(random));
         });
         double least = std::numeric_limits<double>::infinity();
         for (auto& one : found) {
             if (one.empty()) continue;  // interrupted
-            const double cost = search.gini(one);
+            const double cost = among.gini(one);
             if (cost < least) {
                 least = cost;
                 first = std::move(one);
             }
         }
+        if (race && !first.empty()) first = search.climb(std::move(first));
     }
     if (first.empty()) return {};
     std::vector<double> second = search.refined(first);

@@ -9,6 +9,7 @@
 //   coordinate  starting from the best column and from `restarts` random directions, one coefficient after the other is
 //               set to the value of least Gini impurity of the groups, all else fixed (a sweep over the values at which
 //               rows change sides; in large nodes over 1024 bins of them), then the threshold, until nothing improves.
+//               In nodes of 8192 rows and more the starts compete on part of the rows; the best goes on with all.
 //   refined     each of these once more after steps towards the boundary: least squares of s on z over the rows with
 //               s (b0 + b'z) < 1, repeated (Newton steps on the squared hinge). It separates groups that a hyperplane
 //               separates, which the others may miss by a few rows.
