@@ -88,6 +88,10 @@ class AroundLearners(Estimator):
         """The unfitted learners."""
         raise NotImplementedError  # pragma: no cover
 
+    def inner_learners(self) -> list[Any]:
+        """The learners inside, unfitted: what they take decides what this method takes."""
+        return self._templates()
+
     def _begin_around(
         self, X: Any, target: np.ndarray, sample_weight: Any
     ) -> tuple[Any, np.ndarray, np.ndarray | None]:

@@ -21,6 +21,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils import get_tags
 
 from .. import catalogue
+from ..base.around import AroundLearners
 from ..base.errors import ParameterError, UsageError, plain
 from ..base.folds import open_seeds
 from ..catalogue import Entry
@@ -217,7 +218,8 @@ def _settle_learner(item: Any, task: str, seed: int) -> Learner:
             raise UsageError("Plan", f"learner '{entry.id}'", f"cannot be loaded ({error})") from None
         except TypeError as error:
             raise ParameterError(str(error)) from None
-        return _seeded(Learner(entry.id, _title(entry.title, params), entry, estimator, True), seed)
+        taken = _as_taken(entry, estimator)
+        return _seeded(Learner(entry.id, _title(entry.title, params), taken, estimator, True), seed)
     if not isinstance(item, type) and hasattr(item, "fit") and hasattr(item, "get_params"):
         return _seeded(_from_estimator(item, task), seed)
     raise ParameterError(
@@ -285,7 +287,7 @@ def _from_estimator(estimator: Any, task: str) -> Learner:
     if entry is not None:
         defaults = type(estimator)().get_params(deep=False)
         changed = {k: v for k, v in estimator.get_params(deep=False).items() if not _same(v, defaults.get(k))}
-        return Learner(entry.id, _title(entry.title, changed), entry, clone(estimator), True)
+        return Learner(entry.id, _title(entry.title, changed), _as_taken(entry, estimator), clone(estimator), True)
     missing = ("missing",) if get_tags(estimator).input_tags.allow_nan else ()
     # A pipeline that picks columns by name brings its own preparation: it gets the table as it is.
     by_name = _picks_columns(estimator)
@@ -309,6 +311,17 @@ def _from_estimator(estimator: Any, task: str) -> Learner:
         scales=not by_name,
     )
     return Learner(foreign.id, name, foreign, clone(estimator), False)
+
+
+def _as_taken(entry: Entry, estimator: Any) -> Entry:
+    """The entry of a method made of other learners, with what these learners take and whether they need scaling."""
+    if not isinstance(estimator, AroundLearners):
+        return entry
+    tags = get_tags(estimator).input_tags
+    lacking = {"nominal": not tags.categorical, "missing": not tags.allow_nan, "sparse": not tags.sparse}
+    native = tuple(one for one in entry.native if not lacking.get(one, False))
+    inner = [catalogue.of_class(type(one)) for one in estimator.inner_learners()]
+    return replace(entry, native=native, scales=entry.scales or any(one is None or one.scales for one in inner))
 
 
 def _picks_columns(estimator: Any) -> bool:

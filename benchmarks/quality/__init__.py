@@ -1,0 +1,1 @@
+"""Quality of predictions against other libraries, on many tables, told apart by Assay's own tests."""

@@ -1,0 +1,87 @@
+"""The page of losses: a table for each group, with what `compare` says of each difference from Assay's learner."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from benchmarks.quality.contenders import CONTENDERS
+
+OPENING = (
+    "# Quality of forests and boosting",
+    "",
+    "Losses on rows that were not seen, ten-fold cross-validation with the same folds for all: log loss for classes",
+    "(probabilities held to at least 1 in 1000), root mean squared error for numbers; smaller is better, the smallest",
+    "is bold. Every peer is compared with Assay by Assay's own `compare`: the corrected resampled t test of the folds,",
+    "Holm over the peers of a table, level 0.05. A + after a loss: the peer is shown to be better than Assay; a -:",
+    "shown to be worse; no sign: neither is shown. Below each table stand the peers over all tables: the median ratio",
+    "of their loss to Assay's, and Wilcoxon's signed rank test of the logarithms of the losses.",
+)
+MADE = (
+    "Made by `python -m benchmarks.quality` at commit `{commit}` on {date}; {libraries}. The tables are bundled\n"
+    "or made by `benchmarks/quality/tables.py`."
+)
+SETTINGS = (
+    "Equal settings of boosting: 100 rounds, learning rate 0.1, 31 leaves, 20 rows in a leaf (XGBoost: the matching",
+    "sum of Hessians), L2 penalty 1, no early stopping; columns of labels native everywhere. Defaults are each",
+    "library's own. Forests: 100 trees, the root of the number of columns drawn for classes, a third for numbers;",
+    "scikit-learn's forests get codes for labels, as they take none.",
+)
+SIGNS = {"better": "+", "worse": "-", "open": ""}
+
+
+def judged(scores: dict[str, list[float]], ids: list[str], task: str) -> dict[str, str]:
+    """For each peer whether it is shown better or worse than the first, by the corrected t test, Holm over peers."""
+    from assay.evaluate import compare
+
+    given = {name: np.array(scores[name])[None] for name in ids}
+    metric = "log_loss" if task == "classify" else "rmse"
+    found = compare(given, "10-fold", metric=metric, greater_is_better=False, baseline=ids[0])
+    verdicts = {}
+    for name in ids[1:]:
+        row = found.summary[name]
+        shown = row["verdict"] in ("better", "worse")
+        verdicts[name] = row["verdict"] if shown else "open"
+    return verdicts
+
+
+def write(kept: dict[str, Any]) -> str:
+    """The page as Markdown."""
+    from assay.evaluate import wilcoxon
+
+    tables, made = kept["tables"], kept["provenance"]
+    libraries = ", ".join(f"{name} {made[name]}" for name in ("scikit-learn", "lightgbm", "xgboost"))
+    lines = [*OPENING, "", MADE.format(**made, libraries=libraries), "", *SETTINGS, ""]
+    for group in dict.fromkeys(contender.group for contender in CONTENDERS):
+        ids = [contender.id for contender in CONTENDERS if contender.group == group]
+        libraries = [name.partition(": ")[2] for name in ids]
+        lines += [f"## {group.capitalize()}", "", "| table | what | " + " | ".join(libraries) + " |"]
+        lines += ["| --- | --- |" + " ---: |" * len(ids)]
+        counts = {name: {"better": 0, "worse": 0, "open": 0} for name in ids[1:]}
+        means: dict[str, list[float]] = {name: [] for name in ids}
+        for table, row in sorted(tables.items()):
+            verdicts = judged(row["scores"], ids, row["task"])
+            losses = {name: float(np.mean(row["scores"][name])) for name in ids}
+            best = min(losses.values())
+            cells = []
+            for name in ids:
+                means[name].append(losses[name])
+                text = f"{losses[name]:.4g}"
+                text = f"**{text}**" if losses[name] == best else text
+                if name in verdicts:
+                    counts[name][verdicts[name]] += 1
+                    text += f" {SIGNS[verdicts[name]]}".rstrip()
+                cells.append(text)
+            lines.append(f"| {table} | {row['words']} | " + " | ".join(cells) + " |")
+        lines.append("")
+        for name, library in zip(ids[1:], libraries[1:], strict=True):
+            theirs, ours = np.log(means[name]), np.log(means[ids[0]])
+            test = wilcoxon(theirs, ours)
+            lines.append(
+                f"- {library}: {np.exp(np.median(theirs - ours)):.3f} times Assay's loss in the median; Assay's is "
+                f"smaller on {int((theirs > ours).sum())} of {len(ours)} tables (p = {test.p_value:.2g}); shown worse "
+                f"than Assay on {counts[name]['worse']}, better on {counts[name]['better']}."
+            )
+        lines.append("")
+    return "\n".join(lines).rstrip() + "\n"
