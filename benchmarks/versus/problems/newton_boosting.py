@@ -15,6 +15,14 @@ def make(rows: int) -> dict[str, Any]:
     return {"X": X[:rows], "y": y[:rows], "X_test": X[rows:], "y_test": y[rows:]}
 
 
+def make_many(rows: int) -> dict[str, Any]:
+    """As `make`, with 28 columns."""
+    from sklearn.datasets import make_classification
+
+    X, y = make_classification(rows + 50_000, 28, n_informative=14, n_redundant=6, flip_y=0.05, random_state=1)
+    return {"X": X[:rows], "y": y[:rows], "X_test": X[rows:], "y_test": y[rows:]}
+
+
 def make_mixed(rows: int) -> dict[str, Any]:
     """Ten numeric and five nominal columns of 5 to 200 categories, a tenth of the cells missing, two classes."""
     import numpy as np
@@ -95,6 +103,22 @@ PROBLEMS: tuple[Problem, ...] = (
         make=make,
         sizes=by_rows("{n} x 30", 1_500, 15_000, 150_000),
         headline=True,
+        ours=Contender("NewtonBoostingClassifier", "assay", ours),
+        peers=(
+            Contender("LGBMClassifier", "lightgbm", lightgbm, aim=1.5),
+            Contender("LGBMClassifier, quantised gradients, by column", "lightgbm", lightgbm_quantised, aim=1.2),
+            Contender("XGBClassifier, lossguide, 31 leaves", "xgboost", xgboost, aim=1.5),
+        ),
+        quality=log_loss_on_test,
+        gate=0.01,
+        quality_name="minus log loss",
+        limit="one addition of a 64-bit word per cell of the smaller child of every split",
+    ),
+    Problem(
+        id="newton-boosting-many",
+        title="Boosting, 100 rounds of 31 leaves, a million rows",
+        make=make_many,
+        sizes=by_rows("{n} x 28", 10_000, 100_000, 1_000_000),
         ours=Contender("NewtonBoostingClassifier", "assay", ours),
         peers=(
             Contender("LGBMClassifier", "lightgbm", lightgbm, aim=1.5),

@@ -117,6 +117,18 @@ PROBLEMS: tuple[Problem, ...] = (
         limit="one addition of a 64-bit word per row, drawn column and level of every tree",
     ),
     Problem(
+        id="random-forest-many",
+        title="Random forest, 100 trees, half a million rows",
+        make=make,
+        sizes=by_rows("{n} x 30", 5_000, 50_000, 500_000),
+        ours=Contender("assay RandomForestClassifier", "assay", ours),
+        peers=(Contender("RandomForestClassifier, max_bins=64", "scikit-learn-intelex", intelex, aim=1.3),),
+        quality=accuracy,
+        gate=0.005,
+        quality_name="accuracy",
+        limit="one addition of a 64-bit word per row, drawn column and level of every tree",
+    ),
+    Problem(
         id="random-forest-predict",
         title="Random forest, prediction of 100 trees",
         make=make_fitted,

@@ -10,6 +10,7 @@
 
 #include "assay/common/order_keys.hpp"
 #include "assay/common/threads.hpp"
+#include "assay/trees/forest_codes.hpp"
 
 namespace assay::trees {
 namespace {
@@ -150,17 +151,6 @@ std::vector<std::uint8_t> category_bins(const std::vector<double>& weight, index
     return bins;
 }
 
-// The number of cuts below x, without branches.
-std::uint8_t bin_of(const double* cuts, index_t count, double x) {
-    const double* base = cuts;
-    while (count > 1) {
-        const index_t half = count / 2;
-        base += base[half - 1] < x ? half : 0;
-        count -= half;
-    }
-    return static_cast<std::uint8_t>((base - cuts) + (count == 1 && *base < x));
-}
-
 }  // namespace
 
 Bins make_bins(Matrix<const double> cells, Vector<const std::int32_t> n_categories, const double* weights, index_t max_bins,
@@ -217,10 +207,13 @@ Bins make_bins(Matrix<const double> cells, Vector<const std::int32_t> n_categori
             const auto& cuts = bins.cuts[j];
             const auto count = static_cast<index_t>(cuts.size());
             bins.n_bins[j] = static_cast<std::int32_t>(count) + 1;
-            for (index_t i = 0; i < n; ++i) {
-                const double cell = column[static_cast<std::size_t>(i)];
-                codes[i * block_columns] = std::isnan(cell) ? static_cast<std::uint8_t>(bins.n_bins[j])
-                                                            : (count == 0 ? std::uint8_t{0} : bin_of(cuts.data(), count, cell));
+            std::int32_t rank[ranked_together];
+            for (index_t from = 0; from < n; from += ranked_together) {
+                const index_t some = std::min(ranked_together, n - from);
+                const double* x = column.data() + from;
+                ranks_among(cuts.data(), static_cast<std::int32_t>(count), x, static_cast<std::int32_t>(some), rank);
+                for (index_t i = 0; i < some; ++i)
+                    codes[(from + i) * block_columns] = static_cast<std::uint8_t>(std::isnan(x[i]) ? bins.n_bins[j] : rank[i]);
             }
         }
     });
