@@ -50,6 +50,9 @@ ROUNDS_OF_FEW_ROWS = 100
 
 FEW_ROWS = 1000
 
+FOLDS = 5
+"""Folds that choose the number of rounds, if asked to."""
+
 MOST_ROWS = 1e9
 """Rows that whole-number weights may stand for; beyond, they are weights like any other."""
 
@@ -135,8 +138,9 @@ class Boosting(MixedInput, Estimator):
     )
     early_stopping: bool | str = param(
         "auto",
-        Boolean() | Choice("auto"),
-        "Whether rows are held out to end the rounds: 'auto' does so where `n_estimators` is 'auto'.",
+        Boolean() | Choice("auto", "folds"),
+        "Whether rows are held out to end the rounds: 'auto' does so where `n_estimators` is 'auto'; 'folds' takes the "
+        "number of rounds that is best over five folds, and fits all rows.",
     )
     validation_fraction: float = param(0.1, Real(0, 1, "neither"), "Share of the rows held out for early stopping.")
     n_iter_no_change: int = param(20, Integer(1), "Rounds without a lower loss of the rows held out that end the fit.")
@@ -171,8 +175,35 @@ class Boosting(MixedInput, Estimator):
         keys = [target.astype(np.float64)] + [part for part in (weights, offset) if part is not None]
         order = _kernels.content_order(table, np.column_stack(keys), threads)
         stream = self._stream() if self.random_state is not None else Stream.of(0)
+        task = (target, weights, offset, loss, parameter, classes, stream)
+        n_rows = order.shape[0]
+        if self.early_stopping == "folds":
+            rounds, curve = self._rounds_by_folds(table, order, *task)
+            booster = self._grown(table, order, n_rows, rounds, *task)
+            self._keep(booster, booster.train_loss, curve)
+            return
         order, n_train = self._held_out(order, target, classes, stream)
-        table = _kernels.take_rows(table, order, threads)
+        booster = self._grown(table, order, n_train, self._rounds(n_rows), *task)
+        if n_train < n_rows and not callable(loss):
+            booster.truncate(booster.best_round)
+        self._keep(booster, booster.train_loss, booster.valid_loss)
+
+    def _grown(
+        self,
+        table: Any,
+        order: np.ndarray,
+        n_train: int,
+        rounds: int,
+        target: np.ndarray,
+        weights: np.ndarray | None,
+        offset: np.ndarray | None,
+        loss: Any,
+        parameter: float,
+        classes: int,
+        stream: Stream,
+    ) -> Any:
+        """The kernel after so many rounds on the first `n_train` rows of the order; the rest are held out."""
+        table = _kernels.take_rows(table, order, thread_count(self.n_jobs))
         y = target[order].astype(np.float64)
         w = None if weights is None else weights[order]
         penalties = self._penalties()
@@ -194,12 +225,38 @@ class Boosting(MixedInput, Estimator):
         start_scores = np.ascontiguousarray(self.base_score_[None, :] + shift[:, None])
         booster = self._booster(table, y, w, start_scores, n_train, name, parameter, stream, penalties)
         if custom is None:
-            booster.run(self._rounds(y.shape[0]))
-            if n_train < y.shape[0]:
-                booster.truncate(booster.best_round)
+            booster.run(rounds)
         else:
-            self._run_custom(booster, custom, y, self._rounds(y.shape[0]))
-        self._keep(booster, booster.train_loss, booster.valid_loss)
+            self._run_custom(booster, custom, y, rounds)
+        return booster
+
+    def _rounds_by_folds(self, table: Any, order: np.ndarray, target: np.ndarray, *task: Any) -> tuple[int, np.ndarray]:
+        """How many rounds give the lowest mean loss over five folds, and that loss by round.
+
+        Every class is spread over the folds; after a fold has ended, its loss stays what it was at its best round.
+        """
+        loss, classes, stream = task[2], task[4], task[5]
+        if callable(loss):
+            raise ParameterError(
+                type(self).__name__, "parameter 'early_stopping'", "must be False for a loss of your own", "got 'folds'"
+            )
+        draws = stream.child(0).generator().permutation(order.shape[0])
+        groups = target[order] if classes else np.zeros(order.shape[0])
+        fold = np.empty(order.shape[0], dtype=np.int64)
+        fold[np.lexsort((draws, groups))] = np.arange(order.shape[0]) % FOLDS
+        curves = []
+        for out in range(min(FOLDS, order.shape[0])):
+            rows = np.concatenate([order[fold != out], order[fold == out]])
+            n_train = int((fold != out).sum())
+            if n_train == 0 or (classes and np.unique(target[rows[:n_train]]).shape[0] < classes):
+                continue
+            booster = self._grown(table, rows, n_train, self._rounds(order.shape[0]), target, *task)
+            curves.append(np.asarray(booster.valid_loss))
+        if not curves:
+            return self._rounds(order.shape[0]), np.empty(0)
+        longest = max(curve.shape[0] for curve in curves)
+        mean = np.mean([np.pad(c, (0, longest - c.shape[0]), constant_values=c.min()) for c in curves], axis=0)
+        return max(1, int(np.argmin(mean))), mean
 
     def _booster(
         self,

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils import Tags
 
 from ... import _kernels
-from ...base.errors import DataError
+from ...base.errors import DataError, ParameterError
 from ...base.parameters import Choice, Integer, Nothing, Real, param
 from ...base.randomness import Stream
 from ...base.threads import thread_count
@@ -77,6 +77,10 @@ class LambdaRank(_Newton):
     def fit(self, X: Any, y: Any, groups: Any = None) -> LambdaRank:
         """Learn from grades y: within a group (all rows, without groups) larger y comes first."""
         self._check_parameters()
+        if self.early_stopping == "folds":
+            raise ParameterError(
+                type(self).__name__, "parameter 'early_stopping'", "must be 'auto', True or False", "got 'folds'"
+            )
         cells, grades, _ = self._begin_rows(X, grades_of(type(self).__name__, y), None)
         codes = self._group_codes(groups, grades.shape[0])
         gains = self._gains(grades, codes)

@@ -255,6 +255,24 @@ def test_early_stopping_keeps_the_best_round_and_can_be_turned_off():
     assert off.n_estimators_ == 12 and not off.validation_loss_.shape[0]
 
 
+@pytest.mark.parametrize("classes", [0, 2, 3])
+def test_folds_choose_the_rounds_and_all_rows_are_fitted(classes):
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(400, 3))
+    worth = X[:, 0] + 0.5 * rng.normal(size=400)
+    cls = NewtonBoostingClassifier if classes else NewtonBoostingRegressor
+    y = np.digitize(worth, [-0.4, 0.6][: classes - 1]) if classes else worth
+    model = cls(early_stopping="folds", learning_rate=0.3, random_state=0).fit(X, y)
+    assert model.n_estimators_ == max(1, int(np.argmin(model.validation_loss_))) < 100
+    same = cls(n_estimators=model.n_estimators_, learning_rate=0.3, random_state=0).fit(X, y)
+    assert np.array_equal(model.predict(X), same.predict(X))
+    order = rng.permutation(400)
+    shuffled = cls(early_stopping="folds", learning_rate=0.3, random_state=0).fit(X[order], y[order])
+    assert np.array_equal(model.predict(X), shuffled.predict(X))
+    with pytest.raises(AssayError, match="early_stopping"):
+        NewtonBoostingRegressor(early_stopping="folds", loss=lambda y, f: (f - y, np.ones_like(y))).fit(X, worth)
+
+
 def test_as_good_as_the_peer_at_equal_settings():
     settings, ours, peers = {"max_leaf_nodes": 15, "learning_rate": 0.1}, [], []
     for seed in range(3):
