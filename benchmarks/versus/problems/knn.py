@@ -54,6 +54,72 @@ def accuracy(data: dict[str, np.ndarray], predicted: np.ndarray) -> float:
     return float((predicted == data["labels"]).mean())
 
 
+def make_wide(rows: int) -> dict[str, np.ndarray]:
+    from sklearn.datasets import make_classification
+
+    X, y = make_classification(rows + 2_000, 300, n_informative=60, n_redundant=20, flip_y=0.02, random_state=0)
+    return {"X": X[:rows], "y": y[:rows], "queries": X[rows:], "labels": y[rows:]}
+
+
+def make_points(rows: int) -> dict[str, np.ndarray]:
+    rng = np.random.default_rng(0)
+    return {"X": rng.normal(size=(rows, 3)), "queries": rng.normal(size=(rows // 5, 3))}
+
+
+def our_tree(data: dict[str, np.ndarray]) -> np.ndarray:
+    from assay.numeric.neighbours import NeighbourIndex, get
+
+    index = NeighbourIndex(data["X"], get("euclidean"), algorithm="kd_tree", threads=2)
+    return index.nearest(data["queries"], 5, threads=2)[1]
+
+
+def scipy_tree(data: dict[str, np.ndarray]) -> np.ndarray:
+    from scipy.spatial import cKDTree
+
+    return cKDTree(data["X"], balanced_tree=False, compact_nodes=False).query(data["queries"], 5, workers=-1)[0]
+
+
+def pykdtree(data: dict[str, np.ndarray]) -> np.ndarray:
+    from pykdtree.kdtree import KDTree
+
+    return KDTree(data["X"]).query(data["queries"], k=5)[0]
+
+
+def mean_distance(data: dict[str, np.ndarray], distances: np.ndarray) -> float:
+    return float(distances.mean())
+
+
+MOST = 50
+
+
+def make_whole(rows: int) -> dict[str, np.ndarray]:
+    from sklearn.datasets import make_classification
+
+    X, y = make_classification(rows, 20, n_informative=10, flip_y=0.05, random_state=0)
+    return {"X": X, "y": y}
+
+
+def our_leave_one_out(data: dict[str, np.ndarray]) -> np.ndarray:
+    from assay.models.neighbours import KNNClassifier
+
+    return KNNClassifier(1).fit(data["X"], data["y"]).leave_one_out(MOST)
+
+
+def loop_over_k(data: dict[str, np.ndarray]) -> np.ndarray:
+    """A search for each k, without the row itself: scikit-learn's neighbours of the training rows."""
+    from sklearn.neighbors import KNeighborsClassifier
+
+    model, errors = KNeighborsClassifier(algorithm="brute", n_jobs=-1).fit(data["X"], data["y"]), []
+    for k in range(1, MOST + 1):
+        found = model.kneighbors(n_neighbors=k, return_distance=False)
+        errors.append(np.mean((data["y"][found].mean(axis=1) > 0.5) != data["y"]))
+    return np.array(errors)
+
+
+def least_error(data: dict[str, np.ndarray], errors: np.ndarray) -> float:
+    return float(errors.min())
+
+
 PROBLEMS: tuple[Problem, ...] = (
     Problem(
         id="knn-brute",
@@ -71,5 +137,51 @@ PROBLEMS: tuple[Problem, ...] = (
         gate=0.001,
         quality_name="accuracy",
         limit="45 Gflop in float32 (one multiply-add per coordinate and pair)",
+    ),
+    Problem(
+        id="knn-brute-wide",
+        title="k nearest neighbours, brute force, many columns",
+        make=make_wide,
+        sizes=by_rows("{n} x 300, 2,000 queries, k=15", 1_500, 15_000, 150_000),
+        ours=Contender("assay", "assay", ours),
+        peers=(
+            Contender("scikit-learn", "scikit-learn", scikit_learn, aim=4.0),
+            Contender("scikit-learn-intelex", "scikit-learn-intelex", intelex, aim=2.0),
+            Contender("faiss IndexFlatL2 (float32)", "faiss-cpu", faiss_flat, aim=1.5),
+        ),
+        quality=accuracy,
+        gate=0.002,
+        quality_name="accuracy",
+        limit="180 Gflop in float32 (one multiply-add per coordinate and pair)",
+    ),
+    Problem(
+        id="knn-tree",
+        title="k nearest neighbours, tree in three columns",
+        make=make_points,
+        sizes=by_rows("{n} x 3, a fifth as many queries, k=5", 10_000, 100_000, 1_000_000),
+        ours=Contender("assay", "assay", our_tree),
+        peers=(
+            Contender("SciPy cKDTree", "scipy", scipy_tree, aim=2.0),
+            Contender("pykdtree", "pykdtree", pykdtree, aim=2.0),
+        ),
+        quality=mean_distance,
+        gate=1e-9,
+        quality_name="mean distance",
+        lower_is_better=True,
+        limit="memory latency of a walk down the tree",
+    ),
+    Problem(
+        id="knn-leave-one-out",
+        title="Leave-one-out error of k = 1 to 50 neighbours",
+        make=make_whole,
+        sizes=by_rows("{n} x 20", 1_000, 5_000, 20_000),
+        ours=Contender("assay", "assay", our_leave_one_out),
+        peers=(Contender("loop over k on scikit-learn", "scikit-learn", loop_over_k, aim=50.0),),
+        quality=least_error,
+        gate=2e-3,
+        quality_name="least error",
+        lower_is_better=True,
+        repeats=1,
+        limit="one search of all rows among all rows",
     ),
 )

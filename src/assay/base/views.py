@@ -15,7 +15,7 @@ from dataclasses import dataclass, fields
 from html import escape
 from typing import Any, ClassVar
 
-from .chart import Chart, Line
+from .chart import Chart, Line, Mark
 from .columns import column_names
 from .drawings import coefficients_figure, matrix_figure, rules_figure, shares_figure
 from .plotting import axes, paint_svg
@@ -337,6 +337,55 @@ class Neighbours(View):
         names = [clean(c, 40) for c in self.classes]
         lines = [[name, *(percent(share, 1) for share in row)] for name, row in zip(names, self.shares)]
         return Grid(["row of class", *names], lines)
+
+
+@dataclass(frozen=True, kw_only=True)
+class NeighbourCurve(View):
+    """The leave-one-out error of each number of neighbours k = 1, 2, ..., with an interval from `low` to `high`.
+
+    `best` is the k with the least error, and `tied` are those that chance may have put behind it.
+    """
+
+    kind: ClassVar[str] = "neighbour_curve"
+    errors: list[float]
+    low: list[float]
+    high: list[float]
+    best: int
+    tied: list[int]
+    level: float
+    measure: str
+
+    def chart(self) -> Chart:
+        """Error by k with a band."""
+        ks = [float(k + 1) for k in range(len(self.errors))]
+        line = Line(ks, self.errors, "", low=self.low, high=self.high)
+        marks = (Mark(x=float(self.best), label=f"best k = {self.best}"),)
+        return Chart("Leave-one-out error by number of neighbours", "k", self.measure, (line,), marks)
+
+    def to_svg(self, title: str = "") -> str:
+        """The curve with its band."""
+        return self.chart().to_svg()
+
+    def plot(self, ax: Any = None) -> Any:
+        """The curve on axes of matplotlib."""
+        return self.chart().plot(ax)
+
+    @property
+    def how_to_read(self) -> str:
+        """The best k and what chance allows."""
+        least, most = number(self.errors[self.best - 1]), max(self.tied)
+        return (
+            f"Each row is predicted by its k nearest others. The least {self.measure} is {least}, at k = {self.best}; "
+            f"up to k = {most} differ from it by no more than chance at the {percent(self.level)} level."
+        )
+
+    def grid(self) -> Grid:
+        """Error and interval of each k."""
+        lines = [
+            [str(k + 1), number(error), number(low), number(high)]
+            for k, (error, low, high) in enumerate(zip(self.errors, self.low, self.high))
+        ]
+        return Grid(["k", self.measure, "low", "high"], lines)
 
 
 @dataclass(frozen=True, kw_only=True)

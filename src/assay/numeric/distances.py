@@ -161,11 +161,14 @@ class Mixed(Distance):
     """Mean over the columns known in both rows: 0 or 1 for nominal, the difference in units of the range for numbers.
 
     Numbers are placed in [0, 1] by the range of the training rows (a query outside it counts as the nearest end);
-    two rows without a common known column are at distance 1.
+    columns of the mask `ranked` hold ranks in [0, 1] already. Two rows without a common known column are at distance 1.
     """
 
     code = _MIXED
     has_tree = takes_nominal = takes_missing = learns = True
+
+    def __init__(self, ranked: np.ndarray | None = None):
+        self.ranked = ranked
 
     def learn(self, rows: np.ndarray, nominal: np.ndarray) -> Placement:
         known = ~np.isnan(rows)
@@ -173,7 +176,10 @@ class Mixed(Distance):
         high = np.where(known, rows, -np.inf).max(axis=0)
         plain = nominal | ~known.any(axis=0)
         low = np.where(plain, 0.0, low)
-        return {"low": low, "span": np.where(plain, 0.0, high - low), "nominal": nominal.astype(np.uint8)}
+        span = np.where(plain, 0.0, high - low)
+        if self.ranked is not None:
+            low, span = np.where(self.ranked, 0.0, low), np.where(self.ranked, 1.0, span)
+        return {"low": low, "span": span, "nominal": nominal.astype(np.uint8)}
 
     def place(self, rows: np.ndarray, placement: Placement) -> np.ndarray:
         span = placement["span"]

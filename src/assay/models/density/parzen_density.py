@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ...base.cost import Cost
-from ...base.parameters import Choice, Real, param
+from ...base.parameters import Boolean, Choice, Real, param
 from ...base.randomness import Stream
 from ...base.threads import thread_count
 from ...base.unsupervised import DensityEstimator, check_count
@@ -67,6 +67,12 @@ class ParzenDensity(DensityEstimator):
         "or the one with the largest likelihood of each row under the others ('loo').",
     )
     metric: str = metric_param()
+    tree: bool = param(
+        True,
+        Boolean(),
+        "Whether `fit` builds the tree that `score_samples` needs; without it each call builds its own, and `on_grid` "
+        "and `sample` need none.",
+    )
     rtol: float = param(0.0, Real(0, 0.1), "Relative error allowed in a Gaussian sum, for speed; 0 for exact sums.")
     n_jobs: int | None = n_jobs_param()
 
@@ -78,7 +84,7 @@ class ParzenDensity(DensityEstimator):
         )
         self._placement = placement.arrays
         self.rows_ = placement.place(rows).copy()
-        self._tree = build(self.rows_, thread_count(self.n_jobs))
+        self._tree = build(self.rows_, thread_count(self.n_jobs)) if self.tree or self.bandwidth == "loo" else None
         self.bandwidth_ = self._choose(placement)
         return self
 
@@ -90,6 +96,9 @@ class ParzenDensity(DensityEstimator):
         effective = weight if self.bandwidth == "scott" else weight * (d + 2.0) / 4.0
         width = placement.spread * effective ** (-1.0 / (d + 4.0)) / deviation_of(self.kernel, d)
         return width if self.bandwidth != "loo" else self._likeliest(width)
+
+    def _nodes(self) -> dict[str, np.ndarray]:
+        return build(self.rows_, thread_count(self.n_jobs)) if self._tree is None else self._tree
 
     def _weight(self) -> float:
         return float(self.rows_.shape[0] if self.weights_ is None else self.weights_.sum())
@@ -106,7 +115,7 @@ class ParzenDensity(DensityEstimator):
         own = np.arange(self.rows_.shape[0]) if rows is None else np.asarray(rows, dtype=np.int64)
         width = self.bandwidth_ if bandwidth is None else float(bandwidth)
         sums = log_sums(
-            self._tree,
+            self._nodes(),
             self.kernel,
             self.weights_,
             np.ascontiguousarray(self.rows_[own]),
@@ -156,7 +165,7 @@ class ParzenDensity(DensityEstimator):
         check_is_fitted(self)
         queries = Placement(self._placement).place(self._read(X, reset=False))
         sums = log_sums(
-            self._tree,
+            self._nodes(),
             self.kernel,
             self.weights_,
             queries,

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
+from scipy.special import ndtri
 from sklearn.base import clone
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
@@ -19,14 +20,15 @@ from ...base.cost import Cost
 from ...base.errors import DataError, ParameterError, plain
 from ...base.estimator import Classifier, Estimator, Fold, Regressor
 from ...base.folds import FoldTransforms, prepared
-from ...base.parameters import Choice, Integer, Real, param
+from ...base.parameters import Choice, Integer, Mapping, Nothing, Real, param
 from ...base.threads import thread_count
 from ...base.usual_parameters import categorical_features_param, n_jobs_param
-from ...base.views import Neighbours
+from ...base.views import NeighbourCurve, Neighbours
 from ...data.columns import MixedInput
 from ...numeric.distances import METRICS, Distance, Euclidean, Mixed, get
 from ...numeric.fold_neighbours import Bound, SharedNeighbours, bound_of, common_transform
 from ...numeric.neighbours import NeighbourIndex, choose_algorithm
+from .ordinal_ranks import as_ranks, ordinal_columns
 
 _MOST_NEIGHBOURS = 50
 
@@ -69,6 +71,12 @@ class _Neighbours(MixedInput, Estimator):
         "Search: compare with every row, or a k-d tree (few columns, many rows); the neighbours are the same.",
     )
     categorical_features: Any = categorical_features_param()
+    ordinal_features: Any = param(
+        None,
+        Mapping() | Nothing(),
+        "Orders of ordinal columns: a dict from column name or number to its values from lowest to highest. A value "
+        "counts as its rank, from 0 for the lowest to 1 for the highest.",
+    )
     n_jobs: int | None = n_jobs_param()
 
     _way_out = "take a sample of the rows"
@@ -77,6 +85,20 @@ class _Neighbours(MixedInput, Estimator):
 
     def _needs_squares(self) -> bool:
         return self.metric != "cosine"  # whose rows are brought to length one first
+
+    def _read(self, X: Any, *, reset: bool) -> np.ndarray:
+        values = super()._read(X, reset=reset)
+        return values if self.ordinal_features is None else as_ranks(self, values, self.ordinal_features, reset=reset)
+
+    @property
+    def _ranked(self) -> np.ndarray:
+        """Which columns hold ranks of ordinal values."""
+        return ordinal_columns(self, self.ordinal_features or {})
+
+    @property
+    def _nominal(self) -> np.ndarray:
+        """Which columns hold codes of labels without order."""
+        return self.schema_.nominal & ~self._ranked
 
     # -- fit ---------------------------------------------------------------------------------------------------
     def _index_rows(self, values: np.ndarray) -> None:
@@ -103,7 +125,7 @@ class _Neighbours(MixedInput, Estimator):
         index = NeighbourIndex(
             values,
             distance,
-            nominal=self.schema_.nominal,
+            nominal=self._nominal,
             algorithm=self.algorithm,
             threads=thread_count(self.n_jobs),
         )
@@ -148,15 +170,17 @@ class _Neighbours(MixedInput, Estimator):
         if self.metric != "auto":
             return self.metric
         complete = _all_finite(values) or not np.isnan(values).any()
-        return "euclidean" if complete and not self.schema_.nominal.any() else "mixed"
+        return "euclidean" if complete and not self._nominal.any() and self.ordinal_features is None else "mixed"
 
     def _distance(self) -> Distance:
+        if self.metric_ == "mixed" and self.ordinal_features is not None:
+            return Mixed(self._ranked)
         return get(self.metric_, self.p)
 
     def _check_cells(self, values: np.ndarray, distance: Distance) -> np.ndarray:
         """Values that this metric can compare, or the sentence that says which column it cannot."""
         who = type(self).__name__
-        if self.schema_.nominal.any() and not distance.takes_nominal:
+        if self._nominal.any() and not distance.takes_nominal:
             values = self._flags_as_numbers(values)
         if _all_finite(values):
             return values
@@ -179,7 +203,7 @@ class _Neighbours(MixedInput, Estimator):
 
     def _flags_as_numbers(self, values: np.ndarray) -> np.ndarray:
         values = values.copy()
-        for j in np.flatnonzero(self.schema_.nominal):
+        for j in np.flatnonzero(self._nominal):
             categories = self.schema_.categories[j]
             if categories is None or categories.dtype.kind != "b":
                 raise DataError(
@@ -232,7 +256,42 @@ class _Neighbours(MixedInput, Estimator):
         [0.0, 0.0, 0.0, 0.5, 1.0]
         """
         distances, rows = self.kneighbors(n_neighbors=most)
-        return np.array([self._loss(decided, squared) for decided in self._by_number(rows, distances)])
+        return np.array([self._losses(decided, squared).mean() for decided in self._by_number(rows, distances)])
+
+    def best_k(self, most: int = 50, level: float = 0.95) -> NeighbourCurve:
+        """The leave-one-out error of k = 1, ..., `most` with intervals, from one list of neighbours.
+
+        Each interval is that of the mean over the rows. `tied` are the k whose errors, row by row, differ from those of
+        the best k by no more than chance (a paired interval that holds 0): the largest of them is the smoothest choice.
+
+        >>> from assay.models.neighbours import KNNClassifier
+        >>> X, y = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]], [0, 0, 0, 1, 1, 1]
+        >>> curve = KNNClassifier(n_neighbors=1).fit(X, y).best_k(4)
+        >>> curve.best, curve.errors
+        (1, [0.0, 0.0, 0.0, 0.5])
+        """
+        if not Real(0, 1, "neither").accepts(level):
+            raise ParameterError(
+                type(self).__name__, "level", "must be a number > 0 and < 1", f"got {plain(repr(level))}"
+            )
+        check_is_fitted(self)
+        most = max(1, min(most, self.rows_.shape[0] - 1))
+        distances, rows = self.kneighbors(n_neighbors=most)
+        losses = np.array([self._losses(decided, False) for decided in self._by_number(rows, distances)])
+        errors, n = losses.mean(axis=1), losses.shape[1]
+        reach = float(ndtri(0.5 + 0.5 * level)) / np.sqrt(max(n - 1, 1))
+        best, half = int(np.argmin(errors)), reach * losses.std(axis=1)
+        apart = losses - losses[best]
+        tied = apart.mean(axis=1) <= reach * apart.std(axis=1)
+        return NeighbourCurve(
+            errors=errors.tolist(),
+            low=np.maximum(errors - half, 0.0).tolist(),
+            high=(errors + half).tolist(),
+            best=best + 1,
+            tied=(np.flatnonzero(tied) + 1).tolist(),
+            level=float(level),
+            measure=self._loss_name,
+        )
 
     def _by_number(self, rows: np.ndarray, distances: np.ndarray) -> Iterator[np.ndarray]:
         """What the first 1, 2, ... of these neighbours say; a vote that does not change with k is counted once."""
@@ -251,8 +310,10 @@ class _Neighbours(MixedInput, Estimator):
         """What neighbours at these distances say."""
         raise NotImplementedError  # pragma: no cover
 
-    def _loss(self, decided: np.ndarray, squared: bool) -> float:
-        """The error of what was decided for the training rows."""
+    _loss_name = "error"
+
+    def _losses(self, decided: np.ndarray, squared: bool) -> np.ndarray:
+        """The error of what was decided for each training row."""
         raise NotImplementedError  # pragma: no cover
 
     def radius_neighbors(self, X: Any, radius: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -406,7 +467,7 @@ class _SharedSearch:
         reader.metric_ = self.metric = reader._choose_metric(values)
         distance = reader._distance()
         mixed = isinstance(distance, Mixed)
-        if (distance.learns and not mixed) or (reader.schema_.nominal.any() and not distance.takes_nominal):
+        if (distance.learns and not mixed) or (reader._nominal.any() and not distance.takes_nominal):
             return
         self.bounds = [Bound(exact=not mixed)] * len(parts)
         if through is not None and transforms is not None:
@@ -414,9 +475,7 @@ class _SharedSearch:
                 return
             self.bounds = [bound_of(fold, through) for fold in transforms.folds]
         threads = thread_count(owner.n_jobs)
-        index = NeighbourIndex(
-            values, distance, nominal=reader.schema_.nominal, algorithm=owner.algorithm, threads=threads
-        )
+        index = NeighbourIndex(values, distance, nominal=reader._nominal, algorithm=owner.algorithm, threads=threads)
         self.placement = index.placement
         tested = np.unique(np.concatenate([test for _, test in parts]))
         self.lists = SharedNeighbours(index, tested, self._length(owner._longest, values), threads)
@@ -496,10 +555,12 @@ class KNNClassifier(_Neighbours, Classifier):
         votes = np.bincount(cells.ravel(), weights=weights, minlength=n_rows * n_classes).reshape(n_rows, n_classes)
         return votes / votes.sum(axis=1, keepdims=True)
 
-    def _loss(self, decided: np.ndarray, squared: bool) -> float:
+    _loss_name = "share of wrong classes"
+
+    def _losses(self, decided: np.ndarray, squared: bool) -> np.ndarray:
         if squared:
-            return float(((decided - self._one_hot()) ** 2).sum() / decided.shape[0])
-        return float(np.mean(decided.argmax(axis=1) != self.codes_))
+            return ((decided - self._one_hot()) ** 2).sum(axis=1)
+        return (decided.argmax(axis=1) != self.codes_).astype(float)
 
     def view(self) -> Neighbours | None:
         """Which classes the neighbours of the rows of each class have, every training row asked for the others."""
@@ -555,8 +616,10 @@ class KNNRegressor(_Neighbours, Regressor):
             return (self.target_[rows] * weights[:, :, None]).sum(axis=1)
         return (self.target_[rows] * weights).sum(axis=1)
 
-    def _loss(self, decided: np.ndarray, squared: bool) -> float:
-        return float(np.mean((decided - self._one_hot()) ** 2))
+    _loss_name = "mean squared error"
+
+    def _losses(self, decided: np.ndarray, squared: bool) -> np.ndarray:
+        return ((decided - self._one_hot()) ** 2).mean(axis=1)
 
     def view(self) -> Neighbours | None:
         """How far the target of a row is from its neighbours' and from any other row's, on average."""

@@ -129,6 +129,13 @@ def test_anomalies_are_rows_of_low_density():
         model.anomaly_threshold(rows(10, 2), share=2)
 
 
+def test_without_a_tree_of_its_own_the_answers_are_the_same():
+    X = rows(200, 2)
+    one, other = ParzenDensity().fit(X), ParzenDensity(tree=False).fit(X)
+    np.testing.assert_array_equal(one.score_samples(X), other.score_samples(X))
+    np.testing.assert_array_equal(one.on_grid(32).values, other.on_grid(32).values)
+
+
 def test_rows_that_do_not_vary_are_refused_by_rules_and_taken_with_a_bandwidth():
     with pytest.raises(DataError, match="must vary; all rows are equal"):
         ParzenDensity().fit([[1.0], [1.0]])

@@ -16,6 +16,7 @@ from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from assay import _kernels
 from assay.base import DataError, ParameterError
 from assay.base.folds import FoldTransform, FoldTransforms
+from assay.base.views import view_of
 from assay.models.neighbours import KNNClassifier, KNNRegressor
 from assay.models.neighbours.knn import _SharedSearch
 from assay.numeric.distances import METRICS
@@ -562,3 +563,90 @@ def test_view_says_who_the_neighbours_are():
     pairs = np.abs(target[:, None] - target)[np.triu_indices(100, 1)]
     assert numbers.whole == pytest.approx(pairs.mean()) and numbers.spread < 0.2 * numbers.whole
     assert KNNClassifier(n_neighbors=1).fit(X[:1], y[:1]).view() is None
+
+
+# -- the curve over k, ordinal columns, and data made to break searches ------------------------------------------------
+def test_the_curve_over_k_is_leave_one_out_with_intervals_and_ties():
+    rng = np.random.default_rng(0)
+    y = np.arange(300) % 2
+    X = rng.normal(size=(300, 3)) + 0.8 * y[:, None]
+    model = KNNClassifier(5).fit(X, y)
+    curve = model.best_k(40)
+    np.testing.assert_allclose(curve.errors, model.leave_one_out(40))
+    assert curve.best == 1 + int(np.argmin(curve.errors)) and curve.best in curve.tied and 1 not in curve.tied
+    half = 1.959964 * np.sqrt(curve.errors[9] * (1 - curve.errors[9]) / 299)
+    assert curve.high[9] - curve.errors[9] == pytest.approx(half, rel=1e-5)
+    assert view_of(curve.to_dict()) == curve and "<svg" in curve.to_svg() and "at k =" in curve.how_to_read
+    assert len(curve.grid().rows) == 40
+    numbers = KNNRegressor(5).fit(X, X[:, 0] + rng.normal(size=300))
+    np.testing.assert_allclose(numbers.best_k(20).errors, numbers.leave_one_out(20))
+    with pytest.raises(ParameterError, match="level must be a number > 0 and < 1"):
+        model.best_k(level=1.0)
+
+
+DEGREES = ["bachelors", "masters", "PhD"]
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_ordinal_columns_count_by_their_ranks(frame):
+    X = frame({"degree": ["bachelors", "masters", "PhD", "masters"], "age": [20.0, 30.0, 40.0, 20.0]})
+    y = [0, 1, 2, 3]
+    model = KNNClassifier(1, ordinal_features={"degree": DEGREES}).fit(X, y)
+    assert model.metric_ == "mixed"
+    distances, rows = model.kneighbors(frame({"degree": ["PhD"], "age": [20.0]}), n_neighbors=4)
+    # Half the sum of the difference in rank (of 1) and in age (of the range 20).
+    assert dict(zip(rows[0].tolist(), distances[0].tolist())) == {3: 0.25, 0: 0.5, 1: 0.5, 2: 0.5}
+    unknown = model.kneighbors(frame({"degree": ["diploma"], "age": [20.0]}), n_neighbors=2)[0]
+    np.testing.assert_allclose(unknown, [[0.0, 0.0]])  # a value without rank is missing
+    with pytest.raises(DataError, match="column 'degree' holds 'PhD', which is not in its order"):
+        KNNClassifier(1, ordinal_features={"degree": DEGREES[:2]}).fit(X, y)
+    with pytest.raises(ParameterError, match="must name columns of X"):
+        KNNClassifier(1, ordinal_features={"grade": DEGREES}).fit(X, y)
+    with pytest.raises(ParameterError, match="must list two or more different values"):
+        KNNClassifier(1, ordinal_features={"degree": ["PhD"]}).fit(X, y)
+
+
+def test_the_range_of_ranks_is_that_of_the_order_and_numbers_can_be_ordinal():
+    X = np.array([[1.0, 0.0], [2.0, 1.0], [2.0, 0.0]])
+    model = KNNRegressor(1, ordinal_features={0: [1, 2, 5, 9, 50]}).fit(X, [0.0, 1.0, 2.0])
+    distances, rows = model.kneighbors([[50.0, 0.0]], n_neighbors=3)
+    assert rows[0].tolist() == [2, 0, 1]
+    np.testing.assert_allclose(distances[0], [0.375, 0.5, 0.875])
+    euclidean = KNNRegressor(1, metric="euclidean", ordinal_features={0: [1, 2, 5, 9, 50]}).fit(X, [0.0, 1.0, 2.0])
+    np.testing.assert_allclose(euclidean.kneighbors([[50.0, 0.0]], n_neighbors=1)[0], [[0.75]])
+
+
+def _hard_tables():
+    rng = np.random.default_rng(0)
+    plain = rng.normal(size=(400, 6))
+    grid = rng.integers(0, 3, size=(400, 6)).astype(float)
+    return {
+        "duplicates": np.repeat(plain[:40], 10, axis=0),
+        "ties": grid,
+        "huge offset": plain + 1e9,
+        "differences of 1e-8": 1.0 + 1e-8 * rng.integers(0, 50, size=(400, 6)),
+        "one column of another size": plain * np.array([1e8, 1.0, 1.0, 1.0, 1e-8, 1.0]),
+        "few columns": grid[:, :2],
+    }
+
+
+@pytest.mark.parametrize("name", list(_hard_tables()))
+@pytest.mark.parametrize("algorithm", ["brute", "kd_tree"])
+@pytest.mark.parametrize("k", [1, 7, 80])
+def test_neighbours_are_those_of_float64_brute_force_on_data_made_to_break_it(name, algorithm, k):
+    X = _hard_tables()[name]
+    queries = np.vstack([X[::9], X[::11] + np.spacing(X[::11])])
+    model = KNNClassifier(1, algorithm=algorithm).fit(X, np.arange(len(X)) % 3)
+    distances, rows = model.kneighbors(queries, n_neighbors=k)
+    squared = np.zeros((len(queries), len(X)))
+    for j in range(X.shape[1]):  # in the order in which the kernels add
+        squared += (queries[:, j : j + 1] - X[:, j]) ** 2
+    order = np.lexsort((np.broadcast_to(np.arange(len(X)), squared.shape), squared), axis=1)[:, :k]
+    # Fused multiply-add may round the last digit otherwise: distances are equal to that, and rows wherever they differ.
+    expected = np.take_along_axis(squared, order, axis=1)
+    np.testing.assert_allclose(distances**2, expected, rtol=1e-13, atol=1e-300)
+    own = np.take_along_axis(squared, rows, axis=1)
+    np.testing.assert_allclose(own, expected, rtol=1e-13, atol=1e-300)
+    assert (np.sort(rows, axis=1)[:, 1:] > np.sort(rows, axis=1)[:, :-1]).all()
+    if name in ("duplicates", "ties", "few columns"):
+        np.testing.assert_array_equal(rows[: len(X[::9])], order[: len(X[::9])])

@@ -1,0 +1,67 @@
+"""Learned distances for nearest neighbours: standardised digits, and a table of many rows.
+
+metric-learn 0.7 does not run with today's scikit-learn; the peer is scikit-learn's neighbourhood components analysis,
+which learns a map of the same form. Quality is the accuracy of three neighbours on rows that were not fitted.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from benchmarks.versus.harness import Contender, Problem, Size
+
+
+def _make(rows: int) -> tuple[np.ndarray, ...]:
+    from sklearn.datasets import load_digits, make_classification
+
+    if rows <= 1_500:
+        X, y = load_digits(return_X_y=True)
+        X = (X - X.mean(axis=0)) / np.maximum(X.std(axis=0), 1e-9)
+    else:
+        X, y = make_classification(
+            rows + 2_000, 50, n_informative=10, n_classes=4, class_sep=1.5, flip_y=0.01, random_state=0
+        )
+    order = np.random.default_rng(0).permutation(len(y))
+    train, test = order[:rows], order[rows:]
+    return X[train], y[train], X[test], y[test]
+
+
+def _accuracy(data: Any, L: np.ndarray) -> float:
+    from assay.models.neighbours import KNNClassifier
+
+    return float(KNNClassifier(3).fit(data[0] @ L.T, data[1]).score(data[2] @ L.T, data[3]))
+
+
+def _ours(data: Any) -> np.ndarray:
+    from assay.models.neighbours import LMNN
+
+    return LMNN(n_jobs=-1).fit(data[0], data[1]).components_
+
+
+def _components(data: Any) -> np.ndarray:
+    from sklearn.neighbors import NeighborhoodComponentsAnalysis
+
+    model = NeighborhoodComponentsAnalysis(init="identity", max_iter=60, random_state=0)
+    return model.fit(data[0], data[1]).components_
+
+
+PROBLEMS: tuple[Problem, ...] = (
+    Problem(
+        id="lmnn",
+        title="Large margin nearest neighbours",
+        make=_make,
+        sizes=(
+            Size("500 x 64 (digits)", 500, {"rows": 500}),
+            Size("1,400 x 64 (digits)", 1_400, {"rows": 1_400}),
+            Size("20,000 x 50", 20_000, {"rows": 20_000}, repeats=1, without=("scikit-learn NCA",)),
+        ),
+        ours=Contender("assay LMNN", "assay", _ours),
+        peers=(Contender("scikit-learn NCA", "scikit-learn", _components, aim=1.0),),
+        quality=_accuracy,
+        gate=0.03,
+        quality_name="accuracy of three neighbours",
+        limit="one search over all pairs for each of a few rounds",
+    ),
+)
