@@ -118,6 +118,8 @@ class Comparison:
     def __str__(self) -> str:
         if len(self.summary) < 2:
             return self.sentence
+        if "unbeaten" in self.recommendation:
+            return f"{self.sentence} {self.recommendation['reason']}"
         return f"{self.sentence} Recommended: {self.summary[self.recommendation['id']]['title']}."
 
     __repr__ = __str__
@@ -405,7 +407,8 @@ def _compare(
         else recommend(best, not_worse, summary, simplicity, names, procedure.metric, margin)
     )
     if guess is not None and guess[0] in summary and baseline is None:
-        recommendation = recommend_guessing(best, *guess, summary, procedure.metric) or recommendation
+        chosen_id = recommendation["id"]
+        recommendation = recommend_guessing(best, *guess, summary, procedure.metric, chosen_id) or recommendation
     warnings = [f"Forced: {doubt}." for doubt in procedure.doubts]
     warnings += [f"{text[0].upper()}{text[1:]}." for text in [*procedure.cautions, *_failed(tests, names)]]
     return Comparison(

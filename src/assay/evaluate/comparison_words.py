@@ -100,19 +100,29 @@ def not_beaten(best: str, guess: str, said: str, summary: Mapping[str, Mapping[s
     told = f"No learner was shown to beat the baseline ({said}: mean {metric} {number(summary[guess]['mean'])})"
     if best == guess:
         return f"{told}, which has the best score."
-    word = "equivalent to it" if summary[guess]["verdict"] == "equivalent" else "undecided"
+    equal = summary[guess]["verdict"] == "equivalent"
+    word = "equivalent to it" if equal else "undecided: the best bet if one must be used; more rows would tell"
     return (
         f"{told}; {summary[best]['title']} has the best mean of the learners ({number(summary[best]['mean'])}), {word}."
     )
 
 
 def recommend_guessing(
-    best: str, guess: str, said: str, summary: dict[str, dict[str, Any]], metric: str
+    best: str, guess: str, said: str, summary: dict[str, dict[str, Any]], metric: str, chosen: str
 ) -> dict[str, str] | None:
-    """The learner that guesses, where no other was shown to beat it; None where the best is shown to be better."""
+    """What to say where no learner was shown to beat the one that guesses; None where the best is shown to be better.
+
+    Undecided is not equal: the best mean stays the best bet, and the reason says that it was not shown to be better.
+    Guessing itself is named where it was `chosen` by mean and simplicity or is equivalent.
+    """
     if len(summary) == 1 or summary[guess]["verdict"] in ("worse", None):
         return None
-    return {"id": guess, "reason": not_beaten(best, guess, said, summary, metric), "unbeaten": guess}
+    guessed = chosen == guess or summary[guess]["verdict"] == "equivalent"
+    return {
+        "id": guess if guessed else best,
+        "reason": not_beaten(best, guess, said, summary, metric),
+        "unbeaten": guess,
+    }
 
 
 def _listed(words: list[str], most: int = 4) -> str:

@@ -8,6 +8,7 @@ import json
 import math
 import platform
 import shlex
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -16,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from .. import __version__, catalogue
-from ..base.errors import UsageError, plain
+from ..base.errors import AssayWarning, UsageError, plain
 from ..base.record import Grid
 from ..data import DATASETS
 from ..data.frames import frame_of
@@ -144,6 +145,8 @@ class Results:
                     self.comparison.recommendation["reason"].rstrip("."),
                     "name a learner",
                 )
+            if self.comparison.recommendation.get("unbeaten", learner) != learner:
+                warnings.warn(AssayWarning("W402", self.comparison.recommendation["reason"]), stacklevel=3)
         for result in self.learners:
             if result.id == learner:
                 return PreparedModel.fit(self.plan, result.learner)
@@ -234,7 +237,8 @@ class Results:
         }
         best = guessing.id if verdict == "worse" else comparison.best
         reason = not_beaten(best, guessing.id, said, rows, comparison.metric)
-        return replace(comparison, recommendation={"id": "", "reason": reason, "unbeaten": guessing.learner.entry.id})
+        bet = comparison.best if verdict == "undecided" else ""
+        return replace(comparison, recommendation={"id": bet, "reason": reason, "unbeaten": guessing.learner.entry.id})
 
     @property
     def _told(self) -> list[str]:

@@ -181,8 +181,9 @@ def _answer(
     best = next((one for one in ranked if one.get("id") == comparison.get("best")), ranked[0] if ranked else None)
     base = next((one for one in ranked if is_baseline(one)), None)
     target = label(data.get("target") or "the target", 40)
-    if chosen is None and ranked and recommendation.get("unbeaten"):
-        head, kind = Label("No learner was shown to beat the baseline", ""), "none"
+    bet = bool(recommendation.get("unbeaten")) and chosen is not None and not is_baseline(chosen)
+    if ranked and recommendation.get("unbeaten"):
+        head, kind = Label("No learner was shown to beat the baseline", ""), "none" if chosen is None else "baseline"
     elif chosen is None:
         head, kind = Label("No learner finished" if not ranked else "No recommendation", ""), "none"
     elif len(ranked) == 1:
@@ -191,12 +192,12 @@ def _answer(
         head, kind = Label("No learner was shown to beat the baseline", ""), "baseline"
     else:
         head, kind = _name(chosen), "chosen"
-    cards = []
+    cards, said = [], "Best bet" if bet else "Recommended"
     for role, one in (("Recommended", chosen), ("Best mean" if best is not chosen else "", best), ("Baseline", base)):
         if one is not None and role and not (role == "Baseline" and one is chosen):
             cards.append(
                 {
-                    "role": "Only learner" if role == "Recommended" and kind == "single" else role,
+                    "role": role if one is not chosen else "Only learner" if kind == "single" else said,
                     "name": _name(one),
                     "mean": show(one["mean"], places),
                     "interval": _interval(one, places),
