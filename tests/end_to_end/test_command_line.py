@@ -165,6 +165,21 @@ def test_a_store_that_is_no_store_is_refused_and_kept(tmp_path):
     assert (tmp_path / "out" / "store.sqlite").read_bytes() == b"precious" * 1000
 
 
+def test_a_folder_that_holds_another_comparison_says_so_before_it_is_replaced(tmp_path):
+    table = "a,b\n" + "\n".join(f"{i * 7 % 40 / 3:.3f},{'xy'[i % 2]}" for i in range(40))
+    (tmp_path / "good.csv").write_text(table)
+    words = ["compare", "good.csv", "-t", "b", "-m", "zero-r,one-r", "--out", "out"]
+    first = assay(*words, cwd=tmp_path)
+    again = assay(*words, cwd=tmp_path)
+    assert "holds a comparison" not in first.stderr + again.stderr
+    other = assay(*words, "--design", "5-fold", "--json", cwd=tmp_path)
+    assert "out holds a comparison with other options" in other.stderr and "10x10" in other.stderr
+    assert json.loads(other.stdout) == json.loads((tmp_path / "out" / "results.json").read_text())
+    assert json.loads(other.stdout)["design"]["name"] == "5-fold"
+    (tmp_path / "good.csv").write_text(table.replace("x", "z"))
+    assert "out holds a comparison of other data" in assay(*words, cwd=tmp_path).stderr
+
+
 def finished(store: Path) -> int:
     """Rows in the store, read while another process may be writing."""
     if not store.exists():

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 import polars as pl
 import pytest
 
-from assay.data import read_table, scan_table
+from assay.data import Table, read_table, scan_table
 
 pytest.importorskip("fastexcel")
 xlsxwriter = pytest.importorskip("xlsxwriter")
@@ -134,3 +134,33 @@ def test_whole_numbers_beyond_64_bits_are_the_same_text_everywhere(tmp_path, ove
         write_duckdb(frame, tmp_path / "t.duckdb"),
     ):
         assert read_table(source).frame["a"].to_list() == [str(over), "1"], source
+
+
+def test_a_frame_of_text_keeps_it_and_names_what_a_file_would_give(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    text = as_text(typed())
+    text.write_csv(tmp_path / "t.csv")
+    from_file = read_table(tmp_path / "t.csv")
+    for frame in (text, pandas.DataFrame(text.to_dict(as_series=False))):
+        table = Table.from_frame(frame)
+        differing = {name for name in text.columns if table.frame[name].dtype != from_file.frame[name].dtype}
+        (note,) = table.read_notes
+        assert note.value == "kept as text"
+        assert differing == {"whole", "decimal", "day", "moment", "flag", "long"}
+        assert all(f"'{name}'" in note.reason for name in ("whole", "decimal", "day", "moment"))
+        assert "and 2 more" in note.reason and "kept as text" in str(table)
+
+
+def test_a_typed_frame_is_the_table_of_its_file(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    table = typed()
+    as_text(table).write_csv(tmp_path / "t.csv")
+    from_file = read_table(tmp_path / "t.csv")
+    whole = pandas.DataFrame(table.to_dict(as_series=False)).astype({"whole": "Int64", "flag": "boolean"})
+    for frame in (table, whole):
+        from_frame = Table.from_frame(frame)
+        assert not from_frame.read_notes
+        assert from_frame.frame.equals(from_file.frame)
+        assert {name: role.role for name, role in from_frame.roles.items()} == {
+            name: role.role for name, role in from_file.roles.items()
+        }

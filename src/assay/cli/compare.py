@@ -112,6 +112,7 @@ def compare_table(
     )
     _tell_plan(plan, tell)
     _tell_findings(plan, tell)
+    _tell_replaced(plan, folder, tell)
     store_path = folder / "store.sqlite"
     if fresh:
         _forget(store_path)
@@ -289,6 +290,23 @@ def _tell_plan(plan: Any, tell: Any) -> None:
             f"assay: column '{plain(column['column'])}' is set aside: {plain(column['reason'], 200)}.".replace(
                 "..", "."
             )
+        )
+
+
+def _tell_replaced(plan: Any, folder: Path, tell: Any) -> None:
+    """What the folder holds of another comparison: its report stays until this run is finished, and goes then."""
+    from ..experiment.results import command_of
+
+    try:
+        held = json.loads((folder / "results.json").read_text(encoding="utf-8"))
+        command, fingerprint = str(held["command"]), held["data"]["fingerprint"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return
+    if (command, fingerprint) != (command_of(plan), plan.table.fingerprint):
+        of = "with other options" if fingerprint == plan.table.fingerprint else "of other data"
+        tell(
+            f"assay: {plain(folder, 200)} holds a comparison {of} ({plain(command, 300)}); its results.json and "
+            "report.html stay until this run is finished and are then replaced; --out keeps both."
         )
 
 

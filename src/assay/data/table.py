@@ -17,7 +17,7 @@ from ..base.errors import DataError, plain
 from ..base.words import count
 from ..catalogue import CLASSIFY, REGRESS, Task, check_task
 from .map_columns import map_columns, without
-from .parse import Coded
+from .parse import Coded, parse_columns
 from .read_notes import Decision, is_pattern
 from .roles import Role, check_overrides, infer_roles, nearest
 
@@ -119,6 +119,8 @@ class Table:
     def from_frame(cls, frame: Any, *, name: str = "table", roles: Mapping[str, Any] | None = None) -> Table:
         """A table from a pandas, Polars, pyarrow or other narwhals-compatible frame.
 
+        Columns keep their types: text that a file would give as numbers or dates stays text, and a note names it.
+
         >>> import polars as pl
         >>> table = Table.from_frame(pl.DataFrame({"a": [1.5, None], "b": ["x", "y"]}), name="small")
         >>> table.roles["b"].role
@@ -129,7 +131,8 @@ class Table:
             raise DataError(
                 "Table.from_frame", f"table '{plain(name)}'", f"has {native.height} rows and {native.width} columns"
             )
-        return cls.build(native, name=name, roles=roles)
+        kept = _kept_as_text(native)
+        return cls.build(native, name=name, roles=roles, reading="a frame" if kept else "", read_notes=kept)
 
     @property
     def n_rows(self) -> int:
@@ -268,6 +271,19 @@ class Table:
         told = "".join(f"<li>{escape(str(decision))}</li>" for decision in self.read_notes)
         told = f"<p>read as {escape(self.reading)}</p><ul>{told}</ul>" if self.reading else ""
         return f"<table><caption>{title}</caption><thead>{head}</thead><tbody>{rows}</tbody></table>{told}"
+
+
+def _kept_as_text(frame: pl.DataFrame) -> list[Decision]:
+    """Says which columns of text would be numbers, dates or truth values in a file, by their first rows."""
+    texts = frame.select(pl.selectors.string()).head(1000)
+    parsed = parse_columns(texts, decimal_comma=False)[0] if texts.width else texts
+    names = [name for name in texts.columns if parsed[name].dtype != pl.String]
+    if not names:
+        return []
+    shown = ", ".join(f"'{plain(name, 40)}'" for name in names[:4])
+    shown += f" and {len(names) - 4} more" if names[4:] else ""
+    reason = f"a file would give {shown} as numbers, dates or true and false; convert the frame's columns for that"
+    return [Decision("text", "kept as text", 0.8, reason)]
 
 
 def _task_of(present: pl.Series, role: Role, column: str, task: Task | None) -> tuple[Task, str]:

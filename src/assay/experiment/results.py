@@ -452,35 +452,7 @@ class Results:
     @cached_property
     def command(self) -> str:
         """The command line that makes these results again, or the plan where only Python can say it."""
-        plan, table = self.plan, self.plan.table
-        steps = [_step_word(step) for step in plan.prepare]
-        units = [plan.groups, plan.time]
-        arrays = any(unit is not None and unit not in table.columns for unit in units)
-        drawn = plan.design.kind in ("splitter", "bootstrap", "leave-p-out") or (
-            plan.design.kind == "time" and plan.time is None
-        )
-        if None in steps or arrays or drawn or any(learner.word is None for learner in plan.learners):
-            return repr(plan)
-        data = table.name if table.name in DATASETS else table.source or table.name
-        words = ["assay", "compare", data, "--target", plan.target.name]
-        for learner in plan.learners:
-            words += ["--models", str(learner.word)]
-        words += ["--design", "auto" if plan.design.kind == "time" else plan.design.name]
-        words += ["--metric", ",".join(plan.metrics), "--task", plan.task, "--seed", str(plan.random_state)]
-        words += ["--alpha", f"{plan.alpha:g}"] if plan.alpha != 0.05 else []
-        words += ["--margin", f"{plan.margin:g}"] if plan.margin is not None else []
-        words += ["--pairs", plan.pairs] if plan.pairs != "best" else []
-        words += ["--group", plan.groups] if plan.groups is not None else []
-        words += ["--time", plan.time] if plan.time is not None else []
-        for column in plan.drop:
-            words += ["--drop", column]
-        for step in steps:
-            words += ["--prepare", str(step)]
-        for name, role in table.roles.items():
-            if role.reason.startswith("declared"):
-                order = ":" + "<".join(map(str, role.order)) if role.order else ""
-                words += ["--role", f"{name}={role.role}{order}"]
-        return " ".join(shlex.quote(plain(word, 1000)) for word in words)
+        return command_of(self.plan)
 
     def _lines(self) -> list[tuple[str, ...]]:
         """Learner, mean, interval and group, the best first and those without scores last."""
@@ -600,6 +572,39 @@ def _rounds(splits: list[Any], n_rows: int) -> list[list[int]]:
         rounds[-1].append(index)
         seen[split.test] = True
     return rounds
+
+
+def command_of(plan: Plan) -> str:
+    """The command line that runs a plan, or the plan where only Python can say it."""
+    table = plan.table
+    steps = [_step_word(step) for step in plan.prepare]
+    units = [plan.groups, plan.time]
+    arrays = any(unit is not None and unit not in table.columns for unit in units)
+    drawn = plan.design.kind in ("splitter", "bootstrap", "leave-p-out") or (
+        plan.design.kind == "time" and plan.time is None
+    )
+    if None in steps or arrays or drawn or any(learner.word is None for learner in plan.learners):
+        return repr(plan)
+    data = table.name if table.name in DATASETS else table.source or table.name
+    words = ["assay", "compare", data, "--target", plan.target.name]
+    for learner in plan.learners:
+        words += ["--models", str(learner.word)]
+    words += ["--design", "auto" if plan.design.kind == "time" else plan.design.name]
+    words += ["--metric", ",".join(plan.metrics), "--task", plan.task, "--seed", str(plan.random_state)]
+    words += ["--alpha", f"{plan.alpha:g}"] if plan.alpha != 0.05 else []
+    words += ["--margin", f"{plan.margin:g}"] if plan.margin is not None else []
+    words += ["--pairs", plan.pairs] if plan.pairs != "best" else []
+    words += ["--group", plan.groups] if plan.groups is not None else []
+    words += ["--time", plan.time] if plan.time is not None else []
+    for column in plan.drop:
+        words += ["--drop", column]
+    for step in steps:
+        words += ["--prepare", str(step)]
+    for name, role in table.roles.items():
+        if role.reason.startswith("declared"):
+            order = ":" + "<".join(map(str, role.order)) if role.order else ""
+            words += ["--role", f"{name}={role.role}{order}"]
+    return " ".join(shlex.quote(plain(word, 1000)) for word in words)
 
 
 def _step_word(step: Any) -> str | None:
