@@ -397,4 +397,23 @@ def _sound(who: str, name: str, value: Any) -> Any:
         return value
     if name == "X":
         return sound_table(who, value)
-    return sound_target(who, value, name) if name in ("y", "sample_weight") else value
+    if name == "sample_weight":
+        return _sound_weights(who, value)
+    return sound_target(who, value, name) if name == "y" else value
+
+
+def _sound_weights(who: str, weights: Any) -> Any:
+    """Weights of which every code may take a mask or a sum: numbers, or what is refused as no list of them.
+
+    >>> _sound_weights("Lasso", ["heavy"])
+    Traceback (most recent call last):
+    assay.base.errors.DataError: Lasso: sample_weight must hold numbers; could not convert string to float: 'heavy'.
+    """
+    weights = sound_target(who, weights, "sample_weight")
+    if weights is None or (isinstance(weights, np.ndarray) and weights.dtype.kind in "fiub"):
+        return weights
+    try:
+        numbers = np.asarray(weights, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise DataError(who, "sample_weight", "must hold numbers", plain(error)) from None
+    return weights if numbers.ndim == 0 else numbers
