@@ -11,11 +11,13 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array, issparse
 from scipy.special import ndtri
 from sklearn.base import clone
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ...base.columns import column_names
 from ...base.cost import Cost
 from ...base.errors import DataError, ParameterError, plain
 from ...base.estimator import Classifier, Estimator, Fold, Regressor
@@ -24,10 +26,11 @@ from ...base.parameters import Choice, Integer, Mapping, Nothing, Real, param
 from ...base.threads import thread_count
 from ...base.usual_parameters import categorical_features_param, n_jobs_param
 from ...base.views import NeighbourCurve, Neighbours
-from ...data.columns import MixedInput
+from ...data.columns import ColumnSchema, MixedInput
 from ...numeric.distances import METRICS, Distance, Euclidean, Mixed, get
 from ...numeric.fold_neighbours import Bound, SharedNeighbours, bound_of, common_transform
 from ...numeric.neighbours import NeighbourIndex, choose_algorithm
+from ...numeric.sparse_neighbours import SparseCosineIndex
 from .ordinal_ranks import as_ranks, ordinal_columns
 
 _MOST_NEIGHBOURS = 50
@@ -62,7 +65,8 @@ class _Neighbours(MixedInput, Estimator):
     metric: str = param(
         "auto",
         Choice("auto", *METRICS),
-        "Distance. 'auto' is 'euclidean' if all columns are numeric and complete in fit, else 'mixed'.",
+        "Distance. 'auto' is 'euclidean' if all columns are numeric and complete in fit, else 'mixed'. 'cosine' also "
+        "takes sparse tables.",
     )
     p: float = param(2.0, Real(1.0), "Power of the Minkowski distance.")
     algorithm: str = param(
@@ -86,7 +90,14 @@ class _Neighbours(MixedInput, Estimator):
     def _needs_squares(self) -> bool:
         return self.metric != "cosine"  # whose rows are brought to length one first
 
-    def _read(self, X: Any, *, reset: bool) -> np.ndarray:
+    def _read(self, X: Any, *, reset: bool) -> Any:
+        if issparse(X) and self.metric == "cosine":
+            table = csr_array(validate_data(self, X, reset=reset, dtype=np.float64, accept_sparse="csr"))
+            if reset:
+                width = table.shape[1]
+                names = tuple(column_names(self))
+                self.schema_ = ColumnSchema(names, np.zeros(width, dtype=bool), (None,) * width)
+            return table
         values = super()._read(X, reset=reset)
         return values if self.ordinal_features is None else as_ranks(self, values, self.ordinal_features, reset=reset)
 
@@ -101,7 +112,7 @@ class _Neighbours(MixedInput, Estimator):
         return self.schema_.nominal & ~self._ranked
 
     # -- fit ---------------------------------------------------------------------------------------------------
-    def _index_rows(self, values: np.ndarray) -> None:
+    def _index_rows(self, values: Any) -> None:
         """Choose the metric and the search, and index the training rows."""
         who = type(self).__name__
         if isinstance(self.n_neighbors, int | np.integer) and self.n_neighbors > values.shape[0]:
@@ -112,6 +123,12 @@ class _Neighbours(MixedInput, Estimator):
                 f"got n_samples={values.shape[0]}",
                 "choose fewer neighbours or give more rows",
             )
+        self._held_out: dict[str, np.ndarray] | None = None
+        if issparse(values):
+            self.metric_, self.algorithm_, self.rows_ = "cosine", "brute", np.empty((values.shape[0], 0))
+            self._searched = SparseCosineIndex(values).state()
+            self.n_neighbors_ = self._best_number() if self.n_neighbors == "loo" else int(self.n_neighbors)
+            return
         self.metric_ = self._choose_metric(values)
         distance = self._distance()
         values = self._check_cells(values, distance)
@@ -131,12 +148,13 @@ class _Neighbours(MixedInput, Estimator):
         )
         self._searched = index.state()
         self.algorithm_, self.rows_ = index.algorithm, index.rows
-        self._held_out: dict[str, np.ndarray] | None = None
         self.n_neighbors_ = self._best_number() if self.n_neighbors == "loo" else int(self.n_neighbors)
 
     @property
-    def _index(self) -> NeighbourIndex:
+    def _index(self) -> Any:
         """The index of the training rows; what is kept of it is arrays and small values."""
+        if self._searched["kind"] == "sparse cosine":
+            return SparseCosineIndex.of_state(self._searched)
         return NeighbourIndex.of_state(self._searched, self._distance())
 
     @property
@@ -327,7 +345,8 @@ class _Neighbours(MixedInput, Estimator):
         >>> start.tolist(), rows.tolist(), distances.tolist()
         ([0, 2, 2], [0, 1], [0.5, 0.5])
         """
-        return self._index.within(self._within_values(X, radius), float(radius), thread_count(self.n_jobs))
+        values = self._within_values(X, radius)
+        return self._index.within(values, float(radius), thread_count(self.n_jobs))
 
     def _around(self) -> tuple[np.ndarray, dict[str, Any]] | None:
         """Each training row's neighbours among the others, and what a view says of them; None for very long tables."""
@@ -342,7 +361,8 @@ class _Neighbours(MixedInput, Estimator):
 
     def radius_count(self, X: Any, radius: float) -> np.ndarray:
         """How many training rows lie within `radius` (inclusive) of each row of X."""
-        return self._index.count(self._within_values(X, radius), float(radius), thread_count(self.n_jobs))
+        values = self._within_values(X, radius)
+        return self._index.count(values, float(radius), thread_count(self.n_jobs))
 
     def _within_values(self, X: Any, radius: float) -> np.ndarray:
         """Rows whose neighbours in a radius can be asked for."""
@@ -350,15 +370,23 @@ class _Neighbours(MixedInput, Estimator):
         if not Real(0.0).accepts(radius):
             raise ParameterError(type(self).__name__, "radius", "must be a number >= 0", f"got {radius!r}")
         distance = self._distance()
-        values = self._check_cells(self._read(X, reset=False), distance)
+        values = self._read(X, reset=False)
+        if issparse(values) or self._searched["kind"] == "sparse cosine":
+            who = type(self).__name__
+            raise DataError(who, "X", "must not be sparse for rows in a radius", way_out="ask for the nearest ones")
+        values = self._check_cells(values, distance)
         if not distance.takes_missing and np.isnan(values).any():
             raise DataError(
                 type(self).__name__, "X", "must be complete to count rows in a radius", "Input X contains NaN"
             )
         return values
 
-    def _nearest(self, values: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+    def _nearest(self, values: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
         """Row numbers and distances of the k nearest training rows of encoded rows."""
+        sparse = self._searched["kind"] == "sparse cosine"
+        if sparse:
+            return self._index.nearest(csr_array(values), k)
+        values = values.toarray() if issparse(values) else values
         known = self._held_out if k == self.n_neighbors_ else None
         if known is not None and np.array_equal(values, known["values"], equal_nan=True):
             return known["rows"], known["distances"]
@@ -406,7 +434,7 @@ class _Neighbours(MixedInput, Estimator):
             raise DataError(type(self).__name__, "sample_weight", "is not used by nearest neighbours")
         parts = [(np.asarray(train), np.asarray(test)) for train, test in folds]
         shared: _SharedSearch | None = None
-        planned = _worth_sharing(parts)
+        planned = not issparse(X) and _worth_sharing(parts)
         for fold, model in enumerate(super().fit_folds(X, y, iter(parts), None, transforms)):
             if planned and shared is None:
                 shared = _SharedSearch(model, X, parts, transforms)

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from scipy.sparse import csr_matrix
 from sklearn.base import clone
 from sklearn.metrics import pairwise_distances
 from sklearn.model_selection import KFold, RepeatedKFold
@@ -650,3 +651,45 @@ def test_neighbours_are_those_of_float64_brute_force_on_data_made_to_break_it(na
     assert (np.sort(rows, axis=1)[:, 1:] > np.sort(rows, axis=1)[:, :-1]).all()
     if name in ("duplicates", "ties", "few columns"):
         np.testing.assert_array_equal(rows[: len(X[::9])], order[: len(X[::9])])
+
+
+# -- sparse rows by their angle --------------------------------------------------------------------------------------
+def _words(n=120, width=50, seed=0):
+    rng = np.random.default_rng(seed)
+    y = np.arange(n) % 3
+    rates = rng.gamma(0.2, size=(3, width))
+    return rng.poisson(rates[y]).astype(float), y
+
+
+@pytest.mark.parametrize("k", [1, 4, 30])
+def test_sparse_rows_have_the_neighbours_of_the_dense_ones_by_cosine(k):
+    X, y = _words()
+    queries = np.vstack([_words(30, seed=1)[0], np.zeros((1, 50))])
+    dense = KNNClassifier(k, metric="cosine").fit(X, y)
+    sparse = KNNClassifier(k, metric="cosine").fit(csr_matrix(X), y)
+    for given in (queries, csr_matrix(queries)):
+        distances, rows = sparse.kneighbors(given)
+        np.testing.assert_allclose(distances, dense.kneighbors(queries)[0], atol=1e-14)
+        own = dense.kneighbors(queries, n_neighbors=len(X))
+        by_row = np.empty_like(own[0])
+        np.put_along_axis(by_row, own[1], own[0], axis=1)
+        np.testing.assert_allclose(np.take_along_axis(by_row, rows, axis=1), distances, atol=1e-14)
+    np.testing.assert_array_equal(rows[-1], np.arange(k))  # zeros are at distance 1 from all: the first rows
+    np.testing.assert_allclose(dense.kneighbors(csr_matrix(queries))[0], dense.kneighbors(queries)[0])
+
+
+def test_sparse_rows_take_part_in_leave_one_out_votes_folds_and_views():
+    X, y = _words()
+    dense, sparse = (KNNClassifier("loo", metric="cosine").fit(rows, y) for rows in (X, csr_matrix(X)))
+    np.testing.assert_allclose(sparse.leave_one_out(20), dense.leave_one_out(20), atol=0.03)
+    assert sparse.view().classes == [0, 1, 2] and sparse.score(csr_matrix(X), y) > 0.8
+    numbers = KNNRegressor(3, metric="cosine").fit(csr_matrix(X), X[:, 0])
+    assert numbers.predict(csr_matrix(X[:4])).shape == (4,)
+    folds = list(KFold(3).split(X))
+    for (train, test), model in zip(folds, KNNClassifier(3, metric="cosine").fit_folds(csr_matrix(X), y, folds)):
+        alone = KNNClassifier(3, metric="cosine").fit(csr_matrix(X[train]), y[train])
+        np.testing.assert_array_equal(model.predict(csr_matrix(X[test])), alone.predict(csr_matrix(X[test])))
+    with pytest.raises(DataError, match="must not be sparse for rows in a radius"):
+        sparse.radius_count(csr_matrix(X), 0.5)
+    with pytest.raises(TypeError, match="[Ss]parse"):
+        KNNClassifier(3).fit(csr_matrix(X), y)
