@@ -36,6 +36,7 @@ FAMILIES = (
     "rules",
     "clustering",
     "mixtures",
+    "graphs",
     "prepare",
 )
 """Every family, in the order of the catalogue. Nothing else in the project lists the methods."""

@@ -1,0 +1,109 @@
+"""DBSCAN on 100k and a million rows of 3 columns, HDBSCAN on 100k rows of 5 columns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from benchmarks.versus.harness import Contender, Problem, by_rows
+
+
+def make(rows: int, columns: int) -> dict[str, Any]:
+    rng = np.random.default_rng(0)
+    owner = rng.integers(20, size=rows)
+    X = 4.0 * rng.normal(size=(20, columns))[owner] + rng.uniform(0.3, 1.0, size=20)[owner, None] * rng.normal(
+        size=(rows, columns)
+    )
+    return {"X": X, "owner": owner, "eps": 0.2 if rows < 300_000 else 0.1}
+
+
+def _fit(cls: Any, data: dict[str, Any], **options: Any) -> np.ndarray:
+    return cls(**options).fit(data["X"]).labels_
+
+
+def dbscan_ours(data: dict[str, Any]) -> np.ndarray:
+    from assay.models.clustering import DBSCAN
+
+    return _fit(DBSCAN, data, eps=data["eps"], min_samples=10)
+
+
+def dbscan_scikit(data: dict[str, Any]) -> np.ndarray:
+    from sklearn.cluster import DBSCAN
+
+    return _fit(DBSCAN, data, eps=data["eps"], min_samples=10, n_jobs=-1)
+
+
+def dbscan_intelex(data: dict[str, Any]) -> np.ndarray:
+    from sklearnex.cluster import DBSCAN
+
+    return _fit(DBSCAN, data, eps=data["eps"], min_samples=10)
+
+
+def hdbscan_ours(data: dict[str, Any]) -> np.ndarray:
+    from assay.models.clustering import HDBSCAN
+
+    return _fit(HDBSCAN, data, min_cluster_size=50)
+
+
+def hdbscan_scikit(data: dict[str, Any]) -> np.ndarray:
+    from sklearn.cluster import HDBSCAN
+
+    return _fit(HDBSCAN, data, min_cluster_size=50, n_jobs=-1, copy=True)
+
+
+def hdbscan_package(data: dict[str, Any]) -> np.ndarray:
+    from hdbscan import HDBSCAN
+
+    return _fit(HDBSCAN, data, min_cluster_size=50, core_dist_n_jobs=-1)
+
+
+def fast_hdbscan(data: dict[str, Any]) -> np.ndarray:
+    from fast_hdbscan import HDBSCAN
+
+    return _fit(HDBSCAN, data, min_cluster_size=50)
+
+
+def agreement(data: dict[str, Any], labels: np.ndarray) -> float:
+    from assay.evaluate import adjusted_rand
+
+    return adjusted_rand(data["owner"], labels)
+
+
+PROBLEMS: tuple[Problem, ...] = (
+    Problem(
+        id="dbscan",
+        title="DBSCAN, 3 columns",
+        make=lambda rows: make(rows, 3),
+        sizes=by_rows("{n} x 3, eps .2 or .1, 10 rows", 10_000, 100_000, 1_000_000),
+        headline=True,
+        ours=Contender("assay", "assay", dbscan_ours),
+        peers=(
+            Contender("scikit-learn", "scikit-learn", dbscan_scikit, aim=5.0),
+            Contender("scikit-learn-intelex", "scikit-learn-intelex", dbscan_intelex, aim=5.0),
+        ),
+        quality=agreement,
+        gate=1e-9,
+        quality_name="adjusted Rand",
+        limit="a tree of n rows; memory linear in n, no neighbour lists",
+        tried="Labels are the same for all. algorithm='kd_tree' of scikit-learn is what 'auto' takes.",
+    ),
+    Problem(
+        id="hdbscan",
+        title="HDBSCAN, 5 columns",
+        make=lambda rows: make(rows, 5),
+        sizes=by_rows("{n} x 5, clusters of 50 rows", 1_000, 10_000, 100_000),
+        headline=True,
+        ours=Contender("assay", "assay", hdbscan_ours),
+        peers=(
+            Contender("fast-hdbscan", "fast-hdbscan", fast_hdbscan, aim=3.0),
+            Contender("hdbscan", "hdbscan", hdbscan_package, aim=3.0),
+            Contender("scikit-learn", "scikit-learn", hdbscan_scikit, aim=3.0),
+        ),
+        quality=agreement,
+        gate=0.02,
+        quality_name="adjusted Rand",
+        limit="50 nearest neighbours of each row, then a spanning tree by Boruvka's rounds",
+        tried="fast-hdbscan is compiled by the small call before the clock starts.",
+    ),
+)

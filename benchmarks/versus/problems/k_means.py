@@ -1,0 +1,78 @@
+"""k-means from the same starts: 200k rows of 20 columns into 50 clusters, and a million rows of 5 into 100."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from benchmarks.versus.harness import Contender, Problem, by_rows
+
+
+def make(rows: int, columns: int, k: int) -> dict[str, Any]:
+    rng = np.random.default_rng(0)
+    centres = 1.2 * rng.normal(size=(k, columns))
+    X = centres[rng.integers(k, size=rows)] + rng.normal(size=(rows, columns))
+    return {"X": X, "start": X[rng.choice(rows, k, replace=False)], "k": k}
+
+
+def ours(data: dict[str, Any]) -> float:
+    from assay.models.clustering import KMeans
+
+    return KMeans(data["k"], init=data["start"]).fit(data["X"]).inertia_
+
+
+def _scikit(cls: Any, data: dict[str, Any], **options: Any) -> float:
+    return float(cls(data["k"], init=data["start"], n_init=1, **options).fit(data["X"]).inertia_)
+
+
+def scikit_learn(data: dict[str, Any]) -> float:
+    from sklearn.cluster import KMeans
+
+    return _scikit(KMeans, data, algorithm="lloyd")
+
+
+def scikit_learn_elkan(data: dict[str, Any]) -> float:
+    from sklearn.cluster import KMeans
+
+    return _scikit(KMeans, data, algorithm="elkan")
+
+
+def intelex(data: dict[str, Any]) -> float:
+    from sklearnex.cluster import KMeans
+
+    return _scikit(KMeans, data)
+
+
+def inertia(data: dict[str, Any], found: float) -> float:
+    return found / len(data["X"])
+
+
+PEERS = (
+    Contender("scikit-learn", "scikit-learn", scikit_learn, aim=3.0),
+    Contender("scikit-learn elkan", "scikit-learn", scikit_learn_elkan, aim=3.0),
+    Contender("scikit-learn-intelex", "scikit-learn-intelex", intelex, aim=2.0),
+)
+TRIED = "Same start and the same tolerance for all. faiss stops after a fixed number of steps and is left out."
+
+PROBLEMS: tuple[Problem, ...] = tuple(
+    Problem(
+        id=name,
+        title=f"k-means, {columns} columns, k = {k}",
+        make=lambda rows, columns=columns, k=k: make(rows, columns, k),
+        sizes=by_rows(f"{{n}} x {columns}, k={k}", *sizes),
+        headline=columns == 20,
+        ours=Contender("assay", "assay", ours),
+        peers=PEERS,
+        quality=inertia,
+        gate=1e-3,
+        quality_name="inertia per row",
+        lower_is_better=True,
+        limit="n k d multiply-adds in float32 at first; later one look at two bounds of each row",
+        tried=TRIED,
+    )
+    for name, columns, k, sizes in (
+        ("k-means", 20, 50, (2_000, 20_000, 200_000)),
+        ("k-means-low", 5, 100, (10_000, 100_000, 1_000_000)),
+    )
+)

@@ -1,0 +1,43 @@
+"""Kernel k-means: k-means for the linear kernel, rings, the objective, new rows, memory."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from assay.base import CostError, config
+from assay.data import generators
+from assay.evaluate import adjusted_rand
+from assay.models.clustering import KernelKMeans, KMeans
+from assay.numeric.kernels import Function, Gaussian, Linear
+
+
+def test_the_linear_kernel_is_k_means():
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(m, 1.0, (60, 3)) for m in (0, 4, 8)])
+    ours = KernelKMeans(3, kernel="linear", random_state=0).fit(X)
+    plain = KMeans(3, n_init=5, random_state=0).fit(X)
+    assert adjusted_rand(plain.labels_, ours.labels_) == 1.0
+    assert ours.inertia_ == pytest.approx(plain.inertia_, rel=1e-6)
+
+
+def test_rings_where_k_means_fails():
+    frame = generators.circles(300, noise=0.04, random_state=0).frame
+    X, owner = frame[:, :2].to_numpy(), frame[:, 2].to_numpy()
+    radius = Function(lambda a, b: (a**2).sum(axis=1)[:, None] * (b**2).sum(axis=1))
+    assert adjusted_rand(owner, KernelKMeans(2, kernel=radius, random_state=0).fit(X).labels_) > 0.95
+    assert adjusted_rand(owner, KMeans(2, random_state=0).fit(X).labels_) < 0.1
+
+
+def test_the_objective_never_rises_and_kernels_add():
+    X = np.random.default_rng(2).normal(size=(150, 2))
+    model = KernelKMeans(4, kernel=Gaussian(gamma=0.5) + 0.1 * Linear(), n_init=2, random_state=0, trace=True).fit(X)
+    for restart in range(2):
+        values = [r["values"]["inertia"] for r in model.trace_ if r["values"]["restart"] == restart]
+        assert (np.diff(values) <= 1e-9).all()
+    np.testing.assert_array_equal(model.predict(X), model.labels_)
+
+
+def test_the_kernel_matrix_is_announced():
+    with config.use(max_bytes=1e6), pytest.raises(CostError, match="use k-means or dbscan"):
+        KernelKMeans(2).fit(np.arange(1000.0)[:, None])
