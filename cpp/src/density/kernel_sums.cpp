@@ -252,6 +252,19 @@ void log_kernel_sums(const KdTreeView& tree, Kernel kernel, const double* weight
 void linear_binning(Matrix<const double> rows, const double* weights, const double* low, const double* step,
                     const std::int64_t* sizes, double* grid) {
     const index_t d = rows.cols;
+    if (d == 1) {
+        const double scale = 1.0 / step[0], last = static_cast<double>(sizes[0] - 1);
+        const double most = std::max(0.0, last - 1.0);
+        for (index_t i = 0; i < rows.rows; ++i) {
+            const double place = std::clamp((rows(i, 0) - low[0]) * scale, 0.0, last);
+            const double first = std::min(std::floor(place), most), share = place - first;
+            const double weight = weights == nullptr ? 1.0 : weights[i];
+            double* cell = grid + static_cast<std::int64_t>(first);
+            cell[0] += weight * (1.0 - share);
+            if (sizes[0] > 1) cell[1] += weight * share;
+        }
+        return;
+    }
     std::vector<std::int64_t> stride(static_cast<std::size_t>(d), 1), first(static_cast<std::size_t>(d));
     std::vector<double> share(static_cast<std::size_t>(d));
     for (index_t j = d - 1; j-- > 0;) stride[j] = stride[j + 1] * sizes[j + 1];

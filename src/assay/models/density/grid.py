@@ -48,7 +48,9 @@ def binned_density(model: Any, placement: Placement, sizes: Any, low: Any, high:
             "use score_samples at the points of the grid",
         )
     counts = _sizes(who, sizes, d)
-    rows = np.ascontiguousarray(placement.unplace(model.rows_) + placement.arrays.get("mean", 0.0))
+    rows = model.rows_
+    if "back" in placement.arrays:
+        rows = np.ascontiguousarray(placement.unplace(rows) + placement.arrays["mean"])
     back = placement.arrays.get("back", np.eye(d)) * model.bandwidth_
     covariance = back.T @ back
     reach = 4.0 * np.sqrt(np.diag(covariance))

@@ -67,6 +67,8 @@ class Placement:
     @classmethod
     def of(cls, who: str, rows: np.ndarray, weights: np.ndarray | None, metric: str, needed: bool = True) -> Placement:
         """The placement for these training rows, which must vary if their spread is `needed`."""
+        if metric == "euclidean" and not needed:
+            return cls({"spread": np.array(1.0)})
         weight = float(rows.shape[0] if weights is None else weights.sum())
         mean = weighted_mean(rows, weights)
         centred = rows - mean
@@ -76,8 +78,6 @@ class Placement:
         if metric == "euclidean":
             spread = np.sqrt(variance.mean())
             if not varies(spread, np.abs(mean).max()):
-                if not needed:
-                    return cls({"spread": np.array(1.0)})
                 came = "got n_samples=1" if rows.shape[0] == 1 else "all rows are equal"
                 raise DataError(who, "X", "must vary", came, "give more rows or a bandwidth")
             return cls({"spread": np.array(spread)})
