@@ -25,6 +25,7 @@ import difflib
 import inspect
 import math
 import numbers
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -355,16 +356,22 @@ def attribute_table(cls: type) -> str:
     return "\n".join(["Attributes", "----------", *lines]) if lines else ""
 
 
-def document(cls: type, parameters: dict[str, Parameter]) -> None:
-    """Put the tables of parameters and attributes into the class docstring, where `{parameters}` stands or at the end.
+_SECTION = re.compile(r"^(Attributes|Examples)\n---", re.MULTILINE)
 
-    A docstring with a section of attributes of its own keeps it.
+
+def document(cls: type, parameters: dict[str, Parameter]) -> None:
+    """Put the tables of parameters and attributes into the class docstring, before its first section or at the end.
+
+    A docstring with a section of attributes of its own keeps it; one with `{parameters}` gets the tables there.
     """
     if not cls.__dict__.get("__doc__"):
         return
     text = inspect.cleandoc(cls.__doc__ or "")
     tables = [doc_table(parameters) if parameters else "", "" if "Attributes\n---" in text else attribute_table(cls)]
     made = "\n\n".join(table for table in tables if table)
-    if "{parameters}" not in text:
-        text += "\n\n{parameters}\n" if made else ""
-    cls.__doc__ = text.replace("{parameters}", made) if made else text.replace("{parameters}\n\n", "")
+    if "{parameters}" in text:
+        cls.__doc__ = text.replace("{parameters}", made) if made else text.replace("{parameters}\n\n", "")
+        return
+    section = _SECTION.search(text)
+    at = section.start() if section else len(text)
+    cls.__doc__ = "\n\n".join(part for part in (text[:at].rstrip(), made, text[at:]) if part)

@@ -76,8 +76,6 @@ class Preparation(TransformerMixin, Estimator):
     (true or false when `nominal="native"`). Missing numbers become the median, with an indicator column, unless
     `missing="native"`. The numeric columns come first, then the missing indicators, the nominal columns and the words.
 
-    {parameters}
-
     Attributes
     ----------
     roles_ : dict, the role of each column

@@ -27,8 +27,6 @@ class BagOfWords(TableStep):
     word that is not among them counts for nothing, and a missing text holds no word. Other columns pass through. The
     counting is scikit-learn's `CountVectorizer`.
 
-    {parameters}
-
     Attributes
     ----------
     vocabulary_ : dict, the words of each column of text, in the order of their columns

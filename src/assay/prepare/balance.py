@@ -37,8 +37,6 @@ class Balance(RowStep):
     columns of labels its variants for these, which give a new row the label of most neighbours). Probabilities of a
     model trained on balanced rows are those of balanced classes.
 
-    {parameters}
-
     Attributes
     ----------
     classes_ : ndarray, the classes

@@ -30,8 +30,6 @@ class Formula(TableStep):
     name is not a plain word stands between backquotes. Later formulas may use the columns of earlier ones. What does
     not exist (division by zero, the logarithm of a negative number) is missing.
 
-    {parameters}
-
     Attributes
     ----------
     made_ : list of the names of the new columns
@@ -170,8 +168,6 @@ class Polynomial(TableStep):
     With `degree=2` the columns a, b give a, b, a^2, a b, b^2, in scikit-learn's order and names. `functions` adds
     functions of each column, `pairs` combinations of each two columns. Columns that are not numbers pass through in
     front. What does not exist (the logarithm of a negative number, a ratio to zero) is missing.
-
-    {parameters}
 
     Attributes
     ----------

@@ -59,8 +59,6 @@ class DateParts(BlockStep):
     they vary in the training rows. The year is left out because elapsed days carry it. A missing date is missing in
     every part. The way back is by the elapsed days, to the microsecond within a few centuries.
 
-    {parameters}
-
     Attributes
     ----------
     origins_ : dict, the first date of each column in ISO form, or None

@@ -23,8 +23,6 @@ class Discretise(TableStep):
     a cut belongs to the interval above it; rows beyond the training range belong to the outer intervals, and missing
     cells stay missing.
 
-    {parameters}
-
     Attributes
     ----------
     cut_ : list of the columns that are cut

@@ -22,8 +22,6 @@ class Embedding(Reduction):
     (classical multidimensional scaling), with `input="similarities"` with inner products. New rows are placed by the
     same formula from their cells, or from their distances or similarities to the training rows.
 
-    {parameters}
-
     Attributes
     ----------
     embedding_ : array (rows, components), coordinates of the training rows

@@ -29,8 +29,6 @@ class FactorAnalysis(Reduction):
     logarithm (Jöreskog 1967), with at least 0.5 % of a column's variance as noise. The new columns are the expected
     factors of each row. Rotations work on the loadings of standardised columns, varimax with Kaiser's normalisation.
 
-    {parameters}
-
     Attributes
     ----------
     components_ : array (factors, columns), the loadings in the units of the columns, the strongest factor first

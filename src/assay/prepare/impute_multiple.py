@@ -45,8 +45,6 @@ class ImputeMultiple(TableStep):
     With `sample_posterior=False` nothing is drawn: one chain, each cell at its expected value, as scikit-learn's
     IterativeImputer does by default. That is good for prediction and wrong for inference.
 
-    {parameters}
-
     Attributes
     ----------
     columns_ : list of the columns that are completed and predict each other

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 from scipy.sparse import csr_matrix
-from sklearn.utils import Tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
@@ -15,21 +14,19 @@ from ..base import Cost, DataError, Integer, Nothing, ParameterError, check_leng
 from ..base.estimator import count_labels
 from ..base.words import count as counted
 from ..numeric.moments import weighted_mean
-from .reduction import Reduction, settle_signs
+from .reduction import ClassReduction, settle_signs
 
 # Cells of a dense table of memberships, up to which it is quicker made than a sparse one.
 _FEW = 2**16
 
 
-class LDAProjection(Reduction):
+class LDAProjection(ClassReduction):
     """Projects rows of two or more classes on the directions that separate them best.
 
     The directions w maximise w' S_B w / w' S_W w, the scatter between the class means over the scatter within the
     classes; K classes have at most K - 1 of them. They are scaled so that the pooled variance within classes is 1.
     Where S_W is singular (more columns than rows, or dependent columns), principal components come first, as many as
     make it regular.
-
-    {parameters}
 
     Attributes
     ----------
@@ -147,16 +144,6 @@ class LDAProjection(Reduction):
             )
         self.n_principal_ = size
         return axes @ directions[:size].T
-
-    def transform(self, X: Any) -> np.ndarray:
-        """Coordinates of rows along the directions."""
-        check_is_fitted(self)
-        return (self._read(X, reset=False) - self.mean_) @ self.components_.T
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        return tags
 
     def explain(self) -> list[str]:
         """What was found, in words."""

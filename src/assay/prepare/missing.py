@@ -36,8 +36,6 @@ class DropMissing(RowStep):
     Rows are left out of training only (`fit_resample`): a row that has to be predicted passes as it is. Columns are
     judged by the training rows and left out everywhere.
 
-    {parameters}
-
     Attributes
     ----------
     shares_ : dict, the missing share of each column in the training rows
@@ -101,8 +99,6 @@ class ImputeSimple(TableStep):
     frequent values the smallest is taken. With "constant", a number fills columns of numbers and a text columns of
     text; without `fill_value` these are 0 and '(missing)'. A column without any value in the training rows gets the
     same two. Dates pass through.
-
-    {parameters}
 
     Attributes
     ----------
@@ -240,8 +236,6 @@ class ImputeGroup(TableStep):
     the mean height of the women. A row whose group is missing, unseen or without any value gets the value of all
     training rows. Columns of labels take the most frequent label of the group.
 
-    {parameters}
-
     Attributes
     ----------
     by_ : list of the grouping columns
@@ -342,8 +336,6 @@ class ImputeKNN(TableStep):
     (as in scikit-learn's `KNNImputer`). They depend on the scale of the columns: standardise first.
     A missing label becomes the label that most of its neighbours have; without a numeric column to measure by, the
     most frequent one. The training rows are kept, and every row with a missing cell is compared with all of them.
-
-    {parameters}
 
     Attributes
     ----------

@@ -23,8 +23,6 @@ class OneHot(BlockStep):
     booleans are coded; columns of numbers only if `columns` names them. Where `drop` leaves out a column, its
     category and an unseen one are both all zeros.
 
-    {parameters}
-
     Attributes
     ----------
     coded_ : list of the columns that are coded

@@ -89,8 +89,6 @@ class OrdinalCode(OrderedLabels):
     every column of text or booleans is coded: labels of a known scale (low < medium < high) in its order, others in
     that of the alphabet. A label outside the order becomes missing or is refused, and missing stays missing.
 
-    {parameters}
-
     Attributes
     ----------
     orders_ : dict, the labels of each coded column from low to high, as text
@@ -140,8 +138,6 @@ class LabelCode(TableStep):
     A one-dimensional target becomes an array of integers (as in scikit-learn's `LabelEncoder`); it may hold any labels,
     but no missing ones. In a table every column of text or booleans is coded, others pass through, and missing stays
     missing.
-
-    {parameters}
 
     Attributes
     ----------

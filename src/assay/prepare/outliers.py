@@ -32,8 +32,6 @@ class Outliers(RowStep):
     as they are. "winsorise" draws cells to the nearest bound, or a whole row towards the mean until its Mahalanobis
     distance is the threshold; DBSCAN has no bound to draw to.
 
-    {parameters}
-
     Attributes
     ----------
     judged_ : list of the columns that are looked at

@@ -127,8 +127,6 @@ class PCA(Reduction):
     largest drop of the scree; None keeps every direction in which the rows vary. Each direction has the sign that makes
     its largest entry positive.
 
-    {parameters}
-
     Attributes
     ----------
     components_ : array (components, columns), unit vectors

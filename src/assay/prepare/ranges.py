@@ -25,8 +25,6 @@ class RangeRules(RowStep):
     to the bound it breaks; where there is none to move to (`above`, `below`, `allowed`) it becomes missing. With "drop"
     the row is left out of training, and rows that have to be predicted pass as they are. A missing cell breaks no rule.
 
-    {parameters}
-
     Attributes
     ----------
     ranges_ : dict, the rules by column name

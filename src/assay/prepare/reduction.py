@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
 
 from ..base import Unsupervised
 
@@ -24,6 +27,22 @@ class Reduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Unsupervised)
         tags = super().__sklearn_tags__()
         if tags.transformer_tags is not None:
             tags.transformer_tags.preserves_dtype = []
+        return tags
+
+
+class ClassReduction(Reduction):
+    """Base of linear maps that are learned from rows and their classes: what is subtracted first, then the map."""
+
+    mean_: np.ndarray
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Rows under the map, their coordinates along `components_`."""
+        check_is_fitted(self)
+        return (self._read(X, reset=False) - self.mean_) @ self.components_.T
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
         return tags
 
 

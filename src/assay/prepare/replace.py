@@ -19,8 +19,6 @@ class ReplaceValues(TableStep):
     Values that the mapping does not name stay. In a column of numbers a key may be the number or its text, as it comes
     from JSON; dates are given in ISO form. All replacements are made at once, so that two values can be swapped.
 
-    {parameters}
-
     Attributes
     ----------
     replacements_ : dict, for each column the pair of lists (old values, new values)
@@ -115,8 +113,6 @@ class ReplaceValues(TableStep):
 class DropColumns(TableStep):
     """Leaves out columns, such as identifiers, constants or copies of the target.
 
-    {parameters}
-
     Attributes
     ----------
     dropped_ : list of the columns that are left out
@@ -154,8 +150,6 @@ class DropDuplicates(RowStep):
 
     Rows are repeated if they agree in the columns `keys`; without keys, if they agree in every column and in the
     target. Two missing cells agree. Rows that have to be predicted all stay.
-
-    {parameters}
 
     Attributes
     ----------

@@ -20,8 +20,6 @@ class Scale(TableStep):
     "robust" median 0 and quartile distance 1, all of the training rows. A column that does not vary there is only
     shifted. Rows outside the training range are not clipped.
 
-    {parameters}
-
     Attributes
     ----------
     scaled_ : list of the columns that are scaled

@@ -46,8 +46,6 @@ class SelectFilter(StableSelection, TableStep):
     missing cell counts as a label of its own in tables and is left out otherwise. P-values are those of the usual test
     of independence; `alpha` bounds them after Holm's correction for the number of columns.
 
-    {parameters}
-
     Attributes
     ----------
     scores_ : array, the measure of each column

@@ -109,8 +109,6 @@ def _estimator_param() -> Any:
 class SelectEmbedded(_ModelSelector):
     """Keeps the columns to which a model on standardised columns gives the largest weights or importances.
 
-    {parameters}
-
     Attributes
     ----------
     importances_ : array, the importance of each column
@@ -157,8 +155,6 @@ class SelectEmbedded(_ModelSelector):
 
 class SelectRFE(_ModelSelector):
     """Recursive elimination: fits a model, drops the least important columns, and goes on with the rest.
-
-    {parameters}
 
     Attributes
     ----------

@@ -312,8 +312,6 @@ class ForwardSelector(_StepwiseSelector):
     pipeline with the selector inside. Targets of two text labels count as 0 and 1 in sorted order (linear probability);
     for more classes, or another loss, give an `estimator`.
 
-    {parameters}
-
     Attributes
     ----------
     support_ : mask of the chosen columns
@@ -350,8 +348,6 @@ class BackwardSelector(_StepwiseSelector):
     least squares without each column in each fold. Columns that depend on columns before them are taken out first. With
     `floating`, columns come back in while that beats the best subset known of the larger size (Pudil, Novovičová &
     Kittler, 1994). Criterion, folds and targets are those of `ForwardSelector`.
-
-    {parameters}
 
     Attributes
     ----------
@@ -396,8 +392,6 @@ class ExhaustiveSelector(_SubsetSelector):
     to about 40 columns; the criterion then chooses between sizes. With 'cv' the whole search runs anew on the training
     rows of each fold, so that the error of a size counts the choice of the subset too. Targets of two text labels count
     as 0 and 1 in sorted order (linear probability).
-
-    {parameters}
 
     Attributes
     ----------

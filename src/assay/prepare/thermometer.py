@@ -22,8 +22,6 @@ class Thermometer(BlockStep, OrderedLabels):
     learns the size of each step. Without `orders`, the columns whose labels stand on a known scale are coded; others
     pass through. A missing label is missing in every column; so is one outside the order, unless it is refused.
 
-    {parameters}
-
     Attributes
     ----------
     orders_ : dict, the labels of each coded column from low to high, as text

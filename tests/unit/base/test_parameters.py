@@ -109,6 +109,33 @@ def test_attributes_are_described_once_and_said_anew_where_a_class_differs():
     )
 
 
+def test_tables_stand_before_the_first_section_of_the_docstring():
+    class Shown(Estimator):
+        """A model.
+
+        Examples
+        --------
+        >>> 1
+        1
+        """
+
+        _learned = {"mean_": "the mean"}
+        rate: float = param(0.5, Real(0, 1), "How fast.")
+
+    heads = (
+        "A model.",
+        "Parameters\n----",
+        "rate : ",
+        "Attributes\n----",
+        "mean_ : the mean",
+        "Examples\n----",
+        ">>> 1",
+    )
+    places = [Shown.__doc__.index(head) for head in heads]
+    assert places == sorted(places)
+    assert "{parameters}" not in Shown.__doc__
+
+
 def test_values_of_other_text_are_shortened_in_the_message():
     with pytest.raises(ParameterError) as caught:
         Derived(depth="x" * 10_000)._check_parameters()

@@ -32,8 +32,6 @@ class OneRClassifier(MixedInput, Classifier):
     branch of their own; categories (and missing cells) that training rows did not show get the most frequent class.
     Ties go to the first column, and to the first class in `classes_`.
 
-    {parameters}
-
     Attributes
     ----------
     classes_ : array of the class labels

@@ -45,8 +45,6 @@ class _IgnoresColumns:
 class ZeroRClassifier(_IgnoresColumns, Classifier):
     """Predicts the most frequent class of the training rows, with the class shares as probabilities.
 
-    {parameters}
-
     Attributes
     ----------
     classes_ : array of the class labels
@@ -89,8 +87,6 @@ class ZeroRClassifier(_IgnoresColumns, Classifier):
 
 class ZeroRRegressor(_IgnoresColumns, Regressor):
     """Predicts the mean or median of the training target.
-
-    {parameters}
 
     Attributes
     ----------

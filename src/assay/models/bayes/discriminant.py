@@ -63,9 +63,18 @@ class Boundary:
         return np.einsum("ij,jk,ik->i", rows, self.quadratic, rows) + rows @ self.linear + self.constant
 
 
+_STRAIGHT = {"coef_, intercept_": "slopes and constants of the classes; for two classes those of the log odds"}
+"""What discriminants with straight boundaries have besides."""
+
+
 class GaussianDiscriminant(Decisions, Classifier):
     """Base of the discriminants: parameters, sums, scores and folds."""
 
+    _learned = {
+        "class_count_, priors_": "summed weights and prior probabilities of the classes",
+        "means_": "array (classes, columns), class means",
+        "constant_": "mask of columns with one value, which are left out",
+    }
     _squares = True
     _pooled = False
 
@@ -417,17 +426,6 @@ class QDA(_Shaped):
     w_k = S_k^-1 m_k and w_k0 = -(m_k' S_k^-1 m_k + log |S_k|) / 2 + log P(k). A class of one row takes the covariance
     of all classes.
 
-    {parameters}
-
-    Attributes
-    ----------
-    classes_, class_count_, priors_ : the labels, their summed weights and their prior probabilities
-    means_ : array (classes, columns), class means
-    covariance_ : array (classes, columns, columns), or variances (classes, columns) if not full
-    whitening_ : factors F with F F' the inverse of each covariance
-    shrinkage_ : the share of each covariance that is its diagonal
-    constant_ : mask of columns with one value, which are left out
-
     Examples
     --------
     >>> import numpy as np
@@ -441,6 +439,12 @@ class QDA(_Shaped):
     (np.float64(0.4938), array([2.074]))
     """
 
+    _learned = {
+        "covariance_": "array (classes, columns, columns), or variances (classes, columns) if not full",
+        "whitening_": "factors F with F F' the inverse of each covariance",
+        "shrinkage_": "the share of each covariance that is its diagonal",
+    }
+
 
 class LDA(_Shaped):
     """Linear discriminant analysis: normal classes that share one covariance, so that boundaries are straight.
@@ -448,17 +452,6 @@ class LDA(_Shaped):
     A row goes to the class with the largest w_k' x + w_k0, with w_k = S^-1 m_k and
     w_k0 = -m_k' S^-1 m_k / 2 + log P(k); between two classes the log odds are linear with slope S^-1 (m_1 - m_2), as in
     logistic regression.
-
-    {parameters}
-
-    Attributes
-    ----------
-    classes_, class_count_, priors_ : the labels, their summed weights and their prior probabilities
-    means_ : array (classes, columns), class means
-    covariance_ : array (1, columns, columns), or variances (1, columns) if not full
-    coef_, intercept_ : slopes and constants of the classes; for two classes those of the log odds
-    shrinkage_ : the share of the covariance that is its diagonal
-    constant_ : mask of columns with one value, which are left out
 
     Examples
     --------
@@ -472,6 +465,11 @@ class LDA(_Shaped):
     (array([0, 0]), array([False,  True]))
     """
 
+    _learned = {
+        "covariance_": "array (1, columns, columns), or variances (1, columns) if not full",
+        **_STRAIGHT,
+        "shrinkage_": "the share of the covariance that is its diagonal",
+    }
     _pooled = True
 
 
@@ -481,15 +479,6 @@ class NearestMean(GaussianDiscriminant):
     It is the discriminant whose classes are spheres of one size with equal priors; probabilities follow from that. With
     `covariance="diagonal"` columns are measured in units of their deviation within classes.
 
-    {parameters}
-
-    Attributes
-    ----------
-    classes_, class_count_, priors_ : the labels, their summed weights and their prior probabilities
-    means_ : array (classes, columns), class means
-    covariance_ : array (1, columns), the variance of each column around the means (the same for all if spherical)
-    coef_, intercept_ : slopes and constants of the classes; for two classes those of the log odds
-
     Examples
     --------
     >>> from assay.models.bayes import NearestMean
@@ -497,6 +486,10 @@ class NearestMean(GaussianDiscriminant):
     array(['low', 'high'], dtype='<U4')
     """
 
+    _learned = {
+        "covariance_": "array (1, columns), variances of the columns around the means (all the same if spherical)",
+        **_STRAIGHT,
+    }
     _pooled = True
 
     priors: Any = priors_param("equal")

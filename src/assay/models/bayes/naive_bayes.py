@@ -40,8 +40,6 @@ class NaiveBayes(MixedInput, Decisions, Classifier):
     table and sums over rows, so `partial_fit` and `fit_folds` give the same model as a fit on the rows concerned. A
     sparse table (counts of words) is summed and scored by its cells; all its columns are numeric.
 
-    {parameters}
-
     Attributes
     ----------
     classes_, class_count_, class_prior_ : the labels, their summed weights and their prior probabilities

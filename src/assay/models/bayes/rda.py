@@ -26,18 +26,6 @@ class RDA(GaussianDiscriminant):
     leaving out one row takes one rank from the covariances; the least squared error of the probabilities wins, and of
     equal ones the simplest. Columns enter with the scale they have: standardise them first.
 
-    {parameters}
-
-    Attributes
-    ----------
-    alpha_, beta_ : the shares in use
-    loo_errors_ : array (tried, 3): alpha, beta and the squared error of leave-one-out, if something was chosen
-    classes_, class_count_, priors_ : the labels, their summed weights and their prior probabilities
-    means_ : array (classes, columns), class means
-    covariance_ : array (classes, columns, columns)
-    whitening_ : factors F with F F' the inverse of each covariance
-    constant_ : mask of columns with one value, which are left out
-
     Examples
     --------
     >>> import numpy as np
@@ -50,6 +38,13 @@ class RDA(GaussianDiscriminant):
     >>> model.chosen()
     {'alpha': 0.75, 'beta': 0.25}
     """
+
+    _learned = {
+        "covariance_": "array (classes, columns, columns)",
+        "whitening_": "factors F with F F' the inverse of each covariance",
+        "alpha_, beta_": "the shares in use",
+        "loo_errors_": "array (tried, 3): alpha, beta and the squared error of leave-one-out, if something was chosen",
+    }
 
     alpha: float | None = param(None, Real(0, 1) | Nothing(), "Share of the sphere s2 I; None to choose it.")
     beta: float | None = param(None, Real(0, 1) | Nothing(), "Share of the covariance of all classes; None to choose.")

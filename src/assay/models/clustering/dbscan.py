@@ -25,8 +25,6 @@ class DBSCAN(Clusterer):
     label among the core rows near it; every other row is noise (-1). Clusters are numbered by their first core row. No
     neighbour list is kept, so memory grows with the rows alone. `eps="auto"` reads it off the k-distance curve.
 
-    {parameters}
-
     Attributes
     ----------
     labels_, core_sample_indices_, eps_

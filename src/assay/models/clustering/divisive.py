@@ -20,8 +20,6 @@ class Divisive(CentreClusterer):
     `method="diana"` splits the cluster with the largest diameter: the row farthest from the others on average starts a
     splinter group, and rows that are nearer to it than to those that stay follow (Kaufman & Rousseeuw, 1990, ch. 6).
 
-    {parameters}
-
     Attributes
     ----------
     labels_, cluster_centers_, splits_ (the cluster split at each step)

@@ -24,8 +24,6 @@ class HDBSCAN(Clusterer):
     `min_cluster_size` rows. Mutual reachability has many equal distances: edges are taken in the order of distance,
     then of the smaller and the larger row number, so the result is one and the same.
 
-    {parameters}
-
     Attributes
     ----------
     labels_ (-1 is noise), probabilities_, stabilities_, merges_

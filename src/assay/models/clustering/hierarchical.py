@@ -66,8 +66,6 @@ class Hierarchical(Clusterer):
     smaller
     number is joined first.
 
-    {parameters}
-
     Attributes
     ----------
     labels_, merges_ (rows of two clusters, height, size, as in SciPy), heights_

@@ -81,8 +81,6 @@ class KMeans(CentreClusterer):
     from
     its centre. `inertia_` is the weighted sum of squared distances, and never rises from step to step.
 
-    {parameters}
-
     Attributes
     ----------
     cluster_centers_, labels_, inertia_, n_iter_, converged_

@@ -36,8 +36,6 @@ class DensityClassifier(Decisions, Classifier):
     takes the bandwidth of all rows ("parzen"). Columns enter with the scale they have: standardise them first, unless
     the density does it.
 
-    {parameters}
-
     Attributes
     ----------
     classes_, class_count_, priors_ : the labels, their summed weights and their prior probabilities

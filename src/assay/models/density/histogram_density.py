@@ -25,8 +25,6 @@ class HistogramDensity(DensityEstimator):
     many columns cost no memory; but few new rows then fall into them, and a row in an empty cell has no density (log
     density minus infinity) unless `alpha` is given.
 
-    {parameters}
-
     Attributes
     ----------
     origin_, width_ : where the cells of each column start, and their width

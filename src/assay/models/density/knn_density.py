@@ -28,8 +28,6 @@ class KNNDensity(DensityEstimator):
     that fits itself to the place. Neither integrates to one (far away the first falls as 1 / r^d), so there is no
     `sample`. Where k rows are equal to x, r_k counts as a millionth of its median over the training rows.
 
-    {parameters}
-
     Attributes
     ----------
     n_neighbors_ : how many neighbours are taken

@@ -25,8 +25,6 @@ class NaiveDensity(DensityEstimator):
 
     It is a histogram whose cell is always centred at x, and a Parzen estimate with a kernel that is a box.
 
-    {parameters}
-
     Attributes
     ----------
     width_ : the side h_j of the box along each column

@@ -39,8 +39,6 @@ class ParzenDensity(DensityEstimator):
     changes nothing; see `on_grid` for many points in few columns. Kernels are radial: exp(-r^2/2), 1 - r^2 or 1 for
     r <= 1, made to integrate to one. With the metric "mahalanobis" and Scott's rule it is SciPy's `gaussian_kde`.
 
-    {parameters}
-
     Attributes
     ----------
     bandwidth_ : the bandwidth h, in the units of the metric

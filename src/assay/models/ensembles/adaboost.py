@@ -56,8 +56,6 @@ class AdaBoostClassifier(MixedInput, Classifier):
     and any number of threads, missing cells and nominal columns as they are. Probabilities are those of the additive
     model: the votes are log odds.
 
-    {parameters}
-
     Attributes
     ----------
     classes_ : array of the class labels
@@ -69,12 +67,11 @@ class AdaBoostClassifier(MixedInput, Classifier):
 
     Examples
     --------
-    >>> import numpy as np
     >>> from assay.models.ensembles import AdaBoostClassifier
-    >>> X = np.linspace(-1, 1, 400)[:, None]
-    >>> y = np.where(np.abs(X[:, 0]) < 0.5, "in", "out")
+    >>> X = [[position] for position in range(40)]
+    >>> y = ["in" if 10 <= position < 30 else "out" for position in range(40)]
     >>> model = AdaBoostClassifier(n_estimators=20).fit(X, y)
-    >>> model.predict([[0.0], [0.9]])
+    >>> model.predict([[20], [35]])
     array(['in', 'out'], dtype='<U3')
     >>> bool((model.predict(X) != y).mean() <= model.training_bound_[-1])
     True

@@ -28,6 +28,11 @@ _REDRAWS = 20
 class Resampled(OneKind):
     """Copies of one learner, each on rows and columns of its own; the classes below set what is drawn by default."""
 
+    _learned = {
+        "estimators_": "list of the fitted members",
+        "columns_": "array (members, columns drawn), the columns of each member",
+    }
+
     _open_state = (*INFERENCE, "oob_prediction_")
 
     n_estimators: int = param(10, Integer(1), "How many copies.")
@@ -155,6 +160,8 @@ class Resampled(OneKind):
 class ResampledClasses(Resampled, ClassCombiner):
     """Copies of a classifier."""
 
+    _learned = {"oob_score_, oob_prediction_": "with `oob_score`, accuracy and mean probabilities out of bag"}
+
     def _default_member(self) -> Any:
         return CartClassifier()
 
@@ -176,11 +183,7 @@ class ResampledClasses(Resampled, ClassCombiner):
 class ResampledNumbers(Resampled, NumberCombiner):
     """Copies of a regressor."""
 
-    _learned = {
-        "estimators_": "list of the fitted members",
-        "columns_": "array (members, columns drawn), the columns of each member",
-        "oob_score_, oob_prediction_": "with `oob_score`, R squared and mean predictions out of bag",
-    }
+    _learned = {"oob_score_, oob_prediction_": "with `oob_score`, R squared and mean predictions out of bag"}
 
     rule: str = param(
         "mean", Choice(*NUMBER_RULES), "How the members' numbers are joined; 'median' is robust against wild members."
@@ -213,15 +216,6 @@ class BaggingClassifier(ResampledClasses):
     common work (the coding of columns, for trees) is done once. A row of whole-number weight w is drawn as w equal rows
     are, and the order of the rows does not matter.
 
-    {parameters}
-
-    Attributes
-    ----------
-    classes_ : array of the class labels
-    estimators_ : list of the fitted members
-    columns_ : array (members, columns drawn), the columns of each member
-    oob_score_, oob_prediction_ : with `oob_score`, accuracy and mean probabilities out of bag
-
     Examples
     --------
     >>> import numpy as np
@@ -238,8 +232,6 @@ class BaggingRegressor(ResampledNumbers):
     """One regressor on many bootstrap samples; their predictions are averaged, or their median is taken.
 
     As `BaggingClassifier`, for numbers.
-
-    {parameters}
 
     Examples
     --------

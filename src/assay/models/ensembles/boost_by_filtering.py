@@ -27,8 +27,6 @@ class BoostByFiltering(OneKind, ClassCombiner):
     the label of the third. With `depth` above 1 each of the three is such a system itself. It takes many rows: where a
     filter leaves rows of fewer than two classes, its learner is left out, and the first one stands in for it.
 
-    {parameters}
-
     Attributes
     ----------
     classes_ : array of the class labels

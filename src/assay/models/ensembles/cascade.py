@@ -94,16 +94,6 @@ class Cascade(NamedMembers, ClassCombiner):
     these lack classes that the stage would need (fewer than two are left), it gets all rows. Put cheap and simple
     learners first.
 
-    {parameters}
-
-    Attributes
-    ----------
-    classes_ : array of the class labels
-    estimators_, names_ : the fitted stages and their names
-    thresholds_ : array, the confidence that each stage but the last must reach
-    reached_ : array, the weight of training rows that reached each stage, by out-of-fold probabilities
-    trace_ : with `trace`, for each stage the rows it was fitted to and the rows it left
-
     Examples
     --------
     >>> from assay.data import load_dataset
@@ -115,6 +105,13 @@ class Cascade(NamedMembers, ClassCombiner):
     >>> bool(account.total == account.reached[0] * 1 + account.reached[1] * 20), account.expected_cost < 21
     (True, True)
     """
+
+    _learned = {
+        "estimators_, names_": "the fitted stages and their names",
+        "thresholds_": "array, the confidence that each stage but the last must reach",
+        "reached_": "array, the weight of training rows that reached each stage, by out-of-fold probabilities",
+        "trace_": "with `trace`, for each stage the rows it was fitted to and the rows it left",
+    }
 
     threshold: Any = param(
         0.9, Real(0, 1) | ArrayLike(), "Probability at which a stage is sure: one number, or one for each but the last."

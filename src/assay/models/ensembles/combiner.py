@@ -70,6 +70,20 @@ class Combiner(AroundLearners):
     _side_by_side = False
     """Whether members are fitted and asked at the same time, one thread each."""
 
+    # -- fitting -----------------------------------------------------------------------------------------------------
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Fit the members."""
+        self._check_parameters()
+        self._check_members()
+        training = self._training(X, y, sample_weight)
+        self._check_cost(training.n_rows, self.n_features_in_, 1)
+        self._fit_members(training)
+        return self
+
+    def _training(self, X: Any, y: Any, sample_weight: Any) -> Training:
+        """Rows and target as the members get them."""
+        raise NotImplementedError  # pragma: no cover
+
     # -- members -----------------------------------------------------------------------------------------------------
     def _members(self) -> list[tuple[str, Any]]:
         """The unfitted members with their names."""
@@ -183,16 +197,10 @@ class Combiner(AroundLearners):
 class ClassCombiner(Combiner, Classifier):
     """Members that classify."""
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
-        """Fit the members."""
-        self._check_parameters()
-        self._check_members()
-        kept = positive(sample_weight)
+    def _training(self, X: Any, y: Any, sample_weight: Any) -> Training:
         X, codes, weights = self._begin_around(X, self._encode_target(y), sample_weight)
         codes = self._only_present(codes)
-        self._check_cost(codes.shape[0], self.n_features_in_, 1)
-        self._fit_members(Training(X, self.classes_[codes], codes, weights, kept))
-        return self
+        return Training(X, self.classes_[codes], codes, weights, positive(sample_weight))
 
     def _class_columns(self, member: Any) -> np.ndarray:
         """The places of a member's classes among all classes: its training rows may have lacked some."""
@@ -225,15 +233,9 @@ class ClassCombiner(Combiner, Classifier):
 class NumberCombiner(Combiner, Regressor):
     """Members that predict numbers."""
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
-        """Fit the members."""
-        self._check_parameters()
-        self._check_members()
-        kept = positive(sample_weight)
+    def _training(self, X: Any, y: Any, sample_weight: Any) -> Training:
         X, target, weights = self._begin_around(X, self._target_numbers(y), sample_weight)
-        self._check_cost(target.shape[0], self.n_features_in_, 1)
-        self._fit_members(Training(X, target, None, weights, kept))
-        return self
+        return Training(X, target, None, weights, positive(sample_weight))
 
     def _joined(self, X: Any, rule: str, weights: np.ndarray | None = None) -> np.ndarray:
         """The members' numbers joined by a rule."""
@@ -273,6 +275,7 @@ class NamedMembers(_BaseComposition, Combiner):
         "The members: estimators, or pairs (name, estimator). None is a small usual choice that takes any table.",
     )
 
+    _learned = {"estimators_, names_": "the fitted members and their names"}
     names_: list[str]
 
     def _default_members(self) -> Iterable[Any]:

@@ -18,14 +18,13 @@ class ExtraTreesClassifier(_AllRows, ForestClasses):
     At each node every drawn column gets one threshold, uniform between its extreme values in the node, and the best of
     these splits is made (Geurts, Ernst & Wehenkel 2006).
 
-    {parameters}
-
     Examples
     --------
     >>> from assay.models.ensembles import ExtraTreesClassifier
-    >>> model = ExtraTreesClassifier(n_estimators=20, random_state=0)
-    >>> model.fit([[0.0], [1.0], [8.0], [9.0]], ["near", "near", "far", "far"]).predict([[0.4], [8.7]])
-    array(['near', 'far'], dtype='<U4')
+    >>> X, y = [[0.0], [1.0], [8.0], [9.0]], ["near", "near", "far", "far"]
+    >>> model = ExtraTreesClassifier(n_estimators=20, random_state=0).fit(X, y)
+    >>> model.predict_proba([[-1.0]]), model.classes_[0]
+    (array([[0., 1.]]), np.str_('far'))
     """
 
 
@@ -33,8 +32,6 @@ class ExtraTreesRegressor(_AllRows, ForestNumbers):
     """Trees whose tests are drawn at random, the best of one per column; means of leaves are averaged.
 
     As `ExtraTreesClassifier`, for targets of one column or several.
-
-    {parameters}
 
     Examples
     --------

@@ -35,8 +35,6 @@ class GradientBoostingClassifier(_FirstOrder, BoostedClasses):
     that lowers the loss in it most, to second order (Friedman 2001). The engine is that of `NewtonBoostingClassifier`
     with unit curvature in the search for splits.
 
-    {parameters}
-
     Examples
     --------
     >>> from assay.models.ensembles import GradientBoostingClassifier
@@ -51,8 +49,6 @@ class GradientBoostingRegressor(_FirstOrder, BoostedNumbers):
 
     As `GradientBoostingClassifier`, for squared, absolute, Huber, quantile, Poisson, gamma and Tweedie loss, or one of
     your own.
-
-    {parameters}
 
     Examples
     --------

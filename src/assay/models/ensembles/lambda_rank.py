@@ -45,12 +45,6 @@ class LambdaRank(_Newton):
     for any order of the rows and any number of threads, missing cells and nominal columns as they are. `predict` gives
     scores, higher is better; `score` is the share of pairs in order.
 
-    {parameters}
-
-    Attributes
-    ----------
-    {attributes}
-
     Examples
     --------
     >>> import numpy as np

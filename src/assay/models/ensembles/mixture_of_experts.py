@@ -38,6 +38,12 @@ class _State:
 class _Mixture(Estimator):
     """The gate and EM, for classes and numbers alike."""
 
+    _learned = {
+        "gate_coef_, gate_intercept_": "arrays (experts, columns) and (experts,), the gate's scores before the softmax",
+        "log_likelihood_": "array, the penalised log likelihood before each EM step",
+        "n_iter_": "int, EM steps taken",
+        "trace_": "with `trace`, the log likelihood at each step of each start",
+    }
     _squares = True
     _way_out = "take a sample of the rows or fewer experts"
 
@@ -155,17 +161,6 @@ class MixtureOfExpertsRegressor(_Mixture, Regressor):
     (Jordan & Jacobs 1994): responsibilities, then weighted least squares for the experts and Newton steps for the gate.
     The penalised log likelihood never falls. The prediction is the gate's mean of the experts.
 
-    {parameters}
-
-    Attributes
-    ----------
-    coef_, intercept_ : arrays (experts, columns) and (experts,), the experts in the units of the columns
-    sigma_ : array (experts,), standard deviation of the noise of each expert
-    gate_coef_, gate_intercept_ : arrays (experts, columns) and (experts,), scores of the gate before the softmax
-    log_likelihood_ : array, the penalised log likelihood before each EM step
-    n_iter_ : int, EM steps taken
-    trace_ : with `trace`, the log likelihood at each step of each start
-
     Examples
     --------
     >>> import numpy as np
@@ -178,6 +173,10 @@ class MixtureOfExpertsRegressor(_Mixture, Regressor):
     array([0.5, 0.8])
     """
 
+    _learned = {
+        "coef_, intercept_": "arrays (experts, columns) and (experts,), the experts in the units of the columns",
+        "sigma_": "array (experts,), standard deviation of the noise of each expert",
+    }
     coef_: np.ndarray
     intercept_: np.ndarray
     sigma_: np.ndarray
@@ -255,17 +254,6 @@ class MixtureOfExpertsClassifier(_Mixture, Classifier):
     the gate on the responsibilities and for each expert on the rows weighted by them. Borders between classes may bend
     where the gate hands over from one expert to the next.
 
-    {parameters}
-
-    Attributes
-    ----------
-    classes_ : array of the class labels
-    coef_, intercept_ : arrays (experts, classes, columns) and (experts, classes), in the units of the columns
-    gate_coef_, gate_intercept_ : arrays (experts, columns) and (experts,), scores of the gate before the softmax
-    log_likelihood_ : array, the penalised log likelihood before each EM step
-    n_iter_ : int, EM steps taken
-    trace_ : with `trace`, the log likelihood at each step of each start
-
     Examples
     --------
     >>> import numpy as np
@@ -276,6 +264,9 @@ class MixtureOfExpertsClassifier(_Mixture, Classifier):
     True
     """
 
+    _learned = {
+        "coef_, intercept_": "arrays (experts, classes, columns) and (experts, classes), in the units of the columns"
+    }
     coef_: np.ndarray
     intercept_: np.ndarray
 

@@ -256,17 +256,14 @@ class NewtonBoostingClassifier(_Newton, BoostedClasses):
     hold whole numbers, so that the model has the same bits for any order of the rows and any number of threads.
     Missing cells and nominal columns are taken as they are.
 
-    {parameters}
-
     Examples
     --------
     >>> import numpy as np
     >>> from assay.models.ensembles import NewtonBoostingClassifier
-    >>> X = np.linspace(-1, 1, 400)[:, None]
-    >>> y = np.where(np.abs(X[:, 0]) < 0.5, "in", "out")
-    >>> model = NewtonBoostingClassifier(n_estimators=20).fit(X, y)
-    >>> model.predict([[0.0], [0.9]])
-    array(['in', 'out'], dtype='<U3')
+    >>> X = np.array([[0.0], [1.0], [np.nan]] * 40)
+    >>> model = NewtonBoostingClassifier(n_estimators=20).fit(X, ["low", "high", "lost"] * 40)
+    >>> model.predict([[0.0], [0.9], [np.nan]])
+    array(['low', 'high', 'lost'], dtype='<U4')
     """
 
     def _check_constraints(self) -> None:
@@ -285,8 +282,6 @@ class NewtonBoostingRegressor(_Newton, BoostedNumbers):
     As `NewtonBoostingClassifier`, for squared, absolute, Huber, quantile, Poisson, gamma and Tweedie loss, or one of
     your own by its gradient and Hessian. Losses without curvature are grown by their gradients; their leaves
     take the median or quantile of the residuals.
-
-    {parameters}
 
     Examples
     --------

@@ -421,16 +421,13 @@ class RandomForestClassifier(_Bootstrapped, ForestClasses):
     Columns are binned to one byte once for all trees, and sums are whole numbers, so that the forest has the same bits
     for any order of the rows and any number of threads. Missing cells and nominal columns are taken as they are.
 
-    {parameters}
-
     Examples
     --------
-    >>> import numpy as np
     >>> from assay.models.ensembles import RandomForestClassifier
-    >>> X = np.linspace(-1, 1, 400)[:, None]
-    >>> y = np.where(np.abs(X[:, 0]) < 0.5, "in", "out")
-    >>> RandomForestClassifier(n_estimators=20, random_state=0).fit(X, y).predict([[0.0], [0.9]])
-    array(['in', 'out'], dtype='<U3')
+    >>> X = [["red", 1.0], ["red", 2.0], ["blue", 8.0], ["blue", None]] * 10
+    >>> model = RandomForestClassifier(n_estimators=20, random_state=0).fit(X, ["warm", "warm", "cold", "cold"] * 10)
+    >>> model.predict([["red", None], ["blue", 9.0]])
+    array(['warm', 'cold'], dtype='<U4')
     """
 
 
@@ -439,8 +436,6 @@ class RandomForestRegressor(_Bootstrapped, ForestNumbers):
 
     As `RandomForestClassifier`, for targets of one column or several. `predict_quantiles` gives quantiles of the
     target, `predict_interval` the uncertainty of the mean.
-
-    {parameters}
 
     Examples
     --------

@@ -21,15 +21,6 @@ class RandomSubspaceClassifier(_Subspaces, ResampledClasses):
     Members that see different columns make different mistakes, and each has fewer columns to overfit to. All rows go
     to every member unless `max_samples` or `bootstrap` says otherwise (random patches).
 
-    {parameters}
-
-    Attributes
-    ----------
-    classes_ : array of the class labels
-    estimators_ : list of the fitted members
-    columns_ : array (members, columns drawn), the columns of each member
-    oob_score_, oob_prediction_ : with `oob_score`, accuracy and mean probabilities out of bag
-
     Examples
     --------
     >>> from assay.data import load_dataset
@@ -45,8 +36,6 @@ class RandomSubspaceRegressor(_Subspaces, ResampledNumbers):
     """One regressor on many random halves of the columns; their predictions are averaged, or their median is taken.
 
     As `RandomSubspaceClassifier`, for numbers.
-
-    {parameters}
 
     Examples
     --------

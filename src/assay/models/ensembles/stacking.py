@@ -40,11 +40,14 @@ class Stacked(NamedMembers):
         "What members hand on; 'auto' is the first of these that they have.",
     )
 
+    _learned = {
+        "final_estimator_": "the fitted combiner",
+        "columns_": "names of the combiner's columns",
+        "out_of_fold_": "array (rows, columns), what the members said of the training rows without having seen them",
+    }
     final_estimator_: Any
     columns_: list[str]
-    """What the combiner gets, by name."""
     out_of_fold_: np.ndarray
-    """What the members said of each training row without having seen it, (rows, columns)."""
     schema_: ColumnSchema | None
 
     def _default_final(self) -> Any:
@@ -155,25 +158,14 @@ class StackingClassifier(Stacked, ClassCombiner):
     column for two classes) are the combiner's training rows; then the members are fitted to all rows. So no output
     depends on the row's own label. The folds of a member share their work where it can.
 
-    {parameters}
-
-    Attributes
-    ----------
-    classes_ : array of the class labels
-    estimators_, names_ : the fitted members and their names
-    final_estimator_ : the fitted combiner
-    columns_ : names of the combiner's columns
-    out_of_fold_ : array, what the members said of the training rows without having seen them
-
     Examples
     --------
     >>> from assay.data import load_dataset
     >>> from assay.models.ensembles import StackingClassifier
     >>> frame = load_dataset("iris").frame
-    >>> X, y = frame.drop("species"), frame["species"]
-    >>> model = StackingClassifier(random_state=0).fit(X, y)
-    >>> model.columns_[:3], bool(model.score(X, y) > 0.95)
-    (['naive-bayes: setosa', 'naive-bayes: versicolor', 'naive-bayes: virginica'], True)
+    >>> model = StackingClassifier(random_state=0).fit(frame.drop("species"), frame["species"])
+    >>> model.columns_[:3], model.out_of_fold_.shape
+    (['naive-bayes: setosa', 'naive-bayes: versicolor', 'naive-bayes: virginica'], (150, 9))
     """
 
     def _default_members(self) -> list[Any]:
@@ -230,16 +222,8 @@ class StackingClassifier(Stacked, ClassCombiner):
 class StackingRegressor(Stacked, NumberCombiner):
     """A combiner is trained on what the members predict for rows that they did not see.
 
-    As `StackingClassifier`, for numbers.
-
-    {parameters}
-
-    Attributes
-    ----------
-    estimators_, names_ : the fitted members and their names
-    final_estimator_ : the fitted combiner
-    columns_ : names of the combiner's columns
-    out_of_fold_ : array, what the members predicted for the training rows without having seen them
+    As `StackingClassifier`, for numbers: a member hands on one column, its prediction, and where no combiner is given
+    ridge regression weighs them.
 
     Examples
     --------

@@ -22,6 +22,7 @@ from .vote_rules import NUMBER_RULES, RULES
 class Votes(NamedMembers):
     """Members with weights."""
 
+    _learned = {"weights_": "array, the weights of the members, summing to 1"}
     weights: Any = param(
         None,
         ArrayLike() | Choice("validated") | Nothing(),
@@ -126,14 +127,6 @@ class VotingClassifier(Votes, ClassCombiner):
     'majority' (each member has one vote, and the class with most votes wins, be they more than half or not:
     `predict_with_reject` tells). What a rule gives is divided by its sum over classes. Ties go to the first class.
 
-    {parameters}
-
-    Attributes
-    ----------
-    classes_ : array of the class labels
-    estimators_, names_ : the fitted members and their names
-    weights_ : array, the weights of the members, summing to 1
-
     Examples
     --------
     >>> from assay.data import load_dataset
@@ -185,14 +178,8 @@ class VotingClassifier(Votes, ClassCombiner):
 class VotingRegressor(Votes, NumberCombiner):
     """Different regressors answer, and their mean, weighted mean, median, minimum or maximum is taken.
 
-    As `VotingClassifier`, for numbers.
-
-    {parameters}
-
-    Attributes
-    ----------
-    estimators_, names_ : the fitted members and their names
-    weights_ : array, the weights of the members, summing to 1
+    The median is robust against one member that is far off. Validated weights are one over the mean squared error on
+    rows that the member did not see.
 
     Examples
     --------

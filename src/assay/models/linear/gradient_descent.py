@@ -305,8 +305,6 @@ class GradientDescentRegressor(_DescentLearner, LinearNumbers):
     is reported with the limit. An absolute penalty acts by the proximal step, so coefficients become exactly 0. With
     full batches (the default) weights count as repetition; `partial_fit` makes one epoch on the rows it is given.
 
-    {parameters}
-
     Examples
     --------
     >>> from assay.models.linear import GradientDescentRegressor
@@ -381,8 +379,6 @@ class GradientDescentClassifier(_DescentLearner, LinearClasses):
     the rate of descent depends on the ratio of curvatures. The step defaults to 1 / L; a step beyond the stable one is
     reported with the limit. With full batches (the default) weights count as repetition; `partial_fit` makes one epoch
     on the rows it is given.
-
-    {parameters}
 
     Examples
     --------

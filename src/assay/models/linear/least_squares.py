@@ -65,8 +65,6 @@ class LeastSquares(SparseInput, FiniteByGram, Regressor):
     error infinity and a warning W101 that names it. Weights count as repetition: n is the sum of the weights in every
     formula.
 
-    {parameters}
-
     Attributes
     ----------
     coef_, coef_se_, t_values_, p_values_ : arrays (n_features,): estimate, standard error, t = estimate / error, its p

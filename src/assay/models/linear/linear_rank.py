@@ -39,8 +39,6 @@ class LinearRank(SparseInput, Estimator):
     to rounding, up to 150 columns. `predict` gives the scores, higher is better; `score` is the share of pairs in
     order.
 
-    {parameters}
-
     Attributes
     ----------
     coef_ : array (n_features,)

@@ -168,8 +168,6 @@ class OneVsRest(_Reduction):
     class or more than one fires. Probabilities, where the binary learner has them, are its probabilities divided by
     their sum. Two classes need one learner. Columns and cells are taken as the binary learner takes them.
 
-    {parameters}
-
     Attributes
     ----------
     classes_ : array of the class labels
@@ -256,8 +254,6 @@ class OneVsOne(_Reduction):
     fires where it wins all its duels; `predict_with_reject` marks the rows on which none does. Probabilities, where the
     binary learner has them, come by pairwise coupling (Wu, Lin & Weng's second method). Columns and cells are taken as
     the binary learner takes them.
-
-    {parameters}
 
     Attributes
     ----------

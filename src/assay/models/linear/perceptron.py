@@ -35,8 +35,6 @@ class Perceptron(SparseInput, LinearClasses):
     fewer (`n_iter_no_change`): warning W201, and `average` gives a steadier answer. Scores are not probabilities, so
     there is no `predict_proba`. `partial_fit` makes one pass.
 
-    {parameters}
-
     Attributes
     ----------
     classes_ : array of the class labels

@@ -32,8 +32,6 @@ class PolynomialRegression(Regressor):
     rational arithmetic. Predictions are made in the scaled monomials. `criterion` chooses the degree: the smallest
     AIC or BIC, or the smallest error of five-fold validation, over degrees 1 to `degree`.
 
-    {parameters}
-
     Attributes
     ----------
     coef_ : array (n_monomials,), of the monomials of the columns as given

@@ -36,8 +36,6 @@ class Ridge(SparseInput, FiniteByGram, Regressor):
     scikit-learn's `Ridge`. Ill-conditioned problems are solved by QR of the rows in extended precision, problems with
     more columns than rows in the dual, and with `alpha=0` dependent columns share the effect (smallest |b|).
 
-    {parameters}
-
     Attributes
     ----------
     coef_ : array (n_features,) or (n_targets, n_features)

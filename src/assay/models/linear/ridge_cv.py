@@ -35,8 +35,6 @@ class RidgeCV(SparseInput, FiniteByGram, LinearNumbers):
     (a row of weight w counts as w rows, of which one is left out); with folds the Gram matrix of a training part is
     that of all rows less that of its test part.
 
-    {parameters}
-
     Attributes
     ----------
     alpha_ : float, the chosen penalty

@@ -89,8 +89,6 @@ class GaussianMixture(Mixture):
     added afterwards. The fit does not depend on the units of the columns. Missing cells are taken as missing at random:
     the expectation step fills them by their conditional distribution given the known cells of their row.
 
-    {parameters}
-
     Attributes
     ----------
     weights_, means_, covariances_, labels_, log_likelihood_, n_iter_, converged_

@@ -26,8 +26,6 @@ class CondensedNN(Classifier):
     equal row has another class (`n_conflicts_` counts these). Any number of classes. Of two kept rows at the same
     distance the earlier one in the table is nearer. Columns enter with the scale they have: standardise them first.
 
-    {parameters}
-
     Attributes
     ----------
     classes_ : array of the class labels

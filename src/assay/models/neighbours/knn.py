@@ -548,8 +548,6 @@ class KNNClassifier(_Neighbours, Classifier):
     Columns enter the distance with the scale they have: standardise numbers first, unless the metric does it
     ("mixed", "mahalanobis"). Text columns and missing cells are taken as they come by the mixed metric.
 
-    {parameters}
-
     Examples
     --------
     >>> from assay.models.neighbours import KNNClassifier
@@ -607,8 +605,6 @@ class KNNRegressor(_Neighbours, Regressor):
     """Predicts the mean target of the k nearest training rows (weighted by `weights`); the target may have columns.
 
     Distances are those of `KNNClassifier`: standardise numbers first, unless the metric does it.
-
-    {parameters}
 
     Examples
     --------

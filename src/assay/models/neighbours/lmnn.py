@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
-from sklearn.utils import Tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
@@ -20,13 +19,13 @@ from ...base.usual_parameters import n_jobs_param, trace_param
 from ...numeric.distances import Euclidean
 from ...numeric.moments import PrincipalAxes, column_products
 from ...numeric.neighbours import NeighbourIndex
-from ...prepare.reduction import Reduction
+from ...prepare.reduction import ClassReduction
 
 # Steps of L-BFGS between two searches for impostors.
 _STEPS = 12
 
 
-class LMNN(Reduction):
+class LMNN(ClassReduction):
     """Learns a linear map L for nearest neighbours: |L(x - x')| is a Mahalanobis distance fitted to classes.
 
     It minimises the squared distances of each row to its k targets (the nearest rows of its class, fixed at the start)
@@ -38,11 +37,9 @@ class LMNN(Reduction):
     no longer falls. At the start L is a multiple of the identity, or of the principal axes if it has fewer rows. Use it
     before `KNNClassifier` in a pipeline.
 
-    {parameters}
-
     Attributes
     ----------
-    components_ : array (components, columns), the map L; `transform` gives X L'
+    components_ : array (components, columns), the map L; Euclidean distance after `transform` is the learned one
     classes_ : array of the class labels
     loss_ : the loss at the end, per row
     n_iter_ : steps of L-BFGS
@@ -181,16 +178,6 @@ class LMNN(Reduction):
         impostors = self._impostors(z, codes)
         near = ((z[:, None] - z[impostors]) ** 2).sum(axis=2) < 1.0 + last[:, None]
         return int((near & (impostors >= 0)).sum())
-
-    def transform(self, X: Any) -> np.ndarray:
-        """Rows under the map, in which Euclidean distance is the learned one."""
-        check_is_fitted(self)
-        return (self._read(X, reset=False) - self.mean_) @ self.components_.T
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        return tags
 
     def explain(self) -> list[str]:
         """What was learned, in words."""

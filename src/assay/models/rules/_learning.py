@@ -98,6 +98,10 @@ class _HoldsRules:
 class RuleLearner(_HoldsRules, MixedInput, Classifier):
     """A classifier whose model is a rule set."""
 
+    _learned = {
+        "rules_": "RuleSet, with the training rows that each rule takes",
+        "schema_": "names, nominal columns and categories",
+    }
     _way_out = "take a sample of the rows"
     _open_state = ("rules_",)
     alpha: float

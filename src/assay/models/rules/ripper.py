@@ -22,15 +22,6 @@ class Ripper(RuleSearch):
     nominal ones, or "is missing"; other tests fail on missing cells. The result depends neither on the
     order of rows nor on whether a row is repeated or weighted.
 
-    {parameters}
-
-    Attributes
-    ----------
-    classes_ : array of the class labels
-    rules_ : RuleSet, with the training rows that each rule takes
-    schema_ : names, nominal columns and categories
-    trace_ : with `trace`, every rule added, deleted, replaced or revised, with the description length in bits after it
-
     Examples
     --------
     >>> from assay.models.rules import Ripper
@@ -40,6 +31,10 @@ class Ripper(RuleSearch):
     IF x0 > 26 THEN old (13 of 13)
     OTHERWISE young (27 of 27)
     """
+
+    _learned = {
+        "trace_": "with `trace`, every rule added, deleted, replaced or revised, and the bits of description after it"
+    }
 
     optimisation_passes: int = param(2, Integer(0), "Passes in which each rule competes with two others.")
     prune: bool = param(True, Boolean(), "Cut rules back on rows held out from growing; else grow on all rows.")

@@ -29,16 +29,6 @@ class RulesFromTree(RuleLearner):
     come in order of fewest false alarms, and the class most frequent among uncovered rows is the default. Without
     pruning the rules predict what the tree predicts.
 
-    {parameters}
-
-    Attributes
-    ----------
-    classes_ : array of the class labels
-    rules_ : RuleSet, with the training rows that each rule takes
-    n_leaves_ : leaves of the tree, that is rules before pruning
-    schema_ : names, nominal columns and categories
-    trace_ : with `trace`, each rule of the tree with what became of it
-
     Examples
     --------
     >>> from assay.models.rules import RulesFromTree
@@ -49,6 +39,11 @@ class RulesFromTree(RuleLearner):
     IF x0 != sunny THEN yes (2 of 2)
     OTHERWISE no (2 of 4)
     """
+
+    _learned = {
+        "n_leaves_": "leaves of the tree, that is rules before pruning",
+        "trace_": "with `trace`, each rule of the tree with what became of it",
+    }
 
     estimator: Any = param(
         None,

@@ -26,15 +26,6 @@ class SequentialCovering(RuleSearch):
     `>`, `=`, "is missing"). The result depends neither on the order of rows nor on whether a row is repeated or
     weighted.
 
-    {parameters}
-
-    Attributes
-    ----------
-    classes_ : array of the class labels
-    rules_ : RuleSet, with the training rows that each rule takes
-    schema_ : names, nominal columns and categories
-    trace_ : with `trace`, every rule added, with its quality where it was grown
-
     Examples
     --------
     >>> from assay.models.rules import SequentialCovering
@@ -44,6 +35,8 @@ class SequentialCovering(RuleSearch):
     IF x0 = sunny THEN no (2 of 2)
     OTHERWISE yes (3 of 3)
     """
+
+    _learned = {"trace_": "with `trace`, every rule added, with its quality where it was grown"}
 
     quality: str = param(
         "foil",

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from ...base import Estimator, Fold, check_weights, thread_count
+from ...base import Estimator, Fold, Trace, check_weights, thread_count
 from ...base.folds import FoldTransforms
 from ...data.coded import CodedTable
 from ...data.columns import ColumnSchema, MixedInput
@@ -35,6 +35,12 @@ class TreeEstimator(MixedInput, Estimator):
     `TreeExports` turns it all into other forms.
     """
 
+    _learned = {
+        "tree_": "the nodes as arrays, in preorder",
+        "feature_importances_": "weighted decrease of impurity by each column, summing to 1",
+        "schema_": "names, nominal columns and categories",
+        "missing_seen_": "for each column, whether training rows had missing cells",
+    }
     _leaves = NUMBERS
 
     def _hold(self, tree: Tree, missing_seen: np.ndarray) -> None:
@@ -42,8 +48,27 @@ class TreeEstimator(MixedInput, Estimator):
         self.tree_ = tree
         self.missing_seen_ = missing_seen
 
+    def _record_node(self, trace: Trace, node: int, depth: int, test: Any, **more: Any) -> None:
+        """An event of the trace: what every tree says of a node that splits by `test` or is a leaf, and `more`."""
+        trace.record(
+            "split" if self.tree_.feature[node] >= 0 else "leaf",
+            node=node,
+            depth=int(depth),
+            rows=float(self.tree_.weighted_n_node_samples[node]),
+            impurity=float(self.tree_.impurity[node]),
+            test=test,
+            **more,
+        )
+
     def _threads(self) -> int:
         return thread_count(getattr(self, "n_jobs", None))
+
+    def fit(self: Any, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Grow the tree, and do what the method does after that: prune it, or fit models in its leaves."""
+        cells, target, weights = self._begin(X, y, sample_weight)
+        table = CodedTable.of(cells, self.schema_, self._threads(), once=True)
+        self._grow(table, np.arange(cells.shape[0]), target, weights)
+        return self
 
     def _grow(self, table: CodedTable, rows: np.ndarray, target: np.ndarray, weights: np.ndarray | None) -> None:
         """Grow, prune and keep the tree of these rows of the table."""

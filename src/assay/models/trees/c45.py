@@ -33,14 +33,7 @@ MOST_RULES = 20_000
 class _Multiway(TreeEstimator, Classifier):
     """Growing with a branch per category and fractional rows, prediction, trace."""
 
-    _learned = {
-        "tree_": "the nodes as arrays, in preorder",
-        "feature_importances_": "weighted decrease of impurity by each column, summing to 1",
-        "schema_": "names, nominal columns and categories",
-        "missing_seen_": "for each column, whether training rows had missing cells",
-        "trace_": "with `trace`, the split table of each node, then what pruning cut",
-    }
-
+    _learned = {"trace_": "with `trace`, the split table of each node, then what pruning cut"}
     _way_out = "take a sample of the rows or set max_depth"
     _leaves = CLASSES
 
@@ -56,13 +49,6 @@ class _Multiway(TreeEstimator, Classifier):
     trace: bool = trace_param()
 
     # -- growing -------------------------------------------------------------------------------------------------
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
-        """Grow the tree, then prune it if asked to."""
-        cells, codes, weights = self._begin(X, y, sample_weight)
-        table = CodedTable.of(cells, self.schema_, thread_count(self.n_jobs), once=True)
-        self._grow(table, np.arange(cells.shape[0]), codes, weights)
-        return self
-
     def _kernel_options(self) -> dict[str, Any]:
         raise NotImplementedError  # pragma: no cover
 
@@ -84,7 +70,11 @@ class _Multiway(TreeEstimator, Classifier):
             **self._kernel_options(),
         )
         self._hold(Tree.of(grown, table.n_categories), missing_seen)
-        self._finish(table, rows, target, weights, grown.get("table"))
+        self._place_cuts(table, rows)
+        trace = self._new_trace()
+        self._record(trace, grown.get("table"))
+        self._cut_back(trace, table, rows, target, weights)
+        self._keep_trace(trace)
 
     def _row_weights(
         self, n_rows: int, target: np.ndarray, weights: np.ndarray | None
@@ -99,18 +89,13 @@ class _Multiway(TreeEstimator, Classifier):
             return float(weights.sum()), weights
         return counted, weights * (counted / weights.sum())
 
-    def _finish(
-        self,
-        table: CodedTable,
-        rows: np.ndarray,
-        target: np.ndarray,
-        weights: np.ndarray | None,
-        splits: np.ndarray | None,
+    def _place_cuts(self, table: CodedTable, rows: np.ndarray) -> None:
+        """Move the cuts of the grown tree, where the method has a say in that."""
+
+    def _cut_back(
+        self, trace: Any, table: CodedTable, rows: np.ndarray, target: np.ndarray, weights: np.ndarray | None
     ) -> None:
-        """What comes after growing: the trace, and pruning where the method has it."""
-        trace = self._new_trace()
-        self._record(trace, splits)
-        self._keep_trace(trace)
+        """Prune the grown tree, where the method does."""
 
     def _record(self, trace: Any, splits: np.ndarray | None) -> None:
         """For each node the split table: every column that offered a test, with its scores."""
@@ -130,15 +115,8 @@ class _Multiway(TreeEstimator, Classifier):
                 for j, (gain, information, ratio, threshold) in enumerate(scores[node])
                 if not math.isnan(gain)
             }
-            trace.record(
-                "split" if inner else "leaf",
-                node=node,
-                depth=int(depths[node]),
-                rows=float(self.tree_.weighted_n_node_samples[node]),
-                impurity=float(self.tree_.impurity[node]),
-                test=node_test(self.tree_, node, words, names) if inner else None,
-                candidates=candidates,
-            )
+            test = node_test(self.tree_, node, words, names) if inner else None
+            self._record_node(trace, node, depths[node], test, candidates=candidates)
 
     # -- using -----------------------------------------------------------------------------------------------------
     def predict_proba(self, X: Any) -> np.ndarray:
@@ -245,8 +223,6 @@ class ID3Classifier(_Multiway):
     is used at most once on a path. Nothing is pruned. Numeric columns, which ID3 did not have, are cut in two midway
     between neighbouring values, and missing cells are treated as in C4.5 (see `C45Classifier`).
 
-    {parameters}
-
     Examples
     --------
     >>> from assay.data import load_dataset
@@ -285,22 +261,20 @@ class C45Classifier(_Multiway):
     `subtree_raising` and `threshold="observed"` the tree is that of WEKA's J48, but for values within 1e-5 of each
     other, which J48 takes as equal.
 
-    {parameters}
-
     Examples
     --------
     >>> from assay.data import load_dataset
     >>> from assay.models.trees import C45Classifier
-    >>> weather = load_dataset("weather").frame
-    >>> model = C45Classifier().fit(weather.drop("play"), weather["play"])
-    >>> print(model.to_text())
-    outlook = overcast: yes (4 rows, 100%)
-    outlook = rainy
-    |   windy = False: yes (3 rows, 100%)
-    |   windy = True: no (2 rows, 100%)
-    outlook = sunny
-    |   humidity = high: no (3 rows, 100%)
-    |   humidity = normal: yes (2 rows, 100%)
+    >>> iris = load_dataset("iris").frame
+    >>> print(C45Classifier().fit(iris.drop("species"), iris["species"]).to_text())
+    petal_width <= 0.8: setosa (50 rows, 100%)
+    petal_width > 0.8
+    |   petal_width <= 1.75
+    |   |   petal_length <= 4.95: versicolor (48 rows, 98%)
+    |   |   petal_length > 4.95
+    |   |   |   petal_width <= 1.55: virginica (3 rows, 100%)
+    |   |   |   petal_width > 1.55: versicolor (3 rows, 67%)
+    |   petal_width > 1.75: virginica (46 rows, 98%)
     """
 
     criterion: str = param(
@@ -347,18 +321,9 @@ class C45Classifier(_Multiway):
             "positive_gain": True,
         }
 
-    def _finish(
-        self,
-        table: CodedTable,
-        rows: np.ndarray,
-        target: np.ndarray,
-        weights: np.ndarray | None,
-        splits: np.ndarray | None,
+    def _cut_back(
+        self, trace: Any, table: CodedTable, rows: np.ndarray, target: np.ndarray, weights: np.ndarray | None
     ) -> None:
-        if self.threshold == "observed":
-            self._use_observed_thresholds(table, rows)
-        trace = self._new_trace()
-        self._record(trace, splits)
         grown, count = self.tree_, 0
         if self.collapse:
             self.tree_ = grown.cut(idle_leaves(grown))
@@ -384,10 +349,11 @@ class C45Classifier(_Multiway):
                 nodes=self.tree_.node_count,
                 raised=count,
             )
-        self._keep_trace(trace)
 
-    def _use_observed_thresholds(self, table: CodedTable, rows: np.ndarray) -> None:
-        """Move each cut down to the largest training value not above it; no training row changes sides."""
+    def _place_cuts(self, table: CodedTable, rows: np.ndarray) -> None:
+        """With observed thresholds, each cut at the largest training value not above it; no row changes sides."""
+        if self.threshold != "observed":
+            return
         tree = self.tree_
         numeric = (tree.feature >= 0) & (tree.children_left >= 0)
         for j in np.unique(tree.feature[numeric]).tolist():

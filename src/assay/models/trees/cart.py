@@ -34,6 +34,10 @@ from .pruning import PruningCurve, cross_validated_curve, node_costs, pessimisti
 class _Cart(TreeEstimator):
     """Growing and pruning, for classes and numbers alike."""
 
+    _learned = {
+        "ccp_alpha_": "the price of a leaf that pruned the tree",
+        "pruning_curve_": "with `ccp_alpha` chosen in cross-validation, the error along the pruning path",
+    }
     _way_out = "take a sample of the rows or set max_depth"
 
     max_depth: int | None = max_depth_param()
@@ -328,17 +332,9 @@ class _Cart(TreeEstimator):
             gains = grown["gains"]
             depths, words, names = self.tree_.depths(), self._words(), self.schema_.names
             for node in range(self.tree_.node_count):
-                inner = self.tree_.feature[node] >= 0
-                trace.record(
-                    "split" if inner else "leaf",
-                    node=node,
-                    depth=int(depths[node]),
-                    rows=float(self.tree_.weighted_n_node_samples[node]),
-                    impurity=float(self.tree_.impurity[node]),
-                    test=words[node][0] if inner else None,
-                    gains={names[j]: float(g) for j, g in enumerate(gains[node]) if not math.isnan(g)},
-                    **self._other_tests(grown, node),
-                )
+                test = words[node][0] if self.tree_.feature[node] >= 0 else None
+                offered = {names[j]: float(g) for j, g in enumerate(gains[node]) if not math.isnan(g)}
+                self._record_node(trace, node, depths[node], test, gains=offered, **self._other_tests(grown, node))
         self._keep_trace(trace)
 
     def _other_tests(self, grown: dict[str, np.ndarray], node: int) -> dict[str, Any]:
@@ -362,18 +358,6 @@ class CartClassifier(_Cart, Classifier):
     Numeric columns are cut midway between neighbouring values, nominal columns into two sets of categories, and
     missing cells are tried on both sides. A tree grown to the end fits the training rows exactly where they allow it;
     stop it early or prune it to predict well.
-
-    {parameters}
-
-    Attributes
-    ----------
-    classes_ : array of the class labels
-    tree_ : the nodes as arrays, in preorder
-    feature_importances_ : weighted decrease of impurity by each column, summing to 1
-    schema_ : names, nominal columns and categories
-    missing_seen_ : for each column, whether training rows had missing cells
-    ccp_alpha_ : the price of a leaf that pruned the tree
-    pruning_curve_ : with `ccp_alpha` chosen in cross-validation, the error along the pruning path
 
     Examples
     --------
@@ -428,18 +412,6 @@ class CartRegressor(_Cart, Regressor):
     missing cells are tried on both sides. A leaf predicts the mean, the median or the midrange of its rows, whichever
     belongs to the criterion. The target may have several columns with squared error.
 
-    {parameters}
-
-    Attributes
-    ----------
-    tree_ : the nodes as arrays, in preorder
-    feature_importances_ : weighted decrease of impurity by each column, summing to 1
-    schema_ : names, nominal columns and categories
-    missing_seen_ : for each column, whether training rows had missing cells
-    ccp_alpha_ : the price of a leaf that pruned the tree
-    pruning_curve_ : with `ccp_alpha` chosen in cross-validation, the error along the pruning path
-    n_outputs_ : columns of the target
-
     Examples
     --------
     >>> from assay.models.trees import CartRegressor
@@ -449,6 +421,7 @@ class CartRegressor(_Cart, Regressor):
     x0 > 2.5: 6 (2 rows, 50% of all)
     """
 
+    _learned = {"n_outputs_": "columns of the target"}
     _multi_output = True
 
     criterion: str = param(

@@ -113,14 +113,7 @@ class TreeExports:
         )
 
     def to_json(self) -> str:
-        """The tree as JSON: columns, classes, and nodes with test, children, rows, impurity, value and prediction.
-
-        A numeric test sends cells <= `at_most` to `left`, a nominal test the categories listed in `in`; `missing` names
-        the side of missing cells and of categories never seen. A test with a branch per category has `branches`, each
-        with the child `to` and the categories in `in`; `missing` is its heaviest child. The prediction of a leaf with
-        a linear model has an `intercept` and `terms`: weights of columns, and the values of `missing` cells. A linear
-        test has such `terms` in place of a column, and sends sums <= `at_most` to `left`.
-        """
+        """The tree as JSON, in the form that `TreeEstimator.to_json` tells."""
         tree, nodes = self.tree, []
         for node in range(tree.node_count):
             record: dict[str, Any] = {

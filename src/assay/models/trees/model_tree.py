@@ -35,8 +35,6 @@ class ModelTreeRegressor(TreeEstimator, Regressor):
     so that neighbouring leaves agree better; the result is again one linear model per leaf, which is what views and
     exports show.
 
-    {parameters}
-
     Attributes
     ----------
     tree_ : the nodes as arrays, in preorder; `tree_.value` holds means
@@ -89,13 +87,6 @@ class ModelTreeRegressor(TreeEstimator, Regressor):
     trace: bool = trace_param()
 
     # -- growing -------------------------------------------------------------------------------------------------
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> ModelTreeRegressor:
-        """Grow the tree, fit the models, prune and smooth."""
-        cells, target, weights = self._begin(X, y, sample_weight)
-        table = CodedTable.of(cells, self.schema_, thread_count(self.n_jobs), once=True)
-        self._grow(table, np.arange(cells.shape[0]), target, weights)
-        return self
-
     def _grow(self, table: CodedTable, rows: np.ndarray, target: np.ndarray, weights: np.ndarray | None) -> None:
         whole = weights is not None and bool((weights == np.floor(weights)).all())
         n_rows = float(weights.sum()) if whole and weights is not None else float(rows.shape[0])

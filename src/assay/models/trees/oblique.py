@@ -27,19 +27,6 @@ class ObliqueTreeClassifier(CartClassifier):
     leading one. A missing cell counts in a sum as the mean of the column in the node. Nominal columns stand in tests of
     their own.
 
-    {parameters}
-
-    Attributes
-    ----------
-    classes_ : array of the class labels
-    tree_ : the nodes as arrays, in preorder; `tree_.linear` says which have a linear test
-    feature_importances_ : weighted decrease of impurity by each column, summing to 1
-    schema_ : names, nominal columns and categories
-    missing_seen_ : for each column, whether training rows had missing cells
-    ccp_alpha_ : the price of a leaf that pruned the tree
-    pruning_curve_ : with `ccp_alpha` chosen in cross-validation, the error along the pruning path
-    trace_ : with `trace`, for each node before pruning the gain of every column and of every linear test tried
-
     Examples
     --------
     >>> from assay.models.trees import ObliqueTreeClassifier
@@ -48,6 +35,11 @@ class ObliqueTreeClassifier(CartClassifier):
     >>> model.get_depth(), model.predict([[3, 4], [4, 3]]).tolist()
     (1, ['above', 'below'])
     """
+
+    _learned = {
+        "tree_": "the nodes as arrays, in preorder; `tree_.linear` says which have a linear test",
+        "trace_": "with `trace`, for each node before pruning the gain of every column and of every linear test tried",
+    }
 
     direction: str = param(
         "lda",
