@@ -25,6 +25,7 @@ from ..base.redaction import HIDDEN, like_an_address, redact
 
 COMMANDS = {
     "audit": "Look for trouble in a table.",
+    "cluster": "Find clusters in a table, how many, how stable, and what tells them apart.",
     "compare": "Compare learners on a table and report what can be defended.",
     "demo": "Run a comparison on a bundled table, from data to report.",
     "describe": "Say what is in a table: columns, distributions, associations.",

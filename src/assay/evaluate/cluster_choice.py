@@ -131,7 +131,9 @@ def choose_k(
         values["gap"], best["gap"] = gaps.columns["gap"], gaps.best
     if "bic" in wanted:
         costs = [
-            GaussianMixture(one, n_init=3, random_state=stream.child(-3 - one).generator()).fit(points).bic(points)
+            GaussianMixture(one, n_init=3, reg_covar=1e-3, random_state=stream.child(-3 - one).generator())
+            .fit(points)
+            .bic(points)
             for one in ks
         ]
         values["bic"], best["bic"] = tuple(costs), ks[int(np.argmin(costs))]

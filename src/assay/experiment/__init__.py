@@ -7,6 +7,7 @@
 'ZeroR'
 """
 
+from .cluster_report import METHODS, ClusterReport, cluster_table
 from .comparing import compare
 from .model import PreparedModel
 from .plan import Learner, Plan, default_learners
@@ -16,6 +17,8 @@ from .run import Progress, run
 from .store import Store
 
 __all__ = [
+    "METHODS",
+    "ClusterReport",
     "FoldPredictions",
     "Learner",
     "LearnerResult",
@@ -25,6 +28,7 @@ __all__ = [
     "Progress",
     "Results",
     "Store",
+    "cluster_table",
     "compare",
     "default_learners",
     "run",

@@ -1,0 +1,63 @@
+"""`assay cluster`: clusters of a table by several methods, how many, how stable, and what tells them apart."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from ..base.errors import plain
+from .main import OK, common_options, read_option
+from .output import console, messages, print_json, table, write_text
+
+SCHEMA = "assay.cluster/1"
+
+
+@click.command()
+@click.argument("data")
+@click.option("--k", type=int, default=None, help="Number of clusters; asked of four criteria if not given.")
+@click.option("--method", "methods", multiple=True, metavar="ID", help="Methods to try, the first is profiled.")
+@click.option("--drop", "dropped", multiple=True, metavar="COL", help="Columns to leave out.")
+@read_option
+@click.option("--role", "roles", multiple=True, metavar="COL=ROLE", help="e.g. zip=nominal, size=ordinal:S<M<L.")
+@click.option("--html", "page", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Write a page.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of every random choice.")
+@common_options
+def cluster(
+    data: str,
+    k: int | None,
+    methods: tuple[str, ...],
+    dropped: tuple[str, ...],
+    reading: tuple[str, ...],
+    roles: tuple[str, ...],
+    page: Path | None,
+    seed: int,
+    quiet: bool,
+    as_json: bool,
+) -> int:
+    """Cluster the rows of DATA (a file or the name of a bundled data set)."""
+    from ..experiment import METHODS, cluster_table
+    from .compare import load
+
+    with messages(quiet) as tell:
+        read = load(data, roles, reading)
+        report = cluster_table(read, k, methods=methods or METHODS, drop=dropped, random_state=seed)
+        if page is not None:
+            write_text(page, report.to_page())
+            tell(f"assay: the page is {plain(page, 1000)}.")
+        if as_json:
+            print_json({"schema": SCHEMA, **report.to_dict()})
+            return OK
+        out = console()
+        if report.choice is not None:
+            grid = report.choice.grid()
+            out.print(table("How many clusters", [(head, "right") for head in grid.heads], grid.rows))
+        for title, grid in (
+            ("Methods side by side", report.grid()),
+            ("What tells the clusters apart", report.profile_grid()),
+            ("Agreement of the methods (adjusted Rand)", report.agreement_grid()),
+        ):
+            sides = [(head, "left" if j == 0 or head == "what it is" else "right") for j, head in enumerate(grid.heads)]
+            out.print(table(title, sides, grid.rows))
+        tell(f"assay: {plain(report.sentence, 300)}")
+    return OK

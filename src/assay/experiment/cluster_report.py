@@ -1,0 +1,239 @@
+"""Clusters of a table in one call: preparation, several methods side by side, how many, how stable, what tells them
+apart."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+import numpy as np
+
+from ..base import DataError, ParameterError, Stream
+from ..base.record import Grid, TableRecord
+from ..base.words import clean, number, percent
+from ..data import Table
+from ..data.table import is_constant
+from ..evaluate import KChoice, adjusted_rand, choose_k, silhouette
+from ..models.clustering import DBSCAN, HDBSCAN, Hierarchical, KMeans
+from ..models.mixtures import GaussianMixture
+from ..prepare import auto_prepare
+
+METHODS = ("k-means", "gaussian-mixture", "hierarchical", "dbscan", "hdbscan")
+MOST_ROWS = 20_000
+_STYLE = (
+    "body{font-family:system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#1d2126;"
+    "background:#f6f5f1}table{border-collapse:collapse;margin:1rem 0}td,th{padding:.25rem .7rem;text-align:right;"
+    "border-bottom:1px solid #dedfd9}th:first-child,td:first-child{text-align:left}svg{max-width:100%;height:auto}"
+)
+
+
+@dataclass(frozen=True)
+class ClusterReport(TableRecord):
+    """Several clusterings of one table: their numbers, how far they agree, and profiles of the first one's clusters."""
+
+    name: str
+    n_rows: int
+    columns: list[str]
+    k: int
+    choice: KChoice | None
+    methods: list[dict[str, Any]]
+    agreement: dict[str, dict[str, float]]
+    profiles: list[dict[str, Any]]
+    labels: list[int]
+    notes: list[str]
+    sentence: str
+
+    def grid(self) -> Grid:
+        """A row for each method."""
+        rows = [
+            [
+                m["method"],
+                str(m["clusters"]),
+                percent(m["noise"], 1),
+                number(m["silhouette"]),
+                f"{number(m['stability'])} ({number(m['stability_low'])} to {number(m['stability_high'])})",
+            ]
+            for m in self.methods
+        ]
+        return Grid(
+            ["method", "clusters", "noise", "silhouette", "stability"], rows, notes=(self.sentence, *self.notes)
+        )
+
+    def profile_grid(self) -> Grid:
+        """What tells the clusters apart, in words."""
+        return Grid(
+            ["cluster", "rows", "what it is"], [[str(p["cluster"]), str(p["rows"]), p["words"]] for p in self.profiles]
+        )
+
+    def agreement_grid(self) -> Grid:
+        """Adjusted Rand index of each two methods."""
+        names = list(self.agreement)
+        return Grid(["", *names], [[a, *(number(self.agreement[a][b]) for b in names)] for a in names])
+
+    def to_page(self) -> str:
+        """One file of HTML with its own style and no script."""
+        parts = [f"<h1>Clusters of {escape(clean(self.name, 80))}</h1>", f"<p>{escape(self.sentence)}</p>"]
+        if self.choice is not None:
+            parts += ["<h2>How many clusters</h2>", self.choice.to_html()]
+        parts += ["<h2>Methods side by side</h2>", self.grid().to_html()]
+        parts += ["<h2>What tells the clusters apart</h2>", self.profile_grid().to_html()]
+        parts += ["<h2>Agreement of the methods (adjusted Rand)</h2>", self.agreement_grid().to_html()]
+        head = f'<meta charset="utf-8"><title>Clusters of {escape(clean(self.name, 80))}</title><style>{_STYLE}</style>'
+        return f'<!doctype html><html lang="en"><head>{head}</head><body>{"".join(parts)}</body></html>'
+
+
+def cluster_table(
+    table: Table,
+    k: int | None = None,
+    *,
+    methods: Iterable[str] = METHODS,
+    drop: Iterable[str] = (),
+    n_resamples: int = 10,
+    random_state: Any = 0,
+) -> ClusterReport:
+    """Cluster the rows of a table by several methods.
+
+    Columns are prepared as k-means needs them (indicators, imputation, standard deviations of 1). `k` is asked of four
+    criteria if None. Stability is the mean adjusted Rand index of a method's labels with those it gives to
+    `n_resamples` halves of the rows, with its 5th and 95th percentile. Profiles are those of k-means clusters.
+
+    >>> from assay.data import load_dataset
+    >>> report = cluster_table(load_dataset("iris"), k=3, methods=["k-means"], drop=["species"], n_resamples=2)
+    >>> report.k, [p["rows"] for p in report.profiles] != []
+    (3, True)
+    """
+    wanted = list(methods)
+    unknown = [name for name in wanted if name not in METHODS]
+    if unknown or not wanted:
+        rule = f"must name some of {', '.join(METHODS)}"
+        raise ParameterError("cluster_table", "parameter 'methods'", rule, f"got {unknown or wanted}")
+    stream = Stream.of(random_state)
+    notes: list[str] = []
+    frame, names = _usable(table, set(drop), notes)
+    roles = {name: table.roles[name] for name in names}
+    prepared = auto_prepare(roles, "k-means").fit_transform(frame)
+    matrix = np.ascontiguousarray(np.asarray(prepared, dtype=np.float64))
+    kept = np.arange(matrix.shape[0])
+    if matrix.shape[0] > MOST_ROWS:
+        kept = np.sort(stream.child(1).generator().choice(matrix.shape[0], MOST_ROWS, replace=False))
+        notes.append(f"{MOST_ROWS:,} of {matrix.shape[0]:,} rows were drawn.")
+    rows = matrix[kept]
+    if k is not None and not 1 <= k <= len(rows):
+        raise ParameterError("cluster_table", "parameter 'k'", f"must lie between 1 and {len(rows)}", f"got {k}")
+    choice = None
+    if k is None:
+        most = min(10, len(rows) - 1)
+        choice = choose_k(
+            rows, range(1, most + 1), most_rows=3000, n_references=5, random_state=stream.child(2).generator()
+        )
+        k = choice.chosen
+    labels: dict[str, np.ndarray] = {}
+    found = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for place, name in enumerate(wanted):
+            labels[name] = _labels(name, rows, k)
+            stability = _stability(name, rows, labels[name], k, stream.child(10 + place), n_resamples)
+            found.append(_told(name, rows, labels[name], stability))
+    first = wanted[0]
+    agreement = {a: {b: adjusted_rand(labels[a], labels[b]) for b in wanted} for a in wanted}
+    profiles = _profiles(frame, kept, labels[first])
+    notes.append(
+        "Profiles give effects and no p-values: clusters are made to differ in these columns, so a test would."
+    )
+    stable = max(found, key=lambda one: one["stability"])
+    best = f"{stable['method']} (adjusted Rand {number(stable['stability'])} on halves)"
+    words = f"{k} clusters; the most stable method is {best}."
+    return ClusterReport(
+        table.name, table.n_rows, names, k, choice, found, agreement, profiles, labels[first].tolist(), notes, words
+    )
+
+
+def _usable(table: Table, drop: set[str], notes: list[str]) -> tuple[Any, list[str]]:
+    """The columns that say something of rows: neither dropped, nor keys, nor constant."""
+    unknown = sorted(drop - set(table.columns))
+    if unknown:
+        raise ParameterError(
+            "cluster_table", "parameter 'drop'", "must name columns of the table", f"got '{unknown[0]}'"
+        )
+    useless = [
+        c for c in table.columns if c not in drop and (table.roles[c].role == "id" or is_constant(table.frame[c]))
+    ]
+    names = [c for c in table.columns if c not in drop and c not in useless]
+    if not names:
+        raise DataError("cluster_table", f"table '{clean(table.name, 80)}'", "has no column that varies")
+    if useless:
+        notes.append(f"Left out as keys or constants: {', '.join(clean(c, 40) for c in useless)}.")
+    return table.frame.select(names), names
+
+
+def _labels(name: str, rows: np.ndarray, k: int) -> np.ndarray:
+    if name == "k-means":
+        return KMeans(k, n_init=10, random_state=0).fit(rows).labels_
+    if name == "gaussian-mixture":
+        return GaussianMixture(k, random_state=0, reg_covar=1e-3).fit(rows).labels_
+    if name == "hierarchical":
+        return Hierarchical(k).fit(rows).labels_
+    if name == "dbscan":
+        return DBSCAN(eps="auto", min_samples=max(5, min(2 * rows.shape[1], 20))).fit(rows).labels_
+    return HDBSCAN(max(5, len(rows) // 50)).fit(rows).labels_
+
+
+def _stability(name: str, rows: np.ndarray, labels: np.ndarray, k: int, stream: Stream, resamples: int) -> np.ndarray:
+    """Adjusted Rand index of the labels with those of halves of the rows."""
+    values = []
+    for b in range(resamples):
+        half = np.sort(
+            stream.child(b).generator().choice(len(rows), max(len(rows) // 2, min(k, len(rows))), replace=False)
+        )
+        values.append(adjusted_rand(labels[half], _labels(name, rows[half], k)))
+    return np.array(values)
+
+
+def _told(name: str, rows: np.ndarray, labels: np.ndarray, stability: np.ndarray) -> dict[str, Any]:
+    inside = labels >= 0
+    several = len(np.unique(labels[inside])) > 1
+    low, high = np.quantile(stability, [0.05, 0.95]) if stability.size else (np.nan, np.nan)
+    return {
+        "method": name,
+        "clusters": int(labels.max(initial=-1)) + 1,
+        "noise": float((~inside).mean()),
+        "silhouette": silhouette(rows[inside], labels[inside]) if several else 0.0,
+        "stability": float(stability.mean()) if stability.size else 0.0,
+        "stability_low": float(low),
+        "stability_high": float(high),
+    }
+
+
+def _profiles(frame: Any, kept: np.ndarray, labels: np.ndarray) -> list[dict[str, Any]]:
+    """For each cluster the three columns that set it apart most, in standard deviations or shares."""
+    told = []
+    columns = {name: frame[name].to_list() for name in frame.columns}
+    for c in range(int(labels.max(initial=-1)) + 1):
+        own = labels == c
+        marks: list[tuple[float, str]] = []
+        for name, cells in columns.items():
+            values = [cells[i] for i in kept]
+            numeric = all(v is None or (isinstance(v, (int, float)) and not isinstance(v, bool)) for v in values)
+            if numeric:
+                numbers = np.array([np.nan if v is None else float(v) for v in values])
+                spread = float(np.nanstd(numbers)) or 1.0
+                here = float(np.nanmean(numbers[own])) if np.isfinite(numbers[own]).any() else np.nan
+                gap = (here - float(np.nanmean(numbers))) / spread
+                if np.isfinite(gap):
+                    side = "high" if gap > 0 else "low"
+                    marks.append((abs(gap), f"{side} {clean(name, 40)} (mean {number(here)}, {gap:+.1f} sd)"))
+            else:
+                texts = np.array(["" if v is None else str(v) for v in values])
+                kinds, counts = np.unique(texts[own], return_counts=True)
+                top = kinds[np.argmax(counts)]
+                share, overall = counts.max() / own.sum(), float((texts == top).mean())
+                effect = float(2 * np.arcsin(np.sqrt(share)) - 2 * np.arcsin(np.sqrt(overall)))
+                said = f"{clean(name, 40)} is {clean(top, 40)} in {percent(share, 0)} ({percent(overall, 0)} of all)"
+                marks.append((abs(effect), said))
+        marks.sort(key=lambda mark: -mark[0])
+        told.append({"cluster": c, "rows": int(own.sum()), "words": "; ".join(said for _, said in marks[:3])})
+    return told

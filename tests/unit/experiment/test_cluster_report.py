@@ -1,0 +1,55 @@
+"""Clusters of a table in one call: the number found, methods side by side, stability, profiles, the page."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+
+from assay.base import AssayError
+from assay.data import Table
+from assay.experiment import cluster_table
+
+
+@pytest.fixture(scope="module")
+def report():
+    rng = np.random.default_rng(0)
+    owner = np.repeat([0, 1, 2], 50)
+    frame = pl.DataFrame(
+        {
+            "height": np.array([0.0, 8.0, 0.0])[owner] + rng.normal(size=150),
+            "weight": np.array([0.0, 0.0, 8.0])[owner] + rng.normal(size=150),
+            "colour": np.array(["red", "blue", "blue"])[owner],
+        }
+    )
+    return cluster_table(Table.from_frame(frame), n_resamples=3, random_state=0)
+
+
+def test_the_number_of_clusters_is_found_and_methods_agree(report):
+    assert report.k == 3 and {m["method"] for m in report.methods} == {
+        "k-means",
+        "gaussian-mixture",
+        "hierarchical",
+        "dbscan",
+        "hdbscan",
+    }
+    assert report.agreement["k-means"]["hierarchical"] > 0.9
+    assert report.methods[0]["stability"] > 0.9 and 0 <= report.methods[0]["stability_low"] <= 1
+
+
+def test_profiles_name_what_tells_clusters_apart_and_no_p_value(report):
+    words = " ".join(p["words"] for p in report.profiles)
+    assert "high height" in words and "high weight" in words and "colour is red" in words
+    assert sum(p["rows"] for p in report.profiles) == 150
+    assert any("no p-values" in note for note in report.notes)
+
+
+def test_it_is_a_page_and_plain_data(report):
+    page = report.to_page()
+    assert page.startswith("<!doctype html>") and "<script" not in page and page.count("<svg") >= 5
+    assert report.to_dict()["choice"]["chosen"] == 3 and "most stable" in str(report)
+
+
+def test_unknown_methods_are_refused():
+    with pytest.raises(AssayError, match="parameter 'methods' must name some of k-means"):
+        cluster_table(Table.from_frame(pl.DataFrame({"x": [1.0, 2.0, 3.0]})), methods=["tea-leaves"])
