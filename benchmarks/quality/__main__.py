@@ -57,9 +57,9 @@ def measure(table: Table) -> dict[str, list[float]]:
 def provenance() -> dict[str, str]:
     """Commit, date and versions."""
     commit = subprocess.run(["git", "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True).stdout.strip()
-    names = ("scikit-learn", "lightgbm", "xgboost", "numpy")
+    packages = {name: name for name in ("scikit-learn", "lightgbm", "numpy")} | {"xgboost": "xgboost-cpu"}
     now = datetime.now(UTC).strftime("%Y-%m-%d")
-    return {"commit": commit, "date": now, **{name: version(name) for name in names}}
+    return {"commit": commit, "date": now, **{name: version(package) for name, package in packages.items()}}
 
 
 def main() -> int:

@@ -46,6 +46,8 @@ class Contender:
             import assay
 
             return assay.__version__
+        if self.package == "xgboost":  # installed as the build without a GPU
+            return importlib.metadata.version("xgboost-cpu")
         return importlib.metadata.version(self.package)
 
 
