@@ -94,26 +94,15 @@ def damped_newton(
         verdict = search.verdict(point, step, slope, damping)
         if verdict is not None:
             return End(point, step if verdict == "converged" else None, verdict, n_iter)
-        reached, length = _line_search(search, point, step, slope, halvings)
-        if reached is not None:
-            search.moved(length, damping)
-            point, damping = reached, 0.01 * damping if damping > _LEAST_DAMPING else 0.0
-        elif -slope <= negligible * abs(point.value) or damping > most_damping:
-            return End(point, None, search.stuck(point), n_iter)
-        else:
-            damping = max(_LEAST_DAMPING, 100.0 * damping)
-    return End(point, None, "max_iter", max_iter)
-
-
-def _line_search(
-    search: Search[SomePoint], point: SomePoint, step: np.ndarray, slope: float, halvings: int
-) -> tuple[SomePoint | None, float]:
-    """The first of step, step/2, step/4, ... whose objective gains its share of the slope."""
-    length = 1.0
-    if np.isfinite(slope):
-        for _ in range(halvings):
+        for halved in range(halvings if np.isfinite(slope) else 0):
+            length = 0.5**halved
             reached = search.at(point.coefficients + length * step)
             if reached.value <= point.value + 1e-4 * length * slope:
-                return reached, length
-            length *= 0.5
-    return None, 0.0
+                search.moved(length, damping)
+                point, damping = reached, 0.01 * damping if damping > _LEAST_DAMPING else 0.0
+                break
+        else:
+            if -slope <= negligible * abs(point.value) or damping > most_damping:
+                return End(point, None, search.stuck(point), n_iter)
+            damping = max(_LEAST_DAMPING, 100.0 * damping)
+    return End(point, None, "max_iter", max_iter)

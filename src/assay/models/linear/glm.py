@@ -20,17 +20,18 @@ from ...base.estimator import Fold, Regressor, check_weights
 from ...base.folds import FoldTransforms, copy_columns
 from ...base.parameters import ArrayLike, Boolean, Choice, Integer, Nothing, Real, param
 from ...base.threads import thread_count
+from ...base.trace import Trace
 from ...base.usual_parameters import categorical_features_param, n_jobs_param, trace_param
 from ...base.views import Coefficients
 from ...data.columns import ColumnSchema, MixedInput
+from ...numeric.newton import damped_newton
 from .glm_families import FAMILIES, LINKS, TWEEDIE_NAMES, best_theta
-from .glm_solver import OutOfRange, Solution, Task, constant_deviance, solve
+from .glm_solver import NO_LEVELS, OutOfRange, Problem, Solution, Task, needs_working_sets, solve_working_sets
 from .sparse import SparseInput, SparseTable
 from .summary import CoefficientRow, GlmSummary, combination_text
 from .tables import require_narrow
 
 _THETA_ROUNDS = 100
-_NO_COLUMNS = np.zeros(1, dtype=np.int32)
 
 
 @dataclass(frozen=True)
@@ -126,6 +127,8 @@ class GLM(SparseInput, MixedInput, Regressor):
             )
         self._check_parameters()
         family, parameter = self.family, 0.0
+        if family == "negative_binomial" and self.theta is not None:
+            parameter = float(self.theta)
         if family == "tweedie":
             parameter = float(self.tweedie_power)
             if 0.0 < parameter < 1.0 or parameter < 0.0:
@@ -234,7 +237,7 @@ class GLM(SparseInput, MixedInput, Regressor):
         """The numeric columns, the codes of the nominal ones, and the first code of each."""
         schema = self.schema_
         if not schema.nominal.any():
-            return values, np.empty((values.shape[0], 0), dtype=np.int32), _NO_COLUMNS
+            return values, np.empty((values.shape[0], 0), dtype=np.int32), NO_LEVELS
         counts = schema.n_categories[schema.nominal]
         starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
         local = values[:, schema.nominal]
@@ -259,14 +262,30 @@ class GLM(SparseInput, MixedInput, Regressor):
         return np.concatenate([factors[~nominal], factors[nominal]])
 
     def _fit_task(self, task: Task, start: tuple[np.ndarray, float] | None) -> GLM:
-        trace = self._new_trace()
+        """Fit and keep what was found; where theta is unknown, coefficients and theta in turn until it stands still."""
+        trace, silent, tol = self._new_trace(), Trace(on=False), float(self.tol)
+        now, searching = task, task.family == "negative_binomial" and self.theta is None
+        if searching:
+            now = replace(task, family="poisson")
         try:
-            if task.family == "negative_binomial":
-                task, solution = self._solve_theta(task, trace, start)
-                self.theta_ = task.parameter
-            else:
-                solution = self._solve(task, trace, start)
-            null = self._null_deviance(task)
+            for left in range(_THETA_ROUNDS, -1, -1):
+                told = silent if searching else trace
+                if needs_working_sets(now):
+                    solution = solve_working_sets(now, tol, int(self.max_iter), told, start)
+                else:
+                    problem = Problem(now, tol, told)
+                    end = damped_newton(problem, problem.start(start), int(self.max_iter))
+                    solution = problem.solution(end, inference=now.alpha == 0.0)
+                if not searching:
+                    break
+                theta, start = self._theta(task, solution), (solution.coef, solution.intercept)
+                searching = left > 1 and abs(theta - now.parameter) > 1e-9 * theta
+                now = replace(task, parameter=theta)
+            # The constant mean of every family is that of the target; with an offset it has to be found.
+            constant = Problem(now.constant(), 1e-10, silent)
+            null = constant.start(None)
+            if task.offset is not None:
+                null = constant.solution(damped_newton(constant, null, 100))
         except OutOfRange:
             raise DataError(
                 type(self).__name__,
@@ -275,44 +294,27 @@ class GLM(SparseInput, MixedInput, Regressor):
                 way_out="use the default link" + ("" if self.fit_intercept else " or fit an intercept"),
             ) from None
         self.coef_, self.intercept_, self.n_iter_ = solution.coef, solution.intercept, solution.n_iter
-        self.link_ = task.link
-        self._describe_fit(task, solution, null)
+        self.link_ = now.link
+        if now.family == "negative_binomial":
+            self.theta_ = now.parameter
+        self._describe_fit(now, solution, 2.0 * null.loss)
         self._keep_trace(trace)
         self._warn_about(solution)
         return self
 
-    def _solve(self, task: Task, trace: Any, start: tuple[np.ndarray, float] | None) -> Solution:
-        return solve(task, float(self.tol), int(self.max_iter), trace, start, inference=task.alpha == 0.0)
-
-    def _solve_theta(self, task: Task, trace: Any, start: tuple[np.ndarray, float] | None) -> tuple[Task, Solution]:
-        """Given theta, or coefficients and theta in turn until theta stands still."""
-        if self.theta is not None:
-            task = replace(task, parameter=float(self.theta))
-            return task, self._solve(task, trace, start)
-        solution = self._solve(replace(task, family="poisson", parameter=0.0), self._silent(), start)
+    def _theta(self, task: Task, solution: Solution) -> float:
+        """The best theta for the means of a solution."""
         y = task.y[task.used]
         weights = np.ones_like(y) if task.weights is None else task.weights[task.used]
-        for _ in range(_THETA_ROUNDS):
-            theta = best_theta(y, self._means(task, solution), weights)
-            if not np.isfinite(theta):
-                text = (
-                    f"{type(self).__name__}: y is not more dispersed than a Poisson target, so that theta has no "
-                    "finite estimate and was set to 1e6; use family='poisson'."
-                )
-                warnings.warn(AssayWarning("W204", text), stacklevel=6)
-                theta = 1e6
-            settled = abs(theta - task.parameter) <= 1e-9 * theta
-            task = replace(task, parameter=theta)
-            if settled:
-                break
-            solution = self._solve(task, self._silent(), (solution.coef, solution.intercept))
-        return task, self._solve(task, trace, (solution.coef, solution.intercept))
-
-    @staticmethod
-    def _silent() -> Any:
-        from ...base import Trace
-
-        return Trace(on=False)
+        theta = best_theta(y, self._means(task, solution), weights)
+        if np.isfinite(theta):
+            return theta
+        text = (
+            f"{type(self).__name__}: y is not more dispersed than a Poisson target, so that theta has no "
+            "finite estimate and was set to 1e6; use family='poisson'."
+        )
+        warnings.warn(AssayWarning("W204", text), stacklevel=6)
+        return 1e6
 
     @staticmethod
     def _means(task: Task, solution: Solution) -> np.ndarray:
@@ -321,32 +323,18 @@ class GLM(SparseInput, MixedInput, Regressor):
             predictor = predictor + task.offset
         return LINKS[task.link].inverse(predictor)[task.used]
 
-    def _null_deviance(self, task: Task) -> float:
-        constant = replace(
-            task,
-            X=np.empty((task.X.shape[0], 0)),
-            codes=np.empty((task.X.shape[0], 0), dtype=np.int32),
-            starts=_NO_COLUMNS,
-            alpha=0.0,
-            fit_intercept=True,
-            penalty_weights=None,
-        )
-        if task.offset is None:  # the constant mean of every family is that of the target
-            return 2.0 * constant_deviance(constant)
-        return 2.0 * solve(constant, 1e-10, 100, self._silent()).half_deviance
-
     def _describe_fit(self, task: Task, solution: Solution, null_deviance: float) -> None:
         """Deviance, dispersion, likelihood, and without a penalty the standard errors."""
         family = FAMILIES[task.family]
         total = task.total()
         estimated = task.family == "negative_binomial" and self.theta is None
-        self.deviance_, self.null_deviance_ = 2.0 * solution.half_deviance, null_deviance
+        self.deviance_, self.null_deviance_ = 2.0 * solution.loss, null_deviance
         self.n_observations_, self.df_residual_ = total, total - solution.rank
         self.dispersion_, self._known_dispersion_ = self._dispersion(family.one_dispersion, solution)
         y = task.y[task.used]
         weights = np.ones_like(y) if task.weights is None else task.weights[task.used]
         at, free = self._likelihood_dispersion(task.family, total)
-        self.log_likelihood_ = family.saturated(y, weights, at, task.parameter) - solution.half_deviance / at
+        self.log_likelihood_ = family.saturated(y, weights, at, task.parameter) - solution.loss / at
         count = solution.rank + int(estimated) + int(free)
         self.aic_ = -2.0 * self.log_likelihood_ + 2.0 * count
         self.bic_ = -2.0 * self.log_likelihood_ + np.log(total) * count
@@ -374,7 +362,7 @@ class GLM(SparseInput, MixedInput, Regressor):
             return 1.0, True
         if not isinstance(self.dispersion, str):
             return float(self.dispersion), True
-        sum_of_squares = 2.0 * solution.half_deviance if self.dispersion == "deviance" else solution.pearson
+        sum_of_squares = 2.0 * solution.loss if self.dispersion == "deviance" else solution.pearson
         return (sum_of_squares / self.df_residual_ if self.df_residual_ > 0 else np.inf), False
 
     def _infer(self, solution: Solution, task: Task) -> None:

@@ -21,21 +21,20 @@ from typing import Any
 import numpy as np
 from scipy.linalg import lapack
 
+from ... import _kernels
 from ...base import Trace
-from ...numeric.newton import Point, damped_newton
+from ...numeric.newton import End, Point, damped_newton
 from ...numeric.solves import mapped_covariance
 from .glm_families import FAMILIES, LINKS
-from .proximal import proximal_step, violations
+from .proximal import MOST_SWEEPS, violations
 from .sparse import MOST_SQUARE, SparseTable
-from .sparse_passes import HessianProducts
-from .tables import ArrayRows, SparseRows, only, table_of
+from .tables import only, table_of
 
 _EPSILON = np.finfo(np.float64).eps
-_HALVINGS = 30
 _IDLE_LIMIT = 5
 _PATIENCE = 3
 _DEPENDENT = 1e-11
-_NO_ROWS = np.empty(0, dtype=np.int64)
+NO_LEVELS = np.zeros(1, dtype=np.int32)
 _NONE = np.empty(0)
 # Levels from which the diagonal block of a nominal column is eliminated before the rest is factored.
 _ELIMINATE = 32
@@ -78,6 +77,19 @@ class Task:
         X, chosen, codes, y, weights, offset = only(self.X, rows, self.codes, self.y, self.weights, self.offset)
         return replace(self, X=X, rows=chosen, codes=codes, y=y, weights=weights, offset=offset)
 
+    def constant(self) -> Task:
+        """The task without columns and penalty."""
+        nothing = np.empty((self.y.shape[0], 0))
+        return replace(
+            self,
+            X=nothing,
+            codes=nothing.astype(np.int32),
+            starts=NO_LEVELS,
+            alpha=0.0,
+            fit_intercept=True,
+            penalty_weights=None,
+        )
+
     def total(self) -> float:
         """Sum of the weights of the rows that take part."""
         if self.weights is None:
@@ -94,7 +106,8 @@ class Solution:
     n_iter: int
     status: str
     dependent: np.ndarray
-    half_deviance: float
+    loss: float
+    """Half the deviance."""
     pearson: float
     rank: int
     covariance: np.ndarray | None = None
@@ -118,18 +131,28 @@ class OutOfRange(ValueError):
     """No starting coefficients keep every mean within the range of the family."""
 
 
-class _Objective:
-    """The objective over [standardised columns, intercept, levels]."""
+class Problem:
+    """The objective over [standardised columns, intercept, levels] and Newton's steps on it, for `damped_newton`.
 
-    def __init__(self, task: Task, most_square: int | None = None) -> None:
-        self.task = task
-        self.most_square = most_square
+    Its matrix is formed up to `most_square` columns of a sparse table; progress is measured by numbers without a unit.
+    """
+
+    def __init__(self, task: Task, tol: float, trace: Trace, most_square: int | None = None) -> None:
+        self.task, self.tol, self.trace = task, tol, trace
+        self.free = LINKS[task.link].free
+        self.penalised, self.absolute = task.alpha > 0.0, task.alpha * task.l1_ratio > 0.0
+        self.floor = self.first = self.pearson = 0.0
+        self.steepest = self.decrement = self.before = np.inf
+        self.idle, self.count = 0, 0
+        self.dependent = np.empty(0, dtype=np.int64)
         self.n_columns = task.X.shape[1]
         self.n_levels = int(task.starts[-1])
         self.dense = self.n_columns + int(task.fit_intercept)
         self.size = self.dense + self.n_levels
         self.table = table_of(task.X, task.rows)
-        self.centre, self.scale, varies, self.total = _standardise(task, self.table)
+        self.centre, spread, self.total = self.table.standardise(task.weights, task.fit_intercept, task.threads)
+        varies = (spread > 1e-290) & np.isfinite(spread)
+        self.scale = np.where(varies, spread, 1.0)  # any scale is right; a good one is near the spread
         self.active = np.ones(self.size, dtype=bool)
         self.active[: self.n_columns] = varies
         with np.errstate(over="ignore", divide="ignore"):
@@ -142,17 +165,18 @@ class _Objective:
         self.active &= (self.ridge < 1e200) & (self.l1 < 1e200)  # beyond that the coefficient is 0 in double precision
         self.ridge[~self.active] = 0.0
         self.l1[~self.active] = 0.0
-        self.passes = self._passes(np.where(varies, 1.0 / self.scale, 0.0))
-
-    def _passes(self, inverse: np.ndarray) -> Any:
-        task = self.task
-        weights = _NONE if task.weights is None else task.weights
-        offset = _NONE if task.offset is None else task.offset
-        policy = FAMILIES[task.family].code, LINKS[task.link].code, task.parameter
-        most = self.most_square or (SPARSE_SQUARE if task.alpha > 0.0 else MOST_SQUARE + 1)
-        levels = task.codes, task.starts
-        return self.table.glm_passes(
-            levels, task.y, weights, offset, self.centre, inverse, task.fit_intercept, policy, most
+        most = most_square or (SPARSE_SQUARE if self.penalised else MOST_SQUARE + 1)
+        self.square = self.table.forms_square(self.dense, most)
+        self.passes = self.table.glm_passes(
+            (task.codes, task.starts),
+            task.y,
+            _NONE if task.weights is None else task.weights,
+            _NONE if task.offset is None else task.offset,
+            self.centre,
+            np.where(varies, 1.0 / self.scale, 0.0),
+            task.fit_intercept,
+            (FAMILIES[task.family].code, LINKS[task.link].code, task.parameter),
+            self.square,
         )
 
     def _penalty_factors(self) -> np.ndarray:
@@ -183,7 +207,7 @@ class _Objective:
         gradient = np.where(self.active, gradient + self.ridge * coefficients, 0.0)
         return _Point(coefficients, value, loss, gradient, hessian, pearson, worst, replaced == 0.0)
 
-    def drop_dependent(self, hessian: np.ndarray) -> np.ndarray:
+    def _drop_dependent(self, hessian: np.ndarray) -> None:
         """Hold columns that are linear combinations of others at 0; the earlier column stays."""
         order = np.flatnonzero(self.active)
         if self.task.fit_intercept:  # the intercept stays whatever happens
@@ -197,14 +221,17 @@ class _Objective:
         if not empty.any():
             rank = lapack.dpstrf(scaled, lower=1, tol=_DEPENDENT)[2]
         if rank < order.shape[0]:
-            dependent = order[_sequential_dependence(scaled)]
-            self.active[dependent] = False
-            return dependent
-        return np.empty(0, dtype=np.int64)
+            self.dependent = order[_sequential_dependence(scaled)]
+            self.active[self.dependent] = False
 
-    def step(self, point: _Point, damping: float, tol: float) -> np.ndarray:
+    def step(self, point: _Point, damping: float) -> np.ndarray:
         """The step to the minimum of the quadratic model, over the active coefficients."""
-        if isinstance(point.hessian, HessianProducts):
+        if self.square and self.count >= _PATIENCE and not point.exact:
+            self._sharpen(point)
+        self.count += 1
+        cosines, self.pearson = self.cosines(point)
+        self.steepest = float(cosines.max(initial=0.0))
+        if not self.square:
             ridge = self.ridge + damping * point.hessian.diagonal()
             shrunk = float(np.abs(point.gradient).max(initial=0.0)) / self.total
             return -point.hessian.solve(point.gradient, ridge, self.active, min(0.01, np.sqrt(shrunk)))
@@ -216,16 +243,17 @@ class _Objective:
         diagonal += damping * diagonal + self.ridge[chosen]
         gradient = point.gradient[chosen]
         with np.errstate(over="ignore", invalid="ignore"):
-            if self.task.l1_ratio > 0.0 and self.task.alpha > 0.0:
-                step[chosen] = proximal_step(hessian, gradient, point.coefficients[chosen], self.l1[chosen], tol)
+            if self.absolute:
+                accuracy = 1e-3 * self.tol * self.steepest * np.sqrt(self.total * self.pearson)
+                before = point.coefficients[chosen]
+                found = _kernels.penalised_quadratic(hessian, gradient, self.l1[chosen], before, accuracy, MOST_SWEEPS)
+                step[chosen] = found[0] - before
             else:
                 step[chosen] = -solve_definite(hessian, gradient, self._largest_block(chosen))
         return step
 
-    def sharpen(self, point: _Point) -> None:
+    def _sharpen(self, point: _Point) -> None:
         """Put the true Hessian in place of the positive one where it is definite: quadratic convergence at the end."""
-        if isinstance(point.hessian, HessianProducts):
-            return
         chosen = np.flatnonzero(self.active)
         observed = self.passes.sums(point.coefficients, OBSERVED, self.task.threads)[-1]
         matrix = observed[np.ix_(chosen, chosen)]
@@ -246,45 +274,90 @@ class _Objective:
         block = slice(int(bounds[widest]), int(bounds[widest + 1]))
         return block if block.stop - block.start >= _ELIMINATE else None
 
-    def cosines(self, point: _Point, floor: float) -> tuple[np.ndarray, float]:
+    def slope(self, point: _Point, step: np.ndarray) -> float:
+        """The change of the objective along the step, to first order."""
+        change = self.l1 @ (np.abs(point.coefficients + step) - np.abs(point.coefficients))
+        return float(point.gradient @ step) + float(change)
+
+    def verdict(self, point: _Point, step: np.ndarray, slope: float, damping: float) -> str | None:
+        """Whether the step is the last, by its size and that of the gradient, or no maximum exists."""
+        longest = float(np.abs(step).max(initial=0.0))
+        self.trace.record("newton", objective=point.value / self.total, gradient=self.steepest, newton_step=longest)
+        self.decrement = float(np.sqrt(max(-slope, 0.0) / self.pearson)) if self.pearson > 0 else 0.0
+        if damping > 0.0:
+            return None
+        small = np.sqrt(self.tol) * max(float(self.free), float(np.abs(point.coefficients).max(initial=0.0)))
+        hopeless = -slope <= 8 * _EPSILON * max(abs(point.value), 1e-14 * self.first)
+        quadratic = point.exact and self.decrement < 1e-3 and self.decrement**3 <= 0.1 * self.tol * self.before**2
+        if (self.steepest <= self.tol and longest <= small) or hopeless or (quadratic and longest <= 10.0 * small):
+            return "converged"
+        if not self.penalised and self.free and _is_separated(self.task, point, self.first):
+            return "separated"
+        if self.steepest <= self.tol and not self.penalised:
+            self.idle += 1
+            if self.idle >= _IDLE_LIMIT:
+                return "separated" if self.free else "converged"
+        return None
+
+    def moved(self, length: float, damping: float) -> None:
+        """Convergence is quadratic only between full steps."""
+        self.before = self.decrement if length == 1.0 and damping == 0.0 else np.inf
+
+    def stuck(self, point: _Point) -> str:
+        """What it is called when no step leads down."""
+        return "converged" if self.steepest <= np.sqrt(self.tol) else "stalled"
+
+    def cosines(self, point: _Point) -> tuple[np.ndarray, float]:
         """The gradient (or violation of optimality) without a unit, and the Pearson sum that it was divided by."""
-        products = isinstance(point.hessian, HessianProducts)
-        information = (point.hessian.diagonal() if products else np.einsum("ii->i", point.hessian)) + self.ridge
-        pearson = point.pearson + floor
+        information = point.hessian.diagonal() + self.ridge
+        pearson = point.pearson + self.floor
         wrong = violations(point.gradient, point.coefficients, self.l1)
         size = np.sqrt(np.maximum(information * pearson, np.finfo(float).tiny))
         return np.where(self.active & (information > 0.0), wrong / size, 0.0), pearson
 
     def start(self, given: tuple[np.ndarray, float] | None) -> _Point:
-        """The constant model, or the coefficients given; if a mean is out of range, a least-squares fit to the link."""
-        if given is not None:
-            point = self.at(self.standard(*given))
-            if np.isfinite(point.value):
-                return point
-        task, link = self.task, LINKS[self.task.link]
-        y = task.y[task.used]
-        mean = float(np.average(y, weights=None if task.weights is None else task.weights[task.used]))
-        coefficients = np.zeros(self.size)
-        if task.fit_intercept:
-            coefficients[self.n_columns] = float(link.forward(np.array(mean)))
-            if task.offset is not None:
-                coefficients[self.n_columns] -= float(np.mean(task.offset[task.used]))
-        point = self.at(coefficients)
-        if np.isfinite(point.value):
-            return point
-        point = self.at(self._nearest_to_targets(y, mean))
+        """The constant model, or the coefficients given; if a mean is out of range, a least-squares fit to the link.
+
+        Without a penalty, columns that are combinations of others are held at 0 from there on.
+        """
+        point = None if given is None else self.at(self.standard(*given))
+        if point is None or not np.isfinite(point.value):
+            point = self.at(self._constant())
+        if not np.isfinite(point.value):
+            point = self.at(self._nearest_to_targets())
         if not np.isfinite(point.value):
             raise OutOfRange
+        if not self.penalised:
+            self._drop_dependent(point.hessian)
+            if self.dependent.size and point.coefficients[self.dependent].any():
+                point = self.at(np.where(self.active, point.coefficients, 0.0))
+            point.gradient[~self.active] = 0.0
+        self.floor, self.first = 1e-12 * point.pearson, point.value
         return point
 
-    def _nearest_to_targets(self, y: np.ndarray, mean: float) -> np.ndarray:
+    def _mean(self) -> float:
+        """Of the target."""
+        task = self.task
+        return float(np.average(task.y[task.used], weights=None if task.weights is None else task.weights[task.used]))
+
+    def _constant(self) -> np.ndarray:
+        """The coefficients of the constant model."""
+        task = self.task
+        coefficients = np.zeros(self.size)
+        if task.fit_intercept:
+            coefficients[self.n_columns] = float(LINKS[task.link].forward(np.array(self._mean())))
+            if task.offset is not None:
+                coefficients[self.n_columns] -= float(np.mean(task.offset[task.used]))
+        return coefficients
+
+    def _nearest_to_targets(self) -> np.ndarray:
         """Gaussian fit of the linear predictor to the link of targets drawn half-way to their mean."""
-        predictor = LINKS[self.task.link].forward(0.5 * (y + mean))
+        predictor = LINKS[self.task.link].forward(0.5 * (self.task.y[self.task.used] + self._mean()))
         full = np.zeros(self.task.y.shape[0])
         full[self.task.used] = predictor
         if self.task.offset is not None:
             full -= self.task.offset
-        near = _Objective(
+        near = Problem(
             replace(
                 self.task,
                 y=full,
@@ -294,10 +367,11 @@ class _Objective:
                 alpha=1e-8 / self.total,
                 l1_ratio=0.0,
                 penalty_weights=None,
-            )
+            ),
+            self.tol,
+            Trace(on=False),
         )
-        zero = near.at(np.zeros(self.size))
-        return near.step(zero, 0.0, 0.0)
+        return near.step(near.at(np.zeros(self.size)), 0.0)
 
     def standard(self, coef: np.ndarray, intercept: float) -> np.ndarray:
         """Coefficients of the raw columns in standardised coordinates."""
@@ -336,12 +410,28 @@ class _Objective:
         """Which coefficients of columns and levels were fitted."""
         return np.concatenate([self.active[: self.n_columns], self.active[self.dense :]])
 
-
-def _standardise(task: Task, table: ArrayRows | SparseRows) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
-    """Centre, scale, which columns vary, and the total weight. Any scale is right; a good one is near the spread."""
-    centre, spread, total = table.standardise(task.weights, task.fit_intercept, task.threads)
-    varies = (spread > 1e-290) & np.isfinite(spread)
-    return centre, np.where(varies, spread, 1.0), varies, total
+    def solution(self, end: End[_Point], *, inference: bool = False) -> Solution:
+        """What was found where the iteration ended, with the information if there is to be `inference`."""
+        point, last, curvature = end.point, end.last_step, FISHER if inference else NO_MATRIX
+        final = self.at(point.coefficients if last is None else point.coefficients + last, curvature)
+        if last is not None and not final.value <= point.value * (1.0 + 1e-12) + 1e-300:
+            # The last step, too small to matter, was not downhill in double precision.
+            final = self.at(point.coefficients, curvature)
+        coef, intercept = self.raw(final.coefficients)
+        covariance, spread = self.covariance(final.hessian) if inference else (None, None)
+        return Solution(
+            coef,
+            intercept,
+            end.n_iter,
+            end.status,
+            np.where(self.dependent >= self.dense, self.dependent - int(self.task.fit_intercept), self.dependent),
+            final.loss,
+            final.pearson,
+            int(self.active.sum()),
+            covariance,
+            spread,
+            self.kept(),
+        )
 
 
 def _sequential_dependence(matrix: np.ndarray) -> np.ndarray:
@@ -394,106 +484,23 @@ def solve_definite(matrix: np.ndarray, right: np.ndarray, diagonal_block: slice 
             return np.zeros_like(right)
 
 
-class _Search:
-    """Newton's steps on a penalised deviance; progress is measured by numbers without a unit."""
-
-    def __init__(self, objective: _Objective, tol: float, trace: Trace, floor: float, first: float) -> None:
-        self.objective, self.tol, self.trace, self.floor, self.first = objective, tol, trace, floor, first
-        self.at = objective.at
-        self.free = LINKS[objective.task.link].free
-        self.penalised = objective.task.alpha > 0.0
-        self.steepest, self.pearson = np.inf, 0.0
-        self.idle, self.count = 0, 0
-        self.decrement = self.before = np.inf
-
-    def step(self, point: _Point, damping: float) -> np.ndarray:
-        objective = self.objective
-        if self.count >= _PATIENCE and not point.exact:
-            objective.sharpen(point)
-        self.count += 1
-        cosines, self.pearson = objective.cosines(point, self.floor)
-        self.steepest = float(cosines.max(initial=0.0))
-        accuracy = 1e-3 * self.tol * self.steepest * np.sqrt(objective.total * self.pearson)
-        return objective.step(point, damping, accuracy)
-
-    def slope(self, point: _Point, step: np.ndarray) -> float:
-        change = self.objective.l1 @ (np.abs(point.coefficients + step) - np.abs(point.coefficients))
-        return float(point.gradient @ step) + float(change)
-
-    def verdict(self, point: _Point, step: np.ndarray, slope: float, damping: float) -> str | None:
-        longest = float(np.abs(step).max(initial=0.0))
-        self.trace.record(
-            "newton", objective=point.value / self.objective.total, gradient=self.steepest, newton_step=longest
-        )
-        self.decrement = float(np.sqrt(max(-slope, 0.0) / self.pearson)) if self.pearson > 0 else 0.0
-        if damping > 0.0:
-            return None
-        small = np.sqrt(self.tol) * max(float(self.free), float(np.abs(point.coefficients).max(initial=0.0)))
-        hopeless = -slope <= 8 * _EPSILON * max(abs(point.value), 1e-14 * self.first)
-        quadratic = point.exact and self.decrement < 1e-3 and self.decrement**3 <= 0.1 * self.tol * self.before**2
-        if (self.steepest <= self.tol and longest <= small) or hopeless or (quadratic and longest <= 10.0 * small):
-            return "converged"
-        if not self.penalised and self.free and _is_separated(self.objective.task, point, self.first):
-            return "separated"
-        if self.steepest <= self.tol and not self.penalised:
-            self.idle += 1
-            if self.idle >= _IDLE_LIMIT:
-                return "separated" if self.free else "converged"
-        return None
-
-    def moved(self, length: float, damping: float) -> None:
-        self.before = self.decrement if length == 1.0 and damping == 0.0 else np.inf
-
-    def stuck(self, point: _Point) -> str:
-        return "converged" if self.steepest <= np.sqrt(self.tol) else "stalled"
+def needs_working_sets(task: Task) -> bool:
+    """Whether few columns of a wide sparse table will matter: with an absolute penalty."""
+    wide = task.X.shape[1] > SPARSE_SQUARE // 2 and table_of(task.X).by_column
+    return wide and task.alpha * task.l1_ratio > 0.0
 
 
-def constant_deviance(task: Task) -> float:
-    """Half the deviance of the constant model, for a task of no columns and no offset."""
-    return _Objective(task).start(None).loss
-
-
-def solve(
-    task: Task,
-    tol: float,
-    max_iter: int,
-    trace: Trace,
-    start: tuple[np.ndarray, float] | None = None,
-    *,
-    inference: bool = False,
-    whole: bool = False,
-) -> Solution:
-    """Run Newton's method from the constant model, or from the coefficients and intercept of `start`.
-
-    With an absolute penalty a wide sparse table is solved in working sets of columns, unless it is to be taken `whole`.
-    """
-    wide = table_of(task.X).by_column and task.X.shape[1] > SPARSE_SQUARE // 2
-    if wide and task.alpha * task.l1_ratio > 0.0 and not whole:
-        return _solve_working_sets(task, tol, max_iter, trace, start)
-    objective = _Objective(task, MOST_SQUARE if whole else None)
-    point = objective.start(start)
-    dependent = np.empty(0, dtype=np.int64)
-    if not task.alpha > 0.0:
-        dependent = objective.drop_dependent(point.hessian)
-        if dependent.size and point.coefficients[dependent].any():
-            point = objective.at(np.where(objective.active, point.coefficients, 0.0))
-        point.gradient[~objective.active] = 0.0
-    floor, first = 1e-12 * point.pearson, point.value
-    end = damped_newton(_Search(objective, tol, trace, floor, first), point, max_iter, halvings=_HALVINGS)
-    return _finish(objective, end.point, end.last_step, end.status, end.n_iter, dependent, inference)
-
-
-def _solve_working_sets(
+def solve_working_sets(
     task: Task, tol: float, max_iter: int, trace: Trace, start: tuple[np.ndarray, float] | None
 ) -> Solution:
     """Solve on the columns that matter, then add the worst violators of the others, until there are none."""
-    objective = _Objective(task)
+    objective = Problem(task, tol, trace)
     point = objective.start(start)
-    p, floor = task.X.shape[1], 1e-12 * point.pearson
-    chosen, n_iter = np.zeros(p, dtype=bool), 0
+    p, n_iter = task.X.shape[1], 0
+    chosen = np.zeros(p, dtype=bool)
     found: Solution | None = None
     while True:
-        cosines = np.where(objective.active, objective.cosines(point, floor)[0], 0.0)[:p]
+        cosines = np.where(objective.active, objective.cosines(point)[0], 0.0)[:p]
         chosen |= point.coefficients[:p] != 0.0
         fresh = np.flatnonzero((cosines > tol) & ~chosen)
         if found is not None and (not fresh.size or found.status != "converged"):
@@ -504,8 +511,10 @@ def _solve_working_sets(
         coef, intercept = objective.raw(point.coefficients)
         factors = None if task.penalty_weights is None else task.penalty_weights[columns]
         # Few enough columns that the matrix is formed; their number is bounded by the rows that matter.
-        part = replace(task, X=objective.table.columns(columns), penalty_weights=factors)
-        found = solve(part, tol, max_iter, trace, (coef[columns], intercept), whole=True)
+        part = Problem(
+            replace(task, X=objective.table.columns(columns), penalty_weights=factors), tol, trace, MOST_SQUARE
+        )
+        found = part.solution(damped_newton(part, part.start((coef[columns], intercept)), max_iter))
         n_iter += max(found.n_iter, 1)
         coef = np.zeros(p)
         coef[columns] = found.coef
@@ -519,36 +528,3 @@ def _solve_working_sets(
 def _is_separated(task: Task, point: _Point, first: float) -> bool:
     """Whether every row of a yes/no target is fitted almost exactly, as happens on the way to infinity."""
     return task.family == "bernoulli" and point.worst < 1e-6 and point.value < 1e-5 * first
-
-
-def _finish(
-    objective: _Objective,
-    point: _Point,
-    last: np.ndarray | None,
-    status: str,
-    n_iter: int,
-    dependent: np.ndarray,
-    inference: bool,
-) -> Solution:
-    final = objective.at(
-        point.coefficients if last is None else point.coefficients + last, FISHER if inference else NO_MATRIX
-    )
-    if last is not None and not final.value <= point.value * (1.0 + 1e-12) + 1e-300:
-        # The last step, too small to matter, was not downhill in double precision.
-        final = objective.at(point.coefficients, FISHER if inference else NO_MATRIX)
-    coef, intercept = objective.raw(final.coefficients)
-    covariance, spread = objective.covariance(final.hessian) if inference else (None, None)
-    dropped = np.where(dependent >= objective.dense, dependent - int(objective.task.fit_intercept), dependent)
-    return Solution(
-        coef,
-        intercept,
-        n_iter,
-        status,
-        dropped,
-        final.loss,
-        final.pearson,
-        int(objective.active.sum()),
-        covariance,
-        spread,
-        objective.kept(),
-    )

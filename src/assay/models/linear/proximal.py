@@ -6,7 +6,7 @@ import numpy as np
 
 from ... import _kernels
 
-_MOST_SWEEPS = 20_000
+MOST_SWEEPS = 20_000
 
 
 def proximal_step(
@@ -14,7 +14,7 @@ def proximal_step(
 ) -> np.ndarray:
     """The step from `coefficients` to the minimiser of the quadratic model with the L1 penalty."""
     target, _ = _kernels.penalised_quadratic(
-        np.ascontiguousarray(hessian), np.ascontiguousarray(gradient), l1, coefficients, tol, _MOST_SWEEPS
+        np.ascontiguousarray(hessian), np.ascontiguousarray(gradient), l1, coefficients, tol, MOST_SWEEPS
     )
     return target - coefficients
 

@@ -190,7 +190,7 @@ class HessianProducts:
 class SparseGlmPasses:
     """A generalised linear model on all rows of a sparse table: sums for any coefficients.
 
-    The matrix is formed up to `most_square` unknowns, and given by its products beyond.
+    The matrix is formed if it is to be `square`, and given by its products else.
     """
 
     def __init__(
@@ -205,12 +205,12 @@ class SparseGlmPasses:
         family: int,
         link: int,
         parameter: float,
-        most_square: int,
+        square: bool,
     ) -> None:
         self.columns = StandardisedColumns(table, centre, inverse, intercept)
         self.y, self.weights, self.offset = np.ascontiguousarray(y), weights, offset
         self.policy = family, link, parameter
-        self.square = table.shape[1] + int(intercept) <= most_square
+        self.square = square
 
     def sums(
         self, coefficients: np.ndarray, curvature: int, threads: int

@@ -58,6 +58,10 @@ class ArrayRows:
         """Some rows with every cell written out."""
         return self.X[part]
 
+    def forms_square(self, n_unknowns: int, most: int) -> bool:
+        """Whether a solver that forms a square matrix up to `most` unknowns of a sparse table forms one."""
+        return True
+
     def small(self) -> np.ndarray:
         """The table with every cell written out, if that is not too large."""
         return self.X
@@ -153,7 +157,7 @@ class ArrayRows:
         inverse: np.ndarray,
         intercept: bool,
         policy: tuple[Any, ...],
-        most_square: int,
+        square: bool,
     ) -> Any:
         """Sums of a deviance for any coefficients; `levels` are the codes and starts of nominal columns."""
         rows = _NO_ROWS if self.rows is None else self.rows
@@ -195,6 +199,10 @@ class SparseRows:
     def written(self, part: slice | np.ndarray) -> np.ndarray:
         """Some rows with every cell written out."""
         return self.X[part].toarray()
+
+    def forms_square(self, n_unknowns: int, most: int) -> bool:
+        """Whether a solver that forms a square matrix up to `most` unknowns of a sparse table forms one."""
+        return n_unknowns <= most
 
     def small(self) -> Any:
         """The table with every cell written out, if that is not too large."""
@@ -285,13 +293,11 @@ class SparseRows:
         inverse: np.ndarray,
         intercept: bool,
         policy: tuple[Any, ...],
-        most_square: int,
+        square: bool,
     ) -> SparseGlmPasses:
-        """Sums of a deviance for any coefficients; the matrix is formed up to `most_square` unknowns."""
+        """Sums of a deviance for any coefficients; the matrix is formed if it is to be `square`, else its products."""
         family, link, parameter = policy
-        return SparseGlmPasses(
-            self.X, y, weights, offset, centre, inverse, intercept, family, link, parameter, most_square
-        )
+        return SparseGlmPasses(self.X, y, weights, offset, centre, inverse, intercept, family, link, parameter, square)
 
     def columns(self, chosen: np.ndarray) -> SparseTable:
         """The table of some columns."""
