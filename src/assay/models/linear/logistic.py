@@ -19,8 +19,9 @@ from ...base.parameters import Boolean, Choice, Instance, Integer, Nothing, Real
 from ...base.threads import thread_count
 from ...base.usual_parameters import n_jobs_param, trace_param
 from ...base.views import Coefficients, coefficients_of
+from ...numeric.newton import damped_newton
 from .logistic_inference import LogisticInference
-from .logistic_solver import DENSE_LIMIT, Solution, Task, log_probabilities_of, probabilities_of, solve
+from .logistic_solver import DENSE_LIMIT, Solution, Task, log_probabilities_of, probabilities_of, way_to_solve
 from .sparse import SparseInput
 from .summary import combination_text
 from .tables import only
@@ -119,7 +120,12 @@ class LogisticRegression(SparseInput, LogisticInference, Classifier):
             threads=thread_count(self.n_jobs),
             l1_ratio=self._absolute_share(),
         )
-        solution = solve(task, float(self.tol), int(self.max_iter), trace, start)
+        way, tol, max_iter = way_to_solve(task), float(self.tol), int(self.max_iter)
+        if isinstance(way, type):
+            problem = way(task, tol, trace)
+            solution = problem.solution(damped_newton(problem, problem.start(start), max_iter, **problem.limits))
+        else:
+            solution = way(task, tol, max_iter, trace, start)
         self.coef_, self.intercept_, self.n_iter_ = solution.coef, solution.intercept, solution.n_iter
         self._keep_trace(trace)
         self._infer(solution, task)

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -27,11 +28,11 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve, lapack
 
 from ... import _kernels
 from ...base import DataError, Trace
-from ...numeric.newton import Point, damped_newton
+from ...numeric.newton import End, Point, damped_newton
 from ...numeric.solves import mapped_covariance
-from .proximal import proximal_step, violations
+from .proximal import MOST_SWEEPS, violations
 from .sparse import SparseTable
-from .tables import ArrayRows, SparseRows, table_of
+from .tables import table_of
 
 _EPSILON = np.finfo(np.float64).eps
 _NO_WEIGHTS = np.empty(0)
@@ -63,6 +64,11 @@ class Task:
     reference: int | None
     threads: int
     l1_ratio: float = 0.0
+
+    @property
+    def outputs(self) -> int:
+        """Rows of coefficients: one for two classes, else one per class."""
+        return 1 if self.n_classes == 2 else self.n_classes
 
 
 @dataclass
@@ -103,21 +109,32 @@ class _Point(Point):
     separated: bool
 
 
-class _Objective:
-    """The objective in standardised coordinates: coefficients are an (outputs, columns + intercept) matrix."""
+class Problem:
+    """The objective in standardised coordinates and Newton's steps on it: the log loss with a squared penalty or none.
 
-    def __init__(self, task: Task) -> None:
-        self.task = task
+    Coefficients are an (outputs, columns + intercept) matrix; steps come from a Cholesky factor of the Hessian.
+    """
+
+    dense = True
+    """Whether the Hessian is formed."""
+    negligible = 1e-9
+
+    def __init__(self, task: Task, tol: float, trace: Trace) -> None:
+        self.task, self.tol, self.trace = task, tol, trace
         self.table = table_of(task.X, task.rows)
         self.weights = _NO_WEIGHTS if task.weights is None else task.weights
-        self.outputs = 1 if task.n_classes == 2 else task.n_classes
+        self.outputs = task.outputs
         self.columns = task.X.shape[1] + int(task.fit_intercept)
         self.free = [k for k in range(self.outputs) if self.outputs == 1 or k != task.reference]
         self.symmetric = len(self.free) == self.outputs and self.outputs > 1
-        self.absolute = task.l1_ratio > 0.0 and bool(np.isfinite(task.C))
-        self.dense = self.absolute or self.outputs * self.columns <= DENSE_LIMIT
-        self.gram: np.ndarray | None = None
-        self.centre, self.scale, self.active, self.total = _standardise(task, self.table)
+        self.absolute = is_absolute(task)
+        self.penalised = bool(np.isfinite(task.C))
+        self.steepest, self.idle = np.inf, 0
+        self.dependent = np.empty(0, dtype=np.int64)
+        self.centre, spread, self.total = self.table.standardise(task.weights, task.fit_intercept, task.threads)
+        _require_range(spread)
+        self.active = spread > 1e-290
+        self.scale = np.where(self.active, spread, 1.0)  # any scale is right; a good one is near the spread
         with np.errstate(over="ignore", divide="ignore"):
             strength = (1.0 - task.l1_ratio) / task.C
             penalty = (1.0 / self.scale) ** 2 * strength if strength > 0.0 else np.zeros_like(self.scale)
@@ -125,22 +142,33 @@ class _Objective:
         self.active &= (penalty < 1e200) & (l1 < 1e200)  # beyond that the coefficient is 0 to double precision
         l1 = np.where(self.active, l1, 0.0)
         self.l1 = np.append(l1, 0.0) if task.fit_intercept else l1
-        self._lay_out(penalty)
-
-    def _lay_out(self, penalty: np.ndarray) -> None:
-        """Penalties per column (1 for columns that are held at 0) and the kernel's view of the rows."""
-        penalty = np.where(self.active, penalty, 1.0)
-        self.penalty = np.append(penalty, 0.0) if self.task.fit_intercept else penalty
+        penalty = np.where(self.active, penalty, 1.0)  # 1 for columns that are held at 0
+        self.penalty = np.append(penalty, 0.0) if task.fit_intercept else penalty
         self.inverse = np.where(self.active, 1.0 / self.scale, 0.0)
-        self.passes = self._passes(self.task.codes, self.task.n_classes)
-
-    def _passes(self, codes: np.ndarray, n_classes: int) -> Any:
-        """The kernel's view of the rows with some target."""
-        return self.table.logistic_passes(
-            codes, self.weights, self.centre, self.inverse, self.task.fit_intercept, n_classes
+        self._passes: Callable[..., Any] = partial(
+            self.table.logistic_passes,
+            weights=self.weights,
+            centre=self.centre,
+            inverse=self.inverse,
+            intercept=task.fit_intercept,
         )
+        self.passes = self._passes(task.codes, classes=task.n_classes)
+
+    def start(self, given: tuple[np.ndarray, np.ndarray] | None) -> _Point:
+        """At 0, or at some coefficients and intercepts; without a penalty, dependent columns are held at 0."""
+        coefficients = np.zeros((self.outputs, self.columns)) if given is None else self.standard(*given)
+        point = self.at(coefficients)
+        if not self.penalised and given is None and self.dense and self._drop_dependent(point):
+            point = self.at(coefficients)
+        return point
+
+    @property
+    def limits(self) -> dict[str, Any]:
+        """Where the Newton iteration gives up."""
+        return {"halvings": _HALVINGS, "negligible": self.negligible, "most_damping": self.columns}
 
     def at(self, coefficients: np.ndarray) -> _Point:
+        """The objective and its derivatives."""
         loss, not_right, gradient, hessian, probabilities = self.passes.sums(
             np.ascontiguousarray(coefficients), self.dense, not self.dense, self.task.threads
         )
@@ -150,8 +178,8 @@ class _Objective:
         gradient += self.penalty * coefficients
         return _Point(coefficients, value, gradient, hessian, probabilities, not_right == 0.0)
 
-    def drop_dependent(self, point: _Point) -> np.ndarray:
-        """Hold columns that are linear combinations of others at 0; needs the point at coefficients 0.
+    def _drop_dependent(self, point: _Point) -> bool:
+        """Hold columns that are linear combinations of others at 0, if any; needs the point at coefficients 0.
 
         There all rows have the same curvature, so that a diagonal block of the Hessian is the Gram matrix of the
         standardised columns, up to a factor; its pivoted Cholesky factor names the dependent ones.
@@ -162,25 +190,24 @@ class _Objective:
         _, pivots, rank, _ = lapack.dpstrf(gram / np.outer(size, size), lower=1, tol=_DEPENDENT)
         dependent = np.zeros(count, dtype=bool)
         dependent[pivots[rank:] - 1] = True
-        found = np.flatnonzero(dependent[: self.task.X.shape[1]] & self.active)
-        if found.size:
-            self.active[found] = False
-            self._lay_out(np.zeros(self.scale.shape[0]))
-        return found
+        self.dependent = np.flatnonzero(dependent[: self.task.X.shape[1]] & self.active)
+        if self.dependent.size:
+            self.active[self.dependent] = False
+            self.penalty[self.dependent], self.inverse[self.dependent] = 1.0, 0.0
+            self.passes = self._passes(self.task.codes, classes=self.task.n_classes)
+        return bool(self.dependent.size)
 
-    def newton_step(self, point: _Point, damping: float) -> np.ndarray:
+    def step(self, point: _Point, damping: float) -> np.ndarray:
         """Solve (Hessian + damping * weight * identity) * step = -gradient over the free classes."""
-        gradient = point.gradient[self.free]
-        step = np.zeros_like(point.gradient)
-        ridge = self.penalty + damping * self.total
         with np.errstate(over="ignore", invalid="ignore"):
-            if self.dense:
-                step[self.free] = -self._solve_dense(point.hessian, gradient, ridge)
-            else:
-                step[self.free] = -self._solve_conjugate(point, gradient, ridge)
-        if self.symmetric:
-            step -= step.mean(axis=0)
-        return step
+            found = self._solve(point.hessian, point.gradient[self.free], self.penalty + damping * self.total)
+        return self._over_all(-found)
+
+    def _over_all(self, found: np.ndarray) -> np.ndarray:
+        """A step of the free classes as one of all."""
+        step = np.zeros((self.outputs, self.columns))
+        step[self.free] = found
+        return step - step.mean(axis=0) if self.symmetric else step
 
     def _free_blocks(self, hessian: np.ndarray, count: int) -> np.ndarray:
         """A copy of the Hessian over the classes that are not the reference."""
@@ -189,19 +216,6 @@ class _Objective:
             blocks = hessian.reshape(self.outputs, count, self.outputs, count)
             hessian = blocks[np.ix_(self.free, range(count), self.free, range(count))]
         return np.array(hessian).reshape(classes * count, classes * count)
-
-    def absolute_step(self, point: _Point, damping: float, tol: float) -> np.ndarray:
-        """The step to the minimum of the quadratic model with the absolute penalty."""
-        step = np.zeros_like(point.gradient)
-        start = point.coefficients[self.free]
-        hessian = self._free_blocks(point.hessian, self.columns)
-        diagonal = np.einsum("ii->i", hessian)
-        diagonal += np.tile(self.penalty, len(self.free)) + damping * diagonal
-        found = proximal_step(
-            hessian, point.gradient[self.free].ravel(), start.ravel(), np.tile(self.l1, len(self.free)), tol
-        )
-        step[self.free] = found.reshape(start.shape)
-        return step
 
     def covariance(self, hessian: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Inverse information over [intercept, coefficients] of each class in the units of the columns, the roots of
@@ -231,7 +245,7 @@ class _Objective:
         full, spread = mapped_covariance(np.kron(between, one), inverse)
         return np.nan_to_num(full, nan=np.inf, posinf=np.inf), np.nan_to_num(spread, nan=np.inf, posinf=np.inf), used
 
-    def _solve_dense(self, hessian: np.ndarray, gradient: np.ndarray, ridge: np.ndarray) -> np.ndarray:
+    def _solve(self, hessian: np.ndarray, gradient: np.ndarray, ridge: np.ndarray) -> np.ndarray:
         classes, count = gradient.shape
         hessian = self._free_blocks(hessian, count)
         diagonal = np.einsum("ii->i", hessian)
@@ -253,8 +267,80 @@ class _Objective:
             factor, refused = lapack.dpotrf(hessian, lower=1, clean=0)
         return (size * lapack.dpotrs(factor, size * gradient.ravel(), lower=1)[0]).reshape(classes, count)
 
-    def _solve_conjugate(self, point: _Point, gradient: np.ndarray, ridge: np.ndarray) -> np.ndarray:
+    def standard(self, coef: np.ndarray, intercept: np.ndarray) -> np.ndarray:
+        """Coefficients of the raw columns in standardised coordinates."""
+        scaled = np.where(self.active, coef * self.scale, 0.0)
+        if not self.task.fit_intercept:
+            return scaled
+        return np.column_stack([scaled, intercept + coef @ self.centre])
+
+    def raw(self, coefficients: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Coefficients and intercepts in the units of the columns."""
+        coef = np.where(self.active, coefficients[:, : self.scale.shape[0]] / self.scale, 0.0)
+        if not self.task.fit_intercept:
+            return coef, np.zeros(coef.shape[0])
+        return coef, coefficients[:, -1] - coef @ self.centre
+
+    def slope(self, point: _Point, step: np.ndarray) -> float:
+        """The change of the objective along the step, to first order."""
+        return float((point.gradient * step).sum())
+
+    def verdict(self, point: _Point, step: np.ndarray, slope: float, damping: float) -> str | None:
+        """Whether the step is the last, by its size and that of the gradient, or the classes are separated."""
+        self.steepest = float(np.abs(point.gradient[self.free]).max()) / self.total
+        longest = float(np.abs(step).max())
+        self.trace.record("newton", objective=point.value, gradient=self.steepest, newton_step=longest, damping=damping)
+        if damping > 0.0:
+            return None
+        small = np.sqrt(self.tol) * max(1.0, float(np.abs(point.coefficients).max()))
+        settled = (self.steepest <= self.tol and longest <= small) or (self.dense and longest <= 0.1 * small)
+        if settled or -slope <= 8 * _EPSILON * abs(point.value):
+            return "converged"
+        if self.steepest <= self.tol and not self.penalised:
+            self.idle += 1
+            if point.separated or self.idle >= _IDLE_LIMIT:
+                return "separated"
+        return None
+
+    def moved(self, length: float, damping: float) -> None:
+        """Nothing is kept of a step."""
+
+    def stuck(self, point: _Point) -> str:
+        """What it is called when no step leads down."""
+        return "converged" if self.steepest <= np.sqrt(self.tol) else "stalled"
+
+    def solution(self, end: End[_Point]) -> Solution:
+        """What was found where the iteration ended; without a penalty, with the likelihood."""
+        point, final = end.point, end.point.coefficients
+        if end.last_step is not None:
+            final = final + end.last_step
+        coef, intercept = self.raw(final)
+        likelihood = None
+        if not self.penalised and self.dense:
+            last = self.at(final)
+            covariance, spread, kept = self.covariance(last.hessian)
+            n_parameters = max(1, self.outputs - 1) * int(kept.sum())
+            kept_columns = kept[: self.task.X.shape[1]]
+            likelihood = Likelihood(-last.value, n_parameters, self.total, covariance, spread, kept_columns)
+        return Solution(coef, intercept, end.n_iter, end.status, point.separated, self.dependent, likelihood)
+
+
+class WideProblem(Problem):
+    """Too many unknowns for a Hessian: steps by conjugate gradients on its products."""
+
+    dense = False
+    gram: np.ndarray | None = None
+
+    def start(self, given: tuple[np.ndarray, np.ndarray] | None) -> _Point:
+        """As for others, and the Gram matrix by which the products are conditioned, if it is not too large."""
+        if self.columns <= _GRAM_LIMIT:
+            passes = self._passes(np.zeros(self.task.X.shape[0], dtype=np.int32), classes=2)
+            self.gram = 4.0 * passes.sums(np.zeros((1, self.columns)), True, False, self.task.threads)[3]
+        return super().start(given)
+
+    def step(self, point: _Point, damping: float) -> np.ndarray:
         """Preconditioned conjugate gradients; the forcing term shrinks with the gradient: superlinear convergence."""
+        gradient, ridge = point.gradient[self.free], self.penalty + damping * self.total
         curvature = float((point.probabilities * (1.0 - point.probabilities)).mean())
         condition = self._conditioner(max(curvature, 1e-12), ridge)
         target = min(0.1, float(np.sqrt(np.abs(gradient).max() / self.total)))
@@ -279,7 +365,7 @@ class _Objective:
             conditioned = condition(residual)
             before, power = power, float((residual * conditioned).sum())
             direction = conditioned + (power / before) * direction
-        return solution if solution.any() else condition(gradient)
+        return self._over_all(-(solution if solution.any() else condition(gradient)))
 
     def _conditioner(self, curvature: float, ridge: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
         """The inverse of the Hessian as it would be if all rows and classes had the same curvature."""
@@ -297,165 +383,80 @@ class _Objective:
         factor = cho_factor(matrix, lower=True, check_finite=False)
         return lambda gradient: cho_solve(factor, gradient.T, check_finite=False).T
 
-    def standard(self, coef: np.ndarray, intercept: np.ndarray) -> np.ndarray:
-        """Coefficients of the raw columns in standardised coordinates."""
-        scaled = np.where(self.active, coef * self.scale, 0.0)
-        if not self.task.fit_intercept:
-            return scaled
-        return np.column_stack([scaled, intercept + coef @ self.centre])
 
-    def raw(self, coefficients: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Coefficients and intercepts in the units of the columns."""
-        coef = np.where(self.active, coefficients[:, : self.scale.shape[0]] / self.scale, 0.0)
-        if not self.task.fit_intercept:
-            return coef, np.zeros(coef.shape[0])
-        return coef, coefficients[:, -1] - coef @ self.centre
+class AbsoluteProblem(Problem):
+    """Proximal Newton: steps of the quadratic model with the absolute penalty."""
+
+    negligible = 1e-12
+
+    def step(self, point: _Point, damping: float) -> np.ndarray:
+        """The step to the minimum of the quadratic model with the absolute penalty."""
+        classes, before = len(self.free), point.coefficients[self.free].ravel()
+        gradient = point.gradient[self.free]
+        wrong = violations(gradient, point.coefficients[self.free], self.l1)
+        self.steepest = float(wrong.max()) / self.total
+        hessian = self._free_blocks(point.hessian, self.columns)
+        diagonal = np.einsum("ii->i", hessian)
+        diagonal += np.tile(self.penalty, classes) + damping * diagonal
+        accuracy = 1e-2 * min(self.tol, self.steepest) * self.total
+        found, _ = _kernels.penalised_quadratic(
+            hessian, gradient.ravel(), np.tile(self.l1, classes), before, accuracy, MOST_SWEEPS
+        )
+        step = np.zeros_like(point.gradient)
+        step[self.free] = (found - before).reshape(classes, self.columns)
+        return step
+
+    def slope(self, point: _Point, step: np.ndarray) -> float:
+        """The change of the objective along the step, to first order."""
+        gain = self.l1 * (np.abs(point.coefficients + step) - np.abs(point.coefficients))
+        return super().slope(point, step) + float(gain.sum())
+
+    def verdict(self, point: _Point, step: np.ndarray, slope: float, damping: float) -> str | None:
+        """Whether no coefficient violates its condition of optimality by more than `tol`."""
+        longest = float(np.abs(step).max())
+        self.trace.record("newton", objective=point.value, gradient=self.steepest, newton_step=longest, damping=damping)
+        return "converged" if self.steepest <= self.tol else None
+
+    def solution(self, end: End[_Point]) -> Solution:
+        """What was found, with the last step if it leads down."""
+        point = end.point
+        if end.last_step is not None:
+            last = self.at(point.coefficients + end.last_step)
+            point = last if last.value <= point.value else point
+        coef, intercept = self.raw(point.coefficients)
+        if self.symmetric:  # the likelihood leaves the common level of the intercepts open
+            intercept = intercept - intercept.mean()
+        return Solution(coef, intercept, end.n_iter, end.status, point.separated, self.dependent)
 
 
-def _standardise(task: Task, table: ArrayRows | SparseRows) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
-    """Centre, scale, which columns vary, and the total weight. Any scale is right; a good one is near the spread."""
-    centre, spread, total = table.standardise(task.weights, task.fit_intercept, task.threads)
+def _require_range(spread: np.ndarray) -> None:
+    """Refuse columns that cannot be standardised."""
     if not np.isfinite(spread).all():
         first = int(np.flatnonzero(~np.isfinite(spread))[0])
         raise DataError(
             "LogisticRegression", f"column {first}", "spans more than a double can hold", way_out="rescale the column"
         )
-    active = spread > 1e-290
-    return centre, np.where(active, spread, 1.0), active, total
 
 
-def solve(
-    task: Task, tol: float, max_iter: int, trace: Trace, start: tuple[np.ndarray, np.ndarray] | None = None
-) -> Solution:
-    """Run Newton's method from 0, or from the coefficients and intercepts of `start`."""
-    if task.l1_ratio > 0.0 and np.isfinite(task.C):
-        outputs = 1 if task.n_classes == 2 else task.n_classes
-        if outputs == 1 and table_of(task.X).by_column:
-            return _solve_columns(task, tol, max_iter, trace, start)
-        small = outputs * (task.X.shape[1] + 1) <= DENSE_LIMIT
-        return (_solve_absolute if small else _solve_working_sets)(task, tol, max_iter, trace, start)
-    objective = _Objective(task)
-    penalised = bool(np.isfinite(task.C))
-    coefficients = np.zeros((objective.outputs, objective.columns))
-    if start is not None:
-        coefficients = objective.standard(*start)
-    point = objective.at(coefficients)
-    dependent = np.empty(0, dtype=np.int64)
-    if not penalised and start is None and objective.dense:
-        dependent = objective.drop_dependent(point)
-        if dependent.size:
-            point = objective.at(coefficients)
-    end = damped_newton(
-        _SmoothSearch(objective, tol, trace), point, max_iter, halvings=_HALVINGS, most_damping=objective.columns
-    )
-    point, status, n_iter, last_step = end.point, end.status, end.n_iter, end.last_step
-    final = point.coefficients if last_step is None else point.coefficients + last_step
-    coef, intercept = objective.raw(final)
-    likelihood = None
-    if not penalised and objective.dense:
-        last_point = objective.at(final)
-        covariance, spread, kept = objective.covariance(last_point.hessian)
-        comparisons = 1 if task.n_classes == 2 else task.n_classes - 1
-        kept_columns = kept[: task.X.shape[1]]
-        likelihood = Likelihood(
-            -last_point.value, comparisons * int(kept.sum()), objective.total, covariance, spread, kept_columns
-        )
-    return Solution(coef, intercept, n_iter, status, point.separated, dependent, likelihood)
+def is_absolute(task: Task) -> bool:
+    """Whether the penalty has an absolute part."""
+    return task.l1_ratio > 0.0 and bool(np.isfinite(task.C))
 
 
-class _SmoothSearch:
-    """Newton's steps on the log loss with a squared penalty or none."""
-
-    def __init__(self, objective: _Objective, tol: float, trace: Trace) -> None:
-        self.objective, self.tol, self.trace = objective, tol, trace
-        self.at = objective.at
-        self.penalised = bool(np.isfinite(objective.task.C))
-        self.steepest, self.idle = np.inf, 0
-
-    def step(self, point: _Point, damping: float) -> np.ndarray:
-        return self.objective.newton_step(point, damping)
-
-    def slope(self, point: _Point, step: np.ndarray) -> float:
-        return float((point.gradient * step).sum())
-
-    def verdict(self, point: _Point, step: np.ndarray, slope: float, damping: float) -> str | None:
-        objective, tol = self.objective, self.tol
-        self.steepest = float(np.abs(point.gradient[objective.free]).max()) / objective.total
-        longest = float(np.abs(step).max())
-        self.trace.record("newton", objective=point.value, gradient=self.steepest, newton_step=longest, damping=damping)
-        if damping > 0.0:
-            return None
-        small = np.sqrt(tol) * max(1.0, float(np.abs(point.coefficients).max()))
-        settled = (self.steepest <= tol and longest <= small) or (objective.dense and longest <= 0.1 * small)
-        if settled or -slope <= 8 * _EPSILON * abs(point.value):
-            return "converged"
-        if self.steepest <= tol and not self.penalised:
-            self.idle += 1
-            if point.separated or self.idle >= _IDLE_LIMIT:
-                return "separated"
-        return None
-
-    def moved(self, length: float, damping: float) -> None:
-        pass
-
-    def stuck(self, point: _Point) -> str:
-        return "converged" if self.steepest <= np.sqrt(self.tol) else "stalled"
+def way_to_solve(task: Task) -> type[Problem] | Callable[..., Solution]:
+    """The problem for the Newton iteration, or the function that solves it in another way."""
+    if is_absolute(task):
+        if task.outputs == 1 and table_of(task.X).by_column:
+            return solve_by_columns
+        return AbsoluteProblem if task.outputs * (task.X.shape[1] + 1) <= DENSE_LIMIT else solve_working_sets
+    return Problem if task.outputs * (task.X.shape[1] + int(task.fit_intercept)) <= DENSE_LIMIT else WideProblem
 
 
-class _AbsoluteSearch(_SmoothSearch):
-    """Proximal Newton: steps of the quadratic model with the absolute penalty."""
-
-    def _violation(self, point: _Point) -> float:
-        objective = self.objective
-        wrong = violations(point.gradient[objective.free], point.coefficients[objective.free], objective.l1)
-        return float(wrong.max()) / objective.total
-
-    def step(self, point: _Point, damping: float) -> np.ndarray:
-        self.steepest = self._violation(point)
-        return self.objective.absolute_step(point, damping, 1e-2 * min(self.tol, self.steepest) * self.objective.total)
-
-    def slope(self, point: _Point, step: np.ndarray) -> float:
-        gain = self.objective.l1 * (np.abs(point.coefficients + step) - np.abs(point.coefficients))
-        return super().slope(point, step) + float(gain.sum())
-
-    def verdict(self, point: _Point, step: np.ndarray, slope: float, damping: float) -> str | None:
-        longest = float(np.abs(step).max())
-        self.trace.record("newton", objective=point.value, gradient=self.steepest, newton_step=longest, damping=damping)
-        return "converged" if self.steepest <= self.tol else None
-
-
-def _solve_absolute(
-    task: Task, tol: float, max_iter: int, trace: Trace, start: tuple[np.ndarray, np.ndarray] | None
-) -> Solution:
-    """The minimum with an absolute penalty, by proximal Newton steps."""
-    objective = _Objective(task)
-    coefficients = np.zeros((objective.outputs, objective.columns))
-    if start is not None:
-        coefficients = objective.standard(*start)
-    point = objective.at(coefficients)
-    end = damped_newton(
-        _AbsoluteSearch(objective, tol, trace),
-        point,
-        max_iter,
-        halvings=_HALVINGS,
-        negligible=1e-12,
-        most_damping=objective.columns,
-    )
-    point = end.point
-    if end.last_step is not None:
-        last = objective.at(point.coefficients + end.last_step)
-        point = last if last.value <= point.value else point
-    coef, intercept = objective.raw(point.coefficients)
-    if objective.symmetric:  # the likelihood leaves the common level of the intercepts open
-        intercept = intercept - intercept.mean()
-    return Solution(coef, intercept, end.n_iter, end.status, point.separated, np.empty(0, dtype=np.int64))
-
-
-def _solve_columns(
+def solve_by_columns(
     task: Task, tol: float, max_iter: int, trace: Trace, start: tuple[np.ndarray, np.ndarray] | None
 ) -> Solution:
     """Two classes on a sparse table: proximal Newton with coordinate descent on the columns, in the kernel."""
-    objective = _Objective(task)
+    objective = Problem(task, tol, trace)
     columns, p = objective.passes.columns, task.X.shape[1]
     centred = columns.centre * columns.inverse
     begin = np.zeros(p + 1)
@@ -487,12 +488,11 @@ def _solve_columns(
     return Solution(coef, intercept, len(steps) - 1, name, separated, np.empty(0, dtype=np.int64))
 
 
-def _solve_working_sets(
+def solve_working_sets(
     task: Task, tol: float, max_iter: int, trace: Trace, start: tuple[np.ndarray, np.ndarray] | None
 ) -> Solution:
     """Solve on the columns that matter, then add the worst violators of the others, until there are none."""
-    objective = _Objective(task)
-    objective.dense = False
+    objective = WideProblem(task, tol, trace)
     coefficients = np.zeros((objective.outputs, objective.columns))
     if start is not None:
         coefficients = objective.standard(*start)
@@ -510,9 +510,9 @@ def _solve_working_sets(
         room = max(20, int(chosen.sum()))
         chosen[fresh[np.argsort(-by_column[fresh], kind="stable")[:room]]] = True
         columns = np.flatnonzero(chosen)
-        part = replace(task, X=objective.table.columns(columns))
+        part = AbsoluteProblem(replace(task, X=objective.table.columns(columns)), tol, trace)
         coef, intercept = objective.raw(coefficients)
-        found = _solve_absolute(part, tol, max_iter, trace, (coef[:, columns], intercept))
+        found = part.solution(damped_newton(part, part.start((coef[:, columns], intercept)), max_iter, **part.limits))
         n_iter += max(found.n_iter, 1)
         status = found.status
         coef = np.zeros_like(coef)

@@ -1,22 +1,10 @@
-"""The proximal Newton step: a quadratic model plus a weighted L1 norm, and how far a point is from its optimum."""
+"""An objective with a weighted L1 norm: how far a point is from its optimum."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from ... import _kernels
-
 MOST_SWEEPS = 20_000
-
-
-def proximal_step(
-    hessian: np.ndarray, gradient: np.ndarray, coefficients: np.ndarray, l1: np.ndarray, tol: float
-) -> np.ndarray:
-    """The step from `coefficients` to the minimiser of the quadratic model with the L1 penalty."""
-    target, _ = _kernels.penalised_quadratic(
-        np.ascontiguousarray(hessian), np.ascontiguousarray(gradient), l1, coefficients, tol, MOST_SWEEPS
-    )
-    return target - coefficients
 
 
 def violations(gradient: np.ndarray, coefficients: np.ndarray, l1: np.ndarray) -> np.ndarray:

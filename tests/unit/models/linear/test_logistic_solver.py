@@ -6,8 +6,13 @@ import numpy as np
 import pytest
 
 from assay.base import Trace
-from assay.models.linear import logistic_solver
-from assay.models.linear.logistic_solver import Task, solve
+from assay.models.linear.logistic_solver import Problem, Task
+from assay.numeric.newton import damped_newton
+
+
+def solve(task, tol, max_iter, trace, start=None):
+    problem = Problem(task, tol, trace)
+    return problem.solution(damped_newton(problem, problem.start(start), max_iter, **problem.limits))
 
 
 def make_task(classes, **changes):
@@ -22,10 +27,8 @@ def make_task(classes, **changes):
 def test_bad_start_is_repaired_by_halving_steps(monkeypatch, classes):
     task = make_task(classes)
     evaluated = []
-    at = logistic_solver._Objective.at
-    monkeypatch.setattr(
-        logistic_solver._Objective, "at", lambda self, b: evaluated.append(at(self, b)) or evaluated[-1]
-    )
+    at = Problem.at
+    monkeypatch.setattr(Problem, "at", lambda self, b: evaluated.append(at(self, b)) or evaluated[-1])
     outputs = 1 if classes == 2 else classes
     far = np.linspace(4.0, 8.0, 3 * outputs).reshape(outputs, 3) / task.X.std(axis=0)
     trace = Trace(on=True)
@@ -41,7 +44,7 @@ def test_bad_start_is_repaired_by_halving_steps(monkeypatch, classes):
 @pytest.mark.parametrize("fit_intercept", [True, False])
 def test_objective_is_that_of_the_raw_columns(fit_intercept):
     task = make_task(2, fit_intercept=fit_intercept, C=0.3)
-    objective = logistic_solver._Objective(task)
+    objective = Problem(task, 1e-8, Trace(on=False))
     coef, intercept = np.array([[0.5, -0.02, 30.0]]), np.array([0.7 if fit_intercept else 0.0])
     eta = task.X @ coef[0] + intercept[0]
     expected = np.sum(np.logaddexp(0, eta) - task.codes * eta) + (coef**2).sum() / (2 * 0.3)
