@@ -26,7 +26,6 @@ from .elastic_net_solver import (
     Source,
     column_source,
     prefers_moments,
-    single_prefers_moments,
     sweeps_columns,
     table_prefers_moments,
     whole_source,
@@ -137,18 +136,10 @@ class _OnePenalty(SparseLinear):
         rows, target, weights = self._begin(X, y, sample_weight)
         if self._is_smooth():
             return self._fit_smooth(rows, target, weights)
-        source = self._source(rows, target, weights, single=True)
+        source = whole_source(
+            rows, target, weights, self.fit_intercept, thread_count(self.n_jobs), self._require_finite, single=True
+        )
         return self._fit_problem(source, 0, rows.shape[1])
-
-    def _source(
-        self, rows: np.ndarray, target: np.ndarray, weights: np.ndarray | None, *, single: bool = False
-    ) -> Source:
-        if not (single_prefers_moments(rows) if single else table_prefers_moments(rows)):
-            self._require_finite(rows)
-        source = whole_source(rows, target, weights, self.fit_intercept, thread_count(self.n_jobs), single=single)
-        if isinstance(source, MomentSource) and not np.isfinite(source.problems[0].gram).all():
-            self._require_finite(rows)
-        return source
 
     def _is_smooth(self) -> bool:
         """Whether there is a closed form: no penalty, or a squared one alone (the kernel takes it with `positive`)."""
@@ -178,10 +169,11 @@ class _OnePenalty(SparseLinear):
     def _fit_smooth(self, rows: np.ndarray, target: np.ndarray, weights: np.ndarray | None) -> Any:
         """Ridge or least squares in closed form (non-negative least squares by active sets)."""
         self._require_finite(rows)
+        threads = thread_count(self.n_jobs)
         total = float(rows.shape[0]) if weights is None else float(weights.sum())
         factors = np.ones(rows.shape[1])
         if self.penalty_weights is not None:
-            source = whole_source(rows, target, weights, self.fit_intercept, thread_count(self.n_jobs))
+            source = whole_source(rows, target, weights, self.fit_intercept, threads, self._require_finite)
             self.penalty_weights_ = factors = self._penalty_weights(source, 0, rows.shape[1])
         scale = 1.0 / np.sqrt(factors) if self.alpha > 0 else np.where(np.isfinite(factors), 1.0, 0.0)
         if self.alpha == 0 and self.positive:
@@ -339,7 +331,7 @@ def enet_path(
         n_jobs=n_jobs,
     )
     rows, target, weights = model._begin(X, y, sample_weight)
-    source = model._source(rows, target, weights)
+    source = whole_source(rows, target, weights, fit_intercept, thread_count(n_jobs), model._require_finite)
     factors = model._penalty_weights(source, 0, rows.shape[1])
     rest, factors = without_free(source, factors)
     grid = alpha_grid("enet_path", alphas, eps, rest.cross(0), factors, float(l1_ratio), positive)

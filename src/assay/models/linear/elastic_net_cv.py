@@ -94,11 +94,11 @@ class _ChosenPenalty(SparseLinear):
         statistics: FoldStatistics | None,
     ) -> Any:
         """Follow the paths of the folds, choose and fit; `statistics` where they are known already."""
-        if isinstance(rows, np.ndarray) and not prefers_moments(*rows.shape):
+        if not isinstance(rows, ChosenRows) and not table_prefers_moments(rows):
             self._require_finite(rows)
         parts = _Parts(rows, target, weights, folds, self.fit_intercept, thread_count(self.n_jobs), statistics)
         known = parts.statistics
-        if isinstance(rows, np.ndarray) and known is not None and not np.isfinite(known.whole.sums).all():
+        if statistics is None and known is not None and not np.isfinite(known.whole.sums).all():
             self._require_finite(rows)
         factors = self._penalty_weights(parts.whole, 0, rows.shape[1])
         ratios = self._l1_ratios()

@@ -15,7 +15,7 @@ import numpy as np
 from ... import _kernels
 from ...base import DataError
 from .gram import Centred, GramStatistics, central_values
-from .sparse import SparseTable
+from .sparse import MOST_DENSE, SparseTable
 from .sparse_ridge import solve_by_products
 from .tables import table_of
 
@@ -147,6 +147,10 @@ class ColumnSource:
         """The source of some of the problems."""
         return replace(self, weights=self.weights[problems])
 
+    def written_out(self) -> ColumnSource:
+        """The same problems by full columns."""
+        return self
+
     def _padding(self, weights: np.ndarray) -> int:
         return self.columns.shape[1] - weights.shape[0]
 
@@ -211,6 +215,23 @@ class SparseColumnSource:
         """The source of some of the problems."""
         return replace(self, weights=self.weights[problems])
 
+    def written_out(self) -> ColumnSource:
+        """The same problems by full columns: what free columns explain has a value in every cell."""
+        n_rows, n_columns = self.table.shape
+        if n_rows * n_columns > MOST_DENSE:
+            raise DataError(
+                "ElasticNet",
+                "X as a sparse matrix",
+                f"must have at most {MOST_DENSE} cells, or at most {SPARSE_MOMENTS} columns and no more than rows, "
+                "where some penalty_weights are 0",
+                f"got {n_rows} x {n_columns}",
+                "give free columns a small weight such as 1e-6",
+            )
+        columns = _kernels.shifted_columns(self.table.toarray(), np.zeros(n_columns), self.threads)
+        padding = columns.shape[1] - n_rows
+        target, weights = np.pad(self.target, (0, padding)), np.pad(self.weights, ((0, 0), (0, padding)))
+        return ColumnSource(columns, target, weights, self.shift, self.fit_intercept, self.threads)
+
     def _centred_target(self, problem: int) -> tuple[np.ndarray, float]:
         weights = self.weights[problem]
         mean = np.average(self.target, weights=weights) if self.fit_intercept else 0.0
@@ -265,13 +286,13 @@ def _from_columns(
 Source = MomentSource | ColumnSource | SparseColumnSource
 
 
-def table_prefers_moments(rows: np.ndarray | SparseTable, n_rows: int | None = None) -> bool:
-    """Whether a Gram matrix is the cheaper way in, for all rows or for `n_rows` of them; that of a sparse table costs
-    the pairs of cells in a row."""
+def table_prefers_moments(rows: np.ndarray | SparseTable, n_rows: int | None = None, *, single: bool = False) -> bool:
+    """Whether a Gram matrix is the cheaper way in, for all rows or for `n_rows` of them, `single` for one penalty
+    alone; that of a sparse table costs the pairs of cells in a row."""
     chosen = rows.shape[0] if n_rows is None else n_rows
     if table_of(rows).by_column:
         return rows.shape[1] <= min(SPARSE_MOMENTS, chosen)
-    return prefers_moments(chosen, rows.shape[1])
+    return prefers_moments(chosen, rows.shape[1]) and not (single and sweeps_columns(chosen, rows.shape[1]))
 
 
 def column_source(
@@ -287,12 +308,6 @@ def prefers_moments(n_rows: int, n_columns: int) -> bool:
     return n_columns <= ALWAYS_MOMENTS or (n_columns <= MOST_MOMENTS and n_rows >= ROWS_PER_COLUMN * n_columns)
 
 
-def single_prefers_moments(rows: np.ndarray | SparseTable) -> bool:
-    """Whether a Gram matrix is the cheaper way in for one penalty alone."""
-    sweeps = not table_of(rows).by_column and sweeps_columns(*rows.shape)
-    return not sweeps and table_prefers_moments(rows)
-
-
 def sweeps_columns(n_rows: int, n_columns: int) -> bool:
     """Whether sweeps over the columns themselves are cheaper than a Gram matrix, for one penalty on full rows."""
     return n_columns > SINGLE_MOMENTS and n_rows * n_columns <= SINGLE_CELLS
@@ -304,13 +319,20 @@ def whole_source(
     weights: np.ndarray | None,
     fit_intercept: bool,
     threads: int,
+    require_finite: Callable[[Any], None],
     *,
     single: bool = False,
 ) -> Source:
-    """The source of one problem: all rows; `single` where it will be solved for one penalty alone."""
-    if single_prefers_moments(rows) if single else table_prefers_moments(rows):
+    """The source of one problem: all rows; `single` where it will be solved for one penalty alone.
+
+    Cells are looked at by `require_finite`: before they are used, or where their products are not finite.
+    """
+    if table_prefers_moments(rows, single=single):
         statistics = GramStatistics.of(rows, target[:, None], weights, fit_intercept=fit_intercept, threads=threads)
+        if not np.isfinite(statistics.sums).all():
+            require_finite(rows)
         return MomentSource([statistics.centred()], fit_intercept, threads)
+    require_finite(rows)
     row_weights = np.ones(rows.shape[0]) if weights is None else weights
     return column_source(rows, target, row_weights[None], fit_intercept, threads)
 

@@ -12,19 +12,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ... import _kernels
-from ...base import DataError
 from .elastic_net_solver import (
-    SPARSE_MOMENTS,
     ColumnSource,
     MomentSource,
     Paths,
     Penalties,
     Source,
-    SparseColumnSource,
 )
 from .gram import Centred
-from .sparse import MOST_DENSE
 
 # Below this share of its own variation a column is explained by the free ones, and what is left is rounding.
 NOTHING_LEFT = 1e-11
@@ -81,33 +76,7 @@ def _count(source: Source) -> int:
 def _one(source: Source, problem: int, free: np.ndarray) -> tuple[Source, np.ndarray, np.ndarray, np.ndarray]:
     if isinstance(source, MomentSource):
         return _from_moments(source, problem, free)
-    if isinstance(source, SparseColumnSource):
-        return _from_columns(_written_out(source.only(problem)), 0, free)
-    return _from_columns(source, problem, free)
-
-
-def _written_out(source: SparseColumnSource) -> ColumnSource:
-    """The same problems by full columns: what the free columns explain has a value in every cell."""
-    n_rows, n_columns = source.table.shape
-    if n_rows * n_columns > MOST_DENSE:
-        raise DataError(
-            "ElasticNet",
-            "X as a sparse matrix",
-            f"must have at most {MOST_DENSE} cells, or at most {SPARSE_MOMENTS} columns and no more than rows, where "
-            "some penalty_weights are 0",
-            f"got {n_rows} x {n_columns}",
-            "give free columns a small weight such as 1e-6",
-        )
-    columns = _kernels.shifted_columns(source.table.toarray(), np.zeros(n_columns), source.threads)
-    padding = columns.shape[1] - n_rows
-    return ColumnSource(
-        columns,
-        np.pad(source.target, (0, padding)),
-        np.pad(source.weights, ((0, 0), (0, padding))),
-        source.shift,
-        source.fit_intercept,
-        source.threads,
-    )
+    return _from_columns(source.only(problem).written_out(), free)
 
 
 def _from_moments(
@@ -126,10 +95,8 @@ def _from_moments(
     return MomentSource([left], source.fit_intercept, source.threads), level, link, moments.x_mean
 
 
-def _from_columns(
-    source: ColumnSource, problem: int, free: np.ndarray
-) -> tuple[Source, np.ndarray, np.ndarray, np.ndarray]:
-    weights = source.weights[problem]
+def _from_columns(source: ColumnSource, free: np.ndarray) -> tuple[Source, np.ndarray, np.ndarray, np.ndarray]:
+    weights = source.weights[0]
     used = weights > 0
     columns, target = source.columns, source.target
     x_mean, y_mean = np.zeros(columns.shape[0]), 0.0
@@ -144,9 +111,7 @@ def _from_columns(
     gone = free | ((rest**2 @ weights) <= NOTHING_LEFT * (centred**2 @ weights))
     rest[gone] = 0.0
     link[:, free] = 0.0
-    left = replace(
-        source, columns=np.ascontiguousarray(rest), target=right - level @ held, weights=source.weights[[problem]]
-    )
+    left = replace(source, columns=np.ascontiguousarray(rest), target=right - level @ held)
     # The centred table has mean zero, so that its shift must be the mean it lost.
     shift = np.append(source.shift[:-1] + x_mean, source.shift[-1] + y_mean)
     return replace(left, shift=shift), level, link, source.shift[:-1] + x_mean

@@ -283,9 +283,10 @@ class GLM(SparseInput, MixedInput, Regressor):
                 now = replace(task, parameter=theta)
             # The constant mean of every family is that of the target; with an offset it has to be found.
             constant = Problem(now.constant(), 1e-10, silent)
-            null = constant.start(None)
+            point = constant.start(None)
+            null = point.loss
             if task.offset is not None:
-                null = constant.solution(damped_newton(constant, null, 100))
+                null = constant.solution(damped_newton(constant, point, 100)).loss
         except OutOfRange:
             raise DataError(
                 type(self).__name__,
@@ -297,7 +298,7 @@ class GLM(SparseInput, MixedInput, Regressor):
         self.link_ = now.link
         if now.family == "negative_binomial":
             self.theta_ = now.parameter
-        self._describe_fit(now, solution, 2.0 * null.loss)
+        self._describe_fit(now, solution, 2.0 * null)
         self._keep_trace(trace)
         self._warn_about(solution)
         return self

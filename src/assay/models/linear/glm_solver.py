@@ -255,7 +255,7 @@ class Problem:
     def _sharpen(self, point: _Point) -> None:
         """Put the true Hessian in place of the positive one where it is definite: quadratic convergence at the end."""
         chosen = np.flatnonzero(self.active)
-        observed = self.passes.sums(point.coefficients, OBSERVED, self.task.threads)[-1]
+        observed: Any = self.passes.sums(point.coefficients, OBSERVED, self.task.threads)[-1]
         matrix = observed[np.ix_(chosen, chosen)]
         diagonal = np.einsum("ii->i", matrix)
         diagonal += self.ridge[chosen]
@@ -486,8 +486,8 @@ def solve_definite(matrix: np.ndarray, right: np.ndarray, diagonal_block: slice 
 
 def needs_working_sets(task: Task) -> bool:
     """Whether few columns of a wide sparse table will matter: with an absolute penalty."""
-    wide = task.X.shape[1] > SPARSE_SQUARE // 2 and table_of(task.X).by_column
-    return wide and task.alpha * task.l1_ratio > 0.0
+    narrow = table_of(task.X).forms_square(task.X.shape[1], SPARSE_SQUARE // 2)
+    return task.alpha * task.l1_ratio > 0.0 and not narrow
 
 
 def solve_working_sets(

@@ -147,9 +147,11 @@ class _DescentLearner(SparseInput, Estimator):
         held_out = np.zeros(0, dtype=np.int64) if validation is None else validation
         batch = chosen.shape[0] if self.batch_size is None else min(int(self.batch_size), chosen.shape[0])
         if self.t_ == 0:
-            self.eta0_ = (
-                float(self.eta0) if self.eta0 is not None else self._first_step(X, target, given, chosen, batch)
-            )
+            self.eta0_ = 1.0 if self.eta0 is None else float(self.eta0)
+            if self.eta0 is None:
+                curvature = self._curvature(X, target, given, chosen, batch)
+                if curvature > 0 and np.isfinite(1.0 / curvature):
+                    self.eta0_ = 1.0 / curvature
         full = self.batch_size is None
         smooth = self._is_smooth()
         schedule = self.learning_rate
@@ -205,12 +207,6 @@ class _DescentLearner(SparseInput, Estimator):
         if not hasattr(self, "_stream_key") or self.t_ == 0:
             self._stream_key = self._stream().child(0).key
         return self._stream_key
-
-    def _first_step(
-        self, X: np.ndarray, target: np.ndarray, weights: np.ndarray, rows: np.ndarray, batch: int
-    ) -> float:
-        curvature = self._curvature(X, target, weights, rows, batch)
-        return 1.0 / curvature if curvature > 0 and np.isfinite(1.0 / curvature) else 1.0
 
     def _refuse_divergence(
         self, X: np.ndarray, target: np.ndarray, weights: np.ndarray, rows: np.ndarray, batch: int, smooth: bool

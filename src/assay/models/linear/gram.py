@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 
 from ...base.folds import FoldTransform
 from .sparse import SparseTable
@@ -55,29 +54,17 @@ class GramStatistics:
         subset: np.ndarray | None = None,
     ) -> GramStatistics:
         """The statistics of all rows, or of `subset`; the shift comes from the data unless given."""
-        chosen = central_values(rows, targets, fit_intercept) if shift is None else shift
+        table, around = table_of(rows), central_values(rows, targets, fit_intercept) if shift is None else shift
         indices = None if subset is None else np.ascontiguousarray(subset, dtype=np.int64)
-        found = cls._around(chosen, rows, targets, weights, indices, fit_intercept, threads)
+        sums = table.gram_sums(targets, weights, around, indices, threads)
+        found = cls(sums, around, targets.shape[1], fit_intercept)
         if not np.isfinite(found.sums[-1]).all():
             return found
         if shift is None and fit_intercept and found._shift_is_far():
-            better = found.nearer_shift(rows)
-            found = cls._around(better, rows, targets, weights, indices, fit_intercept, threads)
+            around = found.nearer_shift(rows)
+            sums = table.gram_sums(targets, weights, around, indices, threads)
+            found = cls(sums, around, targets.shape[1], fit_intercept)
         return found
-
-    @classmethod
-    def _around(
-        cls,
-        shift: np.ndarray,
-        rows: np.ndarray | SparseTable,
-        targets: np.ndarray,
-        weights: np.ndarray | None,
-        subset: np.ndarray | None,
-        fit_intercept: bool,
-        threads: int,
-    ) -> GramStatistics:
-        sums = table_of(rows).gram_sums(targets, weights, shift, subset, threads)
-        return cls(sums, shift, targets.shape[1], fit_intercept)
 
     def _shift_is_far(self) -> bool:
         """Whether some column mean lies many standard deviations from the shift, so that centring would cancel."""
@@ -143,13 +130,13 @@ class FiniteByGram:
     """
 
     def _read(self, X: Any, *, reset: bool) -> np.ndarray:
-        if not reset or issparse(X):
+        if not reset:
             return super()._read(X, reset=reset)  # type: ignore[misc]
         if self._takes_as_it_is(X, reset=True, finite=False):  # type: ignore[attr-defined]
             return X
         return self._numbers_of(X, reset=True, ensure_all_finite=False)  # type: ignore[attr-defined]
 
-    def _require_finite(self, rows: np.ndarray) -> None:
+    def _require_finite(self, rows: Any) -> None:
         """Refuse a missing or infinite cell."""
         table_of(rows).require_finite(type(self).__name__, getattr(self, "feature_names_in_", None))
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -121,7 +120,7 @@ class _Reduction(AroundLearners, LabelClassifier):
     def _shared_reader(self, X: Any) -> LogisticRegression | None:
         """A logistic learner that may read X once for all tasks, whose rows are then used in place; None for others."""
         template = self._template()
-        if type(template) is not LogisticRegression or issparse(X):
+        if type(template) is not LogisticRegression:
             return None
         reader = clone(template)
         reader._check_parameters()

@@ -316,10 +316,10 @@ def test_free_columns_beside_many_active_ones_have_no_gradient():
 
 def test_a_single_penalty_reads_columns_where_a_gram_matrix_costs_more(monkeypatch):
     X, y = dense_table(500, 260)
-    assert not solver.single_prefers_moments(X) and solver.table_prefers_moments(X)
+    assert not solver.table_prefers_moments(X, single=True) and solver.table_prefers_moments(X)
     by_columns = Lasso(alpha=0.3, tol=1e-12).fit(X, y)
     monkeypatch.setattr(solver, "SINGLE_CELLS", 0)
-    assert solver.single_prefers_moments(X)
+    assert solver.table_prefers_moments(X, single=True)
     by_moments = Lasso(alpha=0.3, tol=1e-12).fit(X, y)
     np.testing.assert_allclose(by_columns.coef_, by_moments.coef_, atol=1e-5)
     monkeypatch.undo()

@@ -28,8 +28,8 @@ from assay.models.linear import (
     Perceptron,
     Ridge,
     RidgeCV,
+    elastic_net_solver,
     enet_path,
-    free_columns,
     glm_solver,
     lasso_path,
 )
@@ -257,7 +257,7 @@ def test_paths_with_free_columns_are_those_of_the_array():
 
 
 def test_free_columns_of_a_very_large_sparse_table_are_refused(monkeypatch):
-    monkeypatch.setattr(free_columns, "MOST_DENSE", 100)
+    monkeypatch.setattr(elastic_net_solver, "MOST_DENSE", 100)
     X, y = table(30, 50, 0.4)
     with pytest.raises(DataError, match="give free columns a small weight"):
         Lasso(penalty_weights=np.where(np.arange(50) < 2, 0.0, 1.0)).fit(X, y)
