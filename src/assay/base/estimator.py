@@ -286,8 +286,8 @@ class Estimator(BaseEstimator):
 def count_labels(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
     """Classes and codes of integer labels that lie close together, without sorting; None for any others.
 
-    >>> count_labels(np.array([7, 5, 7, 7]))
-    (array([5, 7]), array([1, 0, 1, 1], dtype=int32))
+    >>> count_labels(np.array([7, 5, 7, 7, 5, 5, 7, 7]))
+    (array([5, 7]), array([1, 0, 1, 1, 0, 0, 1, 1], dtype=int32))
     """
     if labels.dtype.kind not in "iu" or labels.size == 0:
         return None
