@@ -25,6 +25,7 @@ void bind_losses(nb::module_& m);
 void bind_clustering(nb::module_& m);
 void bind_mixtures(nb::module_& m);
 void bind_graphs(nb::module_& m);
+void bind_sequences(nb::module_& m);
 void bind_explain(nb::module_& m);
 void bind_density(nb::module_& m);
 void bind_learned_neighbours(nb::module_& m);
@@ -55,6 +56,7 @@ NB_MODULE(_kernels, m) {
     assay::bindings::bind_clustering(m);
     assay::bindings::bind_mixtures(m);
     assay::bindings::bind_graphs(m);
+    assay::bindings::bind_sequences(m);
     assay::bindings::bind_explain(m);
     assay::bindings::bind_density(m);
     assay::bindings::bind_learned_neighbours(m);

@@ -37,6 +37,7 @@ FAMILIES = (
     "clustering",
     "mixtures",
     "graphs",
+    "sequences",
     "prepare",
 )
 """Every family, in the order of the catalogue. Nothing else in the project lists the methods."""

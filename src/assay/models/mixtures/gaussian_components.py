@@ -50,7 +50,7 @@ class Gaussians:
         return np.stack([np.diag(np.broadcast_to(own, d)) for own in self.covariances])
 
     # -- expectation -----------------------------------------------------------------------------------------
-    def _whitening(self) -> tuple[np.ndarray, np.ndarray]:
+    def whitening(self) -> tuple[np.ndarray, np.ndarray]:
         """What makes rows of each component uncorrelated with variance 1, and the log of its determinant."""
         k, d = self.means.shape
         if self.form in ("full", "tied"):
@@ -63,7 +63,7 @@ class Gaussians:
 
     def _pass(self, rows: np.ndarray, weights: np.ndarray | None, want: tuple[bool, bool, bool], threads: int):
         k, d = self.means.shape
-        whitening, logs = self._whitening()
+        whitening, logs = self.whitening()
         with np.errstate(divide="ignore"):
             constants = np.log(self.weights) + logs - 0.5 * d * np.log(2 * np.pi)
         constants = np.maximum(constants, -1e300)

@@ -32,7 +32,8 @@ class IncompleteRows:
         means = np.where(known, self.rows, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
         return np.where(known, self.rows, means)
 
-    def _log_joint(self, parts: Gaussians) -> np.ndarray:
+    def log_joint(self, parts: Gaussians) -> np.ndarray:
+        """Log weight plus log density of the known cells, rows by components."""
         k = parts.means.shape[0]
         logs = np.empty((self.rows.shape[0], k))
         matrices = parts.matrices()
@@ -52,7 +53,7 @@ class IncompleteRows:
 
     def log_parts(self, parts: Gaussians) -> tuple[np.ndarray, np.ndarray]:
         """Log density of the known cells of each row, and responsibilities."""
-        logs = self._log_joint(parts)
+        logs = self.log_joint(parts)
         density = np.logaddexp.reduce(logs, axis=1)
         return density, np.exp(logs - density[:, None])
 
@@ -62,6 +63,10 @@ class IncompleteRows:
         total = float(density.sum() if weights is None else weights @ density)
         if weights is not None:
             shares = shares * weights[:, None]
+        return self.maximised(parts, shares), total
+
+    def maximised(self, parts: Gaussians, shares: np.ndarray) -> Gaussians:
+        """The maximisation step, given the weighted responsibilities of the rows."""
         k, d = parts.means.shape
         first, second = np.zeros((k, d)), np.zeros((k, d, d))
         matrices = parts.matrices()
@@ -77,8 +82,8 @@ class IncompleteRows:
                 second[c] += gaps.T @ (gaps * own[:, None])
         counts = shares.sum(axis=0)
         if parts.form == "tied":
-            return _tied(parts, counts, first, second), total
-        return parts.maximised(counts, first, second), total
+            return _tied(parts, counts, first, second)
+        return parts.maximised(counts, first, second)
 
 
 def _conditional(gaps: np.ndarray, known: np.ndarray, matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

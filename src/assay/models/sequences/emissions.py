@@ -1,0 +1,231 @@
+"""What hidden states emit: normal distributions and mixtures of them, symbols, counts.
+
+Each kind has observations read once for a fit (`observe`), log densities of rows by state (`logs`), the maximisation
+step given the weighted probabilities of the states (`maximised`), and draws (`sample`). A row of which nothing is known
+has log density 0 under every state.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy.special import gammaln
+
+from ... import _kernels
+from ..mixtures.gaussian_components import Gaussians
+from ..mixtures.incomplete_rows import IncompleteRows
+
+LEAST_RATE = 1e-10
+
+
+@dataclass(frozen=True)
+class Observed:
+    """Rows with some known cell, and where they stand; `incomplete` if some of their cells are missing."""
+
+    n_rows: int
+    rows: np.ndarray
+    present: np.ndarray | None
+    incomplete: IncompleteRows | None
+
+    @classmethod
+    def of(cls, rows: np.ndarray) -> Observed:
+        """Sort out rows of which nothing is known."""
+        missing = np.isnan(rows)
+        if not missing.any():
+            return cls(rows.shape[0], rows, None, None)
+        present = ~missing.all(axis=1)
+        known = np.ascontiguousarray(rows[present])
+        partly = bool(missing[present].any())
+        return cls(rows.shape[0], known, present, IncompleteRows(known) if partly else None)
+
+    def spread(self, logs: np.ndarray) -> np.ndarray:
+        """Log densities of all rows, 0 where nothing is known."""
+        if self.present is None:
+            return logs
+        out = np.zeros((self.n_rows, logs.shape[1]))
+        out[self.present] = logs
+        return out
+
+    def of_present(self, values: np.ndarray) -> np.ndarray:
+        """The values of rows with some known cell."""
+        return values if self.present is None else np.ascontiguousarray(values[self.present])
+
+
+@dataclass(frozen=True)
+class GaussianEmissions:
+    """k states of m normal components each, state by state; `mixing` is k x m."""
+
+    parts: Gaussians
+    mixing: np.ndarray
+    threads: int = 1
+
+    def _component_logs(self, seen: Observed) -> np.ndarray:
+        """Log densities of the known rows by component, without the mixing weights."""
+        parts = replace(self.parts, weights=np.ones(self.parts.means.shape[0]))
+        if seen.incomplete is not None:
+            return seen.incomplete.log_joint(parts)
+        k, d = parts.means.shape
+        whitening, logs = parts.whitening()
+        constants = logs - 0.5 * d * np.log(2 * np.pi)
+        diagonal = parts.form in ("diag", "spherical")
+        if parts.form == "tied":
+            whitening = np.broadcast_to(whitening, (k, d, d))
+        shaped = np.ascontiguousarray(whitening.reshape((k if diagonal else k * d, d)))
+        means = np.ascontiguousarray(parts.means)
+        return _kernels.gaussian_logs(seen.rows, np.ascontiguousarray(constants), means, shaped, diagonal, self.threads)
+
+    def _by_state(self, seen: Observed) -> tuple[np.ndarray, np.ndarray]:
+        """Log densities of the known rows by state and, n x k x m, by component with its mixing weight."""
+        k, m = self.mixing.shape
+        logs = self._component_logs(seen)
+        if m == 1:
+            return logs, logs[:, :, None]
+        with np.errstate(divide="ignore"):
+            joint = logs.reshape(-1, k, m) + np.log(self.mixing)
+        return np.logaddexp.reduce(joint, axis=2), joint
+
+    def logs(self, seen: Observed) -> np.ndarray:
+        """Log densities, rows by states."""
+        return seen.spread(self._by_state(seen)[0])
+
+    def maximised(self, seen: Observed, shares: np.ndarray) -> GaussianEmissions:
+        """The likeliest components given the weighted probabilities of states."""
+        k, m = self.mixing.shape
+        own = seen.of_present(shares)
+        if m > 1:
+            total, joint = self._by_state(seen)
+            own = (own[:, :, None] * np.exp(joint - total[:, :, None])).reshape(-1, k * m)
+        own = np.ascontiguousarray(own)
+        if seen.incomplete is not None:
+            parts = seen.incomplete.maximised(self.parts, own)
+            counts = own.sum(axis=0)
+        else:
+            d = self.parts.means.shape[1]
+            diagonal = self.parts.form != "full"
+            means = np.ascontiguousarray(self.parts.means)
+            counts, first, second = _kernels.gaussian_moments(seen.rows, own, means, diagonal, self.threads)
+            if not diagonal:
+                lower = np.tril(second.reshape(k * m, d, d))
+                second = lower + np.swapaxes(np.tril(lower, -1), 1, 2)
+            parts = self.parts.maximised(counts, first, second)
+        sums = counts.reshape(k, m).sum(axis=1, keepdims=True)
+        held = counts.reshape(k, m) / np.where(sums > 0, sums, 1.0)
+        return replace(self, parts=parts, mixing=np.where(sums > 0, held, self.mixing))
+
+    def penalty(self) -> float:
+        """No prior."""
+        return 0.0
+
+    def n_parameters(self) -> int:
+        """Free numbers."""
+        k, d = self.parts.means.shape
+        cells = {"full": k * d * (d + 1) // 2, "tied": d * (d + 1) // 2, "diag": k * d, "spherical": k}
+        return k * d + cells[self.parts.form] + self.mixing.shape[0] * (self.mixing.shape[1] - 1)
+
+    def means(self) -> np.ndarray:
+        """The expected row of each state."""
+        k, m = self.mixing.shape
+        return (self.mixing[:, :, None] * self.parts.means.reshape(k, m, -1)).sum(axis=1)
+
+    def sample(self, states: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """A row for each state."""
+        m = self.mixing.shape[1]
+        chosen = states * m
+        if m > 1:
+            edges = np.cumsum(self.mixing, axis=1)[states]
+            chosen = chosen + np.minimum((rng.random(len(states))[:, None] >= edges).sum(axis=1), m - 1)
+        noise = rng.normal(size=(len(states), self.parts.means.shape[1]))
+        factors = np.linalg.cholesky(self.parts.matrices())
+        return self.parts.means[chosen] + np.einsum("nij,nj->ni", factors[chosen], noise)
+
+
+@dataclass(frozen=True)
+class CategoricalEmissions:
+    """Probabilities of symbols, k x s; `prior` is added to every count."""
+
+    table: np.ndarray
+    prior: float = 0.0
+
+    def logs(self, codes: np.ndarray) -> np.ndarray:
+        """Log probabilities, rows by states; code -1 is a missing symbol."""
+        with np.errstate(divide="ignore"):
+            by_symbol = np.vstack([np.log(self.table.T), np.zeros((1, self.table.shape[0]))])
+        return by_symbol[codes]
+
+    def maximised(self, codes: np.ndarray, shares: np.ndarray) -> CategoricalEmissions:
+        """Shares of the symbols, smoothed by the prior; symbols that are impossible at the start stay so."""
+        n_symbols = self.table.shape[1]
+        counts = np.stack([np.bincount(codes + 1, own, minlength=n_symbols + 1)[1:] for own in shares.T])
+        return replace(self, table=normalised(counts, self.prior, self.table))
+
+    def penalty(self) -> float:
+        """The log prior."""
+        return log_prior(self.table, self.prior)
+
+    def n_parameters(self) -> int:
+        """Free numbers."""
+        return int((self.table > 0).sum()) - self.table.shape[0]
+
+    def sample(self, states: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """The code of a symbol for each state."""
+        edges = np.cumsum(self.table, axis=1)[states]
+        return np.minimum((rng.random(len(states))[:, None] >= edges).sum(axis=1), self.table.shape[1] - 1)
+
+
+@dataclass(frozen=True)
+class PoissonEmissions:
+    """Rates of counts, k x d; columns are independent given the state."""
+
+    rates: np.ndarray
+
+    def logs(self, seen: Observed) -> np.ndarray:
+        """Log probabilities, rows by states."""
+        known = ~np.isnan(seen.rows)
+        counts = np.where(known, seen.rows, 0.0)
+        logs = counts @ np.log(self.rates).T - known.astype(float) @ self.rates.T
+        return seen.spread(logs - gammaln(counts + 1.0).sum(axis=1)[:, None])
+
+    def maximised(self, seen: Observed, shares: np.ndarray) -> PoissonEmissions:
+        """Weighted means of the known counts, at least 1e-10."""
+        own, known = seen.of_present(shares), ~np.isnan(seen.rows)
+        sums, weights = own.T @ np.where(known, seen.rows, 0.0), own.T @ known.astype(float)
+        found = np.maximum(sums / np.where(weights > 0, weights, 1.0), LEAST_RATE)
+        return replace(self, rates=np.where(weights > 0, found, self.rates))
+
+    def penalty(self) -> float:
+        """No prior."""
+        return 0.0
+
+    def n_parameters(self) -> int:
+        """Free numbers."""
+        return int(self.rates.size)
+
+    def means(self) -> np.ndarray:
+        """The expected row of each state."""
+        return self.rates
+
+    def sample(self, states: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Counts for each state."""
+        return rng.poisson(self.rates[states]).astype(np.float64)
+
+
+Emissions = Any
+"""One of the classes above."""
+
+
+def normalised(counts: np.ndarray, prior: float, before: np.ndarray) -> np.ndarray:
+    """Rows of counts plus the prior as shares; cells that were 0 stay 0, rows without counts stay as they were.
+
+    >>> normalised(np.array([[3.0, 1.0, 0.0]]), 1.0, np.array([[0.5, 0.5, 0.0]])).round(3)
+    array([[0.667, 0.333, 0.   ]])
+    """
+    raised = np.where(before > 0, counts + prior, 0.0)
+    sums = raised.sum(axis=-1, keepdims=True)
+    return np.where(sums > 0, raised / np.where(sums > 0, sums, 1.0), before)
+
+
+def log_prior(table: np.ndarray, prior: float) -> float:
+    """The log of a Dirichlet prior with `prior` pseudo-counts, but for its constant, over the cells that may move."""
+    return prior * float(np.log(table[table > 0]).sum()) if prior > 0 else 0.0

@@ -1,0 +1,90 @@
+"""Sequences as they come: one table with lengths, or a list of sequences."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...base import DataError, plain
+
+
+def as_table(who: str, X: Any, lengths: Any, symbols: bool) -> tuple[Any, Any]:
+    """A table and the lengths of its sequences.
+
+    A list of two-dimensional arrays is a list of sequences; where `symbols` are emitted, so is a list of lists.
+
+    >>> as_table("fit", [["a", "b"], ["b"]], None, symbols=True)[1]
+    [2, 1]
+    """
+    if lengths is None and isinstance(X, (list, tuple)) and X:
+        parts = [np.asarray(part, dtype=object if symbols else None) for part in X]
+        several = all(part.ndim == 2 for part in parts)
+        if symbols and not several:
+            several = all(part.ndim == 1 for part in parts) and any(len(part) != 1 for part in parts)
+        if several:
+            held = [part.reshape(-1, 1) if part.ndim == 1 else part for part in parts]
+            if len({part.shape[1] for part in held}) > 1:
+                raise DataError(who, "X", "must hold sequences with the same number of columns")
+            return np.concatenate(held), [len(part) for part in held]
+    return X, lengths
+
+
+def offsets_of(who: str, lengths: Any, n_rows: int) -> np.ndarray:
+    """Where each sequence begins, and the end.
+
+    >>> offsets_of("fit", [2, 3], 5)
+    array([0, 2, 5])
+    """
+    if lengths is None:
+        return np.array([0, n_rows], dtype=np.int64)
+    given = np.asarray(lengths)
+    if given.ndim != 1 or not given.size or given.dtype.kind not in "iu" or (given < 1).any():
+        raise DataError(who, "lengths", "must hold whole numbers >= 1", f"got {plain(repr(lengths), 60)}")
+    if int(given.sum()) != n_rows:
+        raise DataError(who, "lengths", f"must add up to the {n_rows} rows", f"got a sum of {int(given.sum())}")
+    return np.concatenate([[0], np.cumsum(given)]).astype(np.int64)
+
+
+def symbols_of(who: str, X: Any) -> np.ndarray:
+    """One column of symbols as a flat array; refuses tables of several columns."""
+    cells = np.asarray(X.to_numpy() if hasattr(X, "to_numpy") else X)
+    if cells.ndim == 2 and cells.shape[1] == 1:
+        cells = cells[:, 0]
+    if cells.ndim != 1 or not cells.size:
+        raise DataError(who, "X", "must be one column of symbols with some row", f"got shape {cells.shape}")
+    return cells
+
+
+def is_unknown(cells: np.ndarray) -> np.ndarray:
+    """Which symbols are missing: None and NaN."""
+    if cells.dtype.kind == "f":
+        return np.isnan(cells)
+    if cells.dtype.kind != "O":
+        return np.zeros(cells.shape, dtype=bool)
+    return np.array([cell is None or cell != cell for cell in cells.tolist()], dtype=bool)
+
+
+def encode(who: str, cells: np.ndarray, categories: np.ndarray) -> np.ndarray:
+    """Codes of symbols, -1 where missing; a symbol that was never seen is refused."""
+    unknown = is_unknown(cells)
+    codes = np.full(cells.shape, -1, dtype=np.int64)
+    known = cells[~unknown]
+    if known.dtype.kind == "O":
+        known = np.array(known.tolist())
+    if not known.size:
+        return codes
+    if (known.dtype.kind in "US") != (categories.dtype.kind in "US"):
+        raise DataError(who, "X", "must hold symbols of the kind that was fitted", f"got {plain(repr(known[0]), 40)}")
+    places = np.minimum(np.searchsorted(categories, known), len(categories) - 1)
+    strange = categories[places] != known
+    if strange.any():
+        raise DataError(
+            who,
+            "X",
+            "must hold symbols that were fitted",
+            f"got {plain(repr(known[strange][0].item()), 40)}",
+            "name it in the parameter 'categories', or give it as missing (None)",
+        )
+    codes[~unknown] = places
+    return codes
