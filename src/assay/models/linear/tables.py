@@ -163,6 +163,10 @@ class ArrayRows:
         rows = _NO_ROWS if self.rows is None else self.rows
         return _kernels.GlmPasses(self.X, *levels, rows, y, weights, offset, centre, inverse, intercept, *policy)
 
+    def only(self, rows: np.ndarray, *of_rows: Any) -> tuple[Any, ...]:
+        """The table whole beside the numbers of its rows, and what belongs to all rows."""
+        return self.X, rows, *of_rows
+
     def columns(self, chosen: np.ndarray) -> np.ndarray:
         """The table of some columns."""
         return np.ascontiguousarray(self.X[:, chosen])
@@ -299,6 +303,10 @@ class SparseRows:
         family, link, parameter = policy
         return SparseGlmPasses(self.X, y, weights, offset, centre, inverse, intercept, family, link, parameter, square)
 
+    def only(self, rows: np.ndarray, *of_rows: Any) -> tuple[Any, ...]:
+        """The table of these rows, and what belongs to them."""
+        return self.X[rows], None, *(None if values is None else values[rows] for values in of_rows)
+
     def columns(self, chosen: np.ndarray) -> SparseTable:
         """The table of some columns."""
         return self.X[:, chosen]
@@ -314,9 +322,7 @@ def table_of(X: Any, rows: np.ndarray | None = None) -> ArrayRows | SparseRows:
 def only(X: Any, rows: np.ndarray | None, *of_rows: Any) -> tuple[Any, ...]:
     """(X, rows, what belongs to the rows) on some rows: an array stays whole beside the numbers of its rows, a sparse
     table and what belongs to its rows are cut."""
-    if rows is None or not isinstance(X, SparseTable):
-        return X, rows, *of_rows
-    return X[rows], None, *(None if values is None else values[rows] for values in of_rows)
+    return (X, None, *of_rows) if rows is None else table_of(X).only(rows, *of_rows)
 
 
 def require_narrow(who: str, rows: Any, way_out: str) -> None:
