@@ -40,6 +40,7 @@ CASE_SECONDS, STOP_SECONDS = 20.0, 4.0
 BUDGETS = (
     "max_iter",
     "n_iter_no_change",
+    "n_init",
     "n_restarts",
     "optimisation_passes",
     "n_imputations",

@@ -99,10 +99,10 @@ class OneRClassifier(MixedInput, Classifier):
         check_is_fitted(self)
         counts = np.vstack([self.counts_, np.zeros_like(self.class_prior_)])
         weight = counts.sum(axis=1, keepdims=True)
-        smoothed = counts + self.alpha
-        size = weight + self.alpha * counts.shape[1]
+        # By a power of two, so that the largest smoothing has a sum.
+        smoothed = np.ldexp(counts + self.alpha, -16)
         with np.errstate(invalid="ignore"):
-            shares = np.where(weight > 0, smoothed / size, self.class_prior_)
+            shares = np.where(weight > 0, smoothed / smoothed.sum(axis=1, keepdims=True), self.class_prior_)
         return shares[self._branches(self._read(X, reset=False)[:, self.column_])]
 
     def _branches(self, column: np.ndarray) -> np.ndarray:

@@ -202,7 +202,8 @@ class NaiveBayes(MixedInput, Decisions, Classifier):
             return given_priors(type(self).__name__, "class_prior", self.class_prior, n_classes)
         if not self.fit_prior:
             return np.full(n_classes, 1.0 / n_classes)
-        smoothed = self.class_count_ + self.prior_smoothing
+        # By a power of two, so that the largest smoothing has a sum.
+        smoothed = np.ldexp(self.class_count_ + self.prior_smoothing, -16)
         return smoothed / smoothed.sum()
 
     def _choose(self, statistics: ClassStatistics) -> list[str]:

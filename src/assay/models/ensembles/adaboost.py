@@ -335,9 +335,13 @@ class AdaBoostClassifier(MixedInput, Classifier):
         cells = float(n_rows) * n_features
         if self.estimator is not None and hasattr(self.estimator, "estimate_cost"):
             one = self.estimator.estimate_cost(n_rows, n_features, n_outputs)
-            return Cost(seconds=one.seconds * int(self.n_estimators), bytes=one.bytes)
+            return Cost(seconds=(one.seconds + 1e-4) * int(self.n_estimators), bytes=one.bytes)
         passes = int(self.n_estimators) * int(self.max_depth)
-        return Cost(seconds=(6e-8 + 2e-9 * passes) * cells + 1e-8 * passes * n_rows, bytes=10.0 * cells + 60.0 * n_rows)
+        nodes = int(self.n_estimators) * min(2.0 ** (int(self.max_depth) + 1), 2.0 * n_rows)
+        return Cost(
+            seconds=(6e-8 + 2e-9 * passes) * cells + 1e-8 * passes * n_rows + 1e-6 * nodes,
+            bytes=10.0 * cells + 60.0 * n_rows + 90.0 * nodes,
+        )
 
     def estimate_predict_cost(self, n_rows: int, n_features: int, n_queries: int) -> Cost:
         """Every tree for every row."""

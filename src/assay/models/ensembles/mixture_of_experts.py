@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ...base.cost import Cost
+from ...base.errors import DataError
 from ...base.estimator import Classifier, Estimator, Regressor
 from ...base.parameters import Integer, Real, param
 from ...base.randomness import Stream
@@ -65,6 +66,14 @@ class _Mixture(Estimator):
     # -- EM ------------------------------------------------------------------------------------------------------
     def _climb(self, rows: np.ndarray, weights: np.ndarray | None, target: np.ndarray) -> _State:
         """The likeliest parameters on scaled columns; sets what tells how they were found."""
+        if self.n_experts > rows.shape[0]:
+            raise DataError(
+                type(self).__name__,
+                "X",
+                f"must have at least n_experts={self.n_experts} rows with weight (n_samples >= n_experts)",
+                f"got n_samples={rows.shape[0]}",
+                "ask for fewer experts",
+            )
         w = np.ones(rows.shape[0]) if weights is None else weights
         self._centre = weighted_mean(rows, weights)
         spread = np.sqrt(weighted_mean((rows - self._centre) ** 2, weights))
@@ -145,11 +154,12 @@ class _Mixture(Estimator):
         return softmax(self._scaled(X) @ self._gate)
 
     def estimate_cost(self, n_rows: int, n_features: int, n_outputs: int = 1) -> Cost:
-        """A Newton step of the gate for each EM step."""
+        """Newton steps of the gate for each EM step: second derivatives by pairs of experts, then a system to solve."""
         unknowns = float(self.n_experts) * (n_features + 1)
         steps = float(self.n_init) * min(float(self.max_iter), 50.0) * _STEPS
         return Cost(
-            seconds=steps * (3e-10 * n_rows * unknowns * (unknowns + 20.0) + 1e-6),
+            seconds=steps
+            * (3e-10 * n_rows * unknowns * (unknowns + 20.0) + 8e-6 * float(self.n_experts) ** 2 + 1e-11 * unknowns**3),
             bytes=24.0 * n_rows * (n_features + 4.0 * self.n_experts) + 16.0 * unknowns**2,
         )
 

@@ -140,7 +140,7 @@ class LogisticRegression(SparseInput, LogisticInference, Classifier):
         who, came = type(self).__name__, f"with penalty={self.penalty!r}"
         if self.l1_ratio not in (0.0, self._absolute_share()):
             way_out = "leave `penalty` at 'auto', and l1_ratio decides"
-            rule = f"must be 0 or {self._absolute_share():g} {came}, which does not read it"
+            rule = f"must be {'0 or 1' if self.penalty == 'l1' else '0'} {came}, which does not read it"
             raise ParameterError(who, "parameter 'l1_ratio'", rule, f"got {self.l1_ratio:g}", way_out)
         if self.penalty is None and np.isfinite(self.C) and self.C != 1.0:
             rule = f"must be left at 1 or be inf {came}, which does not read it"

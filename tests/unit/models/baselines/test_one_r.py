@@ -83,6 +83,13 @@ def test_probabilities_are_class_shares_smoothed_by_alpha():
     np.testing.assert_allclose(smoothed, [[3 / 5, 2 / 5], [1 / 3, 2 / 3]])
 
 
+def test_the_largest_smoothing_gives_equal_shares():
+    X, y = [["a"], ["a"], ["b"]], [0, 1, 1]
+    model = OneRClassifier(alpha=1e308).fit(X, y)
+    np.testing.assert_array_equal(model.predict_proba(X), np.full((3, 2), 0.5))
+    np.testing.assert_array_equal(model.to_rules().predict_proba(X), np.full((3, 2), 0.5))
+
+
 def test_categorical_features_makes_numbers_nominal():
     X, y = np.array([[1.0], [2.0], [3.0]] * 4), ["a", "b", "a"] * 4
     assert OneRClassifier(min_bucket_size=6).fit(X, y).score(X, y) < 1.0

@@ -318,6 +318,7 @@ def test_priors_are_smoothed_by_counts_added_to_each_class():
     kept = np.r_[0:90:2, 1:30:2]
     model = NaiveBayes(prior_smoothing=5.0).fit(X[kept], y[kept])
     np.testing.assert_allclose(model.class_prior_, [(45 + 5) / 70, (15 + 5) / 70])
+    np.testing.assert_array_equal(NaiveBayes(prior_smoothing=1e308).fit(X, y).class_prior_, [0.5, 0.5])
 
 
 def test_costs_decide_and_rows_in_doubt_are_marked():

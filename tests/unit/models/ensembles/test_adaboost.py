@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
-from assay.base.errors import ParameterError
+from assay.base.errors import CostError, ParameterError
 from assay.models.ensembles import AdaBoostClassifier
 from assay.models.ensembles.adaboost import training_bound
 from assay.models.ensembles.margins import Margins, margins_of
@@ -180,3 +180,9 @@ def test_probabilities_are_the_softmax_of_votes_and_plain_data_scores_alike(tabl
         return node["value"]
 
     assert sum(leaf(tree, X[0]) for tree in data["trees"]) == pytest.approx(odds[0])
+
+
+def test_more_rounds_than_memory_holds_are_refused(table):
+    X, y = table
+    with pytest.raises(CostError, match="or fewer rounds"):
+        AdaBoostClassifier(n_estimators=2**31 - 1).fit(X, y > np.median(y))

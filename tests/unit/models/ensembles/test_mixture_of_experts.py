@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from assay.base.errors import DataError
 from assay.models.ensembles import MixtureOfExpertsClassifier, MixtureOfExpertsRegressor
 from assay.models.linear import LeastSquares, LogisticRegression
 
@@ -73,3 +74,9 @@ def test_coefficients_in_units_give_the_predictions():
     scores = np.exp(np.einsum("kcd,nd->knc", model.coef_, X) + model.intercept_[:, None])
     scores /= scores.sum(axis=2, keepdims=True)
     np.testing.assert_allclose(np.einsum("nk,knc->nc", gate, scores), model.predict_proba(X), atol=1e-9)
+
+
+@pytest.mark.parametrize("cls", [MixtureOfExpertsClassifier, MixtureOfExpertsRegressor])
+def test_more_experts_than_rows_are_refused(cls):
+    with pytest.raises(DataError, match="must have at least n_experts=50 rows with weight"):
+        cls(n_experts=50).fit(np.arange(40.0)[:, None], np.arange(40) % 2)

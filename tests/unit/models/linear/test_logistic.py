@@ -368,7 +368,7 @@ def test_the_share_of_the_absolute_penalty_alone_decides():
 @pytest.mark.parametrize(
     ("options", "rule"),
     [
-        ({"penalty": "l2", "l1_ratio": 1.0}, "'l1_ratio' must be 0 or 0"),
+        ({"penalty": "l2", "l1_ratio": 1.0}, "'l1_ratio' must be 0 with penalty='l2'"),
         ({"penalty": "l1", "l1_ratio": 0.5}, "'l1_ratio' must be 0 or 1"),
         ({"penalty": None, "l1_ratio": 0.5}, "'l1_ratio' must be 0"),
         ({"penalty": None, "C": 3.0}, "'C' must be left at 1 or be inf"),
