@@ -36,6 +36,8 @@ def take_rows(X: Any, rows: np.ndarray) -> Any:
         return (X if X.format in ("csr", "csc", "lil") else X.tocsr())[rows]
     if hasattr(X, "iloc"):
         return X.iloc[rows]
+    if hasattr(X, "to_batches"):  # Arrow
+        return X.take(np.asarray(rows))
     if hasattr(X, "__getitem__") and hasattr(X, "columns"):
         return X[np.asarray(rows)]
     return [X[i] for i in rows]

@@ -154,7 +154,7 @@ class Resampled(OneKind):
         """A fit of the learner for each member, on its share of rows and columns."""
         rows, columns = (self._drawn(self.max_samples, n_rows), self._drawn(self.max_features, n_features))
         one = self._learners_cost(max(rows, 1), columns, n_outputs)
-        return Cost(seconds=one.seconds * int(self.n_estimators), bytes=one.bytes + 16.0 * n_rows)
+        return Cost(seconds=(one.seconds + 1e-4) * int(self.n_estimators), bytes=one.bytes + 16.0 * n_rows)
 
 
 class ResampledClasses(Resampled, ClassCombiner):

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from ...base.cells import require_squares
 from ...base.cost import Cost
 from ...base.errors import DataError
 from ...base.estimator import Classifier, Estimator, Regressor
@@ -194,6 +195,7 @@ class MixtureOfExpertsRegressor(_Mixture, Regressor):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> MixtureOfExpertsRegressor:
         """Climb by EM from `n_init` starts."""
         rows, target, weights = self._begin(X, y, sample_weight)
+        require_squares(type(self).__name__, target)
         middle = float(weighted_mean(target[:, None], weights)[0])
         spread = float(np.sqrt(weighted_mean(((target - middle) ** 2)[:, None], weights)[0]))
         spread = float(deviation_or_one(np.array([spread]), np.array([middle]))[0])
