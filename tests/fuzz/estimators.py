@@ -27,7 +27,7 @@ import polars as pl
 from scipy.sparse import issparse
 from sklearn.exceptions import NotFittedError
 
-from assay import catalogue
+from assay import catalogue, config
 from assay.base import AssayError
 
 from .odd import TABLES, TARGETS, WEIGHTS, odd_value, ordinary
@@ -130,7 +130,8 @@ def run_case(given: Case) -> Outcome:
     allowed = ASKED_SECONDS if asked else CASE_SECONDS
     signal.setitimer(signal.ITIMER_PROF, allowed, STOP_SECONDS)
     try:
-        with warnings.catch_warnings():
+        # A fit that says it takes longer is refused, in a sentence.
+        with warnings.catch_warnings(), config.use(max_seconds=CASE_SECONDS):
             warnings.simplefilter("ignore")
             _fit_and_use(given, outcome)
     except TooLong:

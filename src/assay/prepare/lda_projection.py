@@ -77,8 +77,8 @@ class LDAProjection(ClassReduction):
         found = count_labels(labels)
         if found is not None:
             return found
-        check_classification_targets(labels)
         try:
+            check_classification_targets(labels)
             return np.unique(labels, return_inverse=True)
         except TypeError:
             raise DataError(

@@ -155,8 +155,8 @@ class TableStep(TransformerMixin, Estimator):
             frame = _with_categories(plain_types(to_polars(X), {}), X)
             if frame.height == 0 or frame.width == 0:
                 check_array(np.empty(frame.shape), estimator=self)
-            if not reset and not hasattr(self, "feature_names_in_"):
-                # Fitted on an array: columns are known by position.
+            if not reset and frame.columns != self.names_in_:
+                # Names that count were compared; fitted on an array, or with numbers for names, position counts.
                 frame.columns = self.names_in_
             return frame
         columns = split_columns(self, X)

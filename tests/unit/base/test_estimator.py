@@ -10,7 +10,11 @@ from assay.models.linear import LeastSquares
 from assay.prepare import PCA
 
 
-@pytest.mark.parametrize("make", [np.asarray, pd.DataFrame, pl.DataFrame, list])
+def arrow(cells):
+    return pl.DataFrame(cells).to_arrow()
+
+
+@pytest.mark.parametrize("make", [np.asarray, pd.DataFrame, pl.DataFrame, arrow, list])
 def test_rows_are_taken_in_the_given_order(make):
     X = make(np.arange(12.0).reshape(4, 3))
     np.testing.assert_array_equal(np.asarray(take_rows(X, np.array([3, 0])), dtype=float)[:, 0], [9.0, 0.0])

@@ -79,3 +79,8 @@ def test_refusals_and_the_number_of_directions():
         LDAProjection().fit(WINE[0], np.zeros(len(WINE[0]), dtype=int))
     with pytest.raises(AssayError, match="must vary within"):
         LDAProjection().fit(np.array([[0.0], [0.0], [1.0], [1.0]]), [0, 0, 1, 1])
+
+
+def test_labels_of_two_kinds_are_refused():
+    with pytest.raises(AssayError, match="y must hold labels of one kind"):
+        LDAProjection().fit(np.arange(8.0)[:, None], np.array(["a", 1] * 4, dtype=object))

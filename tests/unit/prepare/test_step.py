@@ -182,3 +182,10 @@ def test_an_array_with_infinity_or_other_columns_than_in_fit_is_refused():
     with pytest.raises(AssayError, match="2 features"):
         step.transform(np.ones((2, 3)))
     assert isinstance(step.set_output(transform="polars").transform(np.ones((2, 2))), pl.DataFrame)
+
+
+def test_a_frame_with_numbers_for_names_is_known_by_position():
+    fitted = ImputeSimple().fit(pl.DataFrame({"a": [1.0, 3.0, None], "b": [4.0, 4.0, 4.0]}))
+    with pytest.warns(UserWarning, match="does not have valid feature names"):
+        out = fitted.transform(pd.DataFrame({0: [np.nan], 1: [5.0]}))
+    np.testing.assert_array_equal(np.asarray(out), [[2.0, 5.0]])
