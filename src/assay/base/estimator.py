@@ -301,6 +301,20 @@ def count_labels(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
     return classes, (np.cumsum(present, dtype=np.int32) - np.int32(1))[shifted]
 
 
+def distinct_labels(who: str, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The labels that occur, in order, and for each row the place of its own; labels that have no order are refused.
+
+    >>> distinct_labels("LDAProjection", np.array(["b", "a", "b"]))
+    (array(['a', 'b'], dtype='<U1'), array([1, 0, 1]))
+    """
+    try:
+        check_classification_targets(labels)
+        return np.unique(labels, return_inverse=True)
+    except TypeError:
+        kinds = ", ".join(sorted({type(label).__name__ for label in labels}))
+        raise DataError(who, "y", "must hold labels of one kind", f"got {kinds}", "make text of them first") from None
+
+
 class LabelClassifier(ClassifierMixin, Estimator):
     """Base of classifiers that give labels and no probabilities: any labels, two or more classes."""
 
@@ -326,14 +340,7 @@ class LabelClassifier(ClassifierMixin, Estimator):
                 "must not hold missing or infinite labels (Input y contains NaN or infinity)",
                 way_out="drop those rows first",
             )
-        try:
-            check_classification_targets(labels)
-            self.classes_, codes = np.unique(labels, return_inverse=True)
-        except TypeError:
-            kinds = ", ".join(sorted({type(label).__name__ for label in labels}))
-            raise DataError(
-                type(self).__name__, "y", "must hold labels of one kind", f"got {kinds}", "make text of them first"
-            ) from None
+        self.classes_, codes = distinct_labels(type(self).__name__, labels)
         return codes.astype(np.int32)
 
     def _labels_from_objects(self, labels: np.ndarray) -> np.ndarray:

@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 from scipy.sparse import csr_matrix
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from ..base import Cost, DataError, Integer, Nothing, ParameterError, check_lengths, param
-from ..base.estimator import count_labels
+from ..base.estimator import count_labels, distinct_labels
 from ..base.words import count as counted
 from ..numeric.moments import weighted_mean
 from .reduction import ClassReduction, settle_signs
@@ -77,17 +76,7 @@ class LDAProjection(ClassReduction):
         found = count_labels(labels)
         if found is not None:
             return found
-        try:
-            check_classification_targets(labels)
-            return np.unique(labels, return_inverse=True)
-        except TypeError:
-            raise DataError(
-                type(self).__name__,
-                "y",
-                "must hold labels of one kind",
-                "got text beside numbers",
-                "make all of them text",
-            ) from None
+        return distinct_labels(type(self).__name__, labels)
 
     def _solve(self, rows: np.ndarray, codes: np.ndarray, weights: np.ndarray) -> None:
         k, total = int(codes.max()) + 1, float(weights.sum())

@@ -330,6 +330,8 @@ def take_columns(X: Any, columns: np.ndarray) -> Any:
     """
     if hasattr(X, "iloc"):
         return X.iloc[:, columns]
+    if hasattr(X, "to_batches"):  # Arrow
+        return X.select(columns.tolist())
     if hasattr(X, "columns"):
         return X[[X.columns[j] for j in columns.tolist()]]
     return X[:, columns]

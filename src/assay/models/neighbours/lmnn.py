@@ -6,13 +6,12 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from ... import _kernels
 from ...base.cost import Cost
 from ...base.errors import DataError, ParameterError
-from ...base.estimator import check_lengths
+from ...base.estimator import check_lengths, distinct_labels
 from ...base.parameters import Integer, Nothing, Real, param
 from ...base.threads import one_blas_thread, thread_count
 from ...base.usual_parameters import n_jobs_param, trace_param
@@ -111,8 +110,7 @@ class LMNN(ClassReduction):
         if y is None:
             raise ValueError("LMNN: requires y to be passed, but the target y is None; give one class per row.")
         labels = column_or_1d(y, warn=True)
-        check_classification_targets(labels)
-        self.classes_, codes = np.unique(labels, return_inverse=True)
+        self.classes_, codes = distinct_labels(type(self).__name__, labels)
         return codes
 
     def _start(self, centred: np.ndarray) -> np.ndarray:

@@ -27,6 +27,7 @@ def test_frames_keep_their_names_and_importances_add_up_over_columns():
     assert names == [[f"c{j}" for j in columns] for columns in model.columns_]
     view = model.view()
     assert abs(sum(view.values) - 1) < 1e-12 and view.names == frame.columns
+    np.testing.assert_array_equal(model.predict(frame.to_arrow()), model.predict(frame))
 
 
 def test_random_patches_draw_rows_too():
