@@ -447,6 +447,14 @@ class ExhaustiveSelector(_SubsetSelector):
         kept_bytes = 32.0 * best * (len(order) + 1) ** 2
         check_cost(type(self).__name__, Cost(seconds=0.0, bytes=kept_bytes), "keep fewer subsets (n_best)")
         found, nodes = search.best(parts.whole, best)
+        if not found:
+            raise DataError(
+                type(self).__name__,
+                "X",
+                "must have columns whose weighted squares are numbers in float64",
+                "no subset of them has",
+                "bring the columns to a common scale first (`assay.prepare.Scale`), and the weights nearer together",
+            )
         if max(found) < wanted:
             least = max(found)
             self._warn_fewer(wanted, least)

@@ -552,3 +552,10 @@ def test_removing_nearly_dependent_columns_keeps_the_digits():
         expected = [refit_loss(X, y, [c for c in chosen if c != j], "aic", None) for j in chosen]
         np.testing.assert_allclose(losses, expected, rtol=1e-5)
         chosen.remove(record["values"]["column"])
+
+
+def test_best_subsets_without_a_number_in_float64_are_refused():
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(40, 3)) * 1e300
+    with pytest.raises(DataError, match="must have columns whose weighted squares are numbers"):
+        ExhaustiveSelector().fit(X, X[:, 0] * 1e-300, sample_weight=10.0 ** rng.uniform(-300, 300, size=40))
