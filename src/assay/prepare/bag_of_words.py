@@ -71,6 +71,9 @@ class BagOfWords(TableStep):
             words = list(self.vocabulary)
             if not words or not all(isinstance(w, str) for w in words) or len(set(words)) < len(words):
                 self._refuse("vocabulary", "a list of different words", plain(repr(words)))
+        stop = self._stop_words()
+        if isinstance(stop, list) and not all(isinstance(word, str) for word in stop):
+            self._refuse("stop_words", "a list of words", plain(repr(stop)))
         chosen = self._chosen(frame, lambda series: series.dtype == pl.String, "text")
         self.kinds_ = dict.fromkeys(chosen, "text")
         self.vocabulary_ = {name: self._words(frame[name]) for name in chosen}
@@ -89,16 +92,17 @@ class BagOfWords(TableStep):
             size = 16.0 * frame.height * len(self.names_out_)
             check_cost(type(self).__name__, Cost(seconds=size * 1e-10, bytes=size), self._way_out)
 
+    def _stop_words(self) -> Any:
+        return self.stop_words if self.stop_words is None or isinstance(self.stop_words, str) else list(self.stop_words)
+
     def _refuse(self, name: str, rule: str, came: str) -> None:
         raise ParameterError(type(self).__name__, f"parameter '{name}'", f"must be {rule}", f"got {came}")
 
     def _counter(self, **words: Any) -> Any:
         from sklearn.feature_extraction.text import CountVectorizer
 
-        stop = self.stop_words if self.stop_words is None or isinstance(self.stop_words, str) else list(self.stop_words)
-        return CountVectorizer(
-            binary=self.binary, lowercase=self.lowercase, stop_words=stop, token_pattern=self.token_pattern, **words
-        )
+        words |= {"stop_words": self._stop_words(), "token_pattern": self.token_pattern}
+        return CountVectorizer(binary=self.binary, lowercase=self.lowercase, **words)
 
     def _words(self, series: pl.Series) -> list[str]:
         if self.vocabulary is not None:

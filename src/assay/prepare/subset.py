@@ -451,9 +451,9 @@ class ExhaustiveSelector(_SubsetSelector):
             raise DataError(
                 type(self).__name__,
                 "X",
-                "must have columns whose weighted squares are numbers in float64",
-                "no subset of them has",
-                "bring the columns to a common scale first (`assay.prepare.Scale`), and the weights nearer together",
+                "must have a column that varies over the rows that count",
+                "nearly all of the weight may lie on a row or two",
+                "bring the weights nearer together",
             )
         if max(found) < wanted:
             least = max(found)

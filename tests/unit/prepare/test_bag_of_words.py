@@ -82,6 +82,7 @@ def test_a_dense_matrix_that_is_too_large_is_refused_beforehand():
     [
         ({"token_pattern": "("}, "'token_pattern' must be a regular expression"),
         ({"vocabulary": ["a", "a"]}, "'vocabulary' must be a list of different words"),
+        ({"stop_words": np.zeros((2, 2))}, "'stop_words' must be a list of words"),
         ({"min_df": 10}, "column 'text' holds no word that counts"),
         ({"columns": ["age"]}, "column 'age' must hold text"),
     ],
