@@ -69,12 +69,13 @@ def format_findings(survey: Survey) -> Iterator[Finding]:
 def _unread(survey: Survey, name: str) -> Iterator[Finding]:
     note = survey.table.notes.get(name, {})
     if note.get("failed"):
-        like = " like the others" if note["to"] == "date" else ""
+        kind = note.get("to", "date")  # days beyond the calendar are all that a typed column loses
+        like = " like the others" if kind == "date" else ""
         shown = quoted(dict.fromkeys(value for _, value in note["first"]))
         yield Finding(
             "A011", "unreadable cells", [name], "medium",
             {"count": note["failed"], "first": [row for row, _ in note["first"]]},
-            f"{count(note['failed'], 'cell')} could not be read as a {note['to']}{like} and became missing ({shown})",
+            f"{count(note['failed'], 'cell')} could not be read as a {kind}{like} and became missing ({shown})",
             remedy("correct them in the source, or declare the column nominal"), {"failed": note["failed"]},
         )  # fmt: skip
     if note.get("infinite"):

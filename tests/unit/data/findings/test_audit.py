@@ -154,6 +154,11 @@ def test_unreadable_cells_are_told(tmp_path):
     assert only(findings(v=[float("inf")] + [float(i) for i in range(N - 1)]), "A011").rows["first"] == [0]
 
 
+def test_days_beyond_the_calendar_are_unreadable_cells():
+    days = pl.Series([-10_857_147, *range(N - 1)]).cast(pl.Int32).cast(pl.Date)
+    assert "could not be read as a date" in only(findings(v=days), "A011").evidence
+
+
 def test_copies_of_columns_are_found():
     finding = only(findings(again=CLEAN["x"].copy()), "A012")
     assert finding.columns == ["again", "x"]
