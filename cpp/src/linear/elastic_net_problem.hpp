@@ -14,7 +14,7 @@
 
 namespace assay::elastic_net {
 
-constexpr index_t exact_limit = 500;     // active columns up to which the final step is exact
+constexpr index_t exact_limit = 1000;    // active columns up to which the final step is exact
 constexpr double optimal_within = 1e-9;  // relative excess of |g_j| over l1 v_j that `refine` still removes
 constexpr double expected_margin = 0.97; // of l1 v_j, above which a column is expected to become active
 constexpr double inner_share = 0.7;      // of the tolerance, for the columns of the working set alone

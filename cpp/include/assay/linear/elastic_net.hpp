@@ -26,7 +26,7 @@
 // One penalty from columns, as many rows as columns: no Q, but sweeps that update w r / W, four columns at a time with their
 // own 4 x 4 block of Q, extrapolated every five sweeps (Anderson) where that is downhill. When they have taken about as long
 // as Q of the active columns would (ill-conditioned columns), or rows are fewer, the penalty is reached by a path of larger
-// ones, each 1/1.5 of the last and solved to 1e-3. `refine` then asks for at most 500 active columns, 200 without Q.
+// ones, each 1/1.5 of the last and solved to 1e-3. `refine` then asks for at most 1,000 active columns, 200 without Q.
 //
 // Two sources of Q: a Gram matrix for each problem (many rows), or the columns themselves (many columns), where blocks of Q
 // are computed when a column enters and the gradients of all problems come from one read of the table.

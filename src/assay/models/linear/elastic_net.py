@@ -249,7 +249,7 @@ class Lasso(_OnePenalty):
 
     Minimises 1/(2 W) sum_i w_i (y_i - b0 - x_i b)^2 + alpha |b|_1 with W = sum w: the objective of scikit-learn's
     `Lasso`. Coordinate descent on working sets stops by the duality gap; then, with up to 200 active coefficients
-    (500 where rows are fewer than columns), these are solved for exactly, so that the optimality conditions hold to
+    (1,000 where rows are fewer than columns), these are solved for exactly, so that the optimality conditions hold to
     rounding. `alpha=0` gives least squares in closed form.
 
     {parameters}
