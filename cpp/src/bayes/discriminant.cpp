@@ -14,35 +14,33 @@ struct Sums {
     double yy, yw, ww, logs;
 };
 
-// Sums of y^2 / D, y w / D, w^2 / D and log D over the columns, in four lanes that are added in order.
-ASSAY_INLINE Sums sums_body(const double* y, const double* w, const double* e, index_t d, double keep, double sphere) {
-    constexpr int lanes = 8;
-    double yy[lanes] = {}, yw[lanes] = {}, ww[lanes] = {}, logs[lanes] = {};
-    index_t j = 0;
-    for (; j + lanes <= d; j += lanes) {
-        for (int l = 0; l < lanes; ++l) {
-            const double value = keep * e[j + l] + sphere, inverse = 1.0 / value;
-            const double scaled = w[j + l] * inverse;
-            yy[l] += y[j + l] * y[j + l] * inverse;
-            yw[l] += y[j + l] * scaled;
-            ww[l] += w[j + l] * scaled;
-            logs[l] += fast_log(value);
-        }
-    }
-    for (int l = 0; j + l < d; ++l) {
-        const double value = keep * e[j + l] + sphere, inverse = 1.0 / value;
-        const double scaled = w[j + l] * inverse;
-        yy[l] += y[j + l] * y[j + l] * inverse;
-        yw[l] += y[j + l] * scaled;
-        ww[l] += w[j + l] * scaled;
+// The sums in lanes, so that columns are added side by side.
+struct Lanes {
+    static constexpr int count = 8;
+    double yy[count] = {}, yw[count] = {}, ww[count] = {}, logs[count] = {};
+
+    __attribute__((always_inline)) void add(int l, double y, double w, double value) {
+        const double inverse = 1.0 / value, scaled = w * inverse;
+        yy[l] += y * y * inverse;
+        yw[l] += y * scaled;
+        ww[l] += w * scaled;
         logs[l] += fast_log(value);
     }
+};
+
+// Sums of y^2 / D, y w / D, w^2 / D and log D over the columns, in lanes that are added in order.
+ASSAY_INLINE Sums sums_body(const double* y, const double* w, const double* e, index_t d, double keep, double sphere) {
+    Lanes lanes;
+    index_t j = 0;
+    for (; j + Lanes::count <= d; j += Lanes::count)
+        for (int l = 0; l < Lanes::count; ++l) lanes.add(l, y[j + l], w[j + l], keep * e[j + l] + sphere);
+    for (int l = 0; j + l < d; ++l) lanes.add(l, y[j + l], w[j + l], keep * e[j + l] + sphere);
     Sums total{};
-    for (int l = 0; l < lanes; ++l) {
-        total.yy += yy[l];
-        total.yw += yw[l];
-        total.ww += ww[l];
-        total.logs += logs[l];
+    for (int l = 0; l < Lanes::count; ++l) {
+        total.yy += lanes.yy[l];
+        total.yw += lanes.yw[l];
+        total.ww += lanes.ww[l];
+        total.logs += lanes.logs[l];
     }
     return total;
 }

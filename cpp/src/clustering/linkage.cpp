@@ -162,14 +162,27 @@ private:
     std::vector<std::int32_t> row_;
 };
 
+// An empty chain of nearest neighbours starts at the first slot that lives.
+template <class Slots>
+void start(std::vector<index_t>& chain, const Slots& slots) {
+    if (!chain.empty()) return;
+    index_t i = 0;
+    while (slots.gone(i)) ++i;
+    chain.push_back(i);
+}
+
+// Closes up the slots, and lets the chain follow.
+template <class Slots>
+void close_up(std::vector<index_t>& chain, Slots& slots) {
+    const auto moved = slots.close_up();
+    if (!moved.empty())
+        for (index_t& slot : chain) slot = moved[at(slot)];
+}
+
 void chain_on_square(Square& square, index_t n, Linkage linkage, std::vector<Merge>& merges) {
     std::vector<index_t> chain;
     while (static_cast<index_t>(merges.size()) < n - 1 && !interrupted()) {
-        if (chain.empty()) {
-            index_t i = 0;
-            while (square.gone(i)) ++i;
-            chain.push_back(i);
-        }
+        start(chain, square);
         const index_t x = chain.back();
         const double near = square.least(x);
         const index_t before = chain.size() > 1 ? chain[chain.size() - 2] : -1;
@@ -177,9 +190,7 @@ void chain_on_square(Square& square, index_t n, Linkage linkage, std::vector<Mer
             merges.push_back({square.row(x), square.row(before), near});
             chain.resize(chain.size() - 2);
             square.join(std::min(x, before), std::max(x, before), linkage);
-            const auto moved = square.close_up();
-            if (!moved.empty())
-                for (index_t& slot : chain) slot = moved[at(slot)];
+            close_up(chain, square);
         } else {
             chain.push_back(square.place(x, near));
         }
@@ -346,20 +357,14 @@ void ward_linkage(Matrix<const double> rows, double* z, int threads) {
     std::vector<Merge> merges;
     std::vector<index_t> chain;
     while (static_cast<index_t>(merges.size()) < n - 1 && !interrupted()) {
-        if (chain.empty()) {
-            index_t i = 0;
-            while (means.gone(i)) ++i;
-            chain.push_back(i);
-        }
+        start(chain, means);
         const index_t x = chain.back(), before = chain.size() > 1 ? chain[chain.size() - 2] : -1;
         const auto near = means.nearest(x);
         if (before >= 0 && means.between(x, before) <= near.value * (1 + 1e-14)) {
             merges.push_back({means.row(x), means.row(before), std::sqrt(means.between(x, before))});
             chain.resize(chain.size() - 2);
             means.join(std::min(x, before), std::max(x, before));
-            const auto moved = means.close_up();
-            if (!moved.empty())
-                for (index_t& slot : chain) slot = moved[at(slot)];
+            close_up(chain, means);
         } else {
             chain.push_back(near.slot);
         }

@@ -9,6 +9,7 @@
 #include "assay/common/random.hpp"
 #include "assay/common/simd.hpp"
 #include "assay/common/threads.hpp"
+#include "assay/trees/packed_sums.hpp"
 
 namespace assay::ensembles {
 namespace {
@@ -16,6 +17,9 @@ namespace {
 using trees::bin_stride;
 using trees::Bins;
 using trees::block_columns;
+using trees::gradient_of;
+using trees::weight_of;
+using trees::Word;
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr index_t few_rows = 40, oob_chunk = 1024;
 
@@ -39,39 +43,43 @@ struct Split {
 
 bool in_set(const std::array<std::uint64_t, 4>& set, index_t code) { return (set[static_cast<std::size_t>(code / 64)] >> (code % 64) & 1) != 0; }
 
+// The codes of few rows in order, with the places of the rows.
+class FewCodes {
+public:
+    FewCodes(const std::uint8_t* code, const std::int32_t* rows, index_t m) {
+        for (index_t i = 0; i < m; ++i) {
+            const auto item = static_cast<std::uint16_t>(code[static_cast<index_t>(rows[i]) * block_columns] << 8 | i);
+            index_t to = i;
+            for (; to > 0 && items_[static_cast<std::size_t>(to - 1)] > item; --to)
+                items_[static_cast<std::size_t>(to)] = items_[static_cast<std::size_t>(to - 1)];
+            items_[static_cast<std::size_t>(to)] = item;
+        }
+    }
+    index_t at(index_t i) const { return items_[static_cast<std::size_t>(i)] >> 8; }
+    index_t place(index_t i) const { return items_[static_cast<std::size_t>(i)] & 255; }
+
+private:
+    std::array<std::uint16_t, few_rows> items_{};  // code, place
+};
+
 // Sums of one part: G_0 .. G_{K-1}, H.
 using Sums = std::vector<std::int64_t>;
 
-// One sum and the weight in one word, as in histogram_tree.cpp: two classes, or one output rounded to fit.
-using Word = std::uint64_t;
+// One sum and the weight in one word (packed_sums.hpp): two classes, or one output rounded to fit.
 constexpr double word_limit = 1073741824.0;  // 2^30
-double gradient_of(Word sum) { return static_cast<double>(static_cast<std::int32_t>(sum >> 32)); }
-double weight_of(Word sum) { return static_cast<double>(static_cast<std::uint32_t>(sum)); }
 
 // The largest score of the boundaries after bins 0..count-1 with at least `least` on both sides, and the first that has it.
 ASSAY_INLINE double scan_words_body(const Word* histogram, index_t count, Word start, Word total, double least, index_t& best) {
     alignas(64) double g[bin_stride], h[bin_stride], score[bin_stride];
-    Word sum = start;
-    for (index_t b = 0; b < count; ++b) {
-        sum += histogram[b];
-        g[b] = static_cast<double>(static_cast<std::int32_t>(sum >> 32));
-        h[b] = static_cast<double>(static_cast<std::int64_t>(sum & 0xFFFFFFFFULL));
-    }
-    const double all_g = static_cast<double>(static_cast<std::int32_t>(total >> 32));
-    const double all_h = static_cast<double>(static_cast<std::int64_t>(total & 0xFFFFFFFFULL));
+    trees::running_sums(histogram, count, start, g, h);
+    const double all_g = gradient_of(total), all_h = weight_of(total);
     for (index_t b = 0; b < count; ++b) {
         const double gr = all_g - g[b], hr = all_h - h[b];
         const double s = (g[b] * g[b] * hr + gr * gr * h[b]) / (h[b] * hr);
         const bool holds = (h[b] >= least) & (hr >= least);
         score[b] = holds ? s : -infinity;
     }
-    double top = -infinity;
-    for (index_t b = 0; b < count; ++b) top = score[b] > top ? score[b] : top;
-    best = -1;
-    if (top > -infinity)
-        for (best = 0; score[best] != top; ++best) {
-        }
-    return top;
+    return trees::first_largest(score, count, best);
 }
 ASSAY_DISPATCH(double, scan_words, scan_words_body,
                (const Word* histogram, index_t count, Word start, Word total, double least, index_t& best),
@@ -404,32 +412,23 @@ private:
 
     // Few rows: their codes in order instead of a histogram.
     bool scan_few(std::int32_t column, const std::uint8_t* code, index_t begin, index_t m, Split& best) {
-        std::array<std::uint16_t, few_rows> items{};  // code, place
-        for (index_t i = 0; i < m; ++i) {
-            const auto item = static_cast<std::uint16_t>(
-                code[static_cast<index_t>(rows_[static_cast<std::size_t>(begin + i)]) * block_columns] << 8 | i);
-            index_t at = i;
-            for (; at > 0 && items[static_cast<std::size_t>(at - 1)] > item; --at)
-                items[static_cast<std::size_t>(at)] = items[static_cast<std::size_t>(at - 1)];
-            items[static_cast<std::size_t>(at)] = item;
-        }
-        const auto code_at = [&](index_t i) { return static_cast<index_t>(items[static_cast<std::size_t>(i)] >> 8); };
-        if (code_at(0) == code_at(m - 1)) return false;
+        const FewCodes codes(code, rows_.data() + begin, m);
+        if (codes.at(0) == codes.at(m - 1)) return false;
         const index_t absent = bins_.n_bins[static_cast<std::size_t>(column)];
         index_t present = m;
-        while (present > 0 && code_at(present - 1) == absent) --present;
+        while (present > 0 && codes.at(present - 1) == absent) --present;
         const bool some = present < m;
         if (some) {
             std::fill(missing_.begin(), missing_.end(), 0);
-            for (index_t i = present; i < m; ++i) add_row(begin + (items[static_cast<std::size_t>(i)] & 255), missing_.data());
+            for (index_t i = present; i < m; ++i) add_row(begin + codes.place(i), missing_.data());
         }
         for (int side = 0; side < (some ? 2 : 1); ++side) {
             const bool missing_left = side == 1;
             start(some, missing_left);
             for (index_t i = 0; i < present; ++i) {
-                add_row(begin + (items[static_cast<std::size_t>(i)] & 255), left_.data());
-                const bool boundary = i + 1 < present ? code_at(i) != code_at(i + 1) : some && !missing_left;
-                if (boundary && take(score(), column, false, some, missing_left, best)) best.bin = code_at(i);
+                add_row(begin + codes.place(i), left_.data());
+                const bool boundary = i + 1 < present ? codes.at(i) != codes.at(i + 1) : some && !missing_left;
+                if (boundary && take(score(), column, false, some, missing_left, best)) best.bin = codes.at(i);
             }
         }
         return true;
@@ -437,35 +436,26 @@ private:
 
     // The same on words.
     bool scan_few_words(std::int32_t column, const std::uint8_t* code, index_t begin, index_t m, Split& best) {
-        std::array<std::uint16_t, few_rows> items{};
-        const std::int32_t* rows = rows_.data() + begin;
+        const FewCodes codes(code, rows_.data() + begin, m);
         const Word* words = words_.data() + begin;
-        for (index_t i = 0; i < m; ++i) {
-            const auto item = static_cast<std::uint16_t>(code[static_cast<index_t>(rows[i]) * block_columns] << 8 | i);
-            index_t at = i;
-            for (; at > 0 && items[static_cast<std::size_t>(at - 1)] > item; --at)
-                items[static_cast<std::size_t>(at)] = items[static_cast<std::size_t>(at - 1)];
-            items[static_cast<std::size_t>(at)] = item;
-        }
-        const auto code_at = [&](index_t i) { return static_cast<index_t>(items[static_cast<std::size_t>(i)] >> 8); };
-        if (code_at(0) == code_at(m - 1)) return false;
+        if (codes.at(0) == codes.at(m - 1)) return false;
         const index_t absent = bins_.n_bins[static_cast<std::size_t>(column)];
         index_t present = m;
         Word missing = 0;
-        while (present > 0 && code_at(present - 1) == absent) missing += words[items[static_cast<std::size_t>(--present)] & 255];
+        while (present > 0 && codes.at(present - 1) == absent) missing += words[codes.place(--present)];
         const bool some = present < m;
         const double all_g = gradient_of(all_), all_h = weight_of(all_);
         for (int side = 0; side < (some ? 2 : 1); ++side) {
             const bool missing_left = side == 1;
             Word left = missing_left ? missing : 0;
             for (index_t i = 0; i < present; ++i) {
-                left += words[items[static_cast<std::size_t>(i)] & 255];
-                const bool boundary = i + 1 < present ? code_at(i) != code_at(i + 1) : some && !missing_left;
+                left += words[codes.place(i)];
+                const bool boundary = i + 1 < present ? codes.at(i) != codes.at(i + 1) : some && !missing_left;
                 if (!boundary) continue;
                 const double g = gradient_of(left), h = weight_of(left), gr = all_g - g, hr = all_h - h;
                 if (h < least_ || hr < least_) continue;
                 const double s = (g * g * hr + gr * gr * h) / (h * hr);
-                if (take(s, column, false, some, missing_left, best)) best.bin = code_at(i);
+                if (take(s, column, false, some, missing_left, best)) best.bin = codes.at(i);
             }
         }
         return true;

@@ -32,63 +32,68 @@ private:
 };
 
 // One group: rows by falling score, levels renumbered from 0 without gaps.
-struct Group {
-    std::vector<index_t> order;
-    std::vector<index_t> level;
-    index_t levels = 0;
-
-    Group(const RankedRows& rows, index_t begin, index_t end) {
-        order.resize(static_cast<std::size_t>(end - begin));
-        std::iota(order.begin(), order.end(), begin);
-        std::vector<index_t> by_level = order;
+class Group {
+public:
+    Group(const RankedRows& rows, index_t begin, index_t end) : scores_(rows.scores), begin_(begin) {
+        order_.resize(static_cast<std::size_t>(end - begin));
+        std::iota(order_.begin(), order_.end(), begin);
+        std::vector<index_t> by_level = order_;
         std::stable_sort(by_level.begin(), by_level.end(),
                          [&](index_t a, index_t b) { return rows.levels[a] < rows.levels[b]; });
-        level.resize(order.size());
+        level_.resize(order_.size());
         for (std::size_t t = 0; t < by_level.size(); ++t) {
-            if (t > 0 && rows.levels[by_level[t]] != rows.levels[by_level[t - 1]]) ++levels;
-            level[static_cast<std::size_t>(by_level[t] - begin)] = levels;
+            if (t > 0 && rows.levels[by_level[t]] != rows.levels[by_level[t - 1]]) ++levels_;
+            level_[static_cast<std::size_t>(by_level[t] - begin)] = levels_;
         }
-        ++levels;
-        std::stable_sort(order.begin(), order.end(),
+        ++levels_;
+        std::stable_sort(order_.begin(), order_.end(),
                          [&](index_t a, index_t b) { return rows.scores[a] > rows.scores[b]; });
+        if (count() > 0) middle_ = scores_[row_at(count() / 2)];
     }
+    index_t count() const { return static_cast<index_t>(order_.size()); }
+    index_t levels() const { return levels_; }
+    index_t row_at(index_t t) const { return order_[static_cast<std::size_t>(t)]; }
+    // From the middle of the group, so that sums of squares keep their digits.
+    double score_of(index_t i) const { return scores_[i] - middle_; }
+    index_t level_of(index_t i) const { return level_[static_cast<std::size_t>(i - begin_)]; }
+
+private:
+    Vector<const double> scores_;
+    index_t begin_, levels_ = 0;
+    double middle_ = 0.0;
+    std::vector<index_t> order_, level_;
 };
 
 double weight_of(const RankedRows& rows, index_t i) { return rows.weights.empty() ? 1.0 : rows.weights[i]; }
 
 double group_loss(const RankedRows& rows, index_t begin, index_t end, bool squared, Vector<double> gradient) {
     const Group group(rows, begin, end);
-    const auto count = static_cast<index_t>(group.order.size());
-    // Scores from the middle of the group: sums of squares keep their digits.
-    const double middle = rows.scores[group.order[static_cast<std::size_t>(count / 2)]];
-    const auto row_at = [&](index_t t) { return group.order[static_cast<std::size_t>(t)]; };
-    const auto score_of = [&](index_t i) { return rows.scores[i] - middle; };
-    const auto level_of = [&](index_t i) { return group.level[static_cast<std::size_t>(i - begin)]; };
+    const index_t count = group.count();
     double loss = 0.0;
-    LevelSums<3> worse(group.levels);
+    LevelSums<3> worse(group.levels());
     for (index_t t = 0, next = 0; t < count; ++t) {
-        const index_t i = row_at(t);
-        const double s = score_of(i);
-        for (; next < count && score_of(row_at(next)) > s - 1.0; ++next) {
-            const index_t j = row_at(next);
-            const double w = weight_of(rows, j), other = score_of(j);
-            worse.add(level_of(j), {w, w * other, w * other * other});
+        const index_t i = group.row_at(t);
+        const double s = group.score_of(i);
+        for (; next < count && group.score_of(group.row_at(next)) > s - 1.0; ++next) {
+            const index_t j = group.row_at(next);
+            const double w = weight_of(rows, j), other = group.score_of(j);
+            worse.add(group.level_of(j), {w, w * other, w * other * other});
         }
-        const auto [w, first, second] = worse.below(level_of(i));
+        const auto [w, first, second] = worse.below(group.level_of(i));
         const double own = weight_of(rows, i), gap = 1.0 - s;
         gradient[i] = -own * (squared ? w * gap + first : w);
         loss += own * (squared ? 0.5 * (w * gap * gap + 2.0 * gap * first + second) : w * gap + first);
     }
-    LevelSums<2> better(group.levels);
+    LevelSums<2> better(group.levels());
     for (index_t t = count - 1, next = count - 1; t >= 0; --t) {
-        const index_t j = row_at(t);
-        const double s = score_of(j);
-        for (; next >= 0 && score_of(row_at(next)) - 1.0 < s; --next) {
-            const index_t i = row_at(next);
+        const index_t j = group.row_at(t);
+        const double s = group.score_of(j);
+        for (; next >= 0 && group.score_of(group.row_at(next)) - 1.0 < s; --next) {
+            const index_t i = group.row_at(next);
             const double w = weight_of(rows, i);
-            better.add(group.levels - 1 - level_of(i), {w, w * score_of(i)});
+            better.add(group.levels() - 1 - group.level_of(i), {w, w * group.score_of(i)});
         }
-        const auto [w, first] = better.below(group.levels - 1 - level_of(j));
+        const auto [w, first] = better.below(group.levels() - 1 - group.level_of(j));
         gradient[j] += weight_of(rows, j) * (squared ? w * (1.0 + s) - first : w);
     }
     return loss;
@@ -97,53 +102,49 @@ double group_loss(const RankedRows& rows, index_t begin, index_t end, bool squar
 void group_product(const RankedRows& rows, index_t begin, index_t end, Vector<const double> direction,
                    Vector<double> product) {
     const Group group(rows, begin, end);
-    const auto count = static_cast<index_t>(group.order.size());
-    const double middle = rows.scores[group.order[static_cast<std::size_t>(count / 2)]];
-    const auto row_at = [&](index_t t) { return group.order[static_cast<std::size_t>(t)]; };
-    const auto score_of = [&](index_t i) { return rows.scores[i] - middle; };
-    const auto level_of = [&](index_t i) { return group.level[static_cast<std::size_t>(i - begin)]; };
-    LevelSums<2> worse(group.levels), better(group.levels);
+    const index_t count = group.count();
+    LevelSums<2> worse(group.levels()), better(group.levels());
     for (index_t t = 0, next = 0; t < count; ++t) {
-        const index_t i = row_at(t);
-        for (; next < count && score_of(row_at(next)) > score_of(i) - 1.0; ++next) {
-            const double w = weight_of(rows, row_at(next));
-            worse.add(level_of(row_at(next)), {w, w * direction[row_at(next)]});
+        const index_t i = group.row_at(t);
+        for (; next < count && group.score_of(group.row_at(next)) > group.score_of(i) - 1.0; ++next) {
+            const double w = weight_of(rows, group.row_at(next));
+            worse.add(group.level_of(group.row_at(next)), {w, w * direction[group.row_at(next)]});
         }
-        const auto [w, first] = worse.below(level_of(i));
+        const auto [w, first] = worse.below(group.level_of(i));
         product[i] = weight_of(rows, i) * (w * direction[i] - first);
     }
     for (index_t t = count - 1, next = count - 1; t >= 0; --t) {
-        const index_t j = row_at(t);
-        for (; next >= 0 && score_of(row_at(next)) - 1.0 < score_of(j); --next) {
-            const double w = weight_of(rows, row_at(next));
-            better.add(group.levels - 1 - level_of(row_at(next)), {w, w * direction[row_at(next)]});
+        const index_t j = group.row_at(t);
+        for (; next >= 0 && group.score_of(group.row_at(next)) - 1.0 < group.score_of(j); --next) {
+            const double w = weight_of(rows, group.row_at(next));
+            better.add(group.levels() - 1 - group.level_of(group.row_at(next)), {w, w * direction[group.row_at(next)]});
         }
-        const auto [w, first] = better.below(group.levels - 1 - level_of(j));
+        const auto [w, first] = better.below(group.levels() - 1 - group.level_of(j));
         product[j] += weight_of(rows, j) * (w * direction[j] - first);
     }
 }
 
 PairCounts group_counts(const RankedRows& rows, index_t begin, index_t end) {
     const Group group(rows, begin, end);
-    const auto count = static_cast<index_t>(group.order.size());
+    const index_t count = group.count();
     PairCounts found;
-    LevelSums<1> all(group.levels), lower(group.levels);
-    for (index_t i = begin; i < end; ++i) all.add(group.level[static_cast<std::size_t>(i - begin)], {weight_of(rows, i)});
+    LevelSums<1> all(group.levels()), lower(group.levels());
+    for (index_t i = begin; i < end; ++i) all.add(group.level_of(i), {weight_of(rows, i)});
     for (index_t i = begin; i < end; ++i)
-        found.all += weight_of(rows, i) * all.below(group.level[static_cast<std::size_t>(i - begin)])[0];
+        found.all += weight_of(rows, i) * all.below(group.level_of(i))[0];
     for (index_t last = count; last > 0;) {
         index_t first = last - 1;
-        const double score = rows.scores[group.order[static_cast<std::size_t>(first)]];
-        while (first > 0 && rows.scores[group.order[static_cast<std::size_t>(first - 1)]] == score) --first;
-        LevelSums<1> equal(last - first > 1 ? group.levels : 0);
+        const double score = rows.scores[group.row_at(first)];
+        while (first > 0 && rows.scores[group.row_at(first - 1)] == score) --first;
+        LevelSums<1> equal(last - first > 1 ? group.levels() : 0);
         for (index_t t = first; t < last; ++t) {
-            const index_t i = group.order[static_cast<std::size_t>(t)];
-            found.ordered += weight_of(rows, i) * lower.below(group.level[static_cast<std::size_t>(i - begin)])[0];
-            if (last - first > 1) equal.add(group.level[static_cast<std::size_t>(i - begin)], {weight_of(rows, i)});
+            const index_t i = group.row_at(t);
+            found.ordered += weight_of(rows, i) * lower.below(group.level_of(i))[0];
+            if (last - first > 1) equal.add(group.level_of(i), {weight_of(rows, i)});
         }
         for (index_t t = first; t < last; ++t) {
-            const index_t i = group.order[static_cast<std::size_t>(t)];
-            const index_t level = group.level[static_cast<std::size_t>(i - begin)];
+            const index_t i = group.row_at(t);
+            const index_t level = group.level_of(i);
             if (last - first > 1) found.tied += weight_of(rows, i) * equal.below(level)[0];
             lower.add(level, {weight_of(rows, i)});
         }

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "assay/common/threads.hpp"
+#include "tree_goals.hpp"
 
 namespace assay::neighbours {
 namespace {
@@ -125,26 +126,6 @@ private:
     index_t d_;
     double* gaps_;
     Goal& goal_;
-};
-
-struct KeepNearest {
-    Nearest best;
-    double reach() const { return best.bound(); }
-    void offer(double distance, std::int64_t row) { best.offer(distance, row); }
-};
-struct Tally {
-    double radius;
-    std::int64_t count = 0;
-    double reach() const { return radius; }
-    void offer(double, std::int64_t) { ++count; }
-};
-
-struct Gather {
-    double radius;
-    index_t query;
-    RadiusCollector& collector;
-    double reach() const { return radius; }
-    void offer(double distance, std::int64_t row) { collector.add(query, distance, row); }
 };
 
 template <class Goal>

@@ -7,6 +7,7 @@
 
 #include "assay/common/simd.hpp"
 #include "assay/common/threads.hpp"
+#include "tree_goals.hpp"
 
 namespace assay::neighbours {
 namespace {
@@ -395,29 +396,6 @@ private:
     std::vector<Cell> present_;
     std::vector<index_t> absent_;
     std::vector<ByteColumn> byte_columns_;
-};
-
-struct KeepNearest {
-    Nearest best;
-    double reach() const { return best.bound(); }
-    bool wants(double distance, std::int64_t row) const { return best.wants(distance, row); }
-    void offer(double distance, std::int64_t row) { best.offer(distance, row); }
-};
-struct Tally {
-    double radius;
-    std::int64_t count = 0;
-    double reach() const { return radius; }
-    bool wants(double distance, std::int64_t) const { return distance <= radius; }
-    void offer(double, std::int64_t) { ++count; }
-};
-
-struct Gather {
-    double radius;
-    index_t query;
-    RadiusCollector& collector;
-    double reach() const { return radius; }
-    bool wants(double distance, std::int64_t) const { return distance <= radius; }
-    void offer(double distance, std::int64_t row) { collector.add(query, distance, row); }
 };
 
 // Calls answer(walk, query) for every query, neighbouring queries one after the other.

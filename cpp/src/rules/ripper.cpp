@@ -208,23 +208,12 @@ private:
 RuleList ripper(const Columns& columns, const Target& target, const RipperOptions& options) {
     RuleList list;
     Table table(columns, options.threads);
-    std::vector<double> padded;
-    bool whole = true;
-    if (target.weights != nullptr) {
-        padded.assign(table.words() * 64, 0.0);
-        std::copy(target.weights, target.weights + columns.codes.n, padded.begin());
-        for (const double w : padded) whole = whole && w == std::floor(w) && w < 1e15;
-    }
-    const double* weights = target.weights == nullptr ? nullptr : padded.data();
-    Bits left(table.words(), 0);
-    for (index_t i = 0; i < columns.codes.n; ++i) put(left, i);
-    Learner learner(table, options, weights, whole, list);
+    const RowWeights weights(table, target);
+    Bits left = all_rows(table);
+    Learner learner(table, options, weights.data(), weights.whole, list);
     for (int k = 0; k + 1 < target.n_classes && !interrupted(); ++k) {
         const std::int32_t rule_class = target.order[k];
-        Bits positive(table.words(), 0);
-        for (index_t i = 0; i < columns.codes.n; ++i)
-            if (target.labels[i] == rule_class) put(positive, i);
-        positive = both(positive, left);
+        const Bits positive = both(rows_of_class(table, target, rule_class), left);
         for (const Rule& rule : learner.learn(left, positive, rule_class)) {
             append(list, rule_class, rule.conditions);
             remove_from(left, rule.cover());

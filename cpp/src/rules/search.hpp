@@ -417,6 +417,33 @@ private:
 };
 
 // One unit in `folds` of the remaining weight goes to pruning, drawn block by block within each class.
+// Weights of the rows, with zeros up to the end of the last word of bits; none where every row weighs 1.
+struct RowWeights {
+    std::vector<double> padded;
+    bool whole = true;  // whether all are whole numbers whose sums are exact
+
+    RowWeights(const Table& table, const Target& target) {
+        if (target.weights == nullptr) return;
+        padded.assign(table.words() * 64, 0.0);
+        std::copy(target.weights, target.weights + table.rows(), padded.begin());
+        for (const double w : padded) whole = whole && w == std::floor(w) && w < 1e15;
+    }
+    const double* data() const { return padded.empty() ? nullptr : padded.data(); }
+};
+
+inline Bits all_rows(const Table& table) {
+    Bits rows(table.words(), 0);
+    for (index_t i = 0; i < table.rows(); ++i) put(rows, i);
+    return rows;
+}
+
+inline Bits rows_of_class(const Table& table, const Target& target, std::int32_t rule_class) {
+    Bits rows(table.words(), 0);
+    for (index_t i = 0; i < table.rows(); ++i)
+        if (target.labels[i] == rule_class) put(rows, i);
+    return rows;
+}
+
 Split split_rows(const Bits& rows, const Bits& positive, const double* weights, bool whole, int folds, std::uint64_t key);
 
 std::uint64_t mix(std::uint64_t value);

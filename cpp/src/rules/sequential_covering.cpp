@@ -97,24 +97,15 @@ private:
 RuleList sequential_covering(const Columns& columns, const Target& target, const CoverOptions& options) {
     RuleList list;
     Table table(columns, options.threads);
-    std::vector<double> padded;
-    bool whole = true;
-    if (target.weights != nullptr) {
-        padded.assign(table.words() * 64, 0.0);
-        std::copy(target.weights, target.weights + columns.codes.n, padded.begin());
-        for (const double w : padded) whole = whole && w == std::floor(w) && w < 1e15;
-    }
-    const double* weights = target.weights == nullptr ? nullptr : padded.data();
-    Bits all(table.words(), 0);
-    for (index_t i = 0; i < columns.codes.n; ++i) put(all, i);
+    const RowWeights row_weights(table, target);
+    const double* weights = row_weights.data();
+    const Bits all = all_rows(table);
     Bits left = all;
     Coverer coverer(table, options);
     const int searched = options.ordered ? target.n_classes - 1 : target.n_classes;
     for (int k = 0; k < searched && !interrupted(); ++k) {
         const std::int32_t rule_class = target.order[k];
-        Bits positive(table.words(), 0);
-        for (index_t i = 0; i < columns.codes.n; ++i)
-            if (target.labels[i] == rule_class) put(positive, i);
+        const Bits positive = rows_of_class(table, target, rule_class);
         // Unordered rules of a class are found against every row of the other classes.
         Bits universe = options.ordered ? left : all;
         std::uint64_t drawn = 0;
@@ -123,10 +114,10 @@ RuleList sequential_covering(const Columns& columns, const Target& target, const
             Split part;
             if (options.prune) {
                 const std::uint64_t stream = (static_cast<std::uint64_t>(rule_class) << 40) ^ drawn++;
-                part = split_rows(universe, positive, weights, whole, options.folds, mix(options.key ^ mix(stream)));
+                part = split_rows(universe, positive, weights, row_weights.whole, options.folds, mix(options.key ^ mix(stream)));
             } else {
                 part.grow.rows = universe;
-                if (weights != nullptr) part.grow.weights = padded;
+                part.grow.weights = row_weights.padded;
             }
             const State best = coverer.best_rule(part.grow, positive);
             if (best.conditions.empty()) break;

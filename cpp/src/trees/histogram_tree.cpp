@@ -11,16 +11,15 @@
 #include "assay/common/random.hpp"
 #include "assay/common/simd.hpp"
 #include "assay/common/threads.hpp"
+#include "assay/trees/packed_sums.hpp"
 
 namespace assay::trees {
 namespace {
 
-using Word = std::uint64_t;  // a sum: gradient in the upper half, Hessian in the lower
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr index_t prefetch = 24, partition_chunk = 16384, parallel_cells = 30000;
 
-double gradient_of(Word sum) { return static_cast<double>(static_cast<std::int32_t>(sum >> 32)); }
-double hessian_of(Word sum) { return static_cast<double>(static_cast<std::uint32_t>(sum)); }
+double hessian_of(Word sum) { return weight_of(sum); }
 
 // One addition per cell. The histograms of a block stand one after the other, 256 words each.
 template <int columns>
@@ -67,13 +66,7 @@ double shrunk(double g, double l1) { return std::copysign(std::max(std::abs(g) -
 // Scores T(G_L)^2 / (H_L + l2) + T(G_R)^2 / (H_R + l2) of the boundaries after bins 0..count-1, the largest first seen.
 ASSAY_INLINE double scan_body(const Word* histogram, index_t count, Word start, const Terms& t, index_t& best) {
     alignas(64) double g[bin_stride], h[bin_stride], score[bin_stride];
-    Word sum = start;
-    for (index_t b = 0; b < count; ++b) {
-        sum += histogram[b];
-        g[b] = static_cast<double>(static_cast<std::int32_t>(sum >> 32));
-        h[b] = static_cast<double>(static_cast<std::int64_t>(sum & 0xFFFFFFFFULL));
-    }
-    double top = -infinity;
+    running_sums(histogram, count, start, g, h);
     for (index_t b = 0; b < count; ++b) {
         const double gl = t.g_scale * g[b], hl = t.h_scale * h[b], gr = t.g - gl, hr = t.h - hl;
         double a = std::abs(gl) - t.l1, c = std::abs(gr) - t.l1;
@@ -84,12 +77,7 @@ ASSAY_INLINE double scan_body(const Word* histogram, index_t count, Word start, 
         const bool holds = (hl >= t.least) & (hr >= t.least);
         score[b] = holds ? s : -infinity;
     }
-    for (index_t b = 0; b < count; ++b) top = score[b] > top ? score[b] : top;
-    best = -1;
-    if (top > -infinity)
-        for (best = 0; score[best] != top; ++best) {
-        }
-    return top;
+    return first_largest(score, count, best);
 }
 ASSAY_DISPATCH(double, scan, scan_body, (const Word* histogram, index_t count, Word start, const Terms& t, index_t& best),
                (histogram, count, start, t, best))

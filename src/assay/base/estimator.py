@@ -73,6 +73,22 @@ def check_lengths(who: str, n_rows: int, n_target: int) -> None:
         )
 
 
+def check_finite(who: str, target: np.ndarray) -> None:
+    """Refuse a target, of one column or several, with missing or infinite values.
+
+    >>> check_finite("fit", np.array([1.0, 2.0]))
+    """
+    finite = np.isfinite(target)
+    if not finite.all():
+        raise DataError(
+            who,
+            "y",
+            "must be finite (Input y contains NaN or infinity)",
+            f"first at row {int(np.flatnonzero(~finite.reshape(target.shape[0], -1).all(1))[0])}",
+            "drop those rows first",
+        )
+
+
 def check_weights(who: str, sample_weight: Any, n_rows: int) -> np.ndarray | None:
     """Sample weights as float64, or None: one per row, finite, not negative, not all zero.
 
@@ -420,14 +436,7 @@ class Regressor(RegressorMixin, Estimator):
             target = np.ascontiguousarray(target, dtype=np.float64)
         except (TypeError, ValueError) as error:
             raise DataError(who, "y", "must be numeric for regression", str(error)) from None
-        if not np.isfinite(target).all():
-            raise DataError(
-                who,
-                "y",
-                "must be finite (Input y contains NaN or infinity)",
-                f"first at row {int(np.flatnonzero(~np.isfinite(target.reshape(target.shape[0], -1)).all(1))[0])}",
-                "drop those rows first",
-            )
+        check_finite(who, target)
         return target
 
     def __sklearn_tags__(self) -> Tags:

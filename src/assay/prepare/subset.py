@@ -17,7 +17,7 @@ from ..base.cells import naming_cells, require_squares, require_table
 from ..base.cost import Cost, check_cost
 from ..base.cv import Folds, make_folds
 from ..base.errors import AssayWarning, DataError, ParameterError, plain
-from ..base.estimator import Fold, check_lengths, check_weights, is_missing
+from ..base.estimator import Fold, check_finite, check_lengths, check_weights, is_missing
 from ..base.parameters import ArrayLike, Boolean, Choice, Integer, Nothing, Real, Seed, param
 from ..base.threads import thread_count
 from ..base.trace import Trace
@@ -611,13 +611,6 @@ def _numbers(who: str, target: np.ndarray) -> np.ndarray:
             numbers = codes.astype(np.float64)
     else:
         numbers = np.ascontiguousarray(target, dtype=np.float64)
-    if not np.isfinite(numbers).all():
-        raise DataError(
-            who,
-            "y",
-            "must be finite (Input y contains NaN or infinity)",
-            f"first at row {int(np.flatnonzero(~np.isfinite(numbers))[0])}",
-            "drop those rows first",
-        )
+    check_finite(who, numbers)
     require_squares(who, numbers)
     return numbers

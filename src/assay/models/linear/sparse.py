@@ -8,6 +8,7 @@ cells only where the column had none, and such a column has almost none.
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -44,9 +45,6 @@ class SparseTable:
     def __init__(self, rows: sparse.csr_array) -> None:
         self._rows = rows
         self.shape: tuple[int, int] = rows.shape
-        self._by_row: Any = None
-        self._by_column: Any = None
-        self._columns: sparse.csc_array | None = None
         self._shifted: tuple[bytes, SparseTable] | None = None
 
     @classmethod
@@ -86,26 +84,20 @@ class SparseTable:
         return _Transposed(self)
 
     # -- storage -------------------------------------------------------------------------------------------------
-    @property
+    @cached_property
     def by_row(self) -> Any:
         """The kernel's table by row."""
-        if self._by_row is None:
-            self._by_row = _handle(self._rows, self.shape[1])
-        return self._by_row
+        return _handle(self._rows, self.shape[1])
 
-    @property
+    @cached_property
     def columns(self) -> sparse.csc_array:
         """The copy by column."""
-        if self._columns is None:
-            self._columns = self._rows.tocsc()
-        return self._columns
+        return self._rows.tocsc()
 
-    @property
+    @cached_property
     def by_column(self) -> Any:
         """The kernel's table by column."""
-        if self._by_column is None:
-            self._by_column = _handle(self.columns, self.shape[0])
-        return self._by_column
+        return _handle(self.columns, self.shape[0])
 
     @property
     def rows(self) -> sparse.csr_array:
