@@ -74,6 +74,23 @@ class View(Record):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Charted(View):
+    """Base of views that are a chart with axes."""
+
+    def chart(self) -> Chart:
+        """The description of the chart."""
+        raise NotImplementedError  # pragma: no cover
+
+    def to_svg(self, title: str = "") -> str:
+        """The chart as SVG text."""
+        return self.chart().to_svg()
+
+    def plot(self, ax: Any = None) -> Any:
+        """The chart on axes of matplotlib, which are given back."""
+        return self.chart().plot(ax, f"{type(self).__name__}.plot")[0]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Shares(View):
     """The share of each class."""
 
@@ -340,7 +357,7 @@ class Neighbours(View):
 
 
 @dataclass(frozen=True, kw_only=True)
-class NeighbourCurve(View):
+class NeighbourCurve(Charted):
     """The leave-one-out error of each number of neighbours k = 1, 2, ..., with an interval from `low` to `high`.
 
     `best` is the k with the least error, and `tied` are those that chance may have put behind it.
@@ -362,14 +379,6 @@ class NeighbourCurve(View):
         marks = (Mark(x=float(self.best), label=f"best k = {self.best}"),)
         return Chart("Leave-one-out error by number of neighbours", "k", self.measure, (line,), marks)
 
-    def to_svg(self, title: str = "") -> str:
-        """The curve with its band."""
-        return self.chart().to_svg()
-
-    def plot(self, ax: Any = None) -> Any:
-        """The curve on axes of matplotlib."""
-        return self.chart().plot(ax)
-
     @property
     def how_to_read(self) -> str:
         """The best k and what chance allows."""
@@ -389,7 +398,7 @@ class NeighbourCurve(View):
 
 
 @dataclass(frozen=True, kw_only=True)
-class DensityCurves(View):
+class DensityCurves(Charted):
     """The density of each column by itself, at some points; `columns` is how many columns there are in all."""
 
     kind: ClassVar[str] = "density"
@@ -409,14 +418,6 @@ class DensityCurves(View):
             place = [(one - low) / width for one in x]
             scaled.append(Line(place, [one * width for one in y], clean(name, 40), class_token(k)))
         return Chart("Density of each column", "least to greatest value shown", "density", tuple(scaled))
-
-    def to_svg(self, title: str = "") -> str:
-        """The curves."""
-        return self.chart().to_svg()
-
-    def plot(self, ax: Any = None) -> Any:
-        """The curves on axes of matplotlib."""
-        return self.chart().plot(ax)
 
     @property
     def how_to_read(self) -> str:

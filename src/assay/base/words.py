@@ -217,6 +217,16 @@ def listing(items: Sequence[str], last: str = "and") -> str:
     return f"{', '.join(items[:-1])} {last} {items[-1]}"
 
 
+def first_names(names: Sequence[object], most: int = 5) -> str:
+    """The first of some names from data, in quotes, and how many more there are.
+
+    >>> first_names(["a", "b", "c"], most=2)
+    "'a', 'b' and 1 more"
+    """
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(f"'{plain(name)}'" for name in names[:most]) + more
+
+
 def parameters(values: Any) -> str:
     """Parameters of a learner as `name=value` pairs.
 

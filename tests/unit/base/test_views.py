@@ -13,6 +13,7 @@ from assay.base.views import (
     Coefficients,
     ColumnShares,
     Contributions,
+    NeighbourCurve,
     Neighbours,
     Rules,
     Shares,
@@ -74,3 +75,14 @@ def test_one_intercept_stands_for_every_output():
 
     view = coefficients_of(SimpleNamespace(n_features_in_=2), np.ones((3, 2)), 0.5)
     assert view.intercept == [0.5, 0.5, 0.5] and view.names == ["x0", "x1"]
+
+
+def test_a_chart_gives_back_its_axes():
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    view = NeighbourCurve(
+        errors=[0.3, 0.2], low=[0.2, 0.1], high=[0.4, 0.3], best=2, tied=[1, 2], level=0.05, measure="error rate"
+    )
+    ax = view.plot()
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("k", "error rate")
+    assert ax.lines[0].get_ydata().tolist() == view.errors

@@ -49,11 +49,8 @@ ASSAY_INLINE double fast_exp(double x) {
     return (1.0 + tail) * power_of_two(half) * power_of_two(n - half);
 }
 
-// log(1 + u) for 0 <= u <= 1.
-ASSAY_INLINE double log1p_unit(double u) {
-    constexpr double ln2_high = 6.93147180369123816490e-01, ln2_low = 1.90821492927058770002e-10;
-    const bool upper = u > 0.41421356237309503;
-    const double s = upper ? (u - 1.0) / (u + 3.0) : u / (u + 2.0);
+// log((1 + s) / (1 - s)) for |s| <= 0.172, by its series.
+ASSAY_INLINE double log_of_ratio(double s) {
     const double q = s * s;
     double series = 2.0 / 21.0;
     series = series * q + 2.0 / 19.0;
@@ -65,7 +62,15 @@ ASSAY_INLINE double log1p_unit(double u) {
     series = series * q + 2.0 / 7.0;
     series = series * q + 2.0 / 5.0;
     series = series * q + 2.0 / 3.0;
-    const double rest = series * q * s + 2.0 * s;
+    return series * q * s + 2.0 * s;
+}
+
+// log(1 + u) for 0 <= u <= 1.
+ASSAY_INLINE double log1p_unit(double u) {
+    constexpr double ln2_high = 6.93147180369123816490e-01, ln2_low = 1.90821492927058770002e-10;
+    const bool upper = u > 0.41421356237309503;
+    const double s = upper ? (u - 1.0) / (u + 3.0) : u / (u + 2.0);
+    const double rest = log_of_ratio(s);
     return upper ? ln2_high + (rest + ln2_low) : rest;
 }
 
@@ -80,18 +85,7 @@ ASSAY_INLINE double fast_log(double x) {
     m = upper ? 0.5 * m : m;
     exponent = upper ? exponent + 1.0 : exponent;
     const double s = (m - 1.0) / (m + 1.0);
-    const double q = s * s;
-    double series = 2.0 / 21.0;
-    series = series * q + 2.0 / 19.0;
-    series = series * q + 2.0 / 17.0;
-    series = series * q + 2.0 / 15.0;
-    series = series * q + 2.0 / 13.0;
-    series = series * q + 2.0 / 11.0;
-    series = series * q + 2.0 / 9.0;
-    series = series * q + 2.0 / 7.0;
-    series = series * q + 2.0 / 5.0;
-    series = series * q + 2.0 / 3.0;
-    return exponent * ln2_high + ((series * q * s + 2.0 * s) + exponent * ln2_low);
+    return exponent * ln2_high + (log_of_ratio(s) + exponent * ln2_low);
 }
 
 }  // namespace assay

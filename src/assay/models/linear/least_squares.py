@@ -20,6 +20,7 @@ from ...base.parameters import Boolean, Choice, param
 from ...base.threads import one_blas_thread, thread_count
 from ...base.usual_parameters import n_jobs_param
 from ...base.views import Coefficients, coefficients_of
+from ...base.words import first_names
 from ...numeric.solves import (
     CHUNK,
     REDUCED_TOLERANCE,
@@ -295,11 +296,9 @@ class LeastSquares(SparseInput, FiniteByGram, Regressor):
     def _warn_dropped(self) -> None:
         if self.dropped_.shape[0] == 0:
             return
-        names = self._names()
-        listed = ", ".join(f"'{plain(names[j])}'" for j in self.dropped_[:5])
-        more = f" and {self.dropped_.shape[0] - 5} more" if self.dropped_.shape[0] > 5 else ""
+        listed = first_names([self._names()[j] for j in self.dropped_])
         text = (
-            f"{type(self).__name__}: column{'s' if self.dropped_.shape[0] > 1 else ''} {listed}{more} "
+            f"{type(self).__name__}: column{'s' if self.dropped_.shape[0] > 1 else ''} {listed} "
             "cannot be told from a linear combination of the columns before (or a constant) on these rows "
             "and got coefficient 0; leave out the columns that repeat others, or use Ridge."
         )

@@ -13,12 +13,13 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from ...base.cost import Cost
-from ...base.errors import AssayWarning, plain
+from ...base.errors import AssayWarning
 from ...base.estimator import Fold, Regressor, check_weights
 from ...base.folds import FoldTransforms, copy_columns
 from ...base.parameters import Boolean, Choice, Integer, Nothing, param
 from ...base.usual_parameters import n_jobs_param, random_state_param
 from ...base.views import Coefficients
+from ...base.words import first_names
 from .least_squares import LeastSquares
 
 VALIDATION_FOLDS = 5
@@ -147,10 +148,9 @@ class PolynomialRegression(Regressor):
         self.coef_, self.intercept_ = self._original()
         if self.dropped_.shape[0]:
             names = self.get_monomial_names()
-            listed = ", ".join(f"'{plain(names[m])}'" for m in self.dropped_[:5])
-            more = f" and {self.dropped_.shape[0] - 5} more" if self.dropped_.shape[0] > 5 else ""
+            listed = first_names([names[m] for m in self.dropped_])
             text = (
-                f"{type(self).__name__}: on these rows {listed}{more} cannot be told from combinations of the "
+                f"{type(self).__name__}: on these rows {listed} cannot be told from combinations of the "
                 "monomials before and got no coefficient of their own; lower the degree."
             )
             warnings.warn(AssayWarning("W101", text), stacklevel=4)
