@@ -7,6 +7,7 @@ cell is NaN; a category that was not seen in `fit` is `UNSEEN` (-1).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -241,11 +242,20 @@ def _nominal_mask(owner: Any, columns: list[Column] | np.ndarray, names: tuple[s
         mask[:] = [isinstance(column, pl.Series) for column in columns]
     if chosen is None or (isinstance(chosen, str) and chosen == "from_dtype"):
         return mask
-    wanted = np.asarray(chosen)
+    return mask | named_columns(owner, names, chosen)
+
+
+def named_columns(owner: Any, names: Sequence[str], chosen: Any) -> np.ndarray:
+    """A mask of the columns that `categorical_features` names, by name, position or mask; any other is refused.
+
+    >>> named_columns(object(), ("age", "plan"), ["plan"])
+    array([False,  True])
+    """
+    mask, wanted = np.zeros(len(names), dtype=bool), np.asarray(chosen)
     if wanted.dtype.kind == "b" and wanted.shape == mask.shape:
-        return mask | wanted
+        return wanted
     for item in wanted.tolist():
-        position = names.index(item) if isinstance(item, str) and item in names else item
+        position = list(names).index(item) if isinstance(item, str) and item in names else item
         if not isinstance(position, int) or isinstance(position, bool) or not 0 <= position < len(names):
             raise ParameterError(
                 _who(owner),

@@ -28,7 +28,7 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
-from ..base import AssayWarning, Stream, Trace
+from ..base import AssayWarning, DataError, Stream, Trace
 
 Parameters = TypeVar("Parameters")
 
@@ -77,6 +77,14 @@ def expectation_maximisation(
         if best is None or np.isnan(best.log_likelihood[-1]) or run.log_likelihood[-1] > best.log_likelihood[-1]:
             best = run
     assert best is not None
+    if np.isnan(best.log_likelihood[-1]):
+        raise DataError(
+            who,
+            "X",
+            "must have a log likelihood in float64",
+            "it is not a number",
+            "bring the columns to a common scale first (`assay.prepare.Scale`)",
+        )
     if best.fell:
         values = best.log_likelihood
         worst = int(np.argmin(np.diff(values)))

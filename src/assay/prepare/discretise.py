@@ -106,7 +106,7 @@ class Discretise(TableStep):
                 columns.append(series)
                 continue
             cuts = self.cuts_[self.cut_.index(series.name)]
-            cells = matrix_of(frame.select(series.name))[:, 0]
+            cells = self._matrix(frame, [series.name])[:, 0]
             gone = np.isnan(cells)
             codes = np.searchsorted(cuts, cells, side="right")
             if self.output == "codes":
@@ -132,7 +132,7 @@ class Discretise(TableStep):
         frame = self._open(X, reset=False)
         made = []
         for name, cuts in zip(self.cut_, self.cuts_):
-            codes = matrix_of(frame.select(name))[:, 0]
+            codes = self._matrix(frame, [name])[:, 0]
             ends = np.concatenate([cuts[:1], cuts, cuts[-1:]]) if cuts.size else np.zeros(2)
             middles = (ends[:-1] + ends[1:]) / 2
             gone = np.isnan(codes)

@@ -61,6 +61,9 @@ class Scale(TableStep):
 
     def _measure(self, cells: np.ndarray) -> None:
         """Centre and scale of the columns, NaN left out; a column of nothing else is one of zeros."""
+        if cells.shape[1] == 0:
+            self.center_, self.scale_ = np.empty(0), np.empty(0)
+            return
         with np.errstate(over="ignore"):
             holes = not np.isfinite(cells.sum()) and bool(np.isnan(cells).any())
         if holes:

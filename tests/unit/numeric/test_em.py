@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from assay.base import AssayWarning, Stream, Trace
+from assay.base import AssayWarning, DataError, Stream, Trace
 from assay.numeric.em import expectation_maximisation
 
 VALUES = np.concatenate([np.random.default_rng(0).normal(-3, 1, 150), np.random.default_rng(1).normal(2, 0.5, 250)])
@@ -67,3 +67,8 @@ def test_rounding_is_no_fall():
     values = iter([-1e6, -1e6 - 1e-5, -1e6])
     found = expectation_maximisation("Rounded", lambda _: 0, lambda k: (k + 1, next(values)), Stream.of(0), tol=1e-3)
     assert found.converged and not found.fell
+
+
+def test_a_likelihood_that_is_not_a_number_is_refused():
+    with pytest.raises(DataError, match="must have a log likelihood in float64"):
+        expectation_maximisation("Mixture", lambda _: 0.0, lambda p: (p, float("nan")), Stream(0))

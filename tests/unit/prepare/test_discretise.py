@@ -130,3 +130,9 @@ def test_names_that_are_taken_get_a_mark():
     table = pl.DataFrame({"a": [1.0, 2.0, 3.0, 4.0], "a < 2.5": ["x"] * 4})
     out = Discretise(output="one-hot", n_bins=2).fit_transform(table)
     assert out.columns == ["a < 2.5'", "a >= 2.5", "a < 2.5"] and out["a < 2.5'"].to_list() == [1.0, 1.0, 0.0, 0.0]
+
+
+def test_text_where_fit_saw_numbers_is_refused():
+    step = Discretise(n_bins=2).fit(np.array([[1.0], [2.0], [3.0]]))
+    with pytest.raises(DataError, match="column 'x0' was"):
+        step.transform(np.array([["1"], ["seven"]], dtype=object))

@@ -61,3 +61,9 @@ def test_an_empty_column_stays_empty():
         pl.DataFrame({"a": [None, None], "b": [1.0, 3.0]}, schema={"a": pl.Float64, "b": pl.Float64})
     )
     assert out["a"].null_count() == 2 and out["b"].to_list() == [-1.0, 1.0]
+
+
+@pytest.mark.parametrize("method", ["standard", "min-max", "robust"])
+def test_no_column_to_scale_changes_nothing(method):
+    X = np.array([[1.0], [3.0]])
+    np.testing.assert_array_equal(Scale(method=method, columns=[]).fit_transform(X), X)

@@ -27,6 +27,7 @@ from ...base.randomness import Stream
 from ...base.threads import thread_count
 from ...base.usual_parameters import categorical_features_param, n_jobs_param, random_state_param
 from ...base.views import ColumnShares, View
+from ...data.columns import named_columns
 from .units import contents, first_copies
 from .vote_rules import combine, to_probabilities
 
@@ -117,17 +118,13 @@ class Combiner(AroundLearners):
             told["n_jobs"] = 1 if self._side_by_side and thread_count(self.n_jobs) > 1 else self.n_jobs
         given = self.categorical_features
         if "categorical_features" in own and not (given is None or isinstance(given, str)):
-            told["categorical_features"] = given if columns is None else self._among(np.asarray(given), columns)
+            told["categorical_features"] = given if columns is None else self._among(given, columns)
         return told
 
-    def _among(self, given: np.ndarray, columns: np.ndarray) -> list[Any]:
+    def _among(self, given: Any, columns: np.ndarray) -> list[int]:
         """The nominal columns as they are numbered among some of the columns."""
-        if given.dtype.kind == "b":
-            return np.flatnonzero(given[columns]).tolist()
-        names = list(getattr(self, "feature_names_in_", []))
-        places = [names.index(one) if isinstance(one, str) and one in names else one for one in given.tolist()]
-        place = {int(column): k for k, column in enumerate(columns)}
-        return [place[one] for one in places if one in place]
+        names = getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)])
+        return np.flatnonzero(named_columns(self, list(names), given)[columns]).tolist()
 
     def _prototype(self, member: Any, stream: Stream) -> Any:
         return clone(member).set_params(**self._settings(member, stream))

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import polars as pl
+import pytest
 
+from assay.base.errors import ParameterError
 from assay.models.ensembles import RandomSubspaceClassifier, RandomSubspaceRegressor
 from assay.models.trees import CartClassifier
 
@@ -36,3 +38,9 @@ def test_random_patches_draw_rows_too():
     assert 0.5 < model.oob_score_ <= 1.0
     twice = RandomSubspaceClassifier(bootstrap_features=True, max_features=1.0, random_state=0).fit(X, y)
     assert any(len(set(c)) < len(c) for c in twice.columns_.tolist())
+
+
+def test_a_list_in_the_place_of_a_nominal_column_is_refused():
+    X, y = numbers(50)
+    with pytest.raises(ParameterError, match="'categorical_features' must name columns of X"):
+        RandomSubspaceRegressor(categorical_features=[[1]]).fit(X, y)
