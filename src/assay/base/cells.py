@@ -78,7 +78,8 @@ def _refusal(estimator: Any, X: Any, complaint: Exception) -> AssayError | None:
     if issparse(X) or len(getattr(X, "shape", ())) != 2 or "feature names" in words:
         return None
     framed = hasattr(X, "columns")
-    names: Any = list(X.columns) if framed else getattr(estimator, "feature_names_in_", None)
+    held: Any = X.column_names if hasattr(X, "to_batches") else getattr(X, "columns", None)  # Arrow, or any frame
+    names: Any = list(held) if framed else getattr(estimator, "feature_names_in_", None)
     for j in range(X.shape[1]):
         cells, column = np.asarray(X[names[j]] if framed else X[:, j]), _column(names, j)
         if cells.dtype.kind in "mM" or any(isinstance(cell, date) for cell in cells[:100].tolist()):

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 
 from assay.base import DataError
@@ -46,6 +47,11 @@ def test_names_are_those_of_the_frame():
     frame.iloc[2, 2] = pd.NA
     with pytest.raises(DataError, match="column 'weight' must not have missing cells.*row 2"):
         LeastSquares().fit(frame, Y)
+
+
+def test_names_are_those_of_an_arrow_table():
+    with pytest.raises(DataError, match="column 'b' holds labels such as 'x'"):
+        LeastSquares().fit(pl.DataFrame({"a": [1.0, 2.0], "b": ["x", "y"]}).to_arrow(), [1.0, 2.0])
 
 
 def test_right_tables_pass():
