@@ -1,10 +1,12 @@
 #include "assay/neighbours/kd_tree.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <memory>
 #include <unordered_map>
 
+#include "assay/common/simd.hpp"
 #include "assay/common/threads.hpp"
 #include "tree_goals.hpp"
 
@@ -202,6 +204,23 @@ struct Maxima {
     static double join(double bound, double, double now) { return std::max(bound, now); }
 };
 
+// Bit i is set where distances[i] <= reach, for the rows of one leaf in `panels` panels.
+ASSAY_INLINE std::uint32_t hits_body(const double* distances, index_t panels, double reach) {
+    typedef double Value __attribute__((vector_size(64)));
+    typedef long long Mask __attribute__((vector_size(64)));
+    Mask bit = {1, 2, 4, 8, 16, 32, 64, 128}, found = {};
+    for (index_t part = 0; part < 2 * panels; ++part, bit <<= 8) {
+        Value mine;
+        __builtin_memcpy(&mine, distances + part * 8, sizeof(mine));
+        found |= (mine <= reach) & bit;
+    }
+    long long bits = 0;
+    for (int lane = 0; lane < 8; ++lane) bits |= found[lane];
+    return static_cast<std::uint32_t>(bits);
+}
+ASSAY_DISPATCH(std::uint32_t, hits, hits_body, (const double* distances, index_t panels, double reach),
+               (distances, panels, reach))
+
 // `Goal` has reach(), the distance up to which rows matter, and offer(distance, row).
 template <class Terms, class Goal>
 class Walk {
@@ -212,34 +231,70 @@ public:
         options_.p = p;
     }
 
-    void visit(index_t node, index_t begin, index_t end, double bound) {
-        const std::int32_t column = tree_.column[node];
-        if (column < 0) return leaf(begin, end);
-        const double value = query_[column], low = tree_.low[node], high = tree_.high[node];
-        const index_t middle = middle_of(begin, end);
-        const bool left_first = value - low < high - value;
-        const double gap = std::max(0.0, left_first ? high - value : value - low);
-        const double before = gaps_[column], now = std::max(before, Terms::term(gap, options_.p));
-        const double far_bound = Terms::join(bound, before, now);
-        if (left_first)
-            visit(node + 1, begin, middle, bound);
-        else
-            visit(tree_.right[node], middle, end, bound);
-        if (!(far_bound * slack <= goal_.reach())) return;
-        gaps_[column] = now;
-        if (left_first)
-            visit(tree_.right[node], middle, end, far_bound);
-        else
-            visit(node + 1, begin, middle, far_bound);
-        gaps_[column] = before;
+    // `far` holds the parts to return to, `changed` the gaps to restore on the way.
+    void run() {
+        Far far[most_depth];
+        Changed changed[most_depth];
+        int waiting = 0, changes = 0;
+        index_t node = 0, begin = 0, end = tree_.n;
+        double bound = 0.0, reach = goal_.reach();
+        while (true) {
+            for (std::int32_t column = tree_.column[node]; column >= 0; column = tree_.column[node]) {
+                const double value = query_[column], below = value - tree_.low[node], above = tree_.high[node] - value;
+                const index_t middle = middle_of(begin, end), left = node + 1, right = tree_.right[node];
+                const bool left_first = below < above;
+                const double now = std::max(gaps_[column], Terms::term(std::max(0.0, left_first ? above : below), options_.p));
+                const double far_bound = Terms::join(bound, gaps_[column], now);
+                if (far_bound * slack <= reach)
+                    far[waiting++] = {far_bound, now, left_first ? right : left, left_first ? middle : begin,
+                                      left_first ? end : middle, column, changes};
+                node = left_first ? left : right;
+                begin = left_first ? begin : middle;
+                end = left_first ? middle : end;
+            }
+            leaf(begin, end, reach);
+            reach = goal_.reach();
+            do {
+                if (waiting == 0) return;
+                --waiting;
+            } while (!(far[waiting].bound * slack <= reach));
+            const Far& next = far[waiting];
+            while (changes > next.changes) {
+                --changes;
+                gaps_[changed[changes].column] = changed[changes].before;
+            }
+            changed[changes++] = {gaps_[next.column], next.column};
+            gaps_[next.column] = next.gap;
+            node = next.node;
+            begin = next.begin;
+            end = next.end;
+            bound = next.bound;
+        }
     }
 
 private:
-    void leaf(index_t begin, index_t end) {
-        double distances[2 * panel_lanes];
-        measure_(query_, tree_.panels + begin * d_, panel_count(end - begin), d_, options_, distances);
-        for (index_t i = begin; i < end; ++i)
-            if (distances[i - begin] <= goal_.reach()) goal_.offer(distances[i - begin], tree_.order[i]);
+    static constexpr int most_depth = 64;  // each level halves the rows
+    struct Far {
+        double bound, gap;
+        index_t node, begin, end;
+        std::int32_t column;
+        int changes;
+    };
+    struct Changed {
+        double before;
+        std::int32_t column;
+    };
+
+    void leaf(index_t begin, index_t end, double reach) {
+        alignas(64) double distances[leaf_rows];
+        const index_t panels = panel_count(end - begin);
+        measure_(query_, tree_.panels + begin * d_, panels, d_, options_, distances);
+        std::uint32_t inside = hits(distances, panels, reach);
+        if (end - begin < leaf_rows) inside &= (1u << (end - begin)) - 1u;
+        for (; inside != 0; inside &= inside - 1) {
+            const int i = std::countr_zero(inside);
+            if (distances[i] <= goal_.reach()) goal_.offer(distances[i], tree_.order[begin + i]);
+        }
     }
 
     const KdTreeView& tree_;
@@ -256,10 +311,10 @@ void walk(const KdTreeView& tree, Metric metric, double p, const double* query, 
     const PanelDistances measure = panel_distances(metric);
     std::fill(gaps, gaps + d, 0.0);
     switch (metric) {
-        case Metric::manhattan: Walk<Sums, Goal>(tree, measure, p, query, d, gaps, goal).visit(0, 0, tree.n, 0.0); break;
-        case Metric::chebyshev: Walk<Maxima, Goal>(tree, measure, p, query, d, gaps, goal).visit(0, 0, tree.n, 0.0); break;
-        case Metric::minkowski: Walk<Powers, Goal>(tree, measure, p, query, d, gaps, goal).visit(0, 0, tree.n, 0.0); break;
-        default: Walk<Squares, Goal>(tree, measure, p, query, d, gaps, goal).visit(0, 0, tree.n, 0.0);
+        case Metric::manhattan: Walk<Sums, Goal>(tree, measure, p, query, d, gaps, goal).run(); break;
+        case Metric::chebyshev: Walk<Maxima, Goal>(tree, measure, p, query, d, gaps, goal).run(); break;
+        case Metric::minkowski: Walk<Powers, Goal>(tree, measure, p, query, d, gaps, goal).run(); break;
+        default: Walk<Squares, Goal>(tree, measure, p, query, d, gaps, goal).run();
     }
 }
 

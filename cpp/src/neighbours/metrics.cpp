@@ -347,18 +347,8 @@ RadiusLists RadiusCollector::lists() {
     return lists;
 }
 
-void Nearest::offer(double distance, std::int64_t row) {
-    const Entry entry{distance, row};
-    const auto nearer = [](const Entry& a, const Entry& b) {
-        return a.distance < b.distance || (a.distance == b.distance && a.row < b.row);
-    };
-    if (full() && !nearer(entry, entries_.back())) return;
-    entries_.insert(std::upper_bound(entries_.begin(), entries_.end(), entry, nearer), entry);
-    if (static_cast<index_t>(entries_.size()) > k_) entries_.pop_back();
-}
-
 void Nearest::write(std::int64_t* rows, double* distances) const {
-    for (std::size_t i = 0; i < entries_.size(); ++i) {
+    for (std::size_t i = 0; i < static_cast<std::size_t>(size_); ++i) {
         rows[i] = entries_[i].row;
         distances[i] = entries_[i].distance;
     }

@@ -21,8 +21,8 @@ constexpr index_t leaf_rows = 32;
 
 // Where the right part of a node over the rows [begin, end) begins.
 inline index_t middle_of(index_t begin, index_t end) {
-    const index_t half = (end - begin) / 2;
-    return begin + (half + panel_lanes - 1) / panel_lanes * panel_lanes;
+    const index_t half = (end - begin) >> 1;
+    return begin + ((half + panel_lanes - 1) & -panel_lanes);
 }
 
 struct KdTree {

@@ -18,6 +18,7 @@
 //               without any cell
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -87,17 +88,33 @@ private:
 // The k nearest so far, sorted by (distance, row): of two rows at the same distance the smaller row number is nearer.
 class Nearest {
 public:
-    explicit Nearest(index_t k) : k_(k) { entries_.reserve(static_cast<std::size_t>(k) + 1); }
-    void clear() { entries_.clear(); }
-    double bound() const { return full() ? entries_.back().distance : infinity; }
-    bool full() const { return static_cast<index_t>(entries_.size()) == k_; }
+    explicit Nearest(index_t k) : k_(k), entries_(static_cast<std::size_t>(k)) {}
+    void clear() {
+        size_ = 0;
+        bound_ = infinity;
+    }
+    double bound() const { return bound_; }
+    bool full() const { return size_ == k_; }
     // Whether a row at this distance (or a later or farther one) would be kept.
     bool wants(double distance, std::int64_t row) const {
-        if (!full()) return true;
-        const Entry& last = entries_.back();
-        return distance < last.distance || (distance == last.distance && row < last.row);
+        return !full() || nearer({distance, row}, entries_.back());
     }
-    void offer(double distance, std::int64_t row);
+    void offer(double distance, std::int64_t row) {
+        const Entry entry{distance, row};
+        if (full() && !nearer(entry, entries_.back())) return;
+        if (!full()) ++size_;
+        index_t at = size_ - 1;
+        Entry* const kept = entries_.data();
+        if (at > few) {
+            Entry* const place = std::upper_bound(kept, kept + at, entry, nearer);
+            std::copy_backward(place, kept + at, kept + at + 1);
+            at = place - kept;
+        } else {
+            for (; at > 0 && nearer(entry, kept[at - 1]); --at) kept[at] = kept[at - 1];
+        }
+        kept[at] = entry;
+        if (full()) bound_ = kept[k_ - 1].distance;
+    }
     void write(std::int64_t* rows, double* distances) const;
 
 private:
@@ -105,8 +122,13 @@ private:
         double distance;
         std::int64_t row;
     };
+    static bool nearer(const Entry& a, const Entry& b) {
+        return a.distance < b.distance || (a.distance == b.distance && a.row < b.row);
+    }
     static constexpr double infinity = __builtin_inf();
-    index_t k_;
+    static constexpr index_t few = 24;  // up to here a place is found step by step, above by halving
+    index_t k_, size_ = 0;
+    double bound_ = infinity;
     std::vector<Entry> entries_;
 };
 
