@@ -46,7 +46,8 @@ index_t node_count(index_t rows, std::unordered_map<index_t, index_t>& known) {
 template <class Record>
 class Builder {
 public:
-    Builder(Matrix<const double> rows, KdTree& tree) : rows_(rows), tree_(tree), records_(new Record[static_cast<std::size_t>(rows.rows)]) {}
+    Builder(Matrix<const double> rows, KdTree& tree)
+        : rows_(rows), tree_(tree), records_(new Record[static_cast<std::size_t>(rows.rows)]) {}
 
     void build(int threads) {
         std::unordered_map<index_t, index_t> counts;

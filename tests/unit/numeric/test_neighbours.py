@@ -25,6 +25,29 @@ def test_nearest_to_itself_leaves_each_row_out(algorithm, metric):
     assert (found != np.arange(90)[:, None]).all()
 
 
+@pytest.mark.parametrize("values", ["distinct", "few", "two", "one", "sorted", "far"])
+@pytest.mark.parametrize("columns", [1, 3, 9])
+def test_a_tree_of_many_rows_has_the_neighbours_of_brute_force_with_any_threads(values, columns):
+    rng = np.random.default_rng(columns)
+    rows = {
+        "distinct": rng.normal(size=(9000, columns)),
+        "few": rng.integers(0, 12, size=(9000, columns)).astype(float),
+        "two": (rng.random((9000, columns)) < 0.4).astype(float),
+        "one": np.ones((9000, columns)),
+        "sorted": np.sort(rng.normal(size=(9000, columns)), axis=0),
+        "far": rng.standard_cauchy(size=(9000, columns)) ** 3,
+    }[values]
+    queries = rows[rng.permutation(9000)[:300]] + rng.choice([0.0, 0.3], size=(300, 1))
+    wanted = NeighbourIndex(rows, get("euclidean"), algorithm="brute").nearest(queries, 5)
+    trees = [NeighbourIndex(rows, get("euclidean"), algorithm="kd_tree", threads=threads) for threads in (1, 3)]
+    for name, one in trees[0].state()["arrays"].items():
+        np.testing.assert_array_equal(one, trees[1].state()["arrays"][name])
+    for threads, tree in zip((1, 3), trees):
+        found = tree.nearest(queries, 5, threads)
+        np.testing.assert_array_equal(found[0], wanted[0])
+        np.testing.assert_array_equal(found[1], wanted[1])
+
+
 def test_the_index_keeps_its_own_rows():
     rows = np.arange(10.0)[:, None]
     index = NeighbourIndex(rows, get("euclidean"))

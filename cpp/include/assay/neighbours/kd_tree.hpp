@@ -3,12 +3,12 @@
 // Build: a node over the rows [begin, end) of `order` splits its widest column at the median, so that the left part is a
 // whole number of panels (16 rows); parts of at most `leaf_rows` = 32 rows are leaves. Nodes lie in preorder (the left
 // child of node v is v+1); `low` is the largest value on the left and `high` the smallest on the right, so the gap
-// between the children prunes too. The rows are stored again in tree order as panels (metrics.hpp).
+// between the children prunes too. Rows are stored again in tree order as panels (metrics.hpp). Threads share subtrees.
 //
 // Search (Arya & Mount, "Algorithms for fast vector quantization", DCC 1993): descend to the nearer child first and visit
 // the other only if the sum over columns of the distance to its slab does not exceed the k-th best so far. The bound is
 // compared with a relative slack of 1e-12, far above its rounding error, and equal distances are visited: ties go to the
-// smaller row number exactly as in brute force. Metrics: euclidean, manhattan, chebyshev, minkowski.
+// smaller row number exactly as in brute force. Many queries are answered in the order of the tree, for the cache.
 //
 // Cost: build O(d n + n log n) time and d n extra memory; a query O(log n) for small d, growing as 2^d.
 #pragma once
