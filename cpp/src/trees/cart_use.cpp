@@ -167,12 +167,18 @@ PruningPath weakest_links(Vector<const std::int32_t> parent, const double* risk)
     }
     const auto link = [&](std::size_t i) { return leaves[i] > 1 ? (risk[i] - below[i]) / (leaves[i] - 1) : 0.0; };
     std::vector<std::uint8_t> gone(n, 0);  // leaves, and what was below a cut
-    // Values only change when something below is cut; an entry that no longer holds the current value is skipped.
+    // A cut below takes a ratio that is no larger, so a value only rises (but for rounding, when it is queued at once):
+    // the queued key is a lower bound, and a node is queued again only when its key comes up and has been left behind.
     using Entry = std::pair<double, std::int32_t>;
     std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue;
+    std::vector<double> key(n, never);
+    const auto enqueue = [&](std::size_t i, double value) {
+        key[i] = value;
+        queue.emplace(value, static_cast<std::int32_t>(i));
+    };
     for (std::size_t i = 0; i < n; ++i) {
         gone[i] = path.cut_at[i] == 0;
-        if (gone[i] == 0) queue.emplace(link(i), static_cast<std::int32_t>(i));
+        if (gone[i] == 0) enqueue(i, link(i));
     }
     double reached = 0;
     path.alphas.push_back(0.0);
@@ -181,7 +187,11 @@ PruningPath weakest_links(Vector<const std::int32_t> parent, const double* risk)
         const auto [value, node] = queue.top();
         const auto at = static_cast<std::size_t>(node);
         queue.pop();
-        if (gone[at] != 0 || value != link(at)) continue;
+        if (gone[at] != 0 || value != key[at]) continue;
+        if (const double now = link(at); now != value) {
+            enqueue(at, now);
+            continue;
+        }
         reached = std::max(reached, value);
         path.cut_at[at] = reached;
         std::fill_n(gone.begin() + node, size[at], std::uint8_t{1});
@@ -191,7 +201,7 @@ PruningPath weakest_links(Vector<const std::int32_t> parent, const double* risk)
             const auto above = static_cast<std::size_t>(i);
             leaves[above] -= fewer;
             below[above] += more;
-            if (i != node) queue.emplace(link(above), i);
+            if (const double now = link(above); i != node && now < key[above]) enqueue(above, now);
         }
         path.alphas.push_back(reached);
         path.impurities.push_back(below[0]);

@@ -49,6 +49,59 @@ def cv_param(default: Any, none_means: str) -> Any:
     )
 
 
+def choose_on_param() -> Any:
+    """Declare `choose_on` with the wording used by every learner that may choose on a sample of its rows."""
+    return param(
+        None,
+        Integer(100) | Nothing(),
+        "Rows, drawn from the training rows in a fixed way, on which the choice is made where there are more; the "
+        "model itself is fitted to all rows. None chooses on all of them.",
+    )
+
+
+def drawn_rows(n_rows: int, most: int | None, codes: np.ndarray | None = None) -> np.ndarray | None:
+    """About `most` of the rows, rising, always the same ones; None where all may be taken.
+
+    With class `codes` each class keeps its share, and at least 10 rows or a tenth of an equal share (all it has, if
+    fewer), so that no class is lost.
+
+    >>> drawn_rows(1000, None), drawn_rows(1000, 1000), drawn_rows(1000, 400).shape
+    (None, None, (400,))
+    >>> np.bincount(np.repeat([0, 1], [990, 10])[drawn_rows(1000, 100, np.repeat([0, 1], [990, 10]))]).tolist()
+    [99, 10]
+    """
+    if most is None or n_rows <= most:
+        return None
+    order = Stream.of(0).generator().permutation(n_rows)
+    if codes is None:
+        return np.sort(order[:most])
+    sizes = np.bincount(codes)
+    least = max(10, most // (10 * max(1, np.count_nonzero(sizes))))
+    taken = np.minimum(sizes, np.maximum(np.round(sizes * (most / n_rows)).astype(np.int64), least))
+    by_class = order[np.argsort(codes[order], kind="stable")]
+    place = np.arange(n_rows) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    return np.sort(by_class[place < np.repeat(taken, sizes)])
+
+
+def folds_of_sample(folds: list[Fold], n_rows: int, drawn: np.ndarray | None) -> list[Fold]:
+    """The folds with the drawn rows only; a part that holds none of them stays whole.
+
+    >>> [[part.tolist() for part in fold] for fold in
+    ...  folds_of_sample([(np.arange(4), np.arange(4, 6))], 6, np.array([1, 3]))]
+    [[[1, 3], [4, 5]]]
+    """
+    if drawn is None:
+        return folds
+    inside = np.zeros(n_rows, dtype=bool)
+    inside[drawn] = True
+
+    def some(part: np.ndarray) -> np.ndarray:
+        found = part[inside[part]]
+        return found if found.size else part
+
+    return [(some(train), some(test)) for train, test in folds]
+
+
 def make_folds(
     who: str,
     cv: Any,

@@ -165,10 +165,13 @@ class Inputs:
                 self._bytes += size
         return made
 
-    def whole(self, learner: Learner) -> tuple[Any, np.ndarray, list[str]]:
-        """All rows as a frame with names, their targets, and the preparation in words."""
+    def whole(self, learner: Learner, drawn: np.ndarray | None = None) -> tuple[Any, np.ndarray, list[str]]:
+        """All rows, or those drawn, as a frame with names, their targets, and the preparation in words."""
         chain = Chain(self.plan.prepare, self.roles, learner.entry)
-        rows, target = chain.fit_training(self.frame, self.plan.labels)
+        frame, labels = self.frame, self.plan.labels
+        if drawn is not None:
+            frame, labels = take_rows(frame, drawn), labels[drawn]
+        rows, target = chain.fit_training(frame, labels)
         assert target is not None
         if isinstance(rows, np.ndarray):
             names = [str(name) for name in chain.get_feature_names_out()]

@@ -246,7 +246,7 @@ class Plan:
         object.__setattr__(self, "choice", choice)
 
     def _choose(self) -> DesignChoice:
-        rows, columns = self.features.frame.height, self.n_columns
+        rows = self.features.frame.height
         smallest = None if self.classes is None else int(np.bincount(self.y)[np.bincount(self.y) > 1].min(initial=rows))
         groups = self._units["groups"]
         options: dict[str, Any] = {
@@ -254,7 +254,12 @@ class Plan:
             "n_groups": None if groups is None else int(np.unique(groups).size),
             "budget": self.budget,
         }
-        choice = choose_design(rows, columns, [learner.estimator for learner in self.learners], **options)
+
+        def choose(learners: Iterable[Learner]) -> DesignChoice:
+            columns = [self.columns_met(learner) for learner in learners]
+            return choose_design(rows, columns, [learner.estimator for learner in learners], **options)
+
+        choice = choose(self.learners)
         if self.budget is None or choice.seconds <= self.budget:
             return choice
         kept = [learner for learner, cost in zip(self.learners, choice.by_learner) if cost <= self.budget / 2]
@@ -262,7 +267,7 @@ class Plan:
             left = [learner.title for learner in self.learners if learner not in kept]
             object.__setattr__(self, "over_budget", tuple(left))
             object.__setattr__(self, "learners", tuple(kept))
-            choice = choose_design(rows, columns, [learner.estimator for learner in kept], **options)
+            choice = choose(kept)
         return choice
 
     # -- what follows from the choices -------------------------------------------------------------------------
@@ -300,6 +305,17 @@ class Plan:
         texts = [name for name in frame.columns if roles[name].role == "text"]
         sizes = [len(Words.fit(as_text(frame[name].head(2000)), Preparation().max_words).words) for name in texts]
         return int(frame.width - len(texts) + sum(sizes))
+
+    @cached_property
+    def _n_indicators(self) -> int:
+        """How many columns more than labels their indicators are."""
+        frame, most = self.features.frame, Preparation().max_categories
+        labels = [name for name in frame.columns if self.features.roles[name].role == "nominal"]
+        return sum(min(frame[name].n_unique(), most) - 1 for name in labels)
+
+    def columns_met(self, learner: Learner) -> int:
+        """About how many columns a learner meets, for the cost: indicators of labels where it takes numbers alone."""
+        return self.n_columns + (0 if "nominal" in learner.entry.native else self._n_indicators)
 
     @cached_property
     def findings(self) -> list[dict[str, Any]]:

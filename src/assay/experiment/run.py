@@ -22,11 +22,13 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from ..base.cv import drawn_rows
 from ..base.errors import AssayError, AssayWarning, ParameterError, plain
 from ..base.estimator import Estimator
 from ..base.folds import Fold, fit_folds
 from ..base.threads import one_blas_thread
 from .choices import chosen_by
+from .design_choice import VIEWED_ROWS, expected_seconds
 from .inputs import Inputs, SharedTable
 from .plan import Learner, Plan
 from .predictions import FoldPredictions
@@ -219,16 +221,9 @@ def _part(plan: Plan, split: int, parts: int) -> int:
 
 def _seconds(plan: Plan, number: int) -> float:
     """Rough seconds of one fold, for the order of the work and the time left."""
-    estimator = plan.learners[number].estimator
-    rows, columns = plan.features.frame.height, plan.n_columns
-    if not isinstance(estimator, Estimator):
-        return 1e-3 + 1e-6 * rows * columns
-    tested = plan.splits[0].test.shape[0]
-    try:
-        fitted = estimator.estimate_cost(rows - tested, columns).seconds
-        return 1e-3 + float(fitted + estimator.estimate_predict_cost(rows - tested, columns, tested).seconds)
-    except Exception:
-        return 1e-3
+    learner, tested = plan.learners[number], plan.splits[0].test.shape[0]
+    rows = plan.features.frame.height
+    return expected_seconds(learner.estimator, rows - tested, tested, plan.columns_met(learner))
 
 
 # -- the calling thread: writer and clock ------------------------------------------------------------------------
@@ -481,9 +476,13 @@ def _score(
 
 
 def _view_value(state: _State, learner: Learner) -> dict[str, Any]:
-    """The preparation in words, and what the learner looks like when it is fitted on all rows."""
+    """The preparation in words, and what the learner looks like when it is fitted on all rows, or on a sample of very
+    many, which says so."""
     texts = _listen()
-    rows, target, words = state.inputs.whole(learner)
+    drawn = drawn_rows(len(state.plan.y), VIEWED_ROWS, None if state.plan.classes is None else state.plan.y)
+    rows, target, words = state.inputs.whole(learner, drawn)
+    if drawn is not None:
+        words = [*words, f"these words and the picture are of {len(drawn):,} drawn rows of {len(state.plan.y):,}"]
     view, seconds = None, 0.0
     if isinstance(learner.estimator, Estimator) and type(learner.estimator).view is not Estimator.view:
         begin = time.perf_counter()

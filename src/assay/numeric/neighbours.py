@@ -134,10 +134,18 @@ class NeighbourIndex:
             found, reduced = _kernels.metric_nearest(**given, **self._metric, nominal=self._nominal)
         return found.view(np.int64), self.distance.finish(reduced)
 
-    def nearest_to_itself(self, k: int, threads: int = 1) -> tuple[np.ndarray, np.ndarray]:
-        """For every row of the index the k nearest among the other rows."""
-        rows, distances = self.nearest(self.rows, k + 1, threads, placed=True)
-        own = rows == np.arange(rows.shape[0])[:, None]
+    def nearest_to_itself(
+        self, k: int, threads: int = 1, asked: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """For every row of the index, or those `asked`, the k nearest among the other rows.
+
+        >>> NeighbourIndex(np.array([[0.0], [1.0], [5.0]]), get("euclidean")).nearest_to_itself(1, asked=np.array([2]))
+        (array([[1]]), array([[4.]]))
+        """
+        numbers = np.arange(self.rows.shape[0]) if asked is None else asked
+        queries = self.rows if asked is None else self.rows[asked]
+        rows, distances = self.nearest(queries, k + 1, threads, placed=True)
+        own = rows == numbers[:, None]
         # A row with k or more earlier copies is not in its own list: then the last one goes.
         own[~own.any(axis=1), -1] = True
         return rows[~own].reshape(-1, k), distances[~own].reshape(-1, k)

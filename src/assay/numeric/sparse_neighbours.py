@@ -60,9 +60,12 @@ class SparseCosineIndex:
         """Row numbers and distances of the k nearest rows of each query, nearest first."""
         return self._search(unit_rows(queries), k, None)
 
-    def nearest_to_itself(self, k: int, threads: int = 1) -> tuple[np.ndarray, np.ndarray]:
-        """For every row of the index the k nearest among the other rows."""
-        return self._search(self.table, k, np.arange(self.table.shape[0]))
+    def nearest_to_itself(
+        self, k: int, threads: int = 1, asked: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """For every row of the index, or those `asked`, the k nearest among the other rows."""
+        own = np.arange(self.table.shape[0]) if asked is None else asked
+        return self._search(self.table if asked is None else self.table[asked], k, own)
 
     def _search(self, queries: csr_array, k: int, own: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
         rows = np.empty((queries.shape[0], k), dtype=np.int64)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import warnings
 from functools import partial
@@ -514,3 +515,13 @@ def test_nothing_that_saw_other_columns_is_found_again(tmp_path):
         assert again.to_dict() == run(plan()).to_dict(), name
     grouped = run(plans["group"](), path)
     assert "patient" not in str([result.view for result in grouped.learners])
+
+
+def test_pictures_of_a_very_long_table_come_from_drawn_rows_and_say_so(monkeypatch):
+    monkeypatch.setattr(sys.modules["assay.experiment.run"], "VIEWED_ROWS", 90)
+    plan = Plan(load_dataset("iris"), "species", learners=["cart-classifier"], design="holdout")
+    (long,) = run(plan).learners
+    assert long.view["nodes"][0]["rows"] == 90 and "of 90 drawn rows of 150" in long.preparation[-1]
+    monkeypatch.undo()
+    (short,) = run(plan).learners
+    assert short.view["nodes"][0]["rows"] == 150 and not any("drawn" in words for words in short.preparation)

@@ -121,7 +121,7 @@ void apply_tree(const TreeView& tree, Matrix<const double> cells, Vector<std::in
 // Weakest-link pruning of a tree in preorder, given by the parent of each node (-1 for the root); nodes may have any
 // number of children. With R(t) = risk of node t as a leaf (weight share times impurity) and R(T_t) that of the leaves
 // below it, the next link to cut is the t with the smallest (R(t) - R(T_t)) / (leaves - 1), the lowest index at a tie;
-// down to the root. Cost O(n_nodes depth log n_nodes).
+// down to the root. Cost O(n_nodes (depth + log n_nodes)), as few nodes are looked at more than twice.
 struct PruningPath {
     std::vector<double> alphas, impurities;  // first 0 and the risk of the whole tree, then one pair per cut
     std::vector<double> cut_at;  // the alpha from which a node is a leaf: 0 for leaves, infinity if it goes with an ancestor

@@ -13,11 +13,12 @@ from sklearn.metrics import get_scorer
 from sklearn.utils.validation import check_is_fitted
 
 from ...base.cost import Cost
-from ...base.cv import cv_param
+from ...base.cv import choose_on_param, cv_param, drawn_rows, folds_of_sample
 from ...base.errors import AssayWarning, DataError, ParameterError
 from ...base.estimator import Fold, check_weights
 from ...base.folds import FoldTransforms, copy_columns
 from ...base.parameters import ArrayLike, Boolean, Choice, Function, Integer, Nothing, param
+from ...base.words import count
 from .logistic import LogisticRegression
 from .logistic_solver import log_probabilities_of
 from .tables import table_of, validation_folds
@@ -111,6 +112,8 @@ class LogisticCV(LogisticRegression):
     Every fold runs the whole path of C with warm starts on the rows in place; the C (and l1_ratio) with the best mean
     score is fitted to all rows. The folds are scikit-learn's, balanced over the classes; equal rows share a fold, so
     that nothing leaks between folds by repetition, and repeating rows instead of weighting them changes nothing.
+    With `choose_on` the paths run on a sample of the rows, which keeps the shares of the classes: C is the variance
+    of a prior on the coefficients and does not depend on the number of rows.
 
     {parameters}
 
@@ -119,6 +122,7 @@ class LogisticCV(LogisticRegression):
     C_, l1_ratio_ : the values chosen
     Cs_ : array of the values tried, rising
     l1_ratios_ : array of the shares tried (elasticnet)
+    n_chosen_on_ : how many rows were drawn to choose on; None for all
     scores_ : array (folds, l1_ratios, Cs) of scores, higher is better
     classes_, coef_, intercept_, n_iter_ : as in LogisticRegression; without `refit` the mean over the folds
 
@@ -144,6 +148,7 @@ class LogisticCV(LogisticRegression):
         ArrayLike() | Nothing(),
         "Shares of the absolute part of the penalty to try; None is l1_ratio.",
     )
+    choose_on: int | None = choose_on_param()
     refit: bool = param(True, Boolean(), "Whether to fit the best C to all rows; else the folds' fits are averaged.")
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LogisticCV:
@@ -177,7 +182,7 @@ class LogisticCV(LogisticRegression):
                 one = None if transforms is None else transforms.only(k)
                 yield from super(LogisticRegression, self).fit_folds(X, y, [(train, test)], sample_weight, one)
                 continue
-            if not tried and self.penalty is not None:
+            if not tried and self.penalty is not None and not self._samples(used.shape[0]):
                 tried = True
                 seen = values if transforms is None else transforms.whole.apply(values)
                 starts = whole._paths_of_all_rows(seen, codes, weights)
@@ -225,10 +230,16 @@ class LogisticCV(LogisticRegression):
         return found
 
     def chosen(self) -> dict[str, int | float | str]:
-        """The inverse penalty C, and the share of the absolute penalty where several were given."""
+        """The inverse penalty C, and the share of the absolute penalty where several were given; the name of C says
+        so where a sample of the rows chose it."""
         check_is_fitted(self)
         several = self.l1_ratios_.shape[0] > 1
-        return {"C": float(self.C_), **({"l1_ratio": float(self.l1_ratio_)} if several else {})}
+        name = "C" if self.n_chosen_on_ is None else f"C (by {count(self.n_chosen_on_, 'drawn row')})"
+        return {name: float(self.C_), **({"l1_ratio": float(self.l1_ratio_)} if several else {})}
+
+    def _samples(self, n_rows: int) -> bool:
+        """Whether the choice is made on a sample of so many rows."""
+        return self.choose_on is not None and n_rows > self.choose_on
 
     def _fit_inner(
         self,
@@ -255,6 +266,9 @@ class LogisticCV(LogisticRegression):
         share, best = np.unravel_index(int(np.argmax(self.scores_.mean(axis=0))), self.scores_.shape[1:])
         self.C_, self.l1_ratio_ = float(self.Cs_[best]), float(self.l1_ratios_[share])
         start = None if starts is None else starts[share][best]
+        if self.n_chosen_on_ is not None:
+            near = fitted[-1][share][best]
+            start = (near.coef_, near.intercept_) if near.classes_.shape == self.classes_.shape else None
         self._keep_best(template, values, rows, codes, weights, [models[share][best] for models in fitted], start)
         return self
 
@@ -304,7 +318,10 @@ class LogisticCV(LogisticRegression):
 
     def _folds(self, values: np.ndarray, codes: np.ndarray, sample_weight: Any) -> list[Fold]:
         """Training and test rows of every fold, as positions among the rows of positive weight."""
-        return validation_folds(type(self).__name__, self.cv, values, codes, sample_weight, stratify=True)
+        folds = validation_folds(type(self).__name__, self.cv, values, codes, sample_weight, stratify=True)
+        drawn = drawn_rows(codes.shape[0], self.choose_on, codes)
+        self.n_chosen_on_ = None if drawn is None else int(drawn.shape[0])
+        return folds_of_sample(folds, codes.shape[0], drawn)
 
     def _score_path(
         self,
@@ -344,11 +361,12 @@ class LogisticCV(LogisticRegression):
         return scores, models
 
     def estimate_cost(self, n_rows: int, n_features: int, n_outputs: int = 1) -> Cost:
-        """The paths of all folds and one fit more."""
+        """The paths of all folds, where a warm start saves more than half of a fit, and one fit more."""
         one = super().estimate_cost(n_rows, n_features, n_outputs)
         points = self.Cs if isinstance(self.Cs, int) else len(self.Cs)
         folds = self.cv if isinstance(self.cv, int) else 5
-        return Cost(seconds=one.seconds * (1 + points * folds), bytes=one.bytes)
+        share = 1.0 if self.choose_on is None else min(1.0, self.choose_on / max(1, n_rows))
+        return Cost(seconds=one.seconds * (1 + 0.4 * share * points * folds), bytes=one.bytes)
 
 
 _SHARED = frozenset(LogisticRegression.__parameters__) - {"trace", "C"}

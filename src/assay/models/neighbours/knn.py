@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ...base.columns import column_names
 from ...base.cost import Cost
+from ...base.cv import choose_on_param, drawn_rows
 from ...base.errors import DataError, ParameterError, plain
 from ...base.estimator import Classifier, Estimator, Fold, Regressor
 from ...base.folds import FoldTransforms, prepared
@@ -26,6 +27,7 @@ from ...base.parameters import Choice, Integer, Mapping, Nothing, Real, param
 from ...base.threads import thread_count
 from ...base.usual_parameters import categorical_features_param, n_jobs_param
 from ...base.views import NeighbourCurve, Neighbours
+from ...base.words import count
 from ...data.columns import ColumnSchema, MixedInput
 from ...numeric.distances import METRICS, Distance, Euclidean, Mixed, get
 from ...numeric.fold_neighbours import Bound, SharedNeighbours, bound_of, common_transform
@@ -81,6 +83,7 @@ class _Neighbours(MixedInput, Estimator):
         "Orders of ordinal columns: a dict from column name or number to its values from lowest to highest. A value "
         "counts as its rank, from 0 for the lowest to 1 for the highest.",
     )
+    choose_on: int | None = choose_on_param()
     n_jobs: int | None = n_jobs_param()
 
     _way_out = "take a sample of the rows"
@@ -163,22 +166,28 @@ class _Neighbours(MixedInput, Estimator):
         return _MOST_NEIGHBOURS if isinstance(self.n_neighbors, str) else int(self.n_neighbors)
 
     def _best_number(self) -> int:
-        """The k with the least squared error of the training rows, each predicted by its k nearest others."""
+        """The k with the least squared error of the training rows, or of a sample of them, each predicted by its k
+        nearest of all other training rows (the best k grows with the rows searched, not with those asked)."""
         others = self.rows_.shape[0] - 1
+        self._asked = None
         if others < 1:
             return 1
-        self.loo_errors_ = self.leave_one_out(min(_MOST_NEIGHBOURS, others), squared=True)
+        asked = drawn_rows(others + 1, self.choose_on)
+        self._asked = None if asked is None else int(asked.shape[0])
+        self.loo_errors_ = self._left_out(min(_MOST_NEIGHBOURS, others), asked, squared=True).mean(axis=1)
         return int(np.argmin(self.loo_errors_)) + 1
 
     def chosen(self) -> dict[str, int | float | str]:
-        """The number of neighbours, where leave-one-out chose it.
+        """The number of neighbours, where leave-one-out chose it; its name says so where a sample of the rows did.
 
         >>> from assay.models.neighbours import KNNClassifier
         >>> KNNClassifier("loo").fit([[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]], [0, 0, 0, 1, 1, 1]).chosen()
         {'k': 1}
         """
         check_is_fitted(self)
-        return {"k": int(self.n_neighbors_)} if isinstance(self.n_neighbors, str) else {}
+        if not isinstance(self.n_neighbors, str):
+            return {}
+        return {"k" if self._asked is None else f"k (by {count(self._asked, 'drawn row')})": int(self.n_neighbors_)}
 
     def _one_hot(self) -> np.ndarray:
         """The target as columns: flags of the classes, or numbers."""
@@ -243,11 +252,19 @@ class _Neighbours(MixedInput, Estimator):
         alone if `return_distance` is false.
         """
         check_is_fitted(self)
-        k = self.n_neighbors_ if n_neighbors is None else n_neighbors
+        k = int(self._check_asked(self.n_neighbors_ if n_neighbors is None else n_neighbors, itself=X is None))
+        if X is None:
+            rows, distances = self._index.nearest_to_itself(k, thread_count(self.n_jobs))
+        else:
+            rows, distances = self._nearest(self._read(X, reset=False), k)
+        return (distances, rows) if return_distance else rows
+
+    def _check_asked(self, k: Any, *, itself: bool) -> Any:
+        """A number of neighbours that there can be."""
+        check_is_fitted(self)
         if not Integer(1).accepts(k):
             raise ParameterError(type(self).__name__, "n_neighbors", "must be an integer >= 1", f"got {k!r}")
-        k = int(k)
-        others = self.rows_.shape[0] - (X is None)
+        others = self.rows_.shape[0] - itself
         if k > others:
             raise DataError(
                 type(self).__name__,
@@ -255,11 +272,7 @@ class _Neighbours(MixedInput, Estimator):
                 "must not exceed the number of rows to choose from",
                 f"got n_samples_fit={others}",
             )
-        if X is None:
-            rows, distances = self._index.nearest_to_itself(k, thread_count(self.n_jobs))
-        else:
-            rows, distances = self._nearest(self._read(X, reset=False), k)
-        return (distances, rows) if return_distance else rows
+        return k
 
     def leave_one_out(self, most: int = 30, squared: bool = False) -> np.ndarray:
         """The error of every number of neighbours k = 1, ..., `most`, each training row decided by the other rows.
@@ -273,8 +286,14 @@ class _Neighbours(MixedInput, Estimator):
         >>> KNNClassifier(n_neighbors=1).fit(X, y).leave_one_out(5).tolist()
         [0.0, 0.0, 0.0, 0.5, 1.0]
         """
-        distances, rows = self.kneighbors(n_neighbors=most)
-        return np.array([self._losses(decided, squared).mean() for decided in self._by_number(rows, distances)])
+        self._check_asked(most, itself=True)
+        return self._left_out(int(most), None, squared).mean(axis=1)
+
+    def _left_out(self, most: int, asked: np.ndarray | None, squared: bool) -> np.ndarray:
+        """Errors (k, row) of the training rows that are asked (None for all), each decided by k of the others."""
+        rows, distances = self._index.nearest_to_itself(most, thread_count(self.n_jobs), asked)
+        which: Any = slice(None) if asked is None else asked
+        return np.array([self._losses(decided, which, squared) for decided in self._by_number(rows, distances)])
 
     def best_k(self, most: int = 50, level: float = 0.95) -> NeighbourCurve:
         """The leave-one-out error of k = 1, ..., `most` with intervals, from one list of neighbours.
@@ -294,8 +313,7 @@ class _Neighbours(MixedInput, Estimator):
             )
         check_is_fitted(self)
         most = max(1, min(most, self.rows_.shape[0] - 1))
-        distances, rows = self.kneighbors(n_neighbors=most)
-        losses = np.array([self._losses(decided, False) for decided in self._by_number(rows, distances)])
+        losses = self._left_out(most, None, squared=False)
         errors, n = losses.mean(axis=1), losses.shape[1]
         reach = float(ndtri(0.5 + 0.5 * level)) / np.sqrt(max(n - 1, 1))
         best, half = int(np.argmin(errors)), reach * losses.std(axis=1)
@@ -330,8 +348,8 @@ class _Neighbours(MixedInput, Estimator):
 
     _loss_name = "error"
 
-    def _losses(self, decided: np.ndarray, squared: bool) -> np.ndarray:
-        """The error of what was decided for each training row."""
+    def _losses(self, decided: np.ndarray, asked: Any, squared: bool) -> np.ndarray:
+        """The error of what was decided for each training row that is asked."""
         raise NotImplementedError  # pragma: no cover
 
     def radius_neighbors(self, X: Any, radius: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -447,7 +465,10 @@ class _Neighbours(MixedInput, Estimator):
         cells = float(n_rows) * n_features
         seconds = 1.5e-8 * cells
         if self.n_neighbors == "loo":
-            seconds += self.estimate_predict_cost(n_rows, n_features, n_rows).seconds + 1e-7 * _MOST_NEIGHBOURS * n_rows
+            # Lists of fifty neighbours take about three times as long as those that a prediction needs.
+            asked = n_rows if self.choose_on is None else min(n_rows, self.choose_on)
+            seconds += 3.0 * self.estimate_predict_cost(n_rows, n_features, asked).seconds
+            seconds += 1e-7 * _MOST_NEIGHBOURS * asked
         return Cost(seconds=seconds, bytes=28.0 * cells + 8.0 * n_rows * n_outputs)
 
     def estimate_predict_cost(self, n_rows: int, n_features: int, n_queries: int) -> Cost:
@@ -583,10 +604,10 @@ class KNNClassifier(_Neighbours, Classifier):
 
     _loss_name = "share of wrong classes"
 
-    def _losses(self, decided: np.ndarray, squared: bool) -> np.ndarray:
+    def _losses(self, decided: np.ndarray, asked: Any, squared: bool) -> np.ndarray:
         if squared:
-            return ((decided - self._one_hot()) ** 2).sum(axis=1)
-        return (decided.argmax(axis=1) != self.codes_).astype(float)
+            return ((decided - self._one_hot()[asked]) ** 2).sum(axis=1)
+        return (decided.argmax(axis=1) != self.codes_[asked]).astype(float)
 
     def view(self) -> Neighbours | None:
         """Which classes the neighbours of the rows of each class have, every training row asked for the others."""
@@ -642,8 +663,8 @@ class KNNRegressor(_Neighbours, Regressor):
 
     _loss_name = "mean squared error"
 
-    def _losses(self, decided: np.ndarray, squared: bool) -> np.ndarray:
-        return ((decided - self._one_hot()) ** 2).mean(axis=1)
+    def _losses(self, decided: np.ndarray, asked: Any, squared: bool) -> np.ndarray:
+        return ((decided - self._one_hot()[asked]) ** 2).mean(axis=1)
 
     def view(self) -> Neighbours | None:
         """How far the target of a row is from its neighbours' and from any other row's, on average."""

@@ -88,9 +88,11 @@ def costs_along_path(tree: Tree, costs: np.ndarray, alphas: np.ndarray) -> np.nd
     """
     begin = tree.weakest_links()[2]
     end = np.full(tree.node_count, np.inf)
-    for node in range(tree.node_count):
-        for child in tree.children(node):
-            end[child] = min(end[node], begin[node])
+    parents, depth = tree.parents(), tree.depths()
+    by_depth = np.argsort(depth, kind="stable")
+    for nodes in np.split(by_depth, np.cumsum(np.bincount(depth))[:-1])[1:]:
+        above = parents[nodes]
+        end[nodes] = np.minimum(end[above], begin[above])
     from_, to = np.searchsorted(alphas, begin, "left"), np.searchsorted(alphas, end, "left")
     counted = from_ < to
     size = alphas.shape[0] + 1

@@ -5,6 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression as Peer
 from sklearn.linear_model import LogisticRegressionCV as PeerCV
 from sklearn.metrics import accuracy_score, make_scorer
@@ -207,3 +208,21 @@ def test_shares_are_not_asked_for_twice():
     for options in ({"penalty": "l1"}, {"l1_ratio": 0.5}):
         with pytest.raises(ParameterError, match="'l1_ratios' must be None where penalty or l1_ratio says the share"):
             LogisticCV(l1_ratios=[0.1, 0.9], cv=3, **options).fit(X, y)
+
+
+def test_a_penalty_chosen_on_a_sample_is_fitted_to_all_rows():
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(1200, 4))
+    y = (X @ [1.0, -1.0, 0.5, 0.0] + rng.logistic(size=1200) > 3.5).astype(int)  # a rare class, which the sample keeps
+    Cs = [1e-4, 1e-2, 1.0]
+    whole, part = LogisticCV(Cs=Cs).fit(X, y), LogisticCV(Cs=Cs, choose_on=300).fit(X, y)
+    assert part.C_ == whole.C_ and whole.n_chosen_on_ is None
+    np.testing.assert_allclose(part.coef_, whole.coef_, rtol=1e-5)
+    assert part.chosen() == {f"C (by {part.n_chosen_on_} drawn rows)": part.C_} and part.n_chosen_on_ >= 300
+    np.testing.assert_array_equal(LogisticCV(Cs=Cs, choose_on=300).fit(X, y).scores_, part.scores_)
+    assert not np.array_equal(part.scores_, whole.scores_)
+    folds = [(np.arange(400, 1200), np.arange(400)), (np.arange(800), np.arange(800, 1200))]
+    for model, (train, _) in zip(part.fit_folds(X, y, folds), folds):
+        apart = clone(part).fit(X[train], y[train])
+        np.testing.assert_allclose(model.scores_, apart.scores_, rtol=1e-6)
+        np.testing.assert_allclose(model.coef_, apart.coef_, rtol=1e-5)

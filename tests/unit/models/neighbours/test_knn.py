@@ -16,6 +16,7 @@ from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
 from assay import _kernels
 from assay.base import DataError, ParameterError
+from assay.base.cv import drawn_rows
 from assay.base.folds import FoldTransform, FoldTransforms
 from assay.base.views import view_of
 from assay.models.neighbours import KNNClassifier, KNNRegressor
@@ -682,6 +683,9 @@ def test_sparse_rows_take_part_in_leave_one_out_votes_folds_and_views():
     X, y = _words()
     dense, sparse = (KNNClassifier("loo", metric="cosine").fit(rows, y) for rows in (X, csr_matrix(X)))
     np.testing.assert_allclose(sparse.leave_one_out(20), dense.leave_one_out(20), atol=0.03)
+    sampled = KNNClassifier("loo", metric="cosine", choose_on=100).fit(csr_matrix(X), y)
+    of_asked = sparse._left_out(50, None, True)[:, drawn_rows(120, 100)].mean(axis=1)
+    np.testing.assert_allclose(sampled.loo_errors_, of_asked, rtol=1e-13)
     assert sparse.view().classes == [0, 1, 2] and sparse.score(csr_matrix(X), y) > 0.8
     numbers = KNNRegressor(3, metric="cosine").fit(csr_matrix(X), X[:, 0])
     assert numbers.predict(csr_matrix(X[:4])).shape == (4,)
@@ -693,3 +697,24 @@ def test_sparse_rows_take_part_in_leave_one_out_votes_folds_and_views():
         sparse.radius_count(csr_matrix(X), 0.5)
     with pytest.raises(TypeError, match="[Ss]parse"):
         KNNClassifier(3).fit(csr_matrix(X), y)
+
+
+def test_k_chosen_on_a_sample_of_the_rows_is_that_of_all_rows_on_an_easy_table():
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(1500, 2))
+    y = np.sin(2 * X[:, 0]) + rng.normal(scale=0.5, size=1500)
+    whole, part = KNNRegressor("loo").fit(X, y), KNNRegressor("loo", choose_on=400).fit(X, y)
+    errors = whole.leave_one_out(50)
+    np.testing.assert_array_equal(errors, whole.loo_errors_)
+    assert errors[part.n_neighbors_ - 1] < 1.02 * errors.min()
+    assert part.chosen() == {"k (by 400 drawn rows)": part.n_neighbors_} and list(whole.chosen()) == ["k"]
+    again = KNNRegressor("loo", choose_on=400).fit(X, y)
+    np.testing.assert_array_equal(again.loo_errors_, part.loo_errors_)
+    # The rows asked are predicted by all others: the errors are those rows' part of the whole curve.
+    asked = drawn_rows(1500, 400)
+    of_asked = whole._left_out(50, None, True)[:, asked].mean(axis=1)
+    np.testing.assert_allclose(part.loo_errors_, of_asked, rtol=1e-13)
+    np.testing.assert_array_equal(KNNRegressor("loo", choose_on=1500).fit(X, y).loo_errors_, errors)
+    folds = [(np.arange(500, 1500), np.arange(500)), (np.arange(1000), np.arange(1000, 1500))]
+    for model, (train, _) in zip(part.fit_folds(X, y, folds), folds):
+        np.testing.assert_array_equal(model.loo_errors_, clone(part).fit(X[train], y[train]).loo_errors_)
