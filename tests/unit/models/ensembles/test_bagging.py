@@ -9,7 +9,7 @@ from sklearn.ensemble import BaggingClassifier as PeerBagging
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from assay.base import AssayError
+from assay.base import AssayError, CostError
 from assay.evaluate import bias_variance
 from assay.models.bayes import NaiveBayes
 from assay.models.ensembles import BaggingClassifier, BaggingRegressor
@@ -173,3 +173,9 @@ def test_bagging_lowers_variance_and_does_not_raise_bias():
     # A tree on a bootstrap sample sees 63% of the rows, which costs it a little; beyond that the bias stays.
     assert bag.bias < tree.bias + 0.1 * tree.variance
     assert bag.total < tree.total
+
+
+def test_a_thousand_million_members_are_refused():
+    X, y = numbers(50)
+    with pytest.raises(CostError, match="max_seconds"):
+        BaggingRegressor(n_estimators=10**9).fit(X, y)

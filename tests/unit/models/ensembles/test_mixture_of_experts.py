@@ -80,3 +80,8 @@ def test_coefficients_in_units_give_the_predictions():
 def test_more_experts_than_rows_are_refused(cls):
     with pytest.raises(DataError, match="must have at least n_experts=50 rows with weight"):
         cls(n_experts=50).fit(np.arange(40.0)[:, None], np.arange(40) % 2)
+
+
+def test_targets_without_squares_are_refused():
+    with pytest.raises(DataError, match="float64"):
+        MixtureOfExpertsRegressor().fit(np.arange(40.0)[:, None], np.where(np.arange(40) % 2, 1.7e308, -1.7e308))
