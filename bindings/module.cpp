@@ -26,6 +26,8 @@ void bind_clustering(nb::module_& m);
 void bind_mixtures(nb::module_& m);
 void bind_graphs(nb::module_& m);
 void bind_sequences(nb::module_& m);
+void bind_baskets(nb::module_& m);
+void bind_agents(nb::module_& m);
 void bind_explain(nb::module_& m);
 void bind_density(nb::module_& m);
 void bind_learned_neighbours(nb::module_& m);
@@ -57,6 +59,8 @@ NB_MODULE(_kernels, m) {
     assay::bindings::bind_mixtures(m);
     assay::bindings::bind_graphs(m);
     assay::bindings::bind_sequences(m);
+    assay::bindings::bind_baskets(m);
+    assay::bindings::bind_agents(m);
     assay::bindings::bind_explain(m);
     assay::bindings::bind_density(m);
     assay::bindings::bind_learned_neighbours(m);

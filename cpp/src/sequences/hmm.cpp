@@ -109,8 +109,9 @@ ASSAY_INLINE index_t forward_body(index_t first, index_t last, index_t states, c
 
 // One step back (bounded, so that a state of probability zero stays one): later IN g_{t+1}, OUT g_t; moves += f_t e_{t+1} g_{t+1} / c_{t+1} (without A) where asked for.
 template <int K>
-ASSAY_INLINE void back_step(index_t states, const double* transitions, const double* emitted, double inverse,
-                            const double* filtered, double* later, double* moves, double* scratch) {
+ASSAY_INLINE void back_step(index_t states, const double* __restrict transitions, const double* __restrict emitted,
+                            double inverse, const double* __restrict filtered, double* __restrict later,
+                            double* __restrict moves, double* __restrict scratch) {
     const index_t width = K > 0 ? K : states;
     for (index_t j = 0; j < width; ++j) scratch[j] = std::min(emitted[j] * later[j] * inverse, 1e300);
     if (moves != nullptr)
@@ -141,7 +142,8 @@ ASSAY_INLINE void backward_body(index_t n, index_t states, index_t k, index_t la
     auto write = [&](index_t t) {
         double total = 0.0;
         for (index_t j = 0; j < k; ++j) total += filtered[t * width + j] * later[j];
-        for (index_t j = 0; j < k; ++j) smoothed[t * k + j] = filtered[t * width + j] * later[j] / total;
+        const double inverse = 1.0 / total;
+        for (index_t j = 0; j < k; ++j) smoothed[t * k + j] = filtered[t * width + j] * later[j] * inverse;
     };
     if (lag < 0) {
         reset();
@@ -253,7 +255,17 @@ void hmm_pass(Matrix<const double> logs, Vector<const std::int64_t> offsets, con
                 }
             }
             double total = possible ? 0.0 : -infinity;
-            for (index_t t = 0; t < n && possible; ++t) total += std::log(work.sums[cells(t)]) + work.shifts[cells(t)];
+            // Logarithms of products of sums, taken before a product could underflow.
+            double product = 1.0;
+            for (index_t t = 0; t < n && possible; ++t) {
+                product *= work.sums[cells(t)];
+                total += work.shifts[cells(t)];
+                if (product < 1e-20 || product > 1e20) {
+                    total += std::log(product);
+                    product = 1.0;
+                }
+            }
+            if (possible) total += std::log(product);
             out.log_likelihood[s] = total;
             if (!possible) continue;
             if (out.filtered != nullptr)

@@ -38,6 +38,8 @@ FAMILIES = (
     "mixtures",
     "graphs",
     "sequences",
+    "baskets",
+    "agents",
     "prepare",
 )
 """Every family, in the order of the catalogue. Nothing else in the project lists the methods."""

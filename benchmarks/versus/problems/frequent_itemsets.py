@@ -1,0 +1,66 @@
+"""Frequent itemsets of baskets with correlated items."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from benchmarks.versus.harness import Contender, Problem, by_rows
+
+SUPPORT = 0.01
+
+
+def _make(rows: int) -> list[list[int]]:
+    rng = np.random.default_rng(0)
+    share = 0.5 / np.arange(1, 201) ** 0.6
+    cells = rng.random((rows, 200)) < share
+    for first in range(0, 200, 10):
+        # Every tenth item draws the next ones along.
+        cells[:, first + 1 : first + 4] |= cells[:, [first]] & (rng.random((rows, 3)) < 0.5)
+    return [np.flatnonzero(row).tolist() for row in cells]
+
+
+def _ours(baskets: list[list[int]]) -> int:
+    from assay.models.baskets import FrequentItemsets
+
+    return len(FrequentItemsets(min_support=SUPPORT, n_jobs=-1).fit(baskets).itemsets_)
+
+
+def _pyfim(baskets: list[list[int]]) -> int:
+    from fim import eclat
+
+    return len(eclat(baskets, target="s", supp=100 * SUPPORT, report="s"))
+
+
+def _mlxtend(baskets: list[list[int]]) -> int:
+    import pandas as pd
+    from mlxtend.frequent_patterns import fpgrowth
+
+    table = np.zeros((len(baskets), 200), dtype=bool)
+    for row, basket in enumerate(baskets):
+        table[row, basket] = True
+    return len(fpgrowth(pd.DataFrame(table), min_support=SUPPORT))
+
+
+def _sets(baskets: list[list[int]], found: Any) -> float:
+    return float(found)
+
+
+PROBLEMS: tuple[Problem, ...] = (
+    Problem(
+        id="frequent-itemsets",
+        title="frequent itemsets, 200 items, support 1 %",
+        make=_make,
+        sizes=by_rows("{n} baskets", 2_000, 10_000, 50_000),
+        ours=Contender("assay FrequentItemsets", "assay", _ours),
+        peers=(
+            Contender("PyFIM eclat", "pyfim", _pyfim, aim=1.5),
+            Contender("mlxtend fpgrowth", "mlxtend", _mlxtend, aim=40.0),
+        ),
+        quality=_sets,
+        gate=0.0,
+        quality_name="sets",
+        limit="one pass over the items, and a word per 64 baskets for each candidate",
+    ),
+)

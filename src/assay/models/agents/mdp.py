@@ -1,0 +1,157 @@
+"""Planning in a Markov decision process whose transitions and rewards are known."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.sparse import eye_array
+from scipy.sparse.linalg import spsolve
+from sklearn.utils.validation import check_is_fitted
+
+from ... import _kernels
+from ...base import (
+    Choice,
+    DataError,
+    Estimator,
+    Integer,
+    Nothing,
+    Real,
+    n_jobs_param,
+    param,
+    plain,
+    thread_count,
+    trace_param,
+)
+from .worlds import World, read_world
+
+SOLVERS = ("value", "gauss-seidel", "modified", "policy")
+
+
+class MarkovDecisionProcess(Estimator):
+    """The best actions in a world that is known: value, Gauss-Seidel, modified policy or policy iteration.
+
+    The values are at most `tol` from the best ones (by the span of the last change where transitions add up to 1);
+    policy iteration solves the linear equations of each policy. With a `horizon` the actions of each remaining step
+    come from backward induction, and the discount may be 1.
+
+    {parameters}
+
+    Attributes
+    ----------
+    values_, q_values_, policy_ : of each state (and action); with a horizon those of the first step
+    policies_ : with a horizon, a line of actions for each step
+    n_iter_, converged_, changes_ : sweeps (policies, for policy iteration) and the change of each
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from assay.models.agents import MarkovDecisionProcess
+    >>> stay, go = np.eye(2), np.array([[0.0, 1.0], [0.0, 1.0]])
+    >>> agent = MarkovDecisionProcess(gamma=0.5).fit([stay, go], rewards=[[0.0, 0.0], [1.0, 1.0]])
+    >>> agent.policy_, agent.values_.round(6)
+    (array([1, 0]), array([1., 2.]))
+    """
+
+    gamma: float = param(0.95, Real(0, 1), "Discount per step; below 1 without a horizon.")
+    solver: str = param("modified", Choice(*SOLVERS), "How the values are found.")
+    evaluations: int = param(20, Integer(1), "Sweeps with the actions held, between two choices (solver 'modified').")
+    horizon: int | None = param(None, Integer(1) | Nothing(), "Steps that are left; None: without end.")
+    tol: float = param(1e-8, Real(0, None, "neither"), "Largest distance from the best values.")
+    max_iter: int = param(100_000, Integer(1), "Most sweeps or policies.")
+    n_jobs: int | None = n_jobs_param()
+    trace: bool = trace_param()
+
+    def fit(self, world: Any, rewards: Any = None) -> MarkovDecisionProcess:
+        """Plan. `world` has transitions and rewards, or is the transitions with `rewards` beside (see `read_world`)."""
+        self._check_parameters()
+        who = type(self).__name__
+        known = read_world(who, world, rewards)
+        if self.horizon is None and self.gamma >= 1:
+            raise DataError(who, "parameter 'gamma'", "must be below 1 without a horizon", "got 1", "give a horizon")
+        trace = self._new_trace()
+        if self.horizon is not None:
+            self._induce(known)
+        else:
+            if self.solver == "policy":
+                values, changes, converged = self._policies(known)
+            else:
+                values, changes, converged = self._sweeps(known)
+            self.changes_, self.n_iter_, self.converged_ = np.asarray(changes), len(changes), bool(converged)
+            self.q_values_, self.policy_ = self._actions(known, values)
+            self.values_ = self.q_values_.max(axis=1)
+        for sweep, change in enumerate(self.changes_.tolist()):
+            trace.record("sweep", sweep=sweep, change=change)
+        self._keep_trace(trace)
+        return self
+
+    def _actions(self, world: World, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return _kernels.action_values(*world.arrays(), values, self.gamma, thread_count(self.n_jobs))
+
+    def _sweeps(self, world: World) -> tuple[np.ndarray, np.ndarray, bool]:
+        return _kernels.plan_values(
+            *world.arrays(),
+            np.zeros(world.n_states),
+            self.gamma,
+            self.solver == "gauss-seidel",
+            self.evaluations if self.solver == "modified" else 0,
+            world.stochastic(),
+            self.tol,
+            self.max_iter,
+            thread_count(self.n_jobs),
+        )
+
+    def _policies(self, world: World) -> tuple[np.ndarray, list[float], bool]:
+        """Howard's policy iteration: the values of a policy by a linear solve; better actions until none is."""
+        states = np.arange(world.n_states)
+        policy, values = self._actions(world, np.zeros(world.n_states))[1], np.zeros(world.n_states)
+        changes: list[float] = []
+        for _ in range(self.max_iter):
+            values, before = policy_values(world, policy, self.gamma), values
+            changes.append(float(np.abs(values - before).max()))
+            q = self._actions(world, values)[0]
+            # An action is changed only where another is better beyond rounding, so that equals cannot circle.
+            better = q.max(axis=1) > q[states, policy] + 1e-12 * np.maximum(1.0, np.abs(values))
+            if not better.any():
+                return values, changes, True
+            policy = np.where(better, q.argmax(axis=1), policy)
+        return values, changes, False
+
+    def _induce(self, world: World) -> None:
+        assert self.horizon is not None
+        values = np.zeros(world.n_states)
+        policies, changes = [], []
+        for _ in range(self.horizon):
+            self.q_values_, self.policy_ = self._actions(world, values)
+            following = self.q_values_.max(axis=1)
+            changes.append(float(np.abs(following - values).max()))
+            values = following
+            policies.append(self.policy_)
+        self.values_, self.policies_ = values, np.array(policies[::-1])
+        self.changes_, self.n_iter_, self.converged_ = np.array(changes), self.horizon, True
+
+    def predict(self, states: Any) -> np.ndarray:
+        """The best action in each of the states."""
+        check_is_fitted(self)
+        given = np.asarray(states)
+        n = len(self.policy_)
+        if given.dtype.kind not in "iu" or (given.size and (given.min() < 0 or given.max() >= n)):
+            raise DataError(
+                type(self).__name__,
+                "states",
+                f"must be whole numbers from 0 to {n - 1}",
+                f"got {plain(repr(states), 40)}",
+            )
+        return self.policy_[given]
+
+
+def policy_values(world: World, policy: np.ndarray, gamma: float) -> np.ndarray:
+    """The values of a policy: the solution of (I - gamma P) V = r.
+
+    >>> from assay.models.agents.worlds import read_world
+    >>> policy_values(read_world("", np.ones((1, 1, 1)), [[1.0]]), np.array([0]), 0.5)
+    array([2.])
+    """
+    rows = np.arange(world.n_states) * world.n_actions + policy
+    matrix = eye_array(world.n_states, format="csc") - gamma * world.transitions[rows].tocsc()
+    return np.atleast_1d(spsolve(matrix.tocsc(), world.rewards.ravel()[rows]))
