@@ -77,7 +77,7 @@ class MarkovDecisionProcess(Estimator):
                 values, changes, converged = self._policies(known)
             else:
                 values, changes, converged = self._sweeps(known)
-            self.changes_, self.n_iter_, self.converged_ = np.asarray(changes), len(changes), bool(converged)
+            self.changes_, self.n_iter_, self.converged_ = changes, len(changes), bool(converged)
             self.q_values_, self.policy_ = self._actions(known, values)
             self.values_ = self.q_values_.max(axis=1)
         for sweep, change in enumerate(self.changes_.tolist()):
@@ -101,7 +101,7 @@ class MarkovDecisionProcess(Estimator):
             thread_count(self.n_jobs),
         )
 
-    def _policies(self, world: World) -> tuple[np.ndarray, list[float], bool]:
+    def _policies(self, world: World) -> tuple[np.ndarray, np.ndarray, bool]:
         """Howard's policy iteration: the values of a policy by a linear solve; better actions until none is."""
         states = np.arange(world.n_states)
         policy, values = self._actions(world, np.zeros(world.n_states))[1], np.zeros(world.n_states)
@@ -113,9 +113,9 @@ class MarkovDecisionProcess(Estimator):
             # An action is changed only where another is better beyond rounding, so that equals cannot circle.
             better = q.max(axis=1) > q[states, policy] + 1e-12 * np.maximum(1.0, np.abs(values))
             if not better.any():
-                return values, changes, True
+                return values, np.array(changes), True
             policy = np.where(better, q.argmax(axis=1), policy)
-        return values, changes, False
+        return values, np.array(changes), False
 
     def _induce(self, world: World) -> None:
         assert self.horizon is not None
