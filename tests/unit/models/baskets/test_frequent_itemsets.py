@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.helpers import examples
 
 from assay.base import DataError, ParameterError
 from assay.models.baskets import FrequentItemsets
@@ -40,7 +41,7 @@ def counted(baskets, least: float) -> dict[tuple, float]:
     st.lists(st.lists(st.integers(0, 6), max_size=7), min_size=1, max_size=80),
     st.sampled_from([0.01, 0.1, 0.25, 0.5, 1.0]),
 )
-@settings(deadline=None, max_examples=60, derandomize=True)
+@settings(deadline=None, max_examples=examples(40), derandomize=True)
 def test_itemsets_equal_all_subsets_counted(baskets, least):
     exact = counted(baskets, least)
     found = dict(FrequentItemsets(min_support=least).fit(baskets).itemsets_)
