@@ -29,7 +29,7 @@ class AssociationRules(Miner):
 
     Attributes
     ----------
-    rules_ : a `RuleSet`, by falling lift
+    rules_ : RuleSet, by falling lift
     measures_ : the measures by name, one number per rule
     antecedents_, consequents_ : items of each rule
     n_tested_ : rules that were looked at
