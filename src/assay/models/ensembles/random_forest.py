@@ -292,7 +292,8 @@ class ForestClasses(TreeEnsemble, Classifier):
         if self.oob_score:
             known = np.isfinite(self.oob_prediction_[:, 0])
             right = self.oob_prediction_[known].argmax(axis=1) == codes[known]
-            self.oob_score_ = float(np.average(right, weights=None if weights is None else weights[known]))
+            w = None if weights is None else weights[known]
+            self.oob_score_ = float(np.average(right, weights=w)) if known.any() else np.nan
         return self
 
     def predict_proba(self, X: Any) -> np.ndarray:
@@ -336,10 +337,12 @@ class ForestNumbers(TreeEnsemble, Regressor):
             self.oob_prediction_ += level
             known = np.isfinite(self.oob_prediction_[:, 0])
             w = None if weights is None else weights[known]
-            rest = ((columns[known] - self.oob_prediction_[known]) ** 2).mean(axis=1)
-            spread = ((columns[known] - np.average(columns[known], axis=0, weights=w)) ** 2).mean(axis=1)
-            total = np.average(spread, weights=w)
-            self.oob_score_ = float(1 - np.average(rest, weights=w) / total) if total > 0 else 0.0
+            self.oob_score_ = np.nan
+            if known.any():
+                rest = ((columns[known] - self.oob_prediction_[known]) ** 2).mean(axis=1)
+                spread = ((columns[known] - np.average(columns[known], axis=0, weights=w)) ** 2).mean(axis=1)
+                total = np.average(spread, weights=w)
+                self.oob_score_ = float(1 - np.average(rest, weights=w) / total) if total > 0 else 0.0
             if self.n_outputs_ == 1:
                 self.oob_prediction_ = self.oob_prediction_[:, 0]
         self._keep_quantiles(cells, columns, weights)

@@ -159,3 +159,9 @@ def test_weights_that_no_bootstrap_can_count_are_weights(power):
     one = RandomForestRegressor(n_estimators=3, random_state=0).fit(X, y, sample_weight=np.full(80, 1.5))
     far = RandomForestRegressor(n_estimators=3, random_state=0).fit(X, y, sample_weight=np.full(80, 1.5 * 2.0**power))
     np.testing.assert_array_equal(far.predict(X), one.predict(X))
+
+
+@pytest.mark.parametrize("cls", [RandomForestClassifier, RandomForestRegressor])
+def test_a_single_row_that_counts_has_no_score_out_of_bag(cls):
+    X, weights = np.arange(20.0)[:, None], np.eye(20)[3]
+    assert np.isnan(cls(oob_score=True, random_state=0).fit(X, np.arange(20) % 2, sample_weight=weights).oob_score_)
