@@ -76,7 +76,7 @@ def drawn_rows(n_rows: int, most: int | None, codes: np.ndarray | None = None) -
     if codes is None:
         return np.sort(order[:most])
     sizes = np.bincount(codes)
-    least = max(10, most // (10 * max(1, np.count_nonzero(sizes))))
+    least = max(10, most // (10 * max(1, int(np.count_nonzero(sizes)))))
     taken = np.minimum(sizes, np.maximum(np.round(sizes * (most / n_rows)).astype(np.int64), least))
     by_class = order[np.argsort(codes[order], kind="stable")]
     place = np.arange(n_rows) - np.repeat(np.cumsum(sizes) - sizes, sizes)

@@ -18,6 +18,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from assay import catalogue
 from assay.base.errors import AssayWarning, DataError, ParameterError, UsageError
+from assay.base.folds import open_seeds
 from assay.data import Table, load_dataset, read_table
 from assay.experiment import Plan as AnyPlan
 from assay.experiment import Store, run
@@ -165,8 +166,10 @@ def test_every_learner_that_shares_folds_shares_them_in_a_run(iris, mixed, monke
     data, target = (iris, "sepal_width" if regress else "species")
     if table == "mixed":
         data, target = mixed, "price" if regress else "kind"
-    plan = Plan(data, target, learners=[entry.id], design="2x2", metrics=["rmse" if regress else "log_loss"])
     cls, calls = entry.load(), []
+    # A learner that draws has seeds of its own in each fold, unless one is given.
+    learner = (entry.id, {"random_state": 0}) if open_seeds(cls()) else entry.id
+    plan = Plan(data, target, learners=[learner], design="2x2", metrics=["rmse" if regress else "log_loss"])
     own = cls.fit_folds
 
     def watched(self, X, y, folds, sample_weight=None, transforms=None):
