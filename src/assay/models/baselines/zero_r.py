@@ -69,7 +69,8 @@ class ZeroRClassifier(_IgnoresColumns, Classifier):
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """The class shares of the training rows, for every row."""
-        return np.tile(self.class_prior_, (self._count(X), 1))
+        rows = self._count(X)  # refuses an unfitted model first
+        return np.tile(self.class_prior_, (rows, 1))
 
     def predict(self, X: Any) -> np.ndarray:
         """The most frequent class, for every row."""
