@@ -9,6 +9,7 @@ import pytest
 PROGRAM = """
     import multiprocessing, warnings
     import numpy as np
+    import polars as pl
     from joblib import Parallel, delayed
     from assay import _kernels
     from assay.base import UsageError
@@ -32,13 +33,14 @@ PROGRAM = """
 
     def step(_):
         try:
-            return Scale().fit(X).transform(X[:1])
+            return Scale().fit(frame).transform(frame)
         except UsageError as error:
             return str(error)
 
     threads, wanted = answers(0)
     assert threads == 2
-    Scale().fit(X).transform(X)
+    frame = pl.DataFrame(X)
+    Scale().fit(frame).transform(frame)
     with multiprocessing.get_context("fork").Pool(2) as pool:
         given = pool.map(answers, range(2))
         said = pool.map(step, range(2))

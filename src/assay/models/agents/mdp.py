@@ -49,8 +49,8 @@ class MarkovDecisionProcess(Estimator):
     >>> from assay.models.agents import MarkovDecisionProcess
     >>> stay, go = np.eye(2), np.array([[0.0, 1.0], [0.0, 1.0]])
     >>> agent = MarkovDecisionProcess(gamma=0.5).fit([stay, go], rewards=[[0.0, 0.0], [1.0, 1.0]])
-    >>> agent.policy_, agent.values_.round(6)
-    (array([1, 0]), array([1., 2.]))
+    >>> agent.policy_.tolist(), agent.values_.round(6).tolist()
+    ([1, 0], [1.0, 2.0])
     """
 
     gamma: float = param(0.95, Real(0, 1), "Discount per step; below 1 without a horizon.")

@@ -91,11 +91,10 @@ def _packed(who: str, owners: np.ndarray, items: list[Any], n_baskets: int) -> B
     """Baskets without repetitions, items in the order of their labels."""
     if n_baskets == 0:
         raise DataError(who, "the baskets", "must be at least one", "got none")
-    found = set(items)
-    wrong = [one for one in found if not isinstance(one, (str, int, float)) or one != one]
-    if wrong:
+    wrong = next(((one,) for one in items if not isinstance(one, (str, int, float)) or one != one), None)
+    if wrong is not None:
         raise DataError(who, "an item", "must be text or a number", f"got {plain(repr(wrong[0]), 40)}")
-    labels = sorted(found, key=lambda label: (isinstance(label, str), label))
+    labels = sorted(set(items), key=lambda label: (isinstance(label, str), label))
     code = {label: number for number, label in enumerate(labels)}
     ids = np.fromiter((code[one] for one in items), dtype=np.int64, count=len(items))
     cells = np.unique(owners * max(len(labels), 1) + ids)
