@@ -166,6 +166,7 @@ class Folds(Procedure):
         self.chosen = self._choose(plan, test, force, rows is not None)
         self.kept, self.left_out = read_scores(scores, _wanted_shape(plan, scores))
         self.order = sorted(self.kept, key=lambda name: -self.sign * float(self.kept[name].mean()))
+        self.grouped = units is not None
         self._read_rows(rows, units)
         if self.chosen == "rows" and self.rows is None:
             raise UsageError("compare", "rows", "must hold the values of every learner for one split")
@@ -279,11 +280,14 @@ class Folds(Procedure):
                 f"the interval of {self.metric} is too short for learners near chance, whose score follows the class "
                 "that they happen to prefer"
             )
-        if self.smaller is not None and self.smaller < _FEW:
+        if self.grouped and self.plan.kind != "time" and self.units is not None and self.units < _FEW_GROUPS:
             said.append(
-                f"only {self.smaller} rows are of the smallest class, too few for an interval of {self.metric} to be "
-                "relied on"
+                f"the rows come from {self.units} groups, too few for intervals and verdicts to be relied on (with "
+                "five groups equal learners were told apart in a quarter of cases)"
             )
+        if self.smaller is not None and self.smaller < _FEW:
+            rows = "1 row is" if self.smaller == 1 else f"{self.smaller} rows are"
+            said.append(f"only {rows} of the smallest class, too few for an interval of {self.metric} to be relied on")
         return said
 
     # -- errors ------------------------------------------------------------------------------------------------
@@ -442,6 +446,7 @@ class Folds(Procedure):
 
 
 _FEW = 10
+_FEW_GROUPS = 8
 _UNSTABLE = 8
 _OF_DECISIONS = ("f1", "f2", "f0", "precision", "recall", "balanced_accuracy", "sensitivity", "mcc", "kappa")
 _MEANS_OF_ROWS = ("accuracy", "error_rate", "log_loss", "brier")

@@ -111,14 +111,15 @@ def choose_design(
 
     tested = max(1, rows // folds)
     choices = ((10, AT_ONCE), (3, A_WHILE), (1, A_WHILE))
-    for repetitions, most in choices:
+    same = n_groups is not None and n_groups <= folds
+    for repetitions, most in choices[2:] if same else choices:
         each = cost(repetitions * folds, tested)
         if sum(each) <= (most if budget is None else min(budget, most) if repetitions > 3 else budget):
             name = f"{repetitions}x{folds}" if repetitions > 1 else f"{folds}-fold"
             reason = {
                 10: "the fits are cheap, and repeated folds show more",
                 3: "three repetitions are affordable, and steady the answer",
-                1: "more repetitions would take too long",
+                1: "every repetition would make the same folds" if same else "more repetitions would take too long",
             }[repetitions]
             return DesignChoice(make_design(name), f"{reason}{'; ' + why if why else ''}", sum(each), tuple(each))
     held = rows // 4

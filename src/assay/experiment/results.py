@@ -341,7 +341,24 @@ class Results:
             grave = finding["severity"] == "high" and finding["code"] not in STOPPING and finding["code"] != "A043"
             if ordered or grave or self.plan.about_target(finding):
                 said.append(_objection(finding))
+        if below := self._guess_below_chance():
+            said.append(below)
         return said
+
+    def _guess_below_chance(self) -> str:
+        """What is wrong where guessing scores below the commonest class's share of all rows: whole groups left out
+        leave their class rarer in training, so that guessing is always the other one, and noise beats it."""
+        if self.plan.classes is None or self.plan.metrics[0] != "accuracy":
+            return ""
+        share = float(np.bincount(self.plan.y).max() / len(self.plan.y))
+        means = [float(r.scores["accuracy"].mean()) for r in self.learners if r.error is None and _guesses(r.learner)]
+        if not means or not np.isfinite(means[0]) or means[0] > share - 0.05:
+            return ""
+        return (
+            f"guessing scores {means[0]:.3f} although the commonest class holds {share:.3f} of the rows: leaving out "
+            "whole groups makes their class the rarer one in training; judge learners by "
+            f"{share:.3f}, which chance reaches"
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data, the same for every number of jobs and after every interruption."""

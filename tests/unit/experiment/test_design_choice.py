@@ -31,3 +31,10 @@ def test_a_learner_of_numbers_meets_the_indicators_of_labels():
     frame = pl.DataFrame({"x": rng.normal(size=400), "town": [f"t{i % 40}" for i in range(400)], "y": ["a", "b"] * 200})
     plan = Plan(frame, "y", learners=["logistic-cv", "naive-bayes"], design="holdout")
     assert [plan.columns_met(learner) for learner in plan.learners] == [41, 2]
+
+
+def test_as_many_folds_as_groups_are_not_repeated():
+    """Each repetition would leave out the same groups, and count as new what is a copy."""
+    choice = choose_design(150, 4, [object()], smallest_class=70, n_groups=5)
+    assert choice.design.name == "5-fold" and "the same folds" in choice.reason
+    assert choose_design(150, 4, [object()], smallest_class=70, n_groups=9).design.name == "10x5"

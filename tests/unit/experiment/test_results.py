@@ -173,3 +173,26 @@ def test_a_learner_that_beats_guessing_is_recommended_without_zero_r_in_the_plan
     results = run(Plan(load_dataset("iris"), "species", learners=["naive-bayes"], design="10-fold"))
     assert results.to_dict()["recommendation"]["id"] == "naive-bayes"
     assert "baseline" not in str(results)
+
+
+def test_guessing_below_chance_is_said_where_whole_groups_are_left_out():
+    """Six of twelve patients are ill: the held-out patient's class is always the rarer one in training."""
+    draw = np.random.default_rng(0)
+    patient = np.repeat(np.arange(12), 10)
+    ill = draw.permutation([0, 1] * 6)[patient]
+    table = pl.DataFrame(
+        {"x": draw.normal(size=120), "g": [f"p{v}" for v in patient], "y": [f"c{v}" for v in ill.tolist()]}
+    )
+    results = run(Plan(table, "y", learners=["zero-r", "naive-bayes"], groups="g"), views=False)
+    assert any("which chance reaches" in text for text in results.cautions)
+    assert not any("which chance reaches" in text for text in run(Plan(_noise(), "y", learners=["zero-r"])).cautions)
+
+
+def test_few_groups_are_warned_of():
+    draw = np.random.default_rng(0)
+    table = pl.DataFrame({"x": draw.normal(size=150), "g": np.repeat(np.arange(5), 30).astype(str)}).with_columns(
+        y=pl.Series(draw.permutation(["a", "b"] * 75))
+    )
+    results = run(Plan(table, "y", learners=["zero-r", "naive-bayes"], groups="g"), views=False)
+    assert results.plan.design.name == "5-fold"
+    assert any("5 groups" in text for text in results.comparison.warnings)
