@@ -237,7 +237,7 @@ class Table:
             frame = frame.filter(pl.Series(target.kept))
         set_aside = []
         for series in frame.get_columns():
-            reason = _no_use(series, self.roles[series.name])
+            reason = no_use(series, self.roles[series.name])
             if reason:
                 set_aside.append({"column": series.name, "reason": reason})
         frame = without(frame, [item["column"] for item in set_aside])
@@ -335,7 +335,8 @@ def _classes(present: pl.Series, coded: Coded | None) -> tuple[np.ndarray, np.nd
     return np.unique(values, return_inverse=True, return_counts=True)
 
 
-def _no_use(series: pl.Series, role: Role) -> str | None:
+def no_use(series: pl.Series, role: Role) -> str | None:
+    """Why a column says nothing of its rows (all missing, an identifier, constant); None where it may."""
     if series.null_count() == series.len():
         return "every value is missing"
     if role.role == "id":

@@ -15,7 +15,7 @@ from ..base import DataError, ParameterError, Stream
 from ..base.record import Grid, TableRecord
 from ..base.words import clean, number, percent
 from ..data import Table
-from ..data.table import is_constant
+from ..data.table import no_use
 from ..evaluate import KChoice, adjusted_rand, choose_k, silhouette
 from ..models.clustering import DBSCAN, HDBSCAN, Hierarchical, KMeans
 from ..models.mixtures import GaussianMixture
@@ -140,33 +140,33 @@ def cluster_table(
             found.append(_told(name, rows, labels[name], stability))
     first = wanted[0]
     agreement = {a: {b: adjusted_rand(labels[a], labels[b]) for b in wanted} for a in wanted}
-    profiles = _profiles(frame, kept, labels[first])
+    profiles = _profiles(frame, kept, labels[first]) if len(np.unique(labels[first])) > 1 else []
     notes.append(
         "Profiles give effects and no p-values: clusters are made to differ in these columns, so a test would."
     )
     stable = max(found, key=lambda one: one["stability"])
     best = f"{stable['method']} (adjusted Rand {number(stable['stability'])} on halves)"
     words = f"{k} clusters; the most stable method is {best}."
+    if k == 1:
+        words = "One cluster: the rows do not fall into groups that the criteria would tell apart; --k asks for more."
     return ClusterReport(
         table.name, table.n_rows, names, k, choice, found, agreement, profiles, labels[first].tolist(), notes, words
     )
 
 
 def _usable(table: Table, drop: set[str], notes: list[str]) -> tuple[Any, list[str]]:
-    """The columns that say something of rows: neither dropped, nor keys, nor constant."""
+    """The columns that say something of rows: neither dropped, nor keys, constant or empty."""
     unknown = sorted(drop - set(table.columns))
     if unknown:
         raise ParameterError(
             "cluster_table", "parameter 'drop'", "must name columns of the table", f"got '{unknown[0]}'"
         )
-    useless = [
-        c for c in table.columns if c not in drop and (table.roles[c].role == "id" or is_constant(table.frame[c]))
-    ]
+    useless = [c for c in table.columns if c not in drop and no_use(table.frame[c], table.roles[c])]
     names = [c for c in table.columns if c not in drop and c not in useless]
     if not names:
         raise DataError("cluster_table", f"table '{clean(table.name, 80)}'", "has no column that varies")
     if useless:
-        notes.append(f"Left out as keys or constants: {', '.join(clean(c, 40) for c in useless)}.")
+        notes.append(f"Left out, since they are keys, constant or empty: {', '.join(clean(c, 40) for c in useless)}.")
     return table.frame.select(names), names
 
 

@@ -53,3 +53,22 @@ def test_it_is_a_page_and_plain_data(report):
 def test_unknown_methods_are_refused():
     with pytest.raises(AssayError, match="parameter 'methods' must name some of k-means"):
         cluster_table(Table.from_frame(pl.DataFrame({"x": [1.0, 2.0, 3.0]})), methods=["tea-leaves"])
+
+
+def test_a_messy_table_without_groups_is_one_cluster_without_profiles():
+    """A key, a constant, an empty column, labels and numbers with gaps: nothing breaks, nothing is made up."""
+    draw = np.random.default_rng(0)
+    frame = pl.DataFrame(
+        {
+            "key": [f"K{i:04d}" for i in range(120)],
+            "same": ["x"] * 120,
+            "empty": pl.Series([None] * 120, dtype=pl.String),
+            "town": [None if i % 7 == 0 else ("Bern", "Basel")[i % 2] for i in range(120)],
+            "age": [None if i % 11 == 0 else float(v) for i, v in enumerate(draw.normal(size=120))],
+            "pay": draw.normal(size=120),
+        }
+    )
+    told = cluster_table(Table.from_frame(frame), 1, n_resamples=2)
+    assert told.columns == ["town", "age", "pay"] and told.profiles == []
+    assert told.sentence.startswith("One cluster")
+    assert "Left out" in " ".join(told.notes)
