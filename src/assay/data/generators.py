@@ -295,6 +295,16 @@ class GridWorld:
 
     actions = ("up", "right", "down", "left")
 
+    @property
+    def transitions(self) -> np.ndarray:
+        """`transition`, as planners and agents ask for it."""
+        return self.transition
+
+    @property
+    def rewards(self) -> np.ndarray:
+        """`reward`, as planners and agents ask for it."""
+        return self.reward
+
 
 def grid_world(
     rows: int = 4,

@@ -3,7 +3,8 @@
 **Which test.** Splits of one data set: the corrected resampled t test with folds - 1 degrees of freedom, its error
 never below what the sampling of rows allows (`Folds`). "5x2": Alpaydin's combined 5x2cv F test, with a warning.
 "datasets" (one score per learner and data set): Friedman's test with Nemenyi's, for two learners Wilcoxon's signed
-rank test. One test set: with the rows' contributions (`rows=`) a t test over rows; with predictions
+rank test. "seeds" (one score per seed, of learners or agents that draw): the paired t test over seeds. One test set:
+with the rows' contributions (`rows=`) a t test over rows; with predictions
 (`compare_predictions`, or `compare` with `y=`) McNemar's test of each pair and Cochran's Q of all, for predicted
 values the paired t test of the rows' losses and Hotelling's T2 of all. One hold-out score or leave-one-out scores per
 learner: no test is valid, and `compare` refuses; so it does if `test=` asks for one that takes overlapping splits for
@@ -54,7 +55,7 @@ import numpy as np
 
 from ..base.errors import DataError, ParameterError, UsageError, plain
 from ..catalogue import CLASSIFY, PLANNED, REGRESS, TASKS
-from .comparison_procedures import POWER, DataSets, Folds, Labels, Losses, Procedure, metric_bounds
+from .comparison_procedures import POWER, DataSets, Folds, Labels, Losses, Procedure, Seeds, metric_bounds
 from .comparison_words import (
     comparison_sentence,
     difference_words,
@@ -168,7 +169,9 @@ def compare(
 
     `scores` maps each learner's id to an array (repetitions, folds), all made on the same splits; learners with
     missing scores are left out and named. For the design "datasets" it maps ids to one score per data set, or is an
-    array (data sets, learners). With `y`, the true labels of one test set, it maps ids to predictions
+    array (data sets, learners). For the design "seeds" it maps ids to one score per seed, such as the mean return of
+    each replicate of an agent: seeds are independent, so that the paired t test is valid, and 2 % of the best score do
+    not matter unless `margin` says otherwise. With `y`, the true labels of one test set, it maps ids to predictions
     (`compare_predictions`, where the design is "holdout" or "leave-one-out").
 
     `n_train` and `n_test` are rows per split (by default as the design has them). `simplicity` maps ids to ranks, 1 for
@@ -196,6 +199,11 @@ def compare(
     if isinstance(design, str) and design.strip().lower() in ("datasets", "data sets"):
         comparisons = "all" if wanted == "auto" else wanted
         procedure: Procedure = DataSets(scores, test, force, metric, greater_is_better, comparisons)
+    elif isinstance(design, str) and design.strip().lower() == "seeds":
+        comparisons = "best" if wanted == "auto" else wanted
+        procedure = Seeds(scores, metric, greater_is_better)
+        if margin is None:
+            margin = _SHARE_OF_ERROR * abs(procedure.summary(procedure.order[0], alpha)["mean"])
     else:
         procedure = Folds(
             scores, make_design(design), n_train, n_test, test, force, metric, greater_is_better, rows, units, smaller

@@ -763,3 +763,29 @@ class Losses(Procedure):
             names=("the other learners", next(iter(self.kept))),
             entries=list(self.kept)[1:],
         )
+
+
+class Seeds(Losses):
+    """One score per seed and learner or agent, the seeds independent: the paired t test, Hotelling's T2 for all."""
+
+    name = "paired t test over seeds"
+
+    def __init__(self, scores: Any, metric: str, greater_is_better: bool):
+        given = {str(name): np.asarray(values, dtype=np.float64).ravel() for name, values in dict(scores).items()}
+        sizes = {values.size for values in given.values()}
+        if len(sizes) > 1 or min(sizes, default=0) < 2:
+            raise DataError(
+                "compare",
+                "scores",
+                "must be as many for every learner, one for each of at least 2 seeds",
+                f"got {sorted(sizes)}",
+            )
+        super().__init__(given, metric, "seeds")
+        self.sign = 1.0 if greater_is_better else -1.0
+        self.order = sorted(self.kept, key=lambda name: -self.sign * float(self.kept[name].mean()))
+
+    def summary(self, name: str, alpha: float) -> dict[str, Any]:
+        """The mean score with its t interval."""
+        values = self.kept[name]
+        interval = corrected_interval(values, n_train=1.0, n_test=0.0, alpha=alpha, bounds=(-np.inf, np.inf))
+        return {"mean": float(values.mean()), "sd": float(values.std(ddof=1)), "interval": interval}

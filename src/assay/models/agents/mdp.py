@@ -7,28 +7,26 @@ from typing import Any
 import numpy as np
 from scipy.sparse import eye_array
 from scipy.sparse.linalg import spsolve
-from sklearn.utils.validation import check_is_fitted
 
 from ... import _kernels
 from ...base import (
     Choice,
     DataError,
-    Estimator,
     Integer,
     Nothing,
     Real,
     n_jobs_param,
     param,
-    plain,
     thread_count,
     trace_param,
 )
+from .playing import TableAgent
 from .worlds import World, read_world
 
 SOLVERS = ("value", "gauss-seidel", "modified", "policy")
 
 
-class MarkovDecisionProcess(Estimator):
+class MarkovDecisionProcess(TableAgent):
     """The best actions in a world that is known: value, Gauss-Seidel, modified policy or policy iteration.
 
     The values are at most `tol` from the best ones (by the span of the last change where transitions add up to 1);
@@ -83,6 +81,7 @@ class MarkovDecisionProcess(Estimator):
         for sweep, change in enumerate(self.changes_.tolist()):
             trace.record("sweep", sweep=sweep, change=change)
         self._keep_trace(trace)
+        self._keep_grid(world)
         return self
 
     def _actions(self, world: World, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -129,20 +128,6 @@ class MarkovDecisionProcess(Estimator):
             policies.append(self.policy_)
         self.values_, self.policies_ = values, np.array(policies[::-1])
         self.changes_, self.n_iter_, self.converged_ = np.array(changes), self.horizon, True
-
-    def predict(self, states: Any) -> np.ndarray:
-        """The best action in each of the states."""
-        check_is_fitted(self)
-        given = np.asarray(states)
-        n = len(self.policy_)
-        if given.dtype.kind not in "iu" or (given.size and (given.min() < 0 or given.max() >= n)):
-            raise DataError(
-                type(self).__name__,
-                "states",
-                f"must be whole numbers from 0 to {n - 1}",
-                f"got {plain(repr(states), 40)}",
-            )
-        return self.policy_[given]
 
 
 def policy_values(world: World, policy: np.ndarray, gamma: float) -> np.ndarray:
