@@ -15,9 +15,11 @@ import sys
 import time
 import warnings
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from assay import catalogue, config
 from assay.base import AssayError
@@ -35,6 +37,51 @@ def table(entry: Any, rows: int) -> tuple[np.ndarray, np.ndarray]:
     score = X[:, 0] * X[:, 1] + X[:, 2] + rng.normal(size=rows)
     classes = entry.task == "classify" or bool(getattr(entry.load(), "_needs_classes", False))
     return X, np.digitize(score, [-0.7, 0.7]) if classes else score
+
+
+class World:
+    """A world of random moves to five states each, for planners and, by `reset` and `step`, for learners."""
+
+    def __init__(self, n_states: int) -> None:
+        rng = np.random.default_rng(0)
+        self.transitions = [
+            csr_array(
+                (np.full(5 * n_states, 0.2), rng.integers(0, n_states, 5 * n_states), np.arange(n_states + 1) * 5),
+                shape=(n_states, n_states),
+            )
+            for _ in range(2)
+        ]
+        self.rewards = rng.normal(size=(n_states, 2))
+        self.observation_space, self.action_space = SimpleNamespace(n=n_states), SimpleNamespace(n=2)
+        self._rng = rng
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[int, dict]:
+        self.state = 0
+        return 0, {}
+
+    def step(self, action: int) -> tuple[int, float, bool, bool, dict]:
+        reward = float(self.rewards[self.state, action])
+        self.state = int(self._rng.choice(self.transitions[action][[self.state]].indices))
+        return self.state, reward, False, False, {}
+
+
+def given(entry: Any, rows: int) -> tuple[Any, ...]:
+    """What `fit` takes: a table and a target, or what the task has instead."""
+    X, y = table(entry, rows)
+    if entry.task == "control":
+        return (World(rows),)
+    if entry.task == "sequence":
+        return (X if "numeric" in entry.native else np.digitize(X[:, :1], [-1.0, 0.0, 1.0]),)
+    if entry.task == "rules":
+        return (X > 0,)
+    return X, y
+
+
+def used(entry: Any, X: Any, longer: bool) -> Any:
+    """What `predict` or `transform` takes, long enough to be interrupted where that is asked for."""
+    if entry.task == "control":
+        X = np.arange(X.observation_space.n)
+    return np.concatenate([X] * max(1, MOST_CELLS // X.size)) if longer else X
 
 
 def call(work: Any) -> tuple[str, float]:
@@ -61,9 +108,9 @@ def try_method(entry: Any) -> dict[str, tuple[str, float, int]]:
     uses = [name for name in ("predict", "transform") if hasattr(cls, name)][:1]
     rows = 500
     while len(outcome) < 1 + len(uses) and rows * COLUMNS <= MOST_CELLS:
-        X, y = table(entry, rows)
+        arguments = given(entry, rows)
         model = cls(**parameters)
-        ended, late = call(lambda model=model, X=X, y=y: model.fit(X, y))
+        ended, late = call(lambda model=model, arguments=arguments: model.fit(*arguments))
         if ended != "finished":
             outcome.setdefault("fit", (ended, late, rows))
             break
@@ -71,7 +118,7 @@ def try_method(entry: Any) -> dict[str, tuple[str, float, int]]:
             outcome.setdefault("fit", (ended, late, rows))
         for use in uses:
             if use not in outcome:
-                many = X if "fit" not in outcome else np.tile(X, (max(1, MOST_CELLS // X.size), 1))
+                many = used(entry, arguments[0], "fit" in outcome)
                 ended, late = call(lambda model=model, many=many, use=use: getattr(model, use)(many))
                 if ended != "finished" or late > 0:
                     outcome[use] = (ended, late, many.shape[0])

@@ -153,7 +153,7 @@ def _paired(who: str, cv: Any, kept: np.ndarray) -> list[Fold]:
     folds: list[Fold] = []
     for pair in _ask(who, lambda: [(np.asarray(train), np.asarray(test)) for train, test in cv]):
         try:
-            parts = [np.flatnonzero(part) if part.dtype == bool else part.astype(np.int64) for part in pair]
+            parts = [np.flatnonzero(part) if part.dtype == bool else _numbers(part) for part in pair]
             parts = [place[part[kept[part]]] for part in parts]
         except (TypeError, ValueError, IndexError) as error:
             raise ParameterError(
@@ -171,6 +171,12 @@ def _paired(who: str, cv: Any, kept: np.ndarray) -> list[Fold]:
             who, "parameter 'cv'", "must leave rows of positive weight to train and to test on", "got no such fold"
         )
     return folds
+
+
+def _numbers(part: np.ndarray) -> np.ndarray:
+    if part.size and (part.ndim != 1 or part.dtype.kind not in "iu"):
+        raise TypeError(f"a part of a fold must be a list of row numbers or a mask, not of {part.dtype}")
+    return part.astype(np.int64)
 
 
 def _numbered(

@@ -9,17 +9,16 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.model_selection import BaseCrossValidator, BaseShuffleSplit
 from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
 from ... import _kernels
 from ...base.class_weight import class_weight_param, with_class_weights
 from ...base.cost import Cost
-from ...base.errors import ParameterError, plain
+from ...base.cv import Folds, make_folds
+from ...base.errors import ParameterError
 from ...base.estimator import Classifier, Fold, Regressor
-from ...base.parameters import ArrayLike, Choice, Instance, Integer, Nothing, Real, param
-from ...base.randomness import Stream
+from ...base.parameters import Choice, Integer, Nothing, Real, param
 from ...base.threads import thread_count
 from ...base.usual_parameters import categorical_features_param, n_jobs_param, random_state_param, trace_param
 from ...data.coded import ChosenRows, CodedTable
@@ -63,9 +62,9 @@ class _Cart(TreeEstimator):
     )
     cv: Any = param(
         5,
-        Integer(2) | Instance(BaseCrossValidator, BaseShuffleSplit) | ArrayLike(),
-        "Folds that choose `ccp_alpha`: how many, drawn by `random_state` (the same each time if that is None); a "
-        "splitter of scikit-learn; or a list of pairs (training rows, test rows).",
+        Integer(2) | Folds(),
+        "Folds that choose `ccp_alpha`: how many, in the order of the rows (a seed as `random_state` shuffles them "
+        "first) and balanced over the classes; a splitter; or a list of pairs (training rows, test rows).",
     )
     categorical_features: Any = categorical_features_param()
     random_state: Any = random_state_param()
@@ -83,7 +82,7 @@ class _Cart(TreeEstimator):
         """Grow the tree, then prune it if `ccp_alpha` > 0."""
         cells, target, weights = self._begin(X, y, sample_weight)
         table = self._coded(cells)
-        self._grow(table, np.arange(cells.shape[0]), target, weights, _numbers(cells.shape[0], sample_weight))
+        self._grow(table, np.arange(cells.shape[0]), target, weights, _kept(cells.shape[0], sample_weight))
         return self
 
     def _target_arguments(self, target: np.ndarray, weights: np.ndarray | None) -> dict[str, Any]:
@@ -95,11 +94,11 @@ class _Cart(TreeEstimator):
         rows: np.ndarray,
         target: np.ndarray,
         weights: np.ndarray | None,
-        given: np.ndarray | None = None,
+        kept: np.ndarray | None = None,
     ) -> None:
         """Grow, prune and keep the tree of these rows of the table.
 
-        `given` are the numbers that the rows had for the user, if those are not `rows`.
+        `kept` says which of the rows that the user gave these are, if those are not the rows of the table.
         """
         chosen = table.chosen(rows)
         missing_seen = chosen.missing_seen
@@ -109,9 +108,10 @@ class _Cart(TreeEstimator):
         self.__dict__.pop("pruning_path_", None)
         self.ccp_alpha_ = 0.0 if isinstance(self.ccp_alpha, str) else float(self.ccp_alpha)
         if isinstance(self.ccp_alpha, str) and rows.shape[0] > 1:
-            curve = self._validate_path(
-                table, rows, target, weights, self._inner_folds(target, rows if given is None else given)
-            )
+            if kept is None:
+                kept = np.zeros(table.cells.shape[0], dtype=bool)
+                kept[rows] = True
+            curve = self._validate_path(table, rows, target, weights, self._inner_folds(target, kept))
             self.ccp_alpha_, self.pruning_path_ = curve.ccp_alpha, dict(vars(curve))
         if self.ccp_alpha_ > 0:
             self.tree_ = self.tree_.pruned(self.ccp_alpha_)
@@ -193,29 +193,15 @@ class _Cart(TreeEstimator):
         rule = "1se" if self.ccp_alpha == "cv_1se" else "min"
         return cross_validated_curve(self.tree_, folds, part, held_out, total, rule, self._loss_name)
 
-    def _inner_folds(self, target: np.ndarray, given: np.ndarray) -> list[Fold]:
-        n_rows = target.shape[0]
-        if not isinstance(self.cv, numbers.Integral):
-            labels = target if isinstance(self, Classifier) else None
-            try:
-                if hasattr(self.cv, "split"):
-                    folds = list(self.cv.split(np.zeros((n_rows, 1)), labels))
-                else:
-                    folds = [(_places(train, given), _places(test, given)) for train, test in self.cv]
-            except (TypeError, ValueError) as error:
-                raise ParameterError(
-                    type(self).__name__, "parameter 'cv'", "must make folds of the rows", plain(error, 200)
-                ) from None
-            if not folds or any(len(train) == 0 or len(test) == 0 for train, test in folds):
-                raise ParameterError(type(self).__name__, "parameter 'cv'", "must make folds with rows in both parts")
-            return folds
-        stream = Stream.of(0) if self.random_state is None else self._stream()
-        order = stream.child(-5).generator().permutation(n_rows)
-        if isinstance(self, Classifier):
-            order = order[np.argsort(target[order], kind="stable")]
-        place = np.empty(n_rows, dtype=np.int64)
-        place[order] = np.arange(n_rows) % min(int(self.cv), n_rows)
-        return [(np.flatnonzero(place != k), np.flatnonzero(place == k)) for k in range(int(place.max()) + 1)]
+    def _inner_folds(self, target: np.ndarray, kept: np.ndarray) -> list[Fold]:
+        return make_folds(
+            type(self).__name__,
+            self.cv,
+            target,
+            stratify=isinstance(self, Classifier),
+            kept=None if hasattr(self.cv, "split") else kept,
+            random_state=self.random_state,
+        )
 
     @property
     def pruning_curve_(self) -> PruningCurve:
@@ -458,17 +444,7 @@ class CartRegressor(_Cart, Regressor):
         return values[:, 0] if self.n_outputs_ == 1 else values
 
 
-def _numbers(n_rows: int, sample_weight: Any) -> np.ndarray:
-    """The numbers of the rows of positive weight among those given to `fit`."""
+def _kept(n_rows: int, sample_weight: Any) -> np.ndarray:
+    """Which of the rows given to `fit` have positive weight."""
     weights = np.asarray(1.0 if sample_weight is None else sample_weight, dtype=np.float64)
-    return np.arange(n_rows) if weights.ndim == 0 else np.flatnonzero(weights > 0)
-
-
-def _places(rows: Any, given: np.ndarray) -> np.ndarray:
-    """The places of these row numbers among the numbers given, in rising order; what is not there is left out."""
-    wanted = np.asarray(rows)
-    if wanted.ndim != 1 or wanted.dtype.kind not in "iu":
-        raise ValueError("a part of a fold must be a list of row numbers")
-    found = np.searchsorted(given, wanted)
-    inside = found < given.shape[0]
-    return found[inside][given[found[inside]] == wanted[inside]]
+    return np.ones(n_rows, dtype=bool) if weights.ndim == 0 else weights > 0

@@ -235,6 +235,7 @@ def test_folds_follow_cv_and_random_state(parts):
     np.testing.assert_array_equal(default.errors, CartClassifier().pruning_path_cv(X, y).errors)
     assert (default.errors != CartClassifier().pruning_path_cv(X, y, cv=3).errors).any()
     assert (default.errors != CartClassifier(random_state=9).pruning_path_cv(X, y).errors).any()
+    np.testing.assert_array_equal(default.errors, CartClassifier().pruning_path_cv(X, y, cv=StratifiedKFold(5)).errors)
 
 
 def test_outer_folds_choose_their_alpha_from_their_own_rows():
@@ -264,11 +265,12 @@ def test_a_rule_or_splitter_that_cannot_be_is_refused(parts):
         CartClassifier().pruning_path_cv(X, y, rule="best")
     with pytest.raises(ParameterError, match="cv"):
         CartClassifier().pruning_path_cv(X, y, cv=1)
-    with pytest.raises(ParameterError, match="both parts"):
+    with pytest.raises(ParameterError, match="to train and to test on"):
         CartClassifier().pruning_path_cv(X, y, cv=Given([]))
-    for pairs in ([([0.5, 1.5], [2])], [1, 2, 3]):
-        with pytest.raises(ParameterError, match="folds of the rows"):
-            CartClassifier().pruning_path_cv(X, y, cv=pairs)
+    with pytest.raises(ParameterError, match="row numbers"):
+        CartClassifier().pruning_path_cv(X, y, cv=[([0.5, 1.5], [2])])
+    with pytest.raises(ParameterError, match="folds of the rows"):
+        CartClassifier().pruning_path_cv(X, y, cv=[1, 2, 3])
 
 
 def test_pairs_name_rows_as_they_were_given(parts):
