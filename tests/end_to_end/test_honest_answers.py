@@ -119,3 +119,57 @@ def test_a_series_is_tested_on_later_rows():
 def test_a_column_that_is_not_there_is_refused(option):
     with pytest.raises(UsageError, match="must be a column of the table"):
         Plan(leak(), "bought", **{option: "nothing"})
+
+
+def test_copies_of_rows_stay_in_one_fold():
+    """Noise of which every row stands twice: with copies apart a neighbour is right in all; with copies together it
+    knows nothing."""
+    rng = np.random.default_rng(5)
+    noise = pl.DataFrame({"a": rng.normal(size=150), "b": rng.normal(size=150), "y": rng.choice(["no", "yes"], 150)})
+    plan = Plan(pl.concat([noise, noise]), "y", learners=["zero-r", ("knn-classifier", {"n_neighbors": 1})])
+    assert plan.copies == 150
+    results = run(plan, views=False)
+    assert results.comparison.summary["knn-classifier"]["mean"] < 0.65
+    assert any("copies stay in one fold" in text for text in results.cautions)
+    assert Plan(noise, "y", learners=["zero-r"]).copies == 0
+
+
+def test_rows_of_a_few_labels_repeat_by_chance():
+    rng = np.random.default_rng(6)
+    labels = pl.DataFrame({name: rng.choice(["x", "y", "z"], 200) for name in ("a", "b", "target")})
+    assert Plan(labels, "target", learners=["zero-r"]).copies == 0
+
+
+def test_gaps_that_give_the_target_away_mean_not_yet():
+    rng = np.random.default_rng(7)
+    y = rng.random(300) < 0.3
+    closed = pl.DataFrame({"size": rng.normal(size=300), "days": rng.normal(size=300), "bought": y})
+    told = closed.with_columns(days=pl.when(pl.col("bought")).then("days"))
+    results = run(Plan(told, "bought", learners=["zero-r", "naive-bayes"]), views=False)
+    assert "by whether it is missing" in results.not_yet
+    assert run(Plan(closed, "bought", learners=["zero-r", "naive-bayes"]), views=False).not_yet is None
+
+
+def test_a_monotone_copy_of_a_number_means_not_yet():
+    rng = np.random.default_rng(8)
+    price = rng.lognormal(0, 2, 300)
+    sold = pl.DataFrame({"size": rng.normal(size=300), "score": np.log(price), "price": price})
+    results = run(Plan(sold, "price", learners=["zero-r-regressor", "ridge"]), views=False)
+    assert "copy of the target ('score')" in results.not_yet and "rank correlation" in results.not_yet
+
+
+def test_a_class_of_two_rows_takes_no_folds_from_the_others():
+    rng = np.random.default_rng(9)
+    rows = pl.DataFrame({"a": rng.normal(size=302), "y": ["x"] * 200 + ["y"] * 100 + ["z"] * 2})
+    assert Plan(rows, "y", learners=["zero-r", "naive-bayes"]).design.folds == 10
+
+
+def test_guessing_turned_around_by_groups_is_no_yardstick():
+    """One class per group, as many groups of either: ZeroR is always wrong, and a coin must not count as better."""
+    rng = np.random.default_rng(10)
+    ward = np.repeat(np.arange(10), 30)
+    wards = pl.DataFrame({"ward": ward, "a": rng.normal(size=300), "ill": np.where(ward % 2 == 0, "no", "yes")})
+    plan = Plan(wards, "ill", learners=["zero-r", "naive-bayes"], groups="ward", metrics="accuracy")
+    results = run(plan, views=False)
+    assert any("which chance reaches" in text for text in results.cautions)
+    assert "unbeaten" in results.comparison.recommendation

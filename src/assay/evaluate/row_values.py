@@ -40,7 +40,8 @@ def row_values(metric: Metric, evidence: Evidence) -> np.ndarray | None:
 def covariance_of_rows(values: Mapping[str, np.ndarray], units: Any = None) -> np.ndarray:
     """The covariance of the mean pseudo-values of several learners on the same rows.
 
-    With `units`, rows of a unit (a patient) count as one observation: their deviations are summed first.
+    With `units`, rows of a unit (a patient) count as one observation, and the covariance is the jackknife's, which
+    leaves out one unit at a time: units of unequal sizes do not make it too small.
 
     >>> covariance_of_rows({"a": np.array([0.0, 1.0, 1.0, 0.0])}).round(4).tolist()
     [[0.0833]]
@@ -48,9 +49,10 @@ def covariance_of_rows(values: Mapping[str, np.ndarray], units: Any = None) -> n
     matrix = np.vstack(list(values.values()))
     n = matrix.shape[1]
     deviations = matrix - matrix.mean(axis=1, keepdims=True)
-    count = n
     if units is not None:
         codes = np.unique(np.asarray(units), return_inverse=True)[1]
         count = int(codes.max()) + 1
-        deviations = np.stack([np.bincount(codes, weights=row, minlength=count) for row in deviations])
-    return np.asarray(deviations @ deviations.T * (count / (count - 1)) / n**2, dtype=np.float64)
+        others = n - np.bincount(codes, minlength=count)
+        deviations = np.stack([np.bincount(codes, weights=row, minlength=count) for row in deviations]) / others
+        return np.asarray(deviations @ deviations.T * ((count - 1) / count), dtype=np.float64)
+    return np.asarray(deviations @ deviations.T / (n * (n - 1)), dtype=np.float64)

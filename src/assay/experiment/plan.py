@@ -6,6 +6,7 @@ import hashlib
 import itertools
 import numbers
 import os
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -20,6 +21,7 @@ from ..base.folds import seeds_of
 from ..base.randomness import Stream
 from ..base.words import percent
 from ..data import Table, audit, read_table
+from ..data.findings.rows import unlikely_copies
 from ..data.roles import nearest
 from ..evaluate import Design, Evidence, TimeSplitter, compare, default_metrics, get_metric, make_design
 from ..evaluate.splitters import as_splitter, foreign_design
@@ -33,6 +35,7 @@ from .learners import describe_value as describe_value
 from .learners import seed_unset, settle_learners
 from .store import digest, without_nan
 
+_FOLDED = re.compile(r"auto|\d+-fold|\d+x\d+|hold-?out.*")
 FEWEST_TO_LEARN = 5
 """Training rows below which nothing is learned; the usual five neighbours need as many."""
 
@@ -212,6 +215,12 @@ class Plan:
             if values.dtype.kind == "O":
                 values = values.astype(str)
             found[name] = values
+        if (
+            self.groups is None
+            and self.time is None
+            and _FOLDED.fullmatch(str(getattr(self.design, "name", self.design)).strip().lower())
+        ):
+            found["groups"] = unlikely_copies(self.table, self.target)
         return found
 
     def _settle_design(self, settle: Any) -> None:
@@ -247,8 +256,13 @@ class Plan:
 
     def _choose(self) -> DesignChoice:
         rows = self.features.frame.height
-        smallest = None if self.classes is None else int(np.bincount(self.y)[np.bincount(self.y) > 1].min(initial=rows))
-        groups = self._units["groups"]
+        smallest = None
+        if self.classes is not None:
+            sizes = np.bincount(self.y)
+            # A class of a few rows beside others must not take the folds from them; the answer warns of it.
+            common = sizes[sizes >= 5]
+            smallest = int(common.min() if common.size > 1 else sizes[sizes > 1].min(initial=rows))
+        groups = None if self.copies else self._units["groups"]
         options: dict[str, Any] = {
             "smallest_class": smallest,
             "n_groups": None if groups is None else int(np.unique(groups).size),
@@ -341,6 +355,12 @@ class Plan:
         if code == "A043":
             return self._units["time"] is not None
         return code in ("A006", "A032") and (column in self.drop or column == self.time)
+
+    @property
+    def copies(self) -> int:
+        """Rows that equal an earlier one, where the plan keeps copies in one fold by itself."""
+        values = self.group_values
+        return 0 if self.groups is not None or values is None else len(values) - np.unique(values).size
 
     @property
     def group_values(self) -> np.ndarray | None:

@@ -188,6 +188,8 @@ class Results:
         if not any(np.isfinite(result.scores[self.plan.metrics[0]]).all() for result in scored):
             return None
         guess = next((result.id for result in scored if _guesses(result.learner)), None)
+        if self._guess_below_chance():
+            guess = None  # it is no yardstick; the commonest class of all rows is
         said = self._guess_words()
         comparison = self._compare(
             scored, pairs=self.plan.pairs, margin=self.plan.margin, guess=None if guess is None else (guess, said)
@@ -249,8 +251,11 @@ class Results:
         return [self.comparison.sentence, *([self.comparison.recommendation["reason"]] if unbeaten else [])]
 
     def _guessing(self) -> LearnerResult | None:
-        """ZeroR on the folds of the plan, which costs next to nothing; None where a fold has no score."""
-        plan = self.plan
+        """ZeroR on the folds of the plan, which costs next to nothing; None where a fold has no score.
+
+        Where leaving out whole groups turns the commonest class of a fold around, it says that of all rows.
+        """
+        plan, below = self.plan, bool(self._guess_below_chance())
         entry = next((entry for entry in default_learners(str(plan.task)) if entry.id in GUESSES), None)
         if entry is None:
             return None
@@ -260,7 +265,8 @@ class Results:
         shape = (plan.design.repetitions, len(plan.splits) // plan.design.repetitions)
         scores, folds = np.full(shape, np.nan), {}
         for index, split in enumerate(plan.splits):
-            model = learner.prototype().fit(np.zeros((len(split.train), 1)), plan.y[split.train])
+            known = plan.y if below else plan.y[split.train]
+            model = learner.prototype().fit(np.zeros((len(known), 1)), known)
             folds[index] = FoldPredictions.by(model, np.zeros((len(split.test), 1)), plan.n_classes)
             measured, _ = folds[index].measure(plan.y[split.test], plan.metrics[:1], plan.n_classes)
             value = measured[plan.metrics[0]]
@@ -329,7 +335,7 @@ class Results:
             return False
         used = set(self.plan.features.frame.columns)
         if finding["code"] == "A042":
-            return self.plan.group_values is None
+            return self.plan.groups is None
         return bool(used & set(finding["columns"][:1])) and not _dropped(self.plan.prepare, finding["columns"][0])
 
     @cached_property
@@ -341,6 +347,11 @@ class Results:
             grave = finding["severity"] == "high" and finding["code"] not in STOPPING and finding["code"] != "A043"
             if ordered or grave or self.plan.about_target(finding):
                 said.append(_objection(finding))
+        if self.plan.copies:
+            said.append(
+                f"{self.plan.copies:,} of {len(self.plan.y):,} rows equal an earlier row, which chance cannot explain: "
+                "copies stay in one fold and count as one case; keep one of each if they are mistakes"
+            )
         if below := self._guess_below_chance():
             said.append(below)
         return said

@@ -42,6 +42,17 @@ class Setting:
     positives: float | None = None
     design: str = "3x10"
     tables: int = 600
+    groups: int = 0
+    uneven: bool = False
+
+    @property
+    def units(self) -> np.ndarray | None:
+        """The group of each row: sizes alike, or falling to a twentieth of the largest."""
+        if not self.groups:
+            return None
+        sizes = np.geomspace(1.0, 0.05 if self.uneven else 1.0, self.groups)
+        ends = np.round(np.cumsum(sizes) / sizes.sum() * self.rows).astype(np.int64)
+        return np.searchsorted(ends, np.arange(self.rows), side="right")
 
     @property
     def classify(self) -> bool:
@@ -71,6 +82,23 @@ def _settings() -> Iterator[Setting]:
     yield Setting("60 rows, weak, neighbours", 60, 6, "neighbours", 0.6, "roc_auc", 0.3)
     yield Setting("500 rows", 500, 3, "discriminant", 1.2, "balanced_accuracy", 0.1)
     yield Setting("150 rows, ten folds", 150, 3, "neighbours", 1.0, "rmse", None, "10-fold")
+    for groups, uneven in (
+        (60, False),
+        (30, False),
+        (30, True),
+        (20, False),
+        (12, False),
+        (12, True),
+        (8, False),
+        (5, False),
+    ):
+        name, design = (
+            f"{groups}{' uneven' if uneven else ''} groups",
+            "3x10" if groups > 20 else f"{min(groups, 10)}-fold",
+        )
+        for metric, positives in (("accuracy", 0.5), ("roc_auc", 0.3), ("rmse", None)):
+            family = "least squares" if metric == "rmse" else "discriminant"
+            yield Setting(name, 300, 3, family, 1.0, metric, positives, design, 400, groups, uneven)
 
 
 SETTINGS = tuple(_settings())
@@ -80,11 +108,16 @@ def draw(setting: Setting, tables: int, rng: np.random.Generator) -> tuple[np.nd
     """Columns (tables, learners, rows, width) and targets (tables, rows)."""
     shape = (tables, setting.learners, setting.rows, WIDTH)
     X = rng.normal(size=shape)
+    lift = np.zeros((tables, setting.rows))
+    if (units := setting.units) is not None:
+        lift = rng.normal(size=(tables, setting.groups))[:, units]
+        X += 0.7 * rng.normal(size=(tables, setting.learners, setting.groups, WIDTH))[:, :, units]
     if setting.positives is not None:
-        y = (rng.random((tables, setting.rows)) < setting.positives).astype(np.int64)
+        odds = setting.positives / (1 - setting.positives) * np.exp(lift)
+        y = (rng.random((tables, setting.rows)) < odds / (1 + odds)).astype(np.int64)
         return X + y[:, None, :, None] * setting.signal / np.sqrt(WIDTH), y
     means = X.sum(axis=(1, 3)) / np.sqrt(WIDTH * setting.learners)
-    return X, setting.signal * means + rng.normal(size=(tables, setting.rows))
+    return X, setting.signal * means + lift + rng.normal(size=(tables, setting.rows))
 
 
 def assignments(setting: Setting, y: np.ndarray, design: Any, rng: np.random.Generator) -> np.ndarray:
@@ -93,7 +126,7 @@ def assignments(setting: Setting, y: np.ndarray, design: Any, rng: np.random.Gen
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for t, target in enumerate(y):
-            for split in design.splits(target, setting.classify, int(rng.integers(2**31))):
+            for split in design.splits(target, setting.classify, int(rng.integers(2**31)), setting.units):
                 found[t, split.repetition, split.test] = split.fold
     return found
 
@@ -236,7 +269,8 @@ def _judge(
 ) -> tuple[bool, list[tuple[float, float, float]], bool]:
     """Whether an equal learner is called worse, mean and interval of each learner, whether the output warns."""
     greater = metric.greater_is_better
-    procedure = Folds(scores, design, None, None, None, False, metric.name, greater, rows, None, smaller)
+    units = setting.units
+    procedure = Folds(scores, design, None, None, None, False, metric.name, greater, rows, units, smaller)
     ends = []
     for name in scores:
         row = procedure.summary(name, 0.05)
@@ -247,7 +281,8 @@ def _judge(
     if max(t) <= t_quantile(0.975, procedure.df):
         return False, ends, bool(procedure.cautions)  # below the critical value of a single pair, so of all
     part = {name: scores[name] for name in equal}
-    found = compare(part, design, rows=rows, metric=metric.name, greater_is_better=greater, smaller=smaller, margin=0.0)
+    given: dict[str, Any] = {"rows": rows, "units": units, "smaller": smaller}
+    found = compare(part, design, metric=metric.name, greater_is_better=greater, margin=0.0, **given)
     return any(row["verdict"] == "worse" for row in found.summary.values()), ends, bool(found.warnings)
 
 

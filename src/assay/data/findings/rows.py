@@ -16,7 +16,7 @@ from ...base.words import count as count_of
 from ...numeric.moments import PrincipalAxes, column_products
 from ..association import chi_square, cramer_v
 from ..map_columns import without
-from ..table import Target
+from ..table import Table, Target
 from .finding import NO_ROWS, Finding, named, remedy, rows_at, rows_of
 from .labels import MOST_LABELS, normal_form, one_way
 from .survey import Survey, one_blas_thread
@@ -37,6 +37,26 @@ def repeats(frame: pl.DataFrame) -> np.ndarray:
     later = ~frame.filter(twins).select(pl.struct(pl.all()).is_first_distinct()).to_series()
     marks[rows.to_numpy()[later.to_numpy()]] = True
     return marks
+
+
+def unlikely_copies(table: Table, target: Target) -> np.ndarray | None:
+    """For each row with a target the number of the first row equal to it, where so many repeat as chance cannot
+    explain; None elsewhere.
+
+    A learner that is tested on a row that it was trained on is right without having learned anything. More than one row
+    in a hundred must repeat, although some column other than the target tells most of the different rows apart.
+    """
+    frame = table.frame if target.kept.all() else table.frame.filter(pl.Series(target.kept))
+    frame = without(frame, [name for name, role in table.roles.items() if role.role == "id"])
+    names = [name for name in frame.columns if name != target.name]
+    if not names or not frame.height:
+        return None
+    _, first, which = np.unique(frame.hash_rows(seed=0).to_numpy(), return_index=True, return_inverse=True)
+    if first.size >= 0.99 * frame.height:
+        return None
+    different = frame[np.sort(first)]
+    tells_apart = any(different[name].n_unique() > first.size / 2 for name in names)
+    return np.asarray(first[which]) if tells_apart else None
 
 
 def duplicate_findings(survey: Survey, target: Target | None) -> Iterator[Finding]:

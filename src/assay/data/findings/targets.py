@@ -105,6 +105,11 @@ def _copies_of_target(survey: Survey, target: Target) -> Iterator[Finding]:
                 linear.add(name)
                 told = f"its correlation with the target is {strength:.5f}"
                 yield _leak(name, target.name, told, {"correlation": strength})
+        if n_classes == 0:
+            for name in numbers:
+                if name not in linear and (strength := _rank_strength(survey.columns[name].numbers[rows], values)):
+                    told = f"its rank correlation with the target is {strength:.5f}"
+                    yield _leak(name, target.name, told, {"rank_correlation": strength})
     if target.classes is not None:
         for name in names:
             if name not in linear and not frame[name].dtype.is_temporal():
@@ -120,6 +125,18 @@ def _strength(cells: np.ndarray, centred: np.ndarray, mean: float, squares: floa
     # Cells far from 0 for their spread are centred too; elsewhere centring one side is enough.
     moved = cells - mean if mean * mean * cells.size > 1e6 * squares else cells
     return float(moved @ centred / size) if size > 0 else float("nan")
+
+
+def _rank_strength(cells: np.ndarray, values: np.ndarray) -> float:
+    """The rank correlation of a column that goes up or down with the target all the way, over at most 20,000 rows and
+    at least 20 different values; 0 elsewhere."""
+    some = slice(None, None, max(1, cells.size // 20_000))
+    there = ~np.isnan(cells[some])
+    cells, values = cells[some][there], values[some][there]
+    if cells.size < 20 or min(np.unique(cells).size, np.unique(values).size) < 20:
+        return 0.0
+    strength = float(np.corrcoef(pl.Series(cells).rank().to_numpy(), pl.Series(values).rank().to_numpy())[0, 1])
+    return strength if abs(strength) > 0.9995 else 0.0
 
 
 def _leak(name: str, target: str, evidence: str, statistics: dict[str, float]) -> Finding:
@@ -191,7 +208,16 @@ def _near_perfect(survey: Survey, target: Target, told: set[str]) -> Iterator[Fi
             return _variance_score(survey, column.name, numbers)
         return _class_score(survey.cross(column.name, coded, n_classes).astype(np.float64), _is_ordered(column))
 
-    for name, (score, how) in zip([column.name for column in usable], survey.each(judge, usable)):
+    judged = dict(zip([column.name for column in usable], survey.each(judge, usable)))
+    if target.classes is not None:
+        for name, column in survey.columns.items():
+            if name != target.name and name not in told and 0 < column.missing < survey.n_rows:
+                gaps = column.series.is_null().to_numpy().astype(np.int64)
+                table = np.bincount(gaps * 256 + coded, minlength=512).reshape(2, 256)[:, :n_classes]
+                score, how = _class_score(table.astype(np.float64), False)
+                if score > judged.get(name, (0.0, ""))[0]:
+                    judged[name] = score, f"by whether it is missing: {how}"
+    for name, (score, how) in judged.items():
         if score >= LIKELY_LEAK:
             sure = score >= SURE_LEAK and target.classes is not None
             yield Finding(
