@@ -55,7 +55,7 @@ import numpy as np
 
 from ..base.errors import DataError, ParameterError, UsageError, plain
 from ..catalogue import CLASSIFY, PLANNED, REGRESS, TASKS
-from .comparison_procedures import POWER, DataSets, Folds, Labels, Losses, Procedure, Seeds, metric_bounds
+from .comparison_procedures import POWER, DataSets, Folds, Procedure, metric_bounds
 from .comparison_words import (
     comparison_sentence,
     difference_words,
@@ -69,6 +69,7 @@ from .intervals import check_alpha
 from .multiplicity import holm
 from .resampling import Design, make_design
 from .result import TestResult, interval_words, jsonable, number
+from .row_procedures import Labels, Losses, Seeds
 
 # A difference that does not matter in practice, unless the user says which: of scores, and as a share of errors.
 _MARGIN, _SHARE_OF_ERROR = 0.01, 0.02

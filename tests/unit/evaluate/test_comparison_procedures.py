@@ -11,16 +11,11 @@ from scipy import stats
 
 from assay.base import DataError, DesignError, ParameterError, UsageError
 from assay.evaluate import (
-    cochran_q,
     compare,
     compare_predictions,
     five_by_two_t,
     friedman,
-    hotelling_t2,
-    mcnemar,
-    mcnemar_from_counts,
     nemenyi,
-    paired_t,
     sign_test,
     wilcoxon,
 )
@@ -37,79 +32,6 @@ SETS = {
     n: (0.8 + EFFECT[:, 0] + RNG.normal(g, 0.02, 16)) for n, g in (("w", 0), ("x", 0.005), ("y", 0.06), ("z", 0.08))
 }
 HALVES = {f"m{j}": 0.7 + 0.03 * min(j, 5) + RNG.normal(0, 0.01, (5, 2)) for j in range(8)}
-
-
-# -- one test set -------------------------------------------------------------------------------------------
-def test_labels_are_compared_by_mcnemar_with_cochrans_q_over_all():
-    found = compare_predictions(Y, GUESSES, pairs="all")
-    assert found.procedure == "McNemar test" and found.metric == "accuracy" and len(found.pairs) == 6
-    for pair in found.pairs:
-        test = mcnemar(Y, GUESSES[pair["a"]], GUESSES[pair["b"]], exact="mid-p")
-        assert (pair["p_value"], pair["difference"], pair["interval"]) == (test.p_value, test.effect, test.interval)
-    q = cochran_q(Y, GUESSES)
-    assert found.omnibus["p_value"] == q.p_value and "Cochran Q" in found.sentence
-    assert [set(group) for group in found.groups] == [{"forest", "tree"}, {"bayes"}, {"zero-r"}]
-    assert found.summary["forest"]["mean"] == np.mean(GUESSES["forest"] == Y)
-    low, high = found.summary["forest"]["interval"]
-    exact = stats.binomtest(int((GUESSES["forest"] == Y).sum()), 240).proportion_ci()
-    assert (low, high) == pytest.approx((exact.low, exact.high))
-
-
-def test_compare_with_true_labels_is_the_same():
-    assert compare(GUESSES, "holdout", y=Y).to_dict() == compare_predictions(Y, GUESSES).to_dict()
-    assert compare(GUESSES, "predictions", y=Y).pairs == compare_predictions(Y, GUESSES).pairs
-    assert compare(GUESSES, "leave-one-out", y=Y).design == "leave-one-out"
-
-
-def test_two_classifiers_need_no_omnibus_test():
-    two = compare_predictions(Y, {k: GUESSES[k] for k in ("forest", "bayes")})
-    assert two.omnibus is None and two.correction == "none needed: one pair" and two.groups == [["forest"], ["bayes"]]
-
-
-def test_the_detectable_difference_of_mcnemar_is_found_four_times_in_five():
-    rng = np.random.default_rng(1)
-    n, differ = 400, 0.2
-    a = np.zeros(n, dtype=int)
-    b = np.where(np.arange(n) < differ * n / 2, 1, 0)
-    c = np.where((np.arange(n) >= 100) & (np.arange(n) < 100 + differ * n / 2), 1, 0)
-    size = compare_predictions(a, {"b": b, "c": c}).smallest_detectable_difference
-    won, lost = (differ + size) / 2, (differ - size) / 2
-    counts = rng.multinomial(n, [won, lost, 1 - won - lost], 1500)
-    assert np.mean([mcnemar_from_counts(int(x), int(y), n).reject for x, y, _ in counts]) == pytest.approx(
-        0.8, abs=0.06
-    )
-
-
-def test_values_are_compared_by_their_losses():
-    found = compare_predictions(VALUES, REGRESSED)
-    assert (found.metric, found.greater_is_better, found.best) == ("mse", False, "a")
-    losses = {name: (VALUES - guess) ** 2 for name, guess in REGRESSED.items()}
-    for pair in found.pairs:
-        assert pair["p_value"] == paired_t(losses[pair["a"]], losses[pair["b"]]).p_value and pair["difference"] <= 0
-    others = np.column_stack([losses["b"], losses["c"]])
-    assert found.omnibus["p_value"] == pytest.approx(hotelling_t2(others, np.column_stack([losses["a"]] * 2)).p_value)
-    absolute = compare_predictions(VALUES, REGRESSED, loss="absolute")
-    assert absolute.metric == "mae" and absolute.summary["a"]["mean"] == pytest.approx(
-        np.abs(VALUES - REGRESSED["a"]).mean()
-    )
-    assert compare(REGRESSED, "holdout", y=VALUES, metric="mae").pairs == absolute.pairs
-
-
-def test_any_loss_will_do_and_whole_numbers_are_labels_unless_said_otherwise():
-    def pinball(y, p):
-        return np.maximum(0.9 * (y - p), 0.1 * (p - y))
-
-    assert compare_predictions(VALUES, REGRESSED, loss=pinball).metric == "pinball"
-    counts = {"a": Y, "b": Y + (Y == 2)}
-    assert compare_predictions(Y, counts).metric == "accuracy"
-    assert compare_predictions(Y, counts, task="regress").metric == "mse"
-
-
-def test_models_with_missing_predictions_are_left_out_and_named():
-    broken = REGRESSED["b"].copy()
-    broken[:3] = np.nan
-    found = compare_predictions(VALUES, {**REGRESSED, "b": broken})
-    assert found.left_out == [{"id": "b", "reason": "3 of 150 predictions are missing"}] and "b" not in found.summary
 
 
 # -- several data sets --------------------------------------------------------------------------------------
