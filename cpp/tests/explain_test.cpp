@@ -1,3 +1,4 @@
+#include "assay/explain/replaced_cells.hpp"
 #include "assay/explain/tree_shap.hpp"
 
 #include "check.hpp"
@@ -52,4 +53,25 @@ TEST("the and of two columns is shared alike, by cover and by background, with a
             CHECK_NEAR(found.interactions[n + last], 10.0, 1e-12);
             CHECK_NEAR(found.interactions[last], 20.0, 1e-12);
         }
+}
+
+TEST("replaced cells: each alternative has the output of the changed row") {
+    const And tree;
+    const std::vector<double> cells{1, 1, 0, 1}, source{0, 0, 1, 1};
+    const std::vector<std::int32_t> group{0, 1}, donors{0, 1, 1, 0, 0, 0, 1, 1};  // (2 groups x 2) x 2 rows
+    explain::Replacements what;
+    what.cells = c_matrix(cells.data(), 2, 2);
+    what.source = c_matrix(source.data(), 2, 2);
+    what.group = group.data();
+    what.groups = 2;
+    what.alternatives = 2;
+    what.donors = c_matrix(donors.data(), 4, 2);
+    std::vector<double> sums(8);
+    explain::replaced_sums(tree.view(), what, sums.data());
+    // First column from rows 0 and 1, then 1 and 0; second column from row 0 for both, then from row 1.
+    const std::vector<double> expected{0, 80, 80, 0, 0, 0, 80, 0};
+    for (std::size_t k = 0; k < expected.size(); ++k) CHECK_NEAR(sums[k], expected[k], 0.0);
+    what.donors = c_matrix(donors.data(), 4, 1);
+    explain::replaced_sums(tree.view(), what, sums.data());
+    CHECK_NEAR(sums[0], 0.0, 0.0);
 }

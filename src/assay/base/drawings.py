@@ -50,6 +50,57 @@ def shares_figure(
     return figure(body, width, height, title, "; ".join(said))
 
 
+def intervals_figure(
+    names: Sequence[Any],
+    values: Sequence[float],
+    ends: Sequence[tuple[float, float]] | None = None,
+    *,
+    title: str,
+    label: str = "",
+    width: float = 620,
+) -> str:
+    """A bar from zero for each name, with its interval as a line across the end.
+
+    >>> svg = intervals_figure(["a", "b"], [0.3, -0.1], [(0.2, 0.4), (-0.2, 0.0)], title="Importance")
+    >>> svg.count("<rect") >= 2
+    True
+    """
+    spans = [(value, value) for value in values] if ends is None else list(ends)
+    known = [v for pair in [*zip(values, values), *spans] for v in pair if is_number(v)]
+    low, high = min([0.0, *known]), max([0.0, *known])
+    wide = (high - low) or 1.0
+    longest = max((text_width(fit(one, 190)[0]) for one in names), default=0.0)
+    left, right = min(max(longest + 16, 60.0), 200.0), width - 74
+    places = decimals_for(known)
+
+    def across(value: float) -> float:
+        return left + (value - low) / wide * (right - left)
+
+    body, said = [], []
+    for i, (one, value) in enumerate(zip(names, values)):
+        y = 4.0 + i * 26
+        name, full = fit(one, left - 12)
+        body.append(text(left - 10, y + 15, name, anchor="end", full=full))
+        word = number(value, places)
+        said.append(f"{name} {word}")
+        body.append(text(right + 10, y + 15.5, word, weight=500))
+        if not is_number(value):
+            continue
+        begin, end = sorted((across(0.0), across(value)))
+        body.append(rect(begin, y + 4, max(end - begin, 0.5), 14, "accent" if value >= 0 else "warm", radius=2))
+        a, b = spans[i]
+        if ends is not None and is_number(a) and is_number(b):
+            body.append(line(across(a), y + 11, across(b), y + 11, "ink", 1.6))
+            body += [line(across(x), y + 7, across(x), y + 15, "ink", 1.6) for x in (a, b)]
+            said[-1] += f" ({number(a, places)} to {number(b, places)})"
+    height = 8.0 + 26 * len(values)
+    body.append(line(across(0.0), 2, across(0.0), height - 2, "muted"))
+    if label:
+        body.append(text(left, height + 12, label, "muted", 12))
+        height += 20
+    return figure(body, width, height, title, "; ".join(said))
+
+
 def rules_figure(view: Mapping[str, Any], *, width: float = 820, limit: int = 40) -> str:
     """The rules as a table: condition, prediction, and how many of the rows it covers it gets right."""
     rules = list(view.get("rules") or [])

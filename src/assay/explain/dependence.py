@@ -1,0 +1,351 @@
+"""How a model's output moves with a column: partial dependence, curves of single rows, accumulated local effects."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy import stats
+
+from ..base.chart import Chart, Line
+from ..base.errors import DataError, ParameterError, plain
+from ..base.plotting import axes
+from ..base.record import Grid, TableRecord
+from ..base.svg import class_token
+from ..base.words import clean, number, percent
+from ..evaluate.intervals import check_alpha
+from .asked import Asked
+
+_MOST_LABELS = 40
+_DRAWN_CURVES = 40
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dependence(TableRecord):
+    """The output of a model along one column or two.
+
+    `grid` are the values of each column, `values` the mean output at them: points x outputs, or points x points x
+    outputs for two columns. `low` and `high` are pointwise intervals of the mean over rows like these. `curves` are the
+    outputs of single rows (rows x points x outputs), where they were asked for.
+    """
+
+    method: str
+    names: list[str]
+    grid_values: list[list[Any]]
+    values: np.ndarray
+    low: np.ndarray | None = None
+    high: np.ndarray | None = None
+    curves: np.ndarray | None = None
+    outputs: list[Any] = field(default_factory=list)
+    unit: str = ""
+    rows: int = 0
+    level: float = 0.95
+    notes: list[str] = field(default_factory=list)
+
+    schema: ClassVar[int] = 1
+
+    @property
+    def nominal(self) -> bool:
+        """Whether the (first) column holds labels."""
+        return any(isinstance(value, str) for value in self.grid_values[0])
+
+    @property
+    def span(self) -> float:
+        """How far the mean output moves along the column: its largest minus its smallest value."""
+        return float((self.values.max(axis=0) - self.values.min(axis=0)).max())
+
+    def grid(self) -> Grid:
+        """The numbers behind the curve."""
+        if len(self.names) == 2:
+            heads = [clean(self.names[0], 40), *(f"{clean(self.names[1], 30)} {_word(v)}" for v in self.grid_values[1])]
+            lines = [[_word(a), *map(number, row[:, 0])] for a, row in zip(self.grid_values[0], self.values)]
+            return Grid(heads, lines, notes=self._notes())
+        several = self.values.shape[1] > 1
+        shown = [clean(one, 40) for one in self.outputs] if several else ["output"]
+        lines = []
+        for p, value in enumerate(self.grid_values[0]):
+            line = [_word(value), *(number(float(v)) for v in self.values[p])]
+            if self.low is not None and self.high is not None and not several:
+                line += [number(float(self.low[p, 0])), number(float(self.high[p, 0]))]
+            lines.append(line)
+        ends = ["low", "high"] if self.low is not None and not several else []
+        return Grid([clean(self.names[0], 60), *shown, *ends], lines, notes=self._notes())
+
+    def _notes(self) -> list[str]:
+        return [f"{self.method}; {self.unit}; {self.rows:,} rows", *self.notes]
+
+    @property
+    def how_to_read(self) -> str:
+        """What the curve means, in a sentence or two."""
+        column = " and ".join(clean(name, 40) for name in self.names)
+        if self.method.startswith("accumulated"):
+            text = f"How the output ({self.unit}) changes with {column} among rows that have such values, around 0."
+        else:
+            text = f"The mean output ({self.unit}) if {column} had this value in every row and nothing else changed."
+        return text + ("" if self.low is None else f" The band is a pointwise {percent(self.level)} interval.")
+
+    def chart(self) -> Chart:
+        """The curve as a chart."""
+        first = self.grid_values[0]
+        labels = tuple(_word(value) for value in first) if self.nominal else ()
+        x = [float(k) for k in range(len(first))] if labels else [float(value) for value in first]
+        style: dict[str, Any] = {"style": "points"} if labels else {}
+        lines: list[Line] = []
+        if self.curves is not None and len(self.names) == 1 and not labels:
+            step = max(1, self.curves.shape[0] // _DRAWN_CURVES)
+            shown = self.curves[::step, :, 0][:_DRAWN_CURVES]
+            lines += [Line(x, curve.tolist(), token="edge") for curve in shown]
+        if len(self.names) == 2:
+            places = np.unique(np.linspace(0, len(self.grid_values[1]) - 1, 5).round().astype(int))
+            for k, p in enumerate(places):
+                name = f"{clean(self.names[1], 30)} {_word(self.grid_values[1][p])}"
+                lines.append(Line(x, self.values[:, p, 0].tolist(), name, class_token(k), **style))
+        else:
+            several = self.values.shape[1] > 1
+            for k in range(min(self.values.shape[1], 8)):
+                ends: dict[str, Any] = {}
+                if self.low is not None and self.high is not None:
+                    ends = {"low": self.low[:, k].tolist(), "high": self.high[:, k].tolist(), "band": not labels}
+                name = clean(self.outputs[k], 40) if several else ""
+                token = class_token(k) if several else "accent"
+                lines.append(Line(x, self.values[:, k].tolist(), name, token, **style, **ends))
+        title = f"{self.method[:1].upper()}{self.method[1:]} of {' and '.join(clean(n, 40) for n in self.names)}"
+        return Chart(title, clean(self.names[0], 60), self.unit, tuple(lines), x_names=labels)
+
+    def to_svg(self, width: float = 440, height: float = 320) -> str:
+        """The chart as SVG text."""
+        return self.chart().to_svg(width, height)
+
+    def plot(self, ax: Any = None) -> Any:
+        """The chart on axes of matplotlib, which are given back."""
+        return self.chart().plot(axes("Dependence.plot", ax), "Dependence.plot")[0]
+
+    def to_html(self) -> str:
+        """The drawing, how to read it, and the numbers behind it."""
+        table = self.grid().to_html()
+        said = clean(self.how_to_read).replace("&", "&amp;").replace("<", "&lt;")
+        return f"{self.to_svg()}<p>{said}</p><details><summary>Numbers</summary>{table}</details>"
+
+
+def _word(value: Any) -> str:
+    return clean(value, 40) if isinstance(value, str) else number(float(value))
+
+
+def partial_dependence(
+    model: Any,
+    X: Any,
+    columns: Any,
+    *,
+    output: str = "auto",
+    grid: Any = None,
+    n_points: int = 50,
+    curves: bool = False,
+    alpha: float = 0.05,
+    n_jobs: int | None = None,
+) -> Any:
+    """The mean output of a model if a column had one value in every row, for values along the column.
+
+    All columns and values are asked for in few large batches; of a tree model only the parts that the column can reach.
+
+    Parameters
+    ----------
+    model : fitted model, or a function of tables
+    X : table of rows over which the mean is taken
+    columns : a column, a pair (a, b) for their joint grid, or a list of these for a list of results
+    output : "auto" (probability or number), "probability", "margin" (log odds) or "value"
+    grid : values to take, instead of quantiles (one column only)
+    n_points : values of a column of numbers: quantiles between its least and greatest, at most so many
+    curves : keep the curve of every row (individual conditional expectation)
+    alpha : 1 - level of the pointwise intervals
+    n_jobs : threads of tree models; never changes the result
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from assay.models.linear import LeastSquares
+    >>> X = np.arange(12.0).reshape(6, 2) ** 2
+    >>> model = LeastSquares().fit(X, X[:, 0] * 3)
+    >>> found = partial_dependence(model, X, 0)
+    >>> float(found.values[-1, 0] - found.values[0, 0]).__round__(6), float(3 * (X[-1, 0] - X[0, 0]))
+    (300.0, 300.0)
+    """
+    who = "partial_dependence"
+    check_alpha(who, alpha)
+    asked = Asked.of(who, model, X, output=output, n_jobs=n_jobs)
+    many = isinstance(columns, list)
+    wanted = [_wanted(who, asked, one) for one in (columns if many else [columns])]
+    if grid is not None and (many or len(wanted[0]) != 1):
+        raise ParameterError(who, "parameter 'grid'", "must go with one column")
+    found = []
+    for group in wanted:
+        axes_ = [_grid_of(who, asked, j, n_points, grid) for j in group]
+        found.append(_dependence(asked, group, axes_, curves, alpha))
+    return found if many else found[0]
+
+
+def individual_curves(model: Any, X: Any, columns: Any, **options: Any) -> Any:
+    """The curve of every row along a column (individual conditional expectation), with their mean.
+
+    The same as `partial_dependence` with `curves=True`; takes its options.
+
+    >>> import numpy as np
+    >>> found = individual_curves(lambda rows: rows[:, 0] * rows[:, 1], np.array([[0.0, 1.0], [1.0, 3.0]]), 0)
+    >>> found.curves[:, :, 0].tolist()
+    [[0.0, 1.0], [0.0, 3.0]]
+    """
+    return partial_dependence(model, X, columns, **{**options, "curves": True})
+
+
+def _wanted(who: str, asked: Asked, one: Any) -> list[int]:
+    assert asked.table is not None
+    known = {name: j for j, name in enumerate(asked.names)}
+    given = list(one) if isinstance(one, tuple) else [one]
+    if len(given) not in (1, 2):
+        raise ParameterError(who, "parameter 'columns'", "must be columns or pairs of columns", f"got {plain(one)}")
+    return [known[str(c)] if str(c) in known else asked.table.column(who, c) for c in given]
+
+
+def _grid_of(who: str, asked: Asked, j: int, n_points: int, grid: Any) -> np.ndarray:
+    """The values that a column takes, as cells, in order."""
+    if isinstance(n_points, bool) or not isinstance(n_points, (int, np.integer)) or n_points < 2:
+        raise ParameterError(who, "parameter 'n_points'", "must be an integer from 2 on", f"got {plain(n_points)}")
+    column = asked.cells[:, j]
+    if grid is not None:
+        return _given_grid(who, asked, j, grid)
+    present = np.unique(column[~np.isnan(column)])
+    if not present.shape[0]:
+        raise DataError(who, f"column '{plain(asked.names[j])}'", "must hold a value that is not missing")
+    if j in asked.categories:
+        values, counts = np.unique(column[column >= 0], return_counts=True)
+        kept = values[np.argsort(-counts, kind="stable")][:_MOST_LABELS]
+        return np.sort(kept)
+    if present.shape[0] <= n_points:
+        return present
+    return np.unique(np.quantile(column[~np.isnan(column)], np.linspace(0, 1, n_points)))
+
+
+def _given_grid(who: str, asked: Asked, j: int, grid: Any) -> np.ndarray:
+    listed = np.asarray(grid, dtype=object).ravel().tolist()
+    known = asked.categories.get(j)
+    try:
+        cells = [float(known.index(v)) if known is not None else float(v) for v in listed]
+    except (ValueError, TypeError):
+        rule = "must hold values of the column" if known is not None else "must hold numbers"
+        raise ParameterError(who, "parameter 'grid'", rule, f"got {plain(listed[:3])}") from None
+    if not cells:
+        raise ParameterError(who, "parameter 'grid'", "must hold at least one value")
+    return np.array(cells)
+
+
+def _dependence(
+    asked: Asked, group: Sequence[int], grids: Sequence[np.ndarray], curves: bool, alpha: float
+) -> Dependence:
+    shape = tuple(one.shape[0] for one in grids)
+    mesh = [part.ravel() for part in np.meshgrid(*grids, indexing="ij")]
+    source = np.zeros((mesh[0].shape[0], asked.cells.shape[1]))
+    for j, values in zip(group, mesh):
+        source[:, j] = values
+    n_rows = asked.cells.shape[0]
+    per_batch = max(1, 32_000_000 // max(1, n_rows))
+    parts, kept = [], []
+    for begin in range(0, source.shape[0], per_batch):
+        donors = np.arange(begin, min(begin + per_batch, source.shape[0])).reshape(1, -1, 1)
+        said = asked.replaced(asked.cells, source, [list(group)], donors)[0]
+        parts.append(np.stack([said.mean(axis=1), said.std(axis=1, ddof=1) if n_rows > 1 else 0.0 * said[:, 0]]))
+        kept += [said] if curves else []
+    mean, spread = np.concatenate(parts, axis=1)
+    half = float(stats.norm.ppf(1 - alpha / 2)) * spread / math.sqrt(n_rows)
+    outputs = mean.shape[1]
+    whole = (*shape, outputs)
+    return Dependence(
+        method="individual curves" if curves else "partial dependence",
+        names=[asked.names[j] for j in group],
+        grid_values=[_plain_grid(asked, j, one) for j, one in zip(group, grids)],
+        values=mean.reshape(whole),
+        low=(mean - half).reshape(whole),
+        high=(mean + half).reshape(whole),
+        curves=np.concatenate(kept).transpose(1, 0, 2).reshape(n_rows, *whole) if curves else None,
+        outputs=asked.answers.names,
+        unit=asked.answers.unit,
+        rows=n_rows,
+        level=1 - alpha,
+    )
+
+
+def _plain_grid(asked: Asked, j: int, values: np.ndarray) -> list[Any]:
+    if j not in asked.categories:
+        return [float(value) for value in values]
+    known = asked.categories[j]
+    return [str(known[int(v)]) if 0 <= int(v) < len(known) and known[int(v)] is not None else "missing" for v in values]
+
+
+def accumulated_effects(
+    model: Any,
+    X: Any,
+    column: Any,
+    *,
+    output: str = "auto",
+    n_bins: int = 40,
+    alpha: float = 0.05,
+    n_jobs: int | None = None,
+) -> Dependence:
+    """Accumulated local effects: how the output changes along a column of numbers among rows that have such values.
+
+    In each of `n_bins` intervals of about equal numbers of rows the output is taken at both ends, for the rows inside;
+    the mean differences are summed from the left and centred. Unlike partial dependence it never asks about rows that
+    columns that go together make impossible (Apley & Zhu, Journal of the Royal Statistical Society B 82, 2020).
+
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).normal(size=(500, 2))
+    >>> found = accumulated_effects(lambda rows: 2 * rows[:, 0], X, 0)
+    >>> slope = (found.values[-1, 0] - found.values[0, 0]) / (found.grid_values[0][-1] - found.grid_values[0][0])
+    >>> round(float(slope), 6)
+    2.0
+    """
+    who = "accumulated_effects"
+    check_alpha(who, alpha)
+    if isinstance(n_bins, bool) or not isinstance(n_bins, (int, np.integer)) or n_bins < 1:
+        raise ParameterError(who, "parameter 'n_bins'", "must be an integer from 1 on", f"got {plain(n_bins)}")
+    asked = Asked.of(who, model, X, output=output, n_jobs=n_jobs)
+    (j,) = _wanted(who, asked, column if not isinstance(column, (tuple, list)) else column[0])
+    if j in asked.categories:
+        way_out = "take partial_dependence, or give the column as numbers in its order"
+        raise DataError(who, f"column '{plain(asked.names[j])}'", "must hold numbers", way_out=way_out)
+    values = asked.cells[:, j]
+    rows = np.flatnonzero(~np.isnan(values))
+    edges = np.unique(np.quantile(values[rows], np.linspace(0, 1, int(n_bins) + 1))) if rows.size else np.empty(0)
+    if edges.shape[0] < 2:
+        raise DataError(who, f"column '{plain(asked.names[j])}'", "must hold at least two different values")
+    inside = np.clip(np.searchsorted(edges, values[rows], side="left"), 1, edges.shape[0] - 1)
+    source = np.zeros((edges.shape[0], asked.cells.shape[1]))
+    source[:, j] = edges
+    ends = asked.replaced(asked.cells[rows], source, [[j]], np.stack([inside - 1, inside])[None])[0]
+    change = ends[1] - ends[0]
+    steps, outputs = edges.shape[0] - 1, change.shape[1]
+    counts = np.bincount(inside - 1, minlength=steps).astype(np.float64)
+    totals = np.stack([np.bincount(inside - 1, weights=change[:, k], minlength=steps) for k in range(outputs)], axis=1)
+    squares = np.stack([np.bincount(inside - 1, weights=change[:, k] ** 2, minlength=steps) for k in range(outputs)], 1)
+    shared = np.maximum(counts, 1.0)[:, None]
+    mean = totals / shared
+    variance = np.maximum(squares / shared - mean**2, 0.0) / shared
+    curve = np.concatenate([np.zeros((1, outputs)), np.cumsum(mean, axis=0)])
+    weight = counts / counts.sum()
+    centre = (weight[:, None] * (curve[1:] + curve[:-1]) / 2).sum(axis=0)
+    error = np.sqrt(np.concatenate([np.zeros((1, outputs)), np.cumsum(variance, axis=0)]))
+    half = float(stats.norm.ppf(1 - alpha / 2)) * error
+    curve = curve - centre
+    return Dependence(
+        method="accumulated local effects",
+        names=[asked.names[j]],
+        grid_values=[edges.tolist()],
+        values=curve,
+        low=curve - half,
+        high=curve + half,
+        outputs=asked.answers.names,
+        unit=asked.answers.unit,
+        rows=int(rows.shape[0]),
+        level=1 - alpha,
+    )
