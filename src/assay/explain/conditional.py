@@ -104,7 +104,7 @@ def _leaves(
 def _permuted_within(leaves: np.ndarray, generator: np.random.Generator) -> np.ndarray:
     """A permutation of the rows that keeps each within its leaf."""
     order = np.argsort(leaves, kind="stable")
-    drawn: np.ndarray = generator.random(leaves.shape[0])
+    drawn = generator.random(leaves.shape)
     shuffled = np.lexsort((drawn, leaves))
     donors = np.empty(leaves.shape[0], dtype=np.intp)
     donors[order] = shuffled

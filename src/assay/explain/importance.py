@@ -69,8 +69,8 @@ def permutation_importance(
     """How much worse a fitted model scores if the cells of a column are shuffled over the rows.
 
     Any model with `predict`, of Assay or not; a model made of trees is asked only where a shuffled cell can change its
-    way. The intervals are those of the rows: how the importance of this model would vary over other rows like these. For
-    functions of the user's and with weights they are those of the shuffling alone, and the notes say so.
+    way. The intervals are those of the rows: how the importance of this model would vary over other rows like these.
+    For functions of the user's and with weights they are those of the shuffling alone, and the notes say so.
 
     Give rows that the model has not seen: on its training rows it values what it has learned by heart.
 
