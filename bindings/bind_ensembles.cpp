@@ -74,6 +74,14 @@ void bind_ensembles(nb::module_& m) {
         },
         "cells"_a.noconvert(), "n_categories"_a, "weights"_a.none(), "max_bins"_a, "threads"_a, "One-byte codes of the columns.");
     m.def(
+        "join_columns",
+        [](const std::vector<const Bins*>& parts) {
+            for (const Bins* part : parts)
+                require(part != nullptr && part->n == parts.front()->n, "join_columns", "parts must have the same rows");
+            return without_gil([&] { return trees::join_columns(parts); });
+        },
+        "parts"_a, "The binned columns of all parts side by side.");
+    m.def(
         "content_order",
         [](const Bins& bins, Array2<const double> extra, int threads) {
             require(static_cast<index_t>(extra.shape(0)) == bins.n, "content_order", "as many rows in both");

@@ -32,6 +32,7 @@ def method_page(entry: Entry) -> str:
         ("probabilities", _yes(entry.probabilities)),
         ("several outputs", _yes(entry.multi_output)),
         ("incremental (`partial_fit`)", _yes(entry.incremental)),
+        ("tables larger than memory (`fit_batches`)", _yes(entry.out_of_core)),
         ("shares work across folds", _yes(entry.shares_folds)),
         ("wants standardised columns", _yes(entry.scales)),
         ("explains itself by", entry.explains),

@@ -63,6 +63,25 @@ TEST("bins keep order and missing cells have their own code") {
         }
 }
 
+TEST("columns binned apart and joined are those binned together") {
+    const Data data = noise(500, 11);
+    const auto whole = bins_of(data, 1);
+    std::vector<trees::Bins> parts;
+    for (index_t first = 0; first < data.d; first += 3) {
+        const index_t width = std::min<index_t>(3, data.d - first);
+        std::vector<double> cells;
+        for (index_t i = 0; i < data.n; ++i)
+            for (index_t j = first; j < first + width; ++j) cells.push_back(data.cells[static_cast<std::size_t>(i * data.d + j)]);
+        parts.push_back(trees::make_bins(c_matrix<const double>(cells.data(), data.n, width),
+                                         {data.n_categories.data() + first, width, 1}, nullptr, 255, 1));
+    }
+    std::vector<const trees::Bins*> listed;
+    for (const auto& part : parts) listed.push_back(&part);
+    const auto joined = trees::join_columns(listed);
+    CHECK(joined.codes == whole.codes && joined.n_bins == whole.n_bins && joined.cuts == whole.cuts);
+    CHECK(joined.n_categories == whole.n_categories && joined.bin_of_category == whole.bin_of_category);
+}
+
 TEST("boosting has the same bits for any threads and instruction set and its loss falls") {
     const Data data = noise(6000, 11);
     const auto bins = bins_of(data, 1);

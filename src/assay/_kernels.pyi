@@ -458,6 +458,9 @@ class Bins:
 def make_bins(cells: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], n_categories: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, max_bins: int, threads: int) -> Bins:
     """One-byte codes of the columns."""
 
+def join_columns(parts: Sequence[Bins]) -> Bins:
+    """The binned columns of all parts side by side."""
+
 def content_order(bins: Bins, extra: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], threads: int) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]:
     """Rows in an order that depends on their contents alone."""
 

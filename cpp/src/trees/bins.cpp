@@ -255,6 +255,27 @@ std::vector<std::int32_t> content_order(const Bins& bins, Matrix<const double> e
     return order;
 }
 
+Bins join_columns(const std::vector<const Bins*>& parts) {
+    Bins whole;
+    whole.n = parts.empty() ? 0 : parts.front()->n;
+    for (const Bins* part : parts) whole.d += part->d;
+    whole.blocks = (whole.d + block_columns - 1) / block_columns;
+    whole.codes.assign(static_cast<std::size_t>(whole.blocks * whole.n * block_columns), 0);
+    index_t at = 0;
+    for (const Bins* part : parts) {
+        whole.n_bins.insert(whole.n_bins.end(), part->n_bins.begin(), part->n_bins.end());
+        whole.n_categories.insert(whole.n_categories.end(), part->n_categories.begin(), part->n_categories.end());
+        whole.cuts.insert(whole.cuts.end(), part->cuts.begin(), part->cuts.end());
+        whole.bin_of_category.insert(whole.bin_of_category.end(), part->bin_of_category.begin(), part->bin_of_category.end());
+        for (index_t j = 0; j < part->d; ++j, ++at) {
+            const std::uint8_t* from = part->block(j / block_columns) + j % block_columns;
+            std::uint8_t* to = whole.codes.data() + (at / block_columns) * whole.n * block_columns + at % block_columns;
+            for (index_t i = 0; i < whole.n; ++i) to[i * block_columns] = from[i * block_columns];
+        }
+    }
+    return whole;
+}
+
 Bins take_rows(const Bins& bins, Vector<const std::int32_t> order, int threads) {
     Bins taken;
     taken.n = order.size;

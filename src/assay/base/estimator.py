@@ -16,14 +16,15 @@ from sklearn.utils import Tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
+from .batches import BatchedTable, CodedLabels
 from .cells import naming_cells, require_table
 from .columns import renumber
 from .cost import Cost, check_cost
-from .errors import DataError, plain
+from .errors import DataError, UsageError, plain
 from .folds import Fold as Fold
 from .folds import FoldTransforms, fit_separately
 from .folds import take_rows as take_rows
-from .guard import GUARDED, INFERENCE, guarded, squaring
+from .guard import GUARDED, INFERENCE, guarded, require_squares_of_columns, squaring
 from .parameters import Parameter, build_init, collect, document
 from .randomness import Stream
 from .trace import Trace
@@ -202,7 +203,16 @@ class Estimator(BaseEstimator):
         check_cost(type(self).__name__, cost, self._way_out)
 
     def _check_table_cost(self, rows: Any, n_outputs: int = 1) -> None:
+        if isinstance(rows, BatchedTable):
+            # Blocks come and go; what is held has one value per row.
+            seconds = self.estimate_cost(*rows.shape, n_outputs).seconds
+            check_cost(type(self).__name__, Cost(seconds, self._batched_bytes(*rows.shape)), self._way_out)
+            return
         self._check_cost(rows.shape[0], rows.shape[1], n_outputs)
+
+    def _batched_bytes(self, n_rows: int, n_features: int) -> float:
+        """What a fit by batches holds: the target, weights and predictions of every row, and some blocks."""
+        return 24.0 * n_rows + 2.0**26
 
     def _draws(self) -> bool:
         """Whether a fit with these parameters makes random choices."""
@@ -267,7 +277,7 @@ class Estimator(BaseEstimator):
         self, X: Any, target: np.ndarray, sample_weight: Any
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
         """Read X, check that lengths agree, check cost and weights, and leave out rows of weight zero."""
-        rows = self._read(X, reset=True)
+        rows: Any = self._read_batches(X) if isinstance(X, BatchedTable) else self._read(X, reset=True)
         who = type(self).__name__
         check_lengths(who, rows.shape[0], target.shape[0])
         if rows.shape[0] == 0:
@@ -278,6 +288,42 @@ class Estimator(BaseEstimator):
             kept = weights > 0
             rows, target, weights = rows[kept], target[kept], weights[kept]
         return rows, target, weights
+
+    # -- tables larger than memory --------------------------------------------------------------------------------
+    _by_batches = False
+    """Whether `fit` takes a `BatchedTable`."""
+
+    def fit_batches(self, batches: Any) -> Any:
+        """Fit on a table that is read batch by batch (an `assay.data.Batches`), however large it is.
+
+        The model is that of `fit` on all rows at once, to rounding; target and weights are those of the batches.
+        """
+        if not self._by_batches:
+            raise UsageError(
+                type(self).__name__,
+                "fit_batches",
+                "needs a method whose fit is sums over rows",
+                way_out="take one that `assay methods --json` calls out_of_core, or fit a sample of the rows",
+            )
+        table = getattr(batches, "table", batches)
+        if not isinstance(table, BatchedTable):
+            raise UsageError(
+                type(self).__name__,
+                "fit_batches",
+                "takes a table with its target as assay.data.Batches",
+                f"got a {type(batches).__name__}",
+                "write Batches(path, target)",
+            )
+        extra = {} if table.weights is None else {"sample_weight": table.weights}
+        return self.fit(table, table.target, **extra)
+
+    def _read_batches(self, table: BatchedTable) -> BatchedTable:
+        """The table as `_read` would give it, with the same refusals from what was seen in its columns."""
+        found = table.read_by(self)
+        if self._squares and self._needs_squares():
+            facts = np.vstack([table.facts.low, table.facts.high])
+            require_squares_of_columns(type(self).__name__, facts, table.names, learning=True)
+        return found
 
     # -- fold sharing ------------------------------------------------------------------------------------------
     def fit_folds(
@@ -342,6 +388,9 @@ class LabelClassifier(ClassifierMixin, Estimator):
             raise ValueError(
                 f"{type(self).__name__}: requires y to be passed, but the target y is None; give one label per row."
             )
+        if isinstance(y, CodedLabels):
+            self.classes_ = y.labels
+            return y.codes
         labels = y if type(y) is np.ndarray and y.ndim == 1 else column_or_1d(y, warn=True)
         if labels.dtype.kind == "O":
             labels = self._labels_from_objects(labels)

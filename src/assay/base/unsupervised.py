@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import ClusterMixin, DensityMixin
 
+from .batches import BatchedTable
 from .errors import ParameterError, plain
 from .estimator import Estimator, check_weights
 from .parameters import Integer
@@ -18,7 +19,7 @@ class Unsupervised(Estimator):
     def _begin(self, X: Any, sample_weight: Any = None) -> tuple[np.ndarray, np.ndarray | None]:
         """Validated (X, weights or None) for a fit, with every row kept; parameters and cost are checked too."""
         self._check_parameters()
-        rows = self._read(X, reset=True)
+        rows: Any = self._read_batches(X) if isinstance(X, BatchedTable) else self._read(X, reset=True)
         weights = check_weights(type(self).__name__, sample_weight, rows.shape[0])
         self._check_table_cost(rows)
         return rows, weights

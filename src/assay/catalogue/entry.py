@@ -39,6 +39,8 @@ class Entry:
     online: bool = False
     """True if `partial_fit` makes steps on the rows it is given, so that repeated passes come near `fit` rather than
     one pass over all rows being equal to it."""
+    out_of_core: bool = False
+    """True if `fit_batches` fits a table larger than memory and gives the model of `fit` to rounding."""
     deterministic: bool = True
     shares_folds: bool = False
     scales: bool = False

@@ -18,6 +18,7 @@ from scipy.sparse import issparse
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_array, validate_data
 
+from ..base.batches import BatchedTable
 from ..base.errors import DataError, ParameterError, plain
 from .forked import use_polars
 
@@ -50,6 +51,21 @@ class MixedInput:
 
     _allow_nan = True
     schema_: ColumnSchema
+
+    def _read_batches(self, table: BatchedTable) -> BatchedTable:
+        """As `_read`; which columns are categories is said where the table is opened."""
+        chosen = getattr(self, "categorical_features", None)
+        if chosen is not None and not isinstance(chosen, str):
+            raise ParameterError(
+                type(self).__name__,
+                "parameter 'categorical_features'",
+                "must be left alone in fit_batches",
+                f"got {plain(repr(chosen))}",
+                "name the columns in Batches(nominal=[...])",
+            )
+        found = super()._read_batches(table)  # type: ignore[misc]
+        self.schema_ = ColumnSchema(table.names, table.nominal, table.categories)
+        return found
 
     def _read(self, X: Any, *, reset: bool) -> np.ndarray:
         columns: list[Column] | np.ndarray
@@ -324,11 +340,11 @@ def _codes(column: Column, categories: np.ndarray) -> np.ndarray:
             distinct, inverse = np.unique(column, return_inverse=True)
             labels = pl.Series([None if np.isnan(v) else _text(v) for v in distinct], dtype=pl.String)
             return _codes(labels, categories)[inverse]
-        return _number_codes(column, categories.astype(np.float64))
+        return number_codes(column, categories.astype(np.float64))
     if categories.dtype.kind == "b":
         if column.dtype != pl.Boolean:
             return np.where(column.is_null().to_numpy(), np.nan, UNSEEN)
-        return _number_codes(column.cast(pl.Float64).to_numpy().astype(np.float64), categories.astype(np.float64))
+        return number_codes(column.cast(pl.Float64).to_numpy().astype(np.float64), categories.astype(np.float64))
     if categories.dtype.kind == "f" or categories.shape[0] == 0:
         return np.where(column.is_null().to_numpy(), np.nan, UNSEEN)
     if column.dtype == pl.Boolean:
@@ -340,7 +356,12 @@ def _codes(column: Column, categories: np.ndarray) -> np.ndarray:
     return codes
 
 
-def _number_codes(column: np.ndarray, categories: np.ndarray) -> np.ndarray:
+def number_codes(column: np.ndarray, categories: np.ndarray) -> np.ndarray:
+    """Places of numbers among sorted ones; NaN stays, and `UNSEEN` stands for what is not there.
+
+    >>> number_codes(np.array([7.0, np.nan, 5.0, 6.0]), np.array([5.0, 7.0]))
+    array([ 1., nan,  0., -1.])
+    """
     if categories.shape[0] == 0:
         return np.where(np.isnan(column), np.nan, UNSEEN)
     position = np.minimum(np.searchsorted(categories, column), categories.shape[0] - 1)

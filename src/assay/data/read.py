@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -163,6 +164,7 @@ def scan_table(
         declared_types=kind in (*_DECLARED, "ARFF"),
         fill_columns=kind == "NDJSON",
         known_roles=known,
+        parts=[partial(_pieces_of, [file], options, known=known) for file in files],
     )
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from typing import Any
 
@@ -54,11 +55,13 @@ class Scan:
         declared_types: bool,
         fill_columns: bool,
         known_roles: Mapping[str, Any] | None = None,
+        parts: Sequence[Callable[[list[Decision]], Iterator[Piece]]] = (),
     ):
         for what, value in (("sample_rows", sample_rows), ("batch_rows", batch_rows)):
             if not isinstance(value, int) or isinstance(value, bool) or value < 1:
                 raise ParameterError(WHO, f"parameter '{what}'", "must be an integer >= 1", f"got {plain(repr(value))}")
         self._pieces, self._parse_text, self._fill = pieces, parse_text, fill_columns
+        self._parts = tuple(parts) or (pieces,)
         self._batch_rows = batch_rows
         self.name, self.source = name, source
         self.failed: dict[str, int] = {}
@@ -124,6 +127,15 @@ class Scan:
                 waiting, rows = ([rest], rest.height) if rest.height else ([], 0)
         if rows:
             yield self._table(pl.concat(waiting))
+
+    def parts(self) -> list[Scan]:
+        """Scans of the files one by one, with the columns, types and roles of all; one if this is no pattern."""
+        found = []
+        for pieces in self._parts:
+            part = copy(self)
+            part._pieces, part._parts = pieces, (pieces,)
+            found.append(part)
+        return found
 
     def _table(self, frame: pl.DataFrame) -> Table:
         return Table(self.name, self.source, frame.rechunk(), self.roles, {}, self.reading, self.read_notes)

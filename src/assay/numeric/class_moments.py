@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from .. import _kernels
+from ..base.batches import BatchedTable
 
 # A class must keep this share of a column's squares for a difference of sums to hold its digits.
 LEAST_SHARE = 1e-5
@@ -44,6 +46,12 @@ class ClassStatistics:
         rows: np.ndarray | None = None,
     ) -> ClassStatistics:
         """The statistics of all rows, or of the listed ones; of a sparse table by its cells, with shift zero."""
+        if isinstance(values, BatchedTable):
+            sums = functools.partial(
+                _of_block, n_classes=n_classes, nominal=nominal, sizes=sizes, shift=shift, threads=threads
+            )
+            class_weight, count, total, square, tally = values.total(sums, codes, weights)
+            return cls(class_weight, count, total, square, tally, shift, sizes)
         if issparse(values):
             found = _of_cells(values, codes, n_classes, weights, rows)
             return cls(**found, shift=np.zeros(values.shape[1]), sizes=sizes)
@@ -90,6 +98,14 @@ class ClassStatistics:
         return np.split(self.tally, np.cumsum(self.sizes)[:-1], axis=1) if self.sizes.shape[0] else []
 
 
+def _of_block(
+    block: np.ndarray, codes: np.ndarray, weights: np.ndarray | None, n_classes: int, **how: Any
+) -> tuple[np.ndarray, ...]:
+    """The sums of one block of rows."""
+    found = ClassStatistics.of(block, codes, n_classes, weights, **how)
+    return found.class_weight, found.count, found.sum, found.square, found.tally
+
+
 def _of_cells(
     table: Any, codes: np.ndarray, n_classes: int, weights: np.ndarray | None, rows: np.ndarray | None
 ) -> dict[str, np.ndarray]:
@@ -125,6 +141,8 @@ def central_values(values: Any, zero_one: np.ndarray, rows: np.ndarray | None = 
 
 def holds_zero_one(values: Any, rows: np.ndarray | None = None) -> np.ndarray:
     """For each column, whether every present cell (of the listed rows) is 0 or 1."""
+    if isinstance(values, BatchedTable):
+        return values.facts.zero_one.copy()
     if issparse(values):
         cells = values if rows is None else values[rows]
         answer = np.ones(values.shape[1], dtype=bool)

@@ -8,11 +8,14 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from .. import _kernels
+from ..base.batches import BatchedTable
 from ..base.folds import FoldTransform
 from .class_moments import LEAST_SHARE, ClassStatistics
 
@@ -47,11 +50,32 @@ class ClassScatter:
         rows: np.ndarray | None = None,
     ) -> ClassScatter:
         """The sums of all rows, or of the listed ones; the shift comes from the rows unless given."""
+        if isinstance(values, BatchedTable):
+            return cls._of_batches(values, codes, n_classes, weights, kind, threads)
         members = _members(codes, n_classes, rows)
         chosen = _centres(values, members) if shift is None else shift
         found = cls._around(chosen, values, codes, weights, members, rows, kind, threads)
         if shift is None and found._shift_is_far():
             found = cls._around(found.means(), values, codes, weights, members, rows, kind, threads)
+        return found
+
+    @classmethod
+    def _of_batches(
+        cls, table: BatchedTable, codes: np.ndarray, n_classes: int, weights: np.ndarray | None, kind: str, threads: int
+    ) -> ClassScatter:
+        """The sums of a table that is read in blocks, around a few rows of each class."""
+        shift = np.zeros((n_classes, table.shape[1]))
+        for k in range(n_classes):
+            mine = np.flatnonzero(codes == k)
+            shift[k] = _centre(table[mine[:: max(1, mine.size // _SAMPLE)]])
+        for _ in range(2):
+            sums = functools.partial(_of_block, n_classes=n_classes, kind=kind, threads=threads, shift=shift)
+            weight, first, products = table.total(sums, codes, weights)
+            common = np.tile(shift.mean(axis=0), (n_classes, 1)) if kind == "diagonal" else shift
+            found = cls(weight, first, products, common, kind)
+            if not found._shift_is_far():
+                break
+            shift = found.means()
         return found
 
     @classmethod
@@ -142,6 +166,14 @@ class ClassScatter:
         return bool((self.class_weight > 0).all() and (left >= LEAST_SHARE * whole.squares()).all())
 
 
+def _of_block(
+    block: np.ndarray, codes: np.ndarray, weights: np.ndarray | None, n_classes: int, **how: Any
+) -> tuple[np.ndarray, ...]:
+    """The sums of one block of rows."""
+    found = ClassScatter.of(block, codes, n_classes, weights, **how)
+    return found.class_weight, found.sum, found.products
+
+
 def _members(codes: np.ndarray, n_classes: int, rows: np.ndarray | None) -> list[np.ndarray]:
     """The rows of each class, in their order."""
     mine = codes if rows is None else codes[rows]
@@ -158,6 +190,10 @@ def _centres(values: np.ndarray, members: list[np.ndarray]) -> np.ndarray:
     centres = np.zeros((len(members), values.shape[1]))
     for k, mine in enumerate(members):
         if mine.size:
-            sample = values[mine[:: max(1, mine.size // _SAMPLE)]]
-            centres[k] = np.where((sample == sample[0]).all(axis=0), sample[0], sample.mean(axis=0))
+            centres[k] = _centre(values[mine[:: max(1, mine.size // _SAMPLE)]])
     return centres
+
+
+def _centre(sample: np.ndarray) -> np.ndarray:
+    """The mean of some rows; exactly the value of a constant column."""
+    return np.where((sample == sample[0]).all(axis=0), sample[0], sample.mean(axis=0))

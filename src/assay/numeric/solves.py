@@ -1,6 +1,7 @@
 """Linear solves: least squares in exact arithmetic, reduction of rows by QR, Cholesky with its condition.
 
-A sparse table goes where `Rows` stands if `rows[part].toarray()` gives its rows and `rows.moments` its moments.
+A sparse table goes where `Rows` stands if `rows[part].toarray()` gives its rows and `rows.moments` its moments; a table
+in blocks gives its rows by `rows[part]` at once.
 """
 
 from __future__ import annotations
@@ -101,7 +102,8 @@ def reduce_rows(
     with one_blas_thread():
         for begin in range(0, rows.shape[0], chunk):
             part = slice(begin, begin + chunk)
-            taken = rows[part] if isinstance(rows, np.ndarray) else rows[part].toarray()
+            taken = rows[part]
+            taken = taken if isinstance(taken, np.ndarray) else taken.toarray()
             block = np.hstack([with_intercept(taken - centre, fit_intercept), targets[part]])
             if weights is not None:
                 block *= np.sqrt(weights[part])[:, None]

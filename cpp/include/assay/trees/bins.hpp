@@ -41,6 +41,10 @@ Bins make_bins(Matrix<const double> cells, Vector<const std::int32_t> n_categori
 // is drawn by place in that order (bootstrap samples, validation rows) is the same for any order of the table's rows.
 std::vector<std::int32_t> content_order(const Bins& bins, Matrix<const double> extra, int threads);
 
+// The columns of all parts side by side, in the order of the parts, which have the same rows: a table too large to be held
+// as numbers is binned some columns at a time.
+Bins join_columns(const std::vector<const Bins*>& parts);
+
 // The rows of `bins` in this order.
 Bins take_rows(const Bins& bins, Vector<const std::int32_t> order, int threads);
 

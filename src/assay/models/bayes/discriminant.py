@@ -15,6 +15,7 @@ from scipy.special import log_softmax, softmax
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from ...base.batches import BatchedTable
 from ...base.columns import column_names, renumber
 from ...base.cost import Cost
 from ...base.decisions import Decisions, class_priors, costs_param, priors_param
@@ -76,6 +77,7 @@ class GaussianDiscriminant(Decisions, Classifier):
         "constant_": "mask of columns with one value, which are left out",
     }
     _squares = True
+    _by_batches = True
     _pooled = False
 
     priors: Any = priors_param()
@@ -411,6 +413,13 @@ class _Shaped(GaussianDiscriminant):
         if self.shrinkage == "oas":
             return np.array([oracle_approximating(one, float(w)) for one, w in zip(covariance, weight)])
         rows, codes, weights = training()
+        if isinstance(rows, BatchedTable):
+            raise ParameterError(
+                type(self).__name__,
+                "parameter 'shrinkage'",
+                "must not be 'ledoit-wolf' in fit_batches, since that needs the rows once more",
+                way_out="use 'oas' or a number",
+            )
         shares = np.zeros(covariance.shape[0])
         for k, one in enumerate(covariance):
             mine = slice(None) if self._pooled else codes == k

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d, validate_data
 
 from ... import _kernels
+from ...base.batches import BatchedTable
 from ...base.columns import column_names
 from ...base.cost import Cost
 from ...base.decisions import Decisions, costs_param, given_priors
@@ -67,6 +70,7 @@ class NaiveBayes(MixedInput, Decisions, Classifier):
     """
 
     _squares = True
+    _by_batches = True
 
     distributions: Any = param(
         "auto",
@@ -266,11 +270,11 @@ class NaiveBayes(MixedInput, Decisions, Classifier):
             return csr_array(
                 (np.where(marked, values.data > 0, values.data), values.indices, values.indptr), shape=values.shape
             )
-        if marks:
-            values = values.copy()
-            part = values[:, marks]
-            values[:, marks] = np.where(np.isnan(part), np.nan, part > 0)
-        return values
+        if marks and isinstance(values, BatchedTable):
+            zero_one = values.facts.zero_one.copy()
+            zero_one[marks] = True
+            return values.through(functools.partial(_as_marks, marks), replace(values.facts, zero_one=zero_one))
+        return _as_marks(marks, values) if marks else values
 
     def _statistics(self) -> ClassStatistics:
         return ClassStatistics(
@@ -570,8 +574,18 @@ def _shift_is_far(statistics: ClassStatistics) -> bool:
     return bool(np.any((np.abs(offset) > 100 * spread) & (np.abs(offset) > 1e-10 * np.abs(statistics.shift))))
 
 
+def _as_marks(marks: list[int], values: np.ndarray) -> np.ndarray:
+    """The rows with 1 in the marked columns where a cell is > 0, 0 where it is not."""
+    values = values.copy()
+    part = values[:, marks]
+    values[:, marks] = np.where(np.isnan(part), np.nan, part > 0)
+    return values
+
+
 def _below_zero(values: Any) -> np.ndarray:
     """For each column, whether some cell is negative."""
+    if isinstance(values, BatchedTable):
+        return values.facts.low < 0
     if not issparse(values):
         return (values < 0).any(axis=0)
     answer = np.zeros(values.shape[1], dtype=bool)
@@ -581,6 +595,8 @@ def _below_zero(values: Any) -> np.ndarray:
 
 def _present_categories(values: Any, schema: ColumnSchema, rows: np.ndarray | None) -> list[np.ndarray]:
     """For each nominal column, which of its categories occur (in the listed rows)."""
+    if isinstance(values, BatchedTable):
+        return [tally > 0 for tally in values.tallies()] if schema.nominal.any() else []
     present = []
     for j in np.flatnonzero(schema.nominal):
         column = values[:, j] if rows is None else values[rows, j]

@@ -46,6 +46,8 @@ class RDA(GaussianDiscriminant):
         "loo_errors_": "array (tried, 3): alpha, beta and the squared error of leave-one-out, if something was chosen",
     }
 
+    _by_batches = False  # leave-one-out sees every row again
+
     alpha: float | None = param(None, Real(0, 1) | Nothing(), "Share of the sphere s2 I; None to choose it.")
     beta: float | None = param(None, Real(0, 1) | Nothing(), "Share of the covariance of all classes; None to choose.")
 

@@ -27,8 +27,13 @@ from ...base import (
     thread_count,
     trace_param,
 )
+from ...base.batches import BatchedTable
 from ...numeric.moments import PrincipalAxes, column_products, weighted_mean
+from .k_means_batches import lloyd
 from .views import Clusters, clusters_view
+
+BATCH_SAMPLE = 2**17
+"""Rows of a table in blocks from which the starts are drawn."""
 
 STARTS = ("k-means++", "random", "random-partition", "principal-component", "mean-plus-noise")
 
@@ -97,6 +102,8 @@ class KMeans(CentreClusterer):
     16.0
     """
 
+    _by_batches = True
+
     init: Any = param(
         "k-means++",
         Choice(*STARTS) | ArrayLike(),
@@ -146,9 +153,18 @@ class KMeans(CentreClusterer):
         self._require_rows(rows.shape[0] if weights is None else int(np.count_nonzero(weights)))
         threads, trace, restarts = thread_count(self.n_jobs), self._new_trace(), self._restarts()
         stream = self._stream()
-        starts = np.stack([self._start(rows, weights, stream.child(r), threads) for r in range(restarts)])
-        settings = (self.max_iter, self.tol, self.algorithm == "bounds", trace.on, threads)
-        centres, labels, ends = _kernels.k_means(rows, weights, starts, *settings)
+        known, of_known = rows, weights
+        if isinstance(rows, BatchedTable):
+            # The centres start from rows that fit in memory.
+            chosen = np.arange(0, rows.shape[0], max(1, rows.shape[0] // BATCH_SAMPLE))
+            known, of_known = rows[chosen], None if weights is None else weights[chosen]
+        starts = np.stack([self._start(known, of_known, stream.child(r), threads) for r in range(restarts)])
+        if isinstance(rows, BatchedTable):
+            runs = [lloyd(rows, weights, start, self.max_iter, self.tol, threads) for start in starts]
+            centres, labels, ends = (np.stack(part) if k < 2 else list(part) for k, part in enumerate(zip(*runs)))
+        else:
+            settings = (self.max_iter, self.tol, self.algorithm == "bounds", trace.on, threads)
+            centres, labels, ends = _kernels.k_means(rows, weights, starts, *settings)
         best = min(range(restarts), key=lambda r: (ends[r][0], r))
         for r, end in enumerate(ends):
             for value in end[3]:

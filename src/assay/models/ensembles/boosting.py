@@ -22,6 +22,7 @@ from ...base.usual_parameters import categorical_features_param, n_jobs_param, r
 from ...base.views import ColumnShares
 from ...base.weights import count_rows, in_units
 from ...data.columns import ColumnSchema, MixedInput
+from .binning import binned
 from .forest import Forest
 from .sql import logistic_sql, select_sql, sums_sql
 
@@ -108,6 +109,7 @@ class Boosting(MixedInput, Estimator):
     """Rounds of trees on binned columns; the classes below add the loss and what predictions are."""
 
     _way_out = "take a sample of the rows or set n_estimators"
+    _by_batches = True
     _first_order = False
     _learned = {
         "forest_": "the trees as arrays",
@@ -155,6 +157,9 @@ class Boosting(MixedInput, Estimator):
     n_outputs_: int
 
     # -- fitting -----------------------------------------------------------------------------------------------------
+    def _batched_bytes(self, n_rows: int, n_features: int) -> float:
+        return 3.0 * n_rows * n_features + 150.0 * n_rows + 2.0**29
+
     def _penalties(self) -> dict[str, Any]:
         """What limits a tree beyond its size, as arguments of the kernel."""
         raise NotImplementedError  # pragma: no cover
@@ -171,7 +176,7 @@ class Boosting(MixedInput, Estimator):
     ) -> None:
         """Fit the forest; `target` are numbers, or class codes where `classes` > 0."""
         threads = thread_count(self.n_jobs)
-        table = _kernels.make_bins(cells, self.schema_.n_categories, weights, int(self.max_bins), threads)
+        table = binned(cells, self.schema_.n_categories, weights, int(self.max_bins), threads)
         keys = [target.astype(np.float64)] + [part for part in (weights, offset) if part is not None]
         order = _kernels.content_order(table, np.column_stack(keys), threads)
         stream = self._stream() if self.random_state is not None else Stream.of(0)

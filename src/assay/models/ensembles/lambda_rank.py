@@ -57,6 +57,7 @@ class LambdaRank(_Newton):
     True
     """
 
+    _by_batches = False
     _learned = {"train_loss_, validation_loss_": "1 - NDCG before the first round and after each, mean over queries"}
 
     gain: str = param(

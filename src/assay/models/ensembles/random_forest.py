@@ -6,12 +6,14 @@ import json
 import math
 import numbers
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ... import _kernels
+from ...base.batches import BatchedTable
 from ...base.class_weight import class_weight_param, with_class_weights
 from ...base.cost import Cost
 from ...base.errors import ParameterError
@@ -22,6 +24,7 @@ from ...base.usual_parameters import categorical_features_param, n_jobs_param, r
 from ...base.views import ColumnShares
 from ...base.weights import count_rows, in_units
 from ...data.columns import ColumnSchema, MixedInput
+from .binning import binned
 from .boosting import weighted_quantile
 from .forest import Forest
 from .sql import select_sql, sums_sql
@@ -36,6 +39,7 @@ class TreeEnsemble(MixedInput, Estimator):
     _first = "n_estimators"
 
     _way_out = "take a sample of the rows, or set max_depth"
+    _by_batches = True
     # A row that every tree has seen has no prediction out of bag.
     _open_state = ("oob_prediction_", "oob_score_", "oob_importances_", "oob_importance_errors_")
     _extra = False
@@ -73,6 +77,9 @@ class TreeEnsemble(MixedInput, Estimator):
     _key_: int
 
     # -- fitting -----------------------------------------------------------------------------------------------------
+    def _batched_bytes(self, n_rows: int, n_features: int) -> float:
+        return self.estimate_cost(n_rows, n_features).bytes + 100.0 * n_rows + 2.0**29
+
     def _columns_to_try(self, n_columns: int) -> int:
         wanted = self.max_features
         if wanted is None:
@@ -104,7 +111,7 @@ class TreeEnsemble(MixedInput, Estimator):
                 "set bootstrap=True",
             )
         threads, n_rows = thread_count(self.n_jobs), cells.shape[0]
-        table = _kernels.make_bins(cells, self.schema_.n_categories, weights, int(self.max_bins), threads)
+        table = binned(cells, self.schema_.n_categories, weights, int(self.max_bins), threads)
         whole = weights is None or count_rows(weights, max(MOST_DRAWS, 8.0 * n_rows))
         if weights is not None and not whole:
             weights, _ = in_units(weights)
@@ -363,7 +370,8 @@ class ForestNumbers(TreeEnsemble, Regressor):
                 type(self).__name__, "parameter 'quantiles'", "must be False for a target of several columns"
             )
         # All training rows go through every tree: leaves hold the rows that reach them (Meinshausen 2006).
-        self.leaf_rows_ = self.forest_.leaves(cells, thread_count(self.n_jobs))
+        leaves = partial(self.forest_.leaves, threads=thread_count(self.n_jobs))
+        self.leaf_rows_ = cells.values(leaves) if isinstance(cells, BatchedTable) else leaves(cells)
         self.train_target_ = columns[:, 0].copy()
         self.train_weights_ = np.ones(columns.shape[0]) if weights is None else weights.copy()
 

@@ -118,6 +118,7 @@ class SparseLinear(SparseInput, FiniteByGram, LinearNumbers):
 class _OnePenalty(SparseLinear):
     """A fit for one alpha."""
 
+    _by_batches = True
     _learned = {
         "coef_": "array (n_features,)",
         "intercept_": "float",

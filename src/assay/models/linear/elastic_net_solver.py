@@ -290,6 +290,8 @@ def table_prefers_moments(rows: np.ndarray | SparseTable, n_rows: int | None = N
     """Whether a Gram matrix is the cheaper way in, for all rows or for `n_rows` of them, `single` for one penalty
     alone; that of a sparse table costs the pairs of cells in a row."""
     chosen = rows.shape[0] if n_rows is None else n_rows
+    if table_of(rows).streamed:
+        return True
     if table_of(rows).by_column:
         return rows.shape[1] <= min(SPARSE_MOMENTS, chosen)
     return prefers_moments(chosen, rows.shape[1]) and not (single and sweeps_columns(chosen, rows.shape[1]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ...base.batches import BatchedTable
 from ...base.cells import require_finite, require_squares, require_table
 from ...base.cost import Cost
 from ...base.errors import AssayWarning, DataError, ParameterError, plain
@@ -80,6 +82,7 @@ class GLM(SparseInput, MixedInput, Regressor):
     """
 
     _allow_nan = False
+    _by_batches = True
     _way_out = "take a sample of the rows or fewer columns"
 
     family: str = param("gaussian", Choice(*FAMILIES), "Distribution of the target given the columns.")
@@ -240,8 +243,10 @@ class GLM(SparseInput, MixedInput, Regressor):
             return values, np.empty((values.shape[0], 0), dtype=np.int32), NO_LEVELS
         counts = schema.n_categories[schema.nominal]
         starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
-        local = values[:, schema.nominal]
-        codes = np.where(local >= 0, local + starts[:-1], starts[-1]).astype(np.int32)
+        if isinstance(values, BatchedTable):
+            codes = values.values(partial(_level_codes, nominal=schema.nominal, starts=starts))
+            return values.columns(np.flatnonzero(~schema.nominal)), codes, starts
+        codes = _level_codes(values, schema.nominal, starts)
         return np.ascontiguousarray(values[:, ~schema.nominal]), codes, starts
 
     def _penalty_factors(self, nominal: np.ndarray) -> np.ndarray | None:
@@ -577,6 +582,12 @@ class GLM(SparseInput, MixedInput, Regressor):
         cells = float(n_rows) * width
         seconds = 1e-3 + 8 * (cells * (1.5e-9 + 1e-10 * width) + 2e-8 * n_rows + 1e-10 * width**3)
         return Cost(seconds=seconds, bytes=8.0 * (cells + 8.0 * n_rows + 24.0 * width**2))
+
+
+def _level_codes(values: np.ndarray, nominal: np.ndarray, starts: np.ndarray) -> np.ndarray:
+    """Numbers of the levels over all nominal columns; the last stands for levels not seen in fit."""
+    local = values[:, nominal]
+    return np.where(local >= 0, local + starts[:-1], starts[-1]).astype(np.int32)
 
 
 def _predictor(X: np.ndarray | SparseTable, codes: np.ndarray, coef: np.ndarray, intercept: float) -> np.ndarray:

@@ -98,6 +98,7 @@ class LeastSquares(SparseInput, FiniteByGram, Regressor):
     """
 
     _multi_output = True
+    _by_batches = True
     _way_out = "take a sample of the rows or select columns"
 
     fit_intercept: bool = param(True, Boolean(), "Whether to fit an intercept.")
@@ -196,7 +197,8 @@ class LeastSquares(SparseInput, FiniteByGram, Regressor):
         threads, ones = thread_count(self.n_jobs), self.fit_intercept
         count = targets.shape[1]
         self.solver_ = "exact"
-        reduced = table_of(rows).by_column  # rows that are not there to be solved as they are
+        table = table_of(rows)
+        reduced = table.by_column or table.streamed  # rows that are not there to be solved as they are
         if reduced or (work > EXACT_WORK and rows.shape[0] > rows.shape[1] + 1 + count):
             factor = reduce_rows(rows, targets, weights, fit_intercept=ones)
             design = np.ascontiguousarray(factor[:, :-count])

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from ...base.batches import BatchedTable
 from ...base.class_weight import class_weight_param, with_class_weights
 from ...base.cost import Cost
 from ...base.errors import AssayWarning, DataError, ParameterError, plain
@@ -28,6 +29,8 @@ from .tables import only
 
 # Rows that are enough for a start: beyond, a sample is nearly as good as all rows and costs less.
 START_ROWS = 4096
+# Rows of a table in blocks from which the passes over all of it start.
+BATCH_SAMPLE = 2**16
 
 
 class LogisticRegression(SparseInput, LogisticInference, Classifier):
@@ -87,6 +90,7 @@ class LogisticRegression(SparseInput, LogisticInference, Classifier):
 
     _way_out = "take a sample of the rows or fewer columns"
     _sparse_square = DENSE_LIMIT
+    _by_batches = True
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LogisticRegression:
         """Find the coefficients by Newton's method."""
@@ -120,6 +124,8 @@ class LogisticRegression(SparseInput, LogisticInference, Classifier):
             threads=thread_count(self.n_jobs),
             l1_ratio=self._absolute_share(),
         )
+        if start is None and isinstance(X, BatchedTable):
+            start = self._start_of_batches(X, codes, weights)
         way, tol, max_iter = way_to_solve(task), float(self.tol), int(self.max_iter)
         if isinstance(way, type):
             problem = way(task, tol, trace)
@@ -131,6 +137,24 @@ class LogisticRegression(SparseInput, LogisticInference, Classifier):
         self._infer(solution, task)
         self._warn_about(solution)
         return self
+
+    def _start_of_batches(
+        self, table: BatchedTable, codes: np.ndarray, weights: np.ndarray | None
+    ) -> tuple[np.ndarray, np.ndarray] | None:
+        """The fit to a sample that fits in memory: from there a step or two over all rows are enough."""
+        sample = np.arange(0, codes.shape[0], max(1, codes.shape[0] // BATCH_SAMPLE))
+        if sample.shape[0] == codes.shape[0] or np.bincount(codes[sample], minlength=self.classes_.shape[0]).min() == 0:
+            return None
+        # Per row the penalty weighs as it does on all rows.
+        scale = codes.shape[0] / sample.shape[0]
+        model: LogisticRegression = clone(self).set_params(
+            trace=False, C=self.C if self.penalty is None else self.C * scale
+        )
+        model.classes_ = self.classes_
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", AssayWarning)
+            model._fit_rows(table[sample], None, codes[sample], None if weights is None else weights[sample], None)
+        return model.coef_, model.intercept_
 
     def _absolute_share(self) -> float:
         return {"l1": 1.0, "l2": 0.0, None: 0.0}.get(self.penalty, float(self.l1_ratio))

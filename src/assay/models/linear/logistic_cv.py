@@ -135,6 +135,8 @@ class LogisticCV(LogisticRegression):
     (1.0, (2, 1, 2))
     """
 
+    _by_batches = False
+
     Cs: Any = param(10, Integer(1) | ArrayLike(), "How many C from 1e-4 to 1e4 to try, or the values.")
     cv: Any = cv_param(5, "5")
     scoring: Any = param(

@@ -156,11 +156,12 @@ class Problem:
 
     def start(self, given: tuple[np.ndarray, np.ndarray] | None) -> _Point:
         """At 0, or at some coefficients and intercepts; without a penalty, dependent columns are held at 0."""
-        coefficients = np.zeros((self.outputs, self.columns)) if given is None else self.standard(*given)
-        point = self.at(coefficients)
-        if not self.penalised and given is None and self.dense and self._drop_dependent(point):
+        coefficients = np.zeros((self.outputs, self.columns))
+        if not self.penalised and self.dense and (given is None or self.table.streamed):
             point = self.at(coefficients)
-        return point
+            if not self._drop_dependent(point) and given is None:
+                return point
+        return self.at(coefficients if given is None else self.standard(*given))
 
     @property
     def limits(self) -> dict[str, Any]:

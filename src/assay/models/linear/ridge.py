@@ -50,6 +50,7 @@ class Ridge(SparseInput, FiniteByGram, Regressor):
     """
 
     _multi_output = True
+    _by_batches = True
     _way_out = "take a sample of the rows or select columns"
 
     _first = "alpha"
@@ -69,6 +70,7 @@ class Ridge(SparseInput, FiniteByGram, Regressor):
             )
         if rows.shape[0] < rows.shape[1]:
             self._require_finite(rows)
+            rows = rows[:] if table_of(rows).streamed else rows
             return self._keep(*_solve_wide(rows, targets, weights, alphas, self.fit_intercept), target.ndim)
         statistics = GramStatistics.of(
             rows, targets, weights, fit_intercept=self.fit_intercept, threads=thread_count(self.n_jobs)

@@ -1,9 +1,9 @@
-"""Arrays and sparse tables behind one interface, so that solvers do not know which they run on.
+"""Arrays, sparse tables and tables in blocks behind one interface, so that solvers do not know which they run on.
 
-`table_of` makes the one or the other, and is the one place that asks how rows are stored. Both give means and spread of
+`table_of` makes one of them, and is the one place that asks how rows are stored. All give means and spread of
 the columns, the products of a Gram matrix, rows written out, the passes of a loss over standardised columns (linear
 predictors, gradient, Hessian or its products), and themselves on some rows or columns. Rows of an array are used in
-place; those of a sparse table are copied.
+place; those of a sparse table are copied; those of a table in blocks (`batch_rows`) are read at each pass.
 """
 
 from __future__ import annotations
@@ -13,12 +13,14 @@ from typing import Any
 import numpy as np
 
 from ... import _kernels
+from ...base.batches import BatchedTable
 from ...base.cells import require_finite
 from ...base.cv import make_folds
 from ...base.errors import DataError
 from ...base.folds import Fold
 from ...numeric.solves import reduce_rows
 from . import sparse as storage
+from .batch_rows import BatchRows
 from .sparse import SparseTable
 from .sparse_passes import SparseGlmPasses, SparseLogisticPasses, standardise
 
@@ -33,6 +35,8 @@ class ArrayRows:
 
     by_column = False
     """Whether the columns can be read one by one at the cost of their stored cells."""
+    streamed = False
+    """Whether rows are read in blocks, so that they are not there to be solved as they are."""
     most_square = 2**62
     """The widest table for which a square matrix over the columns is formed."""
 
@@ -176,6 +180,7 @@ class SparseRows:
     """All rows of a sparse table."""
 
     by_column = True
+    streamed = False
 
     def __init__(self, X: SparseTable) -> None:
         self.X = X
@@ -312,8 +317,10 @@ class SparseRows:
         return self.X[:, chosen]
 
 
-def table_of(X: Any, rows: np.ndarray | None = None) -> ArrayRows | SparseRows:
-    """What the solvers read their rows through."""
+def table_of(X: Any, rows: np.ndarray | None = None) -> Any:
+    """What the solvers read their rows through: `ArrayRows`, `SparseRows` or `BatchRows`."""
+    if isinstance(X, BatchedTable):
+        return BatchRows(X)
     if isinstance(X, SparseTable):
         return SparseRows(X if rows is None else X[rows])
     return ArrayRows(X, rows)

@@ -1,0 +1,521 @@
+"""Tables larger than memory for learners: read once batch by batch, checked, coded and kept as plain numbers on disk.
+
+The first pass over the source (files of `scan_table`, or frames) finds the categories of columns of labels, takes the
+target and the weights, and writes the other columns as rows of float64 to a scratch file without a name, which the
+system removes with the process. Every later pass of a fit reads that file, at the speed of the disk or of the page
+cache, whatever the source was.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from ..base.batches import BatchedTable, CodedLabels, ColumnFacts, block_rows, joined_facts, run_here
+from ..base.errors import DataError, ParameterError, plain
+from .columns import UNSEEN, number_codes
+from .read import scan_table
+from .read_scan import Scan
+from .table import Table, plain_types, to_polars
+
+WHO = "Batches"
+MOST_LABELS = 1_000_000
+"""Categories of one column beyond which it is no column of categories."""
+
+
+class Batches:
+    """A table on disk with its target, for `fit_batches` of the learners that the catalogue calls `out_of_core`.
+
+    The source is a path or pattern (CSV, Parquet and all that `scan_table` streams), a `Scan`, or a list of frames (or
+    a function that gives them). It is read once, when a learner first needs it; several learners share what was read.
+    Rows without a target or with weight 0 are left out, and so are columns that the roles call ids, free text or dates.
+
+    Parameters
+    ----------
+    source : path, pattern, `Scan`, list of frames with the same columns, or a function that gives such frames
+    target : name of the column to predict; None for a clustering
+    weight : name of a column of sample weights
+    columns : names of the columns to use; None for all that are of use
+    nominal : names of columns of numbers that are categories
+    scratch : folder for the scratch file, 8 bytes a cell; None for the system's folder of temporary files
+
+    Attributes
+    ----------
+    left_out : {column: reason} of columns that are not used, after the first pass
+    rows_left_out : rows without a target or weight, after the first pass
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from assay.models.linear import Ridge
+    >>> frames = [pl.DataFrame({"x": [1.0, 2.0], "y": [2.0, 4.0]}), pl.DataFrame({"x": [3.0], "y": [6.0]})]
+    >>> model = Ridge(alpha=0.0).fit_batches(Batches(frames, "y"))
+    >>> model.coef_.round(9), model.predict(pl.DataFrame({"x": [10.0]})).round(9)
+    (array([2.]), array([20.]))
+    """
+
+    def __init__(
+        self,
+        source: Any,
+        target: str | None = None,
+        *,
+        weight: str | None = None,
+        columns: Sequence[str] | None = None,
+        nominal: Sequence[str] = (),
+        scratch: str | Path | None = None,
+    ):
+        for name, value in (("target", target), ("weight", weight)):
+            if value is not None and not isinstance(value, str):
+                raise ParameterError(WHO, f"parameter '{name}'", "must be the name of a column", f"got {value!r:.40}")
+        self.target, self.weight = target, weight
+        self.scratch = None if scratch is None else str(scratch)
+        self.left_out: dict[str, str] = {}
+        self.rows_left_out = 0
+        self._wanted = None if columns is None else list(columns)
+        self._nominal = list(nominal)
+        self._sources = _sources(source)
+
+    @functools.cached_property
+    def table(self) -> BatchedTable:
+        """The table that learners read, made in one pass over the source."""
+        spec = self._spec()
+        opened = [OpenedPart.of(source, spec) for source in self._sources]
+        return self._joined(spec, [part for part in opened if part.facts is not None], opened, run_here)
+
+    # -- what is read ------------------------------------------------------------------------------------------------
+    def _spec(self) -> Spec:
+        """Which columns are used and how, from the roles of the scan or the types of the first frame."""
+        first = self._sources[0]
+        if isinstance(first, Scan):
+            known, roles = list(first.columns), first.roles
+            types = dict(first._types)
+        else:
+            frame = next(iter(_frames(first)), None)
+            if frame is None:
+                raise DataError(WHO, "the source", "must have at least one frame", "got none")
+            known, roles, types = frame.columns, {}, dict(frame.schema)
+        for what, names in (
+            ("target", [self.target]),
+            ("weight", [self.weight]),
+            ("columns", self._wanted or []),
+            ("nominal", self._nominal),
+        ):
+            missing = [name for name in names if name is not None and name not in known]
+            if missing:
+                few = ", ".join(plain(name, 30) for name in known[:8]) + (", ..." if known[8:] else "")
+                raise ParameterError(
+                    WHO,
+                    f"parameter '{what}'",
+                    "must name columns of the table",
+                    f"got {plain(repr(missing[0]))}",
+                    f"the table has {few}",
+                )
+        used = []
+        for name in known if self._wanted is None else self._wanted:
+            if name in (self.target, self.weight):
+                continue
+            reason = _no_use(types[name], roles.get(name), name in self._nominal, asked=self._wanted is not None)
+            if reason:
+                self.left_out[name] = reason
+            else:
+                used.append(name)
+        if not used:
+            raise DataError(
+                WHO, "the table", "has no usable column beside the target", f"{len(self.left_out)} left out"
+            )
+        labels = tuple(not types[name].is_numeric() for name in used)
+        as_labels = self.target is not None and not types[self.target].is_numeric()
+        return Spec(
+            tuple(used),
+            labels,
+            tuple(name in self._nominal for name in used),
+            self.target,
+            as_labels,
+            self.weight,
+            self.scratch,
+        )
+
+    def _joined(
+        self, spec: Spec, opened: list[OpenedPart], all_parts: Sequence[OpenedPart], runner: Any
+    ) -> BatchedTable:
+        self.rows_left_out = sum(part.left_out for part in all_parts)
+        if not opened:
+            what = "with a target and weight " if self.rows_left_out else ""
+            raise DataError(WHO, "the table", f"must have at least one row {what}".rstrip(), "got none")
+        categories: list[np.ndarray | None] = []
+        for j, name in enumerate(spec.names):
+            found = [part.labels[j] for part in opened]
+            if found[0] is None:
+                categories.append(None)
+                continue
+            labels = _sorted_labels([label for labels in found for label in labels])  # type: ignore[union-attr]
+            if len(labels) > MOST_LABELS:
+                raise DataError(
+                    WHO,
+                    f"column '{plain(name)}'",
+                    f"must have at most {MOST_LABELS:,} categories",
+                    f"got {len(labels):,}",
+                    "leave the column out",
+                )
+            categories.append(labels)
+        facts = []
+        start = 0
+        for part in opened:
+            assert part.facts is not None
+            facts.append(part.facts.moved(start))
+            start += part.part.n_rows
+        if any(labels is not None for labels in categories):
+            for part in opened:
+                part.part.recode = _recodings(spec, part.labels, categories)
+        target: Any = None
+        if spec.target is not None:
+            target = _joined_target([part.target for part in opened], [part.target_labels for part in opened])
+        weights = None if spec.weight is None else np.concatenate([part.weights for part in opened])
+        return BatchedTable(
+            [part.part for part in opened],
+            spec.names,
+            tuple(categories),
+            _without_codes(joined_facts(facts), categories),
+            target,
+            weights,
+            runner=runner,
+        )
+
+
+@dataclass(frozen=True)
+class Spec:
+    """How a batch becomes numbers: the columns, which hold labels, which numbers are categories, target and weight."""
+
+    names: tuple[str, ...]
+    labelled: tuple[bool, ...]
+    declared: tuple[bool, ...]
+    target: str | None
+    target_is_label: bool
+    weight: str | None
+    scratch: str | None
+
+
+class ScratchPart:
+    """Rows of float64 in a file without a name."""
+
+    def __init__(self, scratch: str | None, width: int) -> None:
+        self.width, self.n_rows = width, 0
+        self.recode: list[tuple[int, np.ndarray | None, np.ndarray | None]] = []
+        self._scratch = scratch
+        try:
+            self._file = tempfile.TemporaryFile(prefix="assay-", dir=scratch, buffering=0)  # noqa: SIM115
+        except OSError as error:
+            raise _no_scratch(scratch, error) from None
+
+    def write(self, block: np.ndarray) -> None:
+        """Add rows at the end."""
+        try:
+            view = memoryview(np.ascontiguousarray(block).data).cast("B")
+            while view:
+                view = view[self._file.write(view) :]
+        except OSError as error:
+            raise _no_scratch(self._scratch, error) from None
+        self.n_rows += block.shape[0]
+
+    def blocks(self) -> Iterator[np.ndarray]:
+        """The rows, some at a time."""
+        size = block_rows(self.width)
+        for begin in range(0, self.n_rows, size):
+            yield self._read(begin, min(size, self.n_rows - begin))
+
+    def rows(self, chosen: np.ndarray) -> np.ndarray:
+        """Some rows by number."""
+        out = np.empty((chosen.shape[0], self.width))
+        if chosen.size and (np.diff(chosen) == 1).all():
+            return self._read(int(chosen[0]), chosen.shape[0])
+        for place, number in enumerate(chosen.tolist()):
+            self._fill(out[place : place + 1], number)
+        return self._recoded(out)
+
+    def _read(self, begin: int, count: int) -> np.ndarray:
+        block = np.empty((count, self.width))
+        self._fill(block, begin)
+        return self._recoded(block)
+
+    def _fill(self, block: np.ndarray, begin: int) -> None:
+        view, at = memoryview(block.data).cast("B"), 8 * self.width * begin
+        while view:
+            got = os.preadv(self._file.fileno(), [view], at)
+            if got == 0:
+                raise DataError(WHO, "the scratch file", "must not change while it is read", "it became shorter")
+            view, at = view[got:], at + got
+
+    def _recoded(self, block: np.ndarray) -> np.ndarray:
+        for j, places, numbers in self.recode:
+            column = block[:, j]
+            if numbers is not None:
+                block[:, j] = number_codes(column, numbers)
+            elif places is not None:
+                present = ~np.isnan(column)
+                block[present, j] = places[column[present].astype(np.int64)]
+        return block
+
+
+@dataclass
+class OpenedPart:
+    """What the first pass over one source gives."""
+
+    part: Any
+    facts: ColumnFacts | None
+    labels: list[list[Any] | None]
+    target: np.ndarray | None
+    target_labels: list[Any] | None
+    weights: np.ndarray | None
+    left_out: int
+
+    @classmethod
+    def of(cls, source: Any, spec: Spec) -> OpenedPart:
+        """Read a source to its end."""
+        reader = _Reader(spec)
+        for frame in _frames(source):
+            reader.take(frame)
+        return reader.done()
+
+
+class _Reader:
+    """Turns frames into rows of numbers on disk, and gathers what is held of them."""
+
+    def __init__(self, spec: Spec) -> None:
+        self.spec = spec
+        self.part = ScratchPart(spec.scratch, len(spec.names))
+        self.facts: list[ColumnFacts] = []
+        self.codes: list[dict[Any, int] | None] = [
+            {} if label or declared else None for label, declared in zip(spec.labelled, spec.declared)
+        ]
+        self.target_codes: dict[Any, int] = {}
+        self.targets: list[np.ndarray] = []
+        self.weights: list[np.ndarray] = []
+        self.seen = self.left_out = 0
+
+    def take(self, frame: pl.DataFrame) -> None:
+        """Add the rows of a frame."""
+        spec = self.spec
+        needed = [*spec.names, *(name for name in (spec.target, spec.weight) if name is not None)]
+        for name in needed:
+            if name not in frame.columns:
+                raise DataError(
+                    WHO,
+                    f"column '{plain(name)}'",
+                    "must be in every batch",
+                    f"it is missing in the batch after row {self.seen}",
+                )
+        self._add(frame)
+        self.seen += frame.height
+
+    def _add(self, frame: pl.DataFrame) -> None:
+        spec, kept = self.spec, self._kept(frame)
+        if kept is not None:
+            self.left_out += int((~kept).sum())
+            frame = frame.filter(pl.Series(kept))
+        if not frame.height:
+            return
+        if spec.target is not None:
+            self.targets.append(self._target(frame[spec.target]))
+        if spec.weight is not None:
+            self.weights.append(frame[spec.weight].cast(pl.Float64).to_numpy().astype(np.float64))
+        block = self._numbers(frame)
+        self.facts.append(ColumnFacts.of(block, self.part.n_rows))
+        self.part.write(block)
+
+    def _kept(self, frame: pl.DataFrame) -> np.ndarray | None:
+        """Which rows have a target and a weight; None for all."""
+        kept = np.ones(frame.height, dtype=bool)
+        if self.spec.target is not None:
+            series = frame[self.spec.target]
+            kept &= series.is_not_null().to_numpy()
+            if series.dtype.is_float():
+                kept &= ~series.fill_null(0.0).is_nan().to_numpy()
+        if self.spec.weight is not None:
+            weight = self._as_numbers(frame[self.spec.weight])
+            if not (np.isfinite(weight) & (weight >= 0)).all():
+                row = int(np.argmin(np.isfinite(weight) & (weight >= 0)))
+                raise DataError(
+                    WHO,
+                    f"column '{plain(self.spec.weight)}'",
+                    "must hold weights >= 0",
+                    f"got {weight[row]:g} in row {self.seen + row + 1}",
+                )
+            kept &= weight > 0
+        return None if kept.all() else kept
+
+    def _as_numbers(self, series: pl.Series) -> np.ndarray:
+        if not series.dtype.is_numeric() and series.dtype not in (pl.Boolean, pl.Null):
+            raise DataError(
+                WHO,
+                f"column '{plain(series.name)}'",
+                "must hold numbers in every batch",
+                f"got {series.dtype} after row {self.seen}",
+            )
+        return series.cast(pl.Float64).to_numpy().astype(np.float64)
+
+    def _target(self, series: pl.Series) -> np.ndarray:
+        if not self.spec.target_is_label:
+            values = series if series.dtype.is_integer() else series.cast(pl.Float64)
+            return values.to_numpy().astype(np.int64 if series.dtype.is_integer() else np.float64)
+        return _codes_of(series, self.target_codes).astype(np.int32)
+
+    def _numbers(self, frame: pl.DataFrame) -> np.ndarray:
+        numeric = [name for name, label in zip(self.spec.names, self.spec.labelled) if not label]
+        for name in numeric:
+            if not frame[name].dtype.is_numeric():
+                self._as_numbers(frame[name])
+        if len(numeric) == len(self.spec.names):
+            block = frame.select(pl.col(numeric).cast(pl.Float64)).to_numpy(order="c")
+        else:
+            block = np.empty((frame.height, len(self.spec.names)))
+            for j, (name, label) in enumerate(zip(self.spec.names, self.spec.labelled)):
+                codes = self.codes[j]
+                if label and codes is not None:
+                    block[:, j] = _codes_of(frame[name], codes)
+                else:
+                    block[:, j] = frame[name].cast(pl.Float64).to_numpy()
+        for j, (label, declared) in enumerate(zip(self.spec.labelled, self.spec.declared)):
+            codes = self.codes[j]
+            if declared and not label and codes is not None:
+                for value in np.unique(block[:, j]).tolist():
+                    if value == value:
+                        codes.setdefault(value, len(codes))
+        return block
+
+    def done(self) -> OpenedPart:
+        """All that is held."""
+        labels = [None if codes is None else list(codes) for codes in self.codes]
+        return OpenedPart(
+            self.part,
+            joined_facts(self.facts) if self.facts else None,
+            labels,
+            np.concatenate(self.targets) if self.targets else None,
+            list(self.target_codes) if self.spec.target_is_label else None,
+            np.concatenate(self.weights) if self.weights else None,
+            self.left_out,
+        )
+
+
+def _codes_of(series: pl.Series, codes: dict[Any, int]) -> np.ndarray:
+    """Numbers of the labels in the order in which they were first seen, NaN for missing cells; new ones join."""
+    if series.dtype == pl.Boolean:
+        codes.setdefault(False, 0)
+        codes.setdefault(True, 1)
+        return series.cast(pl.Float64).to_numpy().astype(np.float64)
+    text = series.cast(pl.String)
+    for label in text.drop_nulls().unique(maintain_order=True).to_list():
+        codes.setdefault(label, len(codes))
+    if not codes:
+        return np.full(series.len(), np.nan)
+    found = text.cast(pl.Enum(list(codes))).to_physical().cast(pl.Float64)
+    return found.to_numpy().astype(np.float64)
+
+
+def _sorted_labels(labels: list[Any]) -> np.ndarray:
+    """Distinct labels in order: text, booleans or numbers."""
+    distinct = set(labels)
+    if distinct and all(isinstance(label, bool) for label in distinct):
+        return np.array([False, True])
+    if any(isinstance(label, str) for label in distinct) or not distinct:
+        return np.array(sorted({str(label).rstrip("\0") for label in distinct}), dtype=str)
+    return np.array(sorted(distinct), dtype=np.float64)
+
+
+def _recodings(
+    spec: Spec, labels: list[list[Any] | None], categories: Sequence[np.ndarray | None]
+) -> list[tuple[int, np.ndarray | None, np.ndarray | None]]:
+    """For each column of categories how its cells on disk become places among the sorted categories."""
+    found: list[tuple[int, np.ndarray | None, np.ndarray | None]] = []
+    for j, (own, whole) in enumerate(zip(labels, categories)):
+        if own is None or whole is None:
+            continue
+        if spec.declared[j] and not spec.labelled[j]:
+            found.append((j, None, whole.astype(np.float64)))
+            continue
+        place = {label: number for number, label in enumerate(whole.tolist())}
+        seen: list[float] = [place[label if isinstance(label, bool) else label.rstrip("\0")] for label in own]
+        found.append((j, np.array(seen if seen else [UNSEEN], dtype=np.float64), None))
+    return found
+
+
+def _joined_target(parts: list[np.ndarray | None], labels: list[list[Any] | None]) -> Any:
+    """The target of all parts: numbers, or codes of labels in sorted order."""
+    held = [part for part in parts if part is not None]
+    if labels[0] is None:
+        return np.concatenate(held)
+    whole = _sorted_labels([label for own in labels if own is not None for label in own])
+    place = {label: number for number, label in enumerate(whole.tolist())}
+    codes = []
+    for part, own in zip(parts, labels):
+        assert part is not None and own is not None
+        places = np.array([place[label if isinstance(label, bool) else label.rstrip("\0")] for label in own])
+        codes.append(places.astype(np.int32)[part])
+    return CodedLabels(whole, np.concatenate(codes))
+
+
+def _without_codes(facts: ColumnFacts, categories: Sequence[np.ndarray | None]) -> ColumnFacts:
+    """Facts in which columns of categories span their codes."""
+    low, high = facts.low.copy(), facts.high.copy()
+    for j, labels in enumerate(categories):
+        if labels is not None:
+            low[j], high[j] = 0.0, max(len(labels) - 1.0, 0.0)
+    return ColumnFacts(low, high, facts.missing, facts.infinite, facts.first_odd, facts.zero_one)
+
+
+def _no_use(kind: pl.DataType, role: Any, declared: bool, *, asked: bool) -> str:
+    """Why a column is not used; empty if it is."""
+    if kind.is_temporal():
+        return "a date or time"
+    if not kind.is_numeric() and kind not in (pl.String, pl.Boolean, pl.Null, pl.Categorical, pl.Enum):
+        return f"of type {kind}"
+    if kind == pl.Null:
+        return "missing in every row looked at"
+    if role is None or asked or declared:
+        return ""
+    return {"id": "an id", "text": "free text", "datetime": "a date or time"}.get(role.role, "")
+
+
+def _no_scratch(scratch: str | None, error: OSError) -> DataError:
+    folder = scratch or tempfile.gettempdir()
+    return DataError(
+        WHO,
+        f"the scratch file in '{plain(folder, 200)}'",
+        "could not be written",
+        plain(error.strerror or error, 100),
+        "give a folder with room for 8 bytes a cell as scratch=",
+    )
+
+
+def _sources(source: Any) -> list[Any]:
+    """The parts that a source is read in: scans of one file each, or one that gives frames."""
+    if isinstance(source, Scan):
+        return list(source.parts())
+    if isinstance(source, Table) or hasattr(source, "columns"):
+        source = [source]
+    if isinstance(source, (list, tuple)) and source and not isinstance(source[0], (str, os.PathLike)):
+        return [functools.partial(list, source)]
+    if callable(source):
+        return [source]
+    return list(scan_table(source).parts())
+
+
+def _frames(source: Any) -> Iterator[pl.DataFrame]:
+    """The frames of a part with plain types."""
+    if isinstance(source, Scan):
+        for table in source.batches(_BATCH):
+            yield table.frame
+        return
+    for item in source():
+        yield plain_types(to_polars(getattr(item, "frame", item)), {})
+
+
+_BATCH = 131_072
+"""Rows of a source that are turned into numbers at a time."""

@@ -1,0 +1,102 @@
+"""Lloyd's steps on a table that is read in blocks, by the rules of the kernel `k_means`: one pass for each step.
+
+A pass gives, for the centres before it, the label of every row and the sums and weights of each cluster; from these
+follow the centres of the next pass. Labels are those of float64 distances, the smaller number among equals.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+
+from ... import _kernels
+from ...base.batches import BatchedTable
+
+End = tuple[float, int, bool, list[float]]
+"""Inertia, steps, whether they converged, and the inertia before each step."""
+
+
+def lloyd(
+    table: BatchedTable, weights: np.ndarray | None, start: np.ndarray, max_iter: int, tol: float, threads: int
+) -> tuple[np.ndarray, np.ndarray, End]:
+    """Centres, labels and how the run ended, from one start."""
+    mean, variance, _ = table.moments(weights, threads)
+    limit, centres = tol * float(variance.mean()), start.copy()
+    labels = np.full(table.shape[0], -1, dtype=np.int32)
+    inertias: list[float] = []
+    converged = False
+    for _ in range(max_iter):
+        now, inertia, mass, count, sums = _step(table, weights, centres, mean, threads)
+        inertias.append(inertia)
+        if np.array_equal(now, labels):
+            return centres, labels, (inertia, len(inertias), True, inertias)
+        labels = now
+        _fill_empty(table, weights, centres, labels, mean, (mass, count, sums), threads)
+        live = count > 0
+        moved = centres.copy()
+        moved[live] = mean + sums[live] / mass[live, None]
+        shift, centres = float(((moved - centres) ** 2).sum()), moved
+        if shift <= limit:
+            converged = True
+            break
+    labels, inertia, *_ = _step(table, weights, centres, mean, threads)
+    return centres, labels, (inertia, len(inertias), converged, inertias)
+
+
+def _step(
+    table: BatchedTable, weights: np.ndarray | None, centres: np.ndarray, mean: np.ndarray, threads: int
+) -> tuple[np.ndarray, float, np.ndarray, np.ndarray, np.ndarray]:
+    """Labels, inertia, weight, rows and sums about the mean of each cluster of these centres."""
+    work = functools.partial(_sums, centres=centres, mean=mean, threads=threads)
+    labels, inertia, mass, count, sums = table.total(work, weights)
+    return np.concatenate(labels), float(inertia), mass, count, sums
+
+
+def _sums(
+    block: np.ndarray, weights: np.ndarray | None, centres: np.ndarray, mean: np.ndarray, threads: int
+) -> tuple[Any, ...]:
+    labels, squared = _kernels.nearest_centres(block, centres, threads)
+    k = centres.shape[0]
+    share = np.ones(block.shape[0]) if weights is None else weights
+    apart = block - mean
+    sums = np.stack([np.bincount(labels, share * column, minlength=k) for column in apart.T], axis=1)
+    mass = np.bincount(labels, share, minlength=k)
+    return [labels], float(share @ squared), mass, np.bincount(labels[share > 0], minlength=k), sums
+
+
+def _fill_empty(
+    table: BatchedTable,
+    weights: np.ndarray | None,
+    centres: np.ndarray,
+    labels: np.ndarray,
+    mean: np.ndarray,
+    clusters: tuple[np.ndarray, np.ndarray, np.ndarray],
+    threads: int,
+) -> None:
+    """Give each empty cluster the row farthest from its centre of a cluster with more than one row."""
+    mass, count, sums = clusters
+    empty = np.flatnonzero(count == 0)
+    if not empty.size:
+        return
+    away = table.values(functools.partial(_squared, centres=centres, threads=threads))
+    if weights is not None:
+        away = np.where(weights > 0, away, 0.0)
+    for j in empty.tolist():
+        # The first among equals; only rows of clusters with more than one.
+        candidates = np.where(count[labels] > 1, away, 0.0)
+        row = int(np.argmax(candidates))
+        if not candidates[row] > 0.0:
+            return
+        share = 1.0 if weights is None else float(weights[row])
+        cells = table[np.array([row])][0] - mean
+        for cluster, sign in ((int(labels[row]), -1.0), (j, 1.0)):
+            sums[cluster] += sign * share * cells
+            mass[cluster] += sign * share
+            count[cluster] += int(sign)
+        labels[row], away[row] = j, 0.0
+
+
+def _squared(block: np.ndarray, centres: np.ndarray, threads: int) -> np.ndarray:
+    return _kernels.nearest_centres(block, centres, threads)[1]

@@ -1,0 +1,236 @@
+"""Tables that are read in blocks behind the interface of `tables`: what a solver asks for are sums over the blocks.
+
+Every work below runs where its block lies, in this process or on another machine; it gets the block, the values of its
+rows, and what all rows have in common.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+
+from ... import _kernels
+from ...base.batches import BatchedTable, added
+from ...base.errors import UsageError
+from ...numeric.solves import reduce_rows
+
+_NO_ROWS = np.empty(0, dtype=np.int64)
+_NONE = np.empty(0)
+# Cells up to which a table is read whole where a method for few rows needs that.
+_FEW_CELLS = 20_000
+
+
+class BatchRows:
+    """All rows of a table that is read in blocks."""
+
+    by_column = False
+    streamed = True
+    most_square = 2**62
+
+    def __init__(self, X: BatchedTable) -> None:
+        self.X = X
+
+    def __getattr__(self, name: str) -> Any:
+        raise UsageError("fit_batches", f"'{name}' of a table in blocks", "is not there", way_out="fit rows in memory")
+
+    def written(self, part: slice | np.ndarray) -> np.ndarray:
+        """Some rows."""
+        return self.X[part]
+
+    def forms_square(self, n_unknowns: int, most: int) -> bool:
+        """Whether the solver forms a square matrix over so many unknowns."""
+        return True
+
+    def small(self) -> Any:
+        """The rows themselves where they are few."""
+        n, p = self.X.shape
+        return self.X[:] if n <= p or n * p <= _FEW_CELLS else self.X
+
+    def require_finite(self, who: str, names: Any) -> None:
+        """Nothing to do: the cells were looked at when they were read."""
+
+    def means(self, weights: np.ndarray | None) -> np.ndarray:
+        """Weighted mean of each column."""
+        return self.X.moments(weights, 1)[0]
+
+    def deviations(self, weights: np.ndarray | None) -> np.ndarray:
+        """Weighted standard deviation of each column."""
+        return np.sqrt(self.X.moments(weights, 1)[1])
+
+    def around(self, weights: np.ndarray | None, centre: np.ndarray) -> tuple[np.ndarray, None]:
+        """Fewer rows that have the same products of the columns around `centre`."""
+        nothing = np.empty((self.X.shape[0], 0))
+        return reduce_rows(self.X, nothing, weights, fit_intercept=False, centre=centre), None
+
+    def central_values(self, targets: np.ndarray) -> np.ndarray:
+        """A value near the mean of each column and target from about a thousand rows; that of a constant one."""
+        step = max(1, self.X.shape[0] // 1024)
+        samples = (self.X[::step], targets[::step])
+        return np.concatenate([np.where(s.min(axis=0) == s.max(axis=0), s[0], s.mean(axis=0)) for s in samples])
+
+    def nearer(self, offset: np.ndarray, far: np.ndarray) -> np.ndarray:
+        """By how much to move values that were to be near the means and lie `offset` away from them."""
+        return offset
+
+    def gram_sums(
+        self,
+        targets: np.ndarray,
+        weights: np.ndarray | None,
+        shift: np.ndarray,
+        subset: np.ndarray | None,
+        threads: int,
+    ) -> np.ndarray:
+        """Sum of w z z' over the rows, with z = [x - shift, y - shift, 1]."""
+        return self.X.total(functools.partial(_gram, shift=shift, threads=threads), targets, weights)
+
+    def standardise(
+        self, weights: np.ndarray | None, fit_intercept: bool, threads: int
+    ) -> tuple[np.ndarray, np.ndarray, float]:
+        """Centre and spread of each column (0 for a constant one), and the total weight."""
+        mean, variance, total = self.X.moments(weights, threads)
+        low, high = self.X.facts.low, self.X.facts.high
+        if fit_intercept:
+            centre, spread = mean, np.sqrt(variance)
+        else:
+            centre, spread = np.zeros_like(mean), np.hypot(mean, np.sqrt(variance))
+        # Squares out of range, or a constant column, of which means of blocks need not be equal to the last digit.
+        odd = ~np.isfinite(spread) | (spread == 0.0) | (low == high)
+        centre = np.where(odd, low if fit_intercept else 0.0, centre)
+        with np.errstate(over="ignore", invalid="ignore"):
+            spread = np.where(odd, np.maximum(np.abs(high - centre), np.abs(low - centre)), spread)
+        return centre, spread, total
+
+    def logistic_passes(self, codes: np.ndarray, **how: Any) -> LogisticSums:
+        """Sums of the log loss for any coefficients."""
+        return LogisticSums(self.X, codes, **how)
+
+    def glm_passes(
+        self,
+        levels: tuple[np.ndarray, np.ndarray],
+        y: np.ndarray,
+        weights: np.ndarray,
+        offset: np.ndarray,
+        centre: np.ndarray,
+        inverse: np.ndarray,
+        intercept: bool,
+        policy: tuple[Any, ...],
+        square: bool,
+    ) -> GlmSums:
+        """Sums of a deviance for any coefficients; `levels` are the codes and starts of nominal columns."""
+        how = {
+            "starts": levels[1], "centre": centre, "inverse": inverse, "intercept": intercept, "policy": policy,
+        }  # fmt: skip
+        return GlmSums(self.X, levels[0], y, weights, offset, how)
+
+    def columns(self, chosen: np.ndarray) -> BatchedTable:
+        """The table of some columns."""
+        return self.X.columns(chosen)
+
+
+def _or_none(values: np.ndarray) -> np.ndarray | None:
+    return values if values.size else None
+
+
+def _gram(
+    block: np.ndarray, targets: np.ndarray, weights: np.ndarray | None, shift: np.ndarray, threads: int
+) -> np.ndarray:
+    return _kernels.weighted_gram(block, np.ascontiguousarray(targets), shift, weights, None, threads)
+
+
+class LogisticSums:
+    """As `_kernels.LogisticPasses`, over the blocks of a table."""
+
+    def __init__(self, X: BatchedTable, codes: np.ndarray, weights: np.ndarray, **how: Any) -> None:
+        self.X, self.codes, self.weights, self.how = X, codes, _or_none(weights), how
+
+    def sums(self, coefficients: np.ndarray, hessian: bool, probabilities: bool, threads: int) -> tuple[Any, ...]:
+        """(loss, rows not right, gradient, Hessian, probabilities) at these coefficients."""
+        work = functools.partial(_logistic_sums, how=self.how, asked=(coefficients, hessian, probabilities, threads))
+        *sums, of_rows = self.X.total(work, self.codes, self.weights)
+        return *sums, np.concatenate(of_rows)
+
+    def hessian_product(self, probabilities: np.ndarray, direction: np.ndarray, threads: int) -> np.ndarray:
+        """The Hessian where the probabilities were taken, times a direction."""
+        work = functools.partial(_hessian_product, how=self.how, direction=direction, threads=threads)
+        return self.X.total(work, self.codes, self.weights, probabilities)
+
+
+def _passes(block: np.ndarray, codes: np.ndarray, weights: np.ndarray | None, how: dict[str, Any]) -> Any:
+    given = _NONE if weights is None else weights
+    return _kernels.LogisticPasses(
+        block, _NO_ROWS, codes, given, how["centre"], how["inverse"], how["intercept"], how["classes"]
+    )
+
+
+def _logistic_sums(
+    block: np.ndarray, codes: np.ndarray, weights: np.ndarray | None, how: dict[str, Any], asked: tuple[Any, ...]
+) -> tuple[Any, ...]:
+    *sums, probabilities = _passes(block, codes, weights, how).sums(*asked)
+    return *sums, [probabilities]
+
+
+def _hessian_product(
+    block: np.ndarray,
+    codes: np.ndarray,
+    weights: np.ndarray | None,
+    probabilities: np.ndarray,
+    how: dict[str, Any],
+    direction: np.ndarray,
+    threads: int,
+) -> np.ndarray:
+    return _passes(block, codes, weights, how).hessian_product(
+        np.ascontiguousarray(probabilities), np.ascontiguousarray(direction), threads
+    )
+
+
+class GlmSums:
+    """As `_kernels.GlmPasses`, over the blocks of a table."""
+
+    def __init__(
+        self,
+        X: BatchedTable,
+        codes: np.ndarray,
+        y: np.ndarray,
+        weights: np.ndarray,
+        offset: np.ndarray,
+        how: dict[str, Any],
+    ) -> None:
+        self.X, self.of_rows, self.how = X, (codes, y, _or_none(weights), _or_none(offset)), how
+
+    def sums(self, coefficients: np.ndarray, curvature: int, threads: int) -> tuple[Any, ...]:
+        """(loss, Pearson sum, worst row, rows of another curvature, gradient, matrix) at these coefficients."""
+        work = functools.partial(_glm_sums, how=self.how, asked=(coefficients, curvature, threads))
+        return self.X.total(work, *self.of_rows, merge=_with_worst)
+
+
+def _glm_sums(
+    block: np.ndarray,
+    codes: np.ndarray,
+    y: np.ndarray,
+    weights: np.ndarray | None,
+    offset: np.ndarray | None,
+    how: dict[str, Any],
+    asked: tuple[Any, ...],
+) -> tuple[Any, ...]:
+    passes = _kernels.GlmPasses(
+        block,
+        np.ascontiguousarray(codes),
+        how["starts"],
+        _NO_ROWS,
+        y,
+        _NONE if weights is None else weights,
+        _NONE if offset is None else offset,
+        how["centre"],
+        how["inverse"],
+        how["intercept"],
+        *how["policy"],
+    )
+    return passes.sums(*asked)
+
+
+def _with_worst(first: tuple[Any, ...], second: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Sums of two sets of rows; of the worst rows the worse one."""
+    sums = added(first, second)
+    return *sums[:2], max(first[2], second[2]), *sums[3:]

@@ -1,0 +1,153 @@
+"""`Batches`: what is read of files and frames, what is left out, and what is said of tables that cannot be used."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+
+from assay.base.batches import CodedLabels
+from assay.base.errors import AssayError
+from assay.data import Batches, scan_table
+from assay.models.bayes import NaiveBayes
+from assay.models.linear import LeastSquares, LogisticRegression, Ridge
+
+RNG = np.random.default_rng(3)
+N = 900
+
+
+@pytest.fixture(scope="module")
+def frame():
+    x = RNG.normal(size=(N, 3))
+    return pl.DataFrame(
+        {
+            "a": x[:, 0],
+            "b": x[:, 1],
+            "kind": np.array(["low", "mid", "high"])[np.arange(N) % 3],
+            "flag": np.arange(N) % 2 == 0,
+            "y": x @ [1.0, 2.0, 0.0] + 0.1 * x[:, 2],
+            "label": np.where(x[:, 0] > 0, "yes", "no"),
+        }
+    )
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "several"])
+def test_files_of_each_kind_give_the_rows_they_hold(frame, tmp_path, kind):
+    if kind == "csv":
+        frame.write_csv(tmp_path / "t.csv")
+    elif kind == "parquet":
+        frame.write_parquet(tmp_path / "t.parquet")
+    else:
+        for k in range(3):
+            frame[k * 300 : (k + 1) * 300].write_parquet(tmp_path / f"t{k}.parquet")
+    table = Batches(str(tmp_path / "t*"), "y", columns=["a", "b", "kind", "flag"]).table
+    assert table.shape == (N, 4) and len(table.parts) == (3 if kind == "several" else 1)
+    np.testing.assert_array_equal(table[:][:, :2], frame.select("a", "b").to_numpy())
+    np.testing.assert_array_equal(table.target, frame["y"].to_numpy())
+    assert table.categories[2].tolist() == ["high", "low", "mid"]
+    np.testing.assert_array_equal(table.categories[2][table[:][:, 2].astype(int)], frame["kind"].to_numpy())
+    np.testing.assert_array_equal(table[:][:, 3], frame["flag"].to_numpy().astype(float))
+
+
+def test_parts_with_other_labels_are_coded_alike(tmp_path):
+    pl.DataFrame({"c": ["b", "c", None], "y": ["u", "v", "u"]}).write_parquet(tmp_path / "p1.parquet")
+    pl.DataFrame({"c": ["a", "b", "a"], "y": ["t", "t", "v"]}).write_parquet(tmp_path / "p2.parquet")
+    table = Batches(scan_table(str(tmp_path / "p*.parquet"), roles={"c": "nominal", "y": "nominal"}), "y").table
+    np.testing.assert_array_equal(table[:][:, 0], [1.0, 2.0, np.nan, 0.0, 1.0, 0.0])
+    assert isinstance(table.target, CodedLabels) and table.target.labels.tolist() == ["t", "u", "v"]
+    assert table.target.codes.tolist() == [1, 2, 1, 0, 0, 2]
+
+
+def test_numbers_declared_as_categories_are_coded(frame):
+    numbered = frame.with_columns(pl.Series("code", [30.0, 10.0, 20.0] * 300))
+    source = Batches([numbered[:500], numbered[500:]], "label", columns=["a", "code"], nominal=["code"])
+    model = NaiveBayes().fit_batches(source)
+    whole = NaiveBayes(categorical_features=["code"]).fit(numbered.select("a", "code"), numbered["label"].to_numpy())
+    rows = numbered.select("a", "code")
+    np.testing.assert_allclose(model.predict_proba(rows), whole.predict_proba(rows), rtol=1e-12)
+
+
+def test_rows_without_target_or_weight_are_left_out_and_counted(frame):
+    holes = frame.with_columns(
+        pl.when(pl.int_range(N) % 10 == 0).then(None).otherwise(pl.col("y")).alias("y"),
+        pl.Series("w", (np.arange(N) % 4 > 0).astype(float)),
+    )
+    source = Batches([holes[:450], holes[450:]], "y", weight="w", columns=["a", "b"])
+    model = Ridge().fit_batches(source)
+    kept = holes.filter(pl.col("y").is_not_null() & (pl.col("w") > 0))
+    assert source.rows_left_out == N - kept.height
+    whole = Ridge().fit(kept.select("a", "b"), kept["y"].to_numpy(), kept["w"].to_numpy())
+    np.testing.assert_allclose(model.coef_, whole.coef_, rtol=1e-12)
+
+
+def test_ids_texts_and_dates_are_left_out_with_their_reason(frame, tmp_path):
+    dated = frame.with_columns(
+        pl.Series("id", [f"K{i:06d}" for i in range(N)]),
+        pl.date_range(pl.date(2000, 1, 1), pl.date(2000, 1, 1) + pl.duration(days=N - 1), eager=False).alias("day"),
+    )
+    dated.write_parquet(tmp_path / "t.parquet")
+    source = Batches(tmp_path / "t.parquet", "label")
+    assert source.table.names == ("a", "b", "kind", "flag", "y")
+    assert source.left_out == {"id": "an id", "day": "a date or time"}
+
+
+def test_one_reading_serves_several_learners(frame):
+    asked = []
+
+    def give():
+        asked.append(1)
+        return [frame[:450], frame[450:]]
+
+    source = Batches(give, "label", columns=["a", "b"])
+    LogisticRegression().fit_batches(source)
+    before = len(asked)
+    LogisticRegression(C=0.1).fit_batches(source)
+    assert len(asked) == before
+
+
+def test_collinear_columns_are_named_as_in_memory(frame):
+    doubled = frame.with_columns((pl.col("a") * 2.0).alias("twice"))
+    with pytest.warns(UserWarning, match="twice"):
+        model = LeastSquares().fit_batches(Batches([doubled[:700], doubled[700:]], "y", columns=["a", "b", "twice"]))
+    with pytest.warns(UserWarning, match="twice"):
+        whole = LeastSquares().fit(doubled.select("a", "b", "twice"), doubled["y"].to_numpy())
+    np.testing.assert_allclose(model.coef_, whole.coef_, rtol=1e-10)
+
+
+def test_one_row_and_fewer_rows_than_columns():
+    few = pl.DataFrame({"a": [1.0, 2.0], "b": [0.5, 0.0], "c": [3.0, 1.0], "y": [1.0, 2.0]})
+    model = Ridge().fit_batches(Batches([few], "y"))
+    np.testing.assert_allclose(model.coef_, Ridge().fit(few.select("a", "b", "c"), few["y"].to_numpy()).coef_)
+    one = Ridge().fit_batches(Batches([few[:1]], "y"))
+    assert one.predict(few[:1].select("a", "b", "c")).tolist() == [1.0]
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"target": "nothing"}, "parameter 'target' must name columns of the table; got 'nothing'"),
+        ({"columns": ["a", "q"]}, "parameter 'columns' must name columns of the table; got 'q'"),
+        ({"weight": "y"}, "column 'y' must hold weights >= 0; got -"),
+        ({"weight": "kind"}, "column 'kind' must hold numbers in every batch"),
+        ({"scratch": "/nowhere/at/all"}, "scratch file in '/nowhere/at/all' could not be written; No such file"),
+        ({"columns": []}, "has no usable column beside the target"),
+    ],
+)
+def test_what_cannot_be_used_is_one_sentence(frame, change, words):
+    given = {"target": "label", "columns": ["a", "b"], **change}
+    with pytest.raises(AssayError) as caught:
+        LogisticRegression().fit_batches(Batches([frame], **given))
+    assert words in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_batches_that_change_their_columns_are_refused(frame):
+    with pytest.raises(AssayError, match="column 'b' must be in every batch; it is missing in the batch after row 900"):
+        Ridge().fit_batches(Batches([frame, frame.drop("b")], "y", columns=["a", "b"]))
+    other = frame.with_columns(pl.col("b").cast(pl.String) + "x")
+    with pytest.raises(AssayError, match="column 'b' must hold numbers in every batch; got String after row 900"):
+        Ridge().fit_batches(Batches([frame, other], "y", columns=["a", "b"]))
+
+
+def test_a_table_without_rows_is_refused(frame):
+    with pytest.raises(AssayError, match="must have at least one row"):
+        Ridge().fit_batches(Batches([frame.clear()], "y", columns=["a"]))
