@@ -31,6 +31,7 @@ void bind_agents(nb::module_& m);
 void bind_explain(nb::module_& m);
 void bind_density(nb::module_& m);
 void bind_learned_neighbours(nb::module_& m);
+void bind_kernel_machines(nb::module_& m);
 }  // namespace assay::bindings
 
 NB_MODULE(_kernels, m) {
@@ -64,4 +65,5 @@ NB_MODULE(_kernels, m) {
     assay::bindings::bind_explain(m);
     assay::bindings::bind_density(m);
     assay::bindings::bind_learned_neighbours(m);
+    assay::bindings::bind_kernel_machines(m);
 }

@@ -677,3 +677,32 @@ def large_margin_loss(z: Annotated[NDArray[numpy.float64], dict(shape=(None, Non
     """
     The loss of large margin nearest neighbours and its gradient with respect to the mapped rows.
     """
+
+class KernelRows:
+    """Kernel functions of pairs of rows in float32."""
+
+    def __init__(self, rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], function: int, gamma: float, coef0: float, degree: int, threads: int) -> None: ...
+
+    @property
+    def size(self) -> int:
+        """How many rows."""
+
+    def gram(self, threads: int) -> Annotated[NDArray[numpy.float32], dict(shape=(None, None))]:
+        """Every pair of rows."""
+
+    def sums(self, queries: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], coefficients: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], threads: int) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]:
+        """Sums over rows of k(query, row) times coefficients."""
+
+@overload
+def smo_gram(gram: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], row: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], target: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], low: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], high: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], beta: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], f: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], tol: float, fine: float, extra: int, block: int, max_steps: int, largest: float, threads: int) -> tuple: ...
+
+@overload
+def smo_gram(gram: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], row: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], target: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], low: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], high: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], beta: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], f: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], tol: float, fine: float, extra: int, block: int, max_steps: int, largest: float, threads: int) -> tuple:
+    """
+    Minimise the dual of a support vector machine; gives (beta, f, offset, objective, violation, steps, rounds, status).
+    """
+
+def smo_rows(rows: KernelRows, cache_bytes: float, row: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], target: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], low: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], high: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], beta: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], f: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], tol: float, fine: float, extra: int, block: int, max_steps: int, largest: float, threads: int) -> tuple:
+    """
+    Minimise the dual of a support vector machine; gives (beta, f, offset, objective, violation, steps, rounds, status).
+    """

@@ -31,6 +31,7 @@ FAMILIES = (
     "bayes",
     "neighbours",
     "density",
+    "kernel_machines",
     "trees",
     "ensembles",
     "rules",

@@ -7,6 +7,7 @@
 //        series to s^21 (s <= .172, remainder below 1e-17). Error below 2 ulp.
 // log:   x = m 2^e with m in [sqrt(1/2), sqrt(2)), log(m) = 2 atanh((m - 1) / (m + 1)) by the same series. Error below
 //        2 ulp (relative to max(|log x|, |log m|)).
+// In float32 exp is the same with the series to degree 7 (remainder below 6e-9); below -87 it is 0.
 // Reference: Muller, Elementary Functions, 3rd ed., 2016, ch. 3 and 11.
 #pragma once
 
@@ -47,6 +48,25 @@ ASSAY_INLINE double fast_exp(double x) {
     tail = tail * r * r + r;
     const double half = (n * 0.5 + shifter) - shifter;
     return (1.0 + tail) * power_of_two(half) * power_of_two(n - half);
+}
+
+ASSAY_INLINE float fast_exp(float x) {
+    constexpr float shifter = 12582912.0F;  // 1.5 * 2^23
+    const bool below = x < -87.0F;
+    x = below ? -87.0F : x;
+    x = x > 88.0F ? 88.0F : x;
+    const float n = (x * 1.44269504F + shifter) - shifter;
+    const float r = (x - n * 0.693145752F) - n * 1.42860677e-6F;
+    float tail = 1.0F / 5040.0F;
+    tail = tail * r + 1.0F / 720.0F;
+    tail = tail * r + 1.0F / 120.0F;
+    tail = tail * r + 1.0F / 24.0F;
+    tail = tail * r + 1.0F / 6.0F;
+    tail = tail * r + 0.5F;
+    tail = tail * r * r + r;
+    const auto bits = std::bit_cast<std::uint32_t>(n + (shifter + 127.0F));
+    const float value = (1.0F + tail) * std::bit_cast<float>(bits << 23);
+    return below ? 0.0F : value;
 }
 
 // log((1 + s) / (1 - s)) for |s| <= 0.172, by its series.

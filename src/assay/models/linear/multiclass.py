@@ -302,20 +302,13 @@ class OneVsOne(_Reduction):
         yield from (list(models) for models in zip(*by_pair, strict=True))
 
     def _pairs(self) -> list[tuple[int, int]]:
-        n_classes = int(self.classes_.shape[0])
-        return [(i, j) for i in range(n_classes) for j in range(i + 1, n_classes)]
+        return class_pairs(int(self.classes_.shape[0]))
 
     def votes(self, X: Any) -> np.ndarray:
         """Duels won by each class, (n_rows, n_classes)."""
         rows = self._check_rows(X)
-        return self._count(np.column_stack([learner.predict(rows) == 1 for learner in self.estimators_]))
-
-    def _count(self, wins: np.ndarray) -> np.ndarray:
-        votes = np.zeros((wins.shape[0], self.classes_.shape[0]))
-        for (first, second), won in zip(self._pairs(), wins.T, strict=True):
-            votes[:, second] += won
-            votes[:, first] += ~won
-        return votes
+        wins = np.column_stack([learner.predict(rows) == 1 for learner in self.estimators_])
+        return duels_won(wins, int(self.classes_.shape[0]))
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Duels won plus squeezed decision values of each class; two classes: the decision value of the one duel."""
@@ -323,11 +316,7 @@ class OneVsOne(_Reduction):
         scores = np.column_stack([_score(learner, rows) for learner in self.estimators_])
         if scores.shape[1] == 1:
             return scores[:, 0]
-        total = np.zeros((scores.shape[0], self.classes_.shape[0]))
-        for (first, second), score in zip(self._pairs(), scores.T, strict=True):
-            total[:, second] += score
-            total[:, first] -= score
-        return self._count(scores > 0) + total / (3.0 * (np.abs(total) + 1.0))
+        return duel_scores(scores, int(self.classes_.shape[0]))
 
     def predict(self, X: Any) -> np.ndarray:
         """The class that wins most duels of each row."""
@@ -352,6 +341,42 @@ class OneVsOne(_Reduction):
         return self._inner_cost(max(1, round(2 * n_rows / n_classes)), n_features, pairs)
 
 
+def class_pairs(n_classes: int) -> list[tuple[int, int]]:
+    """The pairs of classes, in the order of their machines.
+
+    >>> class_pairs(3)
+    [(0, 1), (0, 2), (1, 2)]
+    """
+    return [(i, j) for i in range(n_classes) for j in range(i + 1, n_classes)]
+
+
+def duels_won(wins: np.ndarray, n_classes: int) -> np.ndarray:
+    """Duels won by each class; column (i, j) of `wins` says whether j won.
+
+    >>> duels_won(np.array([[True, True, False]]), 3)
+    array([[0., 2., 1.]])
+    """
+    votes = np.zeros((wins.shape[0], n_classes))
+    for (first, second), won in zip(class_pairs(n_classes), wins.T, strict=True):
+        votes[:, second] += won
+        votes[:, first] += ~won
+    return votes
+
+
+def duel_scores(scores: np.ndarray, n_classes: int) -> np.ndarray:
+    """Duels won plus the sum of decision values, squeezed so that it never outweighs a duel; column (i, j) is positive
+    for j.
+
+    >>> duel_scores(np.array([[1.0, 2.0, -1.0]]), 3).round(2)
+    array([[-0.25,  2.22,  1.17]])
+    """
+    total = np.zeros((scores.shape[0], n_classes))
+    for (first, second), score in zip(class_pairs(n_classes), scores.T, strict=True):
+        total[:, second] += score
+        total[:, first] -= score
+    return duels_won(scores > 0, n_classes) + total / (3.0 * (np.abs(total) + 1.0))
+
+
 def couple(second: np.ndarray, n_classes: int) -> np.ndarray:
     """Class probabilities from those of pairs: column (i, j), i < j, holds the probability of j against i.
 
@@ -364,7 +389,7 @@ def couple(second: np.ndarray, n_classes: int) -> np.ndarray:
     if n_classes == 2:
         return np.column_stack([1.0 - second, second])
     found = np.empty((second.shape[0], n_classes))
-    pairs = [(i, j) for i in range(n_classes) for j in range(i + 1, n_classes)]
+    pairs = class_pairs(n_classes)
     for begin in range(0, second.shape[0], CHUNK):
         part = second[begin : begin + CHUNK]
         system = np.zeros((part.shape[0], n_classes + 1, n_classes + 1))

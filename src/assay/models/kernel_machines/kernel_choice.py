@@ -1,0 +1,156 @@
+"""The kernel of a kernel machine: its parameters, what it learns from the rows, its matrix and sums."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...base.errors import DataError
+from ...base.estimator import Estimator
+from ...base.parameters import Choice, Instance, Integer, Nothing, Real, param
+from ...base.threads import one_blas_thread
+from ...numeric.kernels import (
+    Gaussian,
+    Kernel,
+    Laplacian,
+    Linear,
+    Mahalanobis,
+    Polynomial,
+    Precomputed,
+    Sigmoid,
+    check_gram,
+)
+from .fast_form import LARGEST, fast_form
+from .training import KernelSource
+
+# Rows up to which the kernel matrix is held in float64 and the dual is solved to the last digits.
+SMALL = 2048
+# Products of a block of new rows with the support vectors.
+_BLOCK = 2**22
+_KNOWN = (Linear, Polynomial, Sigmoid, Gaussian, Laplacian, Mahalanobis)
+
+
+class KernelMethod(Estimator):
+    """Base of methods with a kernel: by name with its parameters, or as an object of `assay.numeric.kernels`."""
+
+    _squares = True
+    _learned = {"gamma_": "float, the gamma of the kernel (1 where it has none)"}
+
+    kernel: Any = param(
+        "gaussian",
+        Choice("gaussian", "linear", "polynomial", "laplacian", "sigmoid", "mahalanobis", "precomputed")
+        | Instance(Kernel),
+        "The kernel, by name or as an object of `assay.numeric.kernels`; 'precomputed' takes Gram matrices as X.",
+    )
+    gamma: Any = param(
+        "scale",
+        Choice("scale") | Real(0, None, "neither"),
+        "Width of a kernel by name, larger is narrower; 'scale' is one over the number of columns times the variance "
+        "of all cells ('mahalanobis': one over the number of columns).",
+    )
+    degree: int = param(3, Integer(1, 16), "Degree of the polynomial kernel.")
+    coef0: float | None = param(
+        None, Real() | Nothing(), "Constant in the polynomial (None: 1) or sigmoid (None: 0) kernel."
+    )
+
+    @property
+    def _precomputed(self) -> bool:
+        return isinstance(self.kernel, Precomputed) or (isinstance(self.kernel, str) and self.kernel == "precomputed")
+
+    def _needs_squares(self) -> bool:
+        return not self._precomputed
+
+    def _learn_kernel(self, rows: np.ndarray, weights: np.ndarray | None) -> Kernel:
+        """The kernel with what it takes from the training rows, which is kept."""
+        self.gamma_ = 1.0
+        if not isinstance(self.kernel, str):
+            self.gamma_ = float(getattr(self.kernel, "gamma", 1.0))
+        elif self.kernel == "mahalanobis":
+            centred = rows - np.average(rows, axis=0, weights=weights)
+            share = np.full(rows.shape[0], 1.0) if weights is None else weights
+            with one_blas_thread():
+                self.covariance_ = (centred * share[:, None]).T @ centred / share.sum()
+            self.gamma_ = 1.0 / rows.shape[1] if isinstance(self.gamma, str) else float(self.gamma)
+        elif not isinstance(self.gamma, str):
+            self.gamma_ = float(self.gamma)
+        elif self.kernel not in ("linear", "precomputed"):
+            means = np.average(rows, axis=0, weights=weights)
+            with np.errstate(over="ignore"):
+                spread = float(np.average((rows - means.mean()) ** 2, axis=0, weights=weights).mean())
+            self.gamma_ = 1.0 / (rows.shape[1] * spread) if 0.0 < spread < np.inf else 1.0
+        return self._kernel()
+
+    def _kernel(self) -> Kernel:
+        """The kernel of a fitted model."""
+        if not isinstance(self.kernel, str):
+            return self.kernel
+        constant = (1.0 if self.kernel == "polynomial" else 0.0) if self.coef0 is None else float(self.coef0)
+        if self.kernel == "mahalanobis":
+            return Mahalanobis(self.covariance_, gamma=self.gamma_)
+        made = {
+            "linear": lambda: Linear(),
+            "polynomial": lambda: Polynomial(int(self.degree), self.gamma_, constant),
+            "sigmoid": lambda: Sigmoid(self.gamma_, constant),
+            "gaussian": lambda: Gaussian(self.gamma_),
+            "laplacian": lambda: Laplacian(self.gamma_),
+            "precomputed": lambda: Precomputed(),
+        }
+        return made[self.kernel]()
+
+    def _source(self, kernel: Kernel, rows: np.ndarray, threads: int, exact: bool = False) -> KernelSource:
+        """The kernel of the training rows: its matrix if that is small, needed `exact`, or there is no fast form."""
+        form = None if exact or rows.shape[0] <= SMALL or self._precomputed else fast_form(kernel, rows)
+        gram = None if form is not None else self._gram(kernel, rows)
+        return KernelSource(kernel, rows, gram, form, threads)
+
+    def _gram(self, kernel: Kernel, rows: np.ndarray) -> np.ndarray:
+        """The kernel matrix of the training rows; one that is given or a user's own is checked."""
+        if self._precomputed and rows.shape[0] != rows.shape[1]:
+            raise DataError(
+                type(self).__name__,
+                "X",
+                "must be a square Gram matrix for kernel='precomputed'",
+                f"got shape {rows.shape}",
+                "give k of every pair of training rows",
+            )
+        with one_blas_thread():
+            gram = np.ascontiguousarray(kernel(rows), dtype=np.float64)
+            if not isinstance(kernel, _KNOWN):
+                check_gram(type(self).__name__, gram)
+        if not np.isfinite(gram).all():
+            raise DataError(
+                type(self).__name__,
+                "the Gram matrix",
+                "must be finite",
+                "the kernel of some rows is beyond the range of float64",
+                "scale the columns first (`assay.prepare.Scale`) or take a smaller degree",
+            )
+        return gram
+
+    def _kernel_sums(
+        self, rows: np.ndarray, centres: np.ndarray, coefficients: np.ndarray, single: bool, threads: int
+    ) -> np.ndarray:
+        """Sums over `centres` (rows, or for a Gram matrix its columns) of k(row, centre) times coefficients."""
+        if self._precomputed:
+            with one_blas_thread():
+                return rows[:, centres] @ coefficients
+        if centres.shape[0] == 0:
+            return np.zeros((rows.shape[0], coefficients.shape[1]))
+        kernel = self._kernel()
+        form = fast_form(kernel, centres) if single else None
+        if form is not None and float(np.abs(rows).max(initial=0.0)) <= LARGEST:
+            return form.rows(centres, threads).sums(form.place(rows), np.ascontiguousarray(coefficients), threads)
+        out = np.empty((rows.shape[0], coefficients.shape[1]))
+        step = max(1, _BLOCK // max(1, centres.shape[0]))
+        with one_blas_thread():
+            for begin in range(0, rows.shape[0], step):
+                values = kernel(rows[begin : begin + step], centres)
+                # Row by row: a product of BLAS may round a row differently among other rows.
+                out[begin : begin + step] = np.einsum("ij,jk->ik", values, coefficients)
+        return out
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self._precomputed
+        return tags

@@ -1,0 +1,157 @@
+"""The dual problem of the support vector machines, solved by the compiled blocks on a Gram matrix or on kernel rows."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ... import _kernels
+from ...base.cost import Cost
+from ...base.errors import AssayWarning, DataError
+from ...base.parameters import Integer, Nothing, Real, param
+
+# Up to so many variables a problem in float64 is solved on from `tol` towards this share of it, in so many steps each.
+_FINE, _EXTRA_STEPS = 1e-10, 400
+_SMALL_BLOCK, _BLOCK = 2048, 256
+# A hard margin narrower than this share of the spread of the rows is not looked for, and how fast C grows towards it.
+_NARROWEST, _GROWTH = 1e-3, 10.0
+
+
+def tol_param() -> Any:
+    """Declare `tol` with the wording used by every support vector machine."""
+    return param(
+        1e-3,
+        Real(0, None, "neither"),
+        "Largest violation of the conditions of optimality at the end; small tables are solved further, for nothing.",
+    )
+
+
+def max_iter_param() -> Any:
+    """Declare `max_iter` with the wording used by every support vector machine."""
+    return param(
+        None, Integer(1) | Nothing(), "Most steps on pairs of rows; None is ten million, or 100 a row if that is more."
+    )
+
+
+def cache_param() -> Any:
+    """Declare `cache_bytes` with the wording used by every support vector machine."""
+    return param(1e9, Real(0, None, "neither"), "Memory for kernel rows that are kept, where the matrix is not held.")
+
+
+@dataclass(frozen=True)
+class DualSolution:
+    """What was found: beta, f = K beta of every row, the constant of the decision value f + offset."""
+
+    beta: np.ndarray
+    f: np.ndarray
+    offset: float
+    objective: float
+    violation: float
+    n_iter: int
+    status: str
+
+
+@dataclass(frozen=True)
+class Dual:
+    """The dual of a support vector machine: minimise 1/2 beta' K beta - target' beta between bounds, its sum kept.
+
+    `row` is the row of each variable. The kernel is a Gram matrix, or compiled rows with a cache.
+    """
+
+    kernel: Any
+    row: np.ndarray
+    target: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    cache_bytes: float = 1e9
+
+    def solve(
+        self,
+        tol: float,
+        max_iter: int | None,
+        threads: int,
+        start: tuple[np.ndarray, np.ndarray] | None = None,
+        scale: float = 1.0,
+        largest: float = 0.0,
+    ) -> DualSolution:
+        """The minimum to a violation of `tol` times `scale`, from (beta, K beta) or from zero."""
+        n = self.row.shape[0]
+        dense = isinstance(self.kernel, np.ndarray)
+        size = self.kernel.shape[0] if dense else self.kernel.size
+        beta, f = (np.zeros(n), np.zeros(size)) if start is None else start
+        small = dense and self.kernel.dtype == np.float64
+        given = {
+            "row": self.row.astype(np.int32, copy=False),
+            "target": np.ascontiguousarray(self.target),
+            "low": np.ascontiguousarray(self.low),
+            "high": np.ascontiguousarray(self.high),
+            "beta": np.ascontiguousarray(beta),
+            "f": np.ascontiguousarray(f),
+            "tol": tol * scale,
+            "fine": _FINE * scale if small else 0.0,
+            "extra": _EXTRA_STEPS * n + 10_000,
+            "block": _SMALL_BLOCK if n <= _SMALL_BLOCK else _BLOCK,
+            "max_steps": int(max_iter) if max_iter is not None else max(10_000_000, 100 * n),
+            "largest": largest,
+            "threads": threads,
+        }
+        if dense:
+            found = _kernels.smo_gram(self.kernel, **given)
+        else:
+            found = _kernels.smo_rows(self.kernel, self.cache_bytes, **given)
+        beta, f, offset, objective, violation, steps, _, status = found
+        name = ("max_iter", "converged", "unbounded")[status]
+        return DualSolution(beta, f, offset, objective, violation, steps, name)
+
+
+def warn_unless_converged(who: str, solutions: list[DualSolution]) -> None:
+    """Warning W201 if some problem ran out of steps."""
+    left = [one for one in solutions if one.status == "max_iter"]
+    if left:
+        worst = max(one.violation for one in left)
+        text = (
+            f"{who}: not converged after {left[0].n_iter} steps (the conditions of optimality are violated by "
+            f"{worst:.3g}); raise max_iter or tol, scale the columns, or take a smaller C."
+        )
+        warnings.warn(AssayWarning("W201", text), stacklevel=4)
+
+
+def hard_margin(
+    who: str, gram: np.ndarray, sign: np.ndarray, tol: float, max_iter: int | None, threads: int
+) -> DualSolution:
+    """The machine without slack: C grows until no alpha is at it.
+
+    The dual objective bounds 2 / margin^2 from below for every C; once it is beyond that of the narrowest margin looked
+    for, the classes cannot be separated by a wider one, and this is refused.
+    """
+    spread = float(np.trace(gram) / gram.shape[0] - gram.mean())
+    if spread <= 0.0:
+        spread = float(np.abs(gram).max(initial=1.0)) or 1.0
+    n, start, price = gram.shape[0], None, 1.0 / spread
+    while True:
+        bound = sign * price
+        dual = Dual(gram, np.arange(n), sign, np.minimum(bound, 0.0), np.maximum(bound, 0.0))
+        found = dual.solve(tol, max_iter, threads, start)
+        if found.status == "converged" and float(np.abs(found.beta).max()) < price:
+            return found
+        if -found.objective > 2.0 / (_NARROWEST**2 * spread) or found.status == "max_iter":
+            slack = 1.0 - sign * (found.f + found.offset)
+            raise DataError(
+                who,
+                "the classes",
+                "must be separable by the kernel for C=inf",
+                f"{int((slack > tol).sum())} rows keep slack at a margin of {_NARROWEST * np.sqrt(spread):.2g}",
+                "give a finite C, or a more flexible kernel",
+            )
+        start, price = (found.beta, found.f), price * _GROWTH
+
+
+def svm_cost(n_rows: int, n_features: int, cache_bytes: float) -> Cost:
+    """Kernel rows of the support vectors, made more than once where the cache cannot hold them."""
+    pairs = float(n_rows) ** 2
+    again = 1.0 + 2.0 * pairs / max(cache_bytes, 1.0)
+    held = min(8.0 * pairs, max(cache_bytes, 2.5e3 * n_rows))
+    return Cost(seconds=1e-4 + 3e-11 * pairs * (n_features + 30.0) * again, bytes=held + 24.0 * n_rows * n_features)

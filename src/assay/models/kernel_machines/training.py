@@ -1,0 +1,85 @@
+"""The rows that a kernel machine is fitted to, and their kernel: a Gram matrix, or compiled rows made when needed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...numeric.kernels import Kernel
+from ..linear.tables import first_copies
+from .fast_form import FastForm
+
+
+@dataclass(frozen=True)
+class Training:
+    """Distinct rows with the sums of their weights; `place` is the number of each in the table that was given."""
+
+    rows: np.ndarray
+    target: np.ndarray
+    weights: np.ndarray
+    place: np.ndarray
+
+    @classmethod
+    def of(
+        cls, rows: np.ndarray, target: np.ndarray, weights: np.ndarray | None, place: np.ndarray, merge: bool
+    ) -> Training:
+        """Equal rows with equal targets become one row, in the order in which they first came.
+
+        >>> rows, target = np.array([[1.0], [2.0], [1.0]]), np.array([0, 1, 0])
+        >>> Training.of(rows, target, None, np.arange(3), merge=True).weights
+        array([2., 1.])
+        """
+        share = np.ones(rows.shape[0]) if weights is None else weights
+        if merge:
+            first = first_copies(rows, target)
+            own = np.flatnonzero(first == np.arange(rows.shape[0]))
+            if own.shape[0] < rows.shape[0]:
+                share = np.bincount(first, share, minlength=rows.shape[0])[own]
+                rows, target, place = rows[own], target[own], place[own]
+        return cls(rows, target, share, place)
+
+    @property
+    def n(self) -> int:
+        """How many rows are distinct."""
+        return int(self.rows.shape[0])
+
+
+@dataclass
+class KernelSource:
+    """The kernel of training rows, whole or of some of them: from the Gram matrix if there is one, else in rows."""
+
+    kernel: Kernel
+    rows: np.ndarray
+    gram: np.ndarray | None
+    form: FastForm | None
+    threads: int
+    _all: Any = None
+
+    def of(self, chosen: np.ndarray | None) -> Any:
+        """What the solver reads for some rows (None for all)."""
+        if self.gram is not None:
+            return self.gram if chosen is None else np.ascontiguousarray(self.gram[np.ix_(chosen, chosen)])
+        assert self.form is not None
+        if chosen is not None:
+            return self.form.rows(np.ascontiguousarray(self.rows[chosen]), self.threads)
+        if self._all is None:
+            self._all = self.form.rows(self.rows, self.threads)
+        return self._all
+
+    @property
+    def single(self) -> bool:
+        """Whether the kernel is in float32."""
+        return self.gram is None or self.gram.dtype == np.float32
+
+
+def kept_places(sample_weight: Any, n_rows: int) -> np.ndarray:
+    """The numbers of the rows that have weight, of which there are n_rows.
+
+    >>> kept_places([1.0, 0.0, 2.0], 2)
+    array([0, 2])
+    """
+    if sample_weight is None or np.ndim(sample_weight) == 0:
+        return np.arange(n_rows)
+    return np.flatnonzero(np.asarray(sample_weight, dtype=np.float64) > 0)

@@ -1,0 +1,234 @@
+"""Support vector machines for classes: optimality, libsvm, toys solved by hand, limits, options, errors."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.svm import SVC
+
+from assay import config
+from assay.base import AssayError, CostError, DataError
+from assay.models.kernel_machines import SVMClassifier, kernel_choice
+from assay.numeric import kernels
+
+KERNELS = {
+    "linear": {"kernel": "linear"},
+    "polynomial": {"kernel": "poly", "coef0": 1.0},
+    "gaussian": {"kernel": "rbf"},
+    "sigmoid": {"kernel": "sigmoid", "gamma": 0.02},
+}
+
+
+def blobs(n=200, d=5, classes=2, seed=0, gap=1.2):
+    rng = np.random.default_rng(seed)
+    y = np.arange(n) % classes
+    return rng.normal(size=(n, d)) + gap * rng.normal(size=(classes, d))[y], y
+
+
+def objectives(beta, gram, sign, intercept, price):
+    """The primal and the dual objective of one machine."""
+    f = gram @ beta
+    length = beta @ f
+    slack = np.maximum(0.0, 1.0 - sign * (f + intercept))
+    return 0.5 * length + (price * slack).sum(), np.abs(beta).sum() - 0.5 * length
+
+
+def all_beta(model, n):
+    beta = np.zeros(n)
+    beta[model.support_] = model.dual_coef_[0]
+    return beta
+
+
+@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("C", [0.1, 10.0])
+def test_the_objective_is_that_of_libsvm(name, C):
+    X, y = blobs(300)
+    peer = SVC(C=C, tol=1e-5, **KERNELS[name]).fit(X, y)
+    gamma = KERNELS[name].get("gamma", "scale")
+    model = SVMClassifier(kernel=name, C=C, gamma=gamma).fit(X, y)
+    gram, sign = model._kernel()(X), np.where(y == 1, 1.0, -1.0)
+    beta = np.zeros(len(y))
+    beta[peer.support_] = peer.dual_coef_[0]
+    theirs = objectives(beta, gram, sign, peer.intercept_[0], C)
+    ours = objectives(all_beta(model, len(y)), gram, sign, model.intercept_[0], C)
+    assert ours[1] == pytest.approx(theirs[1], rel=1e-6)
+    assert model.objective_[0] == pytest.approx(ours[1], rel=1e-10)
+    if name != "sigmoid":  # not a kernel: no primal problem
+        assert ours[0] - ours[1] <= 1e-8 * ours[0], "no gap between the primal and the dual"
+    np.testing.assert_allclose(model.decision_function(X), peer.decision_function(X), atol=1e-3)
+
+
+def test_the_conditions_of_optimality_hold():
+    X, y = blobs(250)
+    C = 2.0
+    model = SVMClassifier(C=C).fit(X, y)
+    alpha = np.abs(all_beta(model, len(y)))
+    sign = np.where(y == 1, 1.0, -1.0)
+    edge = sign * model.decision_function(X)
+    assert ((alpha >= 0) & (alpha <= C)).all() and abs((alpha * sign).sum()) < 1e-10
+    assert (edge[alpha == 0] >= 1 - 1e-7).all()
+    assert (edge[alpha == C] <= 1 + 1e-7).all()
+    np.testing.assert_allclose(edge[(alpha > 0) & (alpha < C)], 1.0, atol=1e-7)
+    assert model.violation_[0] <= 1e-7
+
+
+def test_float32_rows_and_the_float64_matrix_have_the_same_objective(monkeypatch):
+    X, y = blobs(500, d=7)
+    exact = SVMClassifier(C=5.0).fit(X, y)
+    monkeypatch.setattr(kernel_choice, "SMALL", 0)
+    for name in ("gaussian", "linear", "polynomial", "laplacian", "sigmoid", "mahalanobis"):
+        given = {"kernel": name, "gamma": 0.02 if name == "sigmoid" else "scale", "C": 5.0}
+        single = SVMClassifier(**given, cache_bytes=2e5).fit(X, y)
+        assert single._single_
+        with monkeypatch.context() as wide:
+            wide.setattr(kernel_choice, "SMALL", 10_000)
+            exact = SVMClassifier(**given).fit(X, y)
+        assert not exact._single_
+        assert single.violation_[0] <= 1e-3
+        np.testing.assert_allclose(single.objective_, exact.objective_, rtol=1e-6)
+        np.testing.assert_allclose(single.decision_function(X), exact.decision_function(X), atol=5e-3)
+
+
+def test_a_gaussian_kernel_too_narrow_for_products_is_made_of_differences(monkeypatch):
+    rng = np.random.default_rng(0)
+    X, y = 1e4 + rng.normal(size=(200, 2)), np.arange(200) % 2
+    exact = SVMClassifier(gamma=300.0).fit(X, y)
+    monkeypatch.setattr(kernel_choice, "SMALL", 0)
+    single = SVMClassifier(gamma=300.0).fit(X, y)
+    np.testing.assert_allclose(single.objective_, exact.objective_, rtol=1e-6)
+
+
+def test_xor_needs_a_kernel_of_degree_two():
+    X, y = np.array([[-1.0, -1.0], [-1.0, 1.0], [1.0, -1.0], [1.0, 1.0]]), np.array([-1, 1, 1, -1])
+    model = SVMClassifier(kernel="polynomial", degree=2, gamma=1.0, coef0=1.0, C=np.inf).fit(X, y)
+    # By hand: every row is a support vector with alpha 1/8, f(x) = -x1 x2, |w|^2 = 1/2.
+    np.testing.assert_allclose(np.abs(model.dual_coef_[0]), 1 / 8, atol=1e-9)
+    assert model.margin_[0] == pytest.approx(2 * np.sqrt(2))
+    np.testing.assert_allclose(model.decision_function([[0.5, 0.5], [2.0, -3.0]]), [-0.25, 6.0], atol=1e-8)
+    np.testing.assert_array_equal(model.predict(X), y)
+    assert model.error_bound_ == 1.0
+    with pytest.raises(DataError, match="must be separable by the kernel for C=inf; 4 rows keep slack"):
+        SVMClassifier(kernel="linear", C=np.inf).fit(X, y)
+
+
+def test_a_toy_solved_by_hand():
+    # The nearest points of the classes are (1, 0) and (3, 0): w = (1, 0), b = -2, margin 2, both alphas 1/2.
+    X = np.array([[0.0, 1.0], [1.0, 0.0], [0.0, -1.0], [3.0, 0.0], [4.0, 1.0], [5.0, -2.0]])
+    y = np.array([0, 0, 0, 1, 1, 1])
+    model = SVMClassifier(kernel="linear", C=np.inf).fit(X, y)
+    np.testing.assert_array_equal(model.support_, [1, 3])
+    np.testing.assert_allclose(model.dual_coef_, [[-0.5, 0.5]], atol=1e-9)
+    np.testing.assert_allclose(model.coef_, [[1.0, 0.0]], atol=1e-9)
+    np.testing.assert_allclose(model.intercept_, [-2.0], atol=1e-9)
+    assert model.margin_[0] == pytest.approx(2.0) and model.error_bound_ == pytest.approx(2 / 6)
+    np.testing.assert_allclose(model.slacks(X, y), 0.0, atol=1e-8)
+    # With C below 1/2 the alphas are at C, w = 2 C (1, 0), and both rows have slack 1 - 2 C.
+    soft = SVMClassifier(kernel="linear", C=0.25).fit(X[[1, 3]], y[[1, 3]])
+    np.testing.assert_allclose(soft.coef_, [[0.5, 0.0]], atol=1e-12)
+    np.testing.assert_allclose(soft.slacks(X[[1, 3]], y[[1, 3]]), 0.5, atol=1e-9)
+
+
+def test_limits_of_the_gaussian_kernel():
+    X, y = blobs(60, d=2, gap=0.5)
+    narrow = SVMClassifier(gamma=1e6, C=10.0).fit(X, y)
+    # Every row is its own neighbourhood: all are support vectors, all are learned, new rows get the constant.
+    assert narrow.support_.size == 60 and narrow.score(X, y) == 1.0
+    np.testing.assert_allclose(narrow.decision_function(X + 50.0), narrow.intercept_[0])
+    # K is all but constant: exp(-g r) = 1 - g r, a linear machine with C g small (Keerthi & Lin, 2003).
+    wide = SVMClassifier(gamma=1e-9, C=1.0).fit(X[:-1], y[:-1])
+    assert np.unique(wide.predict(X)).size == 1
+    linear = SVMClassifier(kernel="linear", C=1.0).fit(X, y)
+    alike = SVMClassifier(gamma=1e-6, C=1.0 / 2e-6, tol=1e-8).fit(X, y)
+    np.testing.assert_allclose(alike.decision_function(X), linear.decision_function(X), atol=1e-3)
+
+
+@pytest.mark.parametrize("multi_class", ["ovo", "ovr"])
+def test_several_classes_are_those_of_libsvm(multi_class):
+    X, y = blobs(240, classes=4)
+    labels = np.array(["n", "e", "s", "w"])[y]
+    model = SVMClassifier(multi_class=multi_class).fit(X, labels)
+    assert model.dual_coef_.shape[0] == (6 if multi_class == "ovo" else 4)
+    if multi_class == "ovo":
+        peer = SVC(tol=1e-6).fit(X, labels)
+        np.testing.assert_array_equal(model.predict(X), peer.predict(X))
+        np.testing.assert_allclose(model.decision_function(X), peer.decision_function(X), atol=1e-4)
+        np.testing.assert_array_equal(model.support_, np.sort(peer.support_))
+        assert np.isnan(model.slacks(X, labels)).mean() == pytest.approx(0.5)
+    else:
+        for k, label in enumerate(model.classes_):
+            one = SVMClassifier(gamma=model.gamma_).fit(X, labels == label)
+            np.testing.assert_allclose(model.decision_function(X)[:, k], one.decision_function(X), atol=1e-7)
+
+
+def test_weights_of_rows_and_classes_multiply_the_price():
+    X, y = blobs(120)
+    weights = np.random.default_rng(0).random(120) + 0.1
+    model = SVMClassifier(gamma=0.1, class_weight={1: 3.0}).fit(X, y, weights)
+    peer = SVC(gamma=0.1, class_weight={1: 3.0}, tol=1e-6).fit(X, y, weights)
+    np.testing.assert_allclose(model.decision_function(X), peer.decision_function(X), atol=1e-4)
+    some = np.where(np.arange(120) < 20, 0.0, 1.0)
+    left = SVMClassifier(gamma=0.1).fit(X, y, some)
+    assert left.support_.min() >= 20
+    np.testing.assert_array_equal(X[left.support_], left.support_vectors_)
+
+
+def test_a_kernel_as_an_object_a_function_or_a_matrix_is_the_same_machine():
+    X, y = blobs(90)
+    new = np.random.default_rng(1).normal(size=(10, 5))
+    kernel = 0.5 * kernels.Linear() + kernels.Gaussian(0.2) * kernels.Polynomial(2, 0.1, 1.0)
+    wanted = SVMClassifier(kernel=kernel).fit(X, y)
+    user = SVMClassifier(kernel=kernels.Function(lambda a, b: kernel(a, b))).fit(X, y)
+    given = SVMClassifier(kernel="precomputed").fit(kernel(X), y)
+    np.testing.assert_allclose(user.decision_function(new), wanted.decision_function(new), atol=1e-9)
+    np.testing.assert_allclose(given.decision_function(kernel(new, X)), wanted.decision_function(new), atol=1e-9)
+    weights = np.arange(90) % 3
+    part = SVMClassifier(kernel="precomputed").fit(kernel(X), y, weights)
+    whole = SVMClassifier(kernel=kernel).fit(X, y, weights)
+    np.testing.assert_allclose(part.decision_function(kernel(new, X)), whole.decision_function(new), atol=1e-7)
+
+
+def test_what_is_no_kernel_is_refused_with_its_eigenvalue():
+    X, y = blobs(20)
+    with pytest.raises(DataError, match=r"positive semi-definite; its smallest eigenvalue is -\d"):
+        SVMClassifier(kernel=kernels.Function(lambda a, b: -(a @ b.T))).fit(X, y)
+    with pytest.raises(DataError, match="must be symmetric"):
+        SVMClassifier(kernel="precomputed").fit(np.triu(np.ones((20, 20))), y)
+    with pytest.raises(DataError, match="must be a square Gram matrix"):
+        SVMClassifier(kernel="precomputed").fit(X, y)
+
+
+def test_equal_rows_of_both_classes_have_no_hard_margin():
+    X, y = np.array([[0.0], [0.0], [1.0]]), np.array([0, 1, 1])
+    with pytest.raises(DataError, match="separable"):
+        SVMClassifier(C=np.inf).fit(X, y)
+    assert np.isfinite(SVMClassifier().fit(X, y).decision_function(X)).all()
+
+
+def test_too_few_steps_are_warned_of():
+    X, y = blobs(200, gap=0.3)
+    with pytest.warns(UserWarning, match="not converged after 3 steps"):
+        SVMClassifier(max_iter=3).fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        SVMClassifier(max_iter=100_000).fit(X, y)
+
+
+def test_a_table_too_large_for_the_kernel_names_the_linear_route():
+    with config.use(max_seconds=1e-3), pytest.raises(CostError, match="kernel='linear'"):
+        SVMClassifier().fit(*blobs(2000))
+
+
+def test_rows_do_not_depend_on_their_order():
+    X, y = blobs(150)
+    order = np.random.default_rng(0).permutation(150)
+    one, other = SVMClassifier(C=3.0).fit(X, y), SVMClassifier(C=3.0).fit(X[order], y[order])
+    np.testing.assert_allclose(one.decision_function(X), other.decision_function(X), atol=1e-7)
+
+
+def test_labels_that_were_not_learned_have_no_slack():
+    X, y = blobs(30)
+    model = SVMClassifier().fit(X, y)
+    with pytest.raises(AssayError, match="must hold one label of"):
+        model.slacks(X, y + 5)
