@@ -32,6 +32,7 @@ void bind_explain(nb::module_& m);
 void bind_density(nb::module_& m);
 void bind_learned_neighbours(nb::module_& m);
 void bind_kernel_machines(nb::module_& m);
+void bind_neural(nb::module_& m);
 }  // namespace assay::bindings
 
 NB_MODULE(_kernels, m) {
@@ -66,4 +67,5 @@ NB_MODULE(_kernels, m) {
     assay::bindings::bind_density(m);
     assay::bindings::bind_learned_neighbours(m);
     assay::bindings::bind_kernel_machines(m);
+    assay::bindings::bind_neural(m);
 }

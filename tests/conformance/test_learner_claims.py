@@ -103,6 +103,11 @@ def test_several_outputs_exactly_if_claimed(entry):
             quick(entry).fit(X, both)
         return
     one, two = quick(entry).fit(X, y).predict(X), quick(entry).fit(X, both).predict(X)
+    if entry.joint_outputs:
+        # What both outputs share is learned from both: as good as alone, but not the same.
+        alone = np.mean((one - y) ** 2)
+        assert two.shape == both.shape and ((two - both) ** 2).mean(axis=0).max() < 1.5 * alone + 0.1 * y.var()
+        return
     np.testing.assert_allclose(two, np.column_stack([one, one]), rtol=1e-10, atol=1e-10)
 
 

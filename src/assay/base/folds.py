@@ -17,6 +17,7 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import clone
 
+from .errors import DataError
 from .randomness import Stream
 
 Fold = tuple[np.ndarray, np.ndarray]
@@ -264,3 +265,27 @@ def weighted_fits(estimator: Any, X: Any, y: np.ndarray) -> Callable[..., Any]:
         return model.fit(take_rows(X, rows), y[rows])
 
     return fit
+
+
+def hold_out_rows(
+    who: str, n_rows: int, share: float, strata: np.ndarray | None, generator: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """Training and validation rows for early stopping; each class (code in `strata`) gives its share.
+
+    >>> train, held_out = hold_out_rows("fit", 10, 0.2, None, np.random.default_rng(0))
+    >>> train.shape, held_out.shape
+    ((8,), (2,))
+    """
+    order = generator.permutation(n_rows)
+    held_out = np.zeros(n_rows, dtype=bool)
+    for group in [order] if strata is None else [order[strata[order] == k] for k in range(strata.max() + 1)]:
+        held_out[group[: round(share * group.shape[0])]] = True
+    if not held_out.any() or held_out.all():
+        raise DataError(
+            who,
+            "early_stopping",
+            "needs rows on both sides",
+            f"got {int(held_out.sum())} of {n_rows} rows to hold out",
+            "change validation_fraction or set early_stopping=False",
+        )
+    return np.flatnonzero(~held_out), np.flatnonzero(held_out)

@@ -434,6 +434,41 @@ class DensityCurves(Charted):
         return Grid(["column", "highest at", "density there"], lines)
 
 
+@dataclass(frozen=True, kw_only=True)
+class LossCurve(Charted):
+    """The loss by epoch of a model fitted by descent; `validation` is that of the held-out rows, `best` its epoch.
+
+    `words` says how the descent went.
+    """
+
+    kind: ClassVar[str] = "loss_curve"
+    loss: list[float]
+    validation: list[float] | None = None
+    best: int | None = None
+    words: str = ""
+
+    def chart(self) -> Chart:
+        """Loss by epoch."""
+        epochs = [float(e + 1) for e in range(len(self.loss))]
+        lines = [Line(epochs, self.loss, "training" if self.validation else "")]
+        if self.validation:
+            lines.append(Line(epochs[: len(self.validation)], self.validation, "validation", class_token(1)))
+        marks = () if self.best is None else (Mark(x=float(self.best), label=f"best epoch {self.best}"),)
+        return Chart("Loss by epoch", "epoch", "loss", tuple(lines), marks)
+
+    @property
+    def how_to_read(self) -> str:
+        """What the curve is, and how the descent went."""
+        return f"The mean loss of each pass over the rows. {self.words}".strip()
+
+    def grid(self) -> Grid:
+        """Epoch and losses."""
+        heads = ["epoch", "loss", *(["validation loss"] if self.validation else [])]
+        columns = [self.loss, *([self.validation] if self.validation else [])]
+        lines = [[str(e + 1), *(number(one) for one in row)] for e, row in enumerate(zip(*columns))]
+        return Grid(heads, lines)
+
+
 def coefficients_of(model: Any, values: Any, intercept: Any, classes: Any = None) -> Coefficients:
     """The view of a linear model: `values` (outputs, columns) and `intercept`, one number or one for each output.
 

@@ -35,6 +35,8 @@ class Entry:
     references: tuple[str, ...]
     summary: str
     multi_output: bool = False
+    joint_outputs: bool = False
+    """True if several outputs share what is learned, so that one fit to both differs from a fit to each."""
     incremental: bool = False
     online: bool = False
     """True if `partial_fit` makes steps on the rows it is given, so that repeated passes come near `fit` rather than

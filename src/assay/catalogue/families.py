@@ -35,6 +35,7 @@ FAMILIES = (
     "trees",
     "ensembles",
     "rules",
+    "neural",
     "clustering",
     "mixtures",
     "graphs",

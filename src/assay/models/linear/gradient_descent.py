@@ -15,6 +15,7 @@ from ...base.class_weight import class_weight_param, refuse_balance, with_class_
 from ...base.cost import Cost
 from ...base.errors import AssayWarning, DataError, ParameterError, plain
 from ...base.estimator import Estimator
+from ...base.folds import hold_out_rows
 from ...base.parameters import Boolean, Choice, Integer, Nothing, Real, param
 from ...base.threads import thread_count
 from ...base.usual_parameters import n_jobs_param, random_state_param, trace_param
@@ -233,7 +234,9 @@ class _DescentLearner(SparseInput, Estimator):
         self._start(X.shape[1], outputs)
         rows = validation = None
         if self.early_stopping:
-            rows, validation = self._hold_out(X.shape[0], strata)
+            generator = self._stream().child(1).generator()
+            share = float(self.validation_fraction)
+            rows, validation = hold_out_rows(type(self).__name__, X.shape[0], share, strata, generator)
         found = self._descend(X, target, weights, max_epochs=int(self.max_iter), rows=rows, validation=validation)
         self._keep(found)
         self.n_iter_ = len(found["objective"])
@@ -264,22 +267,6 @@ class _DescentLearner(SparseInput, Estimator):
                     values["parameters"] = found["path"][epoch + 1].tolist()
                 trace.record("epoch", **values)
         self._keep_trace(trace)
-
-    def _hold_out(self, n_rows: int, strata: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-        """Training and validation rows; each class gives its share."""
-        order = self._stream().child(1).generator().permutation(n_rows)
-        held_out = np.zeros(n_rows, dtype=bool)
-        for group in [order] if strata is None else [order[strata[order] == k] for k in range(strata.max() + 1)]:
-            held_out[group[: round(self.validation_fraction * group.shape[0])]] = True
-        if not held_out.any() or held_out.all():
-            raise DataError(
-                type(self).__name__,
-                "early_stopping",
-                "needs rows on both sides",
-                f"got {int(held_out.sum())} of {n_rows} rows to hold out",
-                "change validation_fraction or set early_stopping=False",
-            )
-        return np.flatnonzero(~held_out), np.flatnonzero(held_out)
 
     def _is_new(self) -> bool:
         return not hasattr(self, "_theta")
