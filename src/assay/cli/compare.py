@@ -25,6 +25,19 @@ def default_jobs() -> int:
     return os.cpu_count() or 1
 
 
+def limit_options(command: Any) -> Any:
+    """--time-limit and --memory-limit of one fit."""
+    for option in (
+        click.option("--memory-limit", metavar="SIZE", help="Memory one fit may take, e.g. 2GB; then it is stopped."),
+        click.option(
+            "--time-limit", type=click.FloatRange(0, min_open=True), metavar="SECONDS",
+            help="Time one fit may take; a learner that goes over it is stopped, the others go on.",
+        ),
+    ):  # fmt: skip
+        command = option(command)
+    return command
+
+
 @click.command()
 @click.argument("data")
 @click.option("--target", "-t", required=True, metavar="COL", help="Column to predict.")
@@ -55,12 +68,18 @@ def default_jobs() -> int:
 @click.option("--jobs", "-j", type=click.IntRange(1), help="Learners run side by side; all cores by default.")
 @click.option("--alpha", default=0.05, show_default=True, type=float, help="Level of the tests.")
 @click.option("--out", type=click.Path(path_type=Path), help="Folder; assay-run/<data>-<target> by default.")
+@click.option("--race", is_flag=True, help="Stop a learner between repetitions once it is shown to be worse.")
+@click.option(
+    "--holdout", type=float, metavar="SHARE", help="Rows set aside for one look at the end (assay runs open)."
+)
+@limit_options
 @click.option("--fresh", is_flag=True, help="Forget the folds that an earlier run finished.")
 @common_options
 def compare(data: str, target: str, out: Path | None, quiet: bool, as_json: bool, **options: Any) -> int:
     """Compare learners on DATA (a file, a pattern of files, a database URL or a bundled data set).
 
-    Writes store.sqlite, results.json and report.html; the same command goes on where an earlier one stopped.
+    Writes plan.toml (for `assay run`), store.sqlite, results.json and report.html; the same command goes on where an
+    earlier one stopped.
     """
     with messages(quiet) as tell:
         given = {name: options.pop(name) for name in ("encoding", "duplicates")}
@@ -97,8 +116,7 @@ def compare_table(
 
     `choices` are options that have the name and the form of those of `Plan`.
     """
-    from ..experiment import Plan, Store, run
-    from ..report import write_report
+    from ..experiment import Plan
 
     plan = Plan(
         data,
@@ -110,18 +128,32 @@ def compare_table(
         random_state=seed,
         **choices,
     )
+    return run_plan(plan, folder, quiet=quiet, as_json=as_json, tell=tell, jobs=jobs, fresh=fresh)
+
+
+def run_plan(
+    plan: Any, folder: Path, *, quiet: bool, as_json: bool, tell: Any, jobs: int | None = None, fresh: bool = False
+) -> int:
+    """Run a plan into a folder, where the plan, the store, results.json and report.html lie then, and show it."""
+    from ..experiment import Store, run
+    from ..report import write_report
+
     _tell_plan(plan, tell)
     _tell_findings(plan, tell)
     _tell_replaced(plan, folder, tell)
     store_path = folder / "store.sqlite"
     if fresh:
         _forget(store_path)
+    plan.save(place_for(folder) / "plan.toml")
     with Store(store_path) as store, progress_bar(quiet) as show:
         results = run(plan, store, n_jobs=jobs or default_jobs(), progress=show)
     if results.reused:
         tell(f"assay: {results.reused} units of work were found in {plain(store_path, 200)} and not run again.")
     for failure in results.failed:
         tell(f"assay: {failure.error}")
+    for one in results.learners:
+        if one.stopped is not None:
+            tell(f"assay: {one.stopped.words(one.title, plan.design.repetitions)}")
     record = results.to_dict()
     write_text(folder / "results.json", json_text(record))
     report = write_report(results, folder / "report.html")
@@ -210,7 +242,8 @@ def show_results(record: dict[str, Any], report: Path) -> None:
     rows = []
     for row in sorted(record["learners"], key=lambda row: _rank(row, metric["greater_is_better"])):
         if row["error"] is not None or row["mean"] is None:
-            rows.append([row["title"], "failed" if row["error"] else "no score", "", "", ""])
+            said = "stopped" if row.get("race") else "failed" if row["error"] else "no score"
+            rows.append([row["title"], said, "", "", "worse" if row.get("race") else ""])
             continue
         last = row["group"] if lettered else row["verdict"]
         rows.append([row["title"], f"{row['mean']:.4f}", _span(row["interval"]), _difference(row), last or ""])
@@ -282,7 +315,9 @@ def _tell_plan(plan: Any, tell: Any) -> None:
         tell(f"assay: {plain(title)} is left out, because it would take half of the budget or more.")
     if plan.metric_reason:
         tell(f"assay: {plan.metric_reason}.")
-    without = plan.table.n_rows - rows
+    without = plan.table.n_rows - rows - len(plan.held)
+    if len(plan.held):
+        tell(f"assay: {count(len(plan.held), 'row')} set aside for one look at the end: assay runs open.")
     if without:
         tell(f"assay: {count(without, 'row')} without a target left out.")
     for column in plan.features.set_aside:

@@ -30,6 +30,7 @@ COMMANDS = {
     "demo": "Run a comparison on a bundled table, from data to report.",
     "describe": "Say what is in a table: columns, distributions, associations.",
     "methods": "List and search the methods of the catalogue.",
+    "run": "Run a plan that was kept in a file.",
 }
 
 OK, FINDINGS, SOME_FAILED, DEFECT, INTERRUPTED = 0, 1, 5, 70, 130
@@ -176,6 +177,8 @@ _SPOKEN = [
         (r"\btask='(\w+)'", r"--task \1"),
         (r"\bparameter '(design|task|alpha|jobs|target|prepare)'", r"option '--\1'"),
         (r"\bparameter 'random_state'", "option '--seed'"),
+        (r"\bparameter '(time|memory)_limit'", r"option '--\1-limit'"),
+        (r"\bparameter '(race|holdout|margin|budget|drop)'", r"option '--\1'"),
         (r"\bparameter 'learners'", "option '--models'"),
         (r"\bparameter 'metrics'", "option '--metric'"),
         (r"\bgive it: \{'(.*)': \('ordinal', \['low', \.\.\., 'high'\]\)\}",

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -85,7 +86,8 @@ def read_table(
     if database_of(path):
         if file_column is not None:
             raise ParameterError(WHO, "parameter 'file_column'", "is for files only")
-        return _read_database(open_address(str(path), table, query), roles, duplicates)
+        found = _read_database(open_address(str(path), table, query), roles, duplicates)
+        return replace(found, options=_told(duplicates=duplicates, table=table, query=query))
     _no_database_words(table, query)
     files = files_of(path, sheet)
 
@@ -93,7 +95,15 @@ def read_table(
         parts = [_read_file(files[0], options)] if len(files) == 1 else _read_files(files, options)
         return _build(path, files, parts, roles, file_column)
 
-    return interruptible(read)
+    told = _told(delimiter=delimiter, encoding=encoding, header=header, duplicates=duplicates, sheet=sheet)
+    return replace(interruptible(read), options=told | _told(file_column=file_column))
+
+
+def _told(**options: Any) -> dict[str, Any]:
+    """The options that the user gave."""
+    return {
+        name: value for name, value in options.items() if value is not None and (name, value) != ("duplicates", "error")
+    }
 
 
 def scan_table(

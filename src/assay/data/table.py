@@ -86,6 +86,8 @@ class Table:
     read_notes: tuple[Decision, ...] = ()
     coded: dict[str, Coded] = field(default_factory=dict, repr=False, compare=False)
     """Columns of labels whose codes reading has found on its way."""
+    options: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
+    """How the user told `read_table` to read, where it was told anything."""
     distinct: dict[str, int] = field(default_factory=dict, repr=False, compare=False)
     """How many different cells columns of text have, where telling their role took a count."""
 
@@ -113,7 +115,7 @@ class Table:
         distinct: dict[str, int] = {}
         inferred = infer_roles(frame, notes, labels=labels, distinct=distinct)
         found = {**inferred, **(known_roles or {}), **check_overrides(frame, roles or {})}
-        return cls(name, source, frame, found, notes, reading, tuple(read_notes), coded or {}, distinct)
+        return cls(name, source, frame, found, notes, reading, tuple(read_notes), coded or {}, distinct=distinct)
 
     @classmethod
     def from_frame(cls, frame: Any, *, name: str = "table", roles: Mapping[str, Any] | None = None) -> Table:

@@ -51,7 +51,7 @@ class Learner:
     def word(self) -> str | None:
         """The learner as the command line takes it, NAME=ID{"parameter": value}; None if only Python can say it."""
         cls = type(self.estimator)
-        if not self.native and not _importable(cls):
+        if not self.native and not importable(cls):
             return None
         changed = changed_parameters(self.estimator)
         try:
@@ -101,17 +101,18 @@ class Learner:
         }
 
 
-def changed_parameters(estimator: Any) -> dict[str, Any]:
-    """The parameters that differ from the defaults, without seed and threads."""
+def changed_parameters(estimator: Any, keep_seeds: bool = False) -> dict[str, Any]:
+    """The parameters that differ from the defaults, without threads and, unless they are kept, seeds."""
     defaults = type(estimator)().get_params(deep=False)
+    away = ("n_jobs",) if keep_seeds else ("random_state", "n_jobs")
     return {
         name: value
         for name, value in estimator.get_params(deep=False).items()
-        if name not in ("random_state", "n_jobs") and not _same(value, defaults.get(name))
+        if name not in away and not _same(value, defaults.get(name))
     }
 
 
-def _importable(cls: type) -> bool:
+def importable(cls: type) -> bool:
     """Whether the class can be found again by its module and name, and made without arguments."""
     module = sys.modules.get(cls.__module__)
     if cls.__module__ == "__main__" or module is None or getattr(module, cls.__qualname__, None) is not cls:
@@ -200,7 +201,7 @@ def _settle_learner(item: Any, task: str, seed: int) -> Learner:
     if isinstance(item, tuple) and len(item) == 2 and isinstance(item[0], str) and isinstance(item[1], Mapping):
         item, params = item
     if isinstance(item, str) and "." in item:
-        item = _by_path(item, params)
+        item = by_path(item, params)
     if isinstance(item, str):
         entry = catalogue.get(item)
         if entry.task != task:
@@ -246,7 +247,7 @@ def _named(name: str, learner: Learner) -> Learner:
     return replace(learner, id=name, title=name, name=name)
 
 
-def _by_path(path: str, params: Mapping[str, Any]) -> Any:
+def by_path(path: str, params: Mapping[str, Any]) -> Any:
     """An estimator of another package by its import path, such as `xgboost.XGBClassifier`."""
     module, _, name = path.rpartition(".")
     try:

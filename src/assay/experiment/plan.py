@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -29,10 +30,13 @@ from ..prepare import Preparation, step_for
 from ..prepare.bag_of_words import Words
 from ..prepare.encode import as_text
 from .design_choice import DesignChoice, choose_design
+from .holdout import draw_held
 from .learners import Learner as Learner
 from .learners import default_learners as default_learners
 from .learners import describe_value as describe_value
 from .learners import seed_unset, settle_learners
+from .limits import Limits, bytes_of
+from .plan_file import plan_of, read_record, write_plan
 from .store import digest, without_nan
 
 _FOLDED = re.compile(r"auto|\d+-fold|\d+x\d+|hold-?out.*")
@@ -64,6 +68,10 @@ class Plan:
     budget : seconds of one core that all fits may take; decides the design, and which learners are left out
     pairs : "best" (each learner against the best) or "all" (every pair, with letters)
     drop : columns that no learner may see, such as one that is known only after the target
+    race : whether a learner stops, between repetitions, once it is shown to be worse than the best
+    holdout : share of the rows that are set aside before anything else, for one look at the very end
+    time_limit, memory_limit : seconds, and bytes (or text such as "2 GB"), that one fit may take; learners then work
+        in processes of their own, and one that goes over is stopped
 
     Examples
     --------
@@ -88,12 +96,18 @@ class Plan:
     budget: float | None = None
     pairs: str = "best"
     drop: Any = ()
+    race: bool = False
+    holdout: float | None = None
+    time_limit: float | None = None
+    memory_limit: Any = None
     choice: DesignChoice | None = field(default=None, init=False, repr=False)
     """Why the design was chosen, where it was left to the plan."""
     metric_reason: str = field(default="", init=False, repr=False)
     """Why the first metric decides, where it is not the usual one."""
     over_budget: tuple[str, ...] = field(default=(), init=False, repr=False)
     """Titles of the learners that were left out because one of them would have taken half of the budget."""
+    held: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.int64), init=False, repr=False)
+    """Numbers of the rows of the table that are set aside for one look at the end."""
     _units: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -123,17 +137,24 @@ class Plan:
             raise ParameterError(
                 "Plan", "parameter 'pairs'", "must be 'best' or 'all'", f"got {plain(repr(self.pairs))}"
             )
-        for name in ("margin", "budget"):
+        if not isinstance(self.race, bool):
+            raise ParameterError("Plan", "parameter 'race'", "must be True or False", f"got {plain(repr(self.race))}")
+        settle("memory_limit", bytes_of(self.memory_limit))
+        for name in ("margin", "budget", "time_limit"):
             value = getattr(self, name)
             if value is not None and not (isinstance(value, numbers.Real) and 0 <= float(value) < np.inf):
                 raise ParameterError(
                     "Plan", f"parameter '{name}'", "must be a number >= 0", f"got {plain(repr(value))}"
                 )
+        if self.time_limit == 0:
+            raise ParameterError("Plan", "parameter 'time_limit'", "must be a number > 0", "got 0")
         settle("target", self.table.target(self.target, task=self.task))
         settle("task", self.target.task)
         settle("drop", self._settle_drop())
-        self._check_classes()
         object.__setattr__(self, "_units", self._settle_units())
+        if self.holdout is not None:
+            self._set_aside(settle)
+        self._check_classes()
         settle("learners", settle_learners(self.learners, self.task, self.random_state))
         settle("prepare", settle_steps(self.prepare, self.random_state))
         self.features  # noqa: B018  a table without a usable column is refused here, not in the middle of a run
@@ -156,6 +177,18 @@ class Plan:
                     nearest(str(name), self.table.columns),
                 )
         return tuple(dict.fromkeys(given))
+
+    def _set_aside(self, settle: Any) -> None:
+        """Take the rows of the final hold-out away: from here on they are as if they had no target."""
+        target, units = self.target, self._units
+        labels = None if target.classes is None else np.asarray(target.values).astype(str)
+        held = draw_held(self.holdout, labels, units["groups"], units["time"], len(target.values), self.random_state)
+        places = np.flatnonzero(np.asarray(target.kept))
+        kept = np.asarray(target.kept).copy()
+        kept[places[held]] = False
+        settle("held", places[held])
+        settle("target", replace(target, values=target.values[~held], kept=kept))
+        object.__setattr__(self, "_units", {k: None if v is None else v[~held] for k, v in units.items()})
 
     def _check_classes(self) -> None:
         """Refuse a target whose labels hardly repeat: free text or an identifier, of which nothing can be learned."""
@@ -251,6 +284,13 @@ class Plan:
             )
         if design.kind in ("leave-one-out", "leave-p-out"):
             compare({"any": np.zeros((design.repetitions, design.folds or 1))}, design)
+        if self.race and design.kind != "repeated":
+            raise DesignError(
+                "Plan",
+                f"design '{plain(design.name)}'",
+                "has no repetitions between which a race could stop learners",
+                way_out="use one such as 3x10, or run without the race",
+            )
         settle("design", design)
         object.__setattr__(self, "choice", choice)
 
@@ -285,6 +325,23 @@ class Plan:
         return choice
 
     # -- what follows from the choices -------------------------------------------------------------------------
+    @property
+    def limits(self) -> Limits | None:
+        """What one fit may take; None where nothing is said."""
+        if self.time_limit is None and self.memory_limit is None:
+            return None
+        return Limits(self.time_limit, self.memory_limit)
+
+    @property
+    def level(self) -> float:
+        """The level of the comparison at the end: a race spends a fifth of `alpha` on the way."""
+        return 0.8 * self.alpha if self.race else self.alpha
+
+    @property
+    def race_level(self) -> float:
+        """The level of each look between repetitions."""
+        return 0.2 * self.alpha / max(1, self.design.repetitions - 1)
+
     @cached_property
     def features(self) -> Any:
         """The usable columns of the rows whose target is known, without those that say the group or that the user
@@ -509,12 +566,33 @@ class Plan:
             "groups": None if self.groups is None else str(self.groups),
             "time": None if self.time is None else str(self.time),
             "margin": self.margin,
+            **({"race": True} if self.race else {}),
+            **({"holdout": self.holdout} if self.holdout is not None else {}),
         }
 
     @cached_property
     def fingerprint(self) -> str:
         """A hash of the description: equal plans have equal fingerprints."""
         return digest(self.describe())
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the plan to a file, as JSON where its name ends in .json, else as TOML; `assay run` takes it.
+
+        >>> import tempfile
+        >>> from assay.data import load_dataset
+        >>> plan = Plan(load_dataset("iris"), "species", learners=["zero-r", ("one-r", {})], design="5-fold")
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     again = Plan.load(plan.save(f"{folder}/plan.toml"))
+        >>> again == plan
+        True
+        """
+        return write_plan(self, path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], table: Any = None, *, any_data: bool = False) -> Plan:
+        """The plan of a file, on its own data or on `table`; data that have changed since are refused unless
+        `any_data`."""
+        return plan_of(read_record(path), table, home=Path(path).parent, any_data=any_data)
 
     def __hash__(self) -> int:
         return hash(self.fingerprint)

@@ -4,35 +4,52 @@ from __future__ import annotations
 
 import html
 import importlib.metadata
-import json
 import math
 import platform
-import shlex
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from .. import __version__, catalogue
+from .. import __version__
 from ..base.errors import AssayWarning, UsageError, plain
 from ..base.record import Grid
-from ..data import DATASETS
 from ..data.frames import frame_of
 from ..evaluate import Evidence, Metric, compare, get_metric
 from ..evaluate.comparison_words import not_beaten
 from ..evaluate.row_values import row_values
 from .choices import summarise
+from .command import command_of as command_of
 from .diagnostics import Diagnostics, diagnose
 from .learners import default_learners, settle_learners
 from .model import PreparedModel
-from .plan import Learner, Plan, describe_value
+from .plan import Learner, Plan
 from .predictions import FoldPredictions, Predictions
 from .store import without_nan
 
 SCHEMA = "assay.compare/1"
+
+
+@dataclass(frozen=True)
+class Stopped:
+    """How a learner left the race: after how many repetitions, with which mean, and how far behind which best."""
+
+    repetitions: int
+    mean: float
+    best: str
+    difference: float
+    interval: list[float]
+
+    def words(self, title: str, of: int) -> str:
+        """The end of its race in a sentence."""
+        low, high = self.interval
+        return (
+            f"{title} left the race after {self.repetitions} of {of} repetitions: its mean {self.mean:.4f} differs "
+            f"from that of {self.best} by {self.difference:+.4f} ({low:+.4f} to {high:+.4f})."
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +70,13 @@ class LearnerResult:
     """What was predicted for the test rows of each split."""
     chosen: tuple[dict[str, int | float | str], ...] = ()
     """What the learner chose inside the training rows of each split, by name."""
+    stopped: Stopped | None = None
+    """How it left the race; it then has no scores."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether the learner has scores on every fold."""
+        return self.error is None and self.stopped is None
 
     @property
     def id(self) -> str:
@@ -79,9 +103,13 @@ class Results:
         values: Mapping[tuple[int, int | None], Mapping[str, Any]],
         failed: Mapping[int, tuple[int, str]],
         reused: int,
+        stopped: Mapping[int, Stopped] | None = None,
     ) -> Results:
         """Put the finished units of a run together."""
-        learners = [_gather(plan, number, values, failed.get(number)) for number in range(len(plan.learners))]
+        out = stopped or {}
+        learners = [
+            _gather(plan, number, values, failed.get(number), out.get(number)) for number in range(len(plan.learners))
+        ]
         return cls(plan, learners, reused)
 
     # -- looking at them ---------------------------------------------------------------------------------------
@@ -159,7 +187,7 @@ class Results:
     @cached_property
     def _diagnosed(self) -> dict[str, dict[str, Any]]:
         """The diagnostics of every learner with scores, as plain data."""
-        scored = [result.id for result in self.learners if result.error is None and result.folds]
+        scored = [result.id for result in self.learners if result.complete and result.folds]
         return {learner: self.diagnostics(learner).to_dict() for learner in scored}
 
     def choices(self) -> Any:
@@ -184,9 +212,19 @@ class Results:
     @cached_property
     def comparison(self) -> Any:
         """The valid test for the design over the primary metric; None if no learner has scores on every fold."""
-        scored = [result for result in self.learners if result.error is None]
+        return self._judged()
+
+    @property
+    def plain_comparison(self) -> Any:
+        """The same without a look at what guessing scores."""
+        return self._judged(judged_by_guessing=False)
+
+    def _judged(self, judged_by_guessing: bool = True) -> Any:
+        scored = [result for result in self.learners if result.complete]
         if not any(np.isfinite(result.scores[self.plan.metrics[0]]).all() for result in scored):
             return None
+        if not judged_by_guessing:
+            return self._compare(scored, margin=self.plan.margin)
         guess = next((result.id for result in scored if _guesses(result.learner)), None)
         if self._guess_below_chance():
             guess = None  # it is no yardstick; the commonest class of all rows is
@@ -210,7 +248,7 @@ class Results:
             titles={result.id: result.title for result in scored},
             metric=metric.name,
             greater_is_better=metric.greater_is_better,
-            alpha=self.plan.alpha,
+            alpha=self.plan.level,
             rows=rows,
             units=units,
             smaller=smaller,
@@ -362,7 +400,7 @@ class Results:
         if self.plan.classes is None or self.plan.metrics[0] != "accuracy":
             return ""
         share = float(np.bincount(self.plan.y).max() / len(self.plan.y))
-        means = [float(r.scores["accuracy"].mean()) for r in self.learners if r.error is None and _guesses(r.learner)]
+        means = [float(r.scores["accuracy"].mean()) for r in self.learners if r.complete and _guesses(r.learner)]
         if not means or not np.isfinite(means[0]) or means[0] > share - 0.05:
             return ""
         return (
@@ -413,7 +451,8 @@ class Results:
             "task": target.task,
             "classes": None if self.plan.classes is None else self.plan.classes,
             **self._target(),
-            "rows_without_target": int(np.count_nonzero(~np.asarray(target.kept))),
+            "rows_without_target": int(np.count_nonzero(~np.asarray(target.kept))) - len(self.plan.held),
+            **({"rows_held_out": len(self.plan.held)} if len(self.plan.held) else {}),
             "roles": [
                 {"column": name, "role": role.role, "confidence": role.confidence, "reason": role.reason}
                 for name, role in table.roles.items()
@@ -471,6 +510,9 @@ class Results:
             "view": result.view,
             "warnings": result.warnings,
             "error": result.error,
+            "race": None
+            if result.stopped is None
+            else asdict(result.stopped) | {"words": result.stopped.words(result.title, self.plan.design.repetitions)},
         }
         if summary is not None:
             shown = ("mean", "sd", "interval", "group", "verdict", "difference", "difference_interval")
@@ -490,13 +532,16 @@ class Results:
         for name in [*summary, *(name for name in by_id if name not in summary)]:
             row, result = summary.get(name), by_id[name]
             if row is None:
-                lines.append((plain(result.title), plain(result.error or "no score", 300), "", ""))
+                said = result.error or "no score"
+                if result.stopped is not None:
+                    said = f"left the race after {result.stopped.repetitions} of {self.plan.design.repetitions}"
+                lines.append((plain(result.title), plain(said, 300), "", ""))
             else:
                 low, high = row["interval"]
                 word = row["group"] if self.plan.pairs == "all" else row["verdict"]
                 lines.append((plain(result.title), f"{row['mean']:.4f}", f"{low:.4f} to {high:.4f}", str(word)))
         last = "group" if self.plan.pairs == "all" else "verdict"
-        return [("learner", self.plan.metrics[0], f"{100 * (1 - self.plan.alpha):g} % interval", last), *lines]
+        return [("learner", self.plan.metrics[0], f"{100 * (1 - self.plan.level):g} % interval", last), *lines]
 
     def grid(self) -> Grid:
         """The table of the learners, the best first."""
@@ -602,50 +647,6 @@ def _rounds(splits: list[Any], n_rows: int) -> list[list[int]]:
     return rounds
 
 
-def command_of(plan: Plan) -> str:
-    """The command line that runs a plan, or the plan where only Python can say it."""
-    table = plan.table
-    steps = [_step_word(step) for step in plan.prepare]
-    units = [plan.groups, plan.time]
-    arrays = any(unit is not None and unit not in table.columns for unit in units)
-    drawn = plan.design.kind in ("splitter", "bootstrap", "leave-p-out") or (
-        plan.design.kind == "time" and plan.time is None
-    )
-    if None in steps or arrays or drawn or any(learner.word is None for learner in plan.learners):
-        return repr(plan)
-    data = table.name if table.name in DATASETS else table.source or table.name
-    words = ["assay", "compare", data, "--target", plan.target.name]
-    for learner in plan.learners:
-        words += ["--models", str(learner.word)]
-    words += ["--design", "auto" if plan.design.kind == "time" else plan.design.name]
-    words += ["--metric", ",".join(plan.metrics), "--task", plan.task, "--seed", str(plan.random_state)]
-    words += ["--alpha", f"{plan.alpha:g}"] if plan.alpha != 0.05 else []
-    words += ["--margin", f"{plan.margin:g}"] if plan.margin is not None else []
-    words += ["--pairs", plan.pairs] if plan.pairs != "best" else []
-    words += ["--group", plan.groups] if plan.groups is not None else []
-    words += ["--time", plan.time] if plan.time is not None else []
-    for column in plan.drop:
-        words += ["--drop", column]
-    for step in steps:
-        words += ["--prepare", str(step)]
-    for name, role in table.roles.items():
-        if role.reason.startswith("declared"):
-            order = ":" + "<".join(map(str, role.order)) if role.order else ""
-            words += ["--role", f"{name}={role.role}{order}"]
-    return " ".join(shlex.quote(plain(word, 1000)) for word in words)
-
-
-def _step_word(step: Any) -> str | None:
-    """A preparation step as `assay compare --prepare` takes it; None for one that is not in the catalogue."""
-    entry = catalogue.of_class(type(step))
-    if entry is None:
-        return None
-    defaults = type(step)().get_params(deep=False)
-    changed = {name: describe_value(v) for name, v in step.get_params(deep=False).items()}
-    changed = {name: v for name, v in changed.items() if v != describe_value(defaults[name]) and name != "random_state"}
-    return f"{entry.id}={json.dumps(changed)}" if changed else entry.id
-
-
 def versions() -> dict[str, str]:
     """Versions that the numbers were made with."""
     found = {name: importlib.metadata.version(name) for name in ("numpy", "scipy", "scikit-learn")}
@@ -657,12 +658,15 @@ def _gather(
     number: int,
     values: Mapping[tuple[int, int | None], Mapping[str, Any]],
     failed: tuple[int, str] | None,
+    stopped: Stopped | None = None,
 ) -> LearnerResult:
     learner = plan.learners[number]
     whole = values.get((number, None), {})
     words = list(whole.get("preparation", ()))
     folds = [values[number, index] for index in range(len(plan.splits)) if (number, index) in values]
     warnings = _merge_warnings(whole, folds)
+    if stopped is not None:
+        return LearnerResult(learner, {}, preparation=words, warnings=warnings, stopped=stopped)
     if len(folds) < len(plan.splits):
         text = failed[1] if failed is not None else f"{learner.title}: was not run to the end."
         return LearnerResult(learner, {}, preparation=words, warnings=warnings, error=text)

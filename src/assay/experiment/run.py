@@ -1,8 +1,10 @@
 """The run: every fold of every learner, each result kept as it arrives.
 
-Work is cut into tasks of one learner and some of its folds; `n_jobs` threads take them (the kernels release the GIL)
-and hand finished folds to the calling thread, the one writer of the store. A fold's numbers depend on that fold alone,
-so any number of jobs, any order and any interruption lead to the same results, bit for bit.
+Work is cut into tasks of one learner and some of its folds; `n_jobs` threads take them (the kernels release the GIL),
+do them or have them done by a process apart, and hand finished folds to the calling thread, the one writer of the
+store. A fold's numbers depend on that fold alone, so any number of jobs, any order and any interruption lead to the
+same results, bit for bit. In a race the learners meet between repetitions, and those that are shown to be worse than
+the best leave.
 """
 
 from __future__ import annotations
@@ -12,7 +14,6 @@ import math
 import queue
 import threading
 import time
-import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -22,19 +23,19 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from ..base.cv import drawn_rows
-from ..base.errors import AssayError, AssayWarning, ParameterError, plain
-from ..base.estimator import Estimator
-from ..base.folds import Fold, fit_folds
+from ..base.errors import AssayError, ParameterError, plain
 from ..base.threads import one_blas_thread
-from .choices import chosen_by
-from .design_choice import VIEWED_ROWS, expected_seconds
-from .inputs import Inputs, SharedTable
-from .plan import Learner, Plan
+from .apart import Apart
+from .design_choice import expected_seconds
+from .inputs import Inputs
+from .plan import Plan
 from .predictions import FoldPredictions
+from .race import Race
 from .results import Results
+from .runs import register
 from .store import ARRAYS, Store
 from .version import code_version
+from .work import Bench, Failure, Outcome, Task, Unit, heard_warnings, outcomes
 
 HEARTBEAT = 0.25
 """Seconds after which the calling thread looks up from waiting: for an interrupt, and to tell the time left."""
@@ -50,33 +51,16 @@ class Progress:
     eta: float | None
 
 
-@dataclass(frozen=True)
-class _Unit:
-    """One learner on one fold, or on all rows (`split` None): numbers and words alone, so that any executor that has
-    the plan can do it."""
-
-    learner: int
-    split: int | None
-    key: str
-    what: str
-
-
-@dataclass(frozen=True)
-class _Task:
-    learner: int
-    units: tuple[_Unit, ...]
-    cost: float
-
-
 @dataclass
 class _State:
     """What the threads share."""
 
-    plan: Plan
-    inputs: Inputs
-    threads: int | None
-    tasks: deque[_Task]
-    outbox: queue.SimpleQueue[tuple[_Unit | None, dict[str, Any] | BaseException]] = field(
+    bench: Bench
+    tasks: deque[Task]
+    apart: bool = False
+    out_of_limits: dict[int, Failure] = field(default_factory=dict)
+    """Learners that went over the limits of a task, and their sentence: none of their tasks is begun any more."""
+    outbox: queue.SimpleQueue[tuple[Unit | None, dict[str, Any] | Failure | BaseException]] = field(
         default_factory=queue.SimpleQueue
     )
     stop: threading.Event = field(default_factory=threading.Event)
@@ -100,7 +84,8 @@ def run(
     progress : called in the calling thread at the start, after each finished unit and every second between
     views : also fit every learner on all rows, for its picture and its preparation in words; the scores need neither
 
-    One failing learner never stops the rest: its error sentence is kept in its result. After KeyboardInterrupt
+    One failing learner never stops the rest: its error sentence is kept in its result. Where the plan has limits for
+    a task, learners work in processes of their own, and one that goes over them is stopped. After KeyboardInterrupt
     everything that was finished is in the store.
     """
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, int) or n_jobs < 1:
@@ -109,37 +94,54 @@ def run(
         with Store(store) as opened:
             return run(plan, opened, n_jobs, progress, views=views)
     units = _units(plan, store, views)
-    values = _finished(plan, units, store)
-    reused = len(values)
-    missing = [unit for unit in units if unit not in values]
-    if missing:
-        tasks = _tasks(plan, missing, n_jobs)
-        # With one job the kernels take the cores; with more they share the cores that too few tasks leave idle.
-        threads = None if n_jobs == 1 else max(1, n_jobs // len(tasks))
-        state = _State(plan, Inputs(plan), threads, tasks)
-        errors = _work(state, missing, values, store, n_jobs, _Clock(plan, units, missing, progress, n_jobs))
-    else:
-        errors = {}
-    return Results.of(plan, {(unit.learner, unit.split): value for unit, value in values.items()}, errors, reused)
+    with register(plan, store, [unit.key for unit in units]) as finish:
+        values = _finished(plan, units, store)
+        reused = len(values)
+        missing = [unit for unit in units if unit not in values]
+        clock = _Clock(plan, units, missing, progress, n_jobs)
+        bench = Bench(plan, Inputs(plan), None)
+        race = Race(plan)
+        failed: dict[int, tuple[int, str]] = {}
+        for together in race.rounds(units):
+            going = [unit for unit in together if unit.learner not in race.out]
+            clock.leave([unit for unit in together if unit.learner in race.out and unit not in values])
+            begun = [unit for unit in going if unit not in values and unit.learner not in failed]
+            if begun:
+                failed |= _work(bench, begun, values, store, n_jobs, clock)
+            race.look(values, failed)
+        found = {(unit.learner, unit.split): value for unit, value in values.items()}
+        results = Results.of(plan, found, failed, reused, race.out)
+        finish(results)
+    return results
+
+
+def collect(plan: Plan, store: Store, code: str) -> Results:
+    """The results of a plan from what a store holds of it, with no fit and nothing written."""
+    values = _finished(plan, _units(plan, store, views=True, code=code), store)
+    race = Race(plan)
+    for _ in range(plan.design.repetitions - 1 if plan.race else 0):
+        race.look(values, {})
+    found = {(unit.learner, unit.split): value for unit, value in values.items()}
+    return Results.of(plan, found, {}, len(values), race.out)
 
 
 # -- cutting the work ------------------------------------------------------------------------------------------------
-def _units(plan: Plan, store: Store | None, views: bool) -> list[_Unit]:
-    code = code_version() if store is not None else ""
+def _units(plan: Plan, store: Store | None, views: bool, code: str | None = None) -> list[Unit]:
+    code = code or (code_version() if store is not None else "")
     units = []
     for number, learner in enumerate(plan.learners):
         for index, split in enumerate(plan.splits):
             key = plan.unit_key(learner, index, code) if store is not None else ""
             what = f"{learner.title}, repetition {split.repetition + 1} fold {split.fold + 1}"
-            units.append(_Unit(number, index, key, what))
+            units.append(Unit(number, index, key, what))
         if not views:
             continue
         key = plan.unit_key(learner, None, code) if store is not None else ""
-        units.append(_Unit(number, None, key, f"{learner.title}, all rows"))
+        units.append(Unit(number, None, key, f"{learner.title}, all rows"))
     return units
 
 
-def _finished(plan: Plan, units: list[_Unit], store: Store | None) -> dict[_Unit, dict[str, Any]]:
+def _finished(plan: Plan, units: list[Unit], store: Store | None) -> dict[Unit, dict[str, Any]]:
     """Units that the store holds; a metric that was not measured then is measured now, on the kept predictions."""
     if store is None:
         return {}
@@ -172,7 +174,7 @@ class _ViewRow(msgspec.Struct, forbid_unknown_fields=True):
     warnings: list[tuple[str, str]]
 
 
-def _trusted(plan: Plan, unit: _Unit, value: dict[str, Any] | None) -> dict[str, Any] | None:
+def _trusted(plan: Plan, unit: Unit, value: dict[str, Any] | None) -> dict[str, Any] | None:
     """A value of the store with the metrics of the plan; None where it is not what this unit would have left."""
     if value is None:
         return None
@@ -193,19 +195,19 @@ def _trusted(plan: Plan, unit: _Unit, value: dict[str, Any] | None) -> dict[str,
     return {**value, "predictions": predictions}
 
 
-def _tasks(plan: Plan, missing: list[_Unit], jobs: int) -> deque[_Task]:
+def _tasks(plan: Plan, missing: list[Unit], jobs: int) -> deque[Task]:
     """Tasks of one learner and some folds: as few as keep every thread busy where folds share their work."""
     costs = np.array([_seconds(plan, number) for number in range(len(plan.learners))])
     units_of = np.bincount([unit.learner for unit in missing], minlength=len(plan.learners))
     fair = float(costs @ units_of) / jobs
-    groups: dict[tuple[int, int], list[_Unit]] = {}
+    groups: dict[tuple[int, int], list[Unit]] = {}
     for unit in missing:
         parts = jobs
         if plan.learners[unit.learner].entry.shares_folds:
             parts = min(jobs, math.ceil(2.0 * costs[unit.learner] * units_of[unit.learner] / fair))
         group = jobs if unit.split is None else _part(plan, unit.split, parts)
         groups.setdefault((unit.learner, group), []).append(unit)
-    tasks = [_Task(learner, tuple(units), costs[learner] * len(units)) for (learner, _), units in groups.items()]
+    tasks = [Task(learner, tuple(units), costs[learner] * len(units)) for (learner, _), units in groups.items()]
     # The longest first keeps every thread busy to the end; a single thread may as well go in catalogue order.
     tasks.sort(key=lambda task: -task.cost if jobs > 1 else (task.units[0].split is None))
     return deque(tasks)
@@ -228,15 +230,21 @@ def _seconds(plan: Plan, number: int) -> float:
 
 # -- the calling thread: writer and clock ------------------------------------------------------------------------
 def _work(
-    state: _State,
-    missing: list[_Unit],
-    values: dict[_Unit, dict[str, Any]],
+    bench: Bench,
+    missing: list[Unit],
+    values: dict[Unit, dict[str, Any]],
     store: Store | None,
     jobs: int,
     clock: _Clock,
 ) -> dict[int, tuple[int, str]]:
+    """Do the missing units; their values are added to `values`, and the errors of learners are returned."""
+    plan = bench.plan
     failed: dict[int, tuple[int, str]] = {}
-    with one_blas_thread(), _heard_warnings():
+    tasks = _tasks(plan, missing, jobs)
+    # With one job the kernels take the cores; with more they share the cores that too few tasks leave idle.
+    threads = None if jobs == 1 else max(1, jobs // len(tasks))
+    state = _State(Bench(plan, bench.inputs, threads), tasks, apart=plan.limits is not None)
+    with one_blas_thread(), heard_warnings():
         # Daemon threads: an interrupt may leave a kernel running, and leaving must not wait for it.
         workers = [
             threading.Thread(target=_worker, args=(state,), name=f"assay-{i}", daemon=True)
@@ -249,7 +257,7 @@ def _work(
             while idle < len(workers):
                 arrived = _arrivals(state.outbox)
                 idle += sum(unit is None for unit, _ in arrived)
-                _keep(state, arrived, values, failed, store)
+                _keep(plan, arrived, values, failed, store)
                 clock.tick([(unit, value) for unit, value in arrived if unit is not None])
         except BaseException as error:
             state.stop.set()
@@ -258,7 +266,7 @@ def _work(
                 while True:
                     arrived.append(state.outbox.get_nowait())
             with contextlib.suppress(AssayError):
-                _keep(state, [a for a in arrived if a[0] is not None], values, failed, store)
+                _keep(plan, [a for a in arrived if a[0] is not None], values, failed, store)
             if isinstance(error, KeyboardInterrupt) and store is not None:
                 raise KeyboardInterrupt(_saved(len(values), clock.total, store)) from None
             raise
@@ -283,9 +291,9 @@ def _arrivals(outbox: queue.SimpleQueue[Any]) -> list[Any]:
 
 
 def _keep(
-    state: _State,
-    arrived: Iterable[tuple[_Unit | None, dict[str, Any] | BaseException]],
-    values: dict[_Unit, dict[str, Any]],
+    plan: Plan,
+    arrived: Iterable[tuple[Unit | None, dict[str, Any] | Failure | BaseException]],
+    values: dict[Unit, dict[str, Any]],
     failed: dict[int, tuple[int, str]],
     store: Store | None,
 ) -> None:
@@ -294,12 +302,12 @@ def _keep(
         if unit is None:
             if isinstance(value, BaseException):
                 raise value
-        elif isinstance(value, BaseException):
-            place = len(state.plan.splits) if unit.split is None else unit.split
+        elif isinstance(value, Failure):
+            place = len(plan.splits) if unit.split is None else unit.split
             # The first fold in order speaks for the learner, whichever thread met its error first.
             if unit.learner not in failed or place < failed[unit.learner][0]:
-                failed[unit.learner] = (place, _error_sentence(state.plan.learners[unit.learner], value))
-        else:
+                failed[unit.learner] = (place, value.sentence)
+        elif isinstance(value, dict):
             values[unit] = value
             finished.append((unit.key, unit.what, _row(value)))
     if store is not None and finished:
@@ -314,14 +322,6 @@ def _row(value: dict[str, Any]) -> dict[str, Any]:
     return {**kept, ARRAYS: value["predictions"].arrays()}
 
 
-def _error_sentence(learner: Learner, error: BaseException) -> str:
-    text = plain(error, 400)
-    if isinstance(error, AssayError):
-        return text
-    text = text or "no message"
-    return f"{learner.title}: {type(error).__name__}: {text}" + ("" if text.endswith(".") else ".")
-
-
 class _Clock:
     """Turns finished units into progress with time left.
 
@@ -332,8 +332,8 @@ class _Clock:
     def __init__(
         self,
         plan: Plan,
-        units: list[_Unit],
-        missing: list[_Unit],
+        units: list[Unit],
+        missing: list[Unit],
         progress: Callable[[Progress], None] | None,
         jobs: int = 1,
     ):
@@ -343,12 +343,13 @@ class _Clock:
         if progress is None:
             return
         self.estimated = np.array([_seconds(plan, number) for number in range(len(plan.learners))])
-        self.left = np.bincount([unit.learner for unit in missing], minlength=len(plan.learners))
+        learners = np.array([unit.learner for unit in missing], dtype=np.int64)
+        self.left = np.bincount(learners, minlength=len(plan.learners))
         self.spent, self.measured = np.zeros(len(plan.learners)), np.zeros(len(plan.learners))
         self.jobs, self.what = jobs, "found in the store" if self.done else "preparing"
         self._tell()
 
-    def tick(self, units: list[tuple[_Unit, dict[str, Any] | BaseException]]) -> None:
+    def tick(self, units: list[tuple[Unit, Any]]) -> None:
         self.done += len(units)
         if self.progress is None:
             return
@@ -360,6 +361,13 @@ class _Clock:
         self.what = units[-1][0].what if units else self.what
         if units or time.perf_counter() - self.told >= 1.0:
             self._tell()
+
+    def leave(self, units: list[Unit]) -> None:
+        """These units need not be done any more."""
+        self.total -= len(units)
+        if self.progress is not None:
+            for unit in units:
+                self.left[unit.learner] -= 1
 
     def _tell(self) -> None:
         assert self.progress is not None
@@ -378,13 +386,14 @@ class _Clock:
 
 # -- the working threads ---------------------------------------------------------------------------------------------
 def _worker(state: _State) -> None:
+    apart = Apart(state.bench) if state.apart else None
     try:
         while not state.stop.is_set():
             try:
                 task = state.tasks.popleft()
             except IndexError:
                 break
-            for unit, value in _outcomes(state, task):
+            for unit, value in _done(state, apart, task):
                 state.outbox.put((unit, value))
                 if state.stop.is_set():
                     break
@@ -392,146 +401,20 @@ def _worker(state: _State) -> None:
         state.outbox.put((None, error))
     else:
         state.outbox.put((None, {}))
+    finally:
+        if apart is not None:
+            apart.close()
 
 
-def _outcomes(state: _State, task: _Task) -> Iterator[tuple[_Unit, dict[str, Any] | BaseException]]:
-    """The values of a task's units; after an error the rest of the learner's units fail with it."""
-    learner = state.plan.learners[task.learner]
-    folds = [unit for unit in task.units if unit.split is not None]
-    done: set[_Unit] = set()
-    try:
-        for unit, value in _fold_values(state, learner, folds):
-            done.add(unit)
-            yield unit, value
-        for unit in task.units:
-            if unit.split is None:
-                done.add(unit)
-                yield unit, _view_value(state, learner)
-    except Exception as error:
-        for unit in task.units:
-            if unit not in done:
-                yield unit, error
-
-
-def _fold_values(state: _State, learner: Learner, units: list[_Unit]) -> Iterator[tuple[_Unit, dict[str, Any]]]:
-    if not units:
+def _done(state: _State, apart: Apart | None, task: Task) -> Iterator[Outcome]:
+    if apart is None:
+        yield from outcomes(state.bench, task)
         return
-    plan = state.plan
-    splits = [plan.splits[unit.split] for unit in units if unit.split is not None]
-    shared = state.inputs.shared(learner)
-    if shared is None:
-        for unit, split in zip(units, splits):
-            assert unit.split is not None
-            texts = _listen()
-            train, target, test = state.inputs.fold(learner, unit.split)
-            prototype = learner.prototype(threads=state.threads, seeds=plan.seeds(learner, unit.split))
-            begin = time.perf_counter()
-            model = prototype.fit(train, target)
-            fitted = time.perf_counter() - begin
-            yield unit, _score(plan, model, test, split, fitted, texts)
+    over = state.out_of_limits.get(task.learner)
+    if over is not None:
+        yield from ((unit, over) for unit in task.units)
         return
-    numbers = [unit.split for unit in units if unit.split is not None]
-    folds = [(split.train, split.test) for split in splits]
-    models = _models(state, learner, shared, numbers, folds)
-    for unit, number, split, (_, test) in zip(units, numbers, splits, folds):
-        texts = _listen()
-        begin = time.perf_counter()
-        model = next(models)
-        fitted = time.perf_counter() - begin
-        yield unit, _score(plan, model, shared.rows(number, test), split, fitted, texts)
-
-
-def _models(
-    state: _State, learner: Learner, shared: SharedTable, numbers: list[int], folds: list[Fold]
-) -> Iterator[Any]:
-    """The fitted models of some folds: from one call that shares their work, or one by one where each fold has seeds
-    of its own."""
-    plan, matrix = state.plan, shared.matrix
-    if not learner.open_seeds:
-        prototype = learner.prototype(threads=state.threads).set_params(**shared.params)
-        yield from fit_folds(prototype, matrix, plan.y, folds, transforms=shared.transforms(numbers))
-        return
-    for number, fold in zip(numbers, folds, strict=True):
-        prototype = learner.prototype(threads=state.threads, seeds=plan.seeds(learner, number))
-        prototype.set_params(**shared.params)
-        yield from fit_folds(prototype, matrix, plan.y, [fold], transforms=shared.transforms([number]))
-
-
-def _score(
-    plan: Plan, model: Any, test: Any, split: Any, fit_seconds: float, texts: list[tuple[str, str]]
-) -> dict[str, Any]:
-    begin = time.perf_counter()
-    predictions = FoldPredictions.by(model, test, plan.n_classes)
-    predicted = time.perf_counter() - begin
-    scores, confusion = predictions.measure(plan.y[split.test], plan.metrics, plan.n_classes)
-    return {
-        "scores": scores,
-        "confusion": confusion,
-        "fit_seconds": fit_seconds,
-        "predict_seconds": predicted,
-        "warnings": _heard(texts),
-        "chosen": chosen_by(model),
-        "predictions": predictions,
-    }
-
-
-def _view_value(state: _State, learner: Learner) -> dict[str, Any]:
-    """The preparation in words, and what the learner looks like when it is fitted on all rows, or on a sample of very
-    many, which says so."""
-    texts = _listen()
-    drawn = drawn_rows(len(state.plan.y), VIEWED_ROWS, None if state.plan.classes is None else state.plan.y)
-    rows, target, words = state.inputs.whole(learner, drawn)
-    if drawn is not None:
-        words = [*words, f"these words and the picture are of {len(drawn):,} drawn rows of {len(state.plan.y):,}"]
-    view, seconds = None, 0.0
-    if isinstance(learner.estimator, Estimator) and type(learner.estimator).view is not Estimator.view:
-        begin = time.perf_counter()
-        model = learner.prototype(threads=state.threads).fit(rows, target)
-        seconds = time.perf_counter() - begin
-        shown = model.view()
-        view = None if shown is None else shown.to_dict()
-    return {"view": view, "preparation": words, "fit_seconds": seconds, "warnings": _heard(texts)}
-
-
-# -- warnings, by thread ---------------------------------------------------------------------------------------------
-_ears = threading.local()
-
-
-def _listen() -> list[tuple[str, str]]:
-    """A fresh list that takes the warnings of this thread from now on."""
-    _ears.texts = []
-    return _ears.texts
-
-
-def _heard(texts: list[tuple[str, str]]) -> list[list[str]]:
-    return [list(pair) for pair in dict.fromkeys(texts)]
-
-
-@contextlib.contextmanager
-def _heard_warnings() -> Iterator[None]:
-    """Warnings of the working threads go to their units, those of other threads where they went before.
-
-    `warnings.catch_warnings` alone is process-wide, so one hook is set here and sorts by thread.
-    """
-    with warnings.catch_warnings():
-        elsewhere = warnings.showwarning
-
-        def hear(
-            message: Any,
-            category: type[Warning],
-            filename: str,
-            lineno: int,
-            file: Any = None,
-            line: str | None = None,
-        ) -> None:
-            texts = getattr(_ears, "texts", None)
-            if texts is None:
-                elsewhere(message, category, filename, lineno, file, line)
-            elif isinstance(message, AssayWarning):
-                texts.append((message.code, plain(message.text or message.code, 400)))
-            elif not issubclass(category, (DeprecationWarning, PendingDeprecationWarning, FutureWarning)):
-                texts.append((category.__name__, plain(message, 400)))
-
-        warnings.simplefilter("always")
-        warnings.showwarning = hear
-        yield
+    for unit, value in apart.outcomes(task, state.stop):
+        if isinstance(value, Failure) and value.final:
+            state.out_of_limits.setdefault(task.learner, value)
+        yield unit, value

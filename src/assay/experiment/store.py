@@ -7,15 +7,20 @@ arrays as safetensors: the predictions of the rows left out, from which any metr
 carries a digest of all that it holds; a row whose digest does not agree is work not done. The journal is SQLite's
 write-ahead log with full synchronisation: a commit that returned survives a killed process and a power cut, and a
 half-written one is rolled back when the file is opened again.
+
+Beside the units stand the runs that asked for them: the plan of each as JSON, the code version, when it began and
+ended, and its results; and the final hold-out parts, which open once. A file of an older schema is brought up to date
+in one transaction, or refused with a sentence. Readers open it read-only, in any number, while a run writes.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
 import sqlite3
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +30,7 @@ import safetensors.numpy
 from ..base.errors import DataError, plain
 from ..base.record import jsonable
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 APPLICATION_ID = 0x41535341
 
 # The words of an error about a damaged file may themselves be damaged.
@@ -36,7 +41,7 @@ _AWAY = "move it away, forget it with --fresh or choose another folder with --ou
 ARRAYS = "arrays"
 """The entry of a value that holds its arrays, by name."""
 
-_CREATE = """
+_UNITS = """
 CREATE TABLE units (
     key TEXT PRIMARY KEY,
     what TEXT NOT NULL,
@@ -45,6 +50,41 @@ CREATE TABLE units (
     digest BLOB NOT NULL
 )
 """
+
+_RUNS = """
+CREATE TABLE runs (
+    id TEXT PRIMARY KEY,
+    plan TEXT NOT NULL,
+    fingerprint TEXT NOT NULL,
+    data TEXT NOT NULL,
+    code TEXT NOT NULL,
+    versions TEXT NOT NULL,
+    started TEXT NOT NULL,
+    finished TEXT,
+    results TEXT
+)
+"""
+
+_RUN_UNITS = "CREATE TABLE run_units (run TEXT NOT NULL, key TEXT NOT NULL, PRIMARY KEY (run, key)) WITHOUT ROWID"
+
+_HOLDOUTS = """
+CREATE TABLE holdouts (
+    key TEXT PRIMARY KEY,
+    run TEXT NOT NULL,
+    learner TEXT NOT NULL,
+    opened TEXT NOT NULL,
+    value TEXT
+)
+"""
+
+MIGRATIONS: dict[int, tuple[str, ...]] = {
+    # Rows of the first schema have no digest and come from older code, whose keys are never asked for.
+    1: ("DROP TABLE units", _UNITS),
+    2: (_RUNS, _RUN_UNITS, _HOLDOUTS),
+}
+"""What brings a file of each older schema to the next one."""
+
+_CREATE = (_UNITS, _RUNS, _RUN_UNITS, _HOLDOUTS)
 
 
 def canonical(value: Any) -> str:
@@ -80,12 +120,15 @@ class Store:
     {'k1': {'scores': {'accuracy': 0.5}}}
     """
 
-    def __init__(self, path: str | os.PathLike[str]):
-        self.path = Path(path)
+    def __init__(self, path: str | os.PathLike[str], read_only: bool = False):
+        self.path, self.read_only = Path(path), read_only
         self._connection: sqlite3.Connection | None = None
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._open()
+            if read_only:
+                self._open_to_read()
+            else:
+                self.path.parent.mkdir(parents=True, exist_ok=True)
+                self._open()
         except OSError as error:
             raise self._refusal(f"cannot be opened ({error.strerror or error})", "choose another folder") from None
         except sqlite3.OperationalError as error:
@@ -101,8 +144,41 @@ class Store:
     def _open(self) -> None:
         self._connection = connection = sqlite3.connect(self.path, timeout=30.0, isolation_level=None)
         connection.execute("PRAGMA busy_timeout = 30000")
+        tables, version = self._checked()
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = FULL")
+        if not tables or version < SCHEMA_VERSION:
+            with self._transaction():
+                # Two processes may have found the file empty; the second one to get here has nothing left to create.
+                found = self._pragma("user_version")
+                steps = _CREATE if not found else [step for v in range(found, SCHEMA_VERSION) for step in MIGRATIONS[v]]
+                for step in steps:
+                    connection.execute(step)
+                connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+                connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+
+    def _open_to_read(self) -> None:
+        """Open without writing anything: beside a run that writes, or in a folder where nothing may be written."""
+        if not self.path.is_file():
+            raise self._refusal("does not exist", "name the folder of a run, such as assay-run/iris-species")
+        # Without a journal nobody writes, and a folder that cannot be written to needs no lock.
+        alone = not Path(f"{self.path}-wal").exists() and not os.access(self.path.parent, os.W_OK)
+        address = f"{self.path.resolve().as_uri()}?{'immutable=1' if alone else 'mode=ro'}"
+        self._connection = sqlite3.connect(address, uri=True, timeout=30.0, isolation_level=None)
+        tables, version = self._checked()
+        if not tables:
+            raise self._refusal("holds nothing yet", "wait until its run has begun")
+        if version < SCHEMA_VERSION:
+            raise self._refusal(
+                f"was written with schema version {version} and this Assay reads version {SCHEMA_VERSION}",
+                "run its plan again, which brings it up to date",
+            )
+
+    def _checked(self) -> tuple[int, int]:
+        """How many tables there are, and of which schema."""
+        assert self._connection is not None
         version, application = self._pragma("user_version"), self._pragma("application_id")
-        tables = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
+        tables = int(self._connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0])
         if tables and application != APPLICATION_ID:
             raise self._refusal("is a database of another program", "move it away or choose another file")
         if tables and not 1 <= version <= SCHEMA_VERSION:
@@ -110,19 +186,20 @@ class Store:
                 f"was written with schema version {version} and this Assay reads version {SCHEMA_VERSION}",
                 "move it away or use the Assay that wrote it",
             )
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA synchronous = FULL")
-        if not tables or version < SCHEMA_VERSION:
-            connection.execute("BEGIN IMMEDIATE")
-            # Two processes may have found the file empty; the second one to get here has nothing left to create.
-            found = self._pragma("user_version")
-            if found < SCHEMA_VERSION:
-                # Rows of an older schema have no digest and come from older code, whose keys are never asked for.
-                connection.execute("DROP TABLE IF EXISTS units")
-                connection.execute(_CREATE)
-                connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-                connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+        return tables, version
+
+    @contextlib.contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        """Everything inside is written, or nothing."""
+        connection = self._require()
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield connection
             connection.execute("COMMIT")
+        except BaseException:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            raise
 
     def _pragma(self, name: str) -> int:
         assert self._connection is not None
@@ -138,32 +215,123 @@ class Store:
 
     def get(self, keys: Iterable[str]) -> dict[str, dict[str, Any]]:
         """The finished units among `keys`; a row that cannot be read counts as not finished."""
-        connection, found = self._require(), {}
-        try:
+        found = {}
+        with self._reading() as connection:
             for key in keys:
                 row = connection.execute(_SELECT, (key,)).fetchone()
                 value = _decode(row) if row is not None and row[0] == key else None
                 if value is not None:
                     found[key] = value
-        except _DAMAGE as error:
-            raise self._refusal(f"cannot be read ({error})", _AWAY) from None
         return found
 
     def put(self, units: Iterable[tuple[str, str, Mapping[str, Any]]]) -> None:
         """Keep finished units (key, what it is in words, value) in one transaction."""
         rows = [_encode(key, what, value) for key, what, value in units]
+        with self._writing() as connection:
+            connection.executemany(_INSERT, rows)
+
+    @contextlib.contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        """A transaction whose trouble (a full disk, a folder that lost its rights) is told in one sentence."""
+        self._require()
+        if self.read_only:
+            raise self._refusal("was opened to be read", "open it without read_only")
+        try:
+            with self._transaction() as connection:
+                yield connection
+        except _DAMAGE as error:
+            raise self._refusal(
+                f"cannot be written ({error})",
+                "free some space or choose another folder; what was finished before is safe in it",
+            ) from None
+
+    @contextlib.contextmanager
+    def _reading(self) -> Iterator[sqlite3.Connection]:
         connection = self._require()
         try:
-            connection.execute("BEGIN IMMEDIATE")
-            try:
-                connection.executemany(_INSERT, rows)
-                connection.execute("COMMIT")
-            except BaseException:
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
-                raise
+            yield connection
         except _DAMAGE as error:
-            raise self._refusal(f"cannot be written ({error})", "free some space or choose another folder") from None
+            raise self._refusal(f"cannot be read ({error})", _AWAY) from None
+
+    # -- runs ----------------------------------------------------------------------------------------------------
+    def begin_run(self, run: Mapping[str, str], keys: Iterable[str]) -> None:
+        """Note a run (the columns of its row) and the units that it asks for; beginning again changes nothing."""
+        with self._writing() as connection:
+            connection.execute(
+                "INSERT INTO runs (id, plan, fingerprint, data, code, versions, started) "
+                "VALUES (:id, :plan, :fingerprint, :data, :code, :versions, :started) "
+                "ON CONFLICT (id) DO UPDATE SET plan = excluded.plan",
+                dict(run),
+            )
+            connection.executemany("INSERT OR IGNORE INTO run_units VALUES (?, ?)", ((run["id"], key) for key in keys))
+
+    def finish_run(self, run: str, finished: str, results: str) -> None:
+        """Note the end of a run and its results as JSON."""
+        with self._writing() as connection:
+            connection.execute("UPDATE runs SET finished = ?, results = ? WHERE id = ?", (finished, results, run))
+
+    def runs(self) -> list[dict[str, Any]]:
+        """The runs in the order in which they began: the columns of each but its results, how many units it asks for
+        (`units`), and how many of them are there (`done`)."""
+        names = ("id", "plan", "fingerprint", "data", "code", "versions", "started", "finished")
+        with self._reading() as connection:
+            rows = connection.execute(f"SELECT {', '.join(names)} FROM runs ORDER BY started, id").fetchall()
+            asked = dict(connection.execute("SELECT run, count(*) FROM run_units GROUP BY run").fetchall())
+            done = dict(
+                connection.execute(
+                    "SELECT run, count(*) FROM run_units WHERE key IN (SELECT key FROM units) GROUP BY run"
+                ).fetchall()
+            )
+        known = [dict(zip(names, row, strict=True)) for row in rows if all(isinstance(cell, str) for cell in row[:7])]
+        return [run | {"units": asked.get(run["id"], 0), "done": done.get(run["id"], 0)} for run in known]
+
+    def results_of(self, run: str) -> str | None:
+        """The results of a finished run as JSON text."""
+        with self._reading() as connection:
+            row = connection.execute("SELECT results FROM runs WHERE id = ?", (run,)).fetchone()
+        return row[0] if row is not None and isinstance(row[0], str) else None
+
+    def keys_of(self, run: str) -> list[str]:
+        """The keys of the units that a run asks for."""
+        with self._reading() as connection:
+            rows = connection.execute("SELECT key FROM run_units WHERE run = ? ORDER BY key", (run,)).fetchall()
+        return [str(row[0]) for row in rows]
+
+    def forget(self, runs: Iterable[str], *, strays: bool = True) -> int:
+        """Remove runs, and the units that no run is left to ask for; returns how many units went."""
+        with self._writing() as connection:
+            for run in runs:
+                connection.execute("DELETE FROM runs WHERE id = ?", (run,))
+                connection.execute("DELETE FROM run_units WHERE run = ?", (run,))
+            gone = 0
+            if strays:
+                gone = connection.execute("DELETE FROM units WHERE key NOT IN (SELECT key FROM run_units)").rowcount
+        try:
+            self._require().execute("VACUUM")
+        except _DAMAGE as error:
+            raise self._refusal(f"cannot be written ({error})", "free some space; nothing is lost") from None
+        return int(gone)
+
+    def sound(self) -> str:
+        """What SQLite's own check of the file says; "ok" if all is well."""
+        with self._reading() as connection:
+            return str(connection.execute("PRAGMA integrity_check").fetchone()[0])
+
+    # -- the final hold-out ----------------------------------------------------------------------------------------
+    def open_holdout(self, key: str, run: str, learner: str, opened: str) -> dict[str, Any] | None:
+        """Open a hold-out part for one learner of one run; where it was opened already, the row that says by whom."""
+        with self._writing() as connection:
+            names = ("run", "learner", "opened", "value")
+            row = connection.execute(f"SELECT {', '.join(names)} FROM holdouts WHERE key = ?", (key,)).fetchone()
+            if row is not None:
+                return dict(zip(names, row, strict=True))
+            connection.execute("INSERT INTO holdouts VALUES (?, ?, ?, ?, NULL)", (key, run, learner, opened))
+        return None
+
+    def settle_holdout(self, key: str, value: str) -> None:
+        """Note what was found on a hold-out part."""
+        with self._writing() as connection:
+            connection.execute("UPDATE holdouts SET value = ? WHERE key = ? AND value IS NULL", (value, key))
 
     def __len__(self) -> int:
         return int(self._require().execute("SELECT count(*) FROM units").fetchone()[0])

@@ -23,8 +23,9 @@ from assay.data import Table, load_dataset, read_table
 from assay.experiment import Plan as AnyPlan
 from assay.experiment import Store, run
 from assay.experiment.inputs import Inputs, PreparedTable
-from assay.experiment.run import _Clock, _Unit
+from assay.experiment.run import _Clock
 from assay.experiment.version import code_version
+from assay.experiment.work import Unit
 from assay.prepare import Chain
 
 # Ten folds in all, so that the counts below are small.
@@ -427,7 +428,7 @@ def test_steps_are_part_of_the_key_and_of_the_command(mixed):
 def test_the_time_left_follows_what_the_learners_really_take(iris):
     """Two units of the slow learner took 3 s each and two of the quick one nothing: three slow ones left take 9 s."""
     plan = Plan(iris, "species", learners=["zero-r", "naive-bayes"], design="5-fold")
-    units = [_Unit(learner, split, "", "") for learner in (0, 1) for split in range(5)]
+    units = [Unit(learner, split, "", "") for learner in (0, 1) for split in range(5)]
     seen = []
     clock = _Clock(plan, units, units, seen.append)
     clock.start -= 6.0
@@ -521,7 +522,7 @@ def test_nothing_that_saw_other_columns_is_found_again(tmp_path):
 
 
 def test_pictures_of_a_very_long_table_come_from_drawn_rows_and_say_so(monkeypatch):
-    monkeypatch.setattr(sys.modules["assay.experiment.run"], "VIEWED_ROWS", 90)
+    monkeypatch.setattr(sys.modules["assay.experiment.work"], "VIEWED_ROWS", 90)
     plan = Plan(load_dataset("iris"), "species", learners=["cart-classifier"], design="holdout")
     (long,) = run(plan).learners
     assert long.view["nodes"][0]["rows"] == 90 and "of 90 drawn rows of 150" in long.preparation[-1]

@@ -185,3 +185,64 @@ def test_nan_becomes_none_and_is_refused_unconverted():
     }
     with pytest.raises(ValueError):
         canonical(math.nan)
+
+
+def test_a_store_of_schema_2_keeps_its_units_and_learns_of_runs(tmp_path):
+    with Store(tmp_path / "s") as store:
+        store.put([("a", "", {"n": 1})])
+    with sqlite3.connect(tmp_path / "s") as connection:
+        for name in ("runs", "run_units", "holdouts"):
+            connection.execute(f"DROP TABLE {name}")
+        connection.execute("PRAGMA user_version = 2")
+    with pytest.raises(DataError, match="schema version 2"):
+        Store(tmp_path / "s", read_only=True)
+    with Store(tmp_path / "s") as store:
+        assert store.get(["a"]) == {"a": {"n": 1}} and store.runs() == []
+        store.begin_run(RUN, ["a", "b"])
+        (kept,) = store.runs()
+        assert kept["units"] == 2 and kept["done"] == 1 and kept["finished"] is None
+
+
+RUN = dict.fromkeys(("plan", "fingerprint", "data", "code", "versions"), "{}") | {"id": "r1", "started": "2026-01-01"}
+
+
+def test_runs_are_kept_and_forgotten_with_the_units_that_nobody_else_asks_for(tmp_path):
+    with Store(tmp_path / "s") as store:
+        store.put([(key, "", {"n": 1}) for key in "abc"])
+        store.begin_run(RUN, "ab")
+        store.begin_run({**RUN, "id": "r2"}, "bc")
+        store.begin_run({**RUN, "started": "2027"}, "ab")  # again: the first beginning counts
+        assert [run["started"] for run in store.runs()] == ["2026-01-01"] * 2
+        store.finish_run("r1", "2026-01-02", '{"x": 1}')
+        assert store.results_of("r1") == '{"x": 1}' and store.results_of("r2") is None
+        assert store.forget(["r1"]) == 1
+        assert set(store.get("abc")) == {"b", "c"} and [run["id"] for run in store.runs()] == ["r2"]
+        assert store.sound() == "ok"
+
+
+def test_readers_see_what_was_finished_while_a_run_writes(tmp_path):
+    with Store(tmp_path / "s") as store:
+        store.put([("a", "", {"n": 1})])
+        with Store(tmp_path / "s", read_only=True) as one, Store(tmp_path / "s", read_only=True) as two:
+            store.put([("b", "", {"n": 2})])
+            assert set(one.get("ab")) == set(two.get("ab")) == {"a", "b"}
+            with pytest.raises(DataError, match="was opened to be read"):
+                one.put([("c", "", {})])
+    assert len(list(tmp_path.iterdir())) == 1, "nothing is left beside the file"
+
+
+def test_a_store_that_is_not_there_is_not_made_by_a_reader(tmp_path):
+    with pytest.raises(DataError, match="does not exist"):
+        Store(tmp_path / "s", read_only=True)
+    assert not (tmp_path / "s").exists()
+
+
+def test_a_holdout_opens_once(tmp_path):
+    with Store(tmp_path / "s") as store:
+        assert store.open_holdout("h", "r1", "ridge", "2026-01-01") is None
+        store.settle_holdout("h", '{"accuracy": 0.9}')
+    with Store(tmp_path / "s") as store:
+        found = store.open_holdout("h", "r2", "lasso", "2027-01-01")
+        assert found == {"run": "r1", "learner": "ridge", "opened": "2026-01-01", "value": '{"accuracy": 0.9}'}
+        store.settle_holdout("h", '{"accuracy": 1.0}')
+        assert store.open_holdout("h", "r2", "lasso", "")["value"] == '{"accuracy": 0.9}'

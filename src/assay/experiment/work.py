@@ -1,0 +1,220 @@
+"""The work: units of one learner on one fold, and what each of them leaves behind.
+
+A unit is numbers and words alone, so that any executor that has the plan can do it: a thread of the run, a process of
+its own (`apart`), another machine. A unit's value depends on the plan and the unit alone, never on who does it, on the
+other units of its task or on their order. A value is plain data with the predictions of the rows left out; a unit that
+could not be done leaves a `Failure` with its sentence.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from ..base.cv import drawn_rows
+from ..base.errors import AssayError, AssayWarning, plain
+from ..base.estimator import Estimator
+from ..base.folds import Fold, fit_folds
+from .choices import chosen_by
+from .design_choice import VIEWED_ROWS
+from .inputs import Inputs, SharedTable
+from .plan import Learner, Plan
+from .predictions import FoldPredictions
+
+
+@dataclass(frozen=True)
+class Unit:
+    """One learner on one fold, or on all rows (`split` None)."""
+
+    learner: int
+    split: int | None
+    key: str
+    what: str
+
+
+@dataclass(frozen=True)
+class Task:
+    """Units of one learner that are done one after the other, sharing what their folds have in common."""
+
+    learner: int
+    units: tuple[Unit, ...]
+    cost: float
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why a unit could not be done, in one sentence."""
+
+    sentence: str
+    final: bool = False
+    """True if the learner's other tasks would end the same way: it went over a limit."""
+
+    @classmethod
+    def of(cls, learner: Learner, error: BaseException) -> Failure:
+        """The sentence of an error; one that is not Assay's own is told with its kind."""
+        text = plain(error, 400)
+        if isinstance(error, AssayError):
+            return cls(text)
+        text = text or "no message"
+        return cls(f"{learner.title}: {type(error).__name__}: {text}" + ("" if text.endswith(".") else "."))
+
+
+@dataclass(frozen=True, eq=False)
+class Bench:
+    """What whoever does the work needs: the plan, its prepared rows, and how many threads a fit may take."""
+
+    plan: Plan
+    inputs: Inputs
+    threads: int | None = None
+
+
+Outcome = tuple[Unit, dict[str, Any] | Failure]
+
+
+def outcomes(bench: Bench, task: Task) -> Iterator[Outcome]:
+    """The values of a task's units as they are finished; after an error the rest of the learner's units fail with
+    it."""
+    learner = bench.plan.learners[task.learner]
+    folds = [unit for unit in task.units if unit.split is not None]
+    done: set[Unit] = set()
+    try:
+        for unit, value in _fold_values(bench, learner, folds):
+            done.add(unit)
+            yield unit, value
+        for unit in task.units:
+            if unit.split is None:
+                done.add(unit)
+                yield unit, _view_value(bench, learner)
+    except Exception as error:
+        for unit in task.units:
+            if unit not in done:
+                yield unit, Failure.of(learner, error)
+
+
+def _fold_values(bench: Bench, learner: Learner, units: list[Unit]) -> Iterator[tuple[Unit, dict[str, Any]]]:
+    if not units:
+        return
+    plan = bench.plan
+    splits = [plan.splits[unit.split] for unit in units if unit.split is not None]
+    shared = bench.inputs.shared(learner)
+    if shared is None:
+        for unit, split in zip(units, splits):
+            assert unit.split is not None
+            texts = _listen()
+            train, target, test = bench.inputs.fold(learner, unit.split)
+            prototype = learner.prototype(threads=bench.threads, seeds=plan.seeds(learner, unit.split))
+            begin = time.perf_counter()
+            model = prototype.fit(train, target)
+            fitted = time.perf_counter() - begin
+            yield unit, _score(plan, model, test, split, fitted, texts)
+        return
+    numbers = [unit.split for unit in units if unit.split is not None]
+    folds = [(split.train, split.test) for split in splits]
+    models = _models(bench, learner, shared, numbers, folds)
+    for unit, number, split, (_, test) in zip(units, numbers, splits, folds):
+        texts = _listen()
+        begin = time.perf_counter()
+        model = next(models)
+        fitted = time.perf_counter() - begin
+        yield unit, _score(plan, model, shared.rows(number, test), split, fitted, texts)
+
+
+def _models(
+    bench: Bench, learner: Learner, shared: SharedTable, numbers: list[int], folds: list[Fold]
+) -> Iterator[Any]:
+    """The fitted models of some folds: from one call that shares their work, or one by one where each fold has seeds
+    of its own."""
+    plan, matrix = bench.plan, shared.matrix
+    if not learner.open_seeds:
+        prototype = learner.prototype(threads=bench.threads).set_params(**shared.params)
+        yield from fit_folds(prototype, matrix, plan.y, folds, transforms=shared.transforms(numbers))
+        return
+    for number, fold in zip(numbers, folds, strict=True):
+        prototype = learner.prototype(threads=bench.threads, seeds=plan.seeds(learner, number))
+        prototype.set_params(**shared.params)
+        yield from fit_folds(prototype, matrix, plan.y, [fold], transforms=shared.transforms([number]))
+
+
+def _score(
+    plan: Plan, model: Any, test: Any, split: Any, fit_seconds: float, texts: list[tuple[str, str]]
+) -> dict[str, Any]:
+    begin = time.perf_counter()
+    predictions = FoldPredictions.by(model, test, plan.n_classes)
+    predicted = time.perf_counter() - begin
+    scores, confusion = predictions.measure(plan.y[split.test], plan.metrics, plan.n_classes)
+    return {
+        "scores": scores,
+        "confusion": confusion,
+        "fit_seconds": fit_seconds,
+        "predict_seconds": predicted,
+        "warnings": _heard(texts),
+        "chosen": chosen_by(model),
+        "predictions": predictions,
+    }
+
+
+def _view_value(bench: Bench, learner: Learner) -> dict[str, Any]:
+    """The preparation in words, and what the learner looks like when it is fitted on all rows, or on a sample of very
+    many, which says so."""
+    texts = _listen()
+    drawn = drawn_rows(len(bench.plan.y), VIEWED_ROWS, None if bench.plan.classes is None else bench.plan.y)
+    rows, target, words = bench.inputs.whole(learner, drawn)
+    if drawn is not None:
+        words = [*words, f"these words and the picture are of {len(drawn):,} drawn rows of {len(bench.plan.y):,}"]
+    view, seconds = None, 0.0
+    if isinstance(learner.estimator, Estimator) and type(learner.estimator).view is not Estimator.view:
+        begin = time.perf_counter()
+        model = learner.prototype(threads=bench.threads).fit(rows, target)
+        seconds = time.perf_counter() - begin
+        shown = model.view()
+        view = None if shown is None else shown.to_dict()
+    return {"view": view, "preparation": words, "fit_seconds": seconds, "warnings": _heard(texts)}
+
+
+# -- warnings, by thread ---------------------------------------------------------------------------------------------
+_ears = threading.local()
+
+
+def _listen() -> list[tuple[str, str]]:
+    """A fresh list that takes the warnings of this thread from now on."""
+    _ears.texts = []
+    return _ears.texts
+
+
+def _heard(texts: list[tuple[str, str]]) -> list[list[str]]:
+    return [list(pair) for pair in dict.fromkeys(texts)]
+
+
+@contextlib.contextmanager
+def heard_warnings() -> Iterator[None]:
+    """Warnings of the working threads go to their units, those of other threads where they went before.
+
+    `warnings.catch_warnings` alone is process-wide, so one hook is set here and sorts by thread.
+    """
+    with warnings.catch_warnings():
+        elsewhere = warnings.showwarning
+
+        def hear(
+            message: Any,
+            category: type[Warning],
+            filename: str,
+            lineno: int,
+            file: Any = None,
+            line: str | None = None,
+        ) -> None:
+            texts = getattr(_ears, "texts", None)
+            if texts is None:
+                elsewhere(message, category, filename, lineno, file, line)
+            elif isinstance(message, AssayWarning):
+                texts.append((message.code, plain(message.text or message.code, 400)))
+            elif not issubclass(category, (DeprecationWarning, PendingDeprecationWarning, FutureWarning)):
+                texts.append((category.__name__, plain(message, 400)))
+
+        warnings.simplefilter("always")
+        warnings.showwarning = hear
+        yield
