@@ -18,6 +18,7 @@ SCHEMA = "assay.cluster/1"
 @click.option("--k", type=int, default=None, help="Number of clusters; asked of four criteria if not given.")
 @click.option("--method", "methods", multiple=True, metavar="ID", help="Methods to try, the first is profiled.")
 @click.option("--drop", "dropped", multiple=True, metavar="COL", help="Columns to leave out.")
+@click.option("--against", metavar="COL", help="A column of known labels: left out, then compared with the clusters.")
 @read_option
 @click.option("--role", "roles", multiple=True, metavar="COL=ROLE", help="e.g. zip=nominal, size=ordinal:S<M<L.")
 @click.option("--html", "page", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Write a page.")
@@ -28,6 +29,7 @@ def cluster(
     k: int | None,
     methods: tuple[str, ...],
     dropped: tuple[str, ...],
+    against: str | None,
     reading: tuple[str, ...],
     roles: tuple[str, ...],
     page: Path | None,
@@ -41,7 +43,7 @@ def cluster(
 
     with messages(quiet) as tell:
         read = load(data, roles, reading)
-        report = cluster_table(read, k, methods=methods or METHODS, drop=dropped, random_state=seed)
+        report = cluster_table(read, k, methods=methods or METHODS, drop=dropped, against=against, random_state=seed)
         if page is not None:
             write_text(page, report.to_page())
             tell(f"assay: the page is {plain(page, 1000)}.")
@@ -49,14 +51,20 @@ def cluster(
             print_json({"schema": SCHEMA, **report.to_dict()})
             return OK
         out = console()
+        if report.findings:
+            grid = report.finding_grid()
+            out.print(table("What the audit found", [(head, "left") for head in grid.heads], grid.rows))
         if report.choice is not None:
             grid = report.choice.grid()
             out.print(table("How many clusters", [(head, "right") for head in grid.heads], grid.rows))
-        for title, grid in (
+        grids = [
             ("Methods side by side", report.grid()),
             ("What tells the clusters apart", report.profile_grid()),
             ("Agreement of the methods (adjusted Rand)", report.agreement_grid()),
-        ):
+        ]
+        if against is not None:
+            grids.append((f"Agreement with {plain(against, 40)}", report.external_grid()))
+        for title, grid in grids:
             sides = [(head, "left" if j == 0 or head == "what it is" else "right") for j, head in enumerate(grid.heads)]
             out.print(table(title, sides, grid.rows))
         tell(f"assay: {plain(report.sentence, 300)}")

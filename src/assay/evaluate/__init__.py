@@ -100,6 +100,8 @@ if TYPE_CHECKING:
     from .numerics import autocorrelation as autocorrelation
     from .numerics import mean as mean
     from .numerics import standard_deviation as standard_deviation
+    from .partition_agreement import ClusterAgreement as ClusterAgreement
+    from .partition_agreement import cluster_agreement as cluster_agreement
     from .percentage_error import mape as mape
     from .permutation_tests import permutation_test as permutation_test
     from .rank_tests import sign_test as sign_test
@@ -182,6 +184,7 @@ __getattr__, __dir__ = lazy(
         ),
         "metrics": "METRICS Evidence Metric confusion_matrix default_metrics get_metric score_many",
         "multiplicity": "bonferroni holm",
+        "partition_agreement": "ClusterAgreement cluster_agreement",
         "percentage_error": "mape",
         "multivariate_tests": "hotelling_t2 manova",
         "numerics": "autocorrelation mean standard_deviation",

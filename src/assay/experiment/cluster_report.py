@@ -14,15 +14,16 @@ import numpy as np
 from ..base import DataError, ParameterError, Stream
 from ..base.record import Grid, TableRecord
 from ..base.words import clean, number, percent
-from ..data import Table
+from ..data import Table, audit
 from ..data.table import no_use
-from ..evaluate import KChoice, adjusted_rand, choose_k, silhouette
+from ..evaluate import ClusterAgreement, KChoice, adjusted_rand, choose_k, cluster_agreement, silhouette_samples
 from ..models.clustering import DBSCAN, HDBSCAN, Hierarchical, KMeans
 from ..models.mixtures import GaussianMixture
 from ..prepare import auto_prepare
 
 METHODS = ("k-means", "gaussian-mixture", "hierarchical", "dbscan", "hdbscan")
 MOST_ROWS = 20_000
+_FINDINGS = 12
 _STYLE = (
     "body{font-family:system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#1d2126;"
     "background:#f6f5f1}table{border-collapse:collapse;margin:1rem 0}td,th{padding:.25rem .7rem;text-align:right;"
@@ -44,6 +45,9 @@ class ClusterReport(TableRecord):
     profiles: list[dict[str, Any]]
     labels: list[int]
     notes: list[str]
+    findings: list[dict[str, Any]]
+    against: str | None
+    external: dict[str, ClusterAgreement]
     sentence: str
 
     def grid(self) -> Grid:
@@ -53,7 +57,7 @@ class ClusterReport(TableRecord):
                 m["method"],
                 str(m["clusters"]),
                 percent(m["noise"], 1),
-                number(m["silhouette"]),
+                f"{number(m['silhouette'])} ({number(m['silhouette_low'])} to {number(m['silhouette_high'])})",
                 f"{number(m['stability'])} ({number(m['stability_low'])} to {number(m['stability_high'])})",
             ]
             for m in self.methods
@@ -61,6 +65,29 @@ class ClusterReport(TableRecord):
         return Grid(
             ["method", "clusters", "noise", "silhouette", "stability"], rows, notes=(self.sentence, *self.notes)
         )
+
+    def finding_grid(self) -> Grid:
+        """What the audit finds wrong with the table, most severe first."""
+        return Grid(
+            ["severity", "finding", "evidence"],
+            [[f["severity"], f["kind"], clean(f["evidence"], 200)] for f in self.findings[:_FINDINGS]],
+            notes=(f"and {len(self.findings) - _FINDINGS} more: assay audit",)
+            if len(self.findings) > _FINDINGS
+            else (),
+            left=3,
+        )
+
+    def external_grid(self) -> Grid:
+        """Agreement of each method with the labels that are known."""
+        rows = [
+            [
+                name,
+                f"{number(one.adjusted_rand)} ({number(one.interval[0])} to {number(one.interval[1])})",
+                *map(number, (one.adjusted_mutual_information, one.purity, one.pair_f1)),
+            ]
+            for name, one in self.external.items()
+        ]
+        return Grid(["method", "adjusted Rand", "adjusted information", "purity", "pair F1"], rows)
 
     def profile_grid(self) -> Grid:
         """What tells the clusters apart, in words."""
@@ -76,11 +103,17 @@ class ClusterReport(TableRecord):
     def to_page(self) -> str:
         """One file of HTML with its own style and no script."""
         parts = [f"<h1>Clusters of {escape(clean(self.name, 80))}</h1>", f"<p>{escape(self.sentence)}</p>"]
+        if self.findings:
+            parts += ["<h2>What the audit found</h2>", self.finding_grid().to_html()]
         if self.choice is not None:
             parts += ["<h2>How many clusters</h2>", self.choice.to_html()]
         parts += ["<h2>Methods side by side</h2>", self.grid().to_html()]
         parts += ["<h2>What tells the clusters apart</h2>", self.profile_grid().to_html()]
         parts += ["<h2>Agreement of the methods (adjusted Rand)</h2>", self.agreement_grid().to_html()]
+        if self.against is not None:
+            title = f"Against {escape(clean(self.against, 40))}"
+            parts += [f"<h2>{title}</h2>", self.external_grid().to_html()]
+            parts += [f"<h3>{escape(n)}</h3>{one.grid().to_html()}" for n, one in self.external.items()]
         head = f'<meta charset="utf-8"><title>Clusters of {escape(clean(self.name, 80))}</title><style>{_STYLE}</style>'
         return f'<!doctype html><html lang="en"><head>{head}</head><body>{"".join(parts)}</body></html>'
 
@@ -91,6 +124,7 @@ def cluster_table(
     *,
     methods: Iterable[str] = METHODS,
     drop: Iterable[str] = (),
+    against: str | None = None,
     n_resamples: int = 10,
     random_state: Any = 0,
 ) -> ClusterReport:
@@ -98,7 +132,9 @@ def cluster_table(
 
     Columns are prepared as k-means needs them (indicators, imputation, standard deviations of 1). `k` is asked of four
     criteria if None. Stability is the mean adjusted Rand index of a method's labels with those it gives to
-    `n_resamples` halves of the rows, with its 5th and 95th percentile. Profiles are those of k-means clusters.
+    `n_resamples` halves of the rows, with its 5th and 95th percentile. The interval of the mean silhouette takes the
+    clusters as given and the rows for a sample. Profiles are those of the first method's clusters. `against` names a
+    column of known labels, which stays out of the clustering and is compared with each method's.
 
     >>> from assay.data import load_dataset
     >>> report = cluster_table(load_dataset("iris"), k=3, methods=["k-means"], drop=["species"], n_resamples=2)
@@ -112,7 +148,11 @@ def cluster_table(
         raise ParameterError("cluster_table", "parameter 'methods'", rule, f"got {unknown or wanted}")
     stream = Stream.of(random_state)
     notes: list[str] = []
-    frame, names = _usable(table, set(drop), notes)
+    if against is not None and against not in table.columns:
+        raise ParameterError(
+            "cluster_table", "parameter 'against'", "must name a column of the table", f"got '{clean(against, 80)}'"
+        )
+    frame, names = _usable(table, set(drop) | ({against} if against is not None else set()), notes)
     roles = {name: table.roles[name] for name in names}
     prepared = auto_prepare(roles, "k-means").fit_transform(frame)
     matrix = np.ascontiguousarray(np.asarray(prepared, dtype=np.float64))
@@ -144,13 +184,30 @@ def cluster_table(
     notes.append(
         "Profiles give effects and no p-values: clusters are made to differ in these columns, so a test would."
     )
+    external = {}
+    if against is not None:
+        known = np.array(["" if cell is None else str(cell) for cell in table.frame[against].to_list()])[kept]
+        external = {name: cluster_agreement(labels[name], known) for name in wanted}
     stable = max(found, key=lambda one: one["stability"])
     best = f"{stable['method']} (adjusted Rand {number(stable['stability'])} on halves)"
     words = f"{k} clusters; the most stable method is {best}."
     if k == 1:
         words = "One cluster: the rows do not fall into groups that the criteria would tell apart; --k asks for more."
     return ClusterReport(
-        table.name, table.n_rows, names, k, choice, found, agreement, profiles, labels[first].tolist(), notes, words
+        name=table.name,
+        n_rows=table.n_rows,
+        columns=names,
+        k=k,
+        choice=choice,
+        methods=found,
+        agreement=agreement,
+        profiles=profiles,
+        labels=labels[first].tolist(),
+        notes=notes,
+        findings=[f for f in audit(table).to_dict()["findings"] if f["severity"] != "low"],
+        against=against,
+        external=external,
+        sentence=words,
     )
 
 
@@ -174,7 +231,7 @@ def _labels(name: str, rows: np.ndarray, k: int) -> np.ndarray:
     if name == "k-means":
         return KMeans(k, n_init=10, random_state=0).fit(rows).labels_
     if name == "gaussian-mixture":
-        return GaussianMixture(k, random_state=0, reg_covar=1e-3).fit(rows).labels_
+        return GaussianMixture(k, n_init=5, random_state=0, reg_covar=1e-3).fit(rows).labels_
     if name == "hierarchical":
         return Hierarchical(k).fit(rows).labels_
     if name == "dbscan":
@@ -196,12 +253,16 @@ def _stability(name: str, rows: np.ndarray, labels: np.ndarray, k: int, stream: 
 def _told(name: str, rows: np.ndarray, labels: np.ndarray, stability: np.ndarray) -> dict[str, Any]:
     inside = labels >= 0
     several = len(np.unique(labels[inside])) > 1
+    each = silhouette_samples(rows[inside], labels[inside]) if several else np.zeros(1)
+    half = 1.96 * float(each.std()) / np.sqrt(each.size)
     low, high = np.quantile(stability, [0.05, 0.95]) if stability.size else (np.nan, np.nan)
     return {
         "method": name,
         "clusters": int(labels.max(initial=-1)) + 1,
         "noise": float((~inside).mean()),
-        "silhouette": silhouette(rows[inside], labels[inside]) if several else 0.0,
+        "silhouette": float(each.mean()),
+        "silhouette_low": float(each.mean()) - half,
+        "silhouette_high": float(each.mean()) + half,
         "stability": float(stability.mean()) if stability.size else 0.0,
         "stability_low": float(low),
         "stability_high": float(high),

@@ -72,3 +72,23 @@ def test_a_messy_table_without_groups_is_one_cluster_without_profiles():
     assert told.columns == ["town", "age", "pay"] and told.profiles == []
     assert told.sentence.startswith("One cluster")
     assert "Left out" in " ".join(told.notes)
+
+
+def test_known_labels_stay_out_and_are_compared():
+    rng = np.random.default_rng(1)
+    owner = np.repeat([0, 1], 40)
+    frame = pl.DataFrame({"x": 6.0 * owner + rng.normal(size=80), "kind": np.array(["low", "high"])[owner]})
+    told = cluster_table(Table.from_frame(frame), 2, methods=["k-means"], against="kind", n_resamples=2)
+    assert told.columns == ["x"] and told.external["k-means"].adjusted_rand > 0.9
+    assert told.methods[0]["silhouette_low"] < told.methods[0]["silhouette"] < told.methods[0]["silhouette_high"]
+    assert "Against kind" in told.to_page()
+    with pytest.raises(AssayError, match="parameter 'against' must name a column"):
+        cluster_table(Table.from_frame(frame), 2, against="nothing")
+
+
+def test_the_audit_is_told_first():
+    rng = np.random.default_rng(2)
+    frame = pl.DataFrame({"x": rng.normal(size=60), "town": ["Bern", "bern", "Basel", "basel"] * 15})
+    told = cluster_table(Table.from_frame(frame), 2, methods=["k-means"], n_resamples=2)
+    assert told.findings and all(f["severity"] in ("high", "medium") for f in told.findings)
+    assert "What the audit found" in told.to_page()

@@ -1,0 +1,44 @@
+"""Agreement of two clusterings: table, indices, and an interval that covers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from assay.base import DataError
+from assay.evaluate import adjusted_rand, cluster_agreement
+
+
+def test_the_table_and_the_indices_are_those_of_the_labels():
+    found = cluster_agreement(["x", "x", "y", "y", "y"], [1, 1, 1, 2, 2])
+    assert (found.first, found.second, found.counts) == (["x", "y"], ["1", "2"], [[2, 0], [1, 2]])
+    assert found.adjusted_rand == adjusted_rand([1, 1, 1, 2, 2], ["x", "x", "y", "y", "y"])
+    assert found.purity == pytest.approx(0.8) and "adjusted Rand" in found.sentence
+    assert found.grid().rows[1] == ["y", "1", "2"]
+
+
+def test_equal_partitions_agree_in_full_without_doubt():
+    found = cluster_agreement([0, 0, 1, 1, 2, 2], list("bbccaa"))
+    assert found.adjusted_rand == 1 and found.interval == (1.0, 1.0)
+    assert cluster_agreement([1, 1, 1], [2, 2, 2]).interval == (1.0, 1.0)
+
+
+def test_the_interval_covers_the_index_of_many_rows():
+    """Rows drawn from fixed shares of label pairs; the truth is the index of the shares."""
+    rng = np.random.default_rng(0)
+    shares = np.array([[0.3, 0.05, 0.02], [0.06, 0.2, 0.04], [0.01, 0.07, 0.25]])
+    row, column = shares.sum(axis=1), shares.sum(axis=0)
+    both, first, second = (shares**2).sum(), (row**2).sum(), (column**2).sum()
+    truth = (both - first * second) / ((first + second) / 2 - first * second)
+    hits = 0
+    for _ in range(400):
+        cells = rng.choice(9, size=200, p=shares.ravel())
+        low, high = cluster_agreement(cells // 3, cells % 3).interval
+        hits += low <= truth <= high
+    assert 0.92 <= hits / 400 <= 0.98
+
+
+@pytest.mark.parametrize("other", [[1, 2], [[1], [2], [3]], []])
+def test_labels_that_do_not_pair_are_refused(other):
+    with pytest.raises(DataError, match="cluster_agreement"):
+        cluster_agreement([1, 2, 3], other)
