@@ -136,9 +136,10 @@ public:
             if (count < options_.min_split || count < 2 * options_.min_leaf || at.end - at.begin < 2 ||
                 (options_.max_depth >= 0 && at.depth >= options_.max_depth) || pure(at.begin, at.end))
                 continue;
-            const Split split = find(at.begin, at.end, count);
+            Split split = find(at.begin, at.end, count);
             if (!split.found()) continue;
             const index_t middle = partition(at.begin, at.end, split);
+            if (!split.nominal && !options_.extra && at.end - middle <= centred_rows) centre(middle, at.end, split);
             if (middle == at.begin || middle == at.end) continue;
             const double left_count = count_of(at.begin, middle);
             if (std::min(left_count, count - left_count) < options_.min_leaf) continue;
@@ -541,6 +542,25 @@ private:
         }
         if (packed_) divide(words_, spare_words_, begin, end);
         return middle;
+    }
+
+    // Between the last bin to the left and the first of the node's rows to the right all cuts part these rows alike; the
+    // one in the middle serves other rows best. Nodes of many rows leave next to no bin empty.
+    static constexpr index_t centred_rows = 2048;
+    void centre(index_t begin, index_t end, Split& split) const {
+        const std::uint8_t* code = codes(split.column);
+        const auto j = static_cast<std::size_t>(split.column);
+        index_t next = bins_.n_bins[j];
+        for (index_t i = begin; i < end; ++i) {
+            const index_t c = code[static_cast<index_t>(rows_[static_cast<std::size_t>(i)]) * block_columns];
+            next = std::min(next, c);
+        }
+        if (next >= bins_.n_bins[j] || next <= split.bin + 1) return;
+        const auto first = bins_.cuts[j].begin() + split.bin, last = bins_.cuts[j].begin() + (next - 1);
+        const double middle = *first + 0.5 * (*last - *first);
+        auto at = std::lower_bound(first, last, middle);
+        if (at != first && middle - *(at - 1) <= *at - middle) --at;
+        split.bin = at - bins_.cuts[j].begin();
     }
 
     // Stable, by sides_, without branches.
