@@ -139,9 +139,12 @@ def test_as_good_as_the_peer():
     peer = PeerClassifier(n_estimators=60, random_state=0).fit(X[:2000], y[:2000])
     assert ours.score(X[2000:], y[2000:]) > peer.score(X[2000:], y[2000:]) - 0.012
     X, y = numbers(3000)
-    ours = RandomForestRegressor(n_estimators=60, random_state=0).fit(X[:1500], y[:1500])
-    peer = PeerRegressor(n_estimators=60, max_features=1 / 3, random_state=0).fit(X[:1500], y[:1500])
-    assert ours.score(X[1500:], y[1500:]) > peer.score(X[1500:], y[1500:]) - 0.02
+    lead = []
+    for seed in range(4):
+        ours = RandomForestRegressor(n_estimators=60, random_state=seed).fit(X[:1500], y[:1500])
+        peer = PeerRegressor(n_estimators=60, max_features=1 / 3, random_state=seed).fit(X[:1500], y[:1500])
+        lead.append(ours.score(X[1500:], y[1500:]) - peer.score(X[1500:], y[1500:]))
+    assert np.mean(lead) > -0.015
 
 
 def test_out_of_bag_needs_the_bootstrap():
