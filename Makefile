@@ -48,6 +48,7 @@ fuzz-tally: $(VENV)/.tools
 	$(BIN)/python -m tests.fuzz.tally estimators 50000
 	$(BIN)/python -m tests.fuzz.tally readers 10000
 	$(BIN)/python -m tests.fuzz.tally kills 500
+	$(BIN)/python -m tests.fuzz.tally packages 10000
 
 # The extension under the address and undefined-behaviour sanitizers, given odd input. FUZZ_CASES for each method.
 fuzz-sanitize: $(VENV)/.tools

@@ -1,3 +1,4 @@
+#include <cmath>
 #include "assay/prepare/chained_equations.hpp"
 #include "bindings.hpp"
 
@@ -41,6 +42,40 @@ bool ascending_to(const std::vector<std::int64_t>& offsets, std::size_t length, 
     return offsets.back() == static_cast<std::int64_t>(last);
 }
 
+// Arrays may come from a file: what is drawn for a column of categories must be one of them, and trees must be trees.
+void check_cells(const FittedChains& fitted, std::size_t chains, const char* who) {
+    const std::size_t v = fitted.design.n_categories.size();
+    const auto fits = [&](std::size_t column, double cell) {
+        const std::int32_t categories = fitted.design.n_categories[column];
+        return std::isfinite(cell) && (categories == 0 || (cell >= 0 && cell < categories && cell == std::floor(cell)));
+    };
+    for (std::size_t j = 0; j < v; ++j)
+        require(fitted.design.n_categories[j] >= 0 && fits(j, fitted.start[j]), who, "start must be a cell of its column");
+    for (const double prediction : fitted.donor_predictions) require(std::isfinite(prediction), who, "donors must be numbers");
+    for (std::size_t number = 0; number < chains * v; ++number) {
+        const std::size_t column = number % v;
+        for (std::int64_t k = fitted.donor_offsets[number]; k < fitted.donor_offsets[number + 1]; ++k)
+            require(fits(column, fitted.donor_values[static_cast<std::size_t>(k)]), who, "donors must be cells of their column");
+        const std::int64_t first = fitted.node_offsets[number], count = fitted.node_offsets[number + 1] - first;
+        const std::int64_t words = fitted.word_offsets[number + 1] - fitted.word_offsets[number];
+        for (std::int64_t i = 0; i < count; ++i) {
+            const auto at = static_cast<std::size_t>(first + i);
+            const std::int32_t tested = fitted.feature[at];
+            require(tested < static_cast<std::int32_t>(v), who, "tests must name columns");
+            for (std::int64_t k = fitted.leaf_offsets[at]; k < fitted.leaf_offsets[at + 1]; ++k)
+                require(fits(column, fitted.leaf_values[static_cast<std::size_t>(k)]), who, "leaves must hold cells of their column");
+            if (tested < 0) {
+                require(fitted.leaf_offsets[at] < fitted.leaf_offsets[at + 1], who, "leaves must hold cells");
+                continue;
+            }
+            require(fitted.left[at] > i && fitted.left[at] < count && fitted.right[at] > i && fitted.right[at] < count, who,
+                    "children must come after their parent");
+            const std::int64_t needed = (fitted.design.n_categories[static_cast<std::size_t>(tested)] + 63) / 64;
+            require(fitted.categories[at] < 0 || fitted.categories[at] + needed <= words, who, "words are missing");
+        }
+    }
+}
+
 FittedChains from_dict(nb::dict arrays, std::size_t chains) {
     FittedChains fitted;
     visit_arrays(fitted, [&](const char* name, auto& to) {
@@ -69,6 +104,7 @@ FittedChains from_dict(nb::dict arrays, std::size_t chains) {
                 fitted.right.size() == nodes && fitted.threshold.size() == nodes && fitted.categories.size() == nodes &&
                 fitted.missing_left.size() == nodes,
             who, "tree arrays must match their offsets");
+    check_cells(fitted, chains, who);
     return fitted;
 }
 

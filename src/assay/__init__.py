@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from . import catalogue as catalogue
     from . import cli as cli
     from . import data as data
+    from . import deploy as deploy
     from . import evaluate as evaluate
     from . import experiment as experiment
     from . import explain as explain
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from .data import audit as audit
     from .data import load_dataset as load_dataset
     from .data import read_table as read_table
+    from .deploy import load as load
+    from .deploy import save as save
     from .experiment import Plan as Plan
     from .experiment.comparing import compare as compare
     from .experiment.run import run as run
@@ -40,6 +43,7 @@ __getattr__, __dir__ = lazy(
         "catalogue": "",
         "cli": "",
         "data": "audit load_dataset read_table",
+        "deploy": "load save",
         "evaluate": "",
         "experiment": "Plan compare run",
         "explain": "",

@@ -25,3 +25,12 @@ def lazy(package: str, modules: Mapping[str, str]) -> tuple[Callable[[str], Any]
         return sorted({*home, *(() if "." in package else modules)})
 
     return __getattr__, __dir__
+
+
+def later(module: str, name: str) -> Any:
+    """A name of a room that stands to the right, for methods that hand their object on to it (`model.save`).
+
+    >>> later("assay.deploy", "save").__name__
+    'save'
+    """
+    return getattr(importlib.import_module(module), name)

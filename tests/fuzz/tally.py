@@ -3,6 +3,7 @@
     python -m tests.fuzz.tally estimators 50000 --seed 7
     python -m tests.fuzz.tally readers 10000
     python -m tests.fuzz.tally kills 500
+    python -m tests.fuzz.tally packages 10000
 
 runs batches in processes of their own until so many calls, files or kills are counted. Each finished batch is a line of
 `build/fuzz/KIND-SEED.jsonl` with its commit and date; the same command goes on after the last one. A process that dies
@@ -24,7 +25,12 @@ from typing import Any
 
 ROOT = Path(__file__).parents[2]
 # What is counted, and how many cases one batch has.
-KINDS = {"estimators": ("calls", 500), "readers": ("files", 500), "kills": ("kills", 25)}
+KINDS = {
+    "estimators": ("calls", 500),
+    "readers": ("files", 500),
+    "kills": ("kills", 25),
+    "packages": ("packages", 1000),
+}
 
 
 def estimators(batch: int, size: int, seed: int, folder: Path) -> dict[str, Any]:
@@ -42,6 +48,12 @@ def readers(batch: int, size: int, seed: int, folder: Path) -> dict[str, Any]:
 
 def kills(batch: int, size: int, seed: int, folder: Path) -> dict[str, Any]:
     return _child(["tests.fuzz.kills", str(batch * size), str((batch + 1) * size), str(seed), str(folder)])
+
+
+def packages(batch: int, size: int, seed: int, folder: Path) -> dict[str, Any]:
+    from .packages import run_apart
+
+    return run_apart(batch * size, (batch + 1) * size, seed, folder)
 
 
 def _child(words: list[str], trace: Path | None = None) -> dict[str, Any]:

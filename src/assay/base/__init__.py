@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from .errors import DataError as DataError
     from .errors import DesignError as DesignError
     from .errors import KindError as KindError
+    from .errors import PackageError as PackageError
     from .errors import ParameterError as ParameterError
     from .errors import UsageError as UsageError
     from .errors import plain as plain
@@ -64,8 +65,8 @@ __getattr__, __dir__ = lazy(
         "class_weight": "class_factors class_weight_param refuse_balance with_class_weights",
         "config": "",
         "cost": "Cost check_cost",
-        "errors": "AssayError AssayWarning CostError DataError DesignError KindError ParameterError "
-        "UsageError plain sentence",
+        "errors": "AssayError AssayWarning CostError DataError DesignError KindError PackageError "
+        "ParameterError UsageError plain sentence",
         "estimator": "Classifier Estimator Fold LabelClassifier Regressor check_lengths check_weights take_rows",
         "parameters": "AnyOf ArrayLike Boolean Choice Function Instance Integer Kind Mapping Nothing Parameter Real "
         "Seed param",

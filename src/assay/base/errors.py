@@ -84,6 +84,12 @@ class DesignError(AssayError, ValueError):
     exit_code = 2
 
 
+class PackageError(AssayError, ValueError):
+    """A model package was refused, or a model cannot be put into one."""
+
+    exit_code = 4
+
+
 class AssayWarning(UserWarning):
     """A coded warning: the result stands, but something was changed or left out on the way.
 

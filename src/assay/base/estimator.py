@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterable, Iterator
+from os import PathLike
+from pathlib import Path
 from typing import Any, dataclass_transform
 
 import numpy as np
@@ -16,6 +18,7 @@ from sklearn.utils import Tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
+from .._lazy import later
 from .batches import BatchedTable, CodedLabels
 from .cells import naming_cells, require_table
 from .columns import renumber
@@ -243,6 +246,23 @@ class Estimator(BaseEstimator):
     def chosen(self) -> dict[str, int | float | str]:
         """What the fit chose by itself inside the training rows, by name, such as {"k": 11}; empty if nothing."""
         return {}
+
+    # -- packages ----------------------------------------------------------------------------------------------
+    def save(self, path: str | PathLike[str], **options: Any) -> Path:
+        """Write the fitted model to a package, one file without pickle; `assay.load` makes it again.
+
+        `options` are those of `assay.deploy.save`: `check` (rows whose answers are tried on loading), `facts` and
+        `trusted`.
+        """
+        return later("assay.deploy", "save")(self, path, **options)
+
+    def _saved(self) -> dict[str, Any]:
+        """What a package holds of the model: everything, but for what `_loaded` makes again."""
+        return dict(vars(self))
+
+    def _loaded(self) -> None:
+        """Called when a package is read, before anything else: check what kernels index by, make what was left out."""
+        self._check_parameters()
 
     # -- data ------------------------------------------------------------------------------------------------
     def _read(self, X: Any, *, reset: bool) -> np.ndarray:

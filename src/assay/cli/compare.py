@@ -68,6 +68,12 @@ def limit_options(command: Any) -> Any:
 @click.option("--jobs", "-j", type=click.IntRange(1), help="Learners run side by side; all cores by default.")
 @click.option("--alpha", default=0.05, show_default=True, type=float, help="Level of the tests.")
 @click.option("--out", type=click.Path(path_type=Path), help="Folder; assay-run/<data>-<target> by default.")
+@click.option(
+    "--save",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Package of the answer, fitted on all rows: best.assay.",
+)
 @click.option("--race", is_flag=True, help="Stop a learner between repetitions once it is shown to be worse.")
 @click.option(
     "--holdout", type=float, metavar="SHARE", help="Rows set aside for one look at the end (assay runs open)."
@@ -110,6 +116,7 @@ def compare_table(
     seed: int = 0,
     jobs: int | None = None,
     fresh: bool = False,
+    save: Path | None = None,
     **choices: Any,
 ) -> int:
     """Run a comparison into a folder and show it; the exit code says whether every learner worked.
@@ -161,7 +168,13 @@ def run_plan(
         print_json(record)
     else:
         show_results(record, report)
+    if save is not None and not results.not_yet:
+        model = results.best_model()
+        model.save(place_for(save))
+        tell(f"assay: {plain(model.learner.title)}, fitted on all rows, is saved as {plain(save, 200)}.")
     if results.not_yet:
+        if save is not None:
+            tell(f"assay: {plain(save, 200)} is not written, since there is no answer yet.")
         return FINDINGS
     return SOME_FAILED if results.failed else OK
 

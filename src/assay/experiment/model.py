@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from .._lazy import later
 from ..base.errors import DataError, plain
+from ..data.profile import profile_table
 from ..data.table import plain_types, to_polars
 from ..prepare import Chain
 from .plan import Learner, Plan
@@ -17,7 +22,8 @@ from .plan import Learner, Plan
 class PreparedModel:
     """A fitted estimator behind its preparation; rows are a frame with the columns of the table.
 
-    `estimator` is the fitted learner, `chain` the fitted preparation, `columns` what it predicts from.
+    `estimator` is the fitted learner, `chain` the fitted preparation, `columns` what it predicts from, and `facts` what
+    travels with the model: target, task, profile of the columns, metrics, conformal scores, provenance.
     """
 
     learner: Learner
@@ -25,16 +31,19 @@ class PreparedModel:
     estimator: Any
     columns: tuple[str, ...]
     classes_: np.ndarray | None
+    facts: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def fit(cls, plan: Plan, learner: Learner) -> PreparedModel:
+    def fit(cls, plan: Plan, learner: Learner, facts: Mapping[str, Any] | None = None) -> PreparedModel:
         """Fit a learner of the plan on every row that has a target."""
         frame = plan.features.frame
         roles = {name: plan.features.roles[name] for name in frame.columns}
         chain = Chain(plan.prepare, roles, learner.entry)
         rows, target = chain.fit_training(frame, plan.labels)
         estimator = learner.prototype().fit(learner.named(chain, rows), target)
-        return cls(learner, chain, estimator, tuple(frame.columns), getattr(estimator, "classes_", None))
+        known = {"target": plan.target.name, "task": str(plan.task), "profile": profile_table(frame, roles)}
+        classes = getattr(estimator, "classes_", None)
+        return cls(learner, chain, estimator, tuple(frame.columns), classes, {**known, **(facts or {})})
 
     def predict(self, rows: Any) -> np.ndarray:
         """The class or the number of each row."""
@@ -43,6 +52,10 @@ class PreparedModel:
     def predict_proba(self, rows: Any) -> np.ndarray:
         """The probability of each class of `classes_` for each row."""
         return np.asarray(self.estimator.predict_proba(self._prepared(rows)))
+
+    def save(self, path: str | PathLike[str], **options: Any) -> Path:
+        """Write model and preparation to a package, one file without pickle; `assay.load` makes them again."""
+        return later("assay.deploy", "save")(self, path, **options)
 
     def explain(self) -> list[str]:
         """The preparation in words."""

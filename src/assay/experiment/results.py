@@ -20,6 +20,7 @@ from ..base.record import Grid
 from ..data.frames import frame_of
 from ..evaluate import Evidence, Metric, compare, get_metric
 from ..evaluate.comparison_words import not_beaten
+from ..evaluate.conformal import Conformal
 from ..evaluate.row_values import row_values
 from .choices import summarise
 from .command import command_of as command_of
@@ -177,8 +178,32 @@ class Results:
                 warnings.warn(AssayWarning("W402", self.comparison.recommendation["reason"]), stacklevel=3)
         for result in self.learners:
             if result.id == learner:
-                return PreparedModel.fit(self.plan, result.learner)
+                return PreparedModel.fit(self.plan, result.learner, self._facts(result))
         raise UsageError("Results", f"learner '{plain(learner)}'", "is not part of the plan")
+
+    def _facts(self, result: LearnerResult) -> dict[str, Any]:
+        """What travels with the fitted model of a learner: its scores, its errors out of fold, where it comes from."""
+        table, plan = self.plan.table, self.plan
+        summary = {} if self.comparison is None else self.comparison.summary.get(result.id, {})
+        facts: dict[str, Any] = {
+            "metrics": {name: float(np.mean(scores)) for name, scores in result.scores.items()},
+            "provenance": {
+                "command": self.command,
+                "learner": result.id,
+                "title": result.title,
+                "parameters": result.learner.parameters,
+                "data": {"name": table.name, "rows": table.n_rows, "fingerprint": table.fingerprint},
+                "design": plan.design.describe(),
+                "metric": plan.metrics[0],
+                "interval": summary.get("interval"),
+                "seed": plan.random_state,
+                "versions": versions(),
+            },
+        }
+        if result.error is None and len(result.folds) == len(plan.splits):
+            found = self.predictions(result.id).of_repetition(0)
+            facts["conformal"] = Conformal.of_predictions(found.truth, found.predicted, found.probabilities, found.fold)
+        return facts
 
     def diagnostics(self, learner: str) -> Diagnostics:
         """ROC, precision and recall, calibration, costs by threshold or residuals of a learner, by its id."""

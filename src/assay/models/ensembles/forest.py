@@ -9,6 +9,7 @@ import numpy as np
 
 from ... import _kernels
 from ...data.columns import ColumnSchema
+from ..trees.sound import check_arrays, refuse
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,33 @@ class Forest:
         parts["category_offset"] = np.concatenate([first.category_offset, moved])
         parts["offsets"] = np.concatenate([first.offsets, second.offsets[1:] + first.node_count])
         return cls(**parts, n_categories=first.n_categories)
+
+    def _loaded(self) -> None:
+        """Refuse arrays that are no trees, before a kernel walks them."""
+        who = type(self).__name__
+        if self.feature.shape[0] or self.offsets.shape[0] != 1:
+            check_arrays(who, self)
+        sizes = np.diff(self.offsets)
+        if (
+            self.offsets.shape[0] < 1
+            or self.offsets[0] != 0
+            or self.offsets[-1] != self.node_count
+            or (sizes < 1).any()
+        ):
+            refuse(who, "must have trees one after the other")
+        first = np.repeat(self.offsets[:-1], sizes)
+        inner = np.flatnonzero(self.feature >= 0)
+        children = np.concatenate([self.children_left[inner], self.children_right[inner]]).astype(np.int64)
+        limit = np.repeat(sizes, sizes)[np.concatenate([inner, inner])]
+        if children.size and ((children < 1) | (children >= limit)).any():
+            refuse(who, "must have children inside their tree")
+        places = children + first[np.concatenate([inner, inner])]
+        if (places <= np.concatenate([inner, inner])).any():
+            refuse(who, "must have children that come after their parent")
+        reached = np.bincount(places, minlength=self.node_count)
+        reached[self.offsets[:-1]] += 1
+        if (reached != 1).any():
+            refuse(who, "must reach each of its nodes once")
 
     @property
     def n_trees(self) -> int:

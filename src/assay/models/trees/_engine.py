@@ -12,6 +12,7 @@ from ...base.errors import DataError, ParameterError, plain
 from ...data.coded import CodedTable
 from ...data.columns import ColumnSchema
 from ..rule_sets.linear import LinearSum
+from .sound import check_arrays, check_children, refuse
 from .svg import TreeView
 
 CRITERIA = {
@@ -90,6 +91,35 @@ class Tree:
             n_categories=n_categories,
             **more,
         )
+
+    def _loaded(self) -> None:
+        """Refuse arrays that are no tree, before a kernel walks them."""
+        who = type(self).__name__
+        check_arrays(who, self)
+        inner = np.flatnonzero(self.feature >= 0)
+        if self.has_multiway:
+            if self.branch_offset.shape[0] != self.node_count:
+                refuse(who, "must have one 'branch_offset' for each node")
+            multiway = inner[self.branch_offset[inner] >= 0]
+            inner = inner[self.branch_offset[inner] < 0]
+            ends = self.branch_offset[multiway] + self.n_categories[self.feature[multiway]] + 1
+            if (ends > self.branches.shape[0]).any():
+                refuse(who, "must have a branch for each category")
+            sides = [self.branch_children(node) for node in multiway.tolist()]
+        else:
+            multiway, sides = inner[:0], []
+        if self.has_linear:
+            width = self.linear_columns.shape[0]
+            shapes = {part.shape for part in (self.linear_weight, self.linear_fill, self.linear_share)}
+            if len(shapes) > 1 or self.linear_weight.shape[1] != width or self.linear.shape[0] != self.node_count:
+                refuse(who, "must have one weight, fill and share for each linear test and column")
+            if (self.linear >= self.linear_weight.shape[0]).any() or (self.linear < -1).any():
+                refuse(who, "must have the weights of its linear tests")
+            if ((self.linear_columns < 0) | (self.linear_columns >= self.n_categories.shape[0])).any():
+                refuse(who, "must have linear tests on its columns")
+        children = np.concatenate([self.children_left[inner], self.children_right[inner], *sides])
+        lengths = [side.shape[0] for side in sides]
+        check_children(who, children, np.concatenate([inner, inner, np.repeat(multiway, lengths)]), self.node_count)
 
     @property
     def node_count(self) -> int:
