@@ -84,7 +84,13 @@ def test_one_object_in_two_places_is_kept_once():
     assert found["a"] is found["b"][0] is found["b"][1]
 
 
-@pytest.mark.parametrize("value", [max, lambda x: x, object(), np.random, type, 1j, np.array([1j])], ids=repr)
+ODD = {
+    "builtin": max, "function": lambda x: x, "object": object(), "module": np.random, "class": type, "complex": 1j,
+    "complex array": np.array([1j]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("value", ODD.values(), ids=ODD)
 def test_what_is_no_plain_data_is_refused_by_its_place(value):
     with pytest.raises(PackageError, match=r"the model\['a'\]"):
         encode({"a": value}, Registry())
