@@ -6,6 +6,7 @@ namespace assay::bindings {
 namespace {
 
 using prepare::ChainOptions;
+using prepare::Conditional;
 using prepare::FittedChains;
 
 // The flat arrays of fitted chains, each with its name: once for the way out, once for the way back.
@@ -51,6 +52,18 @@ void check_cells(const FittedChains& fitted, std::size_t chains, const char* who
     };
     for (std::size_t j = 0; j < v; ++j)
         require(fitted.design.n_categories[j] >= 0 && fits(j, fitted.start[j]), who, "start must be a cell of its column");
+    for (std::size_t number = 0; number < chains * v; ++number) {
+        const std::size_t j = number % v;
+        const bool nominal = fitted.design.n_categories[j] > 0;
+        const auto kind = static_cast<Conditional>(fitted.method[j]);
+        const bool known = kind == Conditional::tree || (kind == Conditional::logistic && nominal) ||
+                           ((kind == Conditional::normal || kind == Conditional::matching) && !nominal);
+        require(known, who, "a column must have a conditional of its kind");
+        require(kind != Conditional::matching || fitted.donor_offsets[number] < fitted.donor_offsets[number + 1], who,
+                "matching needs donors");
+        require(kind != Conditional::tree || fitted.node_offsets[number] < fitted.node_offsets[number + 1], who,
+                "a tree must have a node");
+    }
     for (const double prediction : fitted.donor_predictions) require(std::isfinite(prediction), who, "donors must be numbers");
     for (std::size_t number = 0; number < chains * v; ++number) {
         const std::size_t column = number % v;
@@ -145,6 +158,12 @@ void bind_chained_equations(nb::module_& m) {
             const FittedChains chains = from_dict(fitted, count);
             require(cells.shape(1) == chains.design.n_categories.size() && donors > 0, "complete_rows",
                     "one column per conditional");
+            const std::size_t v = cells.shape(1);
+            for (std::size_t k = 0; k < cells.size(); ++k) {
+                const double cell = cells.data()[k], categories = chains.design.n_categories[k % v];
+                require(cell != cell || categories == 0 || (cell >= 0 && cell < categories), "complete_rows",
+                        "cells must be categories of their column");
+            }
             std::size_t holes = 0;
             for (std::size_t k = 0; k < cells.size(); ++k) holes += cells.data()[k] != cells.data()[k] ? 1 : 0;
             std::vector<double> values(count * holes);

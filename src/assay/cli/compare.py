@@ -135,11 +135,19 @@ def compare_table(
         random_state=seed,
         **choices,
     )
-    return run_plan(plan, folder, quiet=quiet, as_json=as_json, tell=tell, jobs=jobs, fresh=fresh)
+    return run_plan(plan, folder, quiet=quiet, as_json=as_json, tell=tell, jobs=jobs, fresh=fresh, save=save)
 
 
 def run_plan(
-    plan: Any, folder: Path, *, quiet: bool, as_json: bool, tell: Any, jobs: int | None = None, fresh: bool = False
+    plan: Any,
+    folder: Path,
+    *,
+    quiet: bool,
+    as_json: bool,
+    tell: Any,
+    jobs: int | None = None,
+    fresh: bool = False,
+    save: Path | None = None,
 ) -> int:
     """Run a plan into a folder, where the plan, the store, results.json and report.html lie then, and show it."""
     from ..experiment import Store, run
