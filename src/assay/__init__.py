@@ -33,7 +33,9 @@ if TYPE_CHECKING:
     from .deploy import load as load
     from .deploy import save as save
     from .experiment import Plan as Plan
+    from .experiment import Tuned as Tuned
     from .experiment.comparing import compare as compare
+    from .experiment.comparing import tune as tune
     from .experiment.run import run as run
 
 __getattr__, __dir__ = lazy(
@@ -45,7 +47,7 @@ __getattr__, __dir__ = lazy(
         "data": "audit load_dataset read_table",
         "deploy": "load save",
         "evaluate": "",
-        "experiment": "Plan compare run",
+        "experiment": "Plan Tuned compare run tune",
         "explain": "",
         "models": "",
         "prepare": "",

@@ -62,9 +62,10 @@ def command(out: str, jobs: int) -> None:
 def library(out: str, jobs: int) -> None:
     """The same in Python, without the report."""
     from assay.data import read_table
-    from assay.experiment import Plan, Store, run
+    from assay.experiment import Plan, Store, Tuned, run
 
-    plan = Plan(read_table("table.csv"), "kind", learners=MODELS.split(","), design=DESIGN)
+    learners = [*MODELS.split(","), Tuned("knn-classifier", trials=4, folds=2)]
+    plan = Plan(read_table("table.csv"), "kind", learners=learners, design=DESIGN)
     with Store(Path(out) / "store.sqlite") as store:
         results = run(plan, store, n_jobs=jobs)
     if results.reused:

@@ -53,6 +53,8 @@ class Entry:
     """Parameters with which `assay compare` then runs it, so that it chooses its complexity by its training rows."""
     preset_words: str = ""
     """What the preset does, for the learner's title."""
+    space: tuple[tuple[str, Any], ...] = ()
+    """Parameters worth tuning: a tuple of values, or a range as pairs (low, high, and log where it goes by ratios)."""
 
     def __post_init__(self) -> None:
         assert self.task in TASKS, self.task
@@ -68,6 +70,10 @@ class Entry:
         fields = asdict(self)
         path = fields.pop("class_path")
         fields["preset"] = dict(fields.pop("preset"))
+        fields["space"] = {
+            name: dict(value) if value and isinstance(value[0], tuple) else list(value)
+            for name, value in fields.pop("space")
+        }
         fields.pop("preset_words")
         head = {"id": fields.pop("id"), "title": fields.pop("title"), "class": path}
         return {**head, **{k: list(v) if isinstance(v, tuple) else v for k, v in fields.items()}}

@@ -70,9 +70,12 @@ def read_family(text: str) -> list[Entry]:
 def _entry(said: dict[str, Any]) -> Entry:
     path = f"{said.pop('package')}.{said.pop('class')}"
     preset = tuple((name, _plain(value)) for name, value in said.pop("preset", {}).items())
-    return Entry(class_path=path, preset=preset, **{name: _plain(value) for name, value in said.items()})
+    space = tuple((name, _plain(value)) for name, value in said.pop("space", {}).items())
+    return Entry(class_path=path, preset=preset, space=space, **{name: _plain(value) for name, value in said.items()})
 
 
 def _plain(value: Any) -> Any:
     """An entry is frozen, so its lists are tuples."""
+    if isinstance(value, dict):
+        return tuple(value.items())
     return tuple(value) if isinstance(value, list) else value

@@ -74,6 +74,14 @@ def limit_options(command: Any) -> Any:
     metavar="FILE",
     help="Package of the answer, fitted on all rows: best.assay.",
 )
+@click.option(
+    "--tune",
+    type=click.Choice(["random", "grid", "one-factor", "optuna"]),
+    is_flag=False,
+    flag_value="random",
+    help="Choose parameters inside the training rows, in the spaces of `assay methods`; random if no method is named.",
+)
+@click.option("--trials", type=click.IntRange(1), help="Settings that --tune random or optuna tries in each fold; 20.")
 @click.option("--race", is_flag=True, help="Stop a learner between repetitions once it is shown to be worse.")
 @click.option(
     "--holdout", type=float, metavar="SHARE", help="Rows set aside for one look at the end (assay runs open)."
@@ -95,9 +103,7 @@ def compare(data: str, target: str, out: Path | None, quiet: bool, as_json: bool
         options["drop"] = (*options["drop"], *ignored)
         roles = tuple(text for text in roles if not text.endswith("=ignore"))
         read = load(data, roles, options.pop("reading"), **given)
-        folder = (
-            place_for(out) if out else Path("assay-run") / f"{_file_word(Path(read.name).stem)}-{_file_word(target)}"
-        )
+        folder = place_for(out) if out else Path("assay-run") / f"{file_word(Path(read.name).stem)}-{file_word(target)}"
         return compare_table(read, target, folder, quiet=quiet, as_json=as_json, tell=tell, **options)
 
 
@@ -117,6 +123,8 @@ def compare_table(
     jobs: int | None = None,
     fresh: bool = False,
     save: Path | None = None,
+    tune: str | None = None,
+    trials: int | None = None,
     **choices: Any,
 ) -> int:
     """Run a comparison into a folder and show it; the exit code says whether every learner worked.
@@ -128,11 +136,12 @@ def compare_table(
     plan = Plan(
         data,
         target,
-        learners=_models(models),
+        learners=models_of(models),
         groups=group,
-        metrics=_listed(metric),
+        metrics=listed(metric),
         prepare=[_step(text) for text in prepare],
         random_state=seed,
+        tune=None if tune is None else {"method": tune} | ({"trials": trials} if trials else {}),
         **choices,
     )
     return run_plan(plan, folder, quiet=quiet, as_json=as_json, tell=tell, jobs=jobs, fresh=fresh, save=save)
@@ -187,7 +196,7 @@ def run_plan(
     return SOME_FAILED if results.failed else OK
 
 
-def _models(texts: tuple[str, ...]) -> list[Any] | None:
+def models_of(texts: tuple[str, ...]) -> list[Any] | None:
     """Learners as written: ids with commas between, NAME=ID, ID{"parameter": value}, package.Class."""
     found: list[Any] = []
     for text in texts:
@@ -282,6 +291,9 @@ def show_results(record: dict[str, Any], report: Path) -> None:
         out.print(Text(f"{plain(metric['reason'], 400)[:1].upper()}{plain(metric['reason'], 400)[1:]}."))
     if comparison and comparison.get("sentence") and not record.get("not_yet"):
         out.print(Text(plain(comparison["sentence"], 3000)))
+    for row in record["learners"]:
+        if row.get("search"):
+            out.print(Text(f"{plain(row['title'])}: {plain(row['search']['words'], 1000)}"))
     if recommendation:
         out.print(Text(f"Recommendation: {plain(recommendation['reason'], 1000)}"))
     out.print(Text(f"Report: {plain(report, 1000)}"), soft_wrap=True)
@@ -382,7 +394,8 @@ def _alpha(record: dict[str, Any]) -> float:
     return float((record["comparison"] or {}).get("alpha") or 0.05)
 
 
-def _listed(texts: tuple[str, ...]) -> list[str] | None:
+def listed(texts: tuple[str, ...]) -> list[str] | None:
+    """Words that may be given with commas between."""
     words = [word.strip() for text in texts for word in text.split(",")]
     return [word for word in words if word] or None
 
@@ -414,7 +427,8 @@ def _role(text: str) -> tuple[str, Any]:
     return column, ("ordinal", [level.strip() for level in re.split("[<,]", order)])
 
 
-def _file_word(text: str) -> str:
+def file_word(text: str) -> str:
+    """A text as part of a file's name."""
     return re.sub(r"[^\w.-]+", "-", text).strip("-.") or "table"
 
 

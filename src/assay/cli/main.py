@@ -31,6 +31,7 @@ COMMANDS = {
     "describe": "Say what is in a table: columns, distributions, associations.",
     "methods": "List and search the methods of the catalogue.",
     "run": "Run a plan that was kept in a file.",
+    "tune": "Choose the parameters of learners inside the training rows, and say what that is worth.",
 }
 
 OK, FINDINGS, SOME_FAILED, DEFECT, INTERRUPTED = 0, 1, 5, 70, 130

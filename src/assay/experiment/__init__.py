@@ -8,13 +8,17 @@
 """
 
 from .cluster_report import METHODS, ClusterReport, cluster_table
-from .comparing import compare
+from .comparing import compare, tune
 from .model import PreparedModel
 from .plan import Learner, Plan, default_learners
 from .predictions import FoldPredictions, Predictions
 from .results import LearnerResult, Results
 from .run import Progress, run
+from .runs import StoredRun, find_run, load_results, stored_runs
+from .search import Search, Tuned
+from .space import Space
 from .store import Store
+from .tuning import Tuning
 
 __all__ = [
     "METHODS",
@@ -27,9 +31,18 @@ __all__ = [
     "PreparedModel",
     "Progress",
     "Results",
+    "Search",
+    "Space",
     "Store",
+    "StoredRun",
+    "Tuned",
+    "Tuning",
     "cluster_table",
     "compare",
     "default_learners",
+    "find_run",
+    "load_results",
     "run",
+    "stored_runs",
+    "tune",
 ]

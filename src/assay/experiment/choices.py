@@ -12,6 +12,7 @@ import numpy as np
 from ..base.errors import plain
 from ..base.estimator import Estimator
 from ..base.words import compact, count
+from .plain_values import from_plain
 
 Choice = int | float | str
 
@@ -29,6 +30,15 @@ def chosen_by(model: Any) -> dict[str, Choice]:
     if not isinstance(found, Mapping):
         return {}
     return {plain(name, 60): _plain_value(value) for name, value in found.items()}
+
+
+def chosen_setting(parameters: Mapping[str, Any]) -> dict[str, Choice]:
+    """The parameters that a search chose, given as plain data, for telling.
+
+    >>> chosen_setting({"alpha": 0.5, "max_depth": {"none": True}})
+    {'alpha': 0.5, 'max_depth': 'None'}
+    """
+    return {plain(name, 60): _plain_value(from_plain(value)) for name, value in parameters.items()}
 
 
 def _plain_value(value: Any) -> Choice:

@@ -21,6 +21,8 @@ def command_of(plan: Plan) -> str:
     drawn = plan.design.kind in ("splitter", "bootstrap", "leave-p-out") or (
         plan.design.kind == "time" and plan.time is None
     )
+    if any(learner.search is not None for learner in plan.learners):
+        return "assay run plan.toml"  # which lies beside the results
     if None in steps or arrays or drawn or any(learner.word is None for learner in plan.learners):
         return repr(plan)
     data = table.name if table.name in DATASETS else table.source or table.name

@@ -1,4 +1,4 @@
-"""`assay.compare`: a table and a target in, a comparison that can be defended out."""
+"""`assay.compare` and `assay.tune`: a table and a target in, a comparison that can be defended out."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from ..base.words import seconds
 from .plan import Plan
 from .results import Results
 from .run import Progress, run
+from .search import Tuned
 from .store import Store
 
 
@@ -48,17 +49,60 @@ def compare(
             f"got a {type(target).__name__}",
             "put the target into the table as a column and give its name",
         )
+    _check_options("compare", options)
+    return _run(Plan(table, target, learners=learners, **options), store, n_jobs, progress)
+
+
+def tune(
+    table: Any,
+    target: str,
+    learners: Any,
+    space: Any = None,
+    *,
+    method: str = "random",
+    trials: int = 20,
+    levels: int = 3,
+    folds: int = 5,
+    store: Store | str | None = None,
+    n_jobs: int = 1,
+    progress: bool | Callable[[Progress], None] = False,
+    **options: Any,
+) -> Results:
+    """Tune learners inside the training rows of each fold, and compare each with its settings as given.
+
+    `learners` is one learner or a list of them, as for `compare`; `space`, `method`, `trials`, `levels` and `folds` are
+    those of `Tuned`, and a space that is None is that of the catalogue. `options` are those of `Plan`.
+
+    >>> from assay import tune
+    >>> from assay.data import load_dataset
+    >>> results = tune(load_dataset("iris"), "species", "cart-classifier", {"max_depth": [1, 3]}, method="grid",
+    ...                folds=2, design="3-fold")
+    >>> [one.id for one in results.learners]
+    ['cart-classifier', 'cart-classifier-tuned']
+    >>> results.best_model("cart-classifier-tuned").estimator.max_depth
+    3
+    """
+    _check_options("tune", options)
+    given = [learners] if isinstance(learners, (str, tuple)) or hasattr(learners, "fit") else list(learners)
+    pairs = [(one, Tuned(one, space, method, trials, levels, folds)) for one in given]
+    plan = Plan(table, target, learners=[one for pair in pairs for one in pair], **options)
+    return _run(plan, store, n_jobs, progress)
+
+
+def _check_options(who: str, options: dict[str, Any]) -> None:
     known = [item.name for item in fields(Plan) if item.init]
     for name in options:
         if name not in known:
             near = get_close_matches(name, [*known, "store", "n_jobs", "progress"], 1)
             raise UsageError(
-                "compare",
+                who,
                 f"parameter '{plain(name)}'",
                 "is not known",
                 way_out=f"did you mean '{near[0]}'?" if near else f"choose from {', '.join(known[3:])}",
             )
-    plan = Plan(table, target, learners=learners, **options)
+
+
+def _run(plan: Plan, store: Store | str | None, n_jobs: int, progress: bool | Callable[[Progress], None]) -> Results:
     show = _Line() if progress is True else progress or None
     try:
         return run(plan, store, n_jobs, show)

@@ -84,8 +84,10 @@ def choose_design(
     smallest_class: int | None = None,
     n_groups: int | None = None,
     budget: float | None = None,
+    work: Sequence[float] | None = None,
 ) -> DesignChoice:
-    """The design for a table, by what it holds and what it costs; columns as each learner meets them, or all.
+    """The design for a table, by what it holds and what it costs; columns as each learner meets them, or all; `work`
+    is how many fits a learner makes of one, where it searches its parameters.
 
     >>> choose_design(200, 4, [object()], smallest_class=80).design.name
     '10x10'
@@ -103,10 +105,12 @@ def choose_design(
 
     widths = [columns] * len(estimators) if isinstance(columns, int) else list(columns)
 
+    fits = [1.0] * len(estimators) if work is None else list(work)
+
     def cost(times: int, test: int) -> list[float]:
         return [
-            times * expected_seconds(one, rows - test, test, width) + viewed_seconds(one, rows, width)
-            for one, width in zip(estimators, widths, strict=True)
+            many * (times * expected_seconds(one, rows - test, test, width) + viewed_seconds(one, rows, width))
+            for one, width, many in zip(estimators, widths, fits, strict=True)
         ]
 
     tested = max(1, rows // folds)

@@ -25,7 +25,10 @@ from ..base.around import AroundLearners
 from ..base.errors import ParameterError, UsageError, plain
 from ..base.folds import open_seeds
 from ..catalogue import Entry
+from ..data.roles import nearest
 from ..data.table import as_frame, to_pandas
+from .search import METHODS, Search, Tuned
+from .space import Space
 from .store import without_nan
 
 FOREIGN_SIMPLICITY = 100
@@ -46,12 +49,14 @@ class Learner:
     """The name that the user gave, if any."""
     open_seeds: tuple[str, ...] = ()
     """Parameters that get a seed of each fold's own, since the user gave none."""
+    search: Search | None = None
+    """How its parameters are chosen inside the training rows of each fold; None where they are as they stand."""
 
     @property
     def word(self) -> str | None:
         """The learner as the command line takes it, NAME=ID{"parameter": value}; None if only Python can say it."""
         cls = type(self.estimator)
-        if not self.native and not importable(cls):
+        if self.search is not None or (not self.native and not importable(cls)):
             return None
         changed = changed_parameters(self.estimator)
         try:
@@ -83,6 +88,10 @@ class Learner:
             rows = as_frame(rows, names)
         return to_pandas(rows)
 
+    def settled(self, parameters: Mapping[str, Any]) -> Learner:
+        """The learner with some parameters set and no search."""
+        return replace(self, estimator=clone(self.estimator).set_params(**parameters), search=None)
+
     @cached_property
     def parameters(self) -> dict[str, Any]:
         """Parameters as JSON-ready values, without the number of threads."""
@@ -98,6 +107,7 @@ class Learner:
             "class": f"{cls.__module__}.{cls.__qualname__}",
             "package": "" if self.native else _version(package),
             "parameters": self.parameters,
+            **({} if self.search is None else {"search": self.search.to_dict() | {"by": self.search.version}}),
         }
 
 
@@ -157,10 +167,13 @@ def describe_value(value: Any) -> Any:
     return re.sub(r" at 0x[0-9a-f]+", "", repr(value))
 
 
-def settle_learners(given: Any, task: str, seed: int) -> tuple[Learner, ...]:
-    """The learners that the user gave, or the usual ones of the task, with distinct names."""
+def settle_learners(given: Any, task: str, seed: int, tune: Any = None) -> tuple[Learner, ...]:
+    """The learners that the user gave, or the usual ones of the task, with distinct names; with `tune` (a method, or
+    the options of `Tuned`) those that have a space in the catalogue are tuned."""
+    options = _tuning_options(tune)
     if given is None:
-        given = [_preset(entry) for entry in default_learners(task)]
+        usual = default_learners(task)
+        given = [_preset(entry) if options is None or not entry.space else entry.id for entry in usual]
     if isinstance(given, (str, BaseEstimator)):
         given = [given]
     if isinstance(given, Mapping):
@@ -170,6 +183,8 @@ def settle_learners(given: Any, task: str, seed: int) -> tuple[Learner, ...]:
     settled: list[Learner] = []
     for item in given:
         learner = _settle_learner(item, task, seed)
+        if options is not None and learner.native and learner.entry.space and learner.search is None:
+            learner = _tuned(replace(learner, name=None), Tuned(None, **options))
         twins = [other for other in settled if other.entry.id == learner.entry.id]
         if any(other.id == learner.id for other in settled) or any(o.identity == learner.identity for o in twins):
             if learner.name is not None or any(other.identity == learner.identity for other in twins):
@@ -195,6 +210,8 @@ def settle_learners(given: Any, task: str, seed: int) -> tuple[Learner, ...]:
 def _settle_learner(item: Any, task: str, seed: int) -> Learner:
     if isinstance(item, Learner):
         return _seeded(item, seed)
+    if isinstance(item, Tuned):
+        return _tuned(_settle_learner(item.learner, task, seed), item)
     if isinstance(item, tuple) and len(item) == 2 and isinstance(item[0], str) and not isinstance(item[1], Mapping):
         return _named(item[0], _settle_learner(item[1], task, seed))
     params: Mapping[str, Any] = {}
@@ -229,6 +246,61 @@ def _settle_learner(item: Any, task: str, seed: int) -> Learner:
         "must hold catalogue ids, pairs (id, parameters), scikit-learn estimators or pairs (name, one of these)",
         f"got {plain(repr(item))}",
     )
+
+
+def _tuning_options(tune: Any) -> dict[str, Any] | None:
+    if tune is None or tune is False:
+        return None
+    if tune is True:
+        return {}
+    if isinstance(tune, str):
+        return {"method": tune}
+    if isinstance(tune, Mapping) and tune.keys() <= {"method", "trials", "levels", "folds"}:
+        return dict(tune)
+    raise ParameterError(
+        "Plan",
+        "parameter 'tune'",
+        "must be a method of search or a dict of method, trials, levels and folds",
+        f"got {plain(repr(tune))}",
+        f"choose from {', '.join(METHODS)}",
+    )
+
+
+def _tuned(learner: Learner, asked: Tuned) -> Learner:
+    """The learner with the search that was asked for, its space checked against its parameters."""
+    given = asked.space if asked.space is not None else catalogue_space(learner.entry)
+    if not given:
+        raise UsageError(
+            "search",
+            f"learner '{plain(learner.id)}'",
+            "has no search space in the catalogue",
+            way_out="give one, such as space={'max_depth': {'low': 1, 'high': 10}}",
+        )
+    search = Search(Space.of(given), asked.method, asked.trials, asked.levels, asked.folds)
+    known = learner.estimator.get_params(deep=True)
+    for one in search.space.dimensions:
+        if one.name not in known:
+            raise ParameterError(
+                "search",
+                f"learner '{plain(learner.id)}'",
+                f"has no parameter '{plain(one.name)}'",
+                way_out=nearest(one.name, sorted(known)),
+            )
+        declared = getattr(type(learner.estimator), "__parameters__", {}).get(one.name)
+        if declared is not None:
+            for value in one.levels(2):
+                declared.check(f"search: {learner.title}", value)
+    title = f"{learner.title}, tuned"
+    return replace(learner, id=f"{learner.id}-tuned", title=title, search=search, name=None)
+
+
+def catalogue_space(entry: Entry) -> dict[str, Any]:
+    """The search space of a catalogue entry, as `Space.of` takes it.
+
+    >>> catalogue_space(catalogue.get("ridge"))
+    {'alpha': {'low': 0.001, 'high': 10000.0, 'log': True}}
+    """
+    return {name: dict(value) if value and isinstance(value[0], tuple) else list(value) for name, value in entry.space}
 
 
 def _preset(entry: Entry) -> Learner:

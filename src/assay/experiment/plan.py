@@ -68,6 +68,9 @@ class Plan:
     budget : seconds of one core that all fits may take; decides the design, and which learners are left out
     pairs : "best" (each learner against the best) or "all" (every pair, with letters)
     drop : columns that no learner may see, such as one that is known only after the target
+    tune : how the parameters of learners that have a space in the catalogue are searched inside the training rows:
+        "random", "grid", "one-factor", "optuna", or a dict with method, trials, levels and folds; None does not. A
+        `Tuned` in the list of learners says it for one learner
     race : whether a learner stops, between repetitions, once it is shown to be worse than the best
     holdout : share of the rows that are set aside before anything else, for one look at the very end
     time_limit, memory_limit : seconds, and bytes (or text such as "2 GB"), that one fit may take; learners then work
@@ -96,6 +99,7 @@ class Plan:
     budget: float | None = None
     pairs: str = "best"
     drop: Any = ()
+    tune: Any = None
     race: bool = False
     holdout: float | None = None
     time_limit: float | None = None
@@ -155,7 +159,7 @@ class Plan:
         if self.holdout is not None:
             self._set_aside(settle)
         self._check_classes()
-        settle("learners", settle_learners(self.learners, self.task, self.random_state))
+        settle("learners", settle_learners(self.learners, self.task, self.random_state, self.tune))
         settle("prepare", settle_steps(self.prepare, self.random_state))
         self.features  # noqa: B018  a table without a usable column is refused here, not in the middle of a run
         self._settle_design(settle)
@@ -311,7 +315,8 @@ class Plan:
 
         def choose(learners: Iterable[Learner]) -> DesignChoice:
             columns = [self.columns_met(learner) for learner in learners]
-            return choose_design(rows, columns, [learner.estimator for learner in learners], **options)
+            work = [1.0 if one.search is None else 1.0 + 0.8 * one.search.count * one.search.folds for one in learners]
+            return choose_design(rows, columns, [learner.estimator for learner in learners], work=work, **options)
 
         choice = choose(self.learners)
         if self.budget is None or choice.seconds <= self.budget:
@@ -424,6 +429,11 @@ class Plan:
         """The group of each row with a target."""
         return self._units["groups"]
 
+    @property
+    def time_values(self) -> np.ndarray | None:
+        """The time of each row with a target."""
+        return self._units["time"]
+
     @cached_property
     def classes(self) -> np.ndarray | None:
         """Sorted class labels, or None for regression."""
@@ -497,10 +507,12 @@ class Plan:
     def seeds(self, learner: Learner, split: int) -> dict[str, int]:
         """The seeds of a learner on a fold, from the fold's own stream: its rows say which, so that neither the order
         of the work nor the other folds of the design matter."""
-        if not learner.open_seeds:
-            return {}
-        stream = Stream.of(self.random_state).child(int(self._split_digests[split][:15], 16))
-        return seeds_of(learner.open_seeds, stream)
+        return seeds_of(learner.open_seeds, self.stream(split)) if learner.open_seeds else {}
+
+    def stream(self, split: int | None) -> Stream:
+        """The stream of chance of a fold, or of all rows."""
+        rows = 0 if split is None else int(self._split_digests[split][:15], 16)
+        return Stream.of(self.random_state).child(rows)
 
     def unit_key(self, learner: Learner, split: int | None, code: str) -> str:
         """The key under which the store keeps this learner on this fold (None: on all rows)."""
@@ -515,7 +527,14 @@ class Plan:
             "all rows" if split is None else self._split_digests[split],
             self.random_state,
             code,
+            # What a search chooses depends on the metric, its inner folds on groups and time; a plain fit on neither.
+            *([] if learner.search is None else [self.metrics[0], self._inner_units]),
         )
+
+    @cached_property
+    def _inner_units(self) -> str:
+        found = [None if values is None else values.astype(str).tolist() for values in self._units.values()]
+        return digest(found)
 
     @cached_property
     def _data_identity(self) -> dict[str, Any]:

@@ -41,6 +41,8 @@ from ..data import DATASETS, Table, load_dataset, read_table
 from ..data.roles import nearest
 from .learners import Learner, settle_learners
 from .plain_values import NotPlain, estimator_to_plain, from_plain
+from .search import Tuned
+from .space import Space
 
 SCHEMA = "assay.plan/1"
 
@@ -48,7 +50,7 @@ _KEYS = {
     "": ("schema", "metrics", "data", "design", "learners", "prepare", "test", "limits", "only_python"),
     "data": ("source", "target", "task", "groups", "time", "drop", "roles", "read", "fingerprint", "holdout"),
     "design": ("name", "seed"),
-    "learners": ("method", "class", "name", "title", "parameters"),
+    "learners": ("method", "class", "name", "title", "parameters", "search"),
     "prepare": ("step", "class", "parameters"),
     "test": ("alpha", "margin", "pairs", "race"),
     "limits": ("budget", "seconds", "memory"),
@@ -114,7 +116,10 @@ def _given(values: Mapping[str, Any]) -> dict[str, Any]:
 def _learner_record(learner: Learner, plan: Any, missing: list[str]) -> dict[str, Any]:
     record: dict[str, Any] = {"name": learner.name} if learner.name else {}
     try:
-        said = estimator_to_plain(learner.estimator, lambda name: name in learner.open_seeds or _threads(name))
+        # Seeds that the plan gives are left out: those of each fold, and those of fits without chance.
+        draws = getattr(learner.estimator, "_draws", lambda: True)()
+        given = {*learner.open_seeds, *(() if draws else ("random_state",))}
+        said = estimator_to_plain(learner.estimator, lambda name: name in given or _threads(name))
     except NotPlain as error:
         missing.append(f"learner '{learner.id}': {error}")
         return record | {"class": learner.identity["class"], "title": learner.title}
@@ -122,6 +127,8 @@ def _learner_record(learner: Learner, plan: Any, missing: list[str]) -> dict[str
         record["method"] = learner.entry.id
         said.pop("class")
     record |= said
+    if learner.search is not None:
+        record["search"] = learner.search.to_dict()
     again = settle_learners([_learner(record)], plan.task, plan.random_state)[0]
     return record | ({"title": learner.title} if again.title != learner.title else {})
 
@@ -318,9 +325,19 @@ def _learner(record: Mapping[str, Any], task: str | None = None, seed: int = 0) 
     if not isinstance(what, str):
         raise DataError("plan", "a learner", "must have a method of the catalogue or a class to import")
     learner: Any = (what, parameters) if parameters else what
+    if "search" in record:
+        learner = _tuned(learner, record["search"])
     if "title" in record and task:
         learner = replace(settle_learners([learner], task, seed)[0], title=str(record["title"]))
     return (str(record["name"]), learner) if record.get("name") else learner
+
+
+def _tuned(learner: Any, said: Any) -> Tuned:
+    known = ("method", "folds", "trials", "levels", "space")
+    if not isinstance(said, Mapping) or not set(said) <= set(known):
+        raise DataError("plan", "the search of a learner", f"may have {', '.join(known)} alone")
+    rest = {name: value for name, value in said.items() if name != "space"}
+    return Tuned(learner, None if "space" not in said else Space.from_plain(said["space"]), **rest)
 
 
 def _step(record: Mapping[str, Any]) -> Any:

@@ -65,7 +65,10 @@ class Race:
         found: dict[tuple[int, int | None], Mapping[str, Any]] = {
             (place[unit.learner], unit.split): value
             for unit, value in values.items()
-            if unit.learner in place and unit.split is not None and unit.split < len(so_far.splits)
+            if unit.learner in place
+            and unit.trial is None
+            and unit.split is not None
+            and unit.split < len(so_far.splits)
         }
         comparison = Results.of(so_far, found, {}, 0).plain_comparison
         if comparison is None:

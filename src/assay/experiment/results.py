@@ -30,6 +30,7 @@ from .model import PreparedModel
 from .plan import Learner, Plan
 from .predictions import FoldPredictions, Predictions
 from .store import without_nan
+from .tuning import Tuning, search_all_rows, with_setting
 
 SCHEMA = "assay.compare/1"
 
@@ -71,6 +72,8 @@ class LearnerResult:
     """What was predicted for the test rows of each split."""
     chosen: tuple[dict[str, int | float | str], ...] = ()
     """What the learner chose inside the training rows of each split, by name."""
+    trials: dict[int | None, dict[int, dict[str, Any]]] = field(default_factory=dict)
+    """Of a tuned learner the settings that were tried in each split (None: on all rows), by number."""
     stopped: Stopped | None = None
     """How it left the race; it then has no scores."""
 
@@ -105,12 +108,15 @@ class Results:
         failed: Mapping[int, tuple[int, str]],
         reused: int,
         stopped: Mapping[int, Stopped] | None = None,
+        trials: Mapping[tuple[int, int | None], dict[int, dict[str, Any]]] | None = None,
     ) -> Results:
         """Put the finished units of a run together."""
         out = stopped or {}
         learners = [
             _gather(plan, number, values, failed.get(number), out.get(number)) for number in range(len(plan.learners))
         ]
+        for (number, split), tried in (trials or {}).items():
+            learners[number].trials[split] = tried
         return cls(plan, learners, reused)
 
     # -- looking at them ---------------------------------------------------------------------------------------
@@ -137,14 +143,40 @@ class Results:
         >>> len(found), found.probabilities.shape, float((found.predicted == found.truth).mean().round(2))
         (150, (150, 3), 0.96)
         """
+        result = self._named(learner)
+        return Predictions.gather(self.plan, result.title, result.folds)
+
+    def _named(self, learner: str) -> LearnerResult:
         for result in self.learners:
             if result.id == learner:
-                return Predictions.gather(self.plan, result.title, result.folds)
+                return result
         raise UsageError(
             "Results",
             f"learner '{plain(learner)}'",
             "is not part of the plan",
             way_out="choose from " + ", ".join(result.id for result in self.learners),
+        )
+
+    def tuning(self, learner: str) -> Tuning:
+        """What the searches of a tuned learner, named by its id, found: trials, optimism, which parameters mattered."""
+        result = self._named(learner)
+        if result.learner.search is None or not result.complete:
+            raise UsageError(
+                "Results",
+                f"learner '{plain(learner)}'",
+                "was not tuned" if result.learner.search is None else "has no scores",
+                result.error or "",
+                "wrap it in Tuned, or say tune='random'" if result.learner.search is None else "",
+            )
+        metric = get_metric(self.plan.metrics[0])
+        outer = [result.scores[metric.name][split.repetition, split.fold] for split in self.plan.splits]
+        return Tuning(
+            result.learner.search,
+            metric.name,
+            metric.greater_is_better,
+            dict(sorted(result.trials.items(), key=lambda item: (item[0] is None, item[0] or 0))),
+            np.array(outer),
+            [(split.repetition, split.fold) for split in self.plan.splits],
         )
 
     def best_model(self, learner: str | None = None) -> PreparedModel:
@@ -176,10 +208,14 @@ class Results:
                 )
             if self.comparison.recommendation.get("unbeaten", learner) != learner:
                 warnings.warn(AssayWarning("W402", self.comparison.recommendation["reason"]), stacklevel=3)
-        for result in self.learners:
-            if result.id == learner:
-                return PreparedModel.fit(self.plan, result.learner, self._facts(result))
-        raise UsageError("Results", f"learner '{plain(learner)}'", "is not part of the plan")
+        result = self._named(learner)
+        if result.learner.search is None:
+            return PreparedModel.fit(self.plan, result.learner, self._facts(result))
+        final = self.tuning(learner).final
+        if final is None:
+            final = search_all_rows(self.plan, result.learner)
+        tuned = with_setting(result.learner, final)
+        return PreparedModel.fit(self.plan, tuned, self._facts(replace(result, learner=tuned)))
 
     def _facts(self, result: LearnerResult) -> dict[str, Any]:
         """What travels with the fitted model of a learner: its scores, its errors out of fold, where it comes from."""
@@ -535,6 +571,7 @@ class Results:
             "view": result.view,
             "warnings": result.warnings,
             "error": result.error,
+            "search": self.tuning(result.id).to_dict() if result.trials and result.complete else None,
             "race": None
             if result.stopped is None
             else asdict(result.stopped) | {"words": result.stopped.words(result.title, self.plan.design.repetitions)},

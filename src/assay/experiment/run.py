@@ -15,8 +15,8 @@ import queue
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,12 +28,12 @@ from ..base.threads import one_blas_thread
 from .apart import Apart
 from .design_choice import expected_seconds
 from .inputs import Inputs
-from .plan import Plan
+from .plan import Learner, Plan
 from .predictions import FoldPredictions
 from .race import Race
 from .results import Results
 from .runs import register
-from .store import ARRAYS, Store
+from .store import ARRAYS, Store, digest
 from .version import code_version
 from .work import Bench, Failure, Outcome, Task, Unit, heard_warnings, outcomes
 
@@ -97,6 +97,9 @@ def run(
     with register(plan, store, [unit.key for unit in units]) as finish:
         values = _finished(plan, units, store)
         reused = len(values)
+        finished = {(unit.learner, unit.split) for unit in values if unit.trial is None}
+        # The trials of a search whose outcome is known are not made for their own sake.
+        units = [unit for unit in units if unit in values or (unit.learner, unit.split) not in finished]
         missing = [unit for unit in units if unit not in values]
         clock = _Clock(plan, units, missing, progress, n_jobs)
         bench = Bench(plan, Inputs(plan), None)
@@ -109,8 +112,7 @@ def run(
             if begun:
                 failed |= _work(bench, begun, values, store, n_jobs, clock)
             race.look(values, failed)
-        found = {(unit.learner, unit.split): value for unit, value in values.items()}
-        results = Results.of(plan, found, failed, reused, race.out)
+        results = _told(plan, values, failed, reused, race)
         finish(results)
     return results
 
@@ -121,8 +123,22 @@ def collect(plan: Plan, store: Store, code: str) -> Results:
     race = Race(plan)
     for _ in range(plan.design.repetitions - 1 if plan.race else 0):
         race.look(values, {})
-    found = {(unit.learner, unit.split): value for unit, value in values.items()}
-    return Results.of(plan, found, {}, len(values), race.out)
+    return _told(plan, values, {}, len(values), race)
+
+
+def _told(
+    plan: Plan,
+    values: dict[Unit, dict[str, Any]],
+    failed: dict[int, tuple[int, str]],
+    reused: int,
+    race: Race,
+) -> Results:
+    found = {(unit.learner, unit.split): value for unit, value in values.items() if unit.trial is None}
+    trials: dict[tuple[int, int | None], dict[int, dict[str, Any]]] = {}
+    for unit, value in values.items():
+        if unit.trial is not None:
+            trials.setdefault((unit.learner, unit.split), {})[unit.trial] = value
+    return Results.of(plan, found, failed, reused, race.out, trials)
 
 
 # -- cutting the work ------------------------------------------------------------------------------------------------
@@ -133,12 +149,22 @@ def _units(plan: Plan, store: Store | None, views: bool, code: str | None = None
         for index, split in enumerate(plan.splits):
             key = plan.unit_key(learner, index, code) if store is not None else ""
             what = f"{learner.title}, repetition {split.repetition + 1} fold {split.fold + 1}"
-            units.append(Unit(number, index, key, what))
+            units += [*_trials(learner, Unit(number, index, key, what)), Unit(number, index, key, what)]
         if not views:
             continue
         key = plan.unit_key(learner, None, code) if store is not None else ""
-        units.append(Unit(number, None, key, f"{learner.title}, all rows"))
+        whole = Unit(number, None, key, f"{learner.title}, all rows")
+        units += [*_trials(learner, whole), whole]
     return units
+
+
+def _trials(learner: Learner, unit: Unit) -> list[Unit]:
+    """The trials of a tuned learner that come before a unit."""
+    count = 0 if learner.search is None else learner.search.count
+    return [
+        replace(unit, key=unit.key and digest(unit.key, k), what=f"{unit.what}, setting {k + 1} of {count}", trial=k)
+        for k in range(count)
+    ]
 
 
 def _finished(plan: Plan, units: list[Unit], store: Store | None) -> dict[Unit, dict[str, Any]]:
@@ -174,16 +200,27 @@ class _ViewRow(msgspec.Struct, forbid_unknown_fields=True):
     warnings: list[tuple[str, str]]
 
 
+class _TrialRow(msgspec.Struct, forbid_unknown_fields=True):
+    """A setting that was tried as the store keeps it."""
+
+    parameters: dict[str, Any]
+    scores: list[float | None]
+    score: float | None
+    error: str | None
+    fit_seconds: float
+
+
 def _trusted(plan: Plan, unit: Unit, value: dict[str, Any] | None) -> dict[str, Any] | None:
     """A value of the store with the metrics of the plan; None where it is not what this unit would have left."""
     if value is None:
         return None
     arrays = value.pop(ARRAYS, None)
     try:
-        msgspec.convert(value, _ViewRow if unit.split is None else _FoldRow)
+        kind = _TrialRow if unit.trial is not None else _ViewRow if unit.split is None else _FoldRow
+        msgspec.convert(value, kind)
     except msgspec.ValidationError:
         return None
-    if unit.split is None:
+    if unit.split is None or unit.trial is not None:
         return value
     split, n_classes = plan.splits[unit.split], plan.n_classes
     predictions = FoldPredictions.read(arrays, split.test.shape[0], n_classes)
@@ -195,7 +232,9 @@ def _trusted(plan: Plan, unit: Unit, value: dict[str, Any] | None) -> dict[str, 
     return {**value, "predictions": predictions}
 
 
-def _tasks(plan: Plan, missing: list[Unit], jobs: int) -> deque[Task]:
+def _tasks(
+    plan: Plan, missing: list[Unit], jobs: int, values: Mapping[Unit, Mapping[str, Any]] | None = None
+) -> deque[Task]:
     """Tasks of one learner and some folds: as few as keep every thread busy where folds share their work."""
     costs = np.array([_seconds(plan, number) for number in range(len(plan.learners))])
     units_of = np.bincount([unit.learner for unit in missing], minlength=len(plan.learners))
@@ -207,7 +246,12 @@ def _tasks(plan: Plan, missing: list[Unit], jobs: int) -> deque[Task]:
             parts = min(jobs, math.ceil(2.0 * costs[unit.learner] * units_of[unit.learner] / fair))
         group = jobs if unit.split is None else _part(plan, unit.split, parts)
         groups.setdefault((unit.learner, group), []).append(unit)
-    tasks = [Task(learner, tuple(units), costs[learner] * len(units)) for (learner, _), units in groups.items()]
+    tried = [(unit, value) for unit, value in (values or {}).items() if unit.trial is not None]
+    tasks = []
+    for (learner, _), units in groups.items():
+        at = {unit.split for unit in units}
+        known = tuple((u.split, int(u.trial or 0), v) for u, v in tried if u.learner == learner and u.split in at)
+        tasks.append(Task(learner, tuple(units), costs[learner] * len(units), known))
     # The longest first keeps every thread busy to the end; a single thread may as well go in catalogue order.
     tasks.sort(key=lambda task: -task.cost if jobs > 1 else (task.units[0].split is None))
     return deque(tasks)
@@ -225,7 +269,8 @@ def _seconds(plan: Plan, number: int) -> float:
     """Rough seconds of one fold, for the order of the work and the time left."""
     learner, tested = plan.learners[number], plan.splits[0].test.shape[0]
     rows = plan.features.frame.height
-    return expected_seconds(learner.estimator, rows - tested, tested, plan.columns_met(learner))
+    fits = 1 if learner.search is None else learner.search.folds
+    return fits * expected_seconds(learner.estimator, rows - tested, tested, plan.columns_met(learner))
 
 
 # -- the calling thread: writer and clock ------------------------------------------------------------------------
@@ -240,7 +285,7 @@ def _work(
     """Do the missing units; their values are added to `values`, and the errors of learners are returned."""
     plan = bench.plan
     failed: dict[int, tuple[int, str]] = {}
-    tasks = _tasks(plan, missing, jobs)
+    tasks = _tasks(plan, missing, jobs, values)
     # With one job the kernels take the cores; with more they share the cores that too few tasks leave idle.
     threads = None if jobs == 1 else max(1, jobs // len(tasks))
     state = _State(Bench(plan, bench.inputs, threads), tasks, apart=plan.limits is not None)

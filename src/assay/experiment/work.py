@@ -12,29 +12,34 @@ import contextlib
 import threading
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from ..base.cv import drawn_rows
-from ..base.errors import AssayError, AssayWarning, plain
+from ..base.errors import AssayError, AssayWarning, DesignError, plain
 from ..base.estimator import Estimator
 from ..base.folds import Fold, fit_folds
-from .choices import chosen_by
+from ..evaluate import get_metric
+from .choices import chosen_by, chosen_setting
 from .design_choice import VIEWED_ROWS
 from .inputs import Inputs, SharedTable
 from .plan import Learner, Plan
 from .predictions import FoldPredictions
+from .tuning import InnerFolds, best_trial, search_trials, with_setting
 
 
 @dataclass(frozen=True)
 class Unit:
-    """One learner on one fold, or on all rows (`split` None)."""
+    """One learner on one fold, or on all rows (`split` None); of a learner that is tuned also each `trial` there."""
 
     learner: int
     split: int | None
     key: str
     what: str
+    trial: int | None = None
 
 
 @dataclass(frozen=True)
@@ -44,6 +49,8 @@ class Task:
     learner: int
     units: tuple[Unit, ...]
     cost: float
+    known: tuple[tuple[int | None, int, Mapping[str, Any]], ...] = ()
+    """Trials that were made before: split, number and value of each."""
 
 
 @dataclass(frozen=True)
@@ -80,20 +87,49 @@ def outcomes(bench: Bench, task: Task) -> Iterator[Outcome]:
     """The values of a task's units as they are finished; after an error the rest of the learner's units fail with
     it."""
     learner = bench.plan.learners[task.learner]
-    folds = [unit for unit in task.units if unit.split is not None]
     done: set[Unit] = set()
     try:
-        for unit, value in _fold_values(bench, learner, folds):
+        for unit, value in _values(bench, learner, task):
             done.add(unit)
             yield unit, value
-        for unit in task.units:
-            if unit.split is None:
-                done.add(unit)
-                yield unit, _view_value(bench, learner)
     except Exception as error:
         for unit in task.units:
             if unit not in done:
                 yield unit, Failure.of(learner, error)
+
+
+def _values(bench: Bench, learner: Learner, task: Task) -> Iterator[tuple[Unit, dict[str, Any]]]:
+    if learner.search is not None:
+        for unit in task.units:
+            if unit.trial is None:
+                yield from _tuned_values(bench, learner, unit, task)
+        return
+    yield from _fold_values(bench, learner, [unit for unit in task.units if unit.split is not None])
+    for unit in task.units:
+        if unit.split is None:
+            yield unit, _view_value(bench, learner)
+
+
+def _tuned_values(bench: Bench, learner: Learner, unit: Unit, task: Task) -> Iterator[tuple[Unit, dict[str, Any]]]:
+    """The trials of a search inside the training rows of a fold (or all rows), and what its winner does there."""
+    plan = bench.plan
+    _listen()
+    rows = np.arange(len(plan.y)) if unit.split is None else plan.splits[unit.split].train
+    inner = InnerFolds(plan, bench.inputs, learner, rows, plan.stream(unit.split), bench.threads)
+    trials = {number: value for split, number, value in task.known if split == unit.split}
+    units = {one.trial: one for one in task.units if one.trial is not None and one.split == unit.split}
+    for number, trial in search_trials(inner, dict(trials)):
+        trials[number] = trial
+        if number in units:
+            yield units[number], trial
+    best = best_trial(trials, get_metric(plan.metrics[0]).greater_is_better)
+    if best is None:
+        raise DesignError(learner.title, "every setting of the search", "failed", plain(trials[0]["error"], 300))
+    tuned = with_setting(learner, trials[best]["parameters"])
+    value = _view_value(bench, tuned) if unit.split is None else next(_fold_values(bench, tuned, [unit]))[1]
+    if unit.split is not None:
+        value["chosen"] = chosen_setting(trials[best]["parameters"]) | value["chosen"]
+    yield unit, value
 
 
 def _fold_values(bench: Bench, learner: Learner, units: list[Unit]) -> Iterator[tuple[Unit, dict[str, Any]]]:

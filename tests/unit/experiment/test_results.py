@@ -29,7 +29,7 @@ roles set_aside findings"""
 DESIGN = "name kind repetitions folds stratified seed description reason groups time n_train n_test"
 LEARNER = """id title summary simplicity parameters preparation choices scores mean sd interval group verdict difference
 difference_interval metrics confusion diagnostics view
-warnings error race"""
+warnings error race search"""
 
 
 def names(text):
