@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from assay.base.errors import UsageError
-from assay.cli.compare import _file_word, _listed, _role, default_jobs, load
+from assay.cli.compare import _role, default_jobs, file_word, listed, load
 from assay.cli.main import assay
 
 
@@ -34,12 +34,12 @@ def test_roles_are_read_from_the_last_equals_sign():
 
 
 def test_lists_are_repeated_or_separated_by_commas():
-    assert _listed(("a, b", "c")) == ["a", "b", "c"]
-    assert _listed(()) is None and _listed((" ,",)) is None
+    assert listed(("a, b", "c")) == ["a", "b", "c"]
+    assert listed(()) is None and listed((" ,",)) is None
 
 
 def test_folder_names_hold_no_odd_characters():
-    assert _file_word("is it?/../x y") == "is-it-..-x-y" and _file_word("???") == "table"
+    assert file_word("is it?/../x y") == "is-it-..-x-y" and file_word("???") == "table"
 
 
 def test_data_is_a_file_or_a_bundled_table(folder):
