@@ -3,6 +3,7 @@
 #include <mutex>
 #include <optional>
 
+#include "assay/kernel_machines/kernel_perceptron.hpp"
 #include "assay/kernel_machines/kernel_rows.hpp"
 #include "assay/kernel_machines/smo.hpp"
 #include "bindings.hpp"
@@ -95,6 +96,35 @@ nb::tuple smo_rows(KernelRows& rows, double cache_bytes, const Places& row, cons
     return solved(*rows.cache, row, target, low, high, beta, f, tol, fine, extra, block, max_steps, largest, threads);
 }
 
+template <class T>
+nb::tuple perceptron(km::RowSource<T>& source, const Places& codes, index_t classes, index_t max_epochs,
+                     index_t patience, bool shuffle, std::uint64_t key, int threads) {
+    const char* who = "kernel_perceptron";
+    require(static_cast<index_t>(codes.shape(0)) == source.size() && classes > 1, who, "every row must have a class");
+    for (std::size_t i = 0; i < codes.shape(0); ++i)
+        require(codes.data()[i] >= 0 && codes.data()[i] < classes, who, "classes must be counted from 0");
+    const km::PerceptronOptions options{max_epochs, patience, shuffle, key, threads};
+    auto state = without_gil([&] { return km::kernel_perceptron(source, codes.data(), classes, options); });
+    const auto outputs = state.offset.size(), rows = codes.shape(0);
+    return nb::make_tuple(own(std::move(state.beta), rows, outputs), own(std::move(state.drift), rows, outputs),
+                          own(std::move(state.offset)), own(std::move(state.offset_drift)), state.seen, state.mistakes);
+}
+
+template <class T>
+nb::tuple perceptron_gram(const Array2<const T>& gram, const Places& codes, index_t classes, index_t max_epochs,
+                          index_t patience, bool shuffle, std::uint64_t key, int threads) {
+    const auto k = view(gram);
+    require(k.rows == k.cols, "kernel_perceptron", "the Gram matrix must be square");
+    km::GramRows<T> source(k);
+    return perceptron(source, codes, classes, max_epochs, patience, shuffle, key, threads);
+}
+
+nb::tuple perceptron_rows(const KernelRows& rows, double cache_bytes, const Places& codes, index_t classes,
+                          index_t max_epochs, index_t patience, bool shuffle, std::uint64_t key, int threads) {
+    km::CachedRows source(rows.panels, cache_bytes);
+    return perceptron(source, codes, classes, max_epochs, patience, shuffle, key, threads);
+}
+
 }  // namespace
 
 void bind_kernel_machines(nb::module_& m) {
@@ -114,6 +144,12 @@ void bind_kernel_machines(nb::module_& m) {
           "tol"_a, "fine"_a, "extra"_a, "block"_a, "max_steps"_a, "largest"_a, "threads"_a, doc);
     m.def("smo_rows", &smo_rows, "rows"_a, "cache_bytes"_a, "row"_a, "target"_a, "low"_a, "high"_a, "beta"_a, "f"_a,
           "tol"_a, "fine"_a, "extra"_a, "block"_a, "max_steps"_a, "largest"_a, "threads"_a, doc);
+    const char* learned =
+        "Epochs of the perceptron; gives (beta, drift, offset, drift of the offset, rows seen, mistakes of each epoch).";
+    m.def("kernel_perceptron_gram", &perceptron_gram<double>, "gram"_a.noconvert(), "codes"_a, "classes"_a,
+          "max_epochs"_a, "patience"_a, "shuffle"_a, "key"_a, "threads"_a, learned);
+    m.def("kernel_perceptron_rows", &perceptron_rows, "rows"_a, "cache_bytes"_a, "codes"_a, "classes"_a, "max_epochs"_a,
+          "patience"_a, "shuffle"_a, "key"_a, "threads"_a, learned);
 }
 
 }  // namespace assay::bindings

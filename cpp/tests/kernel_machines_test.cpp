@@ -1,3 +1,4 @@
+#include "assay/kernel_machines/kernel_perceptron.hpp"
 #include "assay/kernel_machines/kernel_rows.hpp"
 #include "assay/kernel_machines/smo.hpp"
 
@@ -109,4 +110,24 @@ TEST("blocks of any size, a small cache and any number of threads end at the sam
             solve(other, {n, row.data(), target.data(), low.data(), high.data(), again.data(), g.data()}, options);
             CHECK(again == beta);
         }
+}
+
+TEST("the kernel perceptron separates what its kernel separates, alike from a matrix and from rows") {
+    const index_t n = 120, d = 2;
+    const auto cells = normal_cells(n * d, 5);
+    const auto rows = c_matrix<const double>(cells.data(), n, d);
+    std::vector<std::int32_t> codes(static_cast<std::size_t>(n));
+    for (index_t i = 0; i < n; ++i)
+        codes[static_cast<std::size_t>(i)] = (rows(i, 0) > 0.0 ? 1 : 0) + (rows(i, 1) > 0.0 ? 1 : 0);
+    const auto panels = std::make_shared<const KernelPanels>(rows, KernelSpec{Function::gaussian, 2.0, 0.0, 3}, 1);
+    std::vector<float> gram(static_cast<std::size_t>(n * n));
+    panels->gram(gram.data(), 1);
+    GramRows<float> whole(c_matrix<const float>(gram.data(), n, n));
+    CachedRows made(panels, 1e4);
+    const PerceptronOptions options{1000, 0, true, 7, 1};
+    const auto one = kernel_perceptron(whole, codes.data(), 3, options);
+    const auto other = kernel_perceptron(made, codes.data(), 3, options);
+    CHECK(one.mistakes.back() == 0);
+    CHECK(one.mistakes == other.mistakes);
+    CHECK(one.beta == other.beta);
 }

@@ -707,6 +707,16 @@ def smo_rows(rows: KernelRows, cache_bytes: float, row: Annotated[NDArray[numpy.
     Minimise the dual of a support vector machine; gives (beta, f, offset, objective, violation, steps, rounds, status).
     """
 
+def kernel_perceptron_gram(gram: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], codes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], classes: int, max_epochs: int, patience: int, shuffle: bool, key: int, threads: int) -> tuple:
+    """
+    Epochs of the perceptron; gives (beta, drift, offset, drift of the offset, rows seen, mistakes of each epoch).
+    """
+
+def kernel_perceptron_rows(rows: KernelRows, cache_bytes: float, codes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], classes: int, max_epochs: int, patience: int, shuffle: bool, key: int, threads: int) -> tuple:
+    """
+    Epochs of the perceptron; gives (beta, drift, offset, drift of the offset, rows seen, mistakes of each epoch).
+    """
+
 @overload
 def mlp_epochs(x: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], target: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], validation: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], widths: Sequence[int], theta: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')], first: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')], second: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')], updates: int, epochs: int, activation: int, loss: int, parameter: float, classes: bool, solver: int, max_epochs: int, batch_size: int, schedule: int, eta0: float, power: float, decay: float, momentum: float, nesterov: bool, beta1: float, beta2: float, epsilon: float, l1: float, l2: float, dropout: float, tol: float, patience: int, shuffle: bool, key: int, threads: int) -> dict: ...
 

@@ -246,7 +246,7 @@ public:
         chosen.clear();
         ups_.clear();
         downs_.clear();
-        const auto kept = std::min<std::size_t>(last.size(), static_cast<std::size_t>(size / 2));
+        const auto kept = std::min<std::size_t>(last.size(), size < 8 ? 0 : static_cast<std::size_t>(size / 2));
         chosen.assign(last.end() - static_cast<std::ptrdiff_t>(kept), last.end());
         for (const auto v : chosen) marked_[static_cast<std::size_t>(v)] = 1;
         for (const auto v : active) {

@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from .trace import Trace as Trace
     from .unsupervised import Clusterer as Clusterer
     from .unsupervised import DensityEstimator as DensityEstimator
+    from .unsupervised import Detector as Detector
     from .unsupervised import Unsupervised as Unsupervised
     from .usual_parameters import categorical_features_param as categorical_features_param
     from .usual_parameters import n_jobs_param as n_jobs_param
@@ -73,7 +74,7 @@ __getattr__, __dir__ = lazy(
         "randomness": "Stream",
         "threads": "thread_count",
         "trace": "Trace",
-        "unsupervised": "Clusterer DensityEstimator Unsupervised",
+        "unsupervised": "Clusterer DensityEstimator Detector Unsupervised",
         "usual_parameters": "categorical_features_param n_jobs_param random_state_param trace_param",
     },
 )

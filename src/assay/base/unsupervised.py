@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.base import ClusterMixin, DensityMixin
+from sklearn.base import ClusterMixin, DensityMixin, OutlierMixin
 
 from .batches import BatchedTable
 from .errors import ParameterError, plain
@@ -34,6 +34,11 @@ class Unsupervised(Estimator):
 
 class Clusterer(ClusterMixin, Unsupervised):
     """Base of clusterings: `fit` sets `labels_`, one whole number per row from 0 on, -1 for noise."""
+
+
+class Detector(OutlierMixin, Unsupervised):
+    """Base of detectors of rows unlike the others: `predict` gives 1 inside and -1 outside, by the sign of
+    `decision_function`, which is `score_samples` less `offset_`."""
 
 
 class DensityEstimator(DensityMixin, Unsupervised):

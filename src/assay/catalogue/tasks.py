@@ -142,6 +142,16 @@ RULES = Task(
     outputs=("rules",),
     claims=("rules",),
 )
+DETECT = Task(
+    name="detect",
+    noun="detector",
+    done="rows unlike the others are found",
+    outputs=("anomalies",),
+    calls=("score_samples", "decision_function", "predict", "fit_predict"),
+    base="assay.base.Detector",
+    estimator_type="outlier_detector",
+    claims=("table", "detector"),
+)
 CONTROL = Task(
     name="control",
     noun="agent",
@@ -152,7 +162,7 @@ CONTROL = Task(
 )
 
 TASKS: dict[str, Task] = {
-    task.name: task for task in (CLASSIFY, REGRESS, CLUSTER, TRANSFORM, DENSITY, SEQUENCE, RANK, RULES, CONTROL)
+    task.name: task for task in (CLASSIFY, REGRESS, CLUSTER, TRANSFORM, DENSITY, SEQUENCE, RANK, RULES, DETECT, CONTROL)
 }
 """Every task by name, in the order of the canon."""
 
@@ -169,7 +179,7 @@ def get_task(name: str | Task, who: str = "catalogue", among: Iterable[str] = TA
     Traceback (most recent call last):
     ...
     assay.base.errors.ParameterError: catalogue: parameter 'task' must be one of classify, regress, cluster, transform,
-        density, sequence, rank, rules, control; got 'guess'.
+        density, sequence, rank, rules, detect, control; got 'guess'.
     """
     allowed = list(among)
     text = str(name) if isinstance(name, (str, Task)) else None

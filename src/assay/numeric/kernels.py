@@ -159,6 +159,16 @@ class _OfDistances(Kernel):
         """k(x, x) = 1 for every row."""
         return np.ones(_matrix(self, X).shape[0])
 
+    def distances(self, X: Any) -> np.ndarray:
+        """The reduced distances r of all pairs of rows, from which kernels of any gamma are made.
+
+        >>> Gaussian().distances([[0.0], [3.0]])
+        array([[0., 9.],
+               [9., 0.]])
+        """
+        rows = _matrix(self, X)
+        return _reduced(self.metric(), rows, rows, -1.0)
+
     def sums(self, X: Any, rows: Any, weights: np.ndarray | None = None) -> np.ndarray:
         """The sum over `rows` of weight times k(x, row), for every row x of X, without the matrix (Parzen windows).
 

@@ -102,7 +102,7 @@ class KernelMethod(Estimator):
         """The kernel of the training rows: its matrix if that is small, needed `exact`, or there is no fast form."""
         form = None if exact or rows.shape[0] <= SMALL or self._precomputed else fast_form(kernel, rows)
         gram = None if form is not None else self._gram(kernel, rows)
-        return KernelSource(kernel, rows, gram, form, threads)
+        return KernelSource(rows, gram, form, threads)
 
     def _gram(self, kernel: Kernel, rows: np.ndarray) -> np.ndarray:
         """The kernel matrix of the training rows; one that is given or a user's own is checked."""

@@ -83,7 +83,7 @@ class Dual:
         size = self.kernel.shape[0] if dense else self.kernel.size
         beta, f = (np.zeros(n), np.zeros(size)) if start is None else start
         small = dense and self.kernel.dtype == np.float64
-        given = {
+        given: dict[str, Any] = {
             "row": self.row.astype(np.int32, copy=False),
             "target": np.ascontiguousarray(self.target),
             "low": np.ascontiguousarray(self.low),

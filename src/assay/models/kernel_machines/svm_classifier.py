@@ -6,46 +6,55 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from scipy.special import expit
+from sklearn.base import clone
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from ...base.around import in_threads
 from ...base.class_weight import class_weight_param, with_class_weights
-from ...base.cost import Cost
-from ...base.errors import DataError
-from ...base.estimator import LabelClassifier
-from ...base.parameters import Choice, Real, param
+from ...base.cv import cv_param
+from ...base.decisions import doubtful
+from ...base.errors import DataError, ParameterError
+from ...base.estimator import Fold, LabelClassifier
+from ...base.guard import INFERENCE
+from ...base.parameters import Boolean, Choice, param
 from ...base.threads import thread_count
-from ...base.usual_parameters import n_jobs_param
 from ...numeric.kernels import Kernel, Linear
-from ..linear.multiclass import class_pairs, duel_scores
-from .kernel_choice import KernelMethod
-from .smo import (
-    Dual,
-    DualSolution,
-    cache_param,
-    hard_margin,
-    max_iter_param,
-    svm_cost,
-    tol_param,
-    warn_unless_converged,
-)
+from ..linear.multiclass import class_pairs, couple, duel_scores
+from ..linear.tables import validation_folds
+from .platt import fit_sigmoid
+from .price_path import dual_path, price_param, prices_of
+from .smo import Dual, DualSolution, hard_margin, warn_unless_converged
+from .support_vectors import Columns, SupportVectors
 from .training import KernelSource, Training, kept_places
 
 
-class SVMClassifier(KernelMethod, LabelClassifier):
+def _learns_probabilities(model: Any) -> bool:
+    if not model.probability:
+        raise AttributeError("SVMClassifier has predict_proba with probability=True")
+    return True
+
+
+class SVMClassifier(SupportVectors, LabelClassifier):
     """The hyperplane of widest margin in the space of a kernel, with slack for rows on its wrong side.
 
     Two classes: minimise 1/2 |w|^2 + C sum of weight times slack, with y (w'phi(x) + b) >= 1 - slack; C = inf is the
     hard margin, and classes that no hyperplane separates are then refused. The dual is solved by steps on blocks of
     rows; its alphas are positive for the support vectors alone. More classes: one machine for each pair, whose votes
     count (`multi_class='ovo'`), or for each class against the rest ('ovr'). Equal rows of one class count as one row
-    with the sum of their weights.
+    with the sum of their weights. A linear machine of many rows, dense or sparse, is solved without a kernel matrix,
+    and `n_landmarks` approximates the kernel where the table is too large for it. A list of C is searched by
+    cross-validation. With `probability`, sigmoids of held-out decision values give `predict_proba`.
 
     Attributes
     ----------
+    C_ : float, the price of slack, chosen if several were given
+    scores_ : array (n_folds, n_prices), accuracies on held-out rows where several prices were given
     support_ : array, the training rows that are support vectors of some machine, in order
-    support_vectors_ : array (n_support, n_features), these rows
+    support_vectors_ : array (n_support, n_features), these rows, or the landmarks; not kept of sparse rows
     dual_coef_ : array (n_machines, n_support), alpha with the sign of the side: positive for the second class of a
-        pair, or for the class against the rest
+        pair, or for the class against the rest; with landmarks the coefficients of their kernels
     intercept_ : array (n_machines,), b
     coef_ : array (n_machines, n_features), w of the linear kernel
     margin_ : array (n_machines,), width of the margin, 2 / |w|
@@ -67,43 +76,57 @@ class SVMClassifier(KernelMethod, LabelClassifier):
     (array([1., 3.]), array([2.]))
     """
 
-    _way_out = "use kernel='linear', which needs no kernel matrix, or take a sample of the rows"
+    _open_state = (*INFERENCE, "C_")
 
-    C: float = param(
-        1.0, Real(0, closed="neither", infinite=True), "Price of slack; inf allows none (the hard margin)."
-    )
+    C: Any = price_param(infinite=True)
     class_weight: Any = class_weight_param()
     multi_class: str = param(
         "ovo",
         Choice("ovo", "ovr"),
         "Three or more classes: a machine for each pair, or for each class against the rest.",
     )
-    tol: float = tol_param()
-    max_iter: int | None = max_iter_param()
-    cache_bytes: float = cache_param()
-    n_jobs: int | None = n_jobs_param()
+    probability: bool = param(
+        False,
+        Boolean(),
+        "Whether to learn probabilities from the decision values of held-out rows.",
+    )
+    cv: Any = cv_param(5, "5")
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SVMClassifier:
-        """Solve the dual of each machine."""
+        """Choose C where several are given, and solve the dual of each machine."""
+        return self._fit_read(X, y, sample_weight, None, None)
+
+    def _fit_read(self, X: Any, y: Any, sample_weight: Any, shared: Any, place: np.ndarray | None) -> SVMClassifier:
+        who = type(self).__name__
         rows, codes, weights = self._begin(X, y, sample_weight)
         self._require_classes()
-        return self._fit_rows(rows, codes, weights, kept_places(sample_weight, rows.shape[0]))
-
-    def _fit_rows(
-        self, rows: np.ndarray, codes: np.ndarray, weights: np.ndarray | None, place: np.ndarray, gram: Any = None
-    ) -> SVMClassifier:
-        """Fit to rows that were read; `place` is the number of each in the table that was given."""
-        who, threads = type(self).__name__, thread_count(self.n_jobs)
-        if self._precomputed and place.shape[0] < rows.shape[1]:
-            rows = np.ascontiguousarray(rows[:, place])
-        table = Training.of(rows, codes, weights, place, merge=not self._precomputed)
-        prices = with_class_weights(who, self.class_weight, self.classes_, table.target, table.weights)
-        assert prices is not None
+        prices = prices_of(who, self.C)
+        validated = self.probability or prices.shape[0] > 1
+        table = self._training(rows, codes, weights, kept_places(sample_weight, rows.shape[0]), apart=validated)
+        cost = with_class_weights(who, self.class_weight, self.classes_, table.target, table.weights)
+        assert cost is not None
+        for name in ("scores_", "sigmoids_"):
+            self.__dict__.pop(name, None)
+        self.C_ = float(prices[0])
+        if validated:
+            folds = validation_folds(who, self.cv, table.rows, table.target, sample_weight, stratify=True)
+            held = self._held_out(table, folds, prices, shared, place)
+            if prices.shape[0] > 1:
+                self._choose(table, held, folds, prices)
+            if self.probability:
+                self._learn_sigmoids(table, held[int(np.searchsorted(prices, self.C_))])
         kernel = self._learn_kernel(table.rows, table.weights)
-        source = self._source(kernel, table.rows, threads, exact=bool(np.isinf(self.C)))
-        solutions, betas = [], []
+        columns = self._columns(table, kernel)
+        source = None if columns is not None else self._source_of(kernel, table, shared, place)
+        solutions, betas, coefs = [], [], []
         for chosen, sign in self._machines(table.target):
-            found = self._solve(source, chosen, sign, prices if chosen is None else prices[chosen], threads)
+            price = self.C_ * (cost if chosen is None else cost[chosen])
+            if columns is not None:
+                coef, found = self._linear_machine(columns, chosen, sign, price, None)
+                coefs.append(coef)
+            else:
+                assert source is not None
+                found = self._solve(source, chosen, sign, price)
             solutions.append(found)
             beta = found.beta
             if chosen is not None:
@@ -111,7 +134,8 @@ class SVMClassifier(KernelMethod, LabelClassifier):
                 beta[chosen] = found.beta
             betas.append(beta)
         warn_unless_converged(who, solutions)
-        self._keep(table, kernel, np.array(betas), solutions, source.single)
+        self._keep(table, kernel, np.array(betas), solutions, columns, np.array(coefs))
+        self._single_ = source is not None and source.single
         return self
 
     def _machines(self, codes: np.ndarray) -> Iterator[tuple[np.ndarray | None, np.ndarray]]:
@@ -128,28 +152,43 @@ class SVMClassifier(KernelMethod, LabelClassifier):
                 yield chosen, np.where(codes[chosen] == second, 1.0, -1.0)
 
     def _solve(
-        self, source: KernelSource, chosen: np.ndarray | None, sign: np.ndarray, prices: np.ndarray, threads: int
+        self, source: KernelSource, chosen: np.ndarray | None, sign: np.ndarray, price: np.ndarray
     ) -> DualSolution:
-        kernel = source.of(chosen)
-        if np.isinf(self.C):
+        kernel, row = source.of(chosen)
+        threads = thread_count(self.n_jobs)
+        if np.isinf(self.C_):
             return hard_margin(type(self).__name__, kernel, sign, float(self.tol), self.max_iter, threads)
-        bound = sign * float(self.C) * prices
-        row = np.arange(sign.shape[0])
-        dual = Dual(kernel, row, sign, np.minimum(bound, 0.0), np.maximum(bound, 0.0), float(self.cache_bytes))
-        return dual.solve(float(self.tol), self.max_iter, threads)
+        dual = self._dual(kernel, row, sign, price)
+        start = self._linear_start(source, chosen, sign, dual, None)
+        return dual.solve(float(self.tol), self.max_iter, threads, start)
+
+    def _dual(self, kernel: Any, row: np.ndarray, sign: np.ndarray, price: np.ndarray) -> Dual:
+        bound = sign * price
+        return Dual(kernel, row, sign, np.minimum(bound, 0.0), np.maximum(bound, 0.0), float(self.cache_bytes))
 
     def _keep(
-        self, table: Training, kernel: Kernel, betas: np.ndarray, solutions: list[DualSolution], single: bool
+        self,
+        table: Training,
+        kernel: Kernel,
+        betas: np.ndarray,
+        solutions: list[DualSolution],
+        columns: Columns | None,
+        coefs: np.ndarray,
     ) -> None:
         used = np.flatnonzero(betas.any(axis=0))
-        self.support_ = table.place[used]
-        self.support_vectors_ = table.rows[used].copy() if not self._precomputed else np.empty((0, 0))
-        self.dual_coef_ = np.ascontiguousarray(betas[:, used])
+        self.error_bound_ = float(table.weights[used].sum() / table.weights.sum())
+        self.__dict__.pop("coef_", None)
+        if columns is not None and columns.landmarks is not None and columns.back is not None:
+            self._keep_vectors(table, columns.landmarks)
+            self.dual_coef_ = np.ascontiguousarray(coefs @ columns.back.T)
+        else:
+            self._keep_vectors(table, used)
+            self.dual_coef_ = np.ascontiguousarray(betas[:, used])
+            if columns is not None:
+                self.coef_ = coefs
+            elif isinstance(kernel, Linear):
+                self.coef_ = np.einsum("ij,jk->ik", self.dual_coef_, self.support_vectors_)
         self.intercept_ = np.array([found.offset for found in solutions])
-        if isinstance(kernel, Linear):
-            self.coef_ = np.einsum("ij,jk->ik", self.dual_coef_, self.support_vectors_)
-        elif hasattr(self, "coef_"):
-            del self.coef_
         # beta'K beta = |w|^2 = 2 (objective + sum of |beta|), since the targets are the signs of beta.
         total = np.abs(betas).sum(axis=1)
         self.objective_ = np.array([-found.objective for found in solutions])
@@ -157,33 +196,141 @@ class SVMClassifier(KernelMethod, LabelClassifier):
         self.margin_ = 2.0 / lengths
         self.violation_ = np.array([found.violation for found in solutions])
         self.n_iter_ = np.array([found.n_iter for found in solutions])
-        self.error_bound_ = float(table.weights[used].sum() / table.weights.sum())
-        self._single_ = single
+
+    # -- held-out rows -----------------------------------------------------------------------------------------------
+    def _held_out(
+        self, table: Training, folds: list[Fold], prices: np.ndarray, shared: Any, place: np.ndarray | None
+    ) -> np.ndarray:
+        """Decision values of every machine for every price, (n_prices, n_rows, n_machines); NaN for rows no fold tests.
+
+        The kernel matrix is made once for all folds, machines and prices where they have it in common; the decision
+        values of rows that are left out come with the solution.
+        """
+        who, labels = type(self).__name__, self.classes_[table.target]
+        known = self._shared_kernel(table.rows, table.n) if shared is None else shared
+        where = np.arange(table.n) if shared is None or place is None else place[table.place]
+        n_machines = sum(1 for _ in self._machines(table.target))
+        held = np.full((prices.shape[0], table.n, n_machines), np.nan)
+
+        def one_fold(fold: Fold) -> None:
+            train, test = fold
+            if np.unique(table.target[train]).shape[0] < self.classes_.shape[0]:
+                raise DataError(who, "parameter 'cv'", "must leave rows of every class in every training part")
+            model = clone(self).set_params(probability=False, n_jobs=1)
+            kernel = model._learn_kernel(table.rows[train], table.weights[train])
+            matrix = model._fold_matrix(kernel, table, known)
+            if matrix is None:
+                for c, price in enumerate(prices):
+                    model.set_params(C=float(price)).fit(table.rows[train], labels[train], table.weights[train])
+                    held[c, test] = model.machine_decisions(table.rows[test])
+                return
+            cost = with_class_weights(who, self.class_weight, self.classes_, table.target, table.weights, train)
+            assert cost is not None
+            for k, (chosen, sign) in enumerate(self._machines(table.target[train])):
+                rows = train if chosen is None else train[chosen]
+                duals = [model._dual(matrix, where[rows], sign, float(price) * cost[rows]) for price in prices]
+                for c, found in enumerate(dual_path(duals, prices, float(self.tol), self.max_iter)):
+                    held[c, test, k] = found.f[where[test]] + found.offset
+
+        in_threads(one_fold, folds, self.n_jobs)
+        return held
+
+    def _choose(self, table: Training, held: np.ndarray, folds: list[Fold], prices: np.ndarray) -> None:
+        """The price with the best accuracy, the smallest of equal ones."""
+        scores = np.empty((len(folds), prices.shape[0]))
+        for c in range(prices.shape[0]):
+            right = self._codes_of(held[c]) == table.target
+            for k, (_, test) in enumerate(folds):
+                scores[k, c] = np.average(right[test], weights=table.weights[test])
+        self.scores_ = scores
+        self.C_ = float(prices[int(np.argmax(scores.mean(axis=0)))])
+
+    def _learn_sigmoids(self, table: Training, held: np.ndarray) -> None:
+        """A sigmoid for each machine, from the held-out rows of its classes."""
+        found = []
+        for k, (chosen, sign) in enumerate(self._machines(table.target)):
+            rows = np.arange(table.n) if chosen is None else chosen
+            known = np.isfinite(held[rows, k])
+            rows = rows[known]
+            found.append(fit_sigmoid(held[rows, k], sign[known] > 0, table.weights[rows]))
+        self.sigmoids_ = np.array(found)
 
     def machine_decisions(self, X: Any) -> np.ndarray:
         """The decision value of each machine, (n_rows, n_machines)."""
         check_is_fitted(self)
-        rows = self._read(X, reset=False)
-        if hasattr(self, "coef_"):
-            return np.einsum("ij,kj->ik", rows, self.coef_) + self.intercept_
-        centres = self.support_ if self._precomputed else self.support_vectors_
-        sums = self._kernel_sums(rows, centres, self.dual_coef_.T, self._single_, thread_count(self.n_jobs))
-        return sums + self.intercept_
+        return self._sums(X, self.dual_coef_.T) + self.intercept_
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Two classes: w'phi(x) + b, positive for `classes_[1]`. More: a column for each class, its decision value
         against the rest, or the duels it wins plus its decision values squeezed so that they never outweigh one."""
-        values = self.machine_decisions(X)
+        return self._scores_of(self.machine_decisions(X))
+
+    def _scores_of(self, values: np.ndarray) -> np.ndarray:
         n_classes = self.classes_.shape[0]
         if n_classes == 2:
             return values[:, 0]
         return values if self.multi_class == "ovr" else duel_scores(values, n_classes)
 
+    def _codes_of(self, values: np.ndarray) -> np.ndarray:
+        scores = self._scores_of(values)
+        return (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
+
     def predict(self, X: Any) -> np.ndarray:
         """The class on whose side each row lies, or with the highest score; the first in `classes_` wins a tie."""
-        decision = self.decision_function(X)
-        codes = (decision > 0).astype(np.intp) if decision.ndim == 1 else decision.argmax(axis=1)
-        return self.classes_[codes]
+        values = self.machine_decisions(X)
+        return self.classes_[self._codes_of(values)]
+
+    @available_if(_learns_probabilities)
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """The probability of each class: the sigmoids of the machines, those of pairs coupled, others divided by their
+        sum. Its largest need not be the class that `predict` gives."""
+        values = self.machine_decisions(X)
+        share = expit(self.sigmoids_[:, 0] * values + self.sigmoids_[:, 1])
+        n_classes = self.classes_.shape[0]
+        if n_classes == 2 or self.multi_class == "ovo":
+            return couple(share[:, 0] if n_classes == 2 else share, n_classes)
+        total = share.sum(axis=1, keepdims=True)
+        return np.divide(share, total, out=np.full_like(share, 1.0 / n_classes), where=total > 0)
+
+    def predict_with_reject(
+        self,
+        X: Any,
+        threshold: float | None = None,
+        *,
+        reject_cost: float | None = None,
+        margin: float | None = None,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """What `predict` says of each row, and a mask of the rows on which it should not be believed: those within
+        `margin` of a decision that matters (1 is the edge of the margin), or, with `probability`, those whose best
+        class has a probability below `threshold` or an expected cost above `reject_cost`."""
+        values = self.machine_decisions(X)
+        codes = self._codes_of(values)
+        if margin is None:
+            if not self.probability:
+                raise ParameterError(
+                    type(self).__name__,
+                    "parameter 'margin'",
+                    "must be given where probability=False",
+                    way_out="give margin=1.0, or fit with probability=True",
+                )
+            shares = self.predict_proba(X)
+            return self.classes_[codes], doubtful(type(self).__name__, shares, None, threshold, reject_cost)
+        n_classes = self.classes_.shape[0]
+        if n_classes == 2:
+            return self.classes_[codes], np.abs(values[:, 0]) < margin
+        if self.multi_class == "ovr":
+            ordered = np.sort(values, axis=1)
+            return self.classes_[codes], (ordered[:, -1] < margin) | (ordered[:, -2] > -margin)
+        lead = np.full(values.shape[0], np.inf)
+        for k, (first, second) in enumerate(class_pairs(n_classes)):
+            lead = np.where(codes == first, np.minimum(lead, -values[:, k]), lead)
+            lead = np.where(codes == second, np.minimum(lead, values[:, k]), lead)
+        return self.classes_[codes], lead < margin
+
+    def chosen(self) -> dict[str, int | float | str]:
+        """The price of slack, where several were given."""
+        check_is_fitted(self)
+        return {"C": self.C_} if hasattr(self, "scores_") else {}
 
     def slacks(self, X: Any, y: Any) -> np.ndarray:
         """How far rows are from the right side of the margin of each machine, (n_rows, n_machines): 0 outside it, above
@@ -198,12 +345,3 @@ class SVMClassifier(KernelMethod, LabelClassifier):
             places = slice(None) if chosen is None else chosen
             out[places, k] = np.maximum(0.0, 1.0 - sign * values[places, k])
         return out
-
-    def estimate_cost(self, n_rows: int, n_features: int, n_outputs: int = 1) -> Cost:
-        """Kernel rows of the support vectors, made more than once where the cache cannot hold them."""
-        return svm_cost(n_rows, n_features, float(self.cache_bytes))
-
-    def estimate_predict_cost(self, n_rows: int, n_features: int, n_queries: int) -> Cost:
-        """A kernel value for each support vector, a third of the rows at a guess."""
-        pairs = float(n_queries) * n_rows / 3
-        return Cost(seconds=1e-10 * pairs * (n_features + 20.0), bytes=16.0 * n_queries * n_features + 1e7)

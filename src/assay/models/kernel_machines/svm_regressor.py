@@ -5,30 +5,37 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from ...base.cost import Cost
-from ...base.estimator import Regressor
+from ...base.around import in_threads
+from ...base.cv import cv_param
+from ...base.estimator import Fold, Regressor
 from ...base.parameters import Real, param
 from ...base.threads import thread_count
-from ...base.usual_parameters import n_jobs_param
 from ...numeric.kernels import Linear
-from .kernel_choice import KernelMethod
-from .smo import Dual, cache_param, max_iter_param, svm_cost, tol_param, warn_unless_converged
+from ..linear.tables import validation_folds
+from .price_path import dual_path, price_param, prices_of
+from .smo import Dual, warn_unless_converged
+from .support_vectors import SupportVectors
 from .training import Training, kept_places
 
 
-class SVMRegressor(KernelMethod, Regressor):
+class SVMRegressor(SupportVectors, Regressor):
     """The flattest function in the space of a kernel that is within epsilon of the target, with slack for other rows.
 
     Minimises 1/2 |w|^2 + C sum of weight times max(0, |y - w'phi(x) - b| - epsilon). Rows within the tube of width
     epsilon do not count; the others, and those on its edge, are the support vectors. Equal rows with equal targets
-    count as one row with the sum of their weights. `tol` is in units of the standard deviation of y.
+    count as one row with the sum of their weights. `tol` is in units of the standard deviation of y. A linear machine
+    of many rows, dense or sparse, is solved without a kernel matrix, and `n_landmarks` approximates the kernel where
+    the table is too large for it. A list of C is searched by cross-validation.
 
     Attributes
     ----------
+    C_ : float, the price of slack, chosen if several were given
+    scores_ : array (n_folds, n_prices), minus mean squared errors on held-out rows where several prices were given
     support_ : array, the training rows that are support vectors, in order
-    support_vectors_ : array (n_support, n_features), these rows
+    support_vectors_ : array (n_support, n_features), these rows, or the landmarks; not kept of sparse rows
     dual_coef_ : array (n_support,), alpha above the tube less alpha below it
     intercept_ : float, b
     coef_ : array (n_features,), w of the linear kernel
@@ -46,72 +53,106 @@ class SVMRegressor(KernelMethod, Regressor):
     True
     """
 
-    _way_out = "use kernel='linear', which needs no kernel matrix, or take a sample of the rows"
-
-    C: float = param(1.0, Real(0, closed="neither"), "Price of slack.")
+    C: Any = price_param(infinite=False)
     epsilon: float = param(0.1, Real(0), "Half the width of the tube in which errors do not count.")
-    tol: float = tol_param()
-    max_iter: int | None = max_iter_param()
-    cache_bytes: float = cache_param()
-    n_jobs: int | None = n_jobs_param()
+    cv: Any = cv_param(5, "5")
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SVMRegressor:
-        """Solve the dual."""
-        rows, target, weights = self._begin(X, y, sample_weight)
-        return self._fit_rows(rows, target, weights, kept_places(sample_weight, rows.shape[0]))
+        """Choose C where several are given, and solve the dual."""
+        return self._fit_read(X, y, sample_weight, None, None)
 
-    def _fit_rows(
-        self, rows: np.ndarray, target: np.ndarray, weights: np.ndarray | None, place: np.ndarray
-    ) -> SVMRegressor:
-        threads = thread_count(self.n_jobs)
-        if self._precomputed and place.shape[0] < rows.shape[1]:
-            rows = np.ascontiguousarray(rows[:, place])
-        table = Training.of(rows, target, weights, place, merge=not self._precomputed)
+    def _fit_read(self, X: Any, y: Any, sample_weight: Any, shared: Any, place: np.ndarray | None) -> SVMRegressor:
+        who = type(self).__name__
+        rows, target, weights = self._begin(X, y, sample_weight)
+        prices = prices_of(who, self.C)
+        several = prices.shape[0] > 1
+        table = self._training(rows, target, weights, kept_places(sample_weight, rows.shape[0]), apart=several)
+        self.C_ = float(prices[0])
+        self.__dict__.pop("scores_", None)
+        if several:
+            folds = validation_folds(who, self.cv, table.rows, table.target, sample_weight)
+            self.scores_ = self._held_out(table, folds, prices, shared, place)
+            self.C_ = float(prices[int(np.argmax(self.scores_.mean(axis=0)))])
         kernel = self._learn_kernel(table.rows, table.weights)
-        source = self._source(kernel, table.rows, threads)
-        n, price, y = table.n, float(self.C) * table.weights, table.target
+        columns = self._columns(table, kernel)
         # The constant is b's alone: targets about their middle keep their digits.
-        middle = float(np.average(y, weights=table.weights))
-        spread = float(np.sqrt(np.average((y - middle) ** 2, weights=table.weights)))
-        dual = Dual(
-            source.of(None),
-            np.concatenate([np.arange(n), np.arange(n)]),
-            np.concatenate([y - middle - self.epsilon, y - middle + self.epsilon]),
-            np.concatenate([np.zeros(n), -price]),
-            np.concatenate([price, np.zeros(n)]),
+        middle, spread = _moments(table.target, table.weights)
+        self.__dict__.pop("coef_", None)
+        self._single_ = False
+        if columns is not None:
+            price = self.C_ * table.weights
+            coef, found = self._linear_machine(columns, None, table.target - middle, price, float(self.epsilon))
+            beta = found.beta
+        else:
+            source = self._source_of(kernel, table, shared, place)
+            dual = self._dual(*source.of(None), table.target - middle, self.C_ * table.weights)
+            start = self._linear_start(source, None, table.target - middle, dual, float(self.epsilon))
+            found = dual.solve(float(self.tol), self.max_iter, thread_count(self.n_jobs), start, spread)
+            beta, self._single_ = found.beta[: table.n] + found.beta[table.n :], source.single
+        warn_unless_converged(who, [found])
+        used = np.flatnonzero(beta)
+        self.dual_coef_ = beta[used]
+        if columns is not None and columns.landmarks is not None and columns.back is not None:
+            used, self.dual_coef_ = columns.landmarks, columns.back @ coef
+        self._keep_vectors(table, used)
+        if columns is not None and columns.landmarks is None:
+            self.coef_ = coef
+        elif columns is None and isinstance(kernel, Linear):
+            self.coef_ = np.einsum("j,jk->k", self.dual_coef_, self.support_vectors_)
+        self.intercept_ = float(found.offset + middle)
+        self.objective_, self.violation_, self.n_iter_ = -found.objective, found.violation, found.n_iter
+        return self
+
+    def _dual(self, kernel: Any, row: np.ndarray, target: np.ndarray, price: np.ndarray) -> Dual:
+        """Two variables a row, above and below the tube."""
+        nothing = np.zeros(row.shape[0])
+        return Dual(
+            kernel,
+            np.concatenate([row, row]),
+            np.concatenate([target - self.epsilon, target + self.epsilon]),
+            np.concatenate([nothing, -price]),
+            np.concatenate([price, nothing]),
             float(self.cache_bytes),
         )
-        found = dual.solve(float(self.tol), self.max_iter, threads, scale=spread or 1.0)
-        warn_unless_converged(type(self).__name__, [found])
-        beta = found.beta[:n] + found.beta[n:]
-        used = np.flatnonzero(beta)
-        self.support_ = table.place[used]
-        self.support_vectors_ = np.empty((0, 0)) if self._precomputed else table.rows[used].copy()
-        self.dual_coef_ = beta[used]
-        self.intercept_ = float(found.offset + middle)
-        if isinstance(kernel, Linear):
-            self.coef_ = np.einsum("j,jk->k", self.dual_coef_, self.support_vectors_)
-        elif hasattr(self, "coef_"):
-            del self.coef_
-        self.objective_, self.violation_, self.n_iter_ = -found.objective, found.violation, found.n_iter
-        self._single_ = source.single
-        return self
+
+    def _held_out(
+        self, table: Training, folds: list[Fold], prices: np.ndarray, shared: Any, place: np.ndarray | None
+    ) -> np.ndarray:
+        """Minus the mean squared error of every price on the test rows of every fold."""
+        known = self._shared_kernel(table.rows, table.n) if shared is None else shared
+        where = np.arange(table.n) if shared is None or place is None else place[table.place]
+
+        def one_fold(fold: Fold) -> list[float]:
+            train, test = fold
+            model = clone(self).set_params(n_jobs=1)
+            kernel = model._learn_kernel(table.rows[train], table.weights[train])
+            matrix = model._fold_matrix(kernel, table, known)
+            given, share = table.target[train], table.weights[train]
+            middle, spread = _moments(given, share)
+            if matrix is not None:
+                duals = [model._dual(matrix, where[train], given - middle, float(price) * share) for price in prices]
+                found = dual_path(duals, prices, float(self.tol), self.max_iter, spread)
+                said = [one.f[where[test]] + one.offset + middle for one in found]
+            else:
+                fits = (model.set_params(C=float(price)).fit(table.rows[train], given, share) for price in prices)
+                said = [fit.predict(table.rows[test]) for fit in fits]
+            weights = table.weights[test]
+            return [-float(np.average((table.target[test] - one) ** 2, weights=weights)) for one in said]
+
+        return np.array(in_threads(one_fold, folds, self.n_jobs))
 
     def predict(self, X: Any) -> np.ndarray:
         """w'phi(x) + b of each row."""
         check_is_fitted(self)
-        rows = self._read(X, reset=False)
-        if hasattr(self, "coef_"):
-            return np.einsum("ij,j->i", rows, self.coef_) + self.intercept_
-        centres = self.support_ if self._precomputed else self.support_vectors_
-        sums = self._kernel_sums(rows, centres, self.dual_coef_[:, None], self._single_, thread_count(self.n_jobs))
-        return sums[:, 0] + self.intercept_
+        return self._sums(X, self.dual_coef_[:, None])[:, 0] + self.intercept_
 
-    def estimate_cost(self, n_rows: int, n_features: int, n_outputs: int = 1) -> Cost:
-        """Kernel rows of the support vectors, made more than once where the cache cannot hold them."""
-        return svm_cost(n_rows, n_features, float(self.cache_bytes))
+    def chosen(self) -> dict[str, int | float | str]:
+        """The price of slack, where several were given."""
+        check_is_fitted(self)
+        return {"C": self.C_} if hasattr(self, "scores_") else {}
 
-    def estimate_predict_cost(self, n_rows: int, n_features: int, n_queries: int) -> Cost:
-        """A kernel value for each support vector, half of the rows at a guess."""
-        pairs = float(n_queries) * n_rows / 2
-        return Cost(seconds=1e-10 * pairs * (n_features + 20.0), bytes=16.0 * n_queries * n_features + 1e7)
+
+def _moments(target: np.ndarray, weights: np.ndarray) -> tuple[float, float]:
+    """The mean of the target, and its standard deviation (1 for a constant one)."""
+    middle = float(np.average(target, weights=weights))
+    return middle, float(np.sqrt(np.average((target - middle) ** 2, weights=weights))) or 1.0

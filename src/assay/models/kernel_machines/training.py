@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from ...numeric.kernels import Kernel
 from ..linear.tables import first_copies
 from .fast_form import FastForm
 
@@ -16,16 +15,14 @@ from .fast_form import FastForm
 class Training:
     """Distinct rows with the sums of their weights; `place` is the number of each in the table that was given."""
 
-    rows: np.ndarray
+    rows: Any
     target: np.ndarray
     weights: np.ndarray
     place: np.ndarray
 
     @classmethod
-    def of(
-        cls, rows: np.ndarray, target: np.ndarray, weights: np.ndarray | None, place: np.ndarray, merge: bool
-    ) -> Training:
-        """Equal rows with equal targets become one row, in the order in which they first came.
+    def of(cls, rows: Any, target: np.ndarray, weights: np.ndarray | None, place: np.ndarray, merge: bool) -> Training:
+        """With `merge` equal rows with equal targets become one row, in the order in which they first came.
 
         >>> rows, target = np.array([[1.0], [2.0], [1.0]]), np.array([0, 1, 0])
         >>> Training.of(rows, target, None, np.arange(3), merge=True).weights
@@ -42,29 +39,42 @@ class Training:
 
     @property
     def n(self) -> int:
-        """How many rows are distinct."""
+        """How many rows there are."""
         return int(self.rows.shape[0])
 
 
 @dataclass
 class KernelSource:
-    """The kernel of training rows, whole or of some of them: from the Gram matrix if there is one, else in rows."""
+    """The kernel of rows, of which a machine uses all or some: from a matrix if there is one, else in compiled rows.
 
-    kernel: Kernel
+    With `among` the matrix or the rows are those of a larger table, and these are the numbers of the rows in it.
+    """
+
     rows: np.ndarray
     gram: np.ndarray | None
     form: FastForm | None
     threads: int
+    among: np.ndarray | None = None
     _all: Any = None
 
-    def of(self, chosen: np.ndarray | None) -> Any:
-        """What the solver reads for some rows (None for all)."""
+    def of(self, chosen: np.ndarray | None) -> tuple[Any, np.ndarray]:
+        """What the solver reads, and where in it the chosen rows (None for all) are."""
+        if self.among is not None:
+            place = self.among if chosen is None else self.among[chosen]
+            return self._whole(), place
+        if chosen is None:
+            return self._whole(), np.arange(self.rows.shape[0])
+        place = np.arange(chosen.shape[0])
         if self.gram is not None:
-            return self.gram if chosen is None else np.ascontiguousarray(self.gram[np.ix_(chosen, chosen)])
+            return np.ascontiguousarray(self.gram[np.ix_(chosen, chosen)]), place
         assert self.form is not None
-        if chosen is not None:
-            return self.form.rows(np.ascontiguousarray(self.rows[chosen]), self.threads)
+        return self.form.rows(np.ascontiguousarray(self.rows[chosen]), self.threads), place
+
+    def _whole(self) -> Any:
+        if self.gram is not None:
+            return self.gram
         if self._all is None:
+            assert self.form is not None
             self._all = self.form.rows(self.rows, self.threads)
         return self._all
 

@@ -6,11 +6,12 @@ import warnings
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_matrix
 from sklearn.svm import SVC
 
 from assay import config
 from assay.base import AssayError, CostError, DataError
-from assay.models.kernel_machines import SVMClassifier, kernel_choice
+from assay.models.kernel_machines import SVMClassifier, kernel_choice, linear_machine, support_vectors
 from assay.numeric import kernels
 
 KERNELS = {
@@ -232,3 +233,115 @@ def test_labels_that_were_not_learned_have_no_slack():
     model = SVMClassifier().fit(X, y)
     with pytest.raises(AssayError, match="must hold one label of"):
         model.slacks(X, y + 5)
+
+
+def many(n, d=8, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d)) * np.arange(1, d + 1) + 5.0
+    score = (X - 5.0) @ rng.normal(size=d) / np.arange(1, d + 1).mean()
+    return X, np.where(score + rng.normal(size=n) > 0, "yes", "no")
+
+
+@pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
+def test_the_linear_route_ends_where_the_dual_ends(C, monkeypatch):
+    X, y = many(600)
+    dual = SVMClassifier(kernel="linear", C=C).fit(X, y)
+    monkeypatch.setattr(support_vectors, "SMALL", 0)
+    for rows in (X, csr_matrix(X)):
+        primal = SVMClassifier(kernel="linear", C=C, tol=1e-6).fit(rows, y)
+        np.testing.assert_allclose(primal.objective_, dual.objective_, rtol=1e-7)
+        np.testing.assert_allclose(primal.decision_function(rows), dual.decision_function(X), atol=1e-4)
+        assert primal.margin_[0] == pytest.approx(dual.margin_[0], rel=1e-4)
+        assert abs(primal.dual_coef_.sum()) < 1e-6 * np.abs(primal.dual_coef_).sum()
+        beta = np.zeros(600)
+        beta[primal.support_] = primal.dual_coef_[0]
+        np.testing.assert_allclose(X.T @ beta, primal.coef_[0], atol=1e-4 * np.abs(primal.coef_).max())
+
+
+def test_many_rows_and_wide_tables_have_no_gap_between_primal_and_dual(monkeypatch):
+    X, y = many(30_000, d=4)
+    model = SVMClassifier(kernel="linear").fit(X, y)
+    primal = 0.5 * (model.coef_**2).sum() + model.slacks(X, y).sum()
+    assert 0.0 <= primal - model.objective_[0] <= 1e-6 * primal
+    monkeypatch.setattr(support_vectors, "SMALL", 0)
+    monkeypatch.setattr(linear_machine, "_SQUARE", 3)
+    X, y = many(300, d=20)
+    wide = SVMClassifier(kernel="linear", tol=1e-5).fit(X, y)
+    primal = 0.5 * (wide.coef_**2).sum() + wide.slacks(X, y).sum()
+    assert 0.0 <= primal - wide.objective_[0] <= 1e-6 * primal
+
+
+def test_as_many_landmarks_as_rows_are_the_kernel_itself():
+    X, y = blobs(150)
+    wanted = SVMClassifier().fit(X, y)
+    found = SVMClassifier(n_landmarks=150, random_state=0, tol=1e-6).fit(X, y)
+    np.testing.assert_allclose(found.decision_function(X), wanted.decision_function(X), atol=1e-4)
+    np.testing.assert_allclose(found.objective_, wanted.objective_, rtol=1e-6)
+    few = SVMClassifier(n_landmarks=30, random_state=0).fit(X, y)
+    assert few.support_vectors_.shape == (30, 5) and few.score(X, y) > 0.85
+    gram = wanted._kernel()(X)
+    given = SVMClassifier(kernel="precomputed", n_landmarks=30, random_state=0).fit(gram, y)
+    assert given.score(gram, y) > 0.85
+
+
+@pytest.mark.parametrize("gamma", ["scale", 0.1])
+@pytest.mark.parametrize("small", [0, 2048])
+def test_a_list_of_prices_is_searched_as_by_separate_fits(gamma, small, monkeypatch):
+    monkeypatch.setattr(kernel_choice, "SMALL", small)
+    monkeypatch.setattr(support_vectors, "SMALL", small)
+    X, y = blobs(200, classes=3, gap=0.6)
+    folds = [(np.flatnonzero(np.arange(200) % 4 != k), np.flatnonzero(np.arange(200) % 4 == k)) for k in range(4)]
+    prices = [100.0, 0.01, 1.0]
+    model = SVMClassifier(C=prices, gamma=gamma, cv=folds).fit(X, y)
+    wanted = [
+        [SVMClassifier(C=C, gamma=gamma).fit(X[a], y[a]).score(X[b], y[b]) for C in sorted(prices)] for a, b in folds
+    ]
+    np.testing.assert_allclose(model.scores_, wanted, atol=0.021 if small == 0 else 1e-12)
+    assert model.C_ in prices and model.chosen() == {"C": model.C_}
+    np.testing.assert_allclose(
+        model.decision_function(X), SVMClassifier(C=model.C_, gamma=gamma).fit(X, y).decision_function(X), atol=1e-6
+    )
+
+
+def test_probabilities_come_from_held_out_rows_and_are_calibrated():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1500, 2))
+    truth = 1.0 / (1.0 + np.exp(-2.0 * X[:, 0]))
+    y = (rng.random(1500) < truth).astype(int)
+    model = SVMClassifier(probability=True, C=[0.1, 1.0]).fit(X[:1000], y[:1000])
+    given = model.predict_proba(X[1000:])
+    np.testing.assert_allclose(given.sum(axis=1), 1.0)
+    assert np.abs(given[:, 1] - truth[1000:]).mean() < 0.08
+    labels, rejected = model.predict_with_reject(X[1000:], threshold=0.8)
+    np.testing.assert_array_equal(rejected, given.max(axis=1) < 0.8)
+    assert (labels == y[1000:])[~rejected].mean() > (labels == y[1000:]).mean()
+    assert model.predict_with_reject(X[1000:], reject_cost=0.2)[1].any()
+    three = SVMClassifier(probability=True, multi_class="ovr").fit(*blobs(150, classes=3))
+    np.testing.assert_allclose(three.predict_proba(blobs(150, classes=3)[0]).sum(axis=1), 1.0)
+
+
+@pytest.mark.parametrize("multi_class", ["ovo", "ovr"])
+def test_rows_within_the_margin_can_be_rejected(multi_class):
+    X, y = blobs(150, classes=3)
+    model = SVMClassifier(multi_class=multi_class).fit(X, y)
+    labels, rejected = model.predict_with_reject(X, margin=0.5)
+    np.testing.assert_array_equal(labels, model.predict(X))
+    assert 0 < rejected.sum() < 150 and (labels == y)[~rejected].mean() >= (labels == y).mean()
+    assert not hasattr(model, "predict_proba")
+    with pytest.raises(AssayError, match="parameter 'margin' must be given where probability=False"):
+        model.predict_with_reject(X, threshold=0.7)
+
+
+def test_sparse_rows_are_written_out_for_other_kernels():
+    X, y = blobs(80)
+    X[X < 0.5] = 0.0
+    for kernel in ("gaussian", "linear"):
+        one, other = SVMClassifier(kernel=kernel).fit(csr_matrix(X), y), SVMClassifier(kernel=kernel).fit(X, y)
+        np.testing.assert_allclose(one.decision_function(csr_matrix(X)), other.decision_function(X), atol=1e-8)
+
+
+def test_prices_that_are_none_are_refused():
+    X, y = blobs(30)
+    for bad in ([], [1.0, -1.0], ["a"], [1.0, np.inf]):
+        with pytest.raises(AssayError, match="parameter 'C' must be a number > 0 or hold finite ones"):
+            SVMClassifier(C=bad).fit(X, y)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_matrix
 from sklearn.svm import SVR
 
-from assay.models.kernel_machines import SVMRegressor, kernel_choice
+from assay.models.kernel_machines import SVMRegressor, kernel_choice, support_vectors
 
 
 def waves(n=200, seed=0):
@@ -87,3 +88,34 @@ def test_weights_and_a_given_matrix():
     gram = model._kernel()(X)
     given = SVMRegressor(kernel="precomputed").fit(gram, y, weights)
     np.testing.assert_allclose(given.predict(gram), model.predict(X), atol=1e-7)
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.3])
+def test_the_linear_route_ends_where_the_dual_ends(epsilon, monkeypatch):
+    X, y = waves(500)
+    dual = SVMRegressor(kernel="linear", C=2.0, epsilon=epsilon).fit(X, 50 * y + 1000)
+    monkeypatch.setattr(support_vectors, "SMALL", 0)
+    for rows in (X, csr_matrix(X)):
+        primal = SVMRegressor(kernel="linear", C=2.0, epsilon=epsilon, tol=1e-7).fit(rows, 50 * y + 1000)
+        assert primal.objective_ == pytest.approx(dual.objective_, rel=1e-7)
+        np.testing.assert_allclose(primal.predict(rows), dual.predict(X), atol=1e-3)
+
+
+def test_as_many_landmarks_as_rows_are_the_kernel_itself():
+    X, y = waves(120)
+    wanted = SVMRegressor(C=3.0).fit(X, y)
+    found = SVMRegressor(C=3.0, n_landmarks=120, random_state=0, tol=1e-6).fit(X, y)
+    np.testing.assert_allclose(found.predict(X), wanted.predict(X), atol=1e-4)
+
+
+@pytest.mark.parametrize("small", [0, 2048])
+def test_a_list_of_prices_is_searched_as_by_separate_fits(small, monkeypatch):
+    monkeypatch.setattr(kernel_choice, "SMALL", small)
+    monkeypatch.setattr(support_vectors, "SMALL", small)
+    X, y = waves(150)
+    folds = [(np.flatnonzero(np.arange(150) % 3 != k), np.flatnonzero(np.arange(150) % 3 == k)) for k in range(3)]
+    model = SVMRegressor(C=[0.1, 10.0], cv=folds).fit(X, y)
+    fits = [[SVMRegressor(C=C).fit(X[a], y[a]).predict(X[b]) for C in (0.1, 10.0)] for a, b in folds]
+    wanted = [[-np.mean((y[b] - said) ** 2) for said in row] for (_, b), row in zip(folds, fits, strict=True)]
+    np.testing.assert_allclose(model.scores_, wanted, rtol=1e-2 if small == 0 else 1e-7)
+    assert model.C_ == 10.0

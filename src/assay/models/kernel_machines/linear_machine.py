@@ -1,0 +1,277 @@
+"""Linear support vector machines without a kernel matrix: Newton steps on a hinge with a rounded corner.
+
+The loss of a row is H(1 - y f) (classes) or H(y - f - epsilon) + H(f - y - epsilon) (numbers), with f = x'w + b and
+H(u) = max(0, u). With its corner rounded over |u| < h,
+
+    H_h(u) = (u + h)^2 / (4 h) for |u| < h,
+
+the objective 1/2 |w|^2 + sum of price times loss is smooth, and a Newton step needs the products of the rows in the
+rounded part alone. At its minimum beta = -d loss / d f is feasible for the dual, sums to zero, and violates the
+conditions of optimality by h at most, as alpha lies strictly between 0 and C only where |u| < h. So h falls to half of
+`tol`, each level from where the last one ended. Rows far from the corner add a fixed gradient and are looked at again
+when the others are solved; many rows begin where a sixteenth of them ended.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+
+from ...base.threads import one_blas_thread
+from ..linear.tables import table_of
+
+# Rows from which a problem starts at the solution for a part of them, and how many rows make one of the part.
+_MANY, _PART = 20_000, 16
+# Unknowns up to which the Hessian is formed.
+_SQUARE = 2000
+_FIRST, _FALL = 1.0, 4.0
+_LEVEL_STEPS, _SEARCHES, _PRODUCTS, _ROUNDS = 60, 25, 200, 30
+# The share of the rows that stays in a round, at least, beside those in the rounded part.
+_KEPT = 0.1
+
+
+@dataclass(frozen=True)
+class LinearProblem:
+    """Rows (an array or a sparse table), target, price of slack of each row; `epsilon` None means classes (+1, -1)."""
+
+    X: Any
+    y: np.ndarray
+    price: np.ndarray
+    epsilon: float | None
+    threads: int
+
+    def part(self, rows: np.ndarray, factor: float = 1.0) -> LinearProblem:
+        """The problem of some rows, with their prices times a factor."""
+        return replace(self, X=self.X[rows], y=self.y[rows], price=factor * self.price[rows])
+
+    def corners(self, f: np.ndarray) -> np.ndarray:
+        """The distance of each row to the nearest corner of its loss."""
+        if self.epsilon is None:
+            return np.abs(1.0 - self.y * f)
+        return np.abs(np.abs(self.y - f) - self.epsilon)
+
+    def loss(self, f: np.ndarray, h: float) -> tuple[float, np.ndarray, np.ndarray]:
+        """Sum of price times loss, and its first and second derivative by f."""
+        if self.epsilon is None:
+            value, slope, curve = _rounded(1.0 - self.y * f, h)
+            return float(self.price @ value), -self.price * self.y * slope, self.price * curve
+        above, up, curve = _rounded(self.y - f - self.epsilon, h)
+        below, down, other = _rounded(f - self.y - self.epsilon, h)
+        return float(self.price @ (above + below)), self.price * (down - up), self.price * (curve + other)
+
+
+@dataclass(frozen=True)
+class LinearSolution:
+    """Coefficients, constant, beta of each row, the objective with its lower bound by the dual, and the steps made."""
+
+    coef: np.ndarray
+    intercept: float
+    beta: np.ndarray
+    primal: float
+    dual: float
+    violation: float
+    n_iter: int
+    converged: bool
+
+
+def _rounded(u: np.ndarray, h: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    if h == 0.0:
+        return np.maximum(u, 0.0), (u > 0).astype(np.float64), np.zeros_like(u)
+    inside = np.abs(u) < h
+    slope = np.clip((u + h) / (2.0 * h), 0.0, 1.0)
+    value = np.where(inside, (u + h) ** 2 / (4.0 * h), np.maximum(u, 0.0))
+    return value, slope, np.where(inside, 1.0 / (2.0 * h), 0.0)
+
+
+@dataclass
+class _Newton:
+    """Steps on some rows; the others add the gradient `fixed` (by the columns about their centre, and the constant)."""
+
+    problem: LinearProblem
+    centre: np.ndarray
+    fixed: np.ndarray
+    steps: int = 0
+
+    def product(self, theta: np.ndarray) -> np.ndarray:
+        """x'w + b of every row, for coefficients of columns about their centre."""
+        return self.problem.X @ theta[:-1] + (theta[-1] - self.centre @ theta[:-1])
+
+    def sums(self, g: np.ndarray) -> np.ndarray:
+        """The gradient of sum of g f."""
+        total = g.sum()
+        return np.append(self.problem.X.T @ g - self.centre * total, total)
+
+    def level(self, theta: np.ndarray, f: np.ndarray, h: float, accuracy: float) -> tuple[np.ndarray, np.ndarray]:
+        """The minimum for one h: coefficients, and the f that belong to them."""
+        for _ in range(_LEVEL_STEPS):
+            value, g, curve = self.problem.loss(f, h)
+            gradient = self.sums(g) + self.fixed
+            gradient[:-1] += theta[:-1]
+            value += 0.5 * float(theta[:-1] @ theta[:-1])
+            step = self._step(gradient, curve)
+            decrement = -float(gradient @ step)
+            if not decrement > accuracy * (abs(value) + 1e-300):
+                break
+            moved = self.product(step)
+            length = self._search(theta, f, step, moved, h, -decrement)
+            theta, f = theta + length * step, f + length * moved
+            self.steps += 1
+        return theta, f
+
+    def towards(
+        self, theta: np.ndarray, f: np.ndarray, to: np.ndarray, there: np.ndarray, h: float
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The best point on the way from one point to another, for all rows."""
+        step, moved = to - theta, there - f
+        slope = float(self.problem.loss(f, h)[1] @ moved) + float(theta[:-1] @ step[:-1])
+        if slope >= 0.0:
+            return theta, f
+        length = self._search(theta, f, step, moved, h, slope)
+        return theta + length * step, f + length * moved
+
+    def _search(
+        self, theta: np.ndarray, f: np.ndarray, step: np.ndarray, moved: np.ndarray, h: float, slope: float
+    ) -> float:
+        """Where along the step the objective has its minimum, roughly: the derivative is a rising function."""
+        linear = float(self.fixed @ step) + float(theta[:-1] @ step[:-1])
+        length = float(step[:-1] @ step[:-1])
+        low, at_low, high, at_high, t = 0.0, slope, np.inf, np.inf, 1.0
+        for _ in range(_SEARCHES):
+            now = float(self.problem.loss(f + t * moved, h)[1] @ moved) + linear + t * length
+            if abs(now) <= 0.1 * abs(slope):
+                return t
+            if now < 0.0:
+                low, at_low = t, now
+            else:
+                high, at_high = t, now
+            if high == np.inf:
+                t *= 4.0
+                continue
+            guess = low - at_low * (high - low) / (at_high - at_low)
+            t = min(max(guess, low + 0.1 * (high - low)), high - 0.1 * (high - low))
+        return low if low > 0.0 else t
+
+    def _step(self, gradient: np.ndarray, curve: np.ndarray) -> np.ndarray:
+        used = np.flatnonzero(curve)
+        size = gradient.shape[0]
+        # Without a row in the rounded part the constant has no curvature.
+        least = 1e-8 * float(self.problem.price.sum()) + 1e-300
+        if size > _SQUARE:
+            return self._by_products(gradient, used, curve, least)
+        hessian = np.zeros((size, size))
+        if used.size:
+            table = table_of(self.problem.X)
+            nothing = np.empty((self.problem.y.shape[0], 0))
+            hessian = table.gram_sums(nothing, curve, self.centre, used, self.problem.threads)
+        hessian[np.arange(size - 1), np.arange(size - 1)] += 1.0
+        hessian[-1, -1] += least
+        return -cho_solve(cho_factor(hessian, lower=True, check_finite=False), gradient, check_finite=False)
+
+    def _by_products(self, gradient: np.ndarray, used: np.ndarray, curve: np.ndarray, least: float) -> np.ndarray:
+        """Conjugate gradients on the products of the Hessian."""
+        part = _Newton(self.problem.part(used), self.centre, self.fixed)
+        weights, ridge = curve[used], np.append(np.ones(gradient.shape[0] - 1), least)
+        scale = np.append(np.ones(gradient.shape[0] - 1), 1.0 / np.sqrt(weights.sum() + least))
+        step, residual = np.zeros_like(gradient), -scale * gradient
+        direction, power = residual.copy(), float(residual @ residual)
+        goal = 1e-6 * power
+        for _ in range(_PRODUCTS):
+            if power <= goal:
+                break
+            given = scale * direction
+            product = scale * (part.sums(weights * part.product(given)) + ridge * given)
+            length = power / float(direction @ product)
+            step += length * direction
+            residual -= length * product
+            before, power = power, float(residual @ residual)
+            direction = residual + (power / before) * direction
+        return scale * step
+
+
+def solve_linear(problem: LinearProblem, tol: float, start: tuple[np.ndarray, float] | None = None) -> LinearSolution:
+    """The linear machine to a violation of `tol`, from coefficients or from zero.
+
+    >>> rows = LinearProblem(np.array([[0.0], [1.0], [3.0]]), np.array([-1.0, -1.0, 1.0]), np.full(3, 10.0), None, 1)
+    >>> found = solve_linear(rows, 1e-6)
+    >>> found.coef.round(4), round(found.intercept, 4)
+    (array([1.]), -2.0)
+    """
+    with one_blas_thread():
+        return _solve(problem, tol, start)
+
+
+def _solve(problem: LinearProblem, tol: float, start: tuple[np.ndarray, float] | None) -> LinearSolution:
+    n, d = problem.X.shape
+    centre = table_of(problem.X).central_values(np.empty((n, 0)))
+    known = start is not None
+    steps = 0
+    if n >= _MANY and not known:
+        some = np.arange(0, n, _PART)
+        small = _solve(problem.part(some, float(problem.price.sum() / problem.price[some].sum())), tol, None)
+        start, known, steps = (small.coef, small.intercept), True, small.n_iter
+    theta = np.zeros(d + 1)
+    if start is not None:
+        theta = np.append(start[0], start[1] + centre @ start[0])
+    last = 0.5 * tol
+    whole = _Newton(problem, centre, np.zeros(d + 1))
+    f = whole.product(theta)
+    if not known:
+        h = _FIRST if problem.epsilon is None else max(float(np.std(problem.y)), 2.0 * last)
+        while h > 2.0 * last:
+            theta, f = whole.level(theta, f, h, 1e-5)
+            h = max(h / _FALL, last)
+    converged, active = False, np.zeros(n, dtype=bool)
+    for _ in range(_ROUNDS):
+        distance = problem.corners(f)
+        reach = max(float(np.partition(distance, int(_KEPT * (n - 1)))[int(_KEPT * (n - 1))]), 4.0 * last)
+        active |= distance <= reach
+        if active.sum() > 0.6 * n:
+            active[:] = True
+        rows = np.flatnonzero(active)
+        fixed = np.zeros(d + 1)
+        if rows.shape[0] < n:
+            slopes = problem.loss(f, 0.0)[1]
+            slopes[active] = 0.0
+            fixed = whole.sums(slopes)
+        begin = theta
+        part = whole if rows.shape[0] == n else _Newton(problem.part(rows), centre, fixed)
+        of_part, h = f[rows], min(max(reach / _FALL, last), 64.0 * last)
+        while True:
+            theta, of_part = part.level(theta, of_part, h, 1e-12 if h == last else 1e-6)
+            if h == last:
+                break
+            h = max(h / _FALL, last)
+        steps += part.steps if part is not whole else 0
+        there = whole.product(theta)
+        # A row that was left out must not have come to the corner, nor crossed it.
+        moved = problem.corners(there) < last
+        moved |= problem.loss(there, 0.0)[1] != problem.loss(f, 0.0)[1]
+        if part is whole or not (moved & ~active).any():
+            converged, f = True, there
+            break
+        active |= moved
+        theta, f = whole.towards(begin, f, theta, there, last)
+    return _solution(problem, whole, theta, f, last, steps + whole.steps, converged)
+
+
+def _solution(
+    problem: LinearProblem, whole: _Newton, theta: np.ndarray, f: np.ndarray, h: float, steps: int, converged: bool
+) -> LinearSolution:
+    beta = -problem.loss(f, h)[1]
+    primal = 0.5 * float(theta[:-1] @ theta[:-1]) + problem.loss(f, 0.0)[0]
+    of_beta = whole.sums(beta)[:-1]
+    gain = float(problem.y @ beta) - (0.0 if problem.epsilon is None else problem.epsilon * float(np.abs(beta).sum()))
+    dual = gain - 0.5 * float(of_beta @ of_beta)
+    return LinearSolution(
+        coef=theta[:-1].copy(),
+        intercept=float(theta[-1] - whole.centre @ theta[:-1]),
+        beta=beta,
+        primal=primal,
+        dual=dual,
+        violation=2.0 * h,
+        n_iter=steps,
+        converged=converged,
+    )

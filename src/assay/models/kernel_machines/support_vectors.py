@@ -1,0 +1,264 @@
+"""What support vector machines for classes and numbers have in common: parameters, three routes, fold sharing."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from ... import _kernels
+from ...base.cost import Cost, check_cost
+from ...base.estimator import Fold, check_weights
+from ...base.folds import FoldTransforms, copy_columns
+from ...base.parameters import Integer, Nothing, param
+from ...base.threads import one_blas_thread, thread_count
+from ...base.usual_parameters import n_jobs_param, random_state_param
+from ...numeric.kernels import Gaussian, Kernel, Laplacian, Linear
+from ..linear.sparse import SparseInput, SparseTable
+from .fast_form import fast_form
+from .kernel_choice import SMALL, KernelMethod
+from .linear_machine import LinearProblem, solve_linear
+from .smo import Dual, DualSolution, cache_param, max_iter_param, svm_cost, tol_param
+from .training import KernelSource, Training
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Columns in which the machine is linear: those of the table, or of its kernel with some landmarks."""
+
+    X: Any
+    landmarks: np.ndarray | None = None
+    back: np.ndarray | None = None
+    """Takes coefficients of the columns to those of the landmarks."""
+
+
+class SupportVectors(SparseInput, KernelMethod):
+    """Base of support vector machines: by the dual, by the primal where the kernel is linear, or with landmarks."""
+
+    _way_out = (
+        "use kernel='linear', which needs no kernel matrix, n_landmarks=500, the Nystroem approximation of the kernel, "
+        "or take a sample of the rows"
+    )
+
+    n_landmarks: int | None = param(
+        None,
+        Integer(1) | Nothing(),
+        "Rows, drawn to lie apart, that stand for all others in the kernel (the Nystroem approximation), for tables "
+        "too large for the kernel itself; None takes the kernel as it is.",
+    )
+    tol: float = tol_param()
+    max_iter: int | None = max_iter_param()
+    cache_bytes: float = cache_param()
+    random_state: Any = random_state_param()
+    n_jobs: int | None = n_jobs_param()
+
+    def _draws(self) -> bool:
+        return self.n_landmarks is not None
+
+    @property
+    def _is_linear(self) -> bool:
+        return isinstance(self.kernel, Linear) or (isinstance(self.kernel, str) and self.kernel == "linear")
+
+    @property
+    def _hard(self) -> bool:
+        return isinstance(self.C, numbers.Real) and math.isinf(self.C)
+
+    def _by_primal(self, n_rows: int) -> bool:
+        return self._is_linear and n_rows > SMALL and not self._hard and self.n_landmarks is None
+
+    def _written(self, rows: Any) -> Any:
+        """Rows with every cell written out, unless they are sparse and the machine is linear."""
+        if not isinstance(rows, SparseTable) or self._by_primal(rows.shape[0]):
+            return rows
+        bytes_ = 16.0 * rows.shape[0] * rows.shape[1]
+        check_cost(type(self).__name__, Cost(1e-9 * bytes_, bytes_), "use kernel='linear', which takes sparse rows")
+        return rows.toarray()
+
+    def _training(
+        self, rows: Any, target: np.ndarray, weights: np.ndarray | None, place: np.ndarray, apart: bool
+    ) -> Training:
+        """The rows to fit to, equal ones as one unless they must stay `apart`; a Gram matrix without the columns of
+        rows that do not count."""
+        if self._precomputed and place.shape[0] < rows.shape[1] and rows.shape[0] == place.shape[0]:
+            rows = np.ascontiguousarray(rows[:, place])
+        dual = not self._precomputed and not self._by_primal(rows.shape[0]) and self.n_landmarks is None
+        return Training.of(self._written(rows), target, weights, place, merge=dual and not apart)
+
+    def _columns(self, table: Training, kernel: Kernel) -> Columns | None:
+        """The columns in which the machine is linear; None for the dual."""
+        if self.n_landmarks is None:
+            return Columns(table.rows) if self._by_primal(table.n) else None
+        threads = thread_count(self.n_jobs)
+        if self._precomputed:
+            chosen = np.sort(self._stream().generator().permutation(table.n)[: int(self.n_landmarks)])
+        else:
+            count, key = min(int(self.n_landmarks), table.n), self._stream().key
+            chosen = np.unique(_kernels.plus_plus_starts(table.rows, table.weights, count, 1, key, 0, threads))
+        with one_blas_thread():
+            if self._precomputed:
+                beside = np.ascontiguousarray(table.rows[:, chosen])
+            else:
+                beside = kernel(table.rows, table.rows[chosen])
+            values, axes = np.linalg.eigh(beside[chosen])
+            kept = values > 1e-10 * max(float(values[-1]), 0.0)
+            back = axes[:, kept] / np.sqrt(values[kept])
+            return Columns(np.ascontiguousarray(beside @ back), chosen, back)
+
+    def _linear_machine(
+        self, columns: Columns, chosen: np.ndarray | None, target: np.ndarray, price: np.ndarray, epsilon: float | None
+    ) -> tuple[np.ndarray, DualSolution]:
+        """Coefficients of the columns, and the rest as the dual has it."""
+        X = columns.X if chosen is None else columns.X[chosen]
+        scale = 1.0
+        if epsilon is not None:
+            scale = float(np.sqrt(np.average((target - np.average(target, weights=price)) ** 2, weights=price))) or 1.0
+        found = solve_linear(
+            LinearProblem(X, target, price, epsilon, thread_count(self.n_jobs)), float(self.tol) * scale
+        )
+        status = "converged" if found.converged else "max_iter"
+        return found.coef, DualSolution(
+            found.beta, np.empty(0), found.intercept, -found.dual, found.violation, found.n_iter, status
+        )
+
+    def _linear_start(
+        self, source: KernelSource, chosen: np.ndarray | None, target: np.ndarray, dual: Dual, epsilon: float | None
+    ) -> tuple[np.ndarray, np.ndarray] | None:
+        """(beta, K beta) near the solution of a linear machine of more rows than columns, on which steps by pairs are
+        slow; None for others."""
+        rows = source.rows if chosen is None else source.rows[chosen]
+        if not self._is_linear or not isinstance(dual.kernel, np.ndarray) or rows.shape[0] <= rows.shape[1]:
+            return None
+        price = np.maximum(dual.high, -dual.low)[: rows.shape[0]]
+        scale = 1.0 if epsilon is None else float(np.std(target)) or 1.0
+        found = solve_linear(LinearProblem(rows, target, price, epsilon, 1), 1e-6 * scale)
+        parts = [found.beta] if epsilon is None else [np.maximum(found.beta, 0.0), np.minimum(found.beta, 0.0)]
+        beta = np.clip(np.concatenate(parts), dual.low, dual.high)
+        # What rounding left of the sum goes to the variable with most room.
+        room = np.minimum(dual.high - beta, beta - dual.low)
+        beta[np.argmax(room)] -= beta.sum()
+        if not found.converged or ((beta < dual.low) | (beta > dual.high)).any():
+            return None
+        with one_blas_thread():
+            return beta, dual.kernel[:, dual.row] @ beta
+
+    def _sums(self, X: Any, coefficients: np.ndarray) -> np.ndarray:
+        """Products of rows with `coef_`, or sums of their kernel with the support vectors, (n_rows, n_machines)."""
+        rows = self._read(X, reset=False)
+        if hasattr(self, "coef_"):
+            coef = np.atleast_2d(self.coef_)
+            if isinstance(rows, SparseTable):
+                return rows @ coef.T
+            return np.einsum("ij,kj->ik", rows, coef)
+        if isinstance(rows, SparseTable):
+            rows = rows.toarray()
+        centres = self.support_ if self._precomputed else self.support_vectors_
+        return self._kernel_sums(rows, centres, coefficients, self._single_, thread_count(self.n_jobs))
+
+    def _keep_vectors(self, table: Training, used: np.ndarray) -> None:
+        self.support_ = table.place[used]
+        plain = isinstance(table.rows, np.ndarray) and not self._precomputed
+        self.support_vectors_ = table.rows[used].copy() if plain else np.empty((0, 0))
+
+    # -- folds -------------------------------------------------------------------------------------------------------
+    def _shared_kernel(self, rows: np.ndarray, n_train: int) -> Any:
+        """What folds of these rows have in common: the matrix of the kernel, or of the distances it is made of; None
+        if nothing, or if it is too large."""
+        if self.n_landmarks is not None or self._by_primal(n_train) or not isinstance(rows, np.ndarray):
+            return None
+        n = rows.shape[0]
+        small = n_train <= SMALL
+        if (8.0 if small else 4.0) * n * n > max(float(self.cache_bytes), 1e8):
+            return None
+        if isinstance(self.kernel, str) and isinstance(self.gamma, str):
+            if self.kernel in ("gaussian", "laplacian") and small:
+                return "distances", {"gaussian": Gaussian, "laplacian": Laplacian}[self.kernel]().distances(rows)
+            if self.kernel not in ("linear", "precomputed"):
+                return None
+        kernel = clone(self)._learn_kernel(rows, None)
+        form = None if small or self._hard or self._precomputed else fast_form(kernel, rows)
+        if form is None:
+            return "gram", self._gram(kernel, rows)
+        return "gram", form.rows(rows, thread_count(self.n_jobs)).gram(thread_count(self.n_jobs))
+
+    def _fold_matrix(self, kernel: Kernel, table: Training, known: Any) -> np.ndarray | None:
+        """The matrix of a fold's own kernel for all rows, its training rows and others; None if that is too large."""
+        if known is not None:
+            kind, matrix = known
+            return matrix if kind == "gram" else np.exp(-self.gamma_ * matrix)
+        if self.n_landmarks is not None or self._by_primal(table.n) or self._hard:
+            return None
+        form = fast_form(kernel, table.rows)
+        if form is None or 4.0 * table.n**2 > max(float(self.cache_bytes), 1e8):
+            return None
+        threads = thread_count(self.n_jobs)
+        return form.rows(table.rows, threads).gram(threads)
+
+    def _source_of(self, kernel: Kernel, table: Training, shared: Any, place: np.ndarray | None) -> KernelSource:
+        """The kernel of the training rows, from what the folds share where there is something; `place` are the numbers
+        of the rows of the fold in the shared table."""
+        threads = thread_count(self.n_jobs)
+        if shared is None or place is None:
+            return self._source(kernel, table.rows, threads, exact=self._hard)
+        kind, matrix = shared
+        among = place[table.place]
+        if kind == "gram" and not self._hard:
+            return KernelSource(table.rows, matrix, None, threads, among)
+        own = np.ascontiguousarray(matrix[np.ix_(among, among)], dtype=np.float64)
+        return KernelSource(table.rows, own if kind == "gram" else np.exp(-self.gamma_ * own), None, threads)
+
+    def fit_folds(
+        self,
+        X: Any,
+        y: Any,
+        folds: Iterable[Fold],
+        sample_weight: Any = None,
+        transforms: FoldTransforms | None = None,
+    ) -> Iterator[Any]:
+        """One fitted clone per fold; the matrix of the kernel, or of distances, is made once where all folds have it in
+        common and it is not too large."""
+        chosen = list(folds)
+        largest = max((train.shape[0] for train, _ in chosen), default=0)
+        template = clone(self)
+        if transforms is not None or largest == 0:
+            yield from super().fit_folds(X, y, chosen, sample_weight, transforms)
+            return
+        template._check_parameters()
+        rows = template._written(template._read(X, reset=True))
+        shared = template._shared_kernel(rows, largest)
+        if shared is None:
+            yield from super().fit_folds(X, y, chosen, sample_weight, None)
+            return
+        target, weights = np.asarray(y), check_weights(type(self).__name__, sample_weight, rows.shape[0])
+        for train, _ in chosen:
+            model = clone(self)
+            part = rows[np.ix_(train, train)] if self._precomputed else rows[train]
+            extra = None if weights is None else weights[train]
+            model._fit_read(part, target[train], extra, shared, np.asarray(train))
+            if not self._precomputed:
+                copy_columns(template, model)
+            yield model
+
+    def _fit_read(self, X: Any, y: Any, sample_weight: Any, shared: Any, place: np.ndarray | None) -> Any:
+        """Fit, with what folds share and the numbers of these rows in it."""
+        raise NotImplementedError  # pragma: no cover
+
+    def estimate_cost(self, n_rows: int, n_features: int, n_outputs: int = 1) -> Cost:
+        """Kernel rows of the support vectors, made more than once where the cache cannot hold them; a linear machine
+        reads the rows some hundred times."""
+        if self._by_primal(n_rows) or self.n_landmarks is not None:
+            width = float(n_features if self.n_landmarks is None else int(self.n_landmarks))
+            cells = n_rows * (width + 2.0)
+            made = 0.0 if self.n_landmarks is None else 2e-10 * n_rows * width * (n_features + width + 30.0)
+            return Cost(seconds=1e-3 + 1e-7 * cells + made, bytes=24.0 * cells)
+        return svm_cost(n_rows, n_features, float(self.cache_bytes))
+
+    def estimate_predict_cost(self, n_rows: int, n_features: int, n_queries: int) -> Cost:
+        """A kernel value for each support vector, a third of the rows at a guess."""
+        centres = n_rows / 3 if self.n_landmarks is None else min(n_rows, int(self.n_landmarks))
+        pairs = n_queries * (1.0 if self._is_linear else float(centres))
+        return Cost(seconds=1e-10 * pairs * (n_features + 20.0), bytes=16.0 * n_queries * n_features + 1e7)

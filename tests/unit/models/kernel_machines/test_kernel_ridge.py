@@ -1,0 +1,87 @@
+"""Kernel ridge: ridge regression with the linear kernel, leave-one-out by refitting, weights, several targets."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.kernel_ridge import KernelRidge as Peer
+
+from assay.base import AssayError, CostError, config
+from assay.models.kernel_machines import KernelRidge
+from assay.models.linear import Ridge, RidgeCV
+
+
+def waves(n=60, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 3))
+    return X, np.sin(2 * X[:, 0]) + 0.5 * X[:, 1] + 3.0 + 0.1 * rng.normal(size=n)
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("weighted", [True, False])
+def test_the_linear_kernel_is_ridge_regression(fit_intercept, weighted):
+    X, y = waves()
+    weights = np.random.default_rng(1).random(60) if weighted else None
+    new = np.random.default_rng(2).normal(size=(7, 3))
+    for alpha in (1e-3, 1.0, 100.0):
+        model = KernelRidge(kernel="linear", alpha=alpha, fit_intercept=fit_intercept).fit(X, y, weights)
+        ridge = Ridge(alpha=alpha, fit_intercept=fit_intercept).fit(X, y, weights)
+        np.testing.assert_allclose(model.predict(new), ridge.predict(new), rtol=1e-8, atol=1e-9)
+
+
+def test_penalties_and_errors_are_those_of_ridge_by_leave_one_out():
+    X, y = waves()
+    alphas = [0.01, 1.0, 100.0]
+    model = KernelRidge(kernel="linear", alpha=alphas).fit(X, y)
+    ridge = RidgeCV(alphas=alphas).fit(X, y)
+    np.testing.assert_allclose(model.loo_mse_, ridge.mse_path_, rtol=1e-8)
+    assert model.alpha_ == ridge.alpha_ and model.chosen() == {"alpha": model.alpha_}
+
+
+def test_predictions_without_a_constant_are_those_of_scikit_learn():
+    X, y = waves()
+    model = KernelRidge(gamma=0.3, alpha=0.1, fit_intercept=False).fit(X, y)
+    peer = Peer(kernel="rbf", gamma=0.3, alpha=0.1).fit(X, y)
+    np.testing.assert_allclose(model.predict(X), peer.predict(X), rtol=1e-9)
+    np.testing.assert_allclose(model.dual_coef_, peer.dual_coef_, rtol=1e-7, atol=1e-9)
+
+
+def test_leave_one_out_is_the_fit_without_the_row():
+    X, y = waves(25)
+    model = KernelRidge(gamma=0.3, alpha=0.2).fit(X, y)
+    for i in range(25):
+        rest = np.arange(25) != i
+        said = KernelRidge(gamma=0.3, alpha=0.2).fit(X[rest], y[rest]).predict(X[i : i + 1])[0]
+        assert model.loo_predictions_[i] == pytest.approx(said, abs=1e-8)
+    assert model.loo_mse_[0] == pytest.approx(np.mean((y - model.loo_predictions_) ** 2))
+    assert 1.0 < model.effective_parameters_ < 25.0
+
+
+def test_a_weight_of_two_is_a_row_twice_in_leave_one_out_too():
+    X, y = waves(20)
+    weights = np.arange(20) % 3 + 1
+    owner = np.repeat(np.arange(20), weights)
+    one = KernelRidge(gamma=0.3, alpha=[0.1, 1.0]).fit(X, y, weights)
+    other = KernelRidge(gamma=0.3, alpha=[0.1, 1.0]).fit(X[owner], y[owner])
+    np.testing.assert_allclose(one.loo_mse_, other.loo_mse_, rtol=1e-8)
+    np.testing.assert_allclose(one.predict(X), other.predict(X), rtol=1e-8)
+
+
+def test_several_targets_and_a_given_matrix():
+    X, y = waves()
+    both = KernelRidge(gamma=0.3).fit(X, np.column_stack([y, -2 * y]))
+    one = KernelRidge(gamma=0.3).fit(X, y)
+    np.testing.assert_allclose(both.predict(X), np.column_stack([one.predict(X), -2 * one.predict(X)]), rtol=1e-9)
+    gram = one._kernel()(X)
+    weights = (np.arange(60) % 4 > 0).astype(float)
+    given = KernelRidge(kernel="precomputed").fit(gram, y, weights)
+    np.testing.assert_allclose(given.predict(gram), KernelRidge(gamma=0.3).fit(X, y, weights).predict(X), rtol=1e-8)
+
+
+def test_bad_penalties_and_large_tables_are_refused():
+    X, y = waves()
+    for bad in ([], [0.0, 1.0], ["a"]):
+        with pytest.raises(AssayError, match="parameter 'alpha' must be a number > 0 or hold such"):
+            KernelRidge(alpha=bad).fit(X, y)
+    with config.use(max_seconds=1e-6), pytest.raises(CostError, match="n_landmarks"):
+        KernelRidge().fit(X, y)
