@@ -135,7 +135,7 @@ def added(first: Any, second: Any) -> Any:
 def run_part(part: Part, work: Work, of_rows: Sequence[np.ndarray | None], merge: Work) -> Any:
     """The merged results of a work on the blocks of a part; the next block is read while one is worked on."""
     result, begin = None, 0
-    for block in _read_ahead(part.blocks()):
+    for block in read_ahead(part.blocks()):
         end = begin + block.shape[0]
         found = work(block, *(None if values is None else values[begin:end] for values in of_rows))
         result = found if result is None else merge(result, found)
@@ -143,7 +143,12 @@ def run_part(part: Part, work: Work, of_rows: Sequence[np.ndarray | None], merge
     return result
 
 
-def _read_ahead(blocks: Iterator[np.ndarray]) -> Iterator[np.ndarray]:
+def read_ahead(blocks: Iterator[Any]) -> Iterator[Any]:
+    """The blocks, each read by another thread while the one before it is worked on.
+
+    >>> list(read_ahead(iter("abc")))
+    ['a', 'b', 'c']
+    """
     with ThreadPoolExecutor(1, "assay-blocks") as reader:
         coming = reader.submit(next, blocks, None)
         while (block := coming.result()) is not None:

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from ..base.batches import BatchedTable, CodedLabels, ColumnFacts, block_rows, joined_facts, run_here
+from ..base.batches import BatchedTable, CodedLabels, ColumnFacts, block_rows, joined_facts, read_ahead, run_here
 from ..base.errors import DataError, ParameterError, plain
 from .columns import UNSEEN, number_codes
 from .read import scan_table
@@ -46,6 +46,8 @@ class Batches:
     columns : names of the columns to use; None for all that are of use
     nominal : names of columns of numbers that are categories
     scratch : folder for the scratch file, 8 bytes a cell; None for the system's folder of temporary files
+    client : a `dask.distributed.Client` or the address of a scheduler: the files are then read, kept and summed by its
+        workers, which must see them under the same paths; the models are the same bit for bit
 
     Attributes
     ----------
@@ -71,11 +73,12 @@ class Batches:
         columns: Sequence[str] | None = None,
         nominal: Sequence[str] = (),
         scratch: str | Path | None = None,
+        client: Any = None,
     ):
         for name, value in (("target", target), ("weight", weight)):
             if value is not None and not isinstance(value, str):
                 raise ParameterError(WHO, f"parameter '{name}'", "must be the name of a column", f"got {value!r:.40}")
-        self.target, self.weight = target, weight
+        self.target, self.weight, self.client = target, weight, client
         self.scratch = None if scratch is None else str(scratch)
         self.left_out: dict[str, str] = {}
         self.rows_left_out = 0
@@ -87,8 +90,12 @@ class Batches:
     def table(self) -> BatchedTable:
         """The table that learners read, made in one pass over the source."""
         spec = self._spec()
-        opened = [OpenedPart.of(source, spec) for source in self._sources]
-        return self._joined(spec, [part for part in opened if part.facts is not None], opened, run_here)
+        if self.client is None:
+            return self._joined(spec, [OpenedPart.of(source, spec) for source in self._sources], run_here)
+        from .batches_dask import client_of, open_on_workers, run_on_workers
+
+        self.client = client_of(self.client)
+        return self._joined(spec, open_on_workers(self.client, self._sources, spec), run_on_workers)
 
     # -- what is read ------------------------------------------------------------------------------------------------
     def _spec(self) -> Spec:
@@ -143,10 +150,9 @@ class Batches:
             self.scratch,
         )
 
-    def _joined(
-        self, spec: Spec, opened: list[OpenedPart], all_parts: Sequence[OpenedPart], runner: Any
-    ) -> BatchedTable:
-        self.rows_left_out = sum(part.left_out for part in all_parts)
+    def _joined(self, spec: Spec, read: Sequence[OpenedPart], runner: Any) -> BatchedTable:
+        self.rows_left_out = sum(part.left_out for part in read)
+        opened = [part for part in read if part.facts is not None]
         if not opened:
             what = "with a target and weight " if self.rows_left_out else ""
             raise DataError(WHO, "the table", f"must have at least one row {what}".rstrip(), "got none")
@@ -280,7 +286,7 @@ class OpenedPart:
     def of(cls, source: Any, spec: Spec) -> OpenedPart:
         """Read a source to its end."""
         reader = _Reader(spec)
-        for frame in _frames(source):
+        for frame in read_ahead(_frames(source)):
             reader.take(frame)
         return reader.done()
 

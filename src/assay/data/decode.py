@@ -141,13 +141,12 @@ def serve() -> None:
         job = json.loads(line)
         limit_memory(job)
         for facts, frame in answers(job, kept):
-            body = b""
+            stream = io.BytesIO()
             if frame is not None:
-                stream = io.BytesIO()
                 frame.write_ipc_stream(stream, compression="uncompressed")
-                body = stream.getvalue()
-                facts["frame"] = len(body)
-            told.write(json.dumps(facts).encode() + b"\n" + body)
+                facts["frame"] = stream.tell()
+            told.write(json.dumps(facts).encode() + b"\n")
+            told.write(stream.getbuffer())
         told.flush()
 
 

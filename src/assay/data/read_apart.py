@@ -21,6 +21,9 @@ import polars as pl
 from ..base import config
 from . import decode
 
+_PIPE = 1 << 20
+"""Bytes that wait between the child and this process; with few the two keep waiting for each other."""
+
 
 class DecoderDied(Exception):
     """The child ended in the middle of an answer; the text says how."""
@@ -67,6 +70,7 @@ class Decoder:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
                 start_new_session=True,
+                pipesize=_PIPE,
             )
         return self._child
 
