@@ -38,6 +38,19 @@ def limit_options(command: Any) -> Any:
     return command
 
 
+def engine_options(command: Any) -> Any:
+    """--engine and --scheduler: who does the work."""
+    for option in (
+        click.option("--scheduler", metavar="ADDRESS", help="Dask scheduler, e.g. tcp://host:8786; default: one here."),
+        click.option(
+            "--engine", type=click.Choice(["threads", "processes", "dask"]), default="threads", show_default=True,
+            help="Who does the work; the results are the same.",
+        ),
+    ):  # fmt: skip
+        command = option(command)
+    return command
+
+
 @click.command()
 @click.argument("data")
 @click.option("--target", "-t", required=True, metavar="COL", help="Column to predict.")
@@ -87,6 +100,7 @@ def limit_options(command: Any) -> Any:
     "--holdout", type=float, metavar="SHARE", help="Rows set aside for one look at the end (assay runs open)."
 )
 @limit_options
+@engine_options
 @click.option("--fresh", is_flag=True, help="Forget the folds that an earlier run finished.")
 @common_options
 def compare(data: str, target: str, out: Path | None, quiet: bool, as_json: bool, **options: Any) -> int:
@@ -125,6 +139,8 @@ def compare_table(
     save: Path | None = None,
     tune: str | None = None,
     trials: int | None = None,
+    engine: str = "threads",
+    scheduler: str | None = None,
     **choices: Any,
 ) -> int:
     """Run a comparison into a folder and show it; the exit code says whether every learner worked.
@@ -144,7 +160,8 @@ def compare_table(
         tune=None if tune is None else {"method": tune} | ({"trials": trials} if trials else {}),
         **choices,
     )
-    return run_plan(plan, folder, quiet=quiet, as_json=as_json, tell=tell, jobs=jobs, fresh=fresh, save=save)
+    how = {"engine": engine, "scheduler": scheduler}
+    return run_plan(plan, folder, quiet=quiet, as_json=as_json, tell=tell, jobs=jobs, fresh=fresh, save=save, **how)
 
 
 def run_plan(
@@ -157,6 +174,7 @@ def run_plan(
     jobs: int | None = None,
     fresh: bool = False,
     save: Path | None = None,
+    **how: Any,
 ) -> int:
     """Run a plan into a folder, where the plan, the store, results.json and report.html lie then, and show it."""
     from ..experiment import Store, run
@@ -170,7 +188,7 @@ def run_plan(
         _forget(store_path)
     plan.save(place_for(folder) / "plan.toml")
     with Store(store_path) as store, progress_bar(quiet) as show:
-        results = run(plan, store, n_jobs=jobs or default_jobs(), progress=show)
+        results = run(plan, store, n_jobs=jobs or default_jobs(), progress=show, **how)
     if results.reused:
         tell(f"assay: {results.reused} units of work were found in {plain(store_path, 200)} and not run again.")
     for failure in results.failed:

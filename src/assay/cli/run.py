@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
-from .compare import run_plan
+from .compare import engine_options, run_plan
 from .main import common_options
 from .output import messages, place_for
 
@@ -17,6 +18,7 @@ from .output import messages, place_for
 @click.option("--data", metavar="DATA", help="Another table than the one that the plan names; implies --new-data.")
 @click.option("--jobs", "-j", type=click.IntRange(1), help="Learners run side by side; all cores by default.")
 @click.option("--out", type=click.Path(path_type=Path), help="Folder; that of the plan by default.")
+@engine_options
 @click.option("--fresh", is_flag=True, help="Forget the folds that an earlier run finished.")
 @common_options
 def run(
@@ -28,6 +30,7 @@ def run(
     fresh: bool,
     quiet: bool,
     as_json: bool,
+    **how: Any,
 ) -> int:
     """Run PLAN, a file of TOML or JSON such as the plan.toml that `assay compare` leaves beside its results.
 
@@ -40,4 +43,4 @@ def run(
         table = None if data is None else load(data)
         read = Plan.load(plan, table, any_data=new_data or data is not None)
         folder = place_for(out) if out else plan.parent / plan.stem if plan.name != "plan.toml" else plan.parent
-        return run_plan(read, folder, quiet=quiet, as_json=as_json, tell=tell, jobs=jobs, fresh=fresh)
+        return run_plan(read, folder, quiet=quiet, as_json=as_json, tell=tell, jobs=jobs, fresh=fresh, **how)

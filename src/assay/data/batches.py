@@ -94,7 +94,7 @@ class Batches:
             return self._joined(spec, [OpenedPart.of(source, spec) for source in self._sources], run_here)
         from .batches_dask import client_of, open_on_workers, run_on_workers
 
-        self.client = client_of(self.client)
+        self.client = client_of(WHO, self.client)
         return self._joined(spec, open_on_workers(self.client, self._sources, spec), run_on_workers)
 
     # -- what is read ------------------------------------------------------------------------------------------------

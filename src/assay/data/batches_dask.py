@@ -19,30 +19,29 @@ from ..base.batches import Work, run_part
 from ..base.errors import UsageError, plain
 from .batches import OpenedPart, ScratchPart, Spec
 
-WHO = "Batches"
+ANSWERS = 10.0
+"""Seconds within which a scheduler must answer."""
 KEPT_ARRAYS = 4
 """Arrays of one value per row (target, weights) that stay on the workers between two passes."""
 
 
-def client_of(client: Any) -> Any:
-    """A client of the cluster: as given, or connected to the scheduler at an address."""
-    if not isinstance(client, str):
-        return client
+def client_of(who: str, cluster: Any) -> Any:
+    """A client of a cluster: as given, or connected to the scheduler at an address."""
+    if not isinstance(cluster, str):
+        return cluster
     try:
         from distributed import Client
     except ImportError:
-        raise UsageError(
-            WHO, "parameter 'client'", "needs Dask", way_out="install it with pip install 'assay[dask]'"
-        ) from None
+        raise UsageError(who, "Dask", "must be installed", way_out="run pip install 'assay[dask]'") from None
     try:
-        return Client(client, set_as_default=False, timeout="10s")
+        return Client(cluster, set_as_default=False, timeout=ANSWERS)
     except (OSError, ValueError) as error:
         raise UsageError(
-            WHO,
-            f"the Dask scheduler at '{plain(client, 100)}'",
+            who,
+            f"the Dask scheduler at '{plain(cluster, 100)}'",
             "does not answer",
             plain(error, 100),
-            "start it with `dask scheduler`, or give the address it tells",
+            "start it with `dask scheduler`, and give the address that it tells",
         ) from None
 
 

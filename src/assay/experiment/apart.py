@@ -90,7 +90,7 @@ class Apart:
                 how += f" ({signal.Signals(-code).name})"
         elif code:
             how += f" (exit code {code})"
-        return Failure(f"{title}: {how}; leave it out, or try it by itself to see why.", final=True)
+        return Failure(f"{title}: {how}; leave it out, or try it by itself to see why.", final=True, lost=True)
 
     # -- the child -----------------------------------------------------------------------------------------------
     def _ready(self) -> Connection:
@@ -100,7 +100,7 @@ class Apart:
             raise UsageError(
                 "run", "limits of time and memory", "are not enforced on this system", way_out="run without"
             )
-        message = _packed(self.bench)
+        message = packed(self.bench)
         ours, theirs = socket.socketpair()
         with theirs:
             start = "import sys; from assay.experiment.apart import serve; serve(int(sys.argv[1]))"
@@ -153,7 +153,7 @@ class Apart:
 _HOW = "define its classes in a module that can be imported, or install cloudpickle, or run without limits"
 
 
-def _packed(bench: Bench) -> bytes:
+def packed(bench: Bench) -> bytes:
     """Plan and threads as bytes; classes of the user's own program go along where cloudpickle is there."""
     try:
         dumps = importlib.import_module("cloudpickle").dumps

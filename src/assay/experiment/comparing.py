@@ -25,12 +25,15 @@ def compare(
     store: Store | str | None = None,
     n_jobs: int = 1,
     progress: bool | Callable[[Progress], None] = False,
+    engine: str = "threads",
+    scheduler: str | None = None,
     **options: Any,
 ) -> Results:
     """Compare learners on a table (a frame, a `Table` or a path); `options` are those of `Plan`.
 
     `learners` is a list of catalogue ids, pairs (id, parameters), scikit-learn estimators or pairs (name, any of
     these), or a mapping of names to any of these: `{"tree": CartClassifier(), "mine": my_pipeline}`.
+    `engine` says who does the work: "threads", "processes" or "dask" (see `run`); the results are the same.
     `progress` True writes a line with units done and time left to stderr; a function is called with each `Progress`.
 
     >>> from assay import compare
@@ -93,7 +96,7 @@ def _check_options(who: str, options: dict[str, Any]) -> None:
     known = [item.name for item in fields(Plan) if item.init]
     for name in options:
         if name not in known:
-            near = get_close_matches(name, [*known, "store", "n_jobs", "progress"], 1)
+            near = get_close_matches(name, [*known, "store", "n_jobs", "progress", "engine", "scheduler"], 1)
             raise UsageError(
                 who,
                 f"parameter '{plain(name)}'",
@@ -105,7 +108,7 @@ def _check_options(who: str, options: dict[str, Any]) -> None:
 def _run(plan: Plan, store: Store | str | None, n_jobs: int, progress: bool | Callable[[Progress], None]) -> Results:
     show = _Line() if progress is True else progress or None
     try:
-        return run(plan, store, n_jobs, show)
+        return run(plan, store, n_jobs, show, engine=engine, scheduler=scheduler)
     finally:
         if isinstance(show, _Line):
             show.end()

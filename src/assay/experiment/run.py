@@ -1,10 +1,9 @@
 """The run: every fold of every learner, each result kept as it arrives.
 
-Work is cut into tasks of one learner and some of its folds; `n_jobs` threads take them (the kernels release the GIL),
-do them or have them done by a process apart, and hand finished folds to the calling thread, the one writer of the
-store. A fold's numbers depend on that fold alone, so any number of jobs, any order and any interruption lead to the
-same results, bit for bit. In a race the learners meet between repetitions, and those that are shown to be worse than
-the best leave.
+Work is cut into tasks of one learner and some of its folds; threads take them, do them or have them done by a process
+or a worker elsewhere (`engines`), and hand finished folds to the calling thread, the one writer of the store. A fold's
+numbers depend on that fold alone, so any number of jobs, any order and any interruption lead to the same results, bit
+for bit. In a race the learners meet between repetitions, and those that are shown to be worse than the best leave.
 """
 
 from __future__ import annotations
@@ -25,8 +24,8 @@ import numpy as np
 
 from ..base.errors import AssayError, ParameterError, plain
 from ..base.threads import one_blas_thread
-from .apart import Apart
 from .design_choice import expected_seconds
+from .engines import Engine, Hand, engine_of
 from .inputs import Inputs
 from .plan import Learner, Plan
 from .predictions import FoldPredictions
@@ -35,7 +34,7 @@ from .results import Results
 from .runs import register
 from .store import ARRAYS, Store, digest
 from .version import code_version
-from .work import Bench, Failure, Outcome, Task, Unit, heard_warnings, outcomes
+from .work import Bench, Failure, Outcome, Task, Unit, heard_warnings
 
 HEARTBEAT = 0.25
 """Seconds after which the calling thread looks up from waiting: for an interrupt, and to tell the time left."""
@@ -57,7 +56,7 @@ class _State:
 
     bench: Bench
     tasks: deque[Task]
-    apart: bool = False
+    engine: Engine
     out_of_limits: dict[int, Failure] = field(default_factory=dict)
     """Learners that went over the limits of a task, and their sentence: none of their tasks is begun any more."""
     outbox: queue.SimpleQueue[tuple[Unit | None, dict[str, Any] | Failure | BaseException]] = field(
@@ -73,6 +72,8 @@ def run(
     progress: Callable[[Progress], None] | None = None,
     *,
     views: bool = True,
+    engine: str = "threads",
+    scheduler: str | None = None,
 ) -> Results:
     """Run the folds of a plan that the store does not hold yet, and return all results.
 
@@ -80,9 +81,12 @@ def run(
     ----------
     plan : what to run
     store : where finished folds are kept and found again; None keeps nothing
-    n_jobs : threads that run learners side by side; the results are the same for every number
+    n_jobs : how many learners run side by side; the results are the same for every number
     progress : called in the calling thread at the start, after each finished unit and every second between
     views : also fit every learner on all rows, for its picture and its preparation in words; the scores need neither
+    engine : "threads" of this process, "processes" beside it (for learners that hold the lock of the interpreter), or
+        "dask"; the results are the same bit for bit
+    scheduler : address of a Dask scheduler such as "tcp://host:8786"; None for a cluster of `n_jobs` workers here
 
     One failing learner never stops the rest: its error sentence is kept in its result. Where the plan has limits for
     a task, learners work in processes of their own, and one that goes over them is stopped. After KeyboardInterrupt
@@ -92,16 +96,17 @@ def run(
         raise ParameterError("run", "parameter 'n_jobs'", "must be an integer >= 1", f"got {plain(repr(n_jobs))}")
     if isinstance(store, (str, Path)):
         with Store(store) as opened:
-            return run(plan, opened, n_jobs, progress, views=views)
+            return run(plan, opened, n_jobs, progress, views=views, engine=engine, scheduler=scheduler)
     units = _units(plan, store, views)
-    with register(plan, store, [unit.key for unit in units]) as finish:
+    with register(plan, store, [unit.key for unit in units]) as finish, contextlib.ExitStack() as opened_here:
         values = _finished(plan, units, store)
         reused = len(values)
         finished = {(unit.learner, unit.split) for unit in values if unit.trial is None}
         # The trials of a search whose outcome is known are not made for their own sake.
         units = [unit for unit in units if unit in values or (unit.learner, unit.split) not in finished]
         missing = [unit for unit in units if unit not in values]
-        clock = _Clock(plan, units, missing, progress, n_jobs)
+        doer = opened_here.enter_context(engine_of(engine, n_jobs, scheduler, idle=not missing))
+        clock = _Clock(plan, units, missing, progress, doer.jobs)
         bench = Bench(plan, Inputs(plan), None)
         race = Race(plan)
         failed: dict[int, tuple[int, str]] = {}
@@ -110,7 +115,7 @@ def run(
             clock.leave([unit for unit in together if unit.learner in race.out and unit not in values])
             begun = [unit for unit in going if unit not in values and unit.learner not in failed]
             if begun:
-                failed |= _work(bench, begun, values, store, n_jobs, clock)
+                failed |= _work(bench, begun, values, store, doer, clock)
             race.look(values, failed)
         results = _told(plan, values, failed, reused, race)
         finish(results)
@@ -279,16 +284,16 @@ def _work(
     missing: list[Unit],
     values: dict[Unit, dict[str, Any]],
     store: Store | None,
-    jobs: int,
+    engine: Engine,
     clock: _Clock,
 ) -> dict[int, tuple[int, str]]:
     """Do the missing units; their values are added to `values`, and the errors of learners are returned."""
-    plan = bench.plan
+    plan, jobs = bench.plan, engine.jobs
     failed: dict[int, tuple[int, str]] = {}
     tasks = _tasks(plan, missing, jobs, values)
     # With one job the kernels take the cores; with more they share the cores that too few tasks leave idle.
     threads = None if jobs == 1 else max(1, jobs // len(tasks))
-    state = _State(Bench(plan, bench.inputs, threads), tasks, apart=plan.limits is not None)
+    state = _State(Bench(plan, bench.inputs, threads), tasks, engine)
     with one_blas_thread(), heard_warnings():
         # Daemon threads: an interrupt may leave a kernel running, and leaving must not wait for it.
         workers = [
@@ -431,35 +436,29 @@ class _Clock:
 
 # -- the working threads ---------------------------------------------------------------------------------------------
 def _worker(state: _State) -> None:
-    apart = Apart(state.bench) if state.apart else None
     try:
-        while not state.stop.is_set():
-            try:
-                task = state.tasks.popleft()
-            except IndexError:
-                break
-            for unit, value in _done(state, apart, task):
-                state.outbox.put((unit, value))
-                if state.stop.is_set():
+        with contextlib.closing(state.engine.hand(state.bench)) as hand:
+            while not state.stop.is_set():
+                try:
+                    task = state.tasks.popleft()
+                except IndexError:
                     break
+                for unit, value in _done(state, hand, task):
+                    state.outbox.put((unit, value))
+                    if state.stop.is_set():
+                        break
     except BaseException as error:
         state.outbox.put((None, error))
     else:
         state.outbox.put((None, {}))
-    finally:
-        if apart is not None:
-            apart.close()
 
 
-def _done(state: _State, apart: Apart | None, task: Task) -> Iterator[Outcome]:
-    if apart is None:
-        yield from outcomes(state.bench, task)
-        return
+def _done(state: _State, hand: Hand, task: Task) -> Iterator[Outcome]:
     over = state.out_of_limits.get(task.learner)
     if over is not None:
         yield from ((unit, over) for unit in task.units)
         return
-    for unit, value in apart.outcomes(task, state.stop):
+    for unit, value in hand.outcomes(task, state.stop):
         if isinstance(value, Failure) and value.final:
             state.out_of_limits.setdefault(task.learner, value)
         yield unit, value

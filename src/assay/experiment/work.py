@@ -60,6 +60,8 @@ class Failure:
     sentence: str
     final: bool = False
     """True if the learner's other tasks would end the same way: it went over a limit."""
+    lost: bool = False
+    """True if the process that did it is gone, be it the learner's doing or not."""
 
     @classmethod
     def of(cls, learner: Learner, error: BaseException) -> Failure:

@@ -1,0 +1,63 @@
+"""Claims about batches on a Dask cluster: the bits of one machine, also after a worker is lost."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+import numpy as np
+import polars as pl
+import pytest
+
+from assay.base.errors import UsageError
+from assay.data import Batches, batches_dask
+from assay.models.bayes import NaiveBayes
+from assay.models.ensembles import NewtonBoostingClassifier
+from assay.models.linear import GLM, LogisticRegression
+
+RNG = np.random.default_rng(4)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    found = tmp_path_factory.mktemp("parts")
+    for k in range(3):
+        x = RNG.normal(size=(800, 3))
+        pl.DataFrame(
+            {
+                **{f"x{j}": x[:, j] for j in range(3)},
+                "kind": np.array([f"k{k}", "a", "b"])[RNG.integers(0, 3, 800)],
+                "y": np.where(x[:, 0] + RNG.normal(size=800) > 0, "yes", "no"),
+                "n": RNG.poisson(np.exp(0.3 * x[:, 1])),
+            }
+        ).write_parquet(found / f"part{k}.parquet")
+    return found
+
+
+def test_sums_on_workers_give_the_bits_of_one_machine_and_survive_a_lost_worker(dask_cluster, folder):
+    from distributed import Client
+
+    path = str(folder / "part*.parquet")
+    rows = pl.read_parquet(path)
+    with Client(dask_cluster.scheduler_address, set_as_default=False) as client:
+        labels, counts = ["x0", "x1", "x2", "kind"], ["x0", "x1", "x2"]
+        cases = [
+            (LogisticRegression(), "y", counts),
+            (NaiveBayes(), "y", labels),
+            (NewtonBoostingClassifier(n_estimators=3), "y", labels),
+            (GLM(family="poisson"), "n", labels),
+        ]
+        for model, target, columns in cases:
+            here = model.fit_batches(Batches(path, target, columns=columns))
+            expected = here.predict(rows.select(columns))
+            there = Batches(path, target, columns=columns, client=client)
+            np.testing.assert_array_equal(model.fit_batches(there).predict(rows.select(columns)), expected)
+        os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
+        np.testing.assert_array_equal(model.fit_batches(there).predict(rows.select(columns)), expected)
+
+
+def test_a_scheduler_that_is_not_there_is_one_sentence(folder, monkeypatch):
+    monkeypatch.setattr(batches_dask, "ANSWERS", 0.2)
+    source = Batches(str(folder / "part*.parquet"), "y", client="tcp://127.0.0.1:9")
+    with pytest.raises(UsageError, match="Batches: the Dask scheduler at 'tcp://127.0.0.1:9' does not answer"):
+        NaiveBayes().fit_batches(source)
