@@ -13,6 +13,7 @@ import pickle
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, Protocol
 
 from ..base.errors import ParameterError, UsageError, plain
@@ -86,7 +87,7 @@ class _Beside:
                     yield unit, value
             if not lost:
                 return
-            task = Task(task.learner, tuple(lost), task.cost)
+            task = replace(task, units=tuple(lost))
 
     def close(self) -> None:
         self.apart.close()
