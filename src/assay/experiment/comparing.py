@@ -53,7 +53,8 @@ def compare(
             "put the target into the table as a column and give its name",
         )
     _check_options("compare", options)
-    return _run(Plan(table, target, learners=learners, **options), store, n_jobs, progress)
+    plan = Plan(table, target, learners=learners, **options)
+    return _run(plan, store, n_jobs, progress, engine=engine, scheduler=scheduler)
 
 
 def tune(
@@ -69,12 +70,15 @@ def tune(
     store: Store | str | None = None,
     n_jobs: int = 1,
     progress: bool | Callable[[Progress], None] = False,
+    engine: str = "threads",
+    scheduler: str | None = None,
     **options: Any,
 ) -> Results:
     """Tune learners inside the training rows of each fold, and compare each with its settings as given.
 
     `learners` is one learner or a list of them, as for `compare`; `space`, `method`, `trials`, `levels` and `folds` are
-    those of `Tuned`, and a space that is None is that of the catalogue. `options` are those of `Plan`.
+    those of `Tuned`, and a space that is None is that of the catalogue. `options` are those of `Plan`; `engine` and
+    `scheduler` are as for `compare`.
 
     >>> from assay import tune
     >>> from assay.data import load_dataset
@@ -89,7 +93,7 @@ def tune(
     given = [learners] if isinstance(learners, (str, tuple)) or hasattr(learners, "fit") else list(learners)
     pairs = [(one, Tuned(one, space, method, trials, levels, folds)) for one in given]
     plan = Plan(table, target, learners=[one for pair in pairs for one in pair], **options)
-    return _run(plan, store, n_jobs, progress)
+    return _run(plan, store, n_jobs, progress, engine=engine, scheduler=scheduler)
 
 
 def _check_options(who: str, options: dict[str, Any]) -> None:
@@ -105,10 +109,12 @@ def _check_options(who: str, options: dict[str, Any]) -> None:
             )
 
 
-def _run(plan: Plan, store: Store | str | None, n_jobs: int, progress: bool | Callable[[Progress], None]) -> Results:
+def _run(
+    plan: Plan, store: Store | str | None, n_jobs: int, progress: bool | Callable[[Progress], None], **how: Any
+) -> Results:
     show = _Line() if progress is True else progress or None
     try:
-        return run(plan, store, n_jobs, show, engine=engine, scheduler=scheduler)
+        return run(plan, store, n_jobs, show, **how)
     finally:
         if isinstance(show, _Line):
             show.end()
