@@ -160,9 +160,21 @@ CONTROL = Task(
     calls=("predict",),
     claims=("control",),
 )
+IMAGE = Task(
+    name="image",
+    noun="image classifier",
+    done="images are classified",
+    target="classes",
+    outputs=("image_labels",),
+    calls=("predict", "predict_proba"),
+    base="assay.base.LabelClassifier",
+    estimator_type="classifier",
+    claims=("image",),
+)
 
 TASKS: dict[str, Task] = {
-    task.name: task for task in (CLASSIFY, REGRESS, CLUSTER, TRANSFORM, DENSITY, SEQUENCE, RANK, RULES, DETECT, CONTROL)
+    task.name: task
+    for task in (CLASSIFY, REGRESS, CLUSTER, TRANSFORM, DENSITY, SEQUENCE, RANK, RULES, DETECT, CONTROL, IMAGE)
 }
 """Every task by name, in the order of the canon."""
 
@@ -179,7 +191,7 @@ def get_task(name: str | Task, who: str = "catalogue", among: Iterable[str] = TA
     Traceback (most recent call last):
     ...
     assay.base.errors.ParameterError: catalogue: parameter 'task' must be one of classify, regress, cluster, transform,
-        density, sequence, rank, rules, detect, control; got 'guess'.
+        density, sequence, rank, rules, detect, control, image; got 'guess'.
     """
     allowed = list(among)
     text = str(name) if isinstance(name, (str, Task)) else None

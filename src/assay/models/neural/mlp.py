@@ -25,6 +25,7 @@ from ...base.words import number, percent
 from ...numeric.losses import LOSSES, Loss
 from ..linear.gradient_descent import codes_in, known_classes
 from ..linear.logistic_solver import log_probabilities_of, probabilities_of
+from .losses_by_epoch import LEARNED, best_epoch, keep_losses, loss_view
 
 REGRESSION_LOSSES = {name: LOSSES[name] for name in ("squared_error", "absolute_error", "huber", "quantile", "poisson")}
 # Numbers of the kernel.
@@ -46,19 +47,14 @@ class _Perceptron(Estimator):
     _squares = True
     _way_out = "take a sample of the rows, smaller layers or fewer epochs"
     _learned = {
+        **LEARNED,
         "coefs_": "list of arrays, the weights of each layer (inputs, units)",
         "intercepts_": "list of arrays, the biases of each layer (units,)",
-        "n_iter_": "int, epochs run",
         "t_": "int, steps taken",
-        "loss_": "float, mean loss plus penalty in the last epoch, as seen on the way",
-        "best_loss_": "float, the least of `loss_curve_` (of the validation rows with `early_stopping`)",
-        "loss_curve_": "list, the loss of each epoch (after `partial_fit`, of the last 1,000)",
-        "validation_curve_": "array with `early_stopping`, the mean loss of the held-out rows after each epoch",
         "saturation_": "array, of each hidden layer the share of units that no longer learn (see `explain`)",
         "n_layers_": "int, layers with inputs and outputs",
         "n_outputs_": "int",
         "out_activation_": "str, what makes predictions of the outputs",
-        "trace_": "with `trace`, loss and step of each epoch",
     }
 
     hidden_layer_sizes: Any = param(
@@ -103,8 +99,8 @@ class _Perceptron(Estimator):
     init: str = param(
         "auto",
         Choice("auto", "glorot", "he", "uniform"),
-        "First weights: uniform within sqrt(6 / (inputs + units)), sqrt(6 / inputs) or 0.01; 'auto' is 'he' for relu, "
-        "else 'glorot'.",
+        "First weights: uniform within sqrt(6 / (inputs + units)), sqrt(6 / inputs) or 0.01; 'auto' is 'glorot', and "
+        "'he' for three or more hidden layers of relu.",
     )
     warm_start: bool = param(False, Boolean(), "Whether `fit` goes on from the weights of the last one.")
     dtype: str = param(
@@ -141,8 +137,8 @@ class _Perceptron(Estimator):
         """A new net: first weights drawn, moments zero."""
         root = self._stream()
         self._stream_key, self._hold_out_key = root.child(0).key, root.child(1).key
-        relu = ACTIVATIONS[self.activation] == ACTIVATIONS["relu"]
-        rule = ("he" if relu else "glorot") if self.init == "auto" else self.init
+        deep = len(widths) > 4 and ACTIVATIONS[self.activation] == ACTIVATIONS["relu"]
+        rule = ("he" if deep else "glorot") if self.init == "auto" else self.init
         single = self.dtype == "float32" or (self.dtype == "auto" and cells > _SMALL_TABLE)
         draw = root.child(2).generator()
         parts = []
@@ -295,7 +291,6 @@ class _Perceptron(Estimator):
                 rows, validation = hold_out_rows(type(self).__name__, X.shape[0], share, strata, generator)
             found = self._run(X, target, weights, max_epochs=int(self.max_iter), rows=rows, validation=validation)
         self._keep(found)
-        self.n_iter_ = len(found["loss"])
         self._look_at_units(X)
         if found["status"] != CONVERGED and self.tol is not None:
             text = (
@@ -360,23 +355,8 @@ class _Perceptron(Estimator):
         )
 
     def _keep(self, found: dict[str, Any]) -> None:
-        self.loss_curve_ = found["loss"].tolist()
-        self.loss_ = float(found["loss"][-1])
-        watched = found["validation"] if len(found["validation"]) else found["loss"]
-        self.best_loss_ = float(np.min(watched))
+        keep_losses(self, found["loss"], found["step"], found["validation"])
         self.n_layers_, self.n_outputs_ = len(self._widths), self._widths[-1]
-        if len(found["validation"]):
-            self.validation_curve_ = np.asarray(found["validation"])
-        elif hasattr(self, "validation_curve_"):
-            del self.validation_curve_
-        trace = self._new_trace()
-        if trace.on:
-            for epoch, loss in enumerate(found["loss"].tolist()):
-                values = {"loss": loss, "step": float(found["step"][epoch])}
-                if len(found["validation"]):
-                    values["validation_loss"] = float(found["validation"][epoch])
-                trace.record("epoch", **values)
-        self._keep_trace(trace)
 
     # -- looking at it -----------------------------------------------------------------------------------------
     def _look_at_units(self, X: np.ndarray) -> None:
@@ -431,8 +411,8 @@ class _Perceptron(Estimator):
         ]
         first, last = number(float(self.loss_curve_[0])), number(self.loss_)
         said.append(f"The loss went from {first} to {last} in {_count(len(self.loss_curve_), 'epoch')}.")
-        if hasattr(self, "validation_curve_"):
-            best = int(np.argmin(self.validation_curve_)) + 1
+        best = best_epoch(self)
+        if best is not None:
             said.append(f"The held-out rows were predicted best after epoch {best} ({number(self.best_loss_)}).")
             if best < len(self.validation_curve_) and self.loss_curve_[-1] < self.loss_curve_[best - 1]:
                 said.append("After it the training loss fell on while theirs did not: overfitting, undone.")
@@ -450,11 +430,7 @@ class _Perceptron(Estimator):
     def view(self) -> LossCurve:
         """The loss of each epoch."""
         check_is_fitted(self)
-        validation = best = None
-        if hasattr(self, "validation_curve_"):
-            validation = self.validation_curve_.tolist()
-            best = int(np.argmin(self.validation_curve_)) + 1
-        return LossCurve(loss=list(self.loss_curve_), validation=validation, best=best, words=self.explain())
+        return loss_view(self)
 
     def _scores(self, X: Any) -> np.ndarray:
         check_is_fitted(self)

@@ -1,0 +1,127 @@
+"""Multilayer perceptrons: mini-batches and single rows, against scikit-learn and PyTorch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from benchmarks.versus.harness import Contender, Problem, by_rows
+
+EPOCHS = 20
+
+
+def _make(rows: int) -> dict[str, Any]:
+    from sklearn.datasets import make_classification
+
+    X, y = make_classification(rows + 10_000, 30, n_informative=15, n_redundant=5, flip_y=0.01, random_state=0)
+    X = ((X - X.mean(axis=0)) / X.std(axis=0)).astype(np.float64)
+    single = X[:rows].astype(np.float32)
+    return {"X": X[:rows].copy(), "single": single, "y": y[:rows].copy(), "X_test": X[rows:], "y_test": y[rows:]}
+
+
+def _ours(data: dict[str, Any], batch: int = 200, epochs: int = EPOCHS, solver: str = "adam") -> Any:
+    from assay.models.neural import MLPClassifier
+
+    model = MLPClassifier(
+        hidden_layer_sizes=(100,), batch_size=batch, max_iter=epochs, solver=solver, tol=None, random_state=0
+    )
+    return model.set_params(dtype="float32", alpha=1e-6).fit(data["X"], data["y"])
+
+
+def _sklearn(data: dict[str, Any], batch: int = 200, epochs: int = EPOCHS, solver: str = "adam") -> Any:
+    import warnings
+
+    from sklearn.neural_network import MLPClassifier
+
+    model = MLPClassifier((100,), batch_size=batch, max_iter=epochs, solver=solver, tol=0.0, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        # In float32, its faster way; its penalty is divided by the batch.
+        return model.set_params(n_iter_no_change=epochs + 1, alpha=1e-6 * batch).fit(data["single"], data["y"])
+
+
+class _Plain:
+    """A net of PyTorch with the method that the gate asks for."""
+
+    def __init__(self, net: Any):
+        self.net = net
+
+    def predict_proba(self, X: np.ndarray) -> np.ndarray:
+        import torch
+
+        with torch.inference_mode():
+            yes = torch.sigmoid(self.net(torch.from_numpy(X.astype(np.float32))))[:, 0].double().numpy()
+        return np.column_stack([1 - yes, yes])
+
+
+def _torch(data: dict[str, Any], batch: int = 200, epochs: int = EPOCHS, solver: str = "adam") -> Any:
+    import torch
+
+    torch.manual_seed(0)
+    X, y = torch.from_numpy(data["single"]), torch.from_numpy(data["y"].astype(np.float32))
+    net = torch.nn.Sequential(torch.nn.Linear(30, 100), torch.nn.ReLU(), torch.nn.Linear(100, 1))
+    if solver == "adam":
+        optimiser: Any = torch.optim.Adam(net.parameters(), lr=1e-3, weight_decay=1e-6, fused=True)
+    else:
+        optimiser = torch.optim.SGD(net.parameters(), lr=1e-3, momentum=0.9, nesterov=True, weight_decay=1e-6)
+    loss = torch.nn.functional.binary_cross_entropy_with_logits
+    for _ in range(epochs):
+        order = torch.randperm(len(y))
+        for begin in range(0, len(y), batch):
+            rows = order[begin : begin + batch]
+            optimiser.zero_grad(set_to_none=True)
+            loss(net(X[rows])[:, 0], y[rows]).backward()
+            optimiser.step()
+    return _Plain(net)
+
+
+def _test_log_loss(data: dict[str, Any], model: Any) -> float:
+    probabilities = np.asarray(model.predict_proba(data["X_test"]))
+    own = probabilities[np.arange(data["y_test"].shape[0]), data["y_test"]]
+    return float(-np.log(np.maximum(own, 1e-12)).mean())
+
+
+def _online(run: Any) -> Any:
+    def one_by_one(data: dict[str, Any]) -> Any:
+        return run(data, batch=1, epochs=1, solver="sgd")
+
+    return one_by_one
+
+
+PROBLEMS: tuple[Problem, ...] = (
+    Problem(
+        id="mlp",
+        title="MLP of 100 units, Adam, batches of 200, 20 epochs",
+        make=_make,
+        sizes=by_rows("{n} x 30", 2_000, 10_000, 50_000),
+        ours=Contender("MLPClassifier (assay)", "assay", _ours),
+        peers=(
+            Contender("MLPClassifier", "scikit-learn", _sklearn, aim=3.0),
+            Contender("PyTorch (CPU)", "torch", _torch, aim=3.0),
+        ),
+        quality=_test_log_loss,
+        gate=2e-2,
+        quality_name="test log loss",
+        lower_is_better=True,
+        limit="6 n W flops an epoch for W weights, in register tiles",
+        tried="scikit-learn in float64 (slower); PyTorch with Adam that is not fused (slower)",
+    ),
+    Problem(
+        id="mlp-online",
+        title="MLP of 100 units, one row a step",
+        make=_make,
+        sizes=by_rows("{n} x 30", 500, 2_000, 10_000),
+        ours=Contender("MLPClassifier (assay)", "assay", _online(_ours)),
+        peers=(
+            Contender("MLPClassifier", "scikit-learn", _online(_sklearn), aim=10.0),
+            Contender("PyTorch (CPU)", "torch", _online(_torch), aim=10.0),
+        ),
+        quality=_test_log_loss,
+        gate=3e-2,
+        quality_name="test log loss",
+        lower_is_better=True,
+        limit="each step needs the last: two passes over the weights a row, on one core",
+        tried="the same options as with batches",
+    ),
+)
