@@ -559,7 +559,8 @@ private:
         const auto first = bins_.cuts[j].begin() + split.bin, last = bins_.cuts[j].begin() + (next - 1);
         const double middle = *first + 0.5 * (*last - *first);
         auto at = std::lower_bound(first, last, middle);
-        if (at != first && middle - *(at - 1) <= *at - middle) --at;
+        // Ties are ties in any unit of the column.
+        if (at != first && middle - *(at - 1) <= *at - middle + 1e-9 * (*last - *first)) --at;
         split.bin = at - bins_.cuts[j].begin();
     }
 
