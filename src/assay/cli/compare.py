@@ -271,7 +271,7 @@ def load(data: str, roles: tuple[str, ...] = (), reading: tuple[str, ...] = (), 
     from ..data import DATASETS, load_dataset, read_table
 
     bundled = data in DATASETS and not Path(data).exists()
-    read = load_dataset(data) if bundled else read_table(data, **{**given, **dict(map(_reading, reading))})
+    read = load_dataset(data) if bundled else read_table(data, **{**given, **readings(reading)})
     chosen = dict(_role(text) for text in roles)
     return read.with_roles(chosen) if chosen else read
 
@@ -416,6 +416,11 @@ def listed(texts: tuple[str, ...]) -> list[str] | None:
     """Words that may be given with commas between."""
     words = [word.strip() for text in texts for word in text.split(",")]
     return [word for word in words if word] or None
+
+
+def readings(texts: tuple[str, ...]) -> dict[str, Any]:
+    """What the options --read say, as parameters."""
+    return dict(map(_reading, texts))
 
 
 def _reading(text: str) -> tuple[str, Any]:

@@ -30,6 +30,7 @@ COMMANDS = {
     "demo": "Run a comparison on a bundled table, from data to report.",
     "describe": "Say what is in a table: columns, distributions, associations.",
     "methods": "List and search the methods of the catalogue.",
+    "predict": "Predict every row of a table, whatever its size, with a saved model.",
     "run": "Run a plan that was kept in a file.",
     "tune": "Choose the parameters of learners inside the training rows, and say what that is worth.",
 }

@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from .table import Features as Features
     from .table import Table as Table
     from .table import Target as Target
+    from .write import FrameWriter as FrameWriter
 
 __getattr__, __dir__ = lazy(
     __name__,
@@ -73,5 +74,6 @@ __getattr__, __dir__ = lazy(
         "read_scan": "Scan",
         "roles": "ROLES Role guess_order infer_roles",
         "table": "Features Table Target",
+        "write": "FrameWriter",
     },
 )

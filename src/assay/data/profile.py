@@ -24,7 +24,8 @@ def profile_table(frame: pl.DataFrame, roles: Mapping[str, Role]) -> dict[str, d
 
     Each column has `kind` ("number", "boolean", "label", "date" or "text"), `role`, `whole` (whether its numbers are
     whole), `missing` (the share of missing cells) and `values`, some cells that fit it; numbers and dates have
-    `edges`, labels and booleans `shares` (by category, the commonest first).
+    `edges` (deciles) and `bins` (the shares between them), labels and booleans `shares` (by category, the commonest
+    first).
 
     >>> import polars as pl
     >>> from assay.data import infer_roles
@@ -44,6 +45,7 @@ def _column(series: pl.Series, role: Role) -> dict[str, Any]:
         about["whole"] = series.dtype.is_integer()
         edges = [known.quantile(at, interpolation="nearest") for at in _DECILES] if known.len() else []
         about["edges"] = edges
+        about["bins"] = _bins(known, edges)
         about["values"] = list(dict.fromkeys(_plain(edge, about["whole"]) for edge in edges))
         return about
     if kind == "text":
@@ -56,6 +58,14 @@ def _column(series: pl.Series, role: Role) -> dict[str, Any]:
     about["shares"] = {label: size / total for label, size in kept}
     about["more"] = max(0, len(ordered) - len(kept))
     return {**about, "values": [label for label, _ in kept[:20]]}
+
+
+def _bins(known: pl.Series, edges: list[Any]) -> list[float]:
+    """The share of cells up to each inner edge and above the last; edges that coincide share one bin."""
+    if not edges:
+        return []
+    counts = [int((known <= edge).sum()) for edge in edges[1:-1]] + [known.len()]
+    return [(after - before) / known.len() for before, after in zip([0, *counts], counts)]
 
 
 def _plain(edge: Any, whole: bool) -> Any:

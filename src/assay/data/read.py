@@ -178,6 +178,26 @@ def scan_table(
     )
 
 
+def pieces_of_source(
+    path: Source, options: Options | None = None, table: str | None = None, query: str | None = None
+) -> Iterator[Piece]:
+    """The rows of files, a pattern or a query as they come, text as text, some megabytes at a time.
+
+    >>> import tempfile, pathlib
+    >>> file = pathlib.Path(tempfile.mkdtemp()) / "a.csv"
+    >>> _ = file.write_text("n,word\\n1,x\\n2,y\\n")
+    >>> [(piece.first_row, piece.frame.rows()) for piece in pieces_of_source(file)]
+    [(1, [('1', 'x'), ('2', 'y')])]
+    """
+    given = Options() if options is None else options
+    if database_of(path):
+        return sql_pieces(open_address(str(path), table, query), [], given.duplicates)
+    _no_database_words(table, query)
+    files = files_of(path, given.sheet)
+    _one_kind(files)
+    return _pieces_of(files, given, [], {})
+
+
 def read_batches(path: Source, batch_rows: int = BATCH_ROWS, **options: Any) -> Iterator[Table]:
     """The batches of `scan_table` one after the other.
 

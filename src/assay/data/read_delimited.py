@@ -52,6 +52,8 @@ class Dialect:
     decisions: tuple[Decision, ...]
     preamble: bool = False
     """Whether a line such as `sep=;`, which spreadsheets write, stands before everything else."""
+    spoiled: dict[int, str] | None = None
+    """See `Options`."""
 
     @property
     def spoken(self) -> str:
@@ -85,7 +87,8 @@ def open_delimited(file: SourceFile, options: Options) -> tuple[TextStream, Dial
     cells = sum(len(record) for record in records)
     each = max(sum(len(cell) + 1 for record in records for cell in record) / max(cells, 1), 1.0)
     stream.name_column = lambda before: _column_after(before, chosen, names)
-    return stream, Dialect(chosen, names, header.value != "none", each, (decision, header), spoken is not None)
+    decisions, preamble = (decision, header), spoken is not None
+    return stream, Dialect(chosen, names, header.value != "none", each, decisions, preamble, options.spoiled)
 
 
 def read_delimited(
@@ -416,6 +419,8 @@ def _frame(
     blank = frame.select(pl.all_horizontal(pl.all().is_null())).to_series()
     short = frame[frame.columns[-1]].is_null() & ~blank
     if len(names) > 1 and short.any() and not _even_widths(data, start, separator, len(names)):
+        if dialect.spoiled is not None:
+            return _read_slowly(data[start:], shown, dialect, line, row)
         for _ in _checked_records(data[start:], shown, dialect, line, row):
             pass
     return frame.filter(~blank) if blank.any() else frame
@@ -443,7 +448,11 @@ def _checked_records(data: bytes, shown: str, dialect: Dialect, line: int, row: 
                     row += 1
                     yield record
                 elif any(cell.strip() for cell in record):
-                    raise _ragged(record, shown, dialect, start + line - 1, row)
+                    if dialect.spoiled is None:
+                        raise _ragged(record, shown, dialect, start + line - 1, row)
+                    dialect.spoiled[row] = f"line {start + line - 1} has {len(record)} fields and not {width}"
+                    row += 1
+                    yield [""] * width
     except csv.Error as error:
         raise refuse(
             shown,

@@ -39,6 +39,9 @@ class Options:
     header: bool | None = None
     duplicates: str = "error"
     sheet: str | None = None
+    spoiled: dict[int, str] | None = None
+    """Where lines with too many or too few fields are told, by the number of their row, which is then all missing; None
+    refuses the file."""
 
 
 class Piece(NamedTuple):

@@ -13,5 +13,6 @@ if TYPE_CHECKING:
     from .package import load as load
     from .package import open_package as open_package
     from .package import save as save
+    from .predict import Predictor as Predictor
 
-__getattr__, __dir__ = lazy(__name__, {"package": "Package load open_package save"})
+__getattr__, __dir__ = lazy(__name__, {"package": "Package load open_package save", "predict": "Predictor"})

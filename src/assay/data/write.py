@@ -1,0 +1,143 @@
+"""Frames written piece by piece: CSV, NDJSON, Parquet or Arrow, to a file that is there whole or not at all.
+
+Cells of text in CSV that a spreadsheet program would run as a formula get an apostrophe before them, names of columns
+too; numbers stay as they are.
+
+>>> import polars as pl
+>>> inert(pl.DataFrame({"=cmd": ["=1+1", "plain", "-x"], "n": [-1.5, 2.0, 3.0]})).rows()
+[("'=1+1", -1.5), ('plain', 2.0), ("'-x", 3.0)]
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import tempfile
+from pathlib import Path
+from typing import IO, Any, Self
+
+import polars as pl
+
+from ..base.errors import DataError, UsageError, plain
+
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""What a cell of text begins with that spreadsheet programs run."""
+KINDS = {
+    ".csv": "CSV",
+    ".tsv": "TSV",
+    ".ndjson": "NDJSON",
+    ".jsonl": "NDJSON",
+    ".parquet": "Parquet",
+    ".arrow": "Arrow",
+}
+
+
+def inert(frame: pl.DataFrame) -> pl.DataFrame:
+    """The frame with an apostrophe before texts that would be run as formulas."""
+    texts = [name for name, kind in frame.schema.items() if kind == pl.String]
+    starts = "^[=+\\-@\t\r]"
+    guarded = [
+        pl.when(pl.col(name).str.contains(starts)).then("'" + pl.col(name)).otherwise(pl.col(name)).alias(name)
+        for name in texts
+    ]
+    names = {name: f"'{name}" for name in frame.columns if name.startswith(FORMULA)}
+    return (frame.with_columns(guarded) if guarded else frame).rename(names)
+
+
+class FrameWriter:
+    """Writes frames of the same columns one after the other; use it in a `with` statement.
+
+    The kind follows from the ending of the path; None writes CSV to stdout. Parquet and Arrow files are put together at
+    the end, from frames that are held until then.
+
+    >>> import polars as pl
+    >>> place = Path(tempfile.mkdtemp()) / "out.csv"
+    >>> with FrameWriter(place) as writer:
+    ...     writer.write(pl.DataFrame({"a": [1]}))
+    ...     writer.write(pl.DataFrame({"a": [2]}))
+    >>> place.read_text()
+    'a\\n1\\n2\\n'
+    """
+
+    def __init__(self, path: str | os.PathLike[str] | None, who: str = "predict"):
+        self.path = None if path is None else Path(path)
+        self.kind = "CSV" if self.path is None else KINDS.get(self.path.suffix.lower(), "")
+        if not self.kind:
+            raise UsageError(
+                who, f"file '{plain(path, 200)}'", f"must end in {', '.join(KINDS)}", way_out="the ending says the kind"
+            )
+        self._who, self._first = who, True
+        self._held: list[pl.DataFrame] = []
+        self._file: IO[bytes] | None = None
+        self._partial: str | None = None
+
+    def __enter__(self) -> Self:
+        if self.path is None:
+            self._file = getattr(sys.stdout, "buffer", None)
+            return self
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            handle, self._partial = tempfile.mkstemp(
+                prefix=f".{self.path.name[:40]}.", suffix=".tmp", dir=self.path.parent
+            )
+            self._file = os.fdopen(handle, "wb")
+        except OSError as error:
+            raise self._refusal(error) from None
+        return self
+
+    def write(self, frame: pl.DataFrame) -> None:
+        """Write some rows."""
+        if self.kind in ("Parquet", "Arrow"):
+            self._held.append(frame)
+            return
+        try:
+            self._put(frame)
+        except OSError as error:
+            if self.path is None:
+                raise
+            raise self._refusal(error) from None
+
+    def _put(self, frame: pl.DataFrame) -> None:
+        if self.kind == "NDJSON":
+            text = frame.write_ndjson()
+        else:
+            separator = "\t" if self.kind == "TSV" else ","
+            text = inert(frame).write_csv(include_header=self._first, separator=separator)
+        self._first = False
+        if self._file is None:
+            sys.stdout.write(text)
+        else:
+            self._file.write(text.encode())
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        if self.path is None:
+            if self._file is not None:
+                self._file.flush()
+            return
+        assert self._file is not None and self._partial is not None
+        try:
+            if kind is None and self._held:
+                whole = pl.concat(self._held, how="vertical_relaxed")
+                whole.write_parquet(self._file) if self.kind == "Parquet" else whole.write_ipc(self._file)
+            self._file.close()
+            if kind is None:
+                mask = os.umask(0)
+                os.umask(mask)
+                os.chmod(self._partial, 0o666 & ~mask)
+                os.replace(self._partial, self.path)
+                self._partial = None
+        except OSError as problem:
+            raise self._refusal(problem) from None
+        finally:
+            if self._partial is not None:
+                with contextlib.suppress(OSError):
+                    os.unlink(self._partial)
+
+    def _refusal(self, error: OSError) -> DataError:
+        return DataError(
+            self._who,
+            f"file '{plain(self.path, 200)}'",
+            f"cannot be written ({error.strerror or error})",
+            way_out="choose another place",
+        )

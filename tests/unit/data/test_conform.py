@@ -1,0 +1,79 @@
+"""Later rows are read as the training table was, and every cell that cannot be is told with its row."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import polars as pl
+import pytest
+
+from assay.base import DataError
+from assay.data import infer_roles
+from assay.data.conform import Conform, conformed_pieces
+from assay.data.profile import profile_table
+
+TRAINING = pl.DataFrame(
+    {
+        "n": [1.5, 2.0, None, 3.0, 4.0, 5.0],
+        "k": [1, 2, 3, 4, 5, 6],
+        "flag": [True, False, True, None, True, False],
+        "word": ["a", "b", "a", "a", None, "b"],
+        "day": [datetime(2024, 1, d) for d in range(1, 7)],
+    }
+)
+PROFILE = profile_table(TRAINING, infer_roles(TRAINING))
+
+
+def test_typed_columns_stay_what_they_are():
+    found = Conform(PROFILE)(TRAINING, 1)
+    assert found.frame.equals(TRAINING) and found.rows.tolist() == [1, 2, 3, 4, 5, 6] and not found.problems
+
+
+def test_text_becomes_what_it_says_and_the_rest_is_told():
+    raw = pl.DataFrame(
+        {
+            "extra": ["x"] * 4,
+            "word": ["a", " new ", "NA", "b"],
+            "n": ["1.5", "x", "", "inf"],
+            "k": ["1", "2", "", "4.5"],
+            "flag": ["true", "FALSE", "", "maybe"],
+            "day": ["2024-03-01", "2024-03-02", "", "yesterday"],
+        }
+    )
+    found = Conform(PROFILE)(raw, first_row=11)
+    assert found.rows.tolist() == [11, 13]
+    assert found.frame.rows() == [(1.5, 1, True, "a", datetime(2024, 3, 1)), (None, None, None, None, None)]
+    told = {(problem.row, problem.column): problem.cell for problem in found.problems}
+    assert told == {(12, "n"): "x", (14, "n"): "inf", (14, "flag"): "maybe", (14, "day"): "yesterday"}
+
+
+def test_a_measured_column_of_whole_numbers_takes_decimals_and_a_named_one_does_not():
+    for role, kept in (("numeric", [1.5, 2.0]), ("nominal", [2])):
+        found = Conform({"k": {"kind": "number", "role": role, "whole": True}})(pl.DataFrame({"k": ["1.5", "2"]}))
+        assert found.frame["k"].to_list() == kept
+
+
+def test_a_missing_column_is_one_sentence():
+    with pytest.raises(DataError, match="column 'n' .and 1 more. is needed and not in the table"):
+        Conform(PROFILE)(TRAINING.drop("n", "day"))
+
+
+def test_lines_with_other_numbers_of_fields_cost_only_themselves(tmp_path):
+    path = tmp_path / "a.csv"
+    lines = ["n,word"] + [f"{k}.5,w" for k in range(5)]
+    lines[2], lines[4] = "1.5,w,too,many", "3.5"
+    path.write_text("\n".join(lines) + "\n")
+    profile = {"n": PROFILE["n"], "word": PROFILE["word"]}
+    (found,) = conformed_pieces(path, profile)
+    assert found.rows.tolist() == [1, 3, 5] and found.frame["n"].to_list() == [0.5, 2.5, 4.5]
+    assert [str(problem) for problem in found.problems] == [
+        "row 2: line 3 has 4 fields and not 2",
+        "row 4: line 5 has 1 fields and not 2",
+    ]
+
+
+def test_profiles_have_the_shares_of_bins():
+    frame = pl.DataFrame({"x": list(range(100)), "zero": [0] * 90 + [5] * 10})
+    found = profile_table(frame, infer_roles(frame))
+    assert sum(found["x"]["bins"]) == pytest.approx(1) and max(found["x"]["bins"]) < 0.13
+    assert found["zero"]["bins"][0] == pytest.approx(0.9) and sum(found["zero"]["bins"]) == pytest.approx(1)
