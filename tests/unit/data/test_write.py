@@ -43,9 +43,9 @@ def test_frames_without_text_stay_as_they_are():
 def test_a_failed_run_leaves_the_old_file(tmp_path):
     place = tmp_path / "o.csv"
     place.write_text("old")
-    with pytest.raises(RuntimeError), FrameWriter(place) as writer:
-        writer.write(FIRST)
-        raise RuntimeError
+    writer = FrameWriter(place).__enter__()
+    writer.write(FIRST)
+    writer.__exit__(RuntimeError, RuntimeError(), None)
     assert place.read_text() == "old" and list(tmp_path.iterdir()) == [place]
 
 
