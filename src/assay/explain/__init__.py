@@ -10,10 +10,17 @@ from typing import TYPE_CHECKING
 from .._lazy import lazy
 
 if TYPE_CHECKING:
+    from .agreement import Agreement as Agreement
+    from .agreement import agreement_of as agreement_of
+    from .agreement import importances as importances
+    from .counterfactual import Counterfactuals as Counterfactuals
+    from .counterfactual import counterfactuals as counterfactuals
     from .dependence import Dependence as Dependence
     from .dependence import accumulated_effects as accumulated_effects
     from .dependence import individual_curves as individual_curves
     from .dependence import partial_dependence as partial_dependence
+    from .examples import Examples as Examples
+    from .examples import nearest_examples as nearest_examples
     from .explanation import Explanation as Explanation
     from .importance import columns_that_matter as columns_that_matter
     from .importance import drop_column_importance as drop_column_importance
@@ -28,11 +35,16 @@ if TYPE_CHECKING:
     from .sampled_shap import shap_values as shap_values
     from .shap import tree_shap as tree_shap
     from .shapley import shapley_values as shapley_values
+    from .imitation import Surrogate as Surrogate
+    from .imitation import surrogate as surrogate
 
 __getattr__, __dir__ = lazy(
     __name__,
     {
+        "agreement": "Agreement agreement_of importances",
+        "counterfactual": "Counterfactuals counterfactuals",
         "dependence": "Dependence accumulated_effects individual_curves partial_dependence",
+        "examples": "Examples nearest_examples",
         "explanation": "Explanation",
         "importance": (
             "columns_that_matter drop_column_importance impurity_importance permutation_importance target_importance"
@@ -41,5 +53,6 @@ __getattr__, __dir__ = lazy(
         "sampled_shap": "exact_shap kernel_shap linear_shap sampling_shap shap_values",
         "shap": "tree_shap",
         "shapley": "shapley_values",
+        "imitation": "Surrogate surrogate",
     },
 )
