@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from .examples import Examples as Examples
     from .examples import nearest_examples as nearest_examples
     from .explanation import Explanation as Explanation
+    from .imitation import Surrogate as Surrogate
+    from .imitation import surrogate as surrogate
     from .importance import columns_that_matter as columns_that_matter
     from .importance import drop_column_importance as drop_column_importance
     from .importance import impurity_importance as impurity_importance
@@ -35,8 +37,6 @@ if TYPE_CHECKING:
     from .sampled_shap import shap_values as shap_values
     from .shap import tree_shap as tree_shap
     from .shapley import shapley_values as shapley_values
-    from .imitation import Surrogate as Surrogate
-    from .imitation import surrogate as surrogate
 
 __getattr__, __dir__ = lazy(
     __name__,
@@ -46,6 +46,7 @@ __getattr__, __dir__ = lazy(
         "dependence": "Dependence accumulated_effects individual_curves partial_dependence",
         "examples": "Examples nearest_examples",
         "explanation": "Explanation",
+        "imitation": "Surrogate surrogate",
         "importance": (
             "columns_that_matter drop_column_importance impurity_importance permutation_importance target_importance"
         ),
@@ -53,6 +54,5 @@ __getattr__, __dir__ = lazy(
         "sampled_shap": "exact_shap kernel_shap linear_shap sampling_shap shap_values",
         "shap": "tree_shap",
         "shapley": "shapley_values",
-        "imitation": "Surrogate surrogate",
     },
 )

@@ -379,7 +379,7 @@ class _Search:
             without[j] = self.row[j]
             if self.goal.reached(without[None, :])[0]:
                 row = without
-        for j in np.flatnonzero(row != self.row):
+        for j in np.flatnonzero(row != self.row).tolist():
             if self.nominal[j] or np.isnan(self.row[j]) or np.isnan(row[j]):
                 continue
             near, far = float(self.row[j]), float(row[j])
