@@ -177,7 +177,7 @@ def run_plan(
     **how: Any,
 ) -> int:
     """Run a plan into a folder, where the plan, the store, results.json and report.html lie then, and show it."""
-    from ..experiment import Store, run
+    from ..experiment import Store, explain_results, run
     from ..report import write_report
 
     _tell_plan(plan, tell)
@@ -196,9 +196,9 @@ def run_plan(
     for one in results.learners:
         if one.stopped is not None:
             tell(f"assay: {one.stopped.words(one.title, plan.design.repetitions)}")
-    record = results.to_dict()
+    record = results.to_dict() | {"explanation": explain_results(results)}
     write_text(folder / "results.json", json_text(record))
-    report = write_report(results, folder / "report.html")
+    report = write_report(record, folder / "report.html", results.timings)
     if as_json:
         print_json(record)
     else:

@@ -29,8 +29,10 @@ COMMANDS = {
     "compare": "Compare learners on a table and report what can be defended.",
     "demo": "Run a comparison on a bundled table, from data to report.",
     "describe": "Say what is in a table: columns, distributions, associations.",
+    "explain": "Say what a model goes by, or why it says what it says of one row.",
     "methods": "List and search the methods of the catalogue.",
     "predict": "Predict every row of a table, whatever its size, with a saved model.",
+    "report": "Write the report of a finished run again: page, Markdown or model card.",
     "run": "Run a plan that was kept in a file.",
     "tune": "Choose the parameters of learners inside the training rows, and say what that is worth.",
 }

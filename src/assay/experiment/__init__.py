@@ -9,6 +9,8 @@
 
 from .cluster_report import METHODS, ClusterReport, cluster_table
 from .comparing import compare, tune
+from .comparing import compare
+from .explaining import explain_results
 from .model import PreparedModel
 from .plan import Learner, Plan, default_learners
 from .predictions import FoldPredictions, Predictions
@@ -42,6 +44,7 @@ __all__ = [
     "default_learners",
     "find_run",
     "load_results",
+    "explain_results",
     "run",
     "stored_runs",
     "tune",

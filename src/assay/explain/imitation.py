@@ -100,6 +100,7 @@ def surrogate(
     *,
     kind: str = "tree",
     max_depth: int = 3,
+    columns: Any = None,
     test_share: float = 0.3,
     alpha: float = 0.05,
     random_state: Any = 0,
@@ -112,6 +113,7 @@ def surrogate(
     X : table of rows to ask the model about (of numbers, or with labels)
     kind : "tree", or "rules" (for classes)
     max_depth : depth of the tree
+    columns : names of the columns that it may use, of a frame; all by default
     test_share : share of the rows on which fidelity is measured
     alpha : 1 - level of its interval
     random_state : seed of the split
@@ -150,8 +152,9 @@ def surrogate(
             grown = RulesFromTree()
     else:
         grown = CartRegressor(max_depth=max_depth, min_samples_leaf=5, random_state=0)
-    grown = grown.fit(take_rows(X, train), said[train])
-    own = np.asarray(grown.predict(take_rows(X, test)))
+    seen = X if columns is None else X[list(columns)]
+    grown = grown.fit(take_rows(seen, train), said[train])
+    own = np.asarray(grown.predict(take_rows(seen, test)))
     size = _size(grown, kind)
     common = {"model": grown, "kind": kind, "rows": int(test.shape[0]), "size": size, "level": 1 - alpha}
     if classes is not None:

@@ -459,7 +459,7 @@ def shap_values(model: Any, X: Any, background: Any = None, **options: Any) -> E
     from ..base.errors import AssayError
     from .shap import tree_shap
 
-    if not options:
+    if not set(options) - {"random_state", "n_jobs"}:
         for way in (tree_shap, linear_shap):
             try:
                 return way(model, X, background)

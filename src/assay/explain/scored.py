@@ -125,8 +125,10 @@ def _asked_for_labels(who: str, model: Any, X: Any, classes: np.ndarray, n_jobs:
     place = {label: k for k, label in enumerate(classes.tolist())}
 
     def codes(table: Any) -> np.ndarray:
-        said = np.asarray(model.predict(table)).tolist()
-        return np.array([[float(place[label])] for label in said])
+        said = np.asarray(model.predict(table))
+        if said.dtype.kind == classes.dtype.kind != "O" and classes.shape[0] <= 32:
+            return (said[:, None] == classes).argmax(axis=1)[:, None].astype(np.float64)
+        return np.array([[float(place[label])] for label in said.tolist()])
 
     if hasattr(model, "predict_proba"):
         asked = Asked.of(who, model, X, output="probability", n_jobs=n_jobs)

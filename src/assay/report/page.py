@@ -30,6 +30,14 @@ from ..catalogue import TASKS
 from ..experiment import Results
 from ..experiment.diagnostics import Diagnostics
 from ..models.trees.svg import TreeView, tree_outline
+from .chapters import (
+    deployment_of,
+    explanation_of,
+    limits_of,
+    not_worse_of,
+    provenance_of,
+    thresholds_of,
+)
 from .figures import (
     by_mean,
     confusion_figure,
@@ -73,9 +81,7 @@ def render_report(results: Any, timings: Mapping[str, Any] | None = None) -> str
     if not isinstance(results, Mapping) or results.get("schema") != SCHEMA:
         came = results.get("schema") if isinstance(results, Mapping) else type(results).__name__
         raise DataError("write_report", "the results", f"must have the schema '{SCHEMA}'", f"got {clean(came, 40)!r}")
-    style = _style()
-    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-    policy = f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; base-uri 'none'; form-action 'none'"
+    style, policy = _policy()
     page = _environment().get_template("report.html.j2")
     return page.render(policy=policy, style=Markup(style), **_contents(results, timings or {})) + "\n"
 
@@ -83,6 +89,22 @@ def render_report(results: Any, timings: Mapping[str, Any] | None = None) -> str
 def write_report(results: Any, path: str | os.PathLike[str], timings: Mapping[str, Any] | None = None) -> Path:
     """Write the report (see `render_report`) to `path` in one step: readers see the old file or the whole new one."""
     return write_whole("write_report", path, render_report(results, timings))
+
+
+def simple_page(title: str, parts: Sequence[tuple[str, str]]) -> str:
+    """A page of headings and HTML that records made of themselves, in the style and under the policy of the report."""
+    style, policy = _policy()
+    page = _environment().get_template("simple.html.j2")
+    shown = [(clean(head, 80), Markup(body.replace(NAMESPACE, ""))) for head, body in parts]
+    return page.render(policy=policy, style=Markup(style), title=clean(title, 80), parts=shown) + "\n"
+
+
+def _policy() -> tuple[str, str]:
+    """The style sheet, and the policy that allows it by its hash and nothing else."""
+    style = _style()
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    rest = "img-src data:; base-uri 'none'; form-action 'none'"
+    return style, f"default-src 'none'; style-src 'sha256-{digest}'; {rest}"
 
 
 @cache
@@ -140,7 +162,12 @@ def _contents(results: Mapping[str, Any], timings: Mapping[str, Any]) -> dict[st
         "confusions": _confusions(ranked, chosen, data.get("classes")),
         "works": _works(ranked, chosen, level),
         "views": [view for one in _chosen_first(ranked, chosen) if (view := _view(one)) is not None],
-        "decision": _decision(results, data, design, recommendation),
+        "explanation": _explanation(results),
+        "explained": "explanation" in results,
+        "decision": _decision(results, recommendation, chosen),
+        "limits": limits_of(results),
+        "deployment": {**(found := deployment_of(results)), "columns": _numbers(found["columns"], _COLUMNS)},
+        "provenance": provenance_of(results),
         "level": level,
         "metric": metric_title,
         "metric_low_is_good": not greater,
@@ -297,21 +324,28 @@ def _task(data: Mapping[str, Any], classes: Any) -> str:
     return clean(data.get("task"), 40)
 
 
-def _balance(data: Mapping[str, Any], learners: Sequence[Mapping[str, Any]]) -> Markup | None:
-    """The class shares: from the counts in the results, or as the baseline learned them."""
+def _balance(data: Mapping[str, Any], learners: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
+    """The class shares, drawn and as a table: from the counts in the results, or as the baseline learned them."""
     classes = data.get("classes") or []
     counts = data.get("class_counts")
     if isinstance(counts, Mapping):
         counts = [counts.get(str(one), counts.get(one)) for one in classes]
     if counts and len(counts) == len(classes) and all(is_number(one) for one in counts) and sum(counts):
-        shares: Any = [one / sum(counts) for one in counts]
-        return _svg(shares_figure(classes, shares, title="Share of the rows in each class", width=480))
+        return _shares(classes, [one / sum(counts) for one in counts], counts)
     for one in learners:
         view = view_of(one.get("view"))
         if isinstance(view, Shares) and view.classes and view.shares:
-            title = "Share of the rows in each class"
-            return _svg(shares_figure(view.classes, view.shares, title=title, width=480))
+            return _shares(view.classes, view.shares, None)
     return None
+
+
+def _shares(classes: Sequence[Any], shares: Sequence[float], counts: Sequence[Any] | None) -> dict[str, Any]:
+    lines = [
+        [clean(one, 60), words.percent(share, 1)] + ([] if counts is None else [words.compact(counts[k])])
+        for k, (one, share) in enumerate(zip(classes, shares))
+    ]
+    drawn = _svg(shares_figure(classes, list(shares), title="Share of the rows in each class", width=480))
+    return {"figure": drawn, "numbers": _numbers(Grid(["class", "share", *(["rows"] if counts else [])], lines))}
 
 
 def _target_range(data: Mapping[str, Any]) -> list[tuple[str, words.Shown]]:
@@ -419,13 +453,28 @@ def _against_best(one: Mapping[str, Any], places: int) -> dict[str, Any] | None:
     return {"value": show(one["difference"], places, True), "span": [show(end, places, True) for end in ends]}
 
 
+def _of_folds(learner: Mapping[str, Any]) -> list[float]:
+    """The scores of all folds, repetition after repetition."""
+    rows = learner.get("scores") or []
+    listed = [v for row in rows for v in (row if isinstance(row, list | tuple) else [row])]
+    return [float(v) for v in listed if is_number(v)]
+
+
 def _scores(
     ranked: Sequence[Mapping[str, Any]], recommended: Any, metric: Mapping[str, Any], level: str
-) -> dict[str, Markup] | None:
+) -> dict[str, Any] | None:
     if not ranked:
         return None
     chosen = None if recommended is None else str(recommended)
+    places = decimals_for([one["mean"] for one in ranked])
+    lines = [
+        [_name(one).short, number(one["mean"], places)]
+        + [number(end, places) for end in (one.get("interval") or [None, None])[:2]]
+        + [", ".join(number(v, places) for v in _of_folds(one)[:60])]
+        for one in ranked
+    ]
     return {
+        "numbers": _numbers(Grid(["learner", "mean", "low", "high", "folds"], lines)),
         "wide": _svg(score_plot(ranked, metric, recommended=chosen, level=level)),
         "narrow": _svg(score_plot(ranked, metric, recommended=chosen, level=level, width=380)),
     }
@@ -672,15 +721,32 @@ def _numbers(grid: Grid, most: int = 200) -> dict[str, Any]:
 
 
 def _decision(
-    results: Mapping[str, Any], data: Mapping[str, Any], design: Mapping[str, Any], recommendation: Mapping[str, Any]
+    results: Mapping[str, Any], recommendation: Mapping[str, Any], chosen: Mapping[str, Any] | None
 ) -> dict[str, Any]:
-    versions = results.get("versions") or {}
     return {
         "title": label(recommendation.get("title") or recommendation.get("id"), 60),
         "reason": words.sentence(recommendation.get("reason")),
+        "not_worse": not_worse_of(results) if not results.get("not_yet") else "",
+        "thresholds": thresholds_of(chosen),
         "command": clean(results.get("command"), 2000),
-        "seed": clean(design.get("seed"), 40),
-        "fingerprint": clean(data.get("fingerprint"), 128),
-        "versions": [(clean(name, 30), clean(version, 40)) for name, version in versions.items()],
-        "schema": clean(results.get("schema"), 40),
     }
+
+
+def _explanation(results: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The chapter on what the recommended learner goes by, its drawings ready for the page."""
+    found = explanation_of(results)
+    if found is None:
+        return None
+    curves = [
+        {"title": one["title"], "figure": _svg(one["chart"].to_svg(460, 300)), "numbers": _numbers(one["grid"])}
+        for one in found["curves"]
+    ]
+    imitation = found["imitation"]
+    if imitation is not None:
+        view = imitation["view"]
+        outline, _ = tree_outline(view.to_dict()) if isinstance(view, TreeView) else ([], 0)
+        lines = [["· " * row.depth + row.condition, row.prediction, row.rows] for row in outline]
+        table = _numbers(Grid(["test", "says", "rows"], lines, left=2)) if lines else _numbers(view.grid())
+        imitation = {"figure": _svg(view.to_svg("A tree that imitates it")), "numbers": table, **imitation}
+    shown = {"bars": _svg(found["bars"]), "numbers": _numbers(found["numbers"], _COLUMNS)}
+    return found | shown | {"curves": curves, "imitation": imitation}
