@@ -45,7 +45,7 @@ def explain(
         target = options.pop("target") or known
         frame, y = split_target(fitted, read, target)
         if row is None:
-            found = _whole(fitted, frame, y, tell, **options)
+            found = _whole(fitted, frame, y, read, tell, **options)
         else:
             found = _one_row(fitted, frame, y, row, read, **options)
         if out is not None:
@@ -118,6 +118,7 @@ def _whole(
     model: Any,
     frame: Any,
     y: Any,
+    read: Any,
     tell: Any,
     *,
     metric: str | None,
@@ -144,15 +145,14 @@ def _whole(
         found["permutation"] = found["importances"].explanations["permutation"]
         first = found["permutation"]
     else:
-        tell(
-            "assay: the table has no target, so that columns are judged by their Shapley values alone; --target names it."
-        )
+        tell("assay: the table has no target: columns are judged by their Shapley values alone; --target names it.")
         first = found["contributions"] = shap_values(model, frame[:200])
     order = [first.names[j] for j in (-first.importance()).argsort(kind="stable")[:4]]
     for number, name in enumerate(columns or order):
         found[f"curve {number + 1}"] = partial_dependence(model, frame, name)
     try:
-        found["imitation"] = surrogate(model, frame, random_state=seed)
+        readable = [name for name in frame.columns if read.roles[name].role not in ("datetime", "text", "id")]
+        found["imitation"] = surrogate(model, frame, columns=readable, random_state=seed)
     except (AssayError, TypeError, ValueError) as error:
         tell(f"assay: no imitation by a tree: {plain(error, 300)}")
     return found

@@ -31,7 +31,8 @@ _EXACT = 2**53
 class CellTable:
     """Cells of one table or of several of the same columns, as float64; NaN is a missing number.
 
-    `levels` are the different values of columns that are not numbers. `parts` are the cells of each given table.
+    `levels` are the different values of columns that are not numbers; those of `ordered` ones (dates) are sorted, and
+    places between them count as the nearest. `parts` are the cells of each given table.
     """
 
     cells: np.ndarray
@@ -39,6 +40,7 @@ class CellTable:
     levels: dict[int, Any]
     parts: list[np.ndarray]
     named: bool = False
+    ordered: frozenset[int] = frozenset()
     _like: Any = field(default=None, repr=False)
 
     @classmethod
@@ -68,7 +70,8 @@ class CellTable:
             shown = f"got {min(sizes)} rows and {cells.shape[1]} columns"
             raise DataError(who, "X", "must have at least one row and one column", shown)
         ends = np.cumsum(sizes)[:-1]
-        return cls(cells, names, levels, list(np.split(cells, ends)), named, like)
+        dates = frozenset(j for j in levels if named and levels[j].dtype.is_temporal())
+        return cls(cells, names, levels, list(np.split(cells, ends)), named, dates, like)
 
     def rebuild(self, cells: np.ndarray) -> Any:
         """A table of the kind that was read, with these cells."""
@@ -77,12 +80,12 @@ class CellTable:
                 return cells if self._like.dtype == cells.dtype else _narrowed(cells, self._like.dtype)
             made = np.empty(cells.shape, dtype=object)
             for j in range(cells.shape[1]):
-                made[:, j] = self.levels[j][cells[:, j].astype(np.intp)] if j in self.levels else cells[:, j]
+                made[:, j] = self.levels[j][self._places(cells, j)] if j in self.levels else cells[:, j]
             return made.astype(self._like.dtype) if self._like.dtype != object else made
         columns = []
         for j, name in enumerate(self.names):
             if j in self.levels:
-                columns.append(nw.maybe_reset_index(self.levels[j][cells[:, j].astype(np.int64)].alias(name)))
+                columns.append(nw.maybe_reset_index(self.levels[j][self._places(cells, j)].alias(name)))
                 continue
             old = self._like[name]
             own, missing = cells[:, j], np.isnan(cells[:, j])
@@ -99,17 +102,20 @@ class CellTable:
             made = made.with_columns(series)
         return made.to_native()
 
+    def _places(self, cells: np.ndarray, j: int) -> np.ndarray:
+        return np.clip(np.rint(cells[:, j]), 0, len(self.levels[j]) - 1).astype(np.int64)
+
     def word(self, column: int, cell: float) -> str:
         """A cell for reading."""
         if column in self.levels:
-            value = _item(self.levels[column], int(cell))
+            value = self.value(column, cell)
             return "missing" if value is None or value != value else clean(value, 60)
         return "missing" if np.isnan(cell) else number(float(cell))
 
     def value(self, column: int, cell: float) -> Any:
         """A cell as plain data."""
         if column in self.levels:
-            return _item(self.levels[column], int(cell))
+            return _item(self.levels[column], int(np.clip(np.rint(cell), 0, len(self.levels[column]) - 1)))
         return None if np.isnan(cell) else float(cell)
 
     def categories(self) -> dict[int, list[Any]]:
@@ -194,6 +200,7 @@ def _read_frames(who: str, frames: Sequence[Any]) -> tuple[np.ndarray, dict[int,
         whole = parts[0] if len(parts) == 1 else nw.concat([part.to_frame() for part in parts])[name]
         try:
             found = whole.unique(maintain_order=True)
+            found = found.sort() if whole.dtype.is_temporal() else found
             place = {value: k for k, value in enumerate(found.to_list())}
             cells[:, j] = [place[value] for value in whole.to_list()]
         except (TypeError, KeyError):

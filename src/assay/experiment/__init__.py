@@ -9,7 +9,6 @@
 
 from .cluster_report import METHODS, ClusterReport, cluster_table
 from .comparing import compare, tune
-from .comparing import compare
 from .explaining import explain_results
 from .model import PreparedModel
 from .plan import Learner, Plan, default_learners
@@ -42,9 +41,9 @@ __all__ = [
     "cluster_table",
     "compare",
     "default_learners",
+    "explain_results",
     "find_run",
     "load_results",
-    "explain_results",
     "run",
     "stored_runs",
     "tune",

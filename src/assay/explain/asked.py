@@ -147,7 +147,8 @@ class Asked:
     @property
     def nominal(self) -> np.ndarray:
         """Which columns hold places of categories."""
-        return np.isin(np.arange(len(self.names)), list(self.categories))
+        ordered = frozenset() if self.table is None or self.trees is not None else self.table.ordered
+        return np.isin(np.arange(len(self.names)), [j for j in self.categories if j not in ordered])
 
     def outputs(self, cells: np.ndarray) -> np.ndarray:
         """What the model says of rows: rows x outputs."""

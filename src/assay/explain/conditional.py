@@ -89,6 +89,8 @@ def _leaves(
     first = group[0]
     if nominal[first]:
         target = np.where(np.isnan(cells[:, first]), -1.0, cells[:, first]).astype(int)
+        values, counts = np.unique(target, return_counts=True)
+        target = np.where(np.isin(target, values[np.argsort(-counts, kind="stable")][:_MOST_LEVELS]), target, -2)
         if np.unique(target).shape[0] < 2:
             return np.zeros(n_rows, dtype=np.intp)
         tree: Any = CartClassifier(**settings).fit(table, target)

@@ -218,6 +218,8 @@ def _grid_of(who: str, asked: Asked, j: int, n_points: int, grid: Any) -> np.nda
     present = np.unique(column[~np.isnan(column)])
     if not present.shape[0]:
         raise DataError(who, f"column '{plain(asked.names[j])}'", "must hold a value that is not missing")
+    if j in asked.categories and not asked.nominal[j]:
+        return np.unique(np.rint(np.quantile(column, np.linspace(0, 1, min(n_points, 12)))))
     if j in asked.categories:
         values, counts = np.unique(column[column >= 0], return_counts=True)
         kept = values[np.argsort(-counts, kind="stable")][:_MOST_LABELS]

@@ -17,7 +17,7 @@ from ..base.cost import Cost, check_cost
 from ..base.errors import DataError, ParameterError, plain
 from ..base.randomness import Stream
 from ..evaluate.intervals import check_alpha
-from .asked import BATCH_CELLS, Asked
+from .asked import BATCH_CELLS, Asked, classes_of
 from .explanation import Explanation
 from .importance import Groups, read_groups
 
@@ -41,7 +41,8 @@ class Game:
     ):
         given = X if background is None else background
         # Shapley values of rows of trees come from sums that change in every tree: the model itself is as fast.
-        self.asked = Asked.of(who, model, X, given, output="margin" if output == "auto" else output, n_jobs=n_jobs)
+        wanted = _settled(who, model, X, given) if output == "auto" else output
+        self.asked = Asked.of(who, model, X, given, output=wanted, n_jobs=n_jobs)
         assert self.asked.table is not None
         self.names, self.columns = read_groups(who, groups, self.asked.table, self.asked.names)
         listed = [j for group in self.columns for j in group]
@@ -115,6 +116,14 @@ class Game:
         )
 
 
+def _settled(who: str, model: Any, X: Any, background: Any) -> str:
+    """Log odds, unless the model says 0 or 1 for some rows: there they have no end."""
+    if classes_of(model) is None or not hasattr(model, "predict_proba"):
+        return "margin"
+    said = [np.asarray(model.predict_proba(table)) for table in (X, background)]
+    return "probability" if any(one.min() <= 0 for one in said) else "margin"
+
+
 def exact_shap(
     model: Any,
     X: Any,
@@ -132,7 +141,7 @@ def exact_shap(
     model : fitted model, or a function of tables
     X : table of rows to explain
     background : rows that stand for unknown cells; 100 rows drawn from X by default
-    output : "auto" (log odds of a classifier, else the number), "margin", "probability" or "value"
+    output : "auto" (log odds; probabilities where some are 0 or 1; else numbers), "margin", "probability" or "value"
     groups : {name: columns} or a list of lists of columns that are one player
     random_state : seed of the drawn background
     n_jobs : threads of tree models
@@ -201,7 +210,7 @@ def sampling_shap(
     X : table of rows to explain
     background : rows that stand for unknown cells; 100 rows drawn from X by default
     n_permutations : orders, each with its reverse; one for each background row by default (a multiple is best)
-    output : "auto" (log odds of a classifier, else the number), "margin", "probability" or "value"
+    output : "auto" (log odds; probabilities where some are 0 or 1; else numbers), "margin", "probability" or "value"
     groups : {name: columns} or a list of lists of columns that are one player
     alpha : 1 - level of the intervals
     random_state : seed of the orders
@@ -300,7 +309,7 @@ def kernel_shap(
     X : table of rows to explain
     background : rows that stand for unknown cells; 100 rows drawn from X by default
     n_coalitions : how many coalitions are asked for; 2 columns + 512 by default
-    output : "auto" (log odds of a classifier, else the number), "margin", "probability" or "value"
+    output : "auto" (log odds; probabilities where some are 0 or 1; else numbers), "margin", "probability" or "value"
     groups : {name: columns} or a list of lists of columns that are one player
     alpha : 1 - level of the intervals
     random_state : seed of the coalitions

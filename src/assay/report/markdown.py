@@ -137,8 +137,8 @@ def render_model_card(results: Any) -> str:
     what = "a number" if task is not None and task.numbers else "a class"
     parts += [
         "## Intended use",
-        f"Predict {target} ({what}) for rows that have the columns below and come from where the training rows came from. "
-        "It is not meant for other populations, nor as evidence of causes.",
+        f"Predict {target} ({what}) for rows that have the columns below and come from where the training rows came "
+        "from. It is not meant for other populations, nor as evidence of causes.",
         _table(deployment_of(found)["columns"]),
     ]
     parts += ["## Training data", _facts(data), "## Quality on rows it had not seen", _scores([chosen], metric)]

@@ -30,6 +30,10 @@ def test_a_polars_frame_comes_back_whole():
     assert back.drop("a").equals(frame.drop("a"), null_equal=True) and back["a"].to_list() == [1.0, 2.0, None]
     assert table.rebuild(table.cells[[2, 2]])["b"].to_list() == ["y", "y"]
     assert table.word(1, table.cells[1, 1]) == "missing" and table.word(0, 1.0) == "1.000"
+    assert (
+        table.ordered == {3}
+        and table.rebuild(table.cells + [0, 0, 0, 0.3, 0, 0])["d"].to_list() == frame["d"].to_list()
+    )
     assert table.value(3, 0.0) == datetime.date(2020, 1, 1) and table.value(4, float("nan")) is None
 
 

@@ -29,7 +29,8 @@ CASES = {
     "nasty": fixture.nasty,
     "large": fixture.large,
 }
-SECTIONS = ("answer", "data", "preparation", "models", "evaluation", "looks", "decision")
+SECTIONS = ("answer", "data", "preparation", "models", "evaluation", "explanation", "looks", "decision")
+SECTIONS += ("limits", "deploy", "provenance")
 
 
 @pytest.fixture(scope="module")
