@@ -33,7 +33,8 @@ def show(page: Path, width: int, folder: Path) -> tuple[str, str]:
     done = subprocess.run(
         [
             str(BROWSER), "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
-            "--enable-logging=stderr", f"--user-data-dir={folder}", f"--window-size={width},900", "--dump-dom", page.as_uri(),
+            "--enable-logging=stderr", f"--user-data-dir={folder}", f"--window-size={width},900", "--dump-dom",
+            page.as_uri(),
         ],
         capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip

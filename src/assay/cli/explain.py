@@ -60,10 +60,10 @@ def explain(
 def load_model(path: Path, read: Any) -> tuple[Any, str | None]:
     """The model of a package, or the recommended learner of a run's folder fitted on all its rows; and its target."""
     if path.is_dir():
-        package = next(iter(sorted(path.glob("*.assay"))), None)
-        if package is None:
+        inside = sorted(path.glob("*.assay"))
+        if not inside:
             return _of_run(path)
-        path = package
+        path = inside[0]
     from ..deploy import open_package
 
     package = open_package(path)

@@ -374,7 +374,7 @@ class _Search:
     def _shrunk(self, row: np.ndarray) -> np.ndarray:
         """Changes taken back where they are not needed, numbers moved back as far as the answer holds."""
         row = row.copy()
-        for j in np.flatnonzero((row != self.row) & ~(np.isnan(row) & np.isnan(self.row))):
+        for j in np.flatnonzero((row != self.row) & ~(np.isnan(row) & np.isnan(self.row))).tolist():
             without = row.copy()
             without[j] = self.row[j]
             if self.goal.reached(without[None, :])[0]:

@@ -107,7 +107,7 @@ def curve_of(one: Mapping[str, Any]) -> Chart | None:
             ends = {"low": [row[k] for row in low], "high": [row[k] for row in high], "band": not labels}
         name = clean(outputs[k], 40) if several and k < len(outputs) else ""
         token = class_token(k) if several else "accent"
-        look = {"style": "points"} if labels else {}
+        look: dict[str, Any] = {"style": "points"} if labels else {}
         lines.append(Line(x, [row[k] for row in values], name, token, **look, **ends))
     unit = clean(one.get("unit"), 60)
     return Chart(clean(names[0], 60), clean(names[0], 60), unit, tuple(lines), x_names=labels)
