@@ -1,4 +1,6 @@
-// Baskets: frequent itemsets.
+// Baskets: frequent itemsets, and the numbering of items that arrive as objects of Python.
+#include <array>
+
 #include "assay/baskets/itemsets.hpp"
 #include "bindings.hpp"
 
@@ -15,14 +17,112 @@ void check_lists(const char* who, const Array1<const std::int64_t>& offsets, con
         require(items.data()[p] >= 0 && items.data()[p] < n_items, who, "items must be ids below n_items");
 }
 
+// Numbers for objects by equality, in order of first appearance. Objects that were seen lately are known by their place in
+// memory, without asking them for their hash: they must stay alive while this does.
+class Numbering {
+public:
+    std::int32_t of(PyObject* object) {
+        auto& slot = lately_[(reinterpret_cast<std::uintptr_t>(object) >> 4) * 0x9E3779B97F4A7C15ULL >> 52];
+        if (slot.object == object) return slot.number;
+        PyObject* const known = PyDict_GetItemWithError(numbers_.ptr(), object);
+        if (known == nullptr && PyErr_Occurred()) throw nb::python_error();
+        std::int32_t number = 0;
+        if (known != nullptr) {
+            number = static_cast<std::int32_t>(PyLong_AsLong(known));
+        } else {
+            require(labels.size() < 0x7FFFFFFF, "number_items", "there are too many different items");
+            number = static_cast<std::int32_t>(labels.size());
+            labels.append(nb::handle(object));
+            const nb::object held = nb::steal(PyLong_FromLong(number));
+            if (PyDict_SetItem(numbers_.ptr(), object, held.ptr()) != 0) throw nb::python_error();
+        }
+        slot = {object, number};
+        return number;
+    }
+    nb::list labels;
+
+private:
+    struct Slot {
+        PyObject* object = nullptr;
+        std::int32_t number = 0;
+    };
+    nb::dict numbers_;
+    std::array<Slot, 4096> lately_{};
+};
+
+nb::tuple number_items(const nb::list& baskets, bool distinct) {
+    Numbering numbering;
+    std::vector<std::int64_t> offsets{0};
+    std::vector<std::int32_t> ids;
+    std::vector<std::int64_t> last;  // the basket that an item was seen in last, plus 1
+    const std::size_t n = baskets.size();
+    offsets.reserve(n + 1);
+    for (std::size_t b = 0; b < n; ++b) {
+        const nb::object basket = nb::steal(PySequence_Fast(nb::handle(baskets[b]).ptr(), "a basket must be a list"));
+        if (!basket.is_valid()) throw nb::python_error();
+        for (Py_ssize_t p = 0; p < PySequence_Fast_GET_SIZE(basket.ptr()); ++p) {
+            const std::int32_t id = numbering.of(PySequence_Fast_GET_ITEM(basket.ptr(), p));
+            if (static_cast<std::size_t>(id) >= last.size()) last.resize(static_cast<std::size_t>(id) + 1, 0);
+            std::int64_t& seen = last[static_cast<std::size_t>(id)];
+            if (distinct && seen == static_cast<std::int64_t>(b) + 1) continue;
+            seen = static_cast<std::int64_t>(b) + 1;
+            ids.push_back(id);
+        }
+        offsets.push_back(static_cast<std::int64_t>(ids.size()));
+    }
+    return nb::make_tuple(own(std::move(offsets)), own(std::move(ids)), numbering.labels);
+}
+
+// The collector of cycles would walk over all pairs again and again while they are made, and they can have no cycle.
+struct WithoutCollector {
+    const int was = PyGC_Disable();
+    WithoutCollector() = default;
+    WithoutCollector(const WithoutCollector&) = delete;
+    WithoutCollector& operator=(const WithoutCollector&) = delete;
+    ~WithoutCollector() {
+        if (was != 0) PyGC_Enable();
+    }
+};
+
+// Pairs of (items of a set, share of the baskets) in order, for the sets that are wanted.
+nb::list itemset_pairs(const Array1<const std::int64_t>& starts, const Array1<const std::int32_t>& items,
+                       const Array1<const std::int64_t>& counts, const Array1<const std::uint8_t>& wanted,
+                       const nb::list& labels, std::int64_t n_baskets) {
+    check_lists("itemset_pairs", starts, items, static_cast<std::int64_t>(labels.size()));
+    require(counts.shape(0) + 1 == starts.shape(0) && wanted.shape(0) == counts.shape(0), "itemset_pairs",
+            "counts and wanted must have one number per set");
+    const auto order = without_gil([&] { return baskets::itemset_order(view(starts), view(items)); });
+    const WithoutCollector quiet;
+    nb::list pairs;
+    for (const std::int64_t set : order) {
+        const auto s = static_cast<std::size_t>(set);
+        if (wanted.data()[s] == 0) continue;
+        const std::int64_t begin = starts.data()[s], size = starts.data()[s + 1] - begin;
+        nb::object held = nb::steal(PyTuple_New(static_cast<Py_ssize_t>(size)));
+        if (!held.is_valid()) throw nb::python_error();
+        for (std::int64_t k = 0; k < size; ++k) {
+            PyObject* const label = PyList_GET_ITEM(labels.ptr(), items.data()[begin + k]);
+            Py_INCREF(label);
+            PyTuple_SET_ITEM(held.ptr(), static_cast<Py_ssize_t>(k), label);
+        }
+        pairs.append(nb::make_tuple(held, static_cast<double>(counts.data()[s]) / static_cast<double>(n_baskets)));
+    }
+    return pairs;
+}
+
 }  // namespace
 
 void bind_baskets(nb::module_& m) {
+    m.def("itemset_pairs", &itemset_pairs, "starts"_a, "items"_a, "counts"_a, "wanted"_a, "labels"_a, "n_baskets"_a,
+          "Items and support of the wanted sets, by size and items.");
+    m.def("number_items", &number_items, "baskets"_a, "distinct"_a,
+          "Lists of items as numbers by first appearance (each once per list if distinct): offsets, numbers, items.");
     m.def(
         "frequent_itemsets",
         [](const Array1<const std::int64_t>& offsets, const Array1<const std::int32_t>& items, std::int64_t n_items,
            std::int64_t least, std::int64_t longest, std::int64_t most, int threads) {
             check_lists("frequent_itemsets", offsets, items, n_items);
+            require(offsets.shape(0) <= 0x7FFFFFFF, "frequent_itemsets", "there must be less than 2^31 baskets");
             require(least >= 1 && longest >= 0 && most >= 0, "frequent_itemsets", "bounds must not be negative");
             auto found = without_gil([&] {
                 return baskets::frequent_itemsets(view(offsets), view(items), static_cast<index_t>(n_items), least,

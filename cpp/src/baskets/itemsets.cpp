@@ -57,8 +57,9 @@ public:
             if (longest_ == 0 || static_cast<index_t>(prefix.size()) < longest_) {
                 next.ranks.clear();
                 next.counts.clear();
-                next.bits.resize(at((many - a) * words_));
-                for (index_t b = a + 1; b < many; ++b) {
+                if (from.bits.empty()) next.bits.clear();
+                else next.bits.resize(at((many - a) * words_));
+                for (index_t b = a + 1; b < many && !from.bits.empty(); ++b) {
                     std::uint64_t* const both = next.bits.data() + static_cast<index_t>(next.ranks.size()) * words_;
                     const std::int64_t count =
                         intersect(from.bits.data() + a * words_, from.bits.data() + b * words_, both, words_);
@@ -101,29 +102,32 @@ Itemsets frequent_itemsets(Vector<const std::int64_t> offsets, Vector<const std:
     std::vector<std::int32_t> rank(at(n_items), -1);
     for (index_t r = 0; r < many; ++r) rank[at(ids[at(r)])] = static_cast<std::int32_t>(r);
 
-    // Baskets by rank, ascending, and for each rank the baskets that hold it.
-    std::vector<std::int64_t> begins(at(n + 1), 0);
-    std::vector<std::int32_t> held;
-    held.reserve(at(items.size));
-    for (index_t b = 0; b < n; ++b) {
-        const auto first = static_cast<std::ptrdiff_t>(held.size());
-        for (index_t p = offsets[b]; p < offsets[b + 1]; ++p)
-            if (rank[at(items[p])] >= 0) held.push_back(rank[at(items[p])]);
-        std::sort(held.begin() + first, held.end());
-        begins[at(b + 1)] = static_cast<std::int64_t>(held.size());
-    }
+    // For each rank the baskets that hold it, and from these the baskets by rank, ascending: two passes of counting.
     std::vector<std::int64_t> rows(at(many + 1), 0);
-    for (const std::int32_t r : held) ++rows[at(r + 1)];
-    std::partial_sum(rows.begin(), rows.end(), rows.begin());
-    std::vector<std::int64_t> where(held.size());  // place of the item in `held`: what follows it are later items
-    std::vector<std::int64_t> stop(held.size());
-    std::vector<std::int64_t> filled(rows.begin(), rows.end() - (many >= 0 ? 1 : 0));
-    for (index_t b = 0; b < n; ++b)
-        for (std::int64_t p = begins[at(b)]; p < begins[at(b + 1)]; ++p) {
-            const std::int64_t place = filled[at(held[at(p)])]++;
-            where[at(place)] = p;
-            stop[at(place)] = begins[at(b + 1)];
+    for (index_t r = 0; r < many; ++r) rows[at(r + 1)] = rows[at(r)] + count[at(ids[at(r)])];
+    const auto kept_items = at(rows.back());
+    std::vector<std::int64_t> begins(at(n + 1), 0), filled(rows.begin(), rows.end() - 1);
+    std::vector<std::int32_t> owner(kept_items), held(kept_items);
+    for (index_t b = 0; b < n; ++b) {
+        std::int64_t own = 0;
+        for (index_t p = offsets[b]; p < offsets[b + 1]; ++p) {
+            const std::int32_t r = rank[at(items[p])];
+            if (r < 0) continue;
+            owner[at(filled[at(r)]++)] = static_cast<std::int32_t>(b);
+            ++own;
         }
+        begins[at(b + 1)] = begins[at(b)] + own;
+    }
+    std::vector<std::int64_t> where(kept_items);  // place of the item in `held`: what follows it are later items
+    {
+        std::vector<std::int64_t> next(begins.begin(), begins.end() - 1);
+        for (index_t r = 0; r < many; ++r)
+            for (std::int64_t q = rows[at(r)]; q < rows[at(r + 1)]; ++q) {
+                const std::int64_t place = next[at(owner[at(q)])]++;
+                held[at(place)] = static_cast<std::int32_t>(r);
+                where[at(q)] = place;
+            }
+    }
 
     std::vector<Itemsets> parts(at(many));
     std::atomic<std::int64_t> kept{0};
@@ -136,26 +140,36 @@ Itemsets frequent_itemsets(Vector<const std::int64_t> offsets, Vector<const std:
         branch.prefix.push_back(static_cast<std::int32_t>(first));
         branch.emit(own);
         if (longest == 0 || longest > 1) {
-            std::vector<std::int64_t> together(at(many), 0);
-            for (std::int64_t q = rows[at(first)]; q < rows[at(first + 1)]; ++q)
-                for (std::int64_t p = where[at(q)] + 1; p < stop[at(q)]; ++p) ++together[at(held[at(p)])];
+            std::vector<std::int32_t> together(at(many), 0);
+            for (std::int64_t q = rows[at(first)]; q < rows[at(first + 1)]; ++q) {
+                const std::int64_t stop = begins[at(owner[at(q)]) + 1];
+                for (std::int64_t p = where[at(q)] + 1; p < stop; ++p) ++together[at(held[at(p)])];
+            }
             Extensions next;
-            std::vector<std::int64_t> place(at(many), -1);
+            std::vector<std::int64_t> place(at(many), 0);
             for (index_t r = first + 1; r < many; ++r)
                 if (together[at(r)] >= least) {
                     place[at(r)] = static_cast<std::int64_t>(next.ranks.size()) * words;
                     next.ranks.push_back(static_cast<std::int32_t>(r));
                     next.counts.push_back(together[at(r)]);
                 }
-            next.bits.assign(next.ranks.size() * at(words), 0);
-            for (std::int64_t q = rows[at(first)]; q < rows[at(first + 1)]; ++q) {
-                const std::int64_t row = q - rows[at(first)];
-                for (std::int64_t p = where[at(q)] + 1; p < stop[at(q)]; ++p) {
-                    const std::int64_t base = place[at(held[at(p)])];
-                    if (base >= 0) next.bits[at(base + row / 64)] |= std::uint64_t{1} << (row % 64);
-                }
+            if (next.ranks.size() < 2 || longest == 2) {
+                branch.extend(next);
+                if (branch.stopped) over.store(true, std::memory_order_relaxed);
+                return;
             }
-            if (!branch.stopped) branch.extend(next);
+            const auto spare = static_cast<std::int64_t>(next.ranks.size()) * words;
+            for (index_t r = first + 1; r < many; ++r)
+                if (together[at(r)] < least) place[at(r)] = spare;
+            next.bits.assign((next.ranks.size() + 1) * at(words), 0);
+            for (std::int64_t q = rows[at(first)]; q < rows[at(first + 1)]; ++q) {
+                const std::int64_t row = q - rows[at(first)], stop = begins[at(owner[at(q)]) + 1];
+                std::uint64_t* const word = next.bits.data() + row / 64;
+                const std::uint64_t bit = std::uint64_t{1} << (row % 64);
+                // Items that make no frequent pair write to a place of their own: no branch.
+                for (std::int64_t p = where[at(q)] + 1; p < stop; ++p) word[place[at(held[at(p)])]] |= bit;
+            }
+            branch.extend(next);
         }
         if (branch.stopped) over.store(true, std::memory_order_relaxed);
     });
@@ -170,6 +184,33 @@ Itemsets frequent_itemsets(Vector<const std::int64_t> offsets, Vector<const std:
         for (std::size_t s = 1; s < part.starts.size(); ++s) out.starts.push_back(part.starts[s] + shift);
     }
     return out;
+}
+
+std::vector<std::int64_t> itemset_order(Vector<const std::int64_t> starts, Vector<const std::int32_t> items) {
+    struct Keyed {
+        std::uint64_t key;  // size and the first items, as far as they fit
+        std::int64_t set;
+    };
+    std::vector<Keyed> keyed(at(starts.size - 1));
+    for (index_t s = 0; s + 1 < starts.size; ++s) {
+        const index_t size = starts[s + 1] - starts[s];
+        std::uint64_t key = static_cast<std::uint64_t>(std::min<index_t>(size, 0xFF)) << 56;
+        if (size > 0) key |= static_cast<std::uint64_t>(std::min(items[starts[s]], 0xFFFFFFF)) << 28;
+        if (size > 1) key |= static_cast<std::uint64_t>(std::min(items[starts[s] + 1], 0xFFFFFFF));
+        keyed[at(s)] = {key, s};
+    }
+    std::sort(keyed.begin(), keyed.end(), [&](const Keyed& a, const Keyed& b) {
+        if (a.key != b.key) return a.key < b.key;
+        const index_t first = starts[a.set], second = starts[b.set];
+        const index_t sizes[2] = {starts[a.set + 1] - first, starts[b.set + 1] - second};
+        if (sizes[0] != sizes[1]) return sizes[0] < sizes[1];
+        for (index_t k = 0; k < sizes[0]; ++k)
+            if (items[first + k] != items[second + k]) return items[first + k] < items[second + k];
+        return a.set < b.set;
+    });
+    std::vector<std::int64_t> order(keyed.size());
+    for (std::size_t k = 0; k < keyed.size(); ++k) order[k] = keyed[k].set;
+    return order;
 }
 
 std::vector<std::uint8_t> itemset_kinds(Vector<const std::int64_t> starts, Vector<const std::int32_t> items,

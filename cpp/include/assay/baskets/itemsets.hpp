@@ -30,6 +30,9 @@ struct Itemsets {
 Itemsets frequent_itemsets(Vector<const std::int64_t> offsets, Vector<const std::int32_t> items, index_t n_items,
                            std::int64_t least, index_t longest, std::int64_t most, int threads);
 
+// The sets in order: by size, then by their items.
+std::vector<std::int64_t> itemset_order(Vector<const std::int64_t> starts, Vector<const std::int32_t> items);
+
 // For all frequent itemsets: bit 0 if closed, bit 1 if maximal.
 std::vector<std::uint8_t> itemset_kinds(Vector<const std::int64_t> starts, Vector<const std::int32_t> items,
                                         Vector<const std::int64_t> counts, index_t n_items);

@@ -79,6 +79,9 @@ class FrequentItemsets(Miner):
     [(('bread',), 0.75), (('butter',), 0.5), (('tea',), 0.5), (('bread', 'butter'), 0.5)]
     """
 
+    _open_state = ("itemsets_",)
+    """Shares of baskets are finite as they are made; a look at each of a million would take longer than to find them."""
+
     keep: str = param("all", Choice("all", "closed", "maximal"), "All frequent sets, or the closed or maximal ones.")
 
     def fit(
@@ -97,20 +100,10 @@ class FrequentItemsets(Miner):
             )
         read = read_baskets(who, baskets, basket, item)
         starts, items, counts = self._mine(read)
-        chosen = np.ones(len(counts), dtype=bool)
+        wanted = np.ones(len(counts), dtype=np.uint8)
         if self.keep != "all":
             kinds = _kernels.itemset_kinds(starts, items, counts, len(read.labels))
-            chosen = (kinds & (1 if self.keep == "closed" else 2)) > 0
+            wanted = kinds & np.uint8(1 if self.keep == "closed" else 2)
         self.n_baskets_ = read.n_baskets
-        self.itemsets_ = itemset_list(starts, items, counts, read, np.flatnonzero(chosen))
+        self.itemsets_ = _kernels.itemset_pairs(starts, items, counts, wanted, read.labels, read.n_baskets)
         return self
-
-
-def itemset_list(
-    starts: np.ndarray, items: np.ndarray, counts: np.ndarray, read: Baskets, which: np.ndarray
-) -> list[tuple[tuple[Any, ...], float]]:
-    """Pairs of labels and support, by size and then by the items."""
-    ids, ends, n = items.tolist(), starts.tolist(), read.n_baskets
-    keyed = sorted((ends[s + 1] - ends[s], ids[ends[s] : ends[s + 1]], s) for s in which.tolist())
-    shares = (counts / n).tolist()
-    return [(tuple(read.labels[i] for i in held), shares[s]) for _, held, s in keyed]

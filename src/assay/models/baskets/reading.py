@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from ... import _kernels
 from ...base import DataError, plain
 
 
 @dataclass(frozen=True)
 class Baskets:
-    """Each basket's items as ascending ids, one after the other; `labels` are the items in order."""
+    """Each basket's items as different ids, one after the other; `labels` are the items in order."""
 
     offsets: np.ndarray
     ids: np.ndarray
@@ -39,17 +40,40 @@ def read_baskets(who: str, X: Any, basket: str | None = None, item: str | None =
         return _boolean(who, X)
     if isinstance(X, (str, bytes)) or not isinstance(X, Iterable):
         raise DataError(who, "the baskets", "must be lists of items", f"got {plain(repr(X), 40)}")
-    owners: list[int] = []
-    items: list[Any] = []
-    count = 0
-    for number, held in enumerate(X):
-        if isinstance(held, (str, bytes)) or not isinstance(held, Iterable):
-            raise DataError(who, f"basket {number}", "must be a list of items", f"got {plain(repr(held), 40)}")
-        count = number + 1
-        for one in held:
-            owners.append(number)
-            items.append(one.item() if isinstance(one, np.generic) else one)
-    return _packed(who, np.array(owners, dtype=np.int64), items, count)
+    return _lists(who, X if isinstance(X, list) else list(X))
+
+
+def _lists(who: str, X: list[Any]) -> Baskets:
+    if not set(map(type, X)) <= {list, tuple}:
+        for number, held in enumerate(X):
+            if isinstance(held, (str, bytes)) or not isinstance(held, Iterable):
+                raise DataError(who, f"basket {number}", "must be a list of items", f"got {plain(repr(held), 40)}")
+        X = [held if type(held) in (list, tuple) else list(held) for held in X]
+    if not X:
+        raise DataError(who, "the baskets", "must be at least one", "got none")
+    offsets, ids, found = _numbered(who, X, True)
+    labels, rank = _in_order(who, found)
+    return Baskets(offsets, rank[ids] if len(ids) else ids, labels)
+
+
+def _numbered(who: str, lists: list[Any], distinct: bool) -> tuple[np.ndarray, np.ndarray, list[Any]]:
+    try:
+        return _kernels.number_items(lists, distinct)
+    except TypeError:
+        wrong = next(one for held in lists for one in held if not isinstance(one, (str, int, float, np.generic)))
+        raise DataError(who, "an item", "must be text or a number", f"got {plain(repr(wrong), 40)}") from None
+
+
+def _in_order(who: str, found: list[Any]) -> tuple[list[Any], np.ndarray]:
+    """Labels in order, numbers before texts, and the place of each that was found."""
+    plain_labels = [one.item() if isinstance(one, np.generic) else one for one in found]
+    wrong = [one for one in plain_labels if not isinstance(one, (str, int, float)) or one != one]
+    if wrong:
+        raise DataError(who, "an item", "must be text or a number", f"got {plain(repr(wrong[0]), 40)}")
+    order = sorted(range(len(found)), key=lambda k: (isinstance(plain_labels[k], str), plain_labels[k]))
+    rank = np.empty(len(found), dtype=np.int32)
+    rank[order] = np.arange(len(found), dtype=np.int32)
+    return [plain_labels[k] for k in order], rank
 
 
 def _long(who: str, X: Any, basket: str | None, item: str | None) -> Baskets:
@@ -63,8 +87,15 @@ def _long(who: str, X: Any, basket: str | None, item: str | None) -> Baskets:
                 f"got {plain(repr(name), 40)}",
                 f"the table has {', '.join(plain(n, 30) for n in names[:8]) or 'no columns'}",
             )
-    numbers, owners = np.unique(np.asarray(X[basket]), return_inverse=True)
-    return _packed(who, owners.astype(np.int64), np.asarray(X[item]).tolist(), len(numbers))
+    owners, items = (_codes(who, X[name]) for name in (basket, item))
+    return _packed(owners[0].astype(np.int64), len(owners[1]), items[0], items[1])
+
+
+def _codes(who: str, column: Any) -> tuple[np.ndarray, list[Any]]:
+    """The place of each cell's label in order, and the labels."""
+    _, ids, found = _numbered(who, [np.asarray(column).tolist()], False)
+    labels, rank = _in_order(who, found)
+    return rank[ids] if len(ids) else ids, labels
 
 
 def _boolean(who: str, X: Any) -> Baskets:
@@ -87,17 +118,9 @@ def _boolean(who: str, X: Any) -> Baskets:
     return Baskets(offsets, ids.astype(np.int32), [labels[j] for j in order])
 
 
-def _packed(who: str, owners: np.ndarray, items: list[Any], n_baskets: int) -> Baskets:
-    """Baskets without repetitions, items in the order of their labels."""
-    if n_baskets == 0:
-        raise DataError(who, "the baskets", "must be at least one", "got none")
-    wrong = next(((one,) for one in items if not isinstance(one, (str, int, float)) or one != one), None)
-    if wrong is not None:
-        raise DataError(who, "an item", "must be text or a number", f"got {plain(repr(wrong[0]), 40)}")
-    labels = sorted(set(items), key=lambda label: (isinstance(label, str), label))
-    code = {label: number for number, label in enumerate(labels)}
-    ids = np.fromiter((code[one] for one in items), dtype=np.int64, count=len(items))
+def _packed(owners: np.ndarray, n_baskets: int, ids: np.ndarray, labels: list[Any]) -> Baskets:
+    """Baskets without repetitions from pairs of basket and item."""
     cells = np.unique(owners * max(len(labels), 1) + ids)
-    owners, ids = np.divmod(cells, max(len(labels), 1))
+    owners, held = np.divmod(cells, max(len(labels), 1))
     offsets = np.concatenate([[0], np.cumsum(np.bincount(owners, minlength=n_baskets))]).astype(np.int64)
-    return Baskets(offsets, ids.astype(np.int32), labels)
+    return Baskets(offsets, held.astype(np.int32), labels)
