@@ -9,12 +9,13 @@
 namespace assay::bindings {
 namespace {
 
-sequences::Chain chain_of(const char* who, const Array2<const double>& logs, const Array1<const std::int64_t>& offsets,
-                          const Array1<const double>& start, const Array2<const double>& transitions) {
+sequences::Chain chain_of(const char* who, const Array2<const double>& logs, std::size_t n_rows,
+                          const Array1<const std::int64_t>& offsets, const Array1<const double>& start,
+                          const Array2<const double>& transitions) {
     const std::size_t k = start.shape(0), parts = offsets.shape(0);
     require(k > 0 && logs.shape(1) == k, who, "logs must have one column per state");
     require(transitions.shape(0) == k && transitions.shape(1) == k, who, "transitions must be k x k");
-    require(parts > 1 && offsets.data()[0] == 0 && offsets.data()[parts - 1] == static_cast<std::int64_t>(logs.shape(0)),
+    require(parts > 1 && offsets.data()[0] == 0 && offsets.data()[parts - 1] == static_cast<std::int64_t>(n_rows),
             who, "offsets must run from 0 to the number of rows");
     for (std::size_t s = 1; s < parts; ++s)
         require(offsets.data()[s] > offsets.data()[s - 1], who, "every sequence must have a row");
@@ -28,33 +29,45 @@ void bind_sequences(nb::module_& m) {
         "hmm_pass",
         [](const Array2<const double>& logs, const Array1<const std::int64_t>& offsets, const Array1<const double>& start,
            const Array2<const double>& transitions, const std::optional<Array1<const double>>& weights, bool want_filtered,
-           bool want_smoothed, bool want_moves, std::int64_t lag, int threads) {
+           bool want_smoothed, bool want_moves, std::int64_t lag, const std::optional<Array1<const std::int64_t>>& codes,
+           const std::optional<Array2<double>>& into, int threads) {
             const char* who = "hmm_pass";
-            const auto chain = chain_of(who, logs, offsets, start, transitions);
-            const std::size_t n = logs.shape(0), k = start.shape(0), parts = offsets.shape(0) - 1;
+            const std::size_t n = codes ? codes->shape(0) : logs.shape(0);
+            const auto chain = chain_of(who, logs, n, offsets, start, transitions);
+            const std::size_t k = start.shape(0), parts = offsets.shape(0) - 1;
+            const std::size_t n_symbols = codes ? logs.shape(0) : 0;
+            if (codes)
+                for (std::size_t t = 0; t < n; ++t)
+                    require(codes->data()[t] >= 0 && static_cast<std::size_t>(codes->data()[t]) < n_symbols, who,
+                            "codes must be rows of logs");
+            const sequences::Symbols symbols{codes ? codes->data() : nullptr, static_cast<index_t>(n_symbols)};
             require(!weights || weights->shape(0) == parts, who, "weights must have one number per sequence");
             require(!want_moves || lag < 0, who, "moves need whole sequences");
-            std::vector<double> likelihood(parts), filtered(want_filtered ? n * k : 0), smoothed(want_smoothed ? n * k : 0);
+            std::vector<double> likelihood(parts), filtered(want_filtered ? n * k : 0), smoothed(want_smoothed && !into ? n * k : 0);
+            require(!into || (into->shape(0) == n && into->shape(1) == k), who, "into must be n x k");
             std::vector<double> starts(want_moves ? k : 0), moves(want_moves ? k * k : 0);
+            std::vector<double> counts(want_moves ? n_symbols * k : 0);
             const sequences::PassResult out{likelihood.data(), want_filtered ? filtered.data() : nullptr,
-                                            want_smoothed ? smoothed.data() : nullptr,
-                                            want_moves ? starts.data() : nullptr, want_moves ? moves.data() : nullptr};
+                                            !want_smoothed ? nullptr : into ? into->data() : smoothed.data(),
+                                            want_moves ? starts.data() : nullptr, want_moves ? moves.data() : nullptr,
+                                            want_moves && codes ? counts.data() : nullptr};
             without_gil([&] {
-                sequences::hmm_pass(view(logs), view(offsets), chain, weights ? weights->data() : nullptr,
+                sequences::hmm_pass(view(logs), view(offsets), symbols, chain, weights ? weights->data() : nullptr,
                                     static_cast<index_t>(lag), out, threads);
             });
             return nb::make_tuple(own(std::move(likelihood)), own(std::move(filtered), want_filtered ? n : 0, k),
-                                  own(std::move(smoothed), want_smoothed ? n : 0, k), own(std::move(starts)),
-                                  own(std::move(moves), want_moves ? k : 0, k));
+                                  own(std::move(smoothed), want_smoothed && !into ? n : 0, k), own(std::move(starts)),
+                                  own(std::move(moves), want_moves ? k : 0, k),
+                                  own(std::move(counts), want_moves ? n_symbols : 0, k));
         },
         "logs"_a, "offsets"_a, "start"_a, "transitions"_a, "weights"_a.none(), "want_filtered"_a, "want_smoothed"_a,
-        "want_moves"_a, "lag"_a, "threads"_a,
-        "Log likelihood of each sequence, filtered and smoothed states, expected starts and moves.");
+        "want_moves"_a, "lag"_a, "codes"_a.none(), "into"_a.none(), "threads"_a,
+        "Log likelihood of each sequence, filtered and smoothed states, expected starts, moves and symbols.");
     m.def(
         "hmm_decode",
         [](const Array2<const double>& logs, const Array1<const std::int64_t>& offsets, const Array1<const double>& start,
            const Array2<const double>& transitions, int threads) {
-            const auto chain = chain_of("hmm_decode", logs, offsets, start, transitions);
+            const auto chain = chain_of("hmm_decode", logs, logs.shape(0), offsets, start, transitions);
             std::vector<std::int64_t> path(logs.shape(0));
             std::vector<double> best(offsets.shape(0) - 1);
             without_gil([&] {
@@ -67,20 +80,19 @@ void bind_sequences(nb::module_& m) {
     m.def(
         "gaussian_logs",
         [](const Array2<const double>& rows, const Array1<const double>& constants, const Array2<const double>& means,
-           const Array2<const double>& whitening, bool diagonal, int threads) {
+           const Array2<const double>& whitening, bool diagonal, Array2<double>& logs, int threads) {
             const std::size_t k = constants.shape(0), d = rows.shape(1), n = rows.shape(0);
+            require(logs.shape(0) == n && logs.shape(1) == k, "gaussian_logs", "logs must be n x k");
             require(means.shape(0) == k && means.shape(1) == d, "gaussian_logs", "means must be k x d");
             require(whitening.shape(0) == (diagonal ? k : k * d) && whitening.shape(1) == d, "gaussian_logs",
                     "whitening must be (k d) x d, or k x d if diagonal");
-            std::vector<double> logs(n * k);
             without_gil([&] {
                 sequences::gaussian_logs(view(rows), static_cast<index_t>(k), diagonal, constants.data(), means.data(),
                                          whitening.data(), logs.data(), threads);
             });
-            return own(std::move(logs), n, k);
         },
-        "rows"_a, "constants"_a, "means"_a, "whitening"_a, "diagonal"_a, "threads"_a,
-        "Log density of every row under every normal distribution.");
+        "rows"_a, "constants"_a, "means"_a, "whitening"_a, "diagonal"_a, "logs"_a, "threads"_a,
+        "Log density of every row under every normal distribution, into logs.");
     m.def(
         "gaussian_moments",
         [](const Array2<const double>& rows, const Array2<const double>& shares, const Array2<const double>& means,

@@ -20,3 +20,9 @@ TEST("three baskets have the itemsets counted by hand, and the larger of equals 
     CHECK(kinds == (std::vector<std::uint8_t>{0, 3, 1}));
     CHECK(!baskets::frequent_itemsets(where, held, 3, 2, 0, 2, 1).complete);
 }
+
+TEST("itemsets are put in order by size and then by items") {
+    const std::vector<std::int64_t> starts{0, 3, 4, 6, 9, 10};
+    const std::vector<std::int32_t> items{1, 2, 4, 7, 1, 9, 1, 2, 3, 5};
+    CHECK(baskets::itemset_order({starts.data(), 6, 1}, {items.data(), 10, 1}) == (std::vector<std::int64_t>{4, 1, 2, 3, 0}));
+}

@@ -19,7 +19,7 @@ TEST("two rows of a two-state chain have the likelihood of their four paths") {
     std::vector<double> filtered(4), smoothed(4), starts(2), moves(4);
     const sequences::Chain chain{2, start.data(), transitions.data()};
     const Vector<const std::int64_t> parts{offsets.data(), 2, 1};
-    sequences::hmm_pass(c_matrix<const double>(logs.data(), 2, 2), parts, chain, nullptr, -1,
+    sequences::hmm_pass(c_matrix<const double>(logs.data(), 2, 2), parts, {}, chain, nullptr, -1,
                         {&likelihood, filtered.data(), smoothed.data(), starts.data(), moves.data()}, 1);
     CHECK_NEAR(likelihood, std::log(exact), 1e-12);
     CHECK_NEAR(moves[0] + moves[1] + moves[2] + moves[3], 1.0, 1e-12);

@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
+#include <mutex>
 #include <vector>
 
 #include "assay/common/elementary.hpp"
 #include "assay/common/threads.hpp"
+#include "hmm_lanes.hpp"
 
 namespace assay::sequences {
 namespace {
@@ -222,90 +225,344 @@ bool forward_reachable(index_t t, const double* logs, Work& work) {
     return true;
 }
 
-// Chunks hold about the same number of sequences, and there are at most 64 of them.
-index_t sequences_of_a_chunk(index_t sequences) { return std::max<index_t>(1, (sequences + 63) / 64); }
+#define ASSAY_GROUP(states)                                                                                            \
+    ASSAY_DISPATCH(void, forward_group_##states, forward_group_body<states>, (const Group& group), (group))           \
+    ASSAY_DISPATCH(void, backward_group_##states, backward_group_body<states>,                                        \
+                   (const Group& group, double* smoothed, double* starts, double* moves, double* counts, Lanes* buffers), \
+                   (group, smoothed, starts, moves, counts, buffers))
+ASSAY_GROUP(4)
+ASSAY_GROUP(8)
+ASSAY_GROUP(0)
+#undef ASSAY_GROUP
+ASSAY_DISPATCH(void, emit_group, emit_group_body, (const Group& group, const double* logs, double* shifts),
+               (group, logs, shifts))
+
+constexpr index_t most_group_cells = index_t{1} << 23;  // of emissions: longer sequences go one by one
+
+// Sequences in an order in which eight that stand together are of like length, the longest first.
+std::vector<index_t> by_length(Vector<const std::int64_t> offsets) {
+    std::vector<index_t> order(cells(offsets.size - 1));
+    for (index_t s = 0; s + 1 < offsets.size; ++s) order[cells(s)] = s;
+    std::stable_sort(order.begin(), order.end(), [&](index_t a, index_t b) {
+        return offsets[a + 1] - offsets[a] > offsets[b + 1] - offsets[b];
+    });
+    return order;
+}
+
+// Log likelihood from the sums of rows and what was taken off the emissions; false where a sum is too small to go on with.
+// Logarithms are taken of products of sums, before a product could underflow.
+bool log_likelihood_of(const double* sums, index_t stride, index_t n, double shift, double& total) {
+    double product = 1.0;
+    total = shift;
+    for (index_t t = 0; t < n; ++t) {
+        const double sum = sums[t * stride];
+        if (!(sum >= tiny)) return false;
+        product *= sum;
+        if (product < 1e-20 || product > 1e20) {
+            total += std::log(product);
+            product = 1.0;
+        }
+    }
+    total += std::log(product);
+    return true;
+}
+
+// Chunks hold about the same number of groups, and there are at most 64 of them.
+index_t groups_of_a_chunk(index_t groups) { return std::max<index_t>(1, (groups + 63) / 64); }
+
+// What a chunk of sequences adds to the expected counts.
+struct Parts {
+    std::vector<double> starts, moves, counts;  // k, width x width, symbols x k
+};
+
+// Sequences one by one; `order` names those of the chunk.
+class Single {
+public:
+    Single(Matrix<const double> logs, Vector<const std::int64_t> offsets, const Symbols& symbols, const Chain& chain,
+           const double* weights, index_t lag, const PassResult& out)
+        : logs_(logs), offsets_(offsets), symbols_(symbols), weights_(weights), lag_(lag), out_(out), work_(chain),
+          transposed_(cells(work_.width * work_.width), 0.0), buffers_(cells(2 * work_.width)) {
+        for (index_t i = 0; i < chain.k; ++i)
+            for (index_t j = 0; j < chain.k; ++j)
+                transposed_[cells(j * work_.width + i)] = chain.transitions[i * chain.k + j];
+    }
+
+    void pass(index_t s, Parts* parts) {
+        const index_t k = work_.k, width = work_.width, first = offsets_[s], n = offsets_[s + 1] - first;
+        const double* const part = rows_of(first, n);
+        work_.resize(n);
+        scale_emissions(part, n, k, width, work_.emissions.data(), work_.shifts.data());
+        bool possible = true;
+        for (index_t t = 0; t < n && possible && !interrupted();) {
+            const index_t stop = std::min(n, t + watch), reached = forward(t, stop, work_);
+            t = reached;
+            if (reached < stop) {
+                possible = forward_reachable(reached, part, work_);
+                ++t;
+            }
+        }
+        if (interrupted()) return;
+        out_.log_likelihood[s] = possible ? likelihood(n) : -infinity;
+        if (!possible) return;
+        if (out_.filtered != nullptr)
+            for (index_t t = 0; t < n; ++t)
+                for (index_t j = 0; j < k; ++j) out_.filtered[(first + t) * k + j] = work_.filtered[cells(t * width + j)];
+        if (out_.smoothed == nullptr && parts == nullptr) return;
+        double* smoothed = out_.smoothed == nullptr ? nullptr : out_.smoothed + first * k;
+        if (smoothed == nullptr) {
+            own_.resize(cells(n * k));
+            smoothed = own_.data();
+        }
+        if (parts != nullptr) std::fill(work_.moves.begin(), work_.moves.end(), 0.0);
+        auto call = [&](auto body) {
+            body(n, width, k, lag_, transposed_.data(), work_.emissions.data(), work_.filtered.data(), work_.sums.data(),
+                 smoothed, parts != nullptr ? work_.moves.data() : nullptr, buffers_.data());
+        };
+        switch (width) {
+            case 4: call(backward_4); break;
+            case 8: call(backward_8); break;
+            case 16: call(backward_16); break;
+            default: call(backward_0);
+        }
+        if (parts == nullptr) return;
+        const double weight = weights_ == nullptr ? 1.0 : weights_[s];
+        for (index_t j = 0; j < k; ++j) parts->starts[cells(j)] += weight * smoothed[j];
+        for (index_t i = 0; i < k; ++i)
+            for (index_t j = 0; j < k; ++j) parts->moves[cells(i * k + j)] += weight * work_.moves[cells(i * width + j)];
+        if (!parts->counts.empty())
+            for (index_t t = 0; t < n; ++t)
+                for (index_t j = 0; j < k; ++j)
+                    parts->counts[cells(symbols_.codes[first + t] * k + j)] += weight * smoothed[t * k + j];
+    }
+
+private:
+    // Log densities of a sequence's rows: as they came, or of its symbols.
+    const double* rows_of(index_t first, index_t n) {
+        const index_t k = work_.k;
+        if (symbols_.codes == nullptr) return logs_.data + first * k;
+        looked_up_.resize(cells(n * k));
+        for (index_t t = 0; t < n; ++t)
+            std::copy_n(logs_.data + symbols_.codes[first + t] * k, k, looked_up_.data() + t * k);
+        return looked_up_.data();
+    }
+    double likelihood(index_t n) const {
+        // A row that was taken again may have any sum: its logarithm is taken alone.
+        double total = 0.0, product = 1.0;
+        for (index_t t = 0; t < n; ++t) {
+            product *= work_.sums[cells(t)];
+            total += work_.shifts[cells(t)];
+            if (product < 1e-20 || product > 1e20) {
+                total += std::log(product);
+                product = 1.0;
+            }
+        }
+        return total + std::log(product);
+    }
+
+    Matrix<const double> logs_;
+    Vector<const std::int64_t> offsets_;
+    const Symbols& symbols_;
+    const double* weights_;
+    index_t lag_;
+    const PassResult& out_;
+    Work work_;
+    std::vector<double> transposed_, buffers_, own_, looked_up_;
+};
+
+// Sequences eight at a time.
+class Eight {
+public:
+    Eight(Matrix<const double> logs, Vector<const std::int64_t> offsets, const Symbols& symbols, const Chain& chain,
+          const double* weights, const PassResult& out)
+        : logs_(logs), offsets_(offsets), symbols_(symbols), weights_(weights), out_(out),
+          width_(width_of(chain.k)), start_(cells(width_), 0.0), transitions_(cells(width_ * width_), 0.0),
+          buffers_(cells((3 * width_ + width_ * width_) * lanes)), moves_(cells(width_ * width_)) {
+        group_.k = chain.k;
+        group_.width = width_;
+        group_.codes = symbols.codes;
+        for (index_t i = 0; i < chain.k; ++i) {
+            start_[cells(i)] = chain.start[i];
+            for (index_t j = 0; j < chain.k; ++j) transitions_[cells(i * width_ + j)] = chain.transitions[i * chain.k + j];
+        }
+        if (symbols.codes != nullptr) scale_table();
+    }
+    static index_t width_of(index_t k) { return k <= 4 ? 4 : k <= 8 ? 8 : k; }
+
+    // False if some sequence needs steps taken again: then nothing was written.
+    bool pass(const index_t* order, index_t count, Parts* parts) {
+        set_group(order, count);
+        const std::size_t need = cells(group_.steps * width_ * lanes);
+        if (emissions_.size() < need) {
+            emissions_.resize(need);
+            filtered_.resize(need);
+            sums_.resize(cells(group_.steps * lanes));
+        }
+        group_.start = start_.data();
+        group_.transitions = transitions_.data();
+        group_.emissions = emissions_.data();
+        group_.filtered = filtered_.data();
+        group_.sums = sums_.data();
+        double shifts[lanes], totals[lanes];
+        symbols_.codes == nullptr ? emit_group(group_, logs_.data, shifts) : look_up(shifts);
+        switch (width_) {
+            case 4: forward_group_4(group_); break;
+            case 8: forward_group_8(group_); break;
+            default: forward_group_0(group_);
+        }
+        for (index_t lane = 0; lane < count; ++lane)
+            if (!log_likelihood_of(sums_.data() + lane, lanes, group_.ends[lane], shifts[lane], totals[lane])) return false;
+        for (index_t lane = 0; lane < count; ++lane) out_.log_likelihood[order[lane]] = totals[lane];
+        if (out_.filtered != nullptr) write_filtered(count);
+        if (out_.smoothed == nullptr && parts == nullptr) return true;
+        std::fill(moves_.begin(), moves_.end(), 0.0);
+        auto call = [&](auto body) {
+            body(group_, out_.smoothed, parts == nullptr ? nullptr : parts->starts.data(),
+                 parts == nullptr ? nullptr : moves_.data(),
+                 parts == nullptr || parts->counts.empty() ? nullptr : parts->counts.data(),
+                 reinterpret_cast<Lanes*>(buffers_.data()));
+        };
+        switch (width_) {
+            case 4: call(backward_group_4); break;
+            case 8: call(backward_group_8); break;
+            default: call(backward_group_0);
+        }
+        if (parts != nullptr)
+            for (index_t i = 0; i < group_.k; ++i)
+                for (index_t j = 0; j < group_.k; ++j)
+                    parts->moves[cells(i * group_.k + j)] += moves_[cells(i * width_ + j)];
+        return true;
+    }
+
+private:
+    void set_group(const index_t* order, index_t count) {
+        group_.steps = 0;
+        group_.shortest = count == lanes ? std::numeric_limits<index_t>::max() : 0;
+        for (index_t lane = 0; lane < lanes; ++lane) {
+            const index_t s = lane < count ? order[lane] : 0;
+            group_.first[lane] = offsets_[s];
+            group_.ends[lane] = lane < count ? offsets_[s + 1] - offsets_[s] : 0;
+            group_.weights[lane] = lane < count ? (weights_ == nullptr ? 1.0 : weights_[s]) : 0.0;
+            group_.steps = std::max(group_.steps, group_.ends[lane]);
+            group_.shortest = std::min(group_.shortest, group_.ends[lane]);
+        }
+    }
+    // Emissions of every symbol, scaled by their largest.
+    void scale_table() {
+        const index_t k = group_.k;
+        table_.assign(cells(symbols_.count * k), 0.0);
+        tops_.resize(cells(symbols_.count));
+        for (index_t s = 0; s < symbols_.count; ++s) {
+            const double* const own = logs_.data + s * k;
+            const double top = *std::max_element(own, own + k);
+            tops_[cells(s)] = top == -infinity ? 0.0 : top;
+            for (index_t j = 0; j < k; ++j) table_[cells(s * k + j)] = std::exp(own[j] - tops_[cells(s)]);
+        }
+    }
+    void look_up(double* shifts) {
+        const index_t k = group_.k;
+        std::fill(shifts, shifts + lanes, 0.0);
+        for (index_t t = 0; t < group_.steps; ++t) {
+            double* const row = emissions_.data() + t * width_ * lanes;
+            for (index_t lane = 0; lane < lanes; ++lane) {
+                const bool here = t < group_.ends[lane];
+                const std::int64_t code = here ? symbols_.codes[group_.first[lane] + t] : 0;
+                const double* const own = table_.data() + code * k;
+                if (here) shifts[lane] += tops_[cells(code)];
+                for (index_t j = 0; j < k; ++j) row[j * lanes + lane] = here ? own[j] : 1.0;
+                for (index_t j = k; j < width_; ++j) row[j * lanes + lane] = 0.0;
+            }
+        }
+    }
+    void write_filtered(index_t count) {
+        for (index_t lane = 0; lane < count; ++lane)
+            for (index_t t = 0; t < group_.ends[lane]; ++t)
+                for (index_t j = 0; j < group_.k; ++j)
+                    out_.filtered[(group_.first[lane] + t) * group_.k + j] =
+                        filtered_[cells((t * width_ + j) * lanes + lane)];
+    }
+
+    Matrix<const double> logs_;
+    Vector<const std::int64_t> offsets_;
+    const Symbols& symbols_;
+    const double* weights_;
+    const PassResult& out_;
+    index_t width_;
+    std::vector<double> start_, transitions_, buffers_, moves_, emissions_, filtered_, sums_, table_, tops_;
+    Group group_;
+};
+
+// Memory that chunks use one after the other, one for each that runs at a time; it bears nothing from chunk to chunk.
+struct Spaces {
+    Single single;
+    Eight eight;
+    Spaces(Single one, Eight several) : single(std::move(one)), eight(std::move(several)) {}
+};
+class Pool {
+public:
+    template <class Make>
+    std::unique_ptr<Spaces> take(Make&& make) {
+        {
+            const std::lock_guard<std::mutex> guard(mutex_);
+            if (!free_.empty()) {
+                auto space = std::move(free_.back());
+                free_.pop_back();
+                return space;
+            }
+        }
+        return make();
+    }
+    void put(std::unique_ptr<Spaces> space) {
+        const std::lock_guard<std::mutex> guard(mutex_);
+        free_.push_back(std::move(space));
+    }
+
+private:
+    std::mutex mutex_;
+    std::vector<std::unique_ptr<Spaces>> free_;
+};
 
 }  // namespace
 
-void hmm_pass(Matrix<const double> logs, Vector<const std::int64_t> offsets, const Chain& chain, const double* weights,
-              index_t lag, const PassResult& out, int threads) {
-    const index_t k = chain.k, sequences = offsets.size - 1, width = padded(k);
-    const index_t grain = sequences_of_a_chunk(sequences), chunks = chunk_count(sequences, grain);
+void hmm_pass(Matrix<const double> logs, Vector<const std::int64_t> offsets, const Symbols& symbols, const Chain& chain,
+              const double* weights, index_t lag, const PassResult& out, int threads) {
+    const index_t k = chain.k, sequences = offsets.size - 1;
+    const index_t groups = (sequences + lanes - 1) / lanes;
+    const index_t grain = groups_of_a_chunk(groups), chunks = chunk_count(groups, grain);
     const bool learn = out.moves != nullptr;
-    std::vector<double> start_parts(learn ? cells(chunks * k) : 0), move_parts(learn ? cells(chunks * width * width) : 0);
-    std::vector<double> transposed(cells(width * width), 0.0);
-    for (index_t i = 0; i < k; ++i)
-        for (index_t j = 0; j < k; ++j) transposed[cells(j * width + i)] = chain.transitions[i * k + j];
-
-    parallel_chunks(sequences, grain, threads, [&](index_t chunk, index_t begin, index_t end) {
-        Work work(chain);
-        std::vector<double> buffers(cells(2 * width)), own;
-        for (index_t s = begin; s < end && !interrupted(); ++s) {
-            const index_t first = offsets[s], n = offsets[s + 1] - first;
-            const double* const part = logs.data + first * k;
-            work.resize(n);
-            scale_emissions(part, n, k, width, work.emissions.data(), work.shifts.data());
-            bool possible = true;
-            for (index_t t = 0; t < n && possible && !interrupted();) {
-                const index_t stop = std::min(n, t + watch), reached = forward(t, stop, work);
-                t = reached;
-                if (reached < stop) {
-                    possible = forward_reachable(reached, part, work);
-                    ++t;
-                }
-            }
-            double total = possible ? 0.0 : -infinity;
-            // Logarithms of products of sums, taken before a product could underflow.
-            double product = 1.0;
-            for (index_t t = 0; t < n && possible; ++t) {
-                product *= work.sums[cells(t)];
-                total += work.shifts[cells(t)];
-                if (product < 1e-20 || product > 1e20) {
-                    total += std::log(product);
-                    product = 1.0;
-                }
-            }
-            if (possible) total += std::log(product);
-            out.log_likelihood[s] = total;
-            if (!possible) continue;
-            if (out.filtered != nullptr)
-                for (index_t t = 0; t < n; ++t)
-                    for (index_t j = 0; j < k; ++j)
-                        out.filtered[(first + t) * k + j] = work.filtered[cells(t * width + j)];
-            if (out.smoothed == nullptr && !learn) continue;
-            double* smoothed = out.smoothed == nullptr ? nullptr : out.smoothed + first * k;
-            if (smoothed == nullptr) {
-                own.resize(cells(n * k));
-                smoothed = own.data();
-            }
-            if (learn) std::fill(work.moves.begin(), work.moves.end(), 0.0);
-            auto call = [&](auto body) {
-                body(n, width, k, lag, transposed.data(), work.emissions.data(), work.filtered.data(), work.sums.data(),
-                     smoothed, learn ? work.moves.data() : nullptr, buffers.data());
-            };
-            switch (width) {
-                case 4: call(backward_4); break;
-                case 8: call(backward_8); break;
-                case 16: call(backward_16); break;
-                default: call(backward_0);
-            }
-            if (!learn) continue;
-            const double weight = weights == nullptr ? 1.0 : weights[s];
-            for (index_t j = 0; j < k; ++j) start_parts[cells(chunk * k + j)] += weight * smoothed[j];
-            for (index_t p = 0; p < width * width; ++p)
-                move_parts[cells(chunk * width * width + p)] += weight * work.moves[cells(p)];
+    const std::vector<index_t> order = by_length(offsets);
+    std::vector<Parts> parts(learn ? cells(chunks) : 0);
+    Pool spaces;
+    parallel_chunks(groups, grain, threads, [&](index_t chunk, index_t begin, index_t end) {
+        Parts* const own = learn ? &parts[cells(chunk)] : nullptr;
+        if (own != nullptr) {
+            own->starts.assign(cells(k), 0.0);
+            own->moves.assign(cells(k * k), 0.0);
+            if (out.counts != nullptr) own->counts.assign(cells(symbols.count * k), 0.0);
         }
+        auto space = spaces.take([&] {
+            return std::make_unique<Spaces>(Single(logs, offsets, symbols, chain, weights, lag, out),
+                                            Eight(logs, offsets, symbols, chain, weights, out));
+        });
+        auto& [single, eight] = *space;
+        for (index_t g = begin; g < end && !interrupted(); ++g) {
+            const index_t* const members = order.data() + g * lanes;
+            const index_t count = std::min(lanes, sequences - g * lanes);
+            const index_t longest = offsets[members[0] + 1] - offsets[members[0]];
+            const bool together = lag < 0 && count > 1 && longest * Eight::width_of(k) * lanes <= most_group_cells;
+            if (together && eight.pass(members, count, own)) continue;
+            for (index_t m = 0; m < count && !interrupted(); ++m) single.pass(members[m], own);
+        }
+        spaces.put(std::move(space));
     });
-    if (!learn) return;
+    if (!learn || interrupted()) return;
     std::fill(out.starts, out.starts + k, 0.0);
     std::fill(out.moves, out.moves + k * k, 0.0);
-    for (index_t chunk = 0; chunk < chunks; ++chunk)
-        for (index_t i = 0; i < k; ++i) {
-            out.starts[i] += start_parts[cells(chunk * k + i)];
-            for (index_t j = 0; j < k; ++j)
-                out.moves[i * k + j] +=
-                    move_parts[cells((chunk * width + i) * width + j)] * chain.transitions[i * k + j];
-        }
+    if (out.counts != nullptr) std::fill(out.counts, out.counts + symbols.count * k, 0.0);
+    for (const Parts& part : parts) {
+        for (index_t i = 0; i < k; ++i) out.starts[i] += part.starts[cells(i)];
+        for (index_t p = 0; p < k * k; ++p) out.moves[p] += part.moves[cells(p)] * chain.transitions[p];
+        for (std::size_t p = 0; p < part.counts.size(); ++p) out.counts[p] += part.counts[p];
+    }
 }
 
 void hmm_decode(Matrix<const double> logs, Vector<const std::int64_t> offsets, const Chain& chain, std::int64_t* path,
@@ -314,7 +571,7 @@ void hmm_decode(Matrix<const double> logs, Vector<const std::int64_t> offsets, c
     std::vector<double> start(cells(k)), transitions(cells(k * k));
     for (index_t j = 0; j < k; ++j) start[cells(j)] = std::log(chain.start[j]);
     for (index_t p = 0; p < k * k; ++p) transitions[cells(p)] = std::log(chain.transitions[p]);
-    parallel_chunks(sequences, sequences_of_a_chunk(sequences), threads, [&](index_t, index_t begin, index_t end) {
+    parallel_chunks(sequences, groups_of_a_chunk(sequences), threads, [&](index_t, index_t begin, index_t end) {
         std::vector<double> before(cells(k)), now(cells(k));
         std::vector<std::int32_t> from;
         for (index_t s = begin; s < end && !interrupted(); ++s) {

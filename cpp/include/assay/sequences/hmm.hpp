@@ -11,8 +11,10 @@
 //
 // Shapes: logs n x k, offsets S + 1 (sequence s holds rows offsets[s] .. offsets[s+1]), start k, transitions k x k, weights S
 // or null; OUT log_likelihood S (minus infinity where no path can make a sequence), filtered and smoothed n x k (may be
-// null), starts k and moves k x k (both or neither; weighted sums over sequences). States are padded to 4, 8 or 16 lanes.
-// Sequences are cut into fixed chunks whose sums are merged in order. Cost n k^2, memory n k for the longest chunk.
+// null), starts k and moves k x k (both or neither; weighted sums over sequences). States are padded to 4, 8 or 16.
+// Eight sequences of like length run side by side, a lane for each; a sequence of which a step must be taken again, a very long
+// one and one with a lag run alone. Groups are cut into fixed chunks whose sums are merged in order. Cost n k^2, memory 16 k rows
+// of the longest sequence for each thread.
 #pragma once
 
 #include <cstdint>
@@ -33,11 +35,18 @@ struct PassResult {
     double* smoothed = nullptr;
     double* starts = nullptr;
     double* moves = nullptr;
+    double* counts = nullptr;  // of symbols, with starts and moves
+};
+
+// Where rows are symbols: their codes; `logs` then has a row for each of the `count` symbols instead of each row.
+struct Symbols {
+    const std::int64_t* codes = nullptr;
+    index_t count = 0;
 };
 
 // lag < 0: smoothed by the whole sequence.
-void hmm_pass(Matrix<const double> logs, Vector<const std::int64_t> offsets, const Chain& chain, const double* weights,
-              index_t lag, const PassResult& out, int threads);
+void hmm_pass(Matrix<const double> logs, Vector<const std::int64_t> offsets, const Symbols& symbols, const Chain& chain,
+              const double* weights, index_t lag, const PassResult& out, int threads);
 
 // Viterbi: the likeliest path of each sequence (the first state among equals) and its log probability with the rows.
 void hmm_decode(Matrix<const double> logs, Vector<const std::int64_t> offsets, const Chain& chain, std::int64_t* path,

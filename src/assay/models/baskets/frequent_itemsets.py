@@ -80,7 +80,7 @@ class FrequentItemsets(Miner):
     """
 
     _open_state = ("itemsets_",)
-    """Shares of baskets are finite as they are made; a look at each of a million would take longer than to find them."""
+    """Shares of baskets are finite as they are made; a look at each of a million would take long."""
 
     keep: str = param("all", Choice("all", "closed", "maximal"), "All frequent sets, or the closed or maximal ones.")
 

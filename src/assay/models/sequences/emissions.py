@@ -1,13 +1,14 @@
 """What hidden states emit: normal distributions and mixtures of them, symbols, counts.
 
 Each kind has observations read once for a fit (`observe`), log densities of rows by state (`logs`), the maximisation
-step given the weighted probabilities of the states (`maximised`), and draws (`sample`). A row of which nothing is known
-has log density 0 under every state.
+step given the weighted probabilities of the states (`maximised`), and draws (`sample`). `by_row` is what the kernel
+takes: log densities of the rows and None, or of the symbols and the symbol of each row; then `maximised` takes sums of
+the probabilities by symbol. A row of which nothing is known has log density 0 under every state.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,15 @@ class Observed:
     rows: np.ndarray
     present: np.ndarray | None
     incomplete: IncompleteRows | None
+    buffers: dict[str, np.ndarray] = field(default_factory=dict)
+    """Memory that the steps of a fit use again."""
+
+    def scratch(self, name: str, n_rows: int, n_columns: int) -> np.ndarray:
+        """An array of this shape whose cells hold anything; what was there under this name is lost."""
+        held = self.buffers.get(name)
+        if held is None or held.shape != (n_rows, n_columns):
+            held = self.buffers[name] = np.empty((n_rows, n_columns))
+        return held
 
     @classmethod
     def of(cls, rows: np.ndarray) -> Observed:
@@ -74,7 +84,9 @@ class GaussianEmissions:
             whitening = np.broadcast_to(whitening, (k, d, d))
         shaped = np.ascontiguousarray(whitening.reshape((k if diagonal else k * d, d)))
         means = np.ascontiguousarray(parts.means)
-        return _kernels.gaussian_logs(seen.rows, np.ascontiguousarray(constants), means, shaped, diagonal, self.threads)
+        logs = seen.scratch("logs", len(seen.rows), k)
+        _kernels.gaussian_logs(seen.rows, np.ascontiguousarray(constants), means, shaped, diagonal, logs, self.threads)
+        return logs
 
     def _by_state(self, seen: Observed) -> tuple[np.ndarray, np.ndarray]:
         """Log densities of the known rows by state and, n x k x m, by component with its mixing weight."""
@@ -89,6 +101,10 @@ class GaussianEmissions:
     def logs(self, seen: Observed) -> np.ndarray:
         """Log densities, rows by states."""
         return seen.spread(self._by_state(seen)[0])
+
+    def by_row(self, seen: Observed) -> tuple[np.ndarray, np.ndarray | None]:
+        """Log densities of the rows; no symbols."""
+        return np.ascontiguousarray(self.logs(seen)), None
 
     def maximised(self, seen: Observed, shares: np.ndarray) -> GaussianEmissions:
         """The likeliest components given the weighted probabilities of states."""
@@ -148,17 +164,22 @@ class CategoricalEmissions:
     table: np.ndarray
     prior: float = 0.0
 
+    def _by_symbol(self) -> np.ndarray:
+        """Log probabilities, symbols by states, and a last row for a missing symbol."""
+        with np.errstate(divide="ignore"):
+            return np.vstack([np.log(self.table.T), np.zeros((1, self.table.shape[0]))])
+
     def logs(self, codes: np.ndarray) -> np.ndarray:
         """Log probabilities, rows by states; code -1 is a missing symbol."""
-        with np.errstate(divide="ignore"):
-            by_symbol = np.vstack([np.log(self.table.T), np.zeros((1, self.table.shape[0]))])
-        return by_symbol[codes]
+        return self._by_symbol()[codes]
 
-    def maximised(self, codes: np.ndarray, shares: np.ndarray) -> CategoricalEmissions:
+    def by_row(self, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
+        """Log probabilities of the symbols, and the symbol of each row."""
+        return self._by_symbol(), np.where(codes < 0, self.table.shape[1], codes)
+
+    def maximised(self, codes: np.ndarray, counts: np.ndarray) -> CategoricalEmissions:
         """Shares of the symbols, smoothed by the prior; symbols that are impossible at the start stay so."""
-        n_symbols = self.table.shape[1]
-        counts = np.stack([np.bincount(codes + 1, own, minlength=n_symbols + 1)[1:] for own in shares.T])
-        return replace(self, table=normalised(counts, self.prior, self.table))
+        return replace(self, table=normalised(counts[:-1].T, self.prior, self.table))
 
     def penalty(self) -> float:
         """The log prior."""
@@ -186,6 +207,10 @@ class PoissonEmissions:
         counts = np.where(known, seen.rows, 0.0)
         logs = counts @ np.log(self.rates).T - known.astype(float) @ self.rates.T
         return seen.spread(logs - gammaln(counts + 1.0).sum(axis=1)[:, None])
+
+    def by_row(self, seen: Observed) -> tuple[np.ndarray, np.ndarray | None]:
+        """Log probabilities of the rows; no symbols."""
+        return np.ascontiguousarray(self.logs(seen)), None
 
     def maximised(self, seen: Observed, shares: np.ndarray) -> PoissonEmissions:
         """Weighted means of the known counts, at least 1e-10."""

@@ -139,15 +139,19 @@ class HiddenMarkovModel(Estimator):
 
         def step(chain: Chain) -> tuple[Chain, float]:
             start, transitions, emissions = chain
-            logs = np.ascontiguousarray(emissions.logs(seen))
-            found = _kernels.hmm_pass(logs, offsets, start, transitions, weights, False, True, True, -1, threads)
-            values, _, shares, starts, moves = found
+            logs, codes = emissions.by_row(seen)
+            wanted = (False, codes is None, True, -1)
+            shares: Any = None if codes is not None else seen.scratch("shares", n_rows, k)
+            found = _kernels.hmm_pass(logs, offsets, start, transitions, weights, *wanted, codes, shares, threads)
+            values, _, _, starts, moves, counts = found
             self._refuse_impossible(values, offsets)
             total = float(values.sum() if weights is None else weights @ values)
             total += log_prior(start, self.start_prior) + log_prior(transitions, self.transition_prior)
             total += emissions.penalty()
-            if weights is not None:
-                shares = shares * by_row[:, None]
+            if codes is not None:
+                shares = counts
+            elif weights is not None:
+                shares *= by_row[:, None]
             return (
                 start if "start" in fixed else normalised(starts, self.start_prior, start),
                 transitions if "transitions" in fixed else normalised(moves, self.transition_prior, transitions),
@@ -223,7 +227,10 @@ class HiddenMarkovModel(Estimator):
         k = self.n_states
         counted = labels is not None
         if labels is None and self.emission == "gaussian":
-            labels = self._clusters(seen, by_row, rng)
+            given = all(part is not None for part in (self.start, self.transitions, self.emissions))
+            # Where all is given, clusters would be of no use but for a shared covariance and shares of components.
+            needless = given and self.n_components == 1 and self.covariance_type != "tied"
+            labels = np.zeros(seen.n_rows, dtype=np.int64) if needless else self._clusters(seen, by_row, rng)
         if labels is None:
             starts = np.ones(k)
             moves = rng.dirichlet(np.ones(k), size=k) + 1.0 / k
@@ -396,7 +403,7 @@ class HiddenMarkovModel(Estimator):
         logs, offsets = self._logs(X, lengths)
         threads = thread_count(self.n_jobs)
         want = (filtered, smoothed, False)
-        found = _kernels.hmm_pass(logs, offsets, self.start_, self.transitions_, None, *want, lag, threads)
+        found = _kernels.hmm_pass(logs, offsets, self.start_, self.transitions_, None, *want, lag, None, None, threads)
         if filtered or smoothed:
             self._refuse_impossible(found[0], offsets)
         return (*found, offsets)

@@ -17,8 +17,10 @@ def as_table(who: str, X: Any, lengths: Any, symbols: bool) -> tuple[Any, Any]:
     >>> as_table("fit", [["a", "b"], ["b"]], None, symbols=True)[1]
     [2, 1]
     """
+    if isinstance(X, (list, tuple)) and X and lengths is not None and not symbols:
+        _same_lengths(who, X)
     if lengths is None and isinstance(X, (list, tuple)) and X:
-        parts = [np.asarray(part, dtype=object if symbols else None) for part in X]
+        parts = [_sequence(who, number, part, symbols) for number, part in enumerate(X)]
         several = all(part.ndim == 2 for part in parts)
         if symbols and not several:
             several = all(part.ndim == 1 for part in parts) and any(len(part) != 1 for part in parts)
@@ -27,7 +29,37 @@ def as_table(who: str, X: Any, lengths: Any, symbols: bool) -> tuple[Any, Any]:
             if len({part.shape[1] for part in held}) > 1:
                 raise DataError(who, "X", "must hold sequences with the same number of columns")
             return np.concatenate(held), [len(part) for part in held]
+        if not symbols:
+            _same_lengths(who, X)
     return X, lengths
+
+
+def _same_lengths(who: str, rows: Any) -> None:
+    """Refuse rows (or sequences) of different lengths that are no list of tables."""
+    lengths = [len(row) if hasattr(row, "__len__") and not isinstance(row, str) else -1 for row in rows]
+    if len(set(lengths)) > 1:
+        other = next(k for k, length in enumerate(lengths) if length != lengths[0])
+        raise DataError(
+            who,
+            "X",
+            "must be one table, or a list of tables with a row for each time",
+            f"got rows of {max(lengths[0], 0)} and of {max(lengths[other], 0)} cells (row {other})",
+            "give sequences of one column as tables too, [[1.0], [2.0]]",
+        )
+
+
+def _sequence(who: str, number: int, part: Any, symbols: bool) -> np.ndarray:
+    """One sequence as an array; one whose rows differ in length is refused."""
+    try:
+        return np.asarray(part, dtype=object if symbols else None)
+    except ValueError:
+        raise DataError(
+            who,
+            f"sequence {number}",
+            "must have rows of one length",
+            "got rows of different lengths",
+            "give NaN for cells that are missing, and a list of tables for several sequences",
+        ) from None
 
 
 def offsets_of(who: str, lengths: Any, n_rows: int) -> np.ndarray:

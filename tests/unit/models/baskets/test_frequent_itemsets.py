@@ -100,3 +100,33 @@ def test_what_cannot_be_is_refused_in_one_sentence(parameters, baskets, words):
 def test_a_long_table_needs_its_columns():
     with pytest.raises(DataError, match="must be a column of the table"):
         FrequentItemsets().fit(pd.DataFrame({"a": [1], "b": [2]}), basket="a", item="c")
+
+
+def test_items_are_the_same_by_equality_whatever_objects_hold_them():
+    named = [["".join(["te", "a"]), "milk"], ["".join(["t", "ea"])], [np.str_("tea"), "milk"]]
+    assert FrequentItemsets(min_support=0.6).fit(named).itemsets_ == [
+        (("milk",), pytest.approx(2 / 3)),
+        (("tea",), 1.0),
+        (("milk", "tea"), pytest.approx(2 / 3)),
+    ]
+    numbers = [[np.int64(70_000), 5.0], [70_000, 5], (True, 70_000)]
+    assert FrequentItemsets(min_support=1.0).fit(numbers).itemsets_ == [((70_000,), 1.0)]
+
+
+def test_baskets_may_be_made_as_they_are_read():
+    rng = np.random.default_rng(0)
+    held = [rng.integers(1000, 1020, size=6).tolist() for _ in range(300)]
+    made = ((value + 0 for value in basket) for basket in held)
+    kinds = [
+        set(basket) if k % 3 == 0 else np.array(basket) if k % 3 == 1 else tuple(basket)
+        for k, basket in enumerate(held)
+    ]
+    expected = FrequentItemsets(min_support=0.05).fit(held).itemsets_
+    assert FrequentItemsets(min_support=0.05).fit(made).itemsets_ == expected
+    assert FrequentItemsets(min_support=0.05).fit(kinds).itemsets_ == expected
+
+
+@pytest.mark.parametrize("item", [["nested"], None, float("nan"), b"bytes", {"a": 1}])
+def test_items_that_are_no_labels_are_named(item):
+    with pytest.raises(DataError, match="an item must be text or a number"):
+        FrequentItemsets().fit([["tea"], ["milk", item]])

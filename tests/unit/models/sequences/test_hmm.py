@@ -43,7 +43,7 @@ def paths_of(start, transitions, logs):
 
 def passed(logs, start, transitions, lag=-1):
     offsets = np.array([0, len(logs)])
-    return _kernels.hmm_pass(logs, offsets, start, transitions, None, True, True, lag < 0, lag, 1)
+    return _kernels.hmm_pass(logs, offsets, start, transitions, None, True, True, lag < 0, lag, None, None, 1)
 
 
 @pytest.mark.parametrize("k", [1, 2, 3, 5])
@@ -51,7 +51,7 @@ def test_filter_smooth_and_path_equal_those_of_every_path_enumerated(k):
     start, transitions = chain(k, k)
     logs = 3.0 * np.random.default_rng(9).normal(size=(5, k))
     paths, values = paths_of(start, transitions, logs)
-    total, filtered, smoothed, starts, moves = passed(logs, start, transitions)
+    total, filtered, smoothed, starts, moves, _ = passed(logs, start, transitions)
     assert total[0] == pytest.approx(logsumexp(values), rel=1e-12)
     share = np.exp(values - logsumexp(values))
     exact = np.array([[share[paths[:, t] == s].sum() for s in range(k)] for t in range(5)])
@@ -85,7 +85,7 @@ def test_many_states_agree_with_the_recursion_in_logarithms(k):
     step = np.log(start) + logs[0]
     for row in logs[1:]:
         step = logsumexp(step[:, None] + np.log(transitions), axis=0) + row
-    total, filtered, smoothed, _, moves = passed(logs, start, transitions)
+    total, filtered, smoothed, _, moves, _ = passed(logs, start, transitions)
     assert total[0] == pytest.approx(logsumexp(step), rel=1e-12)
     np.testing.assert_allclose(filtered[-1], np.exp(step - logsumexp(step)), atol=1e-12)
     assert moves.sum() == pytest.approx(59)
@@ -334,3 +334,70 @@ def test_a_symbol_never_seen_is_refused_with_a_way_out():
         2, emission="categorical", categories=["a", "b", "z"], emission_prior=0.5, random_state=0
     ).fit([list("abab")])
     assert np.isfinite(wider.score([["a", "z"]]))
+
+
+def _pass(logs, lengths, chain, weights=None, codes=None, threads=1):
+    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    return _kernels.hmm_pass(logs, offsets, *chain, weights, True, True, True, -1, codes, None, threads)
+
+
+@pytest.mark.parametrize("k", [1, 3, 4, 7, 8, 11])
+@pytest.mark.parametrize("symbols", [False, True])
+def test_sequences_side_by_side_give_what_each_gives_alone(k, symbols):
+    rng = np.random.default_rng(k)
+    lengths = rng.integers(1, 40, size=19)
+    n, weights = int(lengths.sum()), rng.uniform(0.5, 2.0, size=19)
+    chain = (rng.dirichlet(np.ones(k)), rng.dirichlet(np.ones(k), size=k))
+    codes = rng.integers(0, 6, size=n) if symbols else None
+    logs = np.log(rng.dirichlet(np.ones(6), size=k).T) if symbols else rng.normal(scale=20.0, size=(n, k)) - 500.0
+    logs = np.ascontiguousarray(logs)
+    together = _pass(logs, lengths, chain, weights, codes)
+    starts, moves, counts = np.zeros(k), np.zeros((k, k)), np.zeros((6, k))
+    ends = np.cumsum(lengths)
+    for s, (end, length) in enumerate(zip(ends, lengths)):
+        part = slice(end - length, end)
+        alone = _pass(
+            logs if symbols else np.ascontiguousarray(logs[part]),
+            [length],
+            chain,
+            weights[s : s + 1],
+            codes[part] if symbols else None,
+        )
+        assert together[0][s] == pytest.approx(alone[0][0], rel=1e-12)
+        np.testing.assert_allclose(together[1][part], alone[1], atol=1e-12)
+        np.testing.assert_allclose(together[2][part], alone[2], atol=1e-12)
+        starts, moves = starts + alone[3], moves + alone[4]
+        counts = counts + (alone[5] if symbols else 0.0)
+    np.testing.assert_allclose(together[3], starts, rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(together[4], moves, rtol=1e-10, atol=1e-12)
+    if symbols:
+        np.testing.assert_allclose(together[5], counts, rtol=1e-10, atol=1e-12)
+    for threads in (2, 5):
+        for one, other in zip(together, _pass(logs, lengths, chain, weights, codes, threads)):
+            np.testing.assert_array_equal(one, other)
+
+
+def test_a_sequence_that_must_be_taken_again_is_right_beside_others():
+    # The likeliest emission by far belongs to a state that cannot be reached: its scale would wipe out the others.
+    chain = (np.array([1.0, 0.0]), np.array([[1.0, 0.0], [0.0, 1.0]]))
+    plain, odd = np.zeros((3, 2)), np.array([[0.0, 0.0], [-2000.0, 0.0], [0.0, 0.0]])
+    found = _pass(np.concatenate([plain, odd, plain]), [3, 3, 3], chain)
+    assert found[0].tolist() == [0.0, -2000.0, 0.0]
+    np.testing.assert_array_equal(found[2][:, 0], np.ones(9))
+    broken = np.where(np.arange(2) == 0, -np.inf, 0.0) + np.zeros((3, 2))
+    assert _pass(np.concatenate([plain, broken]), [3, 3], chain)[0].tolist() == [0.0, -np.inf]
+
+
+@pytest.mark.parametrize(
+    ("X", "words"),
+    [
+        ([[1.0, 2.0, 3.0], [1.0, 2.0]], "rows of 3 and of 2 cells"),
+        ([[[1.0], [2.0, 3.0]], [[1.0]]], "sequence 0 must have rows of one length"),
+        ([[[1.0], [2.0]], [[1.0, 5.0]]], "same number of columns"),
+        ([[[1.0], [2.0]], [1.0]], "must be one table"),
+    ],
+)
+def test_ragged_input_is_refused_in_one_sentence(X, words):
+    with pytest.raises(DataError) as caught:
+        HiddenMarkovModel(2, random_state=0).fit(X)
+    assert words in str(caught.value)
