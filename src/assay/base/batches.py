@@ -68,7 +68,9 @@ class ColumnFacts:
     @classmethod
     def of(cls, block: np.ndarray, first_row: int) -> ColumnFacts:
         """The facts of one block, whose first row has this number in the table."""
-        low, high = np.fmin.reduce(block, axis=0), np.fmax.reduce(block, axis=0)
+        low, high = block.min(axis=0), block.max(axis=0)
+        if np.isnan(low).any():
+            low, high = np.fmin.reduce(block, axis=0), np.fmax.reduce(block, axis=0)
         missing = np.zeros(block.shape[1], dtype=np.int64)
         infinite, first = missing.copy(), np.full(block.shape[1], np.iinfo(np.int64).max)
         with np.errstate(over="ignore", invalid="ignore"):

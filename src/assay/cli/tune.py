@@ -11,7 +11,7 @@ import click
 
 from .. import catalogue
 from ..base.errors import UsageError, plain
-from .compare import file_word, limit_options, listed, load, models_of, run_plan
+from .compare import engine_options, file_word, limit_options, listed, load, models_of, run_plan
 from .main import common_options, read_option
 from .output import messages, place_for
 
@@ -40,6 +40,7 @@ from .output import messages, place_for
 @read_option
 @click.option("--role", "roles", multiple=True, metavar="COL=ROLE", help="e.g. zip=nominal, size=ordinal:S<M<L.")
 @limit_options
+@engine_options
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(0, 2**32 - 1), help="Root of all chance.")
 @click.option("--jobs", "-j", type=click.IntRange(1), help="Learners run side by side; all cores by default.")
 @click.option("--out", type=click.Path(path_type=Path), help="Folder; assay-run/<data>-<target>-tuned by default.")
@@ -59,6 +60,7 @@ def tune(
         space = dict(space_of(text) for text in options.pop("space")) or None
         how = {name: options.pop(name) for name in ("method", "trials", "levels")} | {"folds": options.pop("inner")}
         jobs, fresh = options.pop("jobs"), options.pop("fresh")
+        who = {name: options.pop(name) for name in ("engine", "scheduler")}
         learners: list[Any] = []
         for one in models_of(models) or ():
             name, item = one if isinstance(one, tuple) and not isinstance(one[1], dict) else (None, one)
@@ -73,7 +75,7 @@ def tune(
             random_state=options.pop("seed"),
             **options,
         )
-        return run_plan(plan, place_for(words), quiet=quiet, as_json=as_json, tell=tell, jobs=jobs, fresh=fresh)
+        return run_plan(plan, place_for(words), quiet=quiet, as_json=as_json, tell=tell, jobs=jobs, fresh=fresh, **who)
 
 
 def space_of(text: str) -> tuple[str, Any]:

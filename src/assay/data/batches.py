@@ -514,14 +514,9 @@ def _sources(source: Any) -> list[Any]:
 
 
 def _frames(source: Any) -> Iterator[pl.DataFrame]:
-    """The frames of a part with plain types."""
+    """The frames of a part with plain types, of some tens of megabytes where they come from files."""
     if isinstance(source, Scan):
-        for table in source.batches(_BATCH):
-            yield table.frame
+        yield from source.pieces()
         return
     for item in source():
         yield plain_types(to_polars(getattr(item, "frame", item)), {})
-
-
-_BATCH = 131_072
-"""Rows of a source that are turned into numbers at a time."""

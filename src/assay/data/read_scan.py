@@ -105,18 +105,22 @@ class Scan:
         lines += [f"read as {self.reading}; roles from the first {self.sample_rows} rows"]
         return "\n".join([*lines, *(f"  {decision}" for decision in self.read_notes)])
 
+    def pieces(self) -> Iterator[pl.DataFrame]:
+        """Frames of one schema as large as reading makes them, for those to whom the number of rows does not matter."""
+        self.failed = {}
+        seen: dict[str, int] = {}
+        told: set[str] = set()
+        for piece in self._pieces([]):
+            yield self._typed(piece, seen, told)
+
     def batches(self, batch_rows: int | None = None) -> Iterator[Table]:
         """Tables of `batch_rows` rows (the last may be shorter), all with the same columns, types and roles."""
         size = self._batch_rows if batch_rows is None else batch_rows
         if not isinstance(size, int) or isinstance(size, bool) or size < 1:
             raise ParameterError(WHO, "parameter 'batch_rows'", "must be an integer >= 1", f"got {plain(repr(size))}")
-        self.failed = {}
-        seen: dict[str, int] = {}
-        told: set[str] = set()
         waiting: list[pl.DataFrame] = []
         rows = 0
-        for piece in self._pieces([]):
-            frame = self._typed(piece, seen, told)
+        for frame in self.pieces():
             waiting.append(frame)
             rows += frame.height
             if rows >= size:

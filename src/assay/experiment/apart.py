@@ -37,6 +37,10 @@ _SLACK = 2**30
 _DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of Linux
 
 
+class NotStarted(UsageError):
+    """A child ended before it had its plan."""
+
+
 class Apart:
     """A child process that does tasks of a plan, made when first needed and made anew after it was stopped."""
 
@@ -120,7 +124,7 @@ class Apart:
         except (EOFError, OSError):
             failure = self._ended("run")
             self.close()
-            raise UsageError("run", "the process for work within limits", "could not start", failure.sentence) from None
+            raise NotStarted("run", "a process for the work", "could not start", failure.sentence) from None
         if said is not None:
             self.close()
             raise UsageError("run", "the plan", f"cannot be sent to another process ({plain(said, 200)})", way_out=_HOW)

@@ -19,7 +19,7 @@ from typing import Any, Protocol
 from ..base.errors import ParameterError, UsageError, plain
 from ..base.threads import one_blas_thread
 from ..data.batches_dask import client_of
-from .apart import Apart, packed
+from .apart import Apart, NotStarted, packed
 from .inputs import Inputs
 from .work import Bench, Failure, Outcome, Task, heard_warnings, outcomes
 
@@ -80,11 +80,16 @@ class _Beside:
     def outcomes(self, task: Task, stop: threading.Event) -> Iterator[Outcome]:
         for left in range(TRIES - 1, -1, -1):
             lost = []
-            for unit, value in self.apart.outcomes(task, stop):
-                if left and isinstance(value, Failure) and value.lost:
-                    lost.append(unit)
-                else:
-                    yield unit, value
+            try:
+                for unit, value in self.apart.outcomes(task, stop):
+                    if left and isinstance(value, Failure) and value.lost:
+                        lost.append(unit)
+                    else:
+                        yield unit, value
+            except NotStarted:
+                if not left:
+                    raise
+                continue
             if not lost:
                 return
             task = replace(task, units=tuple(lost))
