@@ -390,6 +390,10 @@ def distinct_labels(who: str, labels: np.ndarray) -> tuple[np.ndarray, np.ndarra
     (array(['a', 'b'], dtype='<U1'), array([1, 0, 1]))
     """
     try:
+        if labels.dtype.kind == "U" and labels.ndim == 1:
+            found = np.unique(labels, return_inverse=True)
+            if 4 * found[0].shape[0] <= labels.shape[0]:  # more classes may deserve a warning
+                return found
         check_classification_targets(labels)
         return np.unique(labels, return_inverse=True)
     except TypeError:

@@ -240,7 +240,11 @@ def _trusted(plan: Plan, unit: Unit, value: dict[str, Any] | None) -> dict[str, 
 def _tasks(
     plan: Plan, missing: list[Unit], jobs: int, values: Mapping[Unit, Mapping[str, Any]] | None = None
 ) -> deque[Task]:
-    """Tasks of one learner and some folds: as few as keep every thread busy where folds share their work."""
+    """Tasks of one learner and some folds: as few as keep every thread busy where folds share their work.
+
+    Such a learner is cut only if it alone takes more than a fair share of the time: each part does the common work
+    again.
+    """
     costs = np.array([_seconds(plan, number) for number in range(len(plan.learners))])
     units_of = np.bincount([unit.learner for unit in missing], minlength=len(plan.learners))
     fair = float(costs @ units_of) / jobs
@@ -248,7 +252,7 @@ def _tasks(
     for unit in missing:
         parts = jobs
         if plan.learners[unit.learner].entry.shares_folds:
-            parts = min(jobs, math.ceil(2.0 * costs[unit.learner] * units_of[unit.learner] / fair))
+            parts = min(jobs, math.ceil(1.1 * costs[unit.learner] * units_of[unit.learner] / fair))
         group = jobs if unit.split is None else _part(plan, unit.split, parts)
         groups.setdefault((unit.learner, group), []).append(unit)
     tried = [(unit, value) for unit, value in (values or {}).items() if unit.trial is not None]
@@ -359,9 +363,9 @@ def _keep(
                 failed[unit.learner] = (place, value.sentence)
         elif isinstance(value, dict):
             values[unit] = value
-            finished.append((unit.key, unit.what, _row(value)))
+            finished.append((unit, value))
     if store is not None and finished:
-        store.put(finished)
+        store.put([(unit.key, unit.what, _row(value)) for unit, value in finished])
 
 
 def _row(value: dict[str, Any]) -> dict[str, Any]:

@@ -37,8 +37,8 @@ from .ordinal_ranks import as_ranks, ordinal_columns
 
 _MOST_NEIGHBOURS = 50
 
-MOST_VIEWED = 50_000
-"""Rows up to which a view looks for the neighbours of every row."""
+MOST_VIEWED = 2_000
+"""Rows, drawn from longer tables, whose neighbours a view looks for: shares are then known to a percent."""
 
 
 class _Neighbours(MixedInput, Estimator):
@@ -366,16 +366,19 @@ class _Neighbours(MixedInput, Estimator):
         values = self._within_values(X, radius)
         return self._index.within(values, float(radius), thread_count(self.n_jobs))
 
-    def _around(self) -> tuple[np.ndarray, dict[str, Any]] | None:
-        """Each training row's neighbours among the others, and what a view says of them; None for very long tables."""
+    def _around(self, strata: np.ndarray | None = None) -> tuple[Any, np.ndarray, dict[str, Any]] | None:
+        """Training rows (all, or those drawn from many, of every class), their neighbours among the others, and what a
+        view says of them; None where there are no others."""
         check_is_fitted(self)
         n_rows = int(self.rows_.shape[0])
         k = min(int(self.n_neighbors_), n_rows - 1)
-        if k < 1 or n_rows > MOST_VIEWED:
+        if k < 1:
             return None
-        rows, distances = self._index.nearest_to_itself(k, thread_count(self.n_jobs))
+        asked = drawn_rows(n_rows, MOST_VIEWED, strata)
+        rows, distances = self._index.nearest_to_itself(k, thread_count(self.n_jobs), asked)
         radius = np.quantile(distances[:, -1], [0.1, 0.5, 0.9]).tolist()
-        return rows, {"k": int(self.n_neighbors_), "distance": str(self.metric_), "rows": n_rows, "radius": radius}
+        facts = {"k": int(self.n_neighbors_), "distance": str(self.metric_), "rows": n_rows, "radius": radius}
+        return slice(None) if asked is None else asked, rows, facts
 
     def radius_count(self, X: Any, radius: float) -> np.ndarray:
         """How many training rows lie within `radius` (inclusive) of each row of X."""
@@ -610,14 +613,14 @@ class KNNClassifier(_Neighbours, Classifier):
         return (decided.argmax(axis=1) != self.codes_[asked]).astype(float)
 
     def view(self) -> Neighbours | None:
-        """Which classes the neighbours of the rows of each class have, every training row asked for the others."""
-        found = self._around()
+        """Which classes the neighbours of the rows of each class have, training rows asked for the others."""
+        found = self._around(self.codes_)
         if found is None:
             return None
-        rows, facts = found
+        asked, rows, facts = found
         n_classes = self.classes_.shape[0]
-        counts = np.zeros((n_classes, n_classes))
-        np.add.at(counts, (np.repeat(self.codes_, rows.shape[1]), self.codes_[rows].ravel()), 1.0)
+        pairs = self.codes_[asked][:, None] * n_classes + self.codes_[rows]
+        counts = np.bincount(pairs.ravel(), minlength=n_classes**2).reshape(n_classes, n_classes).astype(float)
         shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1.0)
         return Neighbours(**facts, classes=self.classes_.tolist(), shares=shares.tolist())
 
@@ -671,9 +674,9 @@ class KNNRegressor(_Neighbours, Regressor):
         found = self._around()
         if found is None:
             return None
-        rows, facts = found
+        asked, rows, facts = found
         target = self.target_.reshape(self.target_.shape[0], -1)
-        spread = float(np.abs(target[rows] - target[:, None]).mean())
+        spread = float(np.abs(target[rows] - target[asked][:, None]).mean())
         ordered, n = np.sort(target, axis=0), target.shape[0]
         # The mean over all pairs, from the sorted values.
         pairs = ((2 * np.arange(1, n + 1) - n - 1) @ ordered) * 2.0 / (n * (n - 1.0))
