@@ -41,6 +41,20 @@ Result2<double> gram(Array2<const double> x, Array2<const double> y, Array1<cons
     return own(std::move(sums), size, size);
 }
 
+Result2<double> grams(Array2<const double> x, Indices codes, int classes, Array2<const double> shift, Weights weights,
+                      Rows rows, int threads) {
+    const char* name = "class_grams";
+    const std::size_t k = static_cast<std::size_t>(std::max(0, classes)), size = x.shape(1) + 1;
+    require(codes.shape(0) == x.shape(0), name, "codes must have one value per row");
+    require(shift.shape(0) == k && shift.shape(1) == x.shape(1), name, "shift must have a row per class");
+    for (std::size_t i = 0; i < codes.shape(0); ++i)
+        require(codes.data()[i] >= 0 && codes.data()[i] < classes, name, "codes must be in 0 .. classes - 1");
+    const RowSelection selection = select(name, x.shape(0), rows, weights);
+    std::vector<double> sums(k * size * size);
+    without_gil([&] { class_grams(view(x), codes.data(), classes, selection, shift.data(), sums.data(), threads); });
+    return own(std::move(sums), k * size, size);
+}
+
 Result1<double> forms(Array2<const double> gram, Array2<const double> combinations, int threads) {
     require(gram.shape(0) == gram.shape(1) && combinations.shape(1) == gram.shape(1), "quadratic_forms",
             "gram must be square, as wide as combinations");
@@ -146,6 +160,9 @@ Result2<double> left_out(Array2<const double> y, Array2<const double> w, Array1<
 void bind_statistics(nb::module_& m) {
     m.def("weighted_gram", &gram, "x"_a.noconvert(), "y"_a.noconvert(), "shift"_a.noconvert(), "weights"_a.none(),
           "rows"_a.none(), "threads"_a, "Sum of w z z^T over the rows, z = [x - shift, y - shift, 1].");
+    m.def("class_grams", &grams, "x"_a.noconvert(), "codes"_a.noconvert(), "classes"_a, "shift"_a.noconvert(),
+          "weights"_a.none(), "rows"_a.none(), "threads"_a,
+          "Sums of w z z^T over the rows of each class, z = [x - shift of the class, 1], one below the other.");
     m.def(
         "gap_sums",
         [](Array2<const double> z, Array2<const std::uint8_t> marks, int threads) {

@@ -81,6 +81,38 @@ TEST("Gram matrices of parts add up to the whole") {
     for (int k = 0; k < 36; ++k) CHECK_NEAR(whole[k], a[k] + b[k], 1e-9);
 }
 
+TEST("the Gram matrices of classes equal those of their rows, whether their blocks fit the cache or not") {
+    const index_t n = 20000, p = 6, d = p + 1;
+    const auto x = normals(n * p, 21, 3.0);
+    auto weights = normals(n, 22);
+    for (double& w : weights) w *= w;
+    const Matrix<const double> all = c_matrix(x.data(), n, p), none = c_matrix(x.data(), n, 0);
+    std::vector<std::int64_t> chosen;
+    for (index_t i = 0; i < n; i += i % 5 + 1) chosen.push_back(n - 1 - i);
+    for (const index_t classes : {index_t{1}, index_t{3}, index_t{60}}) {
+        std::vector<std::int32_t> codes;
+        for (index_t i = 0; i < n; ++i) codes.push_back(static_cast<std::int32_t>(i * i % classes));
+        const auto shift = normals(classes * p, 23);
+        for (const double* w : {static_cast<const double*>(nullptr), static_cast<const double*>(weights.data())}) {
+            const RowSelection selection{chosen.data(), static_cast<index_t>(chosen.size()), w};
+            std::vector<double> one(static_cast<std::size_t>(classes * d * d)), three = one;
+            class_grams(all, codes.data(), classes, selection, shift.data(), one.data(), 1);
+            class_grams(all, codes.data(), classes, selection, shift.data(), three.data(), 3);
+            CHECK(one == three);
+            for (index_t k = 0; k < classes; ++k) {
+                std::vector<std::int64_t> mine;
+                for (const std::int64_t row : chosen)
+                    if (codes[static_cast<std::size_t>(row)] == k) mine.push_back(row);
+                std::vector<double> expected(static_cast<std::size_t>(d * d));
+                weighted_gram(all, none, {mine.data(), static_cast<index_t>(mine.size()), w}, shift.data() + k * p,
+                              expected.data(), 1);
+                for (std::size_t c = 0; c < expected.size(); ++c)
+                    CHECK_NEAR(one[static_cast<std::size_t>(k * d * d) + c], expected[c], 1e-9 * (1 + std::abs(expected[c])));
+            }
+        }
+    }
+}
+
 TEST("class moments skip missing cells and tally categories") {
     const double missing = std::numeric_limits<double>::quiet_NaN();
     const std::vector<double> x = {1, 0, missing, 1, 3, 2, 5, missing};  // columns: numeric, nominal with 3 categories

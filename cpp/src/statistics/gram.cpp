@@ -219,6 +219,51 @@ void wide_gram(const Table& table, double* padded, int threads) {
     }
 }
 
+// Blocks of rows of one class each, and the sums of all classes; rows come one by one.
+class ClassBlocks {
+public:
+    ClassBlocks(const Table& table, index_t classes, double* sums)
+        : table_(table), weighted_(table.selection.weights != nullptr), filled_(static_cast<std::size_t>(classes), 0),
+          plain_(allocate(classes * table.packed_size())),
+          scaled_(weighted_ ? allocate(classes * table.packed_size()) : nullptr), sums_(sums) {
+        std::fill(plain_.get(), plain_.get() + classes * table.packed_size(), 0.0);
+        if (weighted_) std::fill(scaled_.get(), scaled_.get() + classes * table.packed_size(), 0.0);
+    }
+
+    void add(index_t row, index_t k) {
+        const index_t p = table_.x.cols, step = row_block * panel, size = table_.packed_size();
+        index_t& filled = filled_[static_cast<std::size_t>(k)];
+        const double *xs = table_.x.row(row), *shift = table_.shift + k * p;
+        const index_t place = k * size + filled * panel;
+        pack_row(xs, p, nullptr, 0, shift, 1.0, plain_.get() + place, step);
+        if (weighted_) pack_row(xs, p, nullptr, 0, shift, table_.selection.weights[row], scaled_.get() + place, step);
+        if (++filled == row_block) multiply(k);
+    }
+
+    void finish() {
+        for (index_t k = 0; k < static_cast<index_t>(filled_.size()); ++k) multiply(k);
+    }
+
+private:
+    void multiply(index_t k) {
+        index_t& filled = filled_[static_cast<std::size_t>(k)];
+        if (filled == 0) return;
+        const index_t width = table_.panels * panel;
+        const double* right = plain_.get() + k * table_.packed_size();
+        const double* left = weighted_ ? scaled_.get() + k * table_.packed_size() : right;
+        for (index_t i = 0; i < table_.panels; ++i)
+            for (index_t j = i; j < table_.panels; ++j)
+                table_.multiply(left, right, filled, i, j, sums_ + k * width * width);
+        filled = 0;
+    }
+
+    const Table& table_;
+    bool weighted_;
+    std::vector<index_t> filled_;
+    Aligned plain_, scaled_;
+    double* sums_;
+};
+
 // Four quadratic forms at once, so that each row of the matrix is read for four of them.
 ASSAY_INLINE void forms_body(Matrix<const double> gram, const double* const* c, double* out) {
     using Loose = double __attribute__((vector_size(64), may_alias, aligned(8)));
@@ -244,6 +289,12 @@ ASSAY_INLINE void forms_body(Matrix<const double> gram, const double* const* c, 
 ASSAY_DISPATCH(void, forms, forms_body, (Matrix<const double> gram, const double* const* c, double* out),
                (gram, c, out))
 
+// The upper half of a padded matrix into both halves of a d x d one.
+void write_both_halves(const double* padded, index_t width, double* gram, index_t d) {
+    for (index_t i = 0; i < d; ++i)
+        for (index_t j = i; j < d; ++j) gram[i * d + j] = gram[j * d + i] = padded[i * width + j];
+}
+
 }  // namespace
 
 void quadratic_forms(Matrix<const double> gram, Matrix<const double> combinations, double* out, int threads) {
@@ -266,9 +317,43 @@ void weighted_gram(Matrix<const double> x, Matrix<const double> y, RowSelection 
     if (selection.count * d * d < 2'000'000) threads = 1;
     if (d <= narrow_limit) narrow_gram(table, padded.get(), threads);
     else wide_gram(table, padded.get(), threads);
-    for (index_t i = 0; i < d; ++i)
-        for (index_t j = i; j < d; ++j)
-            gram[i * d + j] = gram[j * d + i] = padded[static_cast<std::size_t>(i * width + j)];
+    write_both_halves(padded.get(), width, gram, d);
+}
+
+void class_grams(Matrix<const double> x, const std::int32_t* codes, index_t classes, RowSelection selection,
+                 const double* shift, double* grams, int threads) {
+    constexpr index_t second_level = 512 << 10, grain = 16384;
+    const index_t p = x.cols, d = p + 1, panels = (d + panel - 1) / panel, width = panels * panel, n = selection.count;
+    const Matrix<const double> none{nullptr, x.rows, 0, 0, 1};
+    if (classes * (width * width + row_block * width) * 8 > second_level) {
+        std::vector<std::int64_t> mine;
+        for (index_t k = 0; k < classes; ++k) {
+            mine.clear();
+            for (index_t i = 0; i < n; ++i)
+                if (codes[selection.row(i)] == k) mine.push_back(selection.row(i));
+            const RowSelection own{mine.data(), static_cast<index_t>(mine.size()), selection.weights};
+            weighted_gram(x, none, own, shift + k * p, grams + k * d * d, threads);
+        }
+        return;
+    }
+    const Table table{x, none, selection, shift, panels};
+    const index_t cells = classes * width * width;
+    std::vector<Aligned> partial(static_cast<std::size_t>(chunk_count(n, grain)));
+    parallel_chunks(n, grain, n * d * d < 2'000'000 ? 1 : threads, [&](index_t chunk, index_t begin, index_t end) {
+        Aligned& own = partial[static_cast<std::size_t>(chunk)];
+        own = allocate(cells);
+        std::fill(own.get(), own.get() + cells, 0.0);
+        ClassBlocks blocks(table, classes, own.get());
+        for (index_t i = begin; i < end; ++i) blocks.add(selection.row(i), codes[selection.row(i)]);
+        blocks.finish();
+    });
+    const Aligned padded = allocate(cells);
+    std::fill(padded.get(), padded.get() + cells, 0.0);
+    for (const Aligned& sums : partial)
+        for (index_t c = 0; c < cells && sums != nullptr; ++c)
+            padded[static_cast<std::size_t>(c)] += sums[static_cast<std::size_t>(c)];
+    for (index_t k = 0; k < classes; ++k)
+        write_both_halves(padded.get() + k * width * width, width, grams + k * d * d, d);
 }
 
 }  // namespace assay

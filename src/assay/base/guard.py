@@ -209,8 +209,11 @@ is 2e-200; bring it to another unit or scale it first (`assay.prepare.Scale`).
     """
     if not isinstance(rows, np.ndarray) or rows.dtype.kind != "f" or not rows.size:
         return
-    # Passes along the memory settle most tables; a look at each column takes many times as long.
-    within = float(rows.min()) >= -LARGEST and float(rows.max()) <= LARGEST
+    # One pass along the memory settles most tables (squares that add up to less than the largest square); a look at
+    # each column takes many times as long.
+    flat = rows.ravel(order="K") if rows.flags.c_contiguous or rows.flags.f_contiguous else None
+    within = flat is not None and flat.dtype == np.float64 and float(flat.dot(flat)) <= LARGEST**2
+    within = within or (float(rows.min()) >= -LARGEST and float(rows.max()) <= LARGEST)
     if within and (not learning or bool((np.abs(rows[:8]).max(axis=0) >= SMALLEST).all())):
         return
     with np.errstate(all="ignore"):

@@ -52,11 +52,10 @@ class ClassScatter:
         """The sums of all rows, or of the listed ones; the shift comes from the rows unless given."""
         if isinstance(values, BatchedTable):
             return cls._of_batches(values, codes, n_classes, weights, kind, threads)
-        members = _members(codes, n_classes, rows)
-        chosen = _centres(values, members) if shift is None else shift
-        found = cls._around(chosen, values, codes, weights, members, rows, kind, threads)
+        chosen = _centres(values, _members(codes, n_classes, rows)) if shift is None else shift
+        found = cls._around(chosen, values, codes, weights, rows, kind, threads)
         if shift is None and found._shift_is_far():
-            found = cls._around(found.means(), values, codes, weights, members, rows, kind, threads)
+            found = cls._around(found.means(), values, codes, weights, rows, kind, threads)
         return found
 
     @classmethod
@@ -85,26 +84,23 @@ class ClassScatter:
         values: np.ndarray,
         codes: np.ndarray,
         weights: np.ndarray | None,
-        members: list[np.ndarray],
         rows: np.ndarray | None,
         kind: str,
         threads: int,
     ) -> ClassScatter:
-        classes, d = len(members), values.shape[1]
+        classes, d = shift.shape[0], values.shape[1]
         if kind == "diagonal":
             common = np.ascontiguousarray(shift.mean(axis=0))
             sums = ClassStatistics.of(
                 values, codes, classes, weights, nominal=_NONE, sizes=_NONE, shift=common, threads=threads, rows=rows
             )
             return cls(sums.class_weight, sums.sum, sums.square, np.tile(common, (classes, 1)), kind)
-        weight, first = np.zeros(classes), np.zeros((classes, d))
-        products = np.zeros((1 if kind == "pooled" else classes, d, d))
-        nothing = np.empty((values.shape[0], 0))
-        for k, mine in enumerate(members):
-            gram = _kernels.weighted_gram(values, nothing, np.ascontiguousarray(shift[k]), weights, mine, threads)
-            weight[k], first[k] = gram[-1, -1], gram[-1, :-1]
-            products[0 if kind == "pooled" else k] += gram[:-1, :-1]
-        return cls(weight, first, products, shift, kind)
+        listed = None if rows is None else np.ascontiguousarray(rows, dtype=np.int64)
+        shift = np.ascontiguousarray(shift)
+        grams = _kernels.class_grams(values, codes, classes, shift, weights, listed, threads)
+        grams = grams.reshape(classes, d + 1, d + 1)
+        products = grams[:, :-1, :-1].sum(axis=0)[None] if kind == "pooled" else grams[:, :-1, :-1].copy()
+        return cls(grams[:, -1, -1].copy(), grams[:, -1, :-1].copy(), products, shift, kind)
 
     def _shift_is_far(self) -> bool:
         """Whether some class mean lies many standard deviations from the shift, so that centring would cancel."""

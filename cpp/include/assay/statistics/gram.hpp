@@ -33,6 +33,12 @@ struct RowSelection {
 void weighted_gram(Matrix<const double> x, Matrix<const double> y, RowSelection selection, const double* shift,
                    double* gram, int threads);
 
+// The same for each class by itself, q = 0, in one pass over the rows: codes: one class in 0 .. classes - 1 per row of x;
+// shift: classes x p; grams (OUT): classes x (p + 1) x (p + 1). Rows gather in a block of their class, which is multiplied
+// when it is full; where blocks and sums of all classes leave the second-level cache, the classes are summed in turn.
+void class_grams(Matrix<const double> x, const std::int32_t* codes, index_t classes, RowSelection selection,
+                 const double* shift, double* grams, int threads);
+
 // out[k] (OUT) = c_k' G c_k for each row c_k of `combinations` (k x d): the weighted squares of linear combinations of the
 // columns. Zeros are skipped; d multiply-adds for each cell that is not zero. G: d x d, symmetric.
 void quadratic_forms(Matrix<const double> gram, Matrix<const double> combinations, double* out, int threads);
