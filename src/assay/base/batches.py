@@ -327,7 +327,7 @@ class BatchedTable:
 
     def tallies(self) -> list[np.ndarray]:
         """For each nominal column how many rows have each category."""
-        sizes = [0 if labels is None else labels.shape[0] for labels in self.categories]
+        sizes = [-1 if labels is None else labels.shape[0] for labels in self.categories]
         found = self.total(functools.partial(_tallies, sizes=tuple(sizes)))
         return list(found)
 
@@ -361,7 +361,7 @@ def _joint_moments(first: Any, second: Any) -> tuple[np.ndarray, np.ndarray, flo
 def _tallies(block: np.ndarray, sizes: tuple[int, ...]) -> tuple[np.ndarray, ...]:
     found = []
     for j, size in enumerate(sizes):
-        if size:
+        if size >= 0:
             column = block[:, j]
             found.append(np.bincount(column[column >= 0].astype(np.int64), minlength=size))
     return tuple(found)

@@ -334,6 +334,13 @@ class Estimator(BaseEstimator):
                 f"got a {type(batches).__name__}",
                 "write Batches(path, target)",
             )
+        if table.target is None and isinstance(self, (LabelClassifier, Regressor)):
+            raise UsageError(
+                type(self).__name__,
+                "fit_batches",
+                "needs the name of the target",
+                way_out="write Batches(path, target)",
+            )
         extra = {} if table.weights is None else {"sample_weight": table.weights}
         return self.fit(table, table.target, **extra)
 
@@ -501,6 +508,11 @@ class Regressor(RegressorMixin, Estimator):
         who = type(self).__name__
         if y is None:
             raise ValueError(f"{who}: requires y to be passed, but the target y is None; give one number per row.")
+        if isinstance(y, CodedLabels):
+            if y.labels.dtype.kind != "b":
+                came = f"got labels such as '{plain(y.labels[0], 40)}'"
+                raise DataError(who, "y", "must be numeric for regression", came, "take a classifier")
+            y = y.labels[y.codes]
         target = np.asarray(y) if self._multi_output else y
         column = type(target) is np.ndarray and target.ndim == 1
         if not column and not (self._multi_output and target.ndim == 2):

@@ -82,8 +82,8 @@ class Batches:
         self.scratch = None if scratch is None else str(scratch)
         self.left_out: dict[str, str] = {}
         self.rows_left_out = 0
-        self._wanted = None if columns is None else list(columns)
-        self._nominal = list(nominal)
+        self._wanted = None if columns is None else _listed(columns)
+        self._nominal = _listed(nominal)
         self._sources = _sources(source)
 
     @functools.cached_property
@@ -498,6 +498,10 @@ def _no_scratch(scratch: str | None, error: OSError) -> DataError:
         plain(error.strerror or error, 100),
         "give a folder with room for 8 bytes a cell as scratch=",
     )
+
+
+def _listed(names: Sequence[str] | str) -> list[str]:
+    return [names] if isinstance(names, str) else list(names)
 
 
 def _sources(source: Any) -> list[Any]:

@@ -148,6 +148,24 @@ def test_batches_that_change_their_columns_are_refused(frame):
         Ridge().fit_batches(Batches([frame, other], "y", columns=["a", "b"]))
 
 
+def test_targets_that_do_not_suit_are_one_sentence_and_true_and_false_are_numbers(frame):
+    with pytest.raises(AssayError, match="Ridge: y must be numeric for regression; got labels such as 'no'"):
+        Ridge().fit_batches(Batches([frame], "label", columns="a"))
+    with pytest.raises(AssayError, match="Ridge: fit_batches needs the name of the target"):
+        Ridge().fit_batches(Batches([frame], columns=["a"]))
+    found = Ridge().fit_batches(Batches([frame], "flag", columns=["a", "b"]))
+    whole = Ridge().fit(frame.select("a", "b"), frame["flag"].to_numpy().astype(float))
+    np.testing.assert_allclose(found.coef_, whole.coef_, rtol=1e-12)
+
+
+def test_a_column_of_labels_without_a_label_changes_nothing(frame):
+    empty = frame.with_columns(pl.lit(None, dtype=pl.String).alias("empty"))
+    rows = empty.select("a", "empty", "kind")
+    found = NaiveBayes().fit_batches(Batches([empty[:400], empty[400:]], "label", columns=rows.columns))
+    whole = NaiveBayes().fit(rows, frame["label"].to_numpy())
+    np.testing.assert_allclose(found.predict_proba(rows), whole.predict_proba(rows), rtol=1e-12)
+
+
 def test_a_table_without_rows_is_refused(frame):
     with pytest.raises(AssayError, match="must have at least one row"):
         Ridge().fit_batches(Batches([frame.clear()], "y", columns=["a"]))

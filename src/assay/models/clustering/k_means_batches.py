@@ -14,6 +14,8 @@ import numpy as np
 from ... import _kernels
 from ...base.batches import BatchedTable
 
+_NONE = np.empty(0, dtype=np.int32)
+
 End = tuple[float, int, bool, list[float]]
 """Inertia, steps, whether they converged, and the inertia before each step."""
 
@@ -59,11 +61,11 @@ def _sums(
 ) -> tuple[Any, ...]:
     labels, squared = _kernels.nearest_centres(block, centres, threads)
     k = centres.shape[0]
-    share = np.ones(block.shape[0]) if weights is None else weights
-    apart = block - mean
-    sums = np.stack([np.bincount(labels, share * column, minlength=k) for column in apart.T], axis=1)
-    mass = np.bincount(labels, share, minlength=k)
-    return [labels], float(share @ squared), mass, np.bincount(labels[share > 0], minlength=k), sums
+    found = _kernels.class_moments(block, labels, k, mean, _NONE, _NONE, weights, None, threads)
+    if weights is None:
+        return [labels], float(squared.sum()), found["class_weight"], np.bincount(labels, minlength=k), found["sum"]
+    count = np.bincount(labels[weights > 0], minlength=k)
+    return [labels], float(weights @ squared), found["class_weight"], count, found["sum"]
 
 
 def _fill_empty(
