@@ -141,7 +141,7 @@ def closeness(data: dict[str, Any], found: Any) -> float:
 
 PROBLEMS: tuple[Problem, ...] = (
     Problem(
-        id="permutation-importance",
+        id="permuted-columns",
         title="Permutation importance of a forest of 100 trees, 50 columns, 5 shuffles",
         make=make_forest,
         sizes=by_rows("{n} x 50", 1_000, 5_000, 20_000),

@@ -57,9 +57,9 @@ class Game:
             chosen = np.sort(stream.child(1 << 20).generator().choice(rows.shape[0], _MOST_BACKGROUND, replace=False))
             rows = rows[chosen]
         self.background = rows
-        self.members = np.zeros((len(self.columns), len(self.asked.names)), dtype=bool)
+        self.player_of = np.empty(len(self.asked.names), dtype=np.intp)
         for g, group in enumerate(self.columns):
-            self.members[g, group] = True
+            self.player_of[group] = g
         self.own = self.asked.outputs(self.asked.cells)
         said = self.asked.outputs(rows)
         self.background_outputs = said
@@ -70,10 +70,15 @@ class Game:
         """How many columns or groups there are."""
         return len(self.columns)
 
+    def known(self, coalitions: np.ndarray) -> np.ndarray:
+        """Coalitions of players as masks of columns."""
+        own = np.arange(self.player_of.shape[0])
+        return coalitions if np.array_equal(self.player_of, own) else coalitions[..., self.player_of]
+
     def worths(self, row: int, coalitions: np.ndarray) -> np.ndarray:
         """The worth of each coalition (coalitions x players, boolean) at a row: coalitions x outputs."""
         cells = self.asked.cells[row]
-        known = coalitions @ self.members
+        known = self.known(coalitions)
         n_back = self.background.shape[0]
         size = max(1, BATCH_CELLS // max(1, n_back * cells.shape[0]))
         found = []
@@ -269,7 +274,7 @@ def _by_orders(game: Game, row: int, turns: np.ndarray, orders: np.ndarray) -> n
         chunk = some.shape[0]
         # The coalitions after 1 .. m-1 steps of the order, and those of its reverse: their complements.
         forward = some[:, None, :] < inner[None, :, None]
-        known = np.concatenate([forward, ~forward], axis=1) @ game.members
+        known = game.known(np.concatenate([forward, ~forward], axis=1))
         rows = np.where(known, cells, game.background[turns[part]][:, None, :])
         flat = rows.reshape(-1, cells.shape[0])
         said = game.asked.outputs(flat) if m > 1 else np.empty((0, outputs))
