@@ -322,6 +322,7 @@ class Neighbours(View):
     shares: list[list[float]] | None = None
     spread: float | None = None
     whole: float | None = None
+    asked: int | None = None
 
     def to_svg(self, title: str = "") -> str:
         """The shares as a shaded grid; two bars for numbers."""
@@ -344,6 +345,8 @@ class Neighbours(View):
         else:
             text += f"A row's target differs by {number(self.spread)} from its neighbours' on average, "
             text += f"by {number(self.whole)} from any other row's. "
+        if self.asked is not None and self.asked < self.rows:
+            text += f"{self.asked:,} drawn rows were asked. "
         return text + f"Half of the rows have their last neighbour within {middle} (a tenth {low}, nine tenths {high})."
 
     def grid(self) -> Grid:

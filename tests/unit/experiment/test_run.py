@@ -170,7 +170,8 @@ def test_every_learner_that_shares_folds_shares_them_in_a_run(iris, mixed, monke
     cls, calls = entry.load(), []
     # A learner that draws has seeds of its own in each fold, unless one is given.
     learner = (entry.id, {"random_state": 0}) if open_seeds(cls()) else entry.id
-    plan = Plan(data, target, learners=[learner], design="2x2", metrics=["rmse" if regress else "log_loss"])
+    measure = "rmse" if regress else "log_loss" if entry.probabilities else "accuracy"
+    plan = Plan(data, target, learners=[learner], design="2x2", metrics=[measure])
     own = cls.fit_folds
 
     def watched(self, X, y, folds, sample_weight=None, transforms=None):

@@ -378,6 +378,7 @@ class _Neighbours(MixedInput, Estimator):
         rows, distances = self._index.nearest_to_itself(k, thread_count(self.n_jobs), asked)
         radius = np.quantile(distances[:, -1], [0.1, 0.5, 0.9]).tolist()
         facts = {"k": int(self.n_neighbors_), "distance": str(self.metric_), "rows": n_rows, "radius": radius}
+        facts["asked"] = n_rows if asked is None else len(asked)
         return slice(None) if asked is None else asked, rows, facts
 
     def radius_count(self, X: Any, radius: float) -> np.ndarray:
