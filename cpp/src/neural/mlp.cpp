@@ -170,7 +170,7 @@ private:
         const T keep = static_cast<T>(1.0 / (1.0 - static_cast<double>(limit) / 65536.0));
         T* const mask = masks_[l].data();
         for (index_t c = 0; c < cells; c += 8) {
-            const auto bits = philox(key, static_cast<std::uint64_t>(c), stream * 64 + l);
+            const auto bits = philox(key, (static_cast<std::uint64_t>(l) << 48) | static_cast<std::uint64_t>(c), stream);
             for (index_t b = 0; b < std::min<index_t>(8, cells - c); ++b) {
                 const std::uint32_t draw = (bits[static_cast<std::size_t>(b / 2)] >> (16 * (b % 2))) & 0xFFFFU;
                 mask[c + b] = draw < limit ? T(0) : keep;
@@ -321,8 +321,8 @@ private:
             for (index_t at = from; at < to; at += block) {
                 const index_t rows = std::min(block, to - at);
                 const auto row = [&](index_t i) { return order_[static_cast<std::size_t>(at + i)]; };
-                const std::uint64_t stream = (std::uint64_t{1} << 62) ^ (update << 24) ^ static_cast<std::uint64_t>(at / block + c);
-                part.pass.forward(rows, [&](index_t i) { return data_.x.row(row(i)); }, dropout, options_.key, stream);
+                const std::uint64_t stream = (update << 32) ^ static_cast<std::uint64_t>(at);
+                part.pass.forward(rows, [&](index_t i) { return data_.x.row(row(i)); }, dropout, ~options_.key, stream);
                 part.loss += part.pass.judge(rows, data_, row, scale, true);
                 part.pass.backward(rows, part.gradient, part.bias, dropout > 0.0);
             }

@@ -166,7 +166,7 @@ class ConvNet(Classifier):
         self._require_classes()
         weights = with_class_weights(who, self.class_weight, self.classes_, codes, weights)
         self._declared()
-        require_torch(who)
+        require_torch(who, self.device)
         self._check_cost(len(images), self.n_features_in_, len(self.classes_))
         root = self._stream()
         rows, validation = np.arange(len(codes)), None
@@ -225,7 +225,7 @@ class ConvNet(Classifier):
         """One score per class; for two classes the log odds of `classes_[1]`."""
         check_is_fitted(self)
         images = self._images(X, reset=False)
-        require_torch(type(self).__name__)
+        require_torch(type(self).__name__, self.device)
         scores = convolution.scores(self._net(), self.parameters_, images, self.center_, self.scale_, self.device)
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
@@ -314,15 +314,27 @@ class ConvNet(Classifier):
     def estimate_cost(self, n_rows: int, n_features: int, n_outputs: int = 2) -> Cost:
         """All epochs: six operations for each multiply-add of a layer, at some 10^10 a second."""
         height, width, channels = getattr(self, "image_shape_", (max(1, round(n_features**0.5)),) * 2 + (1,))
-        work = convolution.multiply_adds(convolution.parse(list(self.layers)), (channels, height, width), n_outputs)
+        layers, image = convolution.parse(list(self.layers)), (channels, height, width)
+        work = convolution.multiply_adds(layers, image, n_outputs)
         seconds = int(self.max_iter) * n_rows * (6.0 * work / 3e10 + 1e-5)
-        return Cost(seconds=seconds, bytes=8.0 * n_rows * n_features + 1e8)
+        # Values and their gradients of a batch; weights with their gradient, moments and copies.
+        values = sum(float(np.prod(shape)) for shape in convolution.shapes(layers, image))
+        weights = convolution.count_weights(layers, image, n_outputs)
+        batch = max(256.0, min(float(self.batch_size), float(n_rows)))
+        return Cost(seconds=seconds, bytes=8.0 * n_rows * n_features + 16.0 * batch * values + 32.0 * weights + 1e8)
 
 
-def require_torch(who: str) -> None:
-    """Refuse in one sentence where PyTorch is not installed."""
+def require_torch(who: str, device: str = "auto") -> None:
+    """Refuse in one sentence where PyTorch, or the device asked for, is not there."""
     if importlib.util.find_spec("torch") is None:
         raise UsageError(who, "PyTorch", "is needed for convolutions", way_out="pip install 'assay[neural]'")
+    if device == "cuda":
+        import torch
+
+        if not torch.cuda.is_available():
+            raise ParameterError(
+                who, "parameter 'device'", "is 'cuda' and PyTorch finds no GPU here", way_out="use device='auto'"
+            )
 
 
 def _small(picture: np.ndarray) -> list[list[float]]:

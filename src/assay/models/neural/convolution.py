@@ -133,14 +133,25 @@ def shapes(layers: Sequence[Layer], image: Shape) -> list[Shape]:
 
 def multiply_adds(layers: Sequence[Layer], image: Shape, classes: int) -> float:
     """Multiply-adds of one image forward."""
-    total, now = 0.0, image
+    return sum(weights * places for weights, places in _sizes(layers, image, classes))
+
+
+def count_weights(layers: Sequence[Layer], image: Shape, classes: int) -> float:
+    """Weights of the net, without biases."""
+    return sum(weights for weights, _ in _sizes(layers, image, classes))
+
+
+def _sizes(layers: Sequence[Layer], image: Shape, classes: int) -> list[tuple[float, float]]:
+    """Of each layer with weights: how many there are, and at how many places they are used."""
+    found, now = [], image
     for layer, shape in zip(layers, shapes(layers, image)):
         if layer.kind == "conv":
-            total += float(np.prod(shape)) * now[0] * layer.window[0] * layer.window[1]
+            weights = float(layer.window[0] * layer.window[1]) * now[0] * shape[0]
+            found.append((weights, float(shape[1]) * shape[2]))
         elif layer.kind == "dense":
-            total += float(np.prod(now)) * shape[0]
+            found.append((float(np.prod(now)) * shape[0], 1.0))
         now = shape
-    return total + float(np.prod(now)) * classes
+    return [*found, (float(np.prod(now)) * classes, 1.0)]
 
 
 def check_augmentation(lines: Sequence[str]) -> None:

@@ -151,6 +151,9 @@ class _Perceptron(Estimator):
         self._widths = widths
         self._forget_moments()
 
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_theta")
+
     def _forget_moments(self) -> None:
         self._first = np.zeros_like(self._theta)
         self._second = np.zeros_like(self._theta[: self._theta.shape[0] if self.solver == "adam" else 0])
@@ -189,12 +192,15 @@ class _Perceptron(Estimator):
             )
         if not going_on:
             self._start(widths, X.size)
-        if self._theta.dtype == np.float32 and np.abs(X).max() > _LARGEST_CELL:
+        elif self.solver == "adam" and self._second.shape != self._theta.shape:
+            self._second = np.zeros_like(self._theta)  # the steps before were not Adam's
+        largest = max(float(X.max()), -float(X.min()))
+        if self._theta.dtype == np.float32 and largest > _LARGEST_CELL:
             raise DataError(
                 type(self).__name__,
                 "X",
                 f"must lie within {_LARGEST_CELL:g} for float32",
-                f"got {np.abs(X).max():.3g}",
+                f"got {largest:.3g}",
                 "standardise the columns, or set dtype='float64'",
             )
         return not going_on

@@ -1,4 +1,4 @@
-"""Convolutional networks: the course's example, declarations, training, saliency, refusals."""
+"""Convolutional networks: declarations, training, saliency, refusals."""
 
 from __future__ import annotations
 
@@ -32,21 +32,6 @@ def fitted():
     return ConvNet(layers=["conv 6", "pool 2", "dense 8"], max_iter=15, learning_rate_init=0.01, random_state=0).fit(
         images, labels
     )
-
-
-def test_the_upright_line_of_the_course():
-    """The 6 x 6 image of a 1, the kernel of upright lines without padding, and 2 x 2 max pooling."""
-    image = np.zeros((6, 6))
-    image[:, 2] = 1.0
-    image[1, 1] = 1.0
-    model = ConvNet(layers=["conv 1 3x3 padding=0", "pool 2"], max_iter=1)
-    model.fit(np.stack([image, image.T]), ["1", "-"])
-    model.center_, model.scale_ = np.zeros(1), np.ones(1)
-    model.parameters_["0.weight"] = np.array([[[[0, 1, 0]] * 3]], dtype=np.float32).reshape(1, 1, 3, 3)
-    model.parameters_["0.bias"] = np.zeros(1, dtype=np.float32)
-    convolved, pooled = model.feature_maps(image[None])
-    np.testing.assert_array_equal(convolved[0, :, :, 0], [[1, 3, 0, 0], [1, 3, 0, 0], [0, 3, 0, 0], [0, 3, 0, 0]])
-    np.testing.assert_array_equal(pooled[0, :, :, 0], [[3, 0], [3, 0]])
 
 
 def test_layers_equal_convolution_by_hand(fitted):
@@ -185,6 +170,13 @@ def test_wrong_declarations_are_refused_in_one_sentence(layers, said):
         ConvNet(layers=layers).fit(*lines(10))
 
 
+def test_size_of_a_net_is_known_before_it_is_built(fitted):
+    layers = convolution.parse(["conv 6", "pool 2", "dense 8"])
+    weights = sum(one.size for name, one in fitted.parameters_.items() if name.endswith("weight"))
+    assert convolution.count_weights(layers, (1, 8, 8), 2) == weights
+    assert convolution.multiply_adds(layers, (1, 8, 8), 2) == 64 * 9 * 6 + 96 * 8 + 8 * 2
+
+
 def test_wrong_images_are_refused_in_one_sentence(fitted):
     images, labels = lines(10)
     for X, said in (
@@ -199,6 +191,11 @@ def test_wrong_images_are_refused_in_one_sentence(fitted):
         ConvNet().fit(images, ["one"] * 10)
     with pytest.raises(AssayError, match="same number of rows"):
         ConvNet().fit(images, labels[:5])
+    with pytest.raises(AssayError, match="of memory"):
+        ConvNet(layers=["conv 1000000 6x6"]).fit(np.zeros((4, 60, 60)), [0, 1, 0, 1])
+    if not torch.cuda.is_available():
+        with pytest.raises(ParameterError, match="finds no GPU here"):
+            ConvNet(device="cuda").fit(images, labels)
     with pytest.raises(ParameterError, match="augmentations are"):
         ConvNet(augment=["stretch"]).fit(images, labels)
     with pytest.raises(ParameterError, match="learning_rate_init' is too large"):

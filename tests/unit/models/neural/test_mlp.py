@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 import pytest
 from sklearn.datasets import load_digits, make_circles
+from sklearn.exceptions import NotFittedError
 from sklearn.neural_network import MLPClassifier as TheirClassifier
 from sklearn.neural_network import MLPRegressor as TheirRegressor
 
@@ -318,6 +319,17 @@ def test_divergence_is_refused_with_its_step(table):
         MLPRegressor(solver="sgd", learning_rate_init=50.0, random_state=0).fit(X, numbers)
     with pytest.raises(DataError, match=r"cells reach .*standardise the columns"):
         MLPRegressor(solver="sgd", learning_rate_init=0.1, random_state=0).fit(1e5 * X, numbers)
+
+
+def test_a_net_that_diverged_is_not_fitted_and_can_be_fitted_again(table):
+    X, _, numbers, _ = table
+    model = MLPRegressor(solver="sgd", learning_rate_init=50.0, random_state=0)
+    with pytest.raises(ParameterError):
+        model.fit(X, numbers)
+    with pytest.raises(NotFittedError):
+        model.predict(X)
+    model.set_params(learning_rate_init=0.01, max_iter=5).fit(X, numbers)
+    assert np.isfinite(model.set_params(solver="adam").partial_fit(X, numbers).predict(X)).all()
 
 
 def test_saturation_is_said(table):
