@@ -15,13 +15,22 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double least_curvature = 1e-12;
 constexpr index_t width = 8;  // lanes of the loops below
 
-// The largest of value + open and its place; `open` is 0 or minus infinity. The first of equal ones.
+using Lanes = double __attribute__((vector_size(64), aligned(8), may_alias));
+using Whole = std::int64_t __attribute__((vector_size(64), aligned(8), may_alias));
+using Singles = float __attribute__((vector_size(32), aligned(4), may_alias));
+
+ASSAY_INLINE void read(const double* from, Lanes& to) { to = *reinterpret_cast<const Lanes*>(from); }
+ASSAY_INLINE void read(const float* from, Lanes& to) {
+    to = __builtin_convertvector(*reinterpret_cast<const Singles*>(from), Lanes);
+}
+
 struct Found {
     double value;
     index_t place;
 };
 
-ASSAY_INLINE Found largest_of(const double* best, const double* place) {
+// The largest over the lanes; the first of equal ones.
+ASSAY_INLINE Found largest_of(const Lanes& best, const Whole& place) {
     Found found{best[0], static_cast<index_t>(place[0])};
     for (index_t v = 1; v < width; ++v) {
         const auto at = static_cast<index_t>(place[v]);
@@ -30,22 +39,25 @@ ASSAY_INLINE Found largest_of(const double* best, const double* place) {
     return found;
 }
 
-// e -= step (K_i - K_j), and the largest e + up after it.
+// e -= step (K_i - K_j), and the largest e + up after it; `up` is 0 or minus infinity.
 template <class T>
 ASSAY_INLINE Found move_body(double* e, const double* up, const T* ki, const T* kj, double step, index_t n) {
-    double best[width], place[width];
-    for (index_t v = 0; v < width; ++v) {
-        best[v] = -infinity;
-        place[v] = 0.0;
+    Lanes best = Lanes{} - infinity;
+    Whole place{}, here = {0, 1, 2, 3, 4, 5, 6, 7};
+    for (index_t i = 0; i < n; i += width) {
+        Lanes value, of_i, of_j, open;
+        read(e + i, value);
+        read(ki + i, of_i);
+        read(kj + i, of_j);
+        read(up + i, open);
+        value -= step * (of_i - of_j);
+        *reinterpret_cast<Lanes*>(e + i) = value;
+        open += value;
+        const Whole larger = open > best;
+        place = larger ? here : place;
+        best = larger ? open : best;
+        here += width;
     }
-    for (index_t i = 0; i < n; i += width)
-        for (index_t v = 0; v < width; ++v) {
-            const double value = e[i + v] - step * (static_cast<double>(ki[i + v]) - static_cast<double>(kj[i + v]));
-            e[i + v] = value;
-            const double open = value + up[i + v];
-            place[v] = open > best[v] ? static_cast<double>(i + v) : place[v];
-            best[v] = open > best[v] ? open : best[v];
-        }
     return largest_of(best, place);
 }
 ASSAY_DISPATCH(Found, move_float, move_body<float>,
@@ -66,24 +78,25 @@ Found move(double* e, const double* up, const double* ki, const double* kj, doub
 template <class T>
 ASSAY_INLINE Found partner_body(const double* e, const double* down, const double* diagonal, const T* ki, double ei,
                                 double kii, index_t n, double* least) {
-    double best[width], place[width], lowest[width];
-    for (index_t v = 0; v < width; ++v) {
-        best[v] = -1.0;
-        place[v] = 0.0;
-        lowest[v] = infinity;
+    Lanes best = Lanes{} - 1.0, lowest = Lanes{} + infinity;
+    Whole place{}, here = {0, 1, 2, 3, 4, 5, 6, 7};
+    for (index_t i = 0; i < n; i += width) {
+        Lanes value, closed, own, of_i;
+        read(e + i, value);
+        read(down + i, closed);
+        read(diagonal + i, own);
+        read(ki + i, of_i);
+        value += closed;
+        lowest = value < lowest ? value : lowest;
+        const Lanes gap = ei - value;
+        Lanes curve = (kii + own) - 2.0 * of_i;
+        curve = curve > least_curvature ? curve : Lanes{} + least_curvature;
+        const Lanes gain = gap > 0.0 ? gap * gap / curve : Lanes{} - 1.0;
+        const Whole larger = gain > best;
+        place = larger ? here : place;
+        best = larger ? gain : best;
+        here += width;
     }
-    for (index_t i = 0; i < n; i += width)
-        for (index_t v = 0; v < width; ++v) {
-            const double value = e[i + v] + down[i + v];
-            lowest[v] = value < lowest[v] ? value : lowest[v];
-            const double gap = ei - value;
-            double bend = kii + diagonal[i + v] - 2.0 * static_cast<double>(ki[i + v]);
-            bend = bend > least_curvature ? bend : least_curvature;
-            double gain = gap * gap / bend;
-            gain = gap > 0.0 ? gain : -1.0;
-            place[v] = gain > best[v] ? static_cast<double>(i + v) : place[v];
-            best[v] = gain > best[v] ? gain : best[v];
-        }
     *least = lowest[0];
     for (index_t v = 1; v < width; ++v) *least = lowest[v] < *least ? lowest[v] : *least;
     return largest_of(best, place);
@@ -189,9 +202,8 @@ public:
             const Found second = partner(e.data(), down.data(), diagonal.data(), ki, first.value, diagonal[i], padded_, &least);
             if (!(first.value - least > tol) || second.value < 0.0) break;
             const auto j = static_cast<std::size_t>(second.place);
-            double bend = diagonal[i] + diagonal[j] - 2.0 * static_cast<double>(ki[second.place]);
-            bend = bend > least_curvature ? bend : least_curvature;
-            double step = (first.value - e[j]) / bend;
+            const double curve = diagonal[i] + diagonal[j] - 2.0 * static_cast<double>(ki[second.place]);
+            double step = (first.value - e[j]) / std::max(curve, least_curvature);
             const double room_up = high[i] - beta[i], room_down = beta[j] - low[j];
             const double room = std::min(room_up, room_down);
             const bool full = step >= room;

@@ -39,13 +39,17 @@ def prices_of(who: str, C: Any) -> np.ndarray:
 def dual_path(
     duals: list[Dual], prices: np.ndarray, tol: float, max_iter: int | None, scale: float = 1.0
 ) -> list[DualSolution]:
-    """The dual for each price, rising; each starts from the one before, stretched to its own bounds."""
+    """The dual for each price, rising; each starts on the line from zero through the one before, at its minimum there
+    (where no alpha was at its bound, that is the solution)."""
     found: list[DualSolution] = []
     for k, dual in enumerate(duals):
         start = None
         if found:
-            factor = float(prices[k] / prices[k - 1])
-            # The bounds stretch by the same factor up to rounding, which the clip takes care of.
-            start = np.clip(factor * found[-1].beta, dual.low, dual.high), factor * found[-1].f
+            beta, f = found[-1].beta, found[-1].f
+            curve = float(beta @ f[dual.row])
+            best = float(dual.target @ beta) / curve if curve > 0.0 else 1.0
+            factor = min(max(1.0, best), float(prices[k] / prices[k - 1]))
+            # The bounds stretch by at least this factor up to rounding, which the clip takes care of.
+            start = np.clip(factor * beta, dual.low, dual.high), factor * f
         found.append(dual.solve(tol, max_iter, 1, start, scale))
     return found
