@@ -27,8 +27,8 @@ from ..linear.tables import table_of
 _MANY, _PART = 20_000, 16
 # Unknowns up to which the Hessian is formed.
 _SQUARE = 2000
-_FIRST, _FALL = 1.0, 4.0
-_LEVEL_STEPS, _SEARCHES, _PRODUCTS, _ROUNDS = 60, 25, 200, 30
+_FIRST, _FALL = 2.0, 4.0
+_LEVEL_STEPS, _SEARCHES, _PRODUCTS, _ROUNDS = 60, 60, 200, 30
 # The share of the rows that stays in a round, at least, beside those in the rounded part.
 _KEPT = 0.1
 
@@ -94,6 +94,7 @@ class _Newton:
     centre: np.ndarray
     fixed: np.ndarray
     steps: int = 0
+    settled: bool = False
 
     def product(self, theta: np.ndarray) -> np.ndarray:
         """x'w + b of every row, for coefficients of columns about their centre."""
@@ -106,6 +107,7 @@ class _Newton:
 
     def level(self, theta: np.ndarray, f: np.ndarray, h: float, accuracy: float) -> tuple[np.ndarray, np.ndarray]:
         """The minimum for one h: coefficients, and the f that belong to them."""
+        self.settled = False
         for _ in range(_LEVEL_STEPS):
             value, g, curve = self.problem.loss(f, h)
             gradient = self.sums(g) + self.fixed
@@ -114,6 +116,7 @@ class _Newton:
             step = self._step(gradient, curve)
             decrement = -float(gradient @ step)
             if not decrement > accuracy * (abs(value) + 1e-300):
+                self.settled = True
                 break
             moved = self.product(step)
             length = self._search(theta, f, step, moved, h, -decrement)
@@ -147,8 +150,8 @@ class _Newton:
                 low, at_low = t, now
             else:
                 high, at_high = t, now
-            if high == np.inf:
-                t *= 4.0
+            if high == np.inf or low == 0.0:
+                t *= 4.0 if high == np.inf else 0.1
                 continue
             guess = low - at_low * (high - low) / (at_high - at_low)
             t = min(max(guess, low + 0.1 * (high - low)), high - 0.1 * (high - low))
@@ -219,7 +222,7 @@ def _solve(problem: LinearProblem, tol: float, start: tuple[np.ndarray, float] |
     whole = _Newton(problem, centre, np.zeros(d + 1))
     f = whole.product(theta)
     if not known:
-        h = _FIRST if problem.epsilon is None else max(float(np.std(problem.y)), 2.0 * last)
+        h = _FIRST if problem.epsilon is None else max(_FIRST * float(np.std(problem.y)), 2.0 * last)
         while h > 2.0 * last:
             theta, f = whole.level(theta, f, h, 1e-5)
             h = max(h / _FALL, last)
@@ -250,7 +253,7 @@ def _solve(problem: LinearProblem, tol: float, start: tuple[np.ndarray, float] |
         moved = problem.corners(there) < last
         moved |= problem.loss(there, 0.0)[1] != problem.loss(f, 0.0)[1]
         if part is whole or not (moved & ~active).any():
-            converged, f = True, there
+            converged, f = part.settled, there
             break
         active |= moved
         theta, f = whole.towards(begin, f, theta, there, last)

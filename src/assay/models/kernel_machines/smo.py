@@ -13,8 +13,9 @@ from ...base.cost import Cost
 from ...base.errors import AssayWarning, DataError
 from ...base.parameters import Integer, Nothing, Real, param
 
-# Up to so many variables a problem in float64 is solved on from `tol` towards this share of it, in so many steps each.
-_FINE, _EXTRA_STEPS = 1e-10, 400
+# A problem in float64 is solved on from `tol` towards this violation, in so many steps a variable: many where it costs
+# nothing, few above so many variables.
+_FINE, _EXTRA_STEPS, _FEW_STEPS, _TINY = 1e-10, 400, 10, 1024
 _SMALL_BLOCK, _BLOCK, _LARGE_BLOCK, _LARGE = 2048, 256, 512, 12_000
 # A hard margin narrower than this share of the spread of the rows is not looked for, and how fast C grows towards it.
 _NARROWEST, _GROWTH = 1e-3, 10.0
@@ -92,7 +93,7 @@ class Dual:
             "f": np.ascontiguousarray(f),
             "tol": tol * scale,
             "fine": _FINE * scale if small else 0.0,
-            "extra": _EXTRA_STEPS * n + 10_000,
+            "extra": _EXTRA_STEPS * n + 10_000 if n <= _TINY else _FEW_STEPS * n,
             "block": _SMALL_BLOCK if n <= _SMALL_BLOCK else _BLOCK if n <= _LARGE else _LARGE_BLOCK,
             "max_steps": int(max_iter) if max_iter is not None else max(10_000_000, 100 * n),
             "largest": largest,

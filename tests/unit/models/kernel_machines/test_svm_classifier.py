@@ -345,3 +345,11 @@ def test_prices_that_are_none_are_refused():
     for bad in ([], [1.0, -1.0], ["a"], [1.0, np.inf]):
         with pytest.raises(AssayError, match="parameter 'C' must be a number > 0 or hold finite ones"):
             SVMClassifier(C=bad).fit(X, y)
+
+
+@pytest.mark.parametrize("C", [1e-6, 1e8])
+def test_any_price_of_slack_ends_without_a_gap_on_the_linear_route(C):
+    X, y = many(3000, d=3)
+    model = SVMClassifier(kernel="linear", C=C).fit(X, y)
+    primal = 0.5 * (model.coef_**2).sum() + C * model.slacks(X, y).sum()
+    assert 0.0 <= primal - model.objective_[0] <= 1e-5 * primal
