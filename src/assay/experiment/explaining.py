@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..base.errors import AssayError, plain
+from ..base.errors import AssayError, DataError, plain
 from ..base.folds import take_rows
 from ..base.randomness import Stream
 from ..base.record import jsonable
@@ -22,7 +22,7 @@ from .plan import Learner, Plan
 from .results import Results
 
 MOST_ROWS, ENOUGH_ROWS, MOST_FITS = 1000, 400, 5
-_SECONDS, _CURVES, _CURVE_ROWS = 4.0, 4, 300
+_SECONDS, _CURVES, _CURVE_ROWS, _REPEATS, _LONGEST_FIT = 4.0, 4, 300, 5, 120.0
 
 
 def explain_results(results: Results) -> dict[str, Any] | None:
@@ -87,15 +87,15 @@ def _fit(plan: Plan, learner: Learner, train: np.ndarray) -> PreparedModel:
 def _importance(results: Results, learner: Learner, stream: Stream) -> tuple[PreparedModel, Explanation]:
     """Permutation importance over the test rows of some folds, each judged by the model that has not seen it."""
     plan = results.plan
-    seconds = next(one.fit_seconds for one in results.learners if one.id == learner.id) / max(1, len(plan.splits))
-    fits = max(1, min(MOST_FITS, plan.design.folds or 1, int(_SECONDS / max(seconds, 1e-3))))
+    seconds, most_rows = _affordable(results, learner)
+    fits = 1 if seconds > 5 * _SECONDS else max(1, min(MOST_FITS, plan.design.folds or 1))
     parts: list[tuple[float, Explanation]] = []
     first: PreparedModel | None = None
     met = 0
     for number, split in enumerate(plan.splits[:fits]):
         train, test = split.rows
-        if test.shape[0] > MOST_ROWS:
-            test = np.sort(stream.child(10 + number).generator().choice(test, MOST_ROWS, replace=False))
+        if test.shape[0] > most_rows:
+            test = np.sort(stream.child(10 + number).generator().choice(test, most_rows, replace=False))
         model = _fit(plan, learner, train)
         first = model if first is None else first
         rows, labels = take_rows(plan.features.frame, test), plan.labels[test]
@@ -112,6 +112,20 @@ def _importance(results: Results, learner: Learner, stream: Stream) -> tuple[Pre
             break
     assert first is not None
     return first, _pooled(parts)
+
+
+def _affordable(results: Results, learner: Learner) -> tuple[float, int]:
+    """Seconds of one fit, and how many rows can be shuffled within about ten seconds of predictions; the times of the
+    run decide only where a learner is far slower than that, so that the same results have the same explanation."""
+    plan = results.plan
+    told = next(one for one in results.learners if one.id == learner.id)
+    seconds = told.fit_seconds / max(1, len(plan.splits))
+    if seconds > _LONGEST_FIT:
+        raise DataError("explain_results", learner.title, "takes too long to fit once more", f"about {seconds:.0f} s")
+    met = sum(int(split.rows[1].shape[0]) for split in plan.splits)
+    asked = MOST_ROWS * _REPEATS * max(1, len(plan.columns))
+    whole = told.predict_seconds / max(1, met) * asked
+    return seconds, MOST_ROWS if whole <= 10 * _SECONDS else max(100, MOST_ROWS // 10)
 
 
 def _pooled(parts: list[tuple[float, Explanation]]) -> Explanation:

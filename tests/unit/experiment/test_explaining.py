@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -35,3 +36,12 @@ def test_numbers_are_explained_and_guessing_is_not():
     assert found["importance"]["names"][int(np.argmax(found["importance"]["values"][0]))] == "x"
     alone = Plan(Table.from_frame(frame), "y", learners=["zero-r-regressor"], design="3-fold")
     assert explain_results(run(alone)) is None
+
+
+def test_a_learner_that_takes_long_is_not_fitted_once_more(results):
+    slow = [replace(one, fit_seconds=1e6) for one in results.learners]
+    found = explain_results(replace(results, learners=slow))
+    assert "importance" not in found and "takes too long" in found["notes"][0]
+    lazy = [replace(one, predict_seconds=1e6) for one in results.learners]
+    fewer = explain_results(replace(results, learners=lazy))
+    assert int(fewer["rows"].split()[0].replace(",", "")) < 450 or "100" in fewer["rows"]
