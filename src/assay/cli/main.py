@@ -33,6 +33,7 @@ COMMANDS = {
     "methods": "List and search the methods of the catalogue.",
     "predict": "Predict every row of a table, whatever its size, with a saved model.",
     "report": "Write the report of a finished run again: page, Markdown or model card.",
+    "rules": "Find rules between the items of baskets, with their measures and tests.",
     "run": "Run a plan that was kept in a file.",
     "tune": "Choose the parameters of learners inside the training rows, and say what that is worth.",
 }

@@ -14,6 +14,7 @@ from .model import PreparedModel
 from .plan import Learner, Plan, default_learners
 from .predictions import FoldPredictions, Predictions
 from .results import LearnerResult, Results
+from .rules_report import RulesReport, rules_table
 from .run import Progress, run
 from .runs import StoredRun, find_run, load_results, stored_runs
 from .search import Search, Tuned
@@ -32,6 +33,7 @@ __all__ = [
     "PreparedModel",
     "Progress",
     "Results",
+    "RulesReport",
     "Search",
     "Space",
     "Store",
@@ -44,6 +46,7 @@ __all__ = [
     "explain_results",
     "find_run",
     "load_results",
+    "rules_table",
     "run",
     "stored_runs",
     "tune",

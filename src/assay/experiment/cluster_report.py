@@ -24,7 +24,7 @@ from ..prepare import auto_prepare
 METHODS = ("k-means", "gaussian-mixture", "hierarchical", "dbscan", "hdbscan")
 MOST_ROWS = 20_000
 _FINDINGS = 12
-_STYLE = (
+STYLE = (
     "body{font-family:system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#1d2126;"
     "background:#f6f5f1}table{border-collapse:collapse;margin:1rem 0}td,th{padding:.25rem .7rem;text-align:right;"
     "border-bottom:1px solid #dedfd9}th:first-child,td:first-child{text-align:left}svg{max-width:100%;height:auto}"
@@ -114,7 +114,7 @@ class ClusterReport(TableRecord):
             title = f"Against {escape(clean(self.against, 40))}"
             parts += [f"<h2>{title}</h2>", self.external_grid().to_html()]
             parts += [f"<h3>{escape(n)}</h3>{one.grid().to_html()}" for n, one in self.external.items()]
-        head = f'<meta charset="utf-8"><title>Clusters of {escape(clean(self.name, 80))}</title><style>{_STYLE}</style>'
+        head = f'<meta charset="utf-8"><title>Clusters of {escape(clean(self.name, 80))}</title><style>{STYLE}</style>'
         return f'<!doctype html><html lang="en"><head>{head}</head><body>{"".join(parts)}</body></html>'
 
 

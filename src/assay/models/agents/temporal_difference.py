@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.stats import t as student
 from sklearn.utils.validation import check_is_fitted
 
 from ... import _kernels
@@ -27,31 +26,13 @@ from ...base import (
     trace_param,
 )
 from .playing import TableAgent, action_offset, check_protocol
+from .schedules import DECAYS, schedule
 from .tabular import TabularWorld
-from .views import LearningCurve
+from .views import LearningCurve, curve_of
 
-DECAYS = ("linear", "exponential", "inverse")
 TRACES = ("replacing", "accumulating")
 MOST_UPDATES = 10_000
 """Steps of the first replicate that a trace keeps."""
-
-
-def schedule(start: float, end: float | None, n: int, over: int | None, decay: str) -> np.ndarray:
-    """A number for each of n episodes: from `start` to `end` in the first `over` of them, and `end` from there.
-
-    >>> schedule(1.0, 0.0, 5, 3, "linear").tolist()
-    [1.0, 0.5, 0.0, 0.0, 0.0]
-    >>> schedule(1.0, 0.25, 3, None, "exponential").tolist(), schedule(1.0, 0.5, 3, None, "inverse").round(3).tolist()
-    ([1.0, 0.5, 0.25], [1.0, 0.667, 0.5])
-    """
-    if end is None or end == start:
-        return np.full(n, float(start))
-    share = np.minimum(np.arange(n) / max((over or n) - 1, 1), 1.0)
-    if decay == "linear":
-        return start + (end - start) * share
-    if decay == "exponential":
-        return start * (end / start) ** share
-    return start / (1.0 + (start / end - 1.0) * share)
 
 
 class TemporalDifference(TableAgent):
@@ -196,25 +177,7 @@ class TemporalDifference(TableAgent):
     def learning_curve(self, window: int | None = None, confidence: float = 0.95) -> LearningCurve:
         """The mean return of windows of episodes; with several replicates the t interval over them."""
         check_is_fitted(self)
-        replicates, episodes = self.returns_.shape
-        width = min(window or max(1, episodes // 50), episodes)
-        blocks = episodes // width
-        used = self.returns_[:, episodes - blocks * width :]
-        means = used.reshape(replicates, blocks, width).mean(axis=2)
-        middle, ends = means.mean(axis=0), np.arange(1, blocks + 1) * width + (episodes - blocks * width)
-        low = high = None
-        if replicates > 1:
-            half = student.ppf(0.5 + confidence / 2, replicates - 1) * means.std(axis=0, ddof=1) / np.sqrt(replicates)
-            low, high = (middle - half).tolist(), (middle + half).tolist()
-        return LearningCurve(
-            episodes=ends.tolist(),
-            mean=middle.tolist(),
-            low=low,
-            high=high,
-            confidence=confidence,
-            n_replicates=replicates,
-            window=width,
-        )
+        return curve_of(self.returns_, window, confidence)
 
 
 class QLearning(TemporalDifference):

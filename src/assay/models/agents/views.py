@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+from scipy.stats import t as student
+
 from ...base import svg
 from ...base.chart import Chart, Drawn, Line
 from ...base.record import Grid, Record
@@ -128,3 +131,26 @@ class LearningCurve(Drawn, Record):
     def grid(self) -> Grid:
         """Episode, mean and interval."""
         return self.chart().grid()
+
+
+def curve_of(returns: np.ndarray, window: int | None, confidence: float) -> LearningCurve:
+    """The learning curve of returns, replicates x episodes; with several replicates the t interval over them."""
+    replicates, episodes = returns.shape
+    width = min(window or max(1, episodes // 50), episodes)
+    blocks = episodes // width
+    used = returns[:, episodes - blocks * width :]
+    means = used.reshape(replicates, blocks, width).mean(axis=2)
+    middle, ends = means.mean(axis=0), np.arange(1, blocks + 1) * width + (episodes - blocks * width)
+    low = high = None
+    if replicates > 1:
+        half = student.ppf(0.5 + confidence / 2, replicates - 1) * means.std(axis=0, ddof=1) / np.sqrt(replicates)
+        low, high = (middle - half).tolist(), (middle + half).tolist()
+    return LearningCurve(
+        episodes=ends.tolist(),
+        mean=middle.tolist(),
+        low=low,
+        high=high,
+        confidence=confidence,
+        n_replicates=replicates,
+        window=width,
+    )
