@@ -1,0 +1,119 @@
+"""Agents: planning in a sparse world, and steps of Q-learning.
+
+pymdptoolbox runs value iteration on sparse matrices; it stops when the policy is settled, so that policies are what is
+compared. mdpsolver 0.10 gave infinite values for this world in each of its forms (lists of chances and columns, value
+and modified policy iteration) and is left out. No library learns tables in a kernel: the peer of Q-learning is the loop
+that everyone writes over Gymnasium.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array, csr_matrix
+
+from benchmarks.versus.harness import Contender, Problem, by_rows
+
+ACTIONS, NEXT, GAMMA, TOL = 4, 5, 0.99, 1e-4
+
+
+class _World:
+    """Random sparse transitions, in the forms that each library wants; built before anything is timed."""
+
+    def __init__(self, states: int):
+        rng = np.random.default_rng(0)
+        rows = states * ACTIONS
+        self.columns = rng.integers(0, states, size=(rows, NEXT))
+        self.chances = rng.dirichlet(np.ones(NEXT), size=rows)
+        self.rewards = rng.normal(size=(states, ACTIONS))
+        starts = np.arange(0, rows * NEXT + 1, NEXT)
+        self.transitions = csr_array((self.chances.ravel(), self.columns.ravel(), starts), shape=(rows, states))
+        self.transitions.sum_duplicates()
+        self.by_action = [csr_matrix(self.transitions[a::ACTIONS]) for a in range(ACTIONS)]
+
+
+def _plan(world: _World) -> np.ndarray:
+    from assay.models.agents import MarkovDecisionProcess
+
+    return MarkovDecisionProcess(gamma=GAMMA, tol=TOL, n_jobs=-1).fit(world.transitions, world.rewards).values_
+
+
+def _toolbox(world: _World) -> np.ndarray:
+    from mdptoolbox.mdp import ValueIteration
+
+    solver = ValueIteration(world.by_action, world.rewards, GAMMA, epsilon=TOL, max_iter=100_000)
+    solver.run()
+    return np.array(solver.V)
+
+
+def _policy_value(world: _World, values: np.ndarray) -> float:
+    """The mean value of the policy that is greedy for the values found, by sweeps with its actions held."""
+    q = world.rewards + GAMMA * (world.transitions @ values).reshape(world.rewards.shape)
+    policy = q.argmax(axis=1)
+    rows = np.arange(len(policy)) * ACTIONS + policy
+    moves, paid, value = world.transitions[rows], world.rewards.ravel()[rows], np.zeros(len(policy))
+    for _ in range(1500):
+        value = paid + GAMMA * (moves @ value)
+    return float(value.mean())
+
+
+def _episodes(count: int) -> int:
+    return count
+
+
+def _learn(episodes: int) -> float:
+    from assay.models.agents import QLearning, cliff_walking
+
+    agent = QLearning(gamma=1.0, learning_rate=0.5, n_episodes=episodes, random_state=0, n_jobs=1)
+    return float(agent.fit(cliff_walking()).values_[36])
+
+
+def _loop(episodes: int) -> float:
+    import gymnasium
+
+    world = gymnasium.make("CliffWalking-v1").unwrapped
+    rng = np.random.default_rng(0)
+    values = np.zeros((48, 4))
+    for _ in range(episodes):
+        state, _ = world.reset()
+        ends = False
+        while not ends:
+            action = int(rng.integers(4)) if rng.random() < 0.1 else int(values[state].argmax())
+            following, reward, ends, _, _ = world.step(action)
+            future = 0.0 if ends else values[following].max()
+            values[state, action] += 0.5 * (reward + future - values[state, action])
+            state = following
+    return float(values[36].max())
+
+
+def _value(_: int, found: Any) -> float:
+    return float(found)
+
+
+PROBLEMS: tuple[Problem, ...] = (
+    Problem(
+        id="mdp",
+        title="planning, 4 actions, 5 next states, discount 0.99",
+        make=_World,
+        sizes=by_rows("{n} states", 1_000, 10_000, 100_000),
+        ours=Contender("assay MarkovDecisionProcess", "assay", _plan),
+        peers=(Contender("pymdptoolbox", "pymdptoolbox", _toolbox, aim=20.0),),
+        quality=_policy_value,
+        gate=1e-2,
+        quality_name="mean value of the policy",
+        limit="one multiply-add for each of 20 entries per state and sweep",
+    ),
+    Problem(
+        id="q-learning",
+        title="Q-learning on the cliff",
+        make=_episodes,
+        sizes=by_rows("{n} episodes", 500, 2_000, 10_000),
+        ours=Contender("assay QLearning", "assay", _learn),
+        peers=(Contender("loop over Gymnasium", "gymnasium", _loop, aim=100.0),),
+        quality=_value,
+        gate=1e-2,
+        quality_name="value of the start",
+        limit="two draws and eight values per step",
+    ),
+)
