@@ -165,6 +165,7 @@ class ConvNet(Classifier):
         codes = self._only_present(codes)
         self._require_classes()
         weights = with_class_weights(who, self.class_weight, self.classes_, codes, weights)
+        weights = None if weights is None else weights / weights.mean()  # float32 has no room for any size
         self._declared()
         require_torch(who, self.device)
         self._check_cost(len(images), self.n_features_in_, len(self.classes_))

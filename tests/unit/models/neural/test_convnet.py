@@ -96,6 +96,8 @@ def test_bytes_channels_and_weights():
         ConvNet(**usual).fit(colour[:60], labels[:60]),
     )
     np.testing.assert_array_equal(some.predict_proba(colour), none.predict_proba(colour))
+    huge = ConvNet(**usual).fit(colour[:60], labels[:60], sample_weight=np.full(60, 2.0**200))
+    np.testing.assert_array_equal(huge.predict_proba(colour), none.predict_proba(colour))
     heavy = ConvNet(**usual, class_weight={"flat": 50.0}, solver="sgd").fit(grey, labels)
     assert (heavy.predict(grey) == "flat").mean() > 0.5
 
