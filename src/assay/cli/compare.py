@@ -309,6 +309,8 @@ def show_results(record: dict[str, Any], report: Path) -> None:
         out.print(Text(f"{plain(metric['reason'], 400)[:1].upper()}{plain(metric['reason'], 400)[1:]}."))
     if comparison and comparison.get("sentence") and not record.get("not_yet"):
         out.print(Text(plain(comparison["sentence"], 3000)))
+    if (record.get("ledger") or {}).get("plans", 1) > 1:
+        out.print(Text(f"Ledger: {plain(record['ledger']['words'], 1000)}"))
     for row in record["learners"]:
         if row.get("search"):
             out.print(Text(f"{plain(row['title'])}: {plain(row['search']['words'], 1000)}"))

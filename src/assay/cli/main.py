@@ -35,7 +35,7 @@ COMMANDS = {
     "report": "Write the report of a finished run again: page, Markdown or model card.",
     "rules": "Find rules between the items of baskets, with their measures and tests.",
     "run": "Run a plan that was kept in a file.",
-    "serve": "Serve the predictions of a saved model over HTTP, with checks, limits and counters.",
+    "runs": "List, show, compare, export, open and prune the runs that were made.",
     "tune": "Choose the parameters of learners inside the training rows, and say what that is worth.",
 }
 

@@ -80,7 +80,7 @@ class Predictor:
         if probabilities and (self.classes is None or not hasattr(self.model, "predict_proba")):
             raise UsageError("predict", f"the model '{plain(package.title)}'", "gives no probabilities")
         self.probabilities = probabilities
-        self.conformal: Any = package.facts.get("conformal")
+        self.conformal = package.facts.get("conformal")
         if interval is not None and self.conformal is None:
             raise UsageError(
                 "predict",
@@ -101,16 +101,9 @@ class Predictor:
         said = {"level": self.interval, "rows": self.conformal.n, "reach": self.conformal.reach(self.interval)}
         return {**said, "coverage_seen": None if near is None else {"level": near, "share": tried[near]}}
 
-    def cells(self, frame: Any) -> Any:
-        """Rows as the model takes them: a frame, or a matrix where it was fitted on one."""
-        if hasattr(self.model, "chain") or hasattr(self.model, "feature_names_in_"):
-            return frame
-        cells = frame.to_numpy()
-        return cells if cells.dtype.kind == "O" else np.ascontiguousarray(cells, dtype=np.float64)
-
     def answer(self, frame: Any) -> Any:
         """The predictions of rows that fit, as a frame."""
-        table = self.cells(frame)
+        table = frame if hasattr(self.model, "chain") else _cells(frame, self.model)
         columns: dict[str, Any] = {}
         shares = None
         if self.classes is not None and hasattr(self.model, "predict_proba") and (self.probabilities or self.interval):
@@ -165,7 +158,7 @@ class Predictor:
         if lost:
             raise UsageError("predict", f"column '{plain(lost[0])}'", "is to be kept and is not in the table")
         answers = self.answer(piece.frame)
-        columns: dict[str, Any] = {"row": piece.rows, **{name: piece.raw[name] for name in kept}}
+        columns = {"row": piece.rows, **{name: piece.raw[name] for name in kept}}
         for name in answers.columns:
             columns[_free(name, columns)] = answers[name]
         write(frame_of(columns))
@@ -189,6 +182,14 @@ def _profile_of(package: Package) -> dict[str, dict[str, Any]]:
         text = known is not None and np.asarray(known).dtype.kind in "UO"
         profile[str(name)] = {"kind": "label" if text else "number", "role": "nominal" if text else "numeric"}
     return profile
+
+
+def _cells(frame: Any, model: Any) -> Any:
+    """Rows as a bare model takes them: named columns, or a matrix where it was fitted on one."""
+    if hasattr(model, "feature_names_in_"):
+        return frame
+    cells = frame.to_numpy()
+    return cells if cells.dtype.kind == "O" else np.ascontiguousarray(cells, dtype=np.float64)
 
 
 def _free(name: str, taken: Mapping[str, Any]) -> str:

@@ -10,6 +10,8 @@
 from .cluster_report import METHODS, ClusterReport, cluster_table
 from .comparing import compare, tune
 from .explaining import explain_results
+from .final_look import HoldoutLook, open_holdout
+from .ledger import Ledger
 from .model import PreparedModel
 from .plan import Learner, Plan, default_learners
 from .predictions import FoldPredictions, Predictions
@@ -26,8 +28,10 @@ __all__ = [
     "METHODS",
     "ClusterReport",
     "FoldPredictions",
+    "HoldoutLook",
     "Learner",
     "LearnerResult",
+    "Ledger",
     "Plan",
     "Predictions",
     "PreparedModel",
@@ -46,6 +50,7 @@ __all__ = [
     "explain_results",
     "find_run",
     "load_results",
+    "open_holdout",
     "rules_table",
     "run",
     "stored_runs",

@@ -268,6 +268,8 @@ def _tuning_options(tune: Any) -> dict[str, Any] | None:
 
 def _tuned(learner: Learner, asked: Tuned) -> Learner:
     """The learner with the search that was asked for, its space checked against its parameters."""
+    if learner.search is not None:
+        raise UsageError("search", f"learner '{plain(learner.id)}'", "is tuned already", way_out="name it once")
     given = asked.space if asked.space is not None else catalogue_space(learner.entry)
     if not given:
         raise UsageError(

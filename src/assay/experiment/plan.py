@@ -187,6 +187,10 @@ class Plan:
         target, units = self.target, self._units
         labels = None if target.classes is None else np.asarray(target.values).astype(str)
         held = draw_held(self.holdout, labels, units["groups"], units["time"], len(target.values), self.random_state)
+        if not held.any():
+            raise ParameterError(
+                "Plan", "parameter 'holdout'", "must set a row aside", f"got {self.holdout} of {len(held)} rows"
+            )
         places = np.flatnonzero(np.asarray(target.kept))
         kept = np.asarray(target.kept).copy()
         kept[places[held]] = False

@@ -26,6 +26,7 @@ from .choices import summarise
 from .command import command_of as command_of
 from .diagnostics import Diagnostics, diagnose
 from .learners import default_learners, settle_learners
+from .ledger import Ledger, Looks
 from .model import PreparedModel
 from .plan import Learner, Plan
 from .predictions import FoldPredictions, Predictions
@@ -99,6 +100,10 @@ class Results:
     learners: list[LearnerResult]
     reused: int = 0
     """Units that were found in the store instead of being run."""
+    looks: Looks = field(default_factory=Looks)
+    """How often the rows were scored on, as far as the store knows."""
+    code: str = ""
+    """The version of the code that made them, where it is not the one that is running."""
 
     @classmethod
     def of(
@@ -109,6 +114,8 @@ class Results:
         reused: int,
         stopped: Mapping[int, Stopped] | None = None,
         trials: Mapping[tuple[int, int | None], dict[int, dict[str, Any]]] | None = None,
+        looks: Looks | None = None,
+        code: str = "",
     ) -> Results:
         """Put the finished units of a run together."""
         out = stopped or {}
@@ -117,7 +124,7 @@ class Results:
         ]
         for (number, split), tried in (trials or {}).items():
             learners[number].trials[split] = tried
-        return cls(plan, learners, reused)
+        return cls(plan, learners, reused, looks or Looks(1, len(learners)), code)
 
     # -- looking at them ---------------------------------------------------------------------------------------
     @property
@@ -143,10 +150,11 @@ class Results:
         >>> len(found), found.probabilities.shape, float((found.predicted == found.truth).mean().round(2))
         (150, (150, 3), 0.96)
         """
-        result = self._named(learner)
+        result = self.one(learner)
         return Predictions.gather(self.plan, result.title, result.folds)
 
-    def _named(self, learner: str) -> LearnerResult:
+    def one(self, learner: str) -> LearnerResult:
+        """What the learner with this id did."""
         for result in self.learners:
             if result.id == learner:
                 return result
@@ -157,9 +165,17 @@ class Results:
             way_out="choose from " + ", ".join(result.id for result in self.learners),
         )
 
+    def ledger(self) -> Ledger:
+        """Which rows the fits saw and were scored on, and how often these rows were looked at."""
+        return Ledger.of(self.plan, self.looks)
+
+    @cached_property
+    def _ledger(self) -> Ledger:
+        return self.ledger()
+
     def tuning(self, learner: str) -> Tuning:
         """What the searches of a tuned learner, named by its id, found: trials, optimism, which parameters mattered."""
-        result = self._named(learner)
+        result = self.one(learner)
         if result.learner.search is None or not result.complete:
             raise UsageError(
                 "Results",
@@ -208,7 +224,7 @@ class Results:
                 )
             if self.comparison.recommendation.get("unbeaten", learner) != learner:
                 warnings.warn(AssayWarning("W402", self.comparison.recommendation["reason"]), stacklevel=3)
-        result = self._named(learner)
+        result = self.one(learner)
         if result.learner.search is None:
             return PreparedModel.fit(self.plan, result.learner, self._facts(result))
         final = self.tuning(learner).final
@@ -451,6 +467,7 @@ class Results:
                 f"{self.plan.copies:,} of {len(self.plan.y):,} rows equal an earlier row, which chance cannot explain: "
                 "copies stay in one fold and count as one case; keep one of each if they are mistakes"
             )
+        said += [f"{text}." for text in self._ledger.objections]
         if below := self._guess_below_chance():
             said.append(below)
         return said
@@ -495,6 +512,7 @@ class Results:
                 else {"title": titles.get(recommended["id"], "no learner"), **recommended},
                 "not_yet": self.not_yet,
                 "cautions": self.cautions,
+                "ledger": self._ledger.to_dict(),
                 "command": self.command,
                 "versions": versions(),
             }

@@ -27,6 +27,7 @@ from ..base.threads import one_blas_thread
 from .design_choice import expected_seconds
 from .engines import Engine, Hand, engine_of
 from .inputs import Inputs
+from .ledger import Looks
 from .plan import Learner, Plan
 from .predictions import FoldPredictions
 from .race import Race
@@ -98,7 +99,7 @@ def run(
         with Store(store) as opened:
             return run(plan, opened, n_jobs, progress, views=views, engine=engine, scheduler=scheduler)
     units = _units(plan, store, views)
-    with register(plan, store, [unit.key for unit in units]) as finish, contextlib.ExitStack() as opened_here:
+    with register(plan, store, [unit.key for unit in units]) as registered, contextlib.ExitStack() as opened_here:
         values = _finished(plan, units, store)
         reused = len(values)
         finished = {(unit.learner, unit.split) for unit in values if unit.trial is None}
@@ -117,18 +118,18 @@ def run(
             if begun:
                 failed |= _work(bench, begun, values, store, doer, clock)
             race.look(values, failed)
-        results = _told(plan, values, failed, reused, race)
-        finish(results)
+        results = _told(plan, values, failed, reused, race, registered.looks)
+        registered.finish(results)
     return results
 
 
-def collect(plan: Plan, store: Store, code: str) -> Results:
+def collect(plan: Plan, store: Store, code: str, looks: Looks | None = None) -> Results:
     """The results of a plan from what a store holds of it, with no fit and nothing written."""
     values = _finished(plan, _units(plan, store, views=True, code=code), store)
     race = Race(plan)
     for _ in range(plan.design.repetitions - 1 if plan.race else 0):
         race.look(values, {})
-    return _told(plan, values, {}, len(values), race)
+    return _told(plan, values, {}, len(values), race, looks, code)
 
 
 def _told(
@@ -137,13 +138,15 @@ def _told(
     failed: dict[int, tuple[int, str]],
     reused: int,
     race: Race,
+    looks: Looks | None = None,
+    code: str = "",
 ) -> Results:
     found = {(unit.learner, unit.split): value for unit, value in values.items() if unit.trial is None}
     trials: dict[tuple[int, int | None], dict[int, dict[str, Any]]] = {}
     for unit, value in values.items():
         if unit.trial is not None:
             trials.setdefault((unit.learner, unit.split), {})[unit.trial] = value
-    return Results.of(plan, found, failed, reused, race.out, trials)
+    return Results.of(plan, found, failed, reused, race.out, trials, looks, code)
 
 
 # -- cutting the work ------------------------------------------------------------------------------------------------

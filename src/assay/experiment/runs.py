@@ -12,8 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from ..base.errors import AssayWarning, DataError, plain
+from .ledger import Looks, looks_of, settings_of
 from .plan import Plan
-from .plan_file import record_of
+from .plan_file import record_of, write_plan
+from .result_frames import predictions_frame, scores_frame, trials_frame
 from .results import Results, versions
 from .store import Store, digest
 from .version import code_version
@@ -24,16 +26,24 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-def run_id(plan: Plan) -> str:
+def run_id(plan: Plan, code: str = "") -> str:
     """The name of a run: twelve digits that depend on the plan and the code version."""
-    return digest(plan.fingerprint, code_version())[:12]
+    return digest(plan.fingerprint, code or code_version())[:12]
+
+
+@dataclass(frozen=True)
+class Registered:
+    """A run that a store knows of: how often its rows have been looked at, and what notes its end."""
+
+    looks: Looks
+    finish: Callable[[Results], None]
 
 
 @contextlib.contextmanager
-def register(plan: Plan, store: Store | None, keys: list[str]) -> Iterator[Callable[[Results], None]]:
-    """Note in the store that a plan is run, and by the function given, what it found."""
+def register(plan: Plan, store: Store | None, keys: list[str]) -> Iterator[Registered]:
+    """Note in the store that a plan is run, and by `finish` what it found."""
     if store is None:
-        yield lambda results: None
+        yield Registered(looks_of(plan, []), lambda results: None)
         return
     run = run_id(plan)
     known = store.runs()
@@ -49,9 +59,20 @@ def register(plan: Plan, store: Store | None, keys: list[str]) -> Iterator[Calla
         "started": now(),
     }
     store.begin_run(row, keys)
-    yield lambda results: store.finish_run(
-        run, now(), json.dumps(results.to_dict(), ensure_ascii=False, allow_nan=False)
+    settings = json.dumps(settings_of(plan))
+    store.look(plan.fingerprint, plan.table.fingerprint, plan.target.name, settings, row["started"])
+    yield Registered(
+        looks_of(plan, _until(store.looks(), plan.fingerprint)),
+        lambda results: store.finish_run(
+            run, now(), json.dumps(results.to_dict(), ensure_ascii=False, allow_nan=False)
+        ),
     )
+
+
+def _until(looks: list[dict[str, str]], plan: str) -> list[dict[str, str]]:
+    """The looks up to the first one of this plan: what it can be told does not change when others follow."""
+    places = [number for number, look in enumerate(looks) if look["plan"] == plan]
+    return looks[: places[0] + 1] if places else looks
 
 
 def remarks(plan: Plan, known: list[dict[str, Any]]) -> list[tuple[str, str]]:
@@ -139,7 +160,7 @@ def stored_runs(place: str | Path, *, results: bool = False) -> list[StoredRun]:
                     found.append(
                         StoredRun(**{**row, **read}, store=path, results=None if told is None else json.loads(told))
                     )
-    return sorted(found, key=lambda run: (run.started, run.id))
+    return sorted(found, key=lambda run: run.started)  # those of one second in the order of their store
 
 
 def find_run(place: str | Path, name: str) -> StoredRun:
@@ -168,4 +189,71 @@ def load_results(run: StoredRun, table: Any = None) -> Results:
 
     plan = plan_of(run.plan, table, home=run.store.parent)
     with Store(run.store, read_only=True) as store:
-        return collect(plan, store, run.code)
+        return collect(plan, store, run.code, looks_of(plan, _until(store.looks(), plan.fingerprint)))
+
+
+def differences(first: StoredRun, second: StoredRun) -> dict[str, Any]:
+    """What two runs differ in: keys of their plans, data, code; and the mean scores of the learners in both."""
+    said = [
+        f"{name} was {plain(old, 80)} in {first.id} and is {plain(new, 80)} in {second.id}"
+        for name, old, new in _changed(first.plan, second.plan)
+    ]
+    if first.code != second.code:
+        said.append(f"the code differs: {first.code[:12]} in {first.id}, {second.code[:12]} in {second.id}")
+    said += [f"{run.id} is not finished: {run.state}" for run in (first, second) if run.results is None]
+    told = [run.results or {} for run in (first, second)]
+    metrics = [one.get("metric", {}).get("name", "") for one in told]
+    rows = [{row["id"]: row for row in one.get("learners", [])} for one in told]
+    both = []
+    for name, row in rows[0].items():
+        other = rows[1].get(name)
+        # The same metric is measured in both where it decides in one of them and is told in the other.
+        means = [None if r is None else r["metrics"].get(metrics[0]) for r in (row, other)]
+        old, new = means
+        gap = None if old is None or new is None else new - old
+        both.append({"id": name, "title": row["title"], "first": means[0], "second": means[1], "difference": gap})
+    both += [
+        {"id": name, "title": row["title"], "first": None, "second": row["metrics"].get(metrics[0]), "difference": None}
+        for name, row in rows[1].items()
+        if name not in rows[0]
+    ]
+    return {
+        "first": first.id,
+        "second": second.id,
+        "metric": metrics[0],
+        "words": said or ["the plans, the data and the code are the same"],
+        "learners": both,
+    }
+
+
+def _changed(first: Any, second: Any, name: str = "") -> Iterator[tuple[str, Any, Any]]:
+    """The keys in which two plans differ, with both values."""
+    if isinstance(first, dict) and isinstance(second, dict):
+        for key in dict.fromkeys([*first, *second]):
+            yield from _changed(first.get(key), second.get(key), f"{name}.{key}" if name else key)
+    elif first != second:
+        yield name, first, second
+
+
+def export(run: StoredRun, folder: str | Path, table: Any = None) -> list[Path]:
+    """Write a run as Parquet files (scores, predictions, trials, ledger) and its plan as TOML; needs its data."""
+    results = load_results(run, table)
+    place = Path(folder)
+    frames = {
+        "scores": scores_frame(results),
+        "predictions": predictions_frame(results),
+        "trials": trials_frame(results),
+        "ledger": results.ledger().to_frame(),
+    }
+    written = [write_plan(results.plan, place / "plan.toml")]
+    for name, frame in frames.items():
+        if frame is not None and frame.height:
+            path = place / f"{name}.parquet"
+            try:
+                frame.write_parquet(path)
+            except OSError as error:
+                raise DataError(
+                    "runs", f"file '{plain(path, 200)}'", f"cannot be written ({error.strerror or error})"
+                ) from None
+            written.append(path)
+    return written

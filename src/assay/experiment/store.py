@@ -30,7 +30,7 @@ import safetensors.numpy
 from ..base.errors import DataError, plain
 from ..base.record import jsonable
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 APPLICATION_ID = 0x41535341
 
 # The words of an error about a damaged file may themselves be damaged.
@@ -77,14 +77,26 @@ CREATE TABLE holdouts (
 )
 """
 
+# Which plans were scored on which rows: this stays when a run is pruned, since what was seen was seen.
+_LOOKS = """
+CREATE TABLE looks (
+    plan TEXT PRIMARY KEY,
+    data TEXT NOT NULL,
+    target TEXT NOT NULL,
+    settings TEXT NOT NULL,
+    began TEXT NOT NULL
+)
+"""
+
 MIGRATIONS: dict[int, tuple[str, ...]] = {
     # Rows of the first schema have no digest and come from older code, whose keys are never asked for.
     1: ("DROP TABLE units", _UNITS),
     2: (_RUNS, _RUN_UNITS, _HOLDOUTS),
+    3: (_LOOKS,),
 }
 """What brings a file of each older schema to the next one."""
 
-_CREATE = (_UNITS, _RUNS, _RUN_UNITS, _HOLDOUTS)
+_CREATE = (_UNITS, _RUNS, _RUN_UNITS, _HOLDOUTS, _LOOKS)
 
 
 def canonical(value: Any) -> str:
@@ -265,6 +277,20 @@ class Store:
             )
             connection.executemany("INSERT OR IGNORE INTO run_units VALUES (?, ?)", ((run["id"], key) for key in keys))
 
+    def look(self, plan: str, data: str, target: str, settings: str, began: str) -> None:
+        """Note that a plan is scored on rows of a table; the first time counts."""
+        with self._writing() as connection:
+            connection.execute(
+                "INSERT OR IGNORE INTO looks VALUES (?, ?, ?, ?, ?)", (plan, data, target, settings, began)
+            )
+
+    def looks(self) -> list[dict[str, str]]:
+        """The plans that were ever scored, in the order in which they began."""
+        names = ("plan", "data", "target", "settings", "began")
+        with self._reading() as connection:
+            rows = connection.execute(f"SELECT {', '.join(names)} FROM looks ORDER BY rowid").fetchall()
+        return [dict(zip(names, row, strict=True)) for row in rows if all(isinstance(cell, str) for cell in row)]
+
     def finish_run(self, run: str, finished: str, results: str) -> None:
         """Note the end of a run and its results as JSON."""
         with self._writing() as connection:
@@ -275,7 +301,7 @@ class Store:
         (`units`), and how many of them are there (`done`)."""
         names = ("id", "plan", "fingerprint", "data", "code", "versions", "started", "finished")
         with self._reading() as connection:
-            rows = connection.execute(f"SELECT {', '.join(names)} FROM runs ORDER BY started, id").fetchall()
+            rows = connection.execute(f"SELECT {', '.join(names)} FROM runs ORDER BY rowid").fetchall()
             asked = dict(connection.execute("SELECT run, count(*) FROM run_units GROUP BY run").fetchall())
             done = dict(
                 connection.execute(

@@ -153,15 +153,16 @@ def _tried(inner: InnerFolds, asked: Mapping[str, Any], said: dict[str, Any]) ->
     error = None
     try:
         scores = inner.scores(asked)
-        if not np.isfinite(scores).all():
-            error = f"{inner.learner.title}: some inner fold has no {inner.plan.metrics[0]}."
+        if not np.isfinite(scores).any():
+            error = f"{inner.learner.title}: no inner fold has a {inner.plan.metrics[0]}."
     except Exception as raised:
         text = plain(raised, 300)
         error = text if isinstance(raised, AssayError) else f"{type(raised).__name__}: {text}"
     return {
         "parameters": said,
         "scores": scores,
-        "score": float(np.mean(scores)) if error is None else None,
+        # An inner fold without a score (no row of a rare class) is without one for every setting.
+        "score": float(np.nanmean(scores)) if error is None else None,
         "error": error,
         "fit_seconds": time.perf_counter() - begin,
     }

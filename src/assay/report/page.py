@@ -398,6 +398,8 @@ def _model(one: Mapping[str, Any], recommended: Any) -> dict[str, Any]:
         "summary": words.sentence(one.get("summary")),
         "parameters": words.parameters(one.get("parameters")),
         "choices": [clean(found.get("words"), 200) for found in one.get("choices") or []],
+        "search": clean((one.get("search") or {}).get("words"), 1000),
+        "race": clean((one.get("race") or {}).get("words"), 400),
         "warnings": [words.warning(text) for text in found[:10]],
         "warnings_more": max(0, len(found) - 10),
         "error": words.sentence(one.get("error")) if one.get("error") else "",

@@ -40,7 +40,7 @@ def test_the_json_has_the_fields_of_its_schema(results):
     record = results.to_dict()
     assert record["schema"] == "assay.compare/1"
     assert set(record) == names(
-        """schema data design metric learners comparison recommendation not_yet cautions command versions"""
+        """schema data design metric learners comparison recommendation not_yet cautions ledger command versions"""
     )
     assert set(record["data"]) == names(DATA)
     assert set(record["design"]) == names(DESIGN)

@@ -191,7 +191,7 @@ def test_a_store_of_schema_2_keeps_its_units_and_learns_of_runs(tmp_path):
     with Store(tmp_path / "s") as store:
         store.put([("a", "", {"n": 1})])
     with sqlite3.connect(tmp_path / "s") as connection:
-        for name in ("runs", "run_units", "holdouts"):
+        for name in ("runs", "run_units", "holdouts", "looks"):
             connection.execute(f"DROP TABLE {name}")
         connection.execute("PRAGMA user_version = 2")
     with pytest.raises(DataError, match="schema version 2"):

@@ -351,3 +351,15 @@ def test_a_learner_of_scikit_learn_is_cloned_not_shared(iris):
     before = clone(tree).get_params()
     tune(iris, "species", tree, {"max_depth": [1, 2]}, method="grid", folds=2, design="3-fold")
     assert tree.get_params() == before
+
+
+def test_a_rare_class_that_some_inner_folds_lack_does_not_end_the_search():
+    rng = np.random.default_rng(0)
+    frame = pl.DataFrame({"a": rng.normal(size=40), "y": ["u"] * 35 + ["v"] * 5})
+    found = tune(frame, "y", "naive-bayes", trials=2, folds=4, design="3-fold", metrics=["roc_auc"])
+    assert found.tuning("naive-bayes-tuned").to_dict()["failed_trials"] == 0
+
+
+def test_a_tuned_learner_is_not_tuned_again(iris):
+    with pytest.raises(UsageError, match="is tuned already"):
+        Plan(iris, "species", learners=[Tuned(Tuned("knn-classifier"))], design="3-fold")

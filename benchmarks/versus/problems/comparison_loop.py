@@ -1,0 +1,244 @@
+"""The comparison loop, end to end: twelve learners by 5x2 folds with three metrics, each learner alone, and ten folds
+of a mixed table with missing cells.
+
+Ours runs a plan on a table (target, roles, splits, preparation, fits, predictions, metrics); the peer runs
+`cross_validate` on two processes, once per learner, with its equivalents of the same learners and pipelines for what
+they need. Ours stores nothing and draws no pictures, as the peer does neither. scikit-learn's own thread pools stay as
+they are; it was tried with `n_jobs=2` inside the forests instead of around them, which takes longer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from benchmarks.versus.harness import Contender, Problem, by_rows
+
+COLUMNS, CLASSES = 20, 3
+METRICS = ("accuracy", "balanced_accuracy", "f1_macro")
+SHARING = ("naive-bayes", "lda", "qda", "nearest-mean")
+"""Learners whose folds are made of one pass over the rows."""
+
+# id: our options, scikit-learn's module and class, its options, whether it needs scaled columns
+TWELVE: dict[str, tuple[dict[str, Any], str, dict[str, Any], bool]] = {
+    "zero-r": ({}, "dummy.DummyClassifier", {}, False),
+    "naive-bayes": ({}, "naive_bayes.GaussianNB", {}, False),
+    "nearest-mean": ({}, "neighbors.NearestCentroid", {}, True),
+    "lda": ({}, "discriminant_analysis.LinearDiscriminantAnalysis", {}, False),
+    "qda": ({}, "discriminant_analysis.QuadraticDiscriminantAnalysis", {}, False),
+    "knn-classifier": ({}, "neighbors.KNeighborsClassifier", {}, True),
+    "logistic": ({}, "linear_model.LogisticRegression", {}, True),
+    "cart-classifier": ({}, "tree.DecisionTreeClassifier", {"random_state": 0}, False),
+    "random-forest-classifier": ({}, "ensemble.RandomForestClassifier", {"random_state": 0}, False),
+    "extra-trees-classifier": ({}, "ensemble.ExtraTreesClassifier", {"random_state": 0}, False),
+    "gradient-boosting-classifier": (
+        {"n_estimators": 100},
+        "ensemble.HistGradientBoostingClassifier",
+        {"max_iter": 100, "early_stopping": False},
+        False,
+    ),
+    "adaboost": ({"n_estimators": 50}, "ensemble.AdaBoostClassifier", {"n_estimators": 50, "random_state": 0}, False),
+}
+
+
+def make(rows: int) -> dict[str, Any]:
+    """Overlapping Gaussian classes with a few columns of noise, as arrays and as a table."""
+    import polars as pl
+
+    from assay.data import Table
+
+    generator = np.random.default_rng(7)
+    centres = generator.normal(scale=0.8, size=(CLASSES, COLUMNS))
+    centres[:, COLUMNS // 2 :] = 0.0
+    codes = generator.integers(CLASSES, size=rows)
+    X = centres[codes] + generator.normal(size=(rows, COLUMNS))
+    y = np.array([f"class {code}" for code in codes])
+    frame = pl.DataFrame(X, schema=[f"x{j}" for j in range(COLUMNS)]).with_columns(kind=pl.Series(y))
+    return {"X": X, "y": y, "table": Table.from_frame(frame, name="classes")}
+
+
+def _ours(names: tuple[str, ...], design: str) -> Callable[[dict[str, Any]], dict[str, float]]:
+    def run_assay(data: dict[str, Any]) -> dict[str, float]:
+        """A plan and its run on two cores."""
+        from assay.experiment import Plan, run
+
+        learners = [(name, TWELVE[name][0]) for name in names]
+        results = run(
+            Plan(data["table"], "kind", learners=learners, metrics=METRICS, design=design), n_jobs=2, views=False
+        )
+        assert not results.failed, results.failed[0].error
+        return {result.id: float(result.scores["accuracy"].mean()) for result in results.learners}
+
+    return run_assay
+
+
+def _theirs(names: tuple[str, ...], repetitions: int, folds: int) -> Callable[[dict[str, Any]], dict[str, float]]:
+    def run_sklearn(data: dict[str, Any]) -> dict[str, float]:
+        """`cross_validate` on two processes, scaling inside a pipeline where ours scales."""
+        import importlib
+
+        from sklearn.model_selection import RepeatedStratifiedKFold, cross_validate
+        from sklearn.pipeline import make_pipeline
+        from sklearn.preprocessing import StandardScaler
+
+        splitter = RepeatedStratifiedKFold(n_splits=folds, n_repeats=repetitions, random_state=0)
+        means = {}
+        for name in names:
+            _, path, options, scales = TWELVE[name]
+            module, _, cls = path.rpartition(".")
+            learner = getattr(importlib.import_module(f"sklearn.{module}"), cls)(**options)
+            learner = make_pipeline(StandardScaler(), learner) if scales else learner
+            scores = cross_validate(learner, data["X"], data["y"], cv=splitter, scoring=list(METRICS), n_jobs=2)
+            means[name] = float(scores["test_accuracy"].mean())
+        return means
+
+    return run_sklearn
+
+
+def quality(_: dict[str, Any], means: dict[str, float]) -> float:
+    """Mean accuracy over the learners."""
+    return float(np.mean(list(means.values())))
+
+
+def _loop(
+    problem: str, title: str, names: tuple[str, ...], repetitions: int, folds: int, aim: float, limit: str
+) -> Problem:
+    return Problem(
+        id=problem,
+        title=title,
+        make=make,
+        sizes=by_rows("{n} x 20, 3 classes", 1_000, 3_000, 10_000),
+        headline=problem == "twelve-learners",
+        ours=Contender("assay", "assay", _ours(names, f"{repetitions}x{folds}")),
+        peers=(
+            Contender(
+                "scikit-learn cross_validate, 2 jobs", "scikit-learn", _theirs(names, repetitions, folds), aim=aim
+            ),
+        ),
+        quality=quality,
+        # Means of stumps differ by the rule of their weights.
+        gate=0.05 if names == ("adaboost",) else 0.015,
+        quality_name="mean accuracy",
+        limit=limit,
+    )
+
+
+# -- a mixed table -----------------------------------------------------------------------------------------------------
+MIXED = ("zero-r", "naive-bayes", "logistic", "cart-classifier", "newton-boosting-classifier")
+
+
+def make_mixed(rows: int) -> dict[str, Any]:
+    """Eight columns of numbers with missing cells, four of labels, and two classes that follow some of both."""
+    import polars as pl
+
+    from assay.data import Table
+
+    rng = np.random.default_rng(11)
+    X = rng.normal(size=(rows, 8))
+    labels = [
+        np.array([f"{letter}{k}" for k in rng.integers(size, size=rows)])
+        for letter, size in zip("abcd", (3, 5, 12, 30))
+    ]
+    effect = sum(rng.normal(scale=0.6, size=40)[np.unique(column, return_inverse=True)[1]] for column in labels)
+    y = np.where(X[:, 0] - X[:, 1] * X[:, 2] + effect + rng.normal(size=rows) > 0, "yes", "no")
+    X[rng.random(X.shape) < 0.05] = np.nan
+    frame = pl.DataFrame(X, schema=[f"x{j}" for j in range(8)], nan_to_null=True).with_columns(
+        *(pl.Series(name, column) for name, column in zip("abcd", labels)), pl.Series("kind", y)
+    )
+    return {"table": Table.from_frame(frame, name="mixed"), "frame": frame.drop("kind").to_pandas(), "y": y}
+
+
+def run_mixed_assay(data: dict[str, Any]) -> dict[str, float]:
+    """Ten folds, each with the preparation that a learner needs."""
+    from assay.experiment import Plan, run
+
+    learners = [(name, {"n_estimators": 100}) if "boosting" in name else name for name in MIXED]
+    results = run(
+        Plan(data["table"], "kind", learners=learners, metrics=METRICS, design="10-fold"), n_jobs=2, views=False
+    )
+    assert not results.failed, results.failed[0].error
+    return {result.id: float(result.scores["accuracy"].mean()) for result in results.learners}
+
+
+def run_mixed_sklearn(data: dict[str, Any]) -> dict[str, float]:
+    """Pipelines that fill, scale and encode; boosting takes labels and gaps as they are."""
+    from sklearn.compose import make_column_transformer
+    from sklearn.dummy import DummyClassifier
+    from sklearn.ensemble import HistGradientBoostingClassifier
+    from sklearn.impute import SimpleImputer
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.model_selection import StratifiedKFold, cross_validate
+    from sklearn.naive_bayes import GaussianNB
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import OneHotEncoder, StandardScaler
+    from sklearn.tree import DecisionTreeClassifier
+
+    frame, numbers = data["frame"], [f"x{j}" for j in range(8)]
+
+    def prepared(scale: bool, sparse: bool = True) -> Any:
+        steps = [SimpleImputer(add_indicator=True), *([StandardScaler()] if scale else [])]
+        encoder = OneHotEncoder(handle_unknown="ignore", sparse_output=sparse)
+        return make_column_transformer((make_pipeline(*steps), numbers), (encoder, list("abcd")))
+
+    labelled = frame.astype(dict.fromkeys("abcd", "category"))
+    learners = {
+        "zero-r": (DummyClassifier(), frame),
+        "naive-bayes": (make_pipeline(prepared(False, sparse=False), GaussianNB()), frame),
+        "logistic": (make_pipeline(prepared(True), LogisticRegression()), frame),
+        "cart-classifier": (make_pipeline(prepared(False), DecisionTreeClassifier(random_state=0)), frame),
+        "newton-boosting-classifier": (
+            HistGradientBoostingClassifier(max_iter=100, early_stopping=False, categorical_features="from_dtype"),
+            labelled,
+        ),
+    }
+    splitter = StratifiedKFold(n_splits=10, shuffle=True, random_state=0)
+    means = {}
+    for name, (learner, rows) in learners.items():
+        scores = cross_validate(learner, rows, data["y"], cv=splitter, scoring=list(METRICS), n_jobs=2)
+        means[name] = float(scores["test_accuracy"].mean())
+    return means
+
+
+PROBLEMS: tuple[Problem, ...] = (
+    _loop(
+        "twelve-learners",
+        "5x2 cross-validation of twelve learners, three metrics",
+        tuple(TWELVE),
+        5,
+        2,
+        10.0,
+        "forests and boosting: 10 fits of 100 trees each on 5,000 rows",
+    ),
+    *(
+        _loop(f"folds-{name}", f"5x2 cross-validation: {name}", (name,), 5, 2, 10.0, "one read of the rows per fold")
+        for name in TWELVE
+        if name != "zero-r"
+    ),
+    *(
+        _loop(
+            f"repeated-{name}",
+            f"10x10 cross-validation: {name}",
+            (name,),
+            10,
+            10,
+            20.0,
+            "one pass over the rows for each repetition",
+        )
+        for name in (*SHARING, "knn-classifier")
+    ),
+    Problem(
+        id="ten-fold-mixed",
+        title="10-fold cross-validation of five learners on a mixed table",
+        make=make_mixed,
+        sizes=by_rows("{n} x 12, labels and gaps", 2_000, 10_000, 50_000),
+        headline=True,
+        ours=Contender("assay", "assay", run_mixed_assay),
+        peers=(Contender("scikit-learn pipelines, 2 jobs", "scikit-learn", run_mixed_sklearn, aim=10.0),),
+        quality=quality,
+        gate=0.02,
+        quality_name="mean accuracy",
+        limit="boosting: 10 fits of 100 trees on 45,000 rows",
+    ),
+)

@@ -1,0 +1,242 @@
+"""`assay runs`: what stores know of the runs that were made: list, show, compare, export, open, prune."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ..base.errors import DataError, UsageError, plain
+from ..base.words import count
+from .main import FINDINGS, OK, common_options
+from .output import console, messages, place_for, print_json, table
+
+place_option = click.option(
+    "--in", "place", default="assay-run", show_default=True, metavar="PLACE",
+    help="A store, the folder of a run, or a folder of such folders.",
+)  # fmt: skip
+
+
+@click.group()
+def runs() -> None:
+    """List, show, compare, export, open and prune the runs that stores hold.
+
+    RUN is the beginning of a run's id, or the word last.
+    """
+
+
+@runs.command("list")
+@place_option
+@common_options
+def list_runs(place: str, quiet: bool, as_json: bool) -> int:
+    """List the runs in the order in which they began."""
+    from ..experiment import stored_runs
+
+    with messages(quiet) as tell:
+        _exists(place)
+        found = stored_runs(place, results=True)
+        if as_json:
+            print_json({"schema": "assay.runs/1", "runs": [_row(run) for run in found]})
+            return OK
+        if not found:
+            tell(f"assay: {plain(place, 200)} holds no run.")
+            return OK
+        rows = [
+            [row["id"], row["started"], row["data"], row["target"], row["learners"], row["design"], row["state"],
+             row["best"], "" if row["same_code"] else "other code"]
+            for row in map(_row, found)
+        ]  # fmt: skip
+        heads = ("id", "began", "data", "target", "learners", "design", "state", "best", "code")
+        console().print(table(count(len(found), "run"), [(head, "left") for head in heads], rows))
+    return OK
+
+
+@runs.command("show")
+@click.argument("run", default="last")
+@place_option
+@common_options
+def show_run(run: str, place: str, quiet: bool, as_json: bool) -> int:
+    """Show the plan and the results of RUN."""
+    from ..experiment import find_run
+    from ..experiment.plan_file import toml_text
+    from .compare import show_results
+
+    with messages(quiet) as tell:
+        _exists(place)
+        found = find_run(place, run)
+        if as_json:
+            print_json({"schema": "assay.run/1", **_row(found), "plan": found.plan, "results": found.results})
+            return OK
+        tell(f"assay: run {found.id} of {found.started}, {found.state}, in {plain(found.store, 200)}.")
+        if not found.same_code:
+            tell("assay: it was made by other code than this.")
+        click.echo(toml_text(found.plan))
+        if found.results is not None:
+            show_results(found.results, found.store.parent / "report.html")
+    return OK
+
+
+@runs.command("compare")
+@click.argument("first")
+@click.argument("second")
+@place_option
+@common_options
+def compare_runs(first: str, second: str, place: str, quiet: bool, as_json: bool) -> int:
+    """Say what differs between two runs: plan, data, code, and the scores of learners that are in both."""
+    from ..experiment import find_run
+    from ..experiment.runs import differences
+
+    with messages(quiet):
+        _exists(place)
+        told = differences(find_run(place, first), find_run(place, second))
+        if as_json:
+            print_json({"schema": "assay.runs.compare/1", **told})
+            return OK
+        out = console()
+        for text in told["words"]:
+            out.print(text)
+        rows = [
+            [row["title"], *("" if v is None else f"{v:.4f}" for v in (row["first"], row["second"], row["difference"]))]
+            for row in told["learners"]
+        ]
+        heads = [("learner", "left"), *((name, "right") for name in (told["first"], told["second"], "difference"))]
+        out.print(table(f"{told['metric']}", heads, rows))
+    return OK
+
+
+@runs.command("export")
+@click.argument("run", default="last")
+@click.option("--to", required=True, type=click.Path(path_type=Path), metavar="FOLDER", help="Where the files go.")
+@place_option
+@common_options
+def export_run(run: str, to: Path, place: str, quiet: bool, as_json: bool) -> int:
+    """Write scores, predictions, trials and the ledger of RUN as Parquet files; needs the data of the plan."""
+    from ..experiment import find_run
+    from ..experiment.runs import export
+
+    with messages(quiet) as tell:
+        _exists(place)
+        written = export(find_run(place, run), place_for(to))
+        if as_json:
+            print_json({"schema": "assay.runs.export/1", "files": [str(path) for path in written]})
+            return OK
+        for path in written:
+            tell(f"assay: {plain(path, 300)}")
+    return OK
+
+
+@runs.command("open")
+@click.argument("run", default="last")
+@click.option("--learner", metavar="ID", help="Another learner than the recommended one.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@place_option
+@common_options
+def open_run(run: str, learner: str | None, yes: bool, place: str, quiet: bool, as_json: bool) -> int:
+    """Open the rows that RUN set aside (--holdout) and score its recommended learner on them. This works once."""
+    from ..experiment import Store, find_run, load_results
+    from ..experiment.final_look import open_holdout
+
+    with messages(quiet) as tell:
+        _exists(place)
+        found = find_run(place, run)
+        results = load_results(found)
+        if not yes and not as_json:
+            click.confirm("The rows set aside can be opened once. Open them now?", abort=True, err=True)
+        with Store(found.store) as store:
+            look = open_holdout(results, store, learner)
+        if look.again:
+            tell(f"assay: they were opened on {look.opened}; this is what was found then.")
+        if as_json:
+            print_json({"schema": "assay.holdout/1", **look.to_dict()})
+        else:
+            click.echo(look.sentence)
+    return OK
+
+
+@runs.command("prune")
+@click.argument("names", nargs=-1, metavar="[RUN]...")
+@click.option("--other-code", is_flag=True, help="Every run that other code made.")
+@click.option("--unfinished", is_flag=True, help="Every run that was not finished.")
+@click.option("--dry-run", is_flag=True, help="Say what would go, and keep it.")
+@place_option
+@common_options
+def prune_runs(
+    names: tuple[str, ...], other_code: bool, unfinished: bool, dry_run: bool, place: str, quiet: bool, as_json: bool
+) -> int:
+    """Remove runs, and the units of work that no other run needs."""
+    from ..experiment import Store, find_run, stored_runs
+
+    with messages(quiet) as tell:
+        _exists(place)
+        if not (names or other_code or unfinished):
+            raise UsageError("runs", "prune", "must be told which runs", way_out="name them, or say --other-code")
+        known = stored_runs(place)
+        chosen = {find_run(place, name).id for name in names}
+        chosen |= {run.id for run in known if other_code and not run.same_code}
+        chosen |= {run.id for run in known if unfinished and run.finished is None}
+        gone = 0
+        for path in {run.store for run in known if run.id in chosen} if not dry_run else ():
+            with Store(path) as store:
+                gone += store.forget([run.id for run in known if run.id in chosen and run.store == path])
+        if as_json:
+            print_json({"schema": "assay.runs.prune/1", "runs": sorted(chosen), "units": gone, "kept": dry_run})
+            return OK
+        verb = "would go" if dry_run else "are gone"
+        tell(f"assay: {count(len(chosen), 'run')} {verb}{'' if dry_run else f', with {gone} units of work'}.")
+        for name in sorted(chosen):
+            click.echo(name)
+    return OK
+
+
+@runs.command("check")
+@place_option
+@common_options
+def check_stores(place: str, quiet: bool, as_json: bool) -> int:
+    """Check that the stores are sound."""
+    from ..experiment import Store
+    from ..experiment.runs import stores_under
+
+    with messages(quiet):
+        _exists(place)
+        told: dict[str, Any] = {}
+        for path in stores_under(place):
+            try:
+                with Store(path, read_only=True) as store:
+                    told[str(path)] = store.sound()
+            except DataError as error:
+                told[str(path)] = str(error)
+        if as_json:
+            print_json({"schema": "assay.runs.check/1", "stores": told})
+        else:
+            for name, said in told.items():
+                click.echo(f"{plain(name, 300)}: {plain(said, 300)}")
+    return OK if all(said == "ok" for said in told.values()) else FINDINGS
+
+
+def _exists(place: str) -> None:
+    if not Path(place).exists():
+        raise DataError(
+            "runs", f"'{plain(place, 200)}'", "does not exist", way_out="name the folder of a run with --in"
+        )
+
+
+def _row(run: Any) -> dict[str, Any]:
+    """A run in a few words."""
+    plan, results = run.plan, run.results or {}
+    recommended = results.get("recommendation") or {}
+    return {
+        "id": run.id,
+        "started": run.started,
+        "finished": run.finished,
+        "state": run.state,
+        "data": plan.get("data", {}).get("source"),
+        "target": plan.get("data", {}).get("target"),
+        "learners": len(plan.get("learners", [])),
+        "design": plan.get("design", {}).get("name"),
+        "best": recommended.get("title", ""),
+        "fingerprint": run.fingerprint,
+        "code": run.code[:12],
+        "same_code": run.same_code,
+        "store": str(run.store),
+    }

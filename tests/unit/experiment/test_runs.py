@@ -1,0 +1,251 @@
+"""Claims about runs in a store, the commands that tell of them, and what happens when the ground gives way."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from click.testing import CliRunner
+
+from assay.base.errors import AssayWarning, DataError
+from assay.cli.main import assay
+from assay.data import load_dataset, read_table
+from assay.experiment import Plan, Store, Tuned, find_run, load_results, run, stored_runs
+from assay.experiment.runs import differences, export
+
+
+def command(*words):
+    """Exit code, stdout and stderr of a command."""
+    result = CliRunner().invoke(assay, list(words))
+    return result.exit_code, result.stdout, result.stderr
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    """A folder with a table and two runs."""
+    folder = tmp_path_factory.mktemp("runs")
+    load_dataset("iris").frame.write_csv(folder / "flowers.csv")
+    table = read_table(folder / "flowers.csv")
+    tuned = Tuned("knn-classifier", {"n_neighbors": [1, 9]}, "grid", folds=2)
+    plans = [
+        Plan(table, "species", learners=["zero-r", "naive-bayes", tuned], design="3-fold"),
+        Plan(table, "species", learners=["naive-bayes", "lda"], design="3-fold", random_state=1),
+    ]
+    for plan in plans:
+        (folder / "flowers-species").mkdir(exist_ok=True)
+        run(plan, folder / "flowers-species" / "store.sqlite")
+    return folder, plans
+
+
+def test_runs_are_listed_and_shown(home):
+    folder, plans = home
+    code, out, _ = command("runs", "list", "--in", str(folder), "--json")
+    rows = json.loads(out)["runs"]
+    assert code == 0 and {row["fingerprint"] for row in rows} == {plan.fingerprint for plan in plans}
+    assert all(row["state"] == "finished" and row["same_code"] and row["best"] for row in rows)
+    code, out, _ = command("runs", "list", "--in", str(folder))
+    assert code == 0 and "2 runs" in out and rows[0]["id"] in out
+    code, out, err = command("runs", "show", rows[0]["id"][:6], "--in", str(folder))
+    assert code == 0 and 'schema = "assay.plan/1"' in out and "Recommendation" in out and "finished" in err
+    code, out, _ = command("runs", "show", "last", "--in", str(folder), "--json")
+    assert json.loads(out)["results"]["schema"] == "assay.compare/1"
+
+
+def test_results_are_built_from_the_store_without_a_fit_or_a_write(home, monkeypatch):
+    folder, _ = home
+    store = folder / "flowers-species" / "store.sqlite"
+    before = store.read_bytes()
+    monkeypatch.setattr("assay.experiment.work.fit_folds", lambda *_, **__: pytest.fail("a fit"))
+    for kept in stored_runs(store, results=True):
+        assert load_results(kept).to_dict() == kept.results
+    assert store.read_bytes() == before
+
+
+def test_a_run_is_exported_as_parquet(home, tmp_path):
+    folder, plans = home
+    chosen = next(one for one in stored_runs(folder) if one.fingerprint == plans[0].fingerprint)
+    code, out, _ = command("runs", "export", chosen.id, "--to", str(tmp_path / "x"), "--in", str(folder), "--json")
+    files = {Path(name).name for name in json.loads(out)["files"]}
+    assert code == 0 and files == {
+        "plan.toml",
+        "scores.parquet",
+        "predictions.parquet",
+        "trials.parquet",
+        "ledger.parquet",
+    }
+    scores = pl.read_parquet(tmp_path / "x" / "scores.parquet")
+    predictions = pl.read_parquet(tmp_path / "x" / "predictions.parquet")
+    right = (
+        predictions.filter(pl.col("learner") == "naive-bayes")
+        .group_by("fold")
+        .agg((pl.col("truth") == pl.col("predicted")).mean().alias("accuracy"))
+    )
+    told = scores.filter((pl.col("learner") == "naive-bayes") & (pl.col("metric") == "accuracy"))
+    np.testing.assert_allclose(right.sort("fold")["accuracy"], told.sort("fold")["score"])
+    assert pl.read_parquet(tmp_path / "x" / "trials.parquet").height == 4 * 2
+    assert Plan.load(tmp_path / "x" / "plan.toml") == plans[0]
+    with pytest.raises(DataError, match="cannot be written"):
+        export(chosen, folder / "flowers.csv" / "under")
+
+
+def test_two_runs_are_compared_in_words_and_scores(home):
+    folder, _ = home
+    one, two = stored_runs(folder, results=True)
+    told = differences(one, two)
+    assert any(text.startswith("design.seed was") for text in told["words"])
+    by_id = {row["id"]: row for row in told["learners"]}
+    assert by_id["naive-bayes"]["difference"] is not None and by_id["zero-r"]["second"] is None
+    assert differences(one, one)["words"] == ["the plans, the data and the code are the same"]
+    code, out, _ = command("runs", "compare", one.id, two.id, "--in", str(folder))
+    assert code == 0 and "design.seed" in out and "Naive Bayes" in out
+
+
+def test_a_run_that_is_not_there_is_told(home, tmp_path):
+    folder, _ = home
+    with pytest.raises(DataError, match="is not in the store.*choose from"):
+        find_run(folder, "zzz")
+    assert command("runs", "list", "--in", str(tmp_path / "nowhere"))[0] == 3
+    (tmp_path / "empty").mkdir()
+    code, _, err = command("runs", "list", "--in", str(tmp_path / "empty"))
+    assert code == 0 and "holds no run" in err
+    assert command("runs", "prune", "--in", str(folder))[0] == 2
+
+
+def test_pruning_keeps_what_other_runs_need(tmp_path):
+    iris, path = load_dataset("iris"), tmp_path / "store.sqlite"
+    run(Plan(iris, "species", learners=["zero-r", "one-r"], design="3-fold"), path)
+    run(Plan(iris, "species", learners=["one-r", "lda"], design="3-fold"), path)
+    first, second = (one for one in stored_runs(path))
+    gone = first if len(first.plan["learners"]) == 2 and first.plan["learners"][0]["method"] == "zero-r" else second
+    code, out, _ = command("runs", "prune", gone.id, "--in", str(path), "--dry-run")
+    assert code == 0 and gone.id in out and len(stored_runs(path)) == 2
+    code, out, _ = command("runs", "prune", gone.id, "--in", str(path), "--json")
+    assert json.loads(out)["units"] == 4, "those of ZeroR: three folds and all rows"
+    (kept,) = stored_runs(path, results=True)
+    assert load_results(kept).to_dict() == kept.results
+    assert command("runs", "check", "--in", str(path))[0] == 0
+
+
+def test_the_final_look_from_the_command_line(tmp_path):
+    words = ["compare", "iris", "-t", "species", "-m", "zero-r,naive-bayes", "--design", "3-fold", "--holdout", "0.2"]
+    assert command(*words, "--out", str(tmp_path / "r"), "-q")[0] == 0
+    code, out, _ = command("runs", "open", "--in", str(tmp_path / "r"), "--yes")
+    assert code == 0 and "On 30 rows that nothing had seen, Naive Bayes" in out
+    code, again, err = command("runs", "open", "last", "--in", str(tmp_path / "r"), "--json")
+    assert code == 0 and json.loads(again)["again"] and json.loads(again)["sentence"] in out
+    code, _, err = command("runs", "open", "--learner", "zero-r", "--in", str(tmp_path / "r"), "--yes")
+    assert code == 3 and "a second look would be no test" in err
+
+
+# -- when the ground gives way -----------------------------------------------------------------------------------------
+def test_other_code_is_told_and_nothing_of_it_is_mixed_in(tmp_path, monkeypatch):
+    plan = Plan(load_dataset("iris"), "species", learners=["zero-r"], design="3-fold")
+    path = tmp_path / "s"
+    for module in ("runs", "run"):
+        monkeypatch.setattr(sys.modules[f"assay.experiment.{module}"], "code_version", lambda: "older")
+    told = run(plan, path).to_dict()
+    monkeypatch.undo()
+    with pytest.warns(AssayWarning, match="as run by other code"):
+        again = run(plan, path)
+    assert again.reused == 0 and again.to_dict() == told
+    old, new = sorted(stored_runs(path, results=True), key=lambda one: one.same_code)
+    assert not old.same_code and new.same_code and load_results(old).to_dict() == old.results
+
+
+def test_changed_data_are_told_and_nothing_is_mixed_in(tmp_path):
+    frame, path = load_dataset("iris").frame, tmp_path / "t.csv"
+    frame.write_csv(path)
+    first = run(Plan(read_table(path), "species", learners=["zero-r", "lda"], design="3-fold"), tmp_path / "s")
+    frame.head(120).write_csv(path)
+    with pytest.warns(AssayWarning, match="has changed since run"):
+        second = run(Plan(read_table(path), "species", learners=["zero-r", "lda"], design="3-fold"), tmp_path / "s")
+    assert second.reused == 0 and len(stored_runs(tmp_path / "s")) == 2
+    frame.write_csv(path)
+    back = run(Plan(read_table(path), "species", learners=["zero-r", "lda"], design="3-fold"), tmp_path / "s")
+    assert back.reused == 8 and back.to_dict() == first.to_dict(), "nothing was lost"
+
+
+FULL = """
+import resource, signal, sys
+from assay.data import load_dataset
+from assay.experiment import Plan, Store, run
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]), resource.RLIM_INFINITY))
+from assay.base.errors import DataError
+plan = Plan(load_dataset("digits"), "digit", learners=["zero-r", "naive-bayes", "lda"], design="5-fold")
+try:
+    run(plan, sys.argv[1], views=False)
+except DataError as error:
+    print(error)
+"""
+
+
+def test_a_full_disk_is_told_in_one_sentence_and_loses_nothing(tmp_path):
+    """A limit on the size of files stands for the disk: SQLite meets the same refusal of the system."""
+    path = tmp_path / "store.sqlite"
+    small = subprocess.run(
+        [sys.executable, "-c", FULL, str(path), "300000"], capture_output=True, text=True, check=False
+    )
+    assert small.returncode == 0, small.stderr
+    assert "cannot be written" in small.stdout and "free some space" in small.stdout and small.stdout.count("\n") == 1
+    with Store(path, read_only=True) as store:
+        kept = len(store)
+        assert store.sound() == "ok" and 0 < kept < 15
+    plan = Plan(load_dataset("digits"), "digit", learners=["zero-r", "naive-bayes", "lda"], design="5-fold")
+    again = run(plan, path, views=False)
+    assert again.reused == kept and again.to_dict() == run(plan, views=False).to_dict()
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_a_folder_that_cannot_be_written_to_is_told(tmp_path):
+    tmp_path.chmod(0o500)
+    try:
+        with pytest.raises(DataError, match="cannot be opened"):
+            Store(tmp_path / "store.sqlite")
+    finally:
+        tmp_path.chmod(0o700)
+
+
+def test_a_store_in_a_folder_that_cannot_be_written_to_is_read(tmp_path, monkeypatch):
+    """Without a journal beside it, and where the folder takes no files, the store is opened as it lies there."""
+    run(Plan(load_dataset("iris"), "species", learners=["zero-r"], design="3-fold"), tmp_path / "store.sqlite")
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    (kept,) = stored_runs(tmp_path, results=True)
+    assert load_results(kept).to_dict() == kept.results
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["store.sqlite"]
+
+
+def test_a_folder_that_takes_no_files_is_told_by_the_command(tmp_path):
+    (tmp_path / "file").write_text("")
+    code, _, err = command("compare", "iris", "-t", "species", "-m", "zero-r", "--out", str(tmp_path / "file" / "x"))
+    assert code == 3 and "cannot be" in err and err.strip().splitlines()[-1].startswith("assay: ")
+
+
+def test_a_corrupt_store_is_told_and_kept(tmp_path):
+    words = ["compare", "iris", "-t", "species", "-m", "zero-r", "--design", "3-fold", "--out", str(tmp_path), "-q"]
+    assert command(*words)[0] == 0
+    path = tmp_path / "store.sqlite"
+    content = bytearray(path.read_bytes())
+    content[:64] = os.urandom(64)
+    path.write_bytes(bytes(content))
+    code, _, err = command(*words)
+    assert code == 3 and "is not an Assay store" in err and "--fresh" in err
+    assert path.read_bytes() == bytes(content)
+    code, out, _ = command("runs", "check", "--in", str(tmp_path))
+    assert code == 1 and "is not an Assay store" in out
+
+
+def test_a_damaged_run_is_left_out_of_the_list(tmp_path):
+    path = tmp_path / "s"
+    run(Plan(load_dataset("iris"), "species", learners=["zero-r"], design="3-fold"), path)
+    with sqlite3.connect(path) as connection:
+        connection.execute("UPDATE runs SET plan = '{'")
+    assert stored_runs(path) == []
+    assert run(Plan(load_dataset("iris"), "species", learners=["zero-r"], design="3-fold"), path).reused == 4
