@@ -33,6 +33,9 @@ class DeepQ(ApproximateAgent):
     every `target_every` steps, and b the best action in t: by the net itself (`double`, which does not overrate), or
     by the target net. Columns are standardised by the first steps, which are made at random.
 
+    Cart-pole is solved by `DeepQ(stop_at=190, n_episodes=400, random_state=0)`: 100 walks without exploring bring 200
+    each, after 159 episodes of training, 23 seconds of one core.
+
     {parameters}
 
     Examples
