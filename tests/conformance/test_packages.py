@@ -42,6 +42,10 @@ def fitted(entry: Any) -> tuple[Any, Any]:
     if entry.task == "rank":
         X, y, groups = graded()
         return quick(entry).fit(X, y, groups=groups), X
+    if "image" in entry.native:
+        y = np.array(["a", "b"])[np.arange(40) % 2]
+        images = np.random.default_rng(0).normal(size=(40, 8, 8)) + (y == "b")[:, None, None]
+        return quick(entry).fit(images, y), images
     if "nominal" in entry.native:
         columns, y = with_nominal(entry)
         return quick(entry).fit(pl.DataFrame(columns), y), columns
