@@ -197,7 +197,7 @@ def test_a_full_disk_is_told_in_one_sentence_and_loses_nothing(tmp_path):
     assert "cannot be written" in small.stdout and "free some space" in small.stdout and small.stdout.count("\n") == 1
     with Store(path, read_only=True) as store:
         kept = len(store)
-        assert store.sound() == "ok" and 0 < kept < 15
+        assert store.sound() == "ok" and kept < 15  # none, where all of them came at once
     plan = Plan(load_dataset("digits"), "digit", learners=["zero-r", "naive-bayes", "lda"], design="5-fold")
     again = run(plan, path, views=False)
     assert again.reused == kept and again.to_dict() == run(plan, views=False).to_dict()
