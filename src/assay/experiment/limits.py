@@ -21,7 +21,7 @@ class Limits:
     """What one fit with its predictions may take: seconds, and bytes of memory beyond the table; None is no limit.
 
     >>> Limits(seconds=5.0).too_long("Slow")
-    'Slow: a fit went over the time limit of 5 seconds and was stopped; raise the limit or leave it out.'
+    'Slow: a fit went over the time limit of 5.0 s and was stopped; raise the limit or leave it out.'
     """
 
     seconds: float | None = None
