@@ -2,8 +2,8 @@
 
 pymdptoolbox runs value iteration on sparse matrices; it stops when the policy is settled, so that policies are what is
 compared. mdpsolver 0.10 gave infinite values for this world, given as lists of chances and columns (value and
-modified policy iteration; other forms of input were not tried), and is left out. No library learns tables in a kernel: the peer of Q-learning is the loop
-that everyone writes over Gymnasium.
+modified policy iteration; other forms of input were not tried), and is left out. No library learns tables in a kernel:
+the peer of Q-learning is the loop that everyone writes over Gymnasium.
 """
 
 from __future__ import annotations

@@ -80,7 +80,7 @@ class Predictor:
         if probabilities and (self.classes is None or not hasattr(self.model, "predict_proba")):
             raise UsageError("predict", f"the model '{plain(package.title)}'", "gives no probabilities")
         self.probabilities = probabilities
-        self.conformal = package.facts.get("conformal")
+        self.conformal: Any = package.facts.get("conformal")
         if interval is not None and self.conformal is None:
             raise UsageError(
                 "predict",
@@ -158,7 +158,7 @@ class Predictor:
         if lost:
             raise UsageError("predict", f"column '{plain(lost[0])}'", "is to be kept and is not in the table")
         answers = self.answer(piece.frame)
-        columns = {"row": piece.rows, **{name: piece.raw[name] for name in kept}}
+        columns: dict[str, Any] = {"row": piece.rows, **{name: piece.raw[name] for name in kept}}
         for name in answers.columns:
             columns[_free(name, columns)] = answers[name]
         write(frame_of(columns))

@@ -35,7 +35,7 @@ class ConvNet(Classifier):
     X holds images as an array (n, height, width) or (n, height, width, channels) of any numbers; `read_images` reads
     them from a folder. Channels are standardised by the training images. `layers` says one layer per line:
 
-    - 'conv 16': 16 filters of 3 x 3, padded so that the size stays (windows of odd size); 'conv 32 5x5 stride=2 padding=0'
+    - 'conv 16': 16 filters of 3 x 3, padded so that the size stays (odd windows); 'conv 32 5x5 stride=2 padding=0'
     - 'pool 2': the largest of each 2 x 2 square; 'pool 3 stride=2'; 'meanpool 2'
     - 'dense 64': 64 units over all values
     - 'dropout 0.3': leaves out values at random in training
