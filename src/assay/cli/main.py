@@ -36,6 +36,7 @@ COMMANDS = {
     "rules": "Find rules between the items of baskets, with their measures and tests.",
     "run": "Run a plan that was kept in a file.",
     "runs": "List, show, compare, export, open and prune the runs that were made.",
+    "serve": "Serve the predictions of a saved model over HTTP, with checks, limits and counters.",
     "tune": "Choose the parameters of learners inside the training rows, and say what that is worth.",
 }
 

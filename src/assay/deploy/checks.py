@@ -163,7 +163,7 @@ def _of_kind(kind: str) -> list[Any]:
 def _profile_cells(about: dict[str, Any], place: int) -> list[Any]:
     """Cells of a column that lie where its training rows lay, missing ones included if there were any."""
     known = list(about.get("values") or [None])
-    cells = [known[(k * (2 * place + 3) + place) % len(known)] for k in range(N_ROWS)]
+    cells = [known[int((k * 0.618034 + place * 0.381966) % 1.0 * len(known))] for k in range(N_ROWS)]
     if about.get("missing"):
         cells[place % N_ROWS] = None
     return cells

@@ -101,9 +101,16 @@ class Predictor:
         said = {"level": self.interval, "rows": self.conformal.n, "reach": self.conformal.reach(self.interval)}
         return {**said, "coverage_seen": None if near is None else {"level": near, "share": tried[near]}}
 
+    def cells(self, frame: Any) -> Any:
+        """Rows as the model takes them: a frame, or a matrix where it was fitted on one."""
+        if hasattr(self.model, "chain") or hasattr(self.model, "feature_names_in_"):
+            return frame
+        cells = frame.to_numpy()
+        return cells if cells.dtype.kind == "O" else np.ascontiguousarray(cells, dtype=np.float64)
+
     def answer(self, frame: Any) -> Any:
         """The predictions of rows that fit, as a frame."""
-        table = frame if hasattr(self.model, "chain") else _cells(frame, self.model)
+        table = self.cells(frame)
         columns: dict[str, Any] = {}
         shares = None
         if self.classes is not None and hasattr(self.model, "predict_proba") and (self.probabilities or self.interval):
@@ -182,14 +189,6 @@ def _profile_of(package: Package) -> dict[str, dict[str, Any]]:
         text = known is not None and np.asarray(known).dtype.kind in "UO"
         profile[str(name)] = {"kind": "label" if text else "number", "role": "nominal" if text else "numeric"}
     return profile
-
-
-def _cells(frame: Any, model: Any) -> Any:
-    """Rows as a bare model takes them: named columns, or a matrix where it was fitted on one."""
-    if hasattr(model, "feature_names_in_"):
-        return frame
-    cells = frame.to_numpy()
-    return cells if cells.dtype.kind == "O" else np.ascontiguousarray(cells, dtype=np.float64)
 
 
 def _free(name: str, taken: Mapping[str, Any]) -> str:
