@@ -256,6 +256,13 @@ class Estimator(BaseEstimator):
         """
         return later("assay.deploy", "save")(self, path, **options)
 
+    def export(self, path: str | PathLike[str], **options: Any) -> Path:
+        """Write the fitted model for other programs, as `*.sql`, `*.py` or `*.onnx`, tried against `predict` first.
+
+        See `assay.deploy.export`; a form that would not be exact is refused.
+        """
+        return later("assay.deploy", "export")(self, path, **options)
+
     def _saved(self) -> dict[str, Any]:
         """What a package holds of the model: everything, but for what `_loaded` makes again."""
         return dict(vars(self))

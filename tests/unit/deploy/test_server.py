@@ -164,7 +164,7 @@ def test_schemathesis_finds_nothing(package):
     for operation in schema.get_all_operations():
 
         @given(case=operation.ok().as_strategy())
-        @settings(max_examples=150, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+        @settings(deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
         def check(case):
             nonlocal tried
             tried += 1
@@ -172,4 +172,4 @@ def test_schemathesis_finds_nothing(package):
             case.call_and_validate(headers=HEADERS, excluded_checks=[ignored_auth])
 
         check()
-    assert tried > 150
+    assert tried > 100
