@@ -81,15 +81,15 @@ class Predictor:
             raise UsageError("predict", f"the model '{plain(package.title)}'", "gives no probabilities")
         self.probabilities = probabilities
         self.conformal: Any = package.facts.get("conformal")
-        if interval is not None and self.conformal is None:
-            raise UsageError(
-                "predict",
-                f"the model '{plain(package.title)}'",
-                "holds no errors of rows it had not seen, from which intervals come",
-                way_out="save it from a comparison: assay compare ... --save",
-            )
         self.interval, self.explain = interval, explain
         if interval is not None:
+            if self.conformal is None:
+                raise UsageError(
+                    "predict",
+                    f"the model '{plain(package.title)}'",
+                    "holds no errors of rows it had not seen, from which intervals come",
+                    way_out="save it from a comparison: assay compare ... --save",
+                )
             self.conformal.reach(interval)
 
     def promise(self) -> dict[str, Any] | None:
