@@ -57,7 +57,8 @@ class Batcher:
     async def _drain(self) -> None:
         loop = asyncio.get_running_loop()
         while self._waiting:
-            batch, rows = [], 0
+            batch: list[tuple[Any, asyncio.Future[Any]]] = []
+            rows = 0
             while self._waiting and (not batch or rows + self._waiting[0][1] <= self.most_rows):
                 item, size, future = self._waiting.popleft()
                 self.waiting_rows -= size

@@ -465,7 +465,7 @@ class RuleSet:
     def _counted(self, counts: tuple[float, ...], conclusion: Any, rows: float) -> str:
         if not rows:
             return ""
-        if self.classes is None:
+        if self.classes is None or not counts:
             return f" ({rows:g} rows)"
         place = self.classes.index(conclusion)
         return f" ({counts[place] if place < len(counts) else 0.0:g} of {rows:g})"
