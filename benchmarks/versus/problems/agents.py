@@ -21,7 +21,8 @@ ACTIONS, NEXT, GAMMA, TOL = 4, 5, 0.99, 1e-4
 class _World:
     """Random sparse transitions, in the forms that each library wants; built before anything is timed."""
 
-    def __init__(self, states: int):
+    def __init__(self, rows: int):
+        states = rows
         rng = np.random.default_rng(0)
         rows = states * ACTIONS
         self.columns = rng.integers(0, states, size=(rows, NEXT))
@@ -58,8 +59,8 @@ def _policy_value(world: _World, values: np.ndarray) -> float:
     return float(value.mean())
 
 
-def _episodes(count: int) -> int:
-    return count
+def _episodes(rows: int) -> int:
+    return rows
 
 
 def _learn(episodes: int) -> float:

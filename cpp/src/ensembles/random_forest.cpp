@@ -139,7 +139,7 @@ public:
             Split split = find(at.begin, at.end, count);
             if (!split.found()) continue;
             const index_t middle = partition(at.begin, at.end, split);
-            if (!split.nominal && !options_.extra && at.end - middle <= centred_rows) centre(middle, at.end, split);
+            if (!split.nominal && !options_.extra) centre(split);
             if (middle == at.begin || middle == at.end) continue;
             const double left_count = count_of(at.begin, middle);
             if (std::min(left_count, count - left_count) < options_.min_leaf) continue;
@@ -530,11 +530,28 @@ private:
 
     index_t partition(index_t begin, index_t end, const Split& split) {
         const std::uint8_t* code = codes(split.column);
-        std::array<std::uint8_t, bin_stride> table;
-        for (index_t c = 0; c < bin_stride; ++c) table[static_cast<std::size_t>(c)] = goes_left(split, c);
         sides_.resize(static_cast<std::size_t>(end - begin));
-        for (index_t i = begin; i < end; ++i)
-            sides_[static_cast<std::size_t>(i - begin)] = table[code[static_cast<index_t>(rows_[static_cast<std::size_t>(i)]) * block_columns]];
+        index_t next = bin_stride;
+        const auto code_of = [&](index_t i) { return code[static_cast<index_t>(rows_[static_cast<std::size_t>(i)]) * block_columns]; };
+        if (end - begin < bin_stride / 2) {
+            for (index_t i = begin; i < end; ++i) {
+                const std::uint8_t c = code_of(i);
+                const bool left = goes_left(split, c);
+                sides_[static_cast<std::size_t>(i - begin)] = left;
+                next = std::min<index_t>(next, left ? bin_stride : c);
+            }
+        } else {
+            std::array<std::uint8_t, bin_stride> table, seen{};
+            for (index_t c = 0; c < bin_stride; ++c) table[static_cast<std::size_t>(c)] = goes_left(split, c);
+            for (index_t i = begin; i < end; ++i) {
+                const std::uint8_t c = code_of(i);
+                sides_[static_cast<std::size_t>(i - begin)] = table[c];
+                seen[c] = 1;
+            }
+            for (index_t c = bin_stride - 1; c >= 0; --c)
+                if (seen[static_cast<std::size_t>(c)] && !table[static_cast<std::size_t>(c)]) next = c;
+        }
+        next_ = next;
         const index_t middle = divide(rows_, spare_rows_, begin, end);
         if (!lean_) {
             divide(counts_, spare_rows_, begin, end);
@@ -544,17 +561,11 @@ private:
         return middle;
     }
 
-    // Between the last bin to the left and the first of the node's rows to the right all cuts part these rows alike; the
-    // one in the middle serves other rows best. Nodes of many rows leave next to no bin empty.
-    static constexpr index_t centred_rows = 2048;
-    void centre(index_t begin, index_t end, Split& split) const {
-        const std::uint8_t* code = codes(split.column);
+    // Between the last bin to the left and the first of the node's rows to the right (`next_`) all cuts part these rows
+    // alike; the one in the middle serves other rows best.
+    void centre(Split& split) const {
         const auto j = static_cast<std::size_t>(split.column);
-        index_t next = bins_.n_bins[j];
-        for (index_t i = begin; i < end; ++i) {
-            const index_t c = code[static_cast<index_t>(rows_[static_cast<std::size_t>(i)]) * block_columns];
-            next = std::min(next, c);
-        }
+        const index_t next = next_;
         if (next >= bins_.n_bins[j] || next <= split.bin + 1) return;
         const auto first = bins_.cuts[j].begin() + split.bin, last = bins_.cuts[j].begin() + (next - 1);
         const double middle = *first + 0.5 * (*last - *first);
@@ -615,6 +626,7 @@ private:
     const bool packed_, lean_;
     const index_t channels_, stride_;
     double least_ = 0, base_ = 0;
+    index_t next_ = 0;  // the first bin of the rows that the last partition sent to the right
     Random random_{0};
     OneTree tree_;
     std::vector<std::int32_t> rows_, counts_, spare_rows_, order_;
