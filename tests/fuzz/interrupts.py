@@ -74,6 +74,8 @@ def given(entry: Any, rows: int) -> tuple[Any, ...]:
         return (X if "numeric" in entry.native else np.digitize(X[:, :1], [-1.0, 0.0, 1.0]),)
     if entry.task == "rules":
         return (X > 0,)
+    if entry.task == "image":
+        return np.random.default_rng(0).normal(size=(rows, 8, 8)), np.digitize(y, [-0.7, 0.7])
     return X, y
 
 
