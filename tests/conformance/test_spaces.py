@@ -32,4 +32,5 @@ def test_every_value_of_the_space_is_allowed_and_its_corners_fit(entry):
     for corner in (0.0, 1.0):
         setting = space.draw([corner] * len(space.dimensions))
         setting = {k: min(v, 40) if k in ("n_estimators", "hidden_layer_sizes") else v for k, v in setting.items()}
-        entry.load()(**{**quick, **setting}).fit(X, y).predict(X)
+        predicted = np.asarray(entry.load()(**{**quick, **setting}).fit(X, y).predict(X))
+        assert predicted.shape == y.shape and np.isfinite(predicted).all()

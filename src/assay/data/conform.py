@@ -20,7 +20,7 @@ import numpy as np
 import polars as pl
 
 from ..base.errors import DataError, plain
-from .parse import ColumnPlan, follow_plan, parse_columns, plan_column
+from .parse import ColumnPlan, follow_plan, has_decimal_commas, parse_columns, plan_column
 from .read import pieces_of_source
 from .read_source import Options
 from .roles import nearest
@@ -61,6 +61,7 @@ class Conform:
     def __init__(self, profile: Mapping[str, Mapping[str, Any]]):
         self.profile = {str(name): dict(about) for name, about in profile.items()}
         self._dates: dict[str, ColumnPlan] = {}
+        self._commas: dict[str, bool] = {}
 
     def check_columns(self, names: Sequence[str]) -> None:
         """Refuse a table that lacks a column."""
@@ -122,7 +123,10 @@ class Conform:
             failed = ~read.is_finite().fill_null(True) & ~read.is_nan().fill_null(False)
             read = read.fill_nan(None)
         else:
-            read, failed = follow_plan(as_text(series), ColumnPlan("number"))
+            text = as_text(series)
+            if text.name not in self._commas:
+                self._commas[text.name] = has_decimal_commas(text)
+            read, failed = follow_plan(text, ColumnPlan("number", self._commas[text.name]))
         if not whole:
             return read, failed, _WORDS["number"]
         broken = (read.floor() != read).fill_null(False)

@@ -254,6 +254,17 @@ def _dressed_numbers(text: pl.Series, decimal_comma: bool) -> tuple[pl.Series, N
     return whole, {"to": "number", "removed": marks, **decimal}
 
 
+def has_decimal_commas(text: pl.Series) -> bool:
+    """Whether numbers of a text column surely have decimal commas, and more cells are numbers that way.
+
+    >>> has_decimal_commas(pl.Series(["1.234,50 €", "12,00 €"])), has_decimal_commas(pl.Series(["1,234.5", "12"]))
+    (True, False)
+    """
+    if not bool(text.str.contains(_SURELY_DECIMAL_COMMA).any()):
+        return False
+    return _share(_undress(text, european=True)) > _share(_undress(text, european=False))
+
+
 def _best(text: pl.Series, european: bool) -> tuple[pl.Series, float]:
     numbers = _undress(text, european)
     return numbers, (numbers.len() - numbers.null_count()) / (text.len() - text.null_count())

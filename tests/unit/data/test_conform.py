@@ -77,3 +77,10 @@ def test_profiles_have_the_shares_of_bins():
     found = profile_table(frame, infer_roles(frame))
     assert sum(found["x"]["bins"]) == pytest.approx(1) and max(found["x"]["bins"]) < 0.13
     assert found["zero"]["bins"][0] == pytest.approx(0.9) and sum(found["zero"]["bins"]) == pytest.approx(1)
+
+
+def test_numbers_with_decimal_commas_and_currency_are_read_as_the_training_table_was():
+    conform = Conform({"pay": {"kind": "number"}})
+    found = conform(pl.DataFrame({"pay": ["1.234,50 €", "12,00 €", "abc"]}))
+    assert found.frame["pay"].to_list() == [1234.5, 12.0] and [p.row for p in found.problems] == [3]
+    assert conform(pl.DataFrame({"pay": ["2.000,00 €"]}), 4).frame["pay"].to_list() == [2000.0]
