@@ -15,9 +15,8 @@ from ... import _kernels
 from ...base.batches import BatchedTable, added
 from ...base.errors import UsageError
 from ...numeric.solves import reduce_rows
+from .standardised import NO_ROWS, NO_WEIGHTS, GlmTerms, LogisticTerms, Some, centre_and_spread, or_empty
 
-_NO_ROWS = np.empty(0, dtype=np.int64)
-_NONE = np.empty(0)
 # Cells up to which a table is read whole where a method for few rows needs that.
 _FEW_CELLS = 20_000
 
@@ -74,14 +73,7 @@ class BatchRows:
         """By how much to move values that were to be near the means and lie `offset` away from them."""
         return offset
 
-    def gram_sums(
-        self,
-        targets: np.ndarray,
-        weights: np.ndarray | None,
-        shift: np.ndarray,
-        subset: np.ndarray | None,
-        threads: int,
-    ) -> np.ndarray:
+    def gram_sums(self, targets: np.ndarray, weights: Some, shift: np.ndarray, part: Some, threads: int) -> np.ndarray:
         """Sum of w z z' over the rows, with z = [x - shift, y - shift, 1]."""
         return self.X.total(functools.partial(_gram, shift=shift, threads=threads), targets, weights)
 
@@ -91,38 +83,20 @@ class BatchRows:
         """Centre and spread of each column (0 for a constant one), and the total weight."""
         mean, variance, total = self.X.moments(weights, threads)
         low, high = self.X.facts.low, self.X.facts.high
-        if fit_intercept:
-            centre, spread = mean, np.sqrt(variance)
-        else:
-            centre, spread = np.zeros_like(mean), np.hypot(mean, np.sqrt(variance))
-        # Squares out of range, or a constant column, of which means of blocks need not be equal to the last digit.
-        odd = ~np.isfinite(spread) | (spread == 0.0) | (low == high)
+        centre, spread, odd = centre_and_spread(mean, variance, fit_intercept)
+        odd |= low == high  # the means of blocks of a constant column need not be equal to the last digit
         centre = np.where(odd, low if fit_intercept else 0.0, centre)
         with np.errstate(over="ignore", invalid="ignore"):
             spread = np.where(odd, np.maximum(np.abs(high - centre), np.abs(low - centre)), spread)
         return centre, spread, total
 
-    def logistic_passes(self, codes: np.ndarray, **how: Any) -> LogisticSums:
+    def logistic_passes(self, terms: LogisticTerms) -> LogisticSums:
         """Sums of the log loss for any coefficients."""
-        return LogisticSums(self.X, codes, **how)
+        return LogisticSums(self.X, terms)
 
-    def glm_passes(
-        self,
-        levels: tuple[np.ndarray, np.ndarray],
-        y: np.ndarray,
-        weights: np.ndarray,
-        offset: np.ndarray,
-        centre: np.ndarray,
-        inverse: np.ndarray,
-        intercept: bool,
-        policy: tuple[Any, ...],
-        square: bool,
-    ) -> GlmSums:
+    def glm_passes(self, levels: tuple[np.ndarray, np.ndarray], terms: GlmTerms, square: bool) -> GlmSums:
         """Sums of a deviance for any coefficients; `levels` are the codes and starts of nominal columns."""
-        how = {
-            "starts": levels[1], "centre": centre, "inverse": inverse, "intercept": intercept, "policy": policy,
-        }  # fmt: skip
-        return GlmSums(self.X, levels[0], y, weights, offset, how)
+        return GlmSums(self.X, levels, terms)
 
     def columns(self, chosen: np.ndarray) -> BatchedTable:
         """The table of some columns."""
@@ -142,45 +116,45 @@ def _gram(
 class LogisticSums:
     """As `_kernels.LogisticPasses`, over the blocks of a table."""
 
-    def __init__(self, X: BatchedTable, codes: np.ndarray, weights: np.ndarray, **how: Any) -> None:
-        self.X, self.codes, self.weights, self.how = X, codes, _or_none(weights), how
+    def __init__(self, X: BatchedTable, terms: LogisticTerms) -> None:
+        self.X, self.of_rows = X, (terms.codes, _or_none(terms.weights))
+        self.of_all = terms._replace(codes=NO_ROWS, weights=NO_WEIGHTS)
 
     def sums(self, coefficients: np.ndarray, hessian: bool, probabilities: bool, threads: int) -> tuple[Any, ...]:
         """(loss, rows not right, gradient, Hessian, probabilities) at these coefficients."""
-        work = functools.partial(_logistic_sums, how=self.how, asked=(coefficients, hessian, probabilities, threads))
-        *sums, of_rows = self.X.total(work, self.codes, self.weights)
+        work = functools.partial(
+            _logistic_sums, terms=self.of_all, asked=(coefficients, hessian, probabilities, threads)
+        )
+        *sums, of_rows = self.X.total(work, *self.of_rows)
         return *sums, np.concatenate(of_rows)
 
     def hessian_product(self, probabilities: np.ndarray, direction: np.ndarray, threads: int) -> np.ndarray:
         """The Hessian where the probabilities were taken, times a direction."""
-        work = functools.partial(_hessian_product, how=self.how, direction=direction, threads=threads)
-        return self.X.total(work, self.codes, self.weights, probabilities)
+        work = functools.partial(_hessian_product, terms=self.of_all, direction=direction, threads=threads)
+        return self.X.total(work, *self.of_rows, probabilities)
 
 
-def _passes(block: np.ndarray, codes: np.ndarray, weights: np.ndarray | None, how: dict[str, Any]) -> Any:
-    given = _NONE if weights is None else weights
-    return _kernels.LogisticPasses(
-        block, _NO_ROWS, codes, given, how["centre"], how["inverse"], how["intercept"], how["classes"]
-    )
+def _passes(block: np.ndarray, codes: np.ndarray, weights: Some, terms: LogisticTerms) -> Any:
+    return _kernels.LogisticPasses(block, NO_ROWS, *terms._replace(codes=codes, weights=or_empty(weights)))
 
 
 def _logistic_sums(
-    block: np.ndarray, codes: np.ndarray, weights: np.ndarray | None, how: dict[str, Any], asked: tuple[Any, ...]
+    block: np.ndarray, codes: np.ndarray, weights: Some, terms: LogisticTerms, asked: tuple[Any, ...]
 ) -> tuple[Any, ...]:
-    *sums, probabilities = _passes(block, codes, weights, how).sums(*asked)
+    *sums, probabilities = _passes(block, codes, weights, terms).sums(*asked)
     return *sums, [probabilities]
 
 
 def _hessian_product(
     block: np.ndarray,
     codes: np.ndarray,
-    weights: np.ndarray | None,
+    weights: Some,
     probabilities: np.ndarray,
-    how: dict[str, Any],
+    terms: LogisticTerms,
     direction: np.ndarray,
     threads: int,
 ) -> np.ndarray:
-    return _passes(block, codes, weights, how).hessian_product(
+    return _passes(block, codes, weights, terms).hessian_product(
         np.ascontiguousarray(probabilities), np.ascontiguousarray(direction), threads
     )
 
@@ -188,20 +162,15 @@ def _hessian_product(
 class GlmSums:
     """As `_kernels.GlmPasses`, over the blocks of a table."""
 
-    def __init__(
-        self,
-        X: BatchedTable,
-        codes: np.ndarray,
-        y: np.ndarray,
-        weights: np.ndarray,
-        offset: np.ndarray,
-        how: dict[str, Any],
-    ) -> None:
-        self.X, self.of_rows, self.how = X, (codes, y, _or_none(weights), _or_none(offset)), how
+    def __init__(self, X: BatchedTable, levels: tuple[np.ndarray, np.ndarray], terms: GlmTerms) -> None:
+        self.X, self.starts = X, levels[1]
+        self.of_rows = levels[0], terms.y, _or_none(terms.weights), _or_none(terms.offset)
+        self.of_all = terms._replace(y=NO_WEIGHTS, weights=NO_WEIGHTS, offset=NO_WEIGHTS)
 
     def sums(self, coefficients: np.ndarray, curvature: int, threads: int) -> tuple[Any, ...]:
         """(loss, Pearson sum, worst row, rows of another curvature, gradient, matrix) at these coefficients."""
-        work = functools.partial(_glm_sums, how=self.how, asked=(coefficients, curvature, threads))
+        asked = coefficients, curvature, threads
+        work = functools.partial(_glm_sums, starts=self.starts, terms=self.of_all, asked=asked)
         return self.X.total(work, *self.of_rows, merge=_with_worst)
 
 
@@ -209,25 +178,14 @@ def _glm_sums(
     block: np.ndarray,
     codes: np.ndarray,
     y: np.ndarray,
-    weights: np.ndarray | None,
-    offset: np.ndarray | None,
-    how: dict[str, Any],
+    weights: Some,
+    offset: Some,
+    starts: np.ndarray,
+    terms: GlmTerms,
     asked: tuple[Any, ...],
 ) -> tuple[Any, ...]:
-    passes = _kernels.GlmPasses(
-        block,
-        np.ascontiguousarray(codes),
-        how["starts"],
-        _NO_ROWS,
-        y,
-        _NONE if weights is None else weights,
-        _NONE if offset is None else offset,
-        how["centre"],
-        how["inverse"],
-        how["intercept"],
-        *how["policy"],
-    )
-    return passes.sums(*asked)
+    of_block = terms._replace(y=y, weights=or_empty(weights), offset=or_empty(offset))
+    return _kernels.GlmPasses(block, np.ascontiguousarray(codes), starts, NO_ROWS, *of_block).sums(*asked)
 
 
 def _with_worst(first: tuple[Any, ...], second: tuple[Any, ...]) -> tuple[Any, ...]:

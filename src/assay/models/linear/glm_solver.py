@@ -28,6 +28,7 @@ from ...numeric.solves import mapped_covariance
 from .glm_families import FAMILIES, LINKS
 from .proximal import MOST_SWEEPS, violations
 from .sparse import MOST_SQUARE, SparseTable
+from .standardised import NO_WEIGHTS, GlmTerms, or_empty
 from .tables import only, table_of
 
 _EPSILON = np.finfo(np.float64).eps
@@ -35,7 +36,6 @@ _IDLE_LIMIT = 5
 _PATIENCE = 3
 _DEPENDENT = 1e-11
 NO_LEVELS = np.zeros(1, dtype=np.int32)
-_NONE = np.empty(0)
 # Levels from which the diagonal block of a nominal column is eliminated before the rest is factored.
 _ELIMINATE = 32
 NO_MATRIX, NEWTON, FISHER, OBSERVED = 0, 1, 2, 3
@@ -114,7 +114,7 @@ class Solution:
     """Inverse Fisher information over [intercept, coefficients]; zero for coefficients held at 0."""
     spread: np.ndarray | None = None
     """The roots of its diagonal: standard errors at a dispersion of 1."""
-    kept: np.ndarray = field(default_factory=lambda: _NONE)
+    kept: np.ndarray = field(default_factory=lambda: NO_WEIGHTS)
 
 
 @dataclass
@@ -167,17 +167,18 @@ class Problem:
         self.l1[~self.active] = 0.0
         most = most_square or (SPARSE_SQUARE if self.penalised else MOST_SQUARE + 1)
         self.square = self.table.forms_square(self.dense, most)
-        self.passes = self.table.glm_passes(
-            (task.codes, task.starts),
+        terms = GlmTerms(
             task.y,
-            _NONE if task.weights is None else task.weights,
-            _NONE if task.offset is None else task.offset,
+            or_empty(task.weights),
+            or_empty(task.offset),
             self.centre,
             np.where(varies, 1.0 / self.scale, 0.0),
             task.fit_intercept,
-            (FAMILIES[task.family].code, LINKS[task.link].code, task.parameter),
-            self.square,
+            FAMILIES[task.family].code,
+            LINKS[task.link].code,
+            task.parameter,
         )
+        self.passes = self.table.glm_passes((task.codes, task.starts), terms, self.square)
 
     def _penalty_factors(self) -> np.ndarray:
         """Over [columns, intercept, levels]."""

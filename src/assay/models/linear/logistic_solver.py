@@ -20,7 +20,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -32,10 +31,10 @@ from ...numeric.newton import End, Point, damped_newton
 from ...numeric.solves import mapped_covariance
 from .proximal import MOST_SWEEPS, violations
 from .sparse import SparseTable
+from .standardised import LogisticTerms, or_empty
 from .tables import table_of
 
 _EPSILON = np.finfo(np.float64).eps
-_NO_WEIGHTS = np.empty(0)
 _IDLE_LIMIT = 5
 _HALVINGS = 12
 _PRODUCTS = 250
@@ -122,7 +121,7 @@ class Problem:
     def __init__(self, task: Task, tol: float, trace: Trace) -> None:
         self.task, self.tol, self.trace = task, tol, trace
         self.table = table_of(task.X, task.rows)
-        self.weights = _NO_WEIGHTS if task.weights is None else task.weights
+        self.weights = or_empty(task.weights)
         self.outputs = task.outputs
         self.columns = task.X.shape[1] + int(task.fit_intercept)
         self.free = [k for k in range(self.outputs) if self.outputs == 1 or k != task.reference]
@@ -145,14 +144,10 @@ class Problem:
         penalty = np.where(self.active, penalty, 1.0)  # 1 for columns that are held at 0
         self.penalty = np.append(penalty, 0.0) if task.fit_intercept else penalty
         self.inverse = np.where(self.active, 1.0 / self.scale, 0.0)
-        self._passes: Callable[..., Any] = partial(
-            self.table.logistic_passes,
-            weights=self.weights,
-            centre=self.centre,
-            inverse=self.inverse,
-            intercept=task.fit_intercept,
+        self.terms = LogisticTerms(
+            task.codes, self.weights, self.centre, self.inverse, task.fit_intercept, task.n_classes
         )
-        self.passes = self._passes(task.codes, classes=task.n_classes)
+        self.passes = self.table.logistic_passes(self.terms)
 
     def start(self, given: tuple[np.ndarray, np.ndarray] | None) -> _Point:
         """At 0, or at some coefficients and intercepts; without a penalty, dependent columns are held at 0."""
@@ -195,7 +190,7 @@ class Problem:
         if self.dependent.size:
             self.active[self.dependent] = False
             self.penalty[self.dependent], self.inverse[self.dependent] = 1.0, 0.0
-            self.passes = self._passes(self.task.codes, classes=self.task.n_classes)
+            self.passes = self.table.logistic_passes(self.terms)
         return bool(self.dependent.size)
 
     def step(self, point: _Point, damping: float) -> np.ndarray:
@@ -335,9 +330,14 @@ class WideProblem(Problem):
     def start(self, given: tuple[np.ndarray, np.ndarray] | None) -> _Point:
         """As for others, and the Gram matrix by which the products are conditioned, if it is not too large."""
         if self.columns <= _GRAM_LIMIT:
-            passes = self._passes(np.zeros(self.task.X.shape[0], dtype=np.int32), classes=2)
-            self.gram = 4.0 * passes.sums(np.zeros((1, self.columns)), True, False, self.task.threads)[3]
+            self.gram = self._gram()
         return super().start(given)
+
+    def _gram(self) -> np.ndarray:
+        """The Gram matrix of the standardised columns: four times the Hessian of two classes at 0."""
+        one_class = np.zeros(self.task.X.shape[0], dtype=np.int32)
+        passes = self.table.logistic_passes(self.terms._replace(codes=one_class, classes=2))
+        return 4.0 * passes.sums(np.zeros((1, self.columns)), True, False, self.task.threads)[3]
 
     def step(self, point: _Point, damping: float) -> np.ndarray:
         """Preconditioned conjugate gradients; the forcing term shrinks with the gradient: superlinear convergence."""
@@ -374,9 +374,7 @@ class WideProblem(Problem):
             scale = 1.0 / (self.total * curvature + ridge)
             return lambda gradient: scale * gradient
         if self.gram is None:
-            task = self.task
-            passes = self._passes(np.zeros(task.X.shape[0], dtype=np.int32), 2)
-            self.gram = 4.0 * passes.sums(np.zeros((1, self.columns)), True, False, task.threads)[3]
+            self.gram = self._gram()
         matrix = curvature * self.gram
         diagonal = np.einsum("ii->i", matrix)
         diagonal += ridge

@@ -11,8 +11,8 @@ import numpy as np
 
 from ... import _kernels
 from .sparse import SparseTable
+from .standardised import GlmTerms, LogisticTerms, centre_and_spread
 
-_NONE = np.empty(0)
 # Columns whose centre is this many units of their scale from zero are stored shifted.
 _FAR = 30.0
 
@@ -22,14 +22,10 @@ def standardise(
 ) -> tuple[np.ndarray, np.ndarray, float]:
     """Centre and spread of each column (0 for a constant one), and the total weight."""
     mean, variance, total = table.moments(weights, threads)
-    if fit_intercept:
-        centre, spread = mean, np.sqrt(variance)
-    else:
-        centre, spread = np.zeros_like(mean), np.hypot(mean, np.sqrt(variance))
+    centre, spread, odd = centre_and_spread(mean, variance, fit_intercept)
     columns = table.columns
     stored = np.diff(columns.indptr)
-    for j in np.flatnonzero((~np.isfinite(spread) | (spread == 0.0)) & (stored > 0)).tolist():
-        # Squares out of range, or a constant column.
+    for j in np.flatnonzero(odd & (stored > 0)).tolist():
         values = columns.data[columns.indptr[j] : columns.indptr[j + 1]]
         centre[j] = values[0] if fit_intercept and stored[j] == table.shape[0] else 0.0
         with np.errstate(over="ignore"):
@@ -94,18 +90,9 @@ class StandardisedColumns:
 class SparseLogisticPasses:
     """Logistic regression on all rows of a sparse table: sums for any coefficients."""
 
-    def __init__(
-        self,
-        table: SparseTable,
-        codes: np.ndarray,
-        weights: np.ndarray,
-        centre: np.ndarray,
-        inverse: np.ndarray,
-        intercept: bool,
-        classes: int,
-    ) -> None:
-        self.columns = StandardisedColumns(table, centre, inverse, intercept)
-        self.codes, self.weights, self.classes = codes, weights, classes
+    def __init__(self, table: SparseTable, terms: LogisticTerms) -> None:
+        self.columns = StandardisedColumns(table, terms.centre, terms.inverse, terms.intercept)
+        self.codes, self.weights, self.classes = terms.codes, terms.weights, terms.classes
 
     def sums(
         self, coefficients: np.ndarray, hessian: bool, probabilities: bool, threads: int
@@ -193,23 +180,10 @@ class SparseGlmPasses:
     The matrix is formed if it is to be `square`, and given by its products else.
     """
 
-    def __init__(
-        self,
-        table: SparseTable,
-        y: np.ndarray,
-        weights: np.ndarray,
-        offset: np.ndarray,
-        centre: np.ndarray,
-        inverse: np.ndarray,
-        intercept: bool,
-        family: int,
-        link: int,
-        parameter: float,
-        square: bool,
-    ) -> None:
-        self.columns = StandardisedColumns(table, centre, inverse, intercept)
-        self.y, self.weights, self.offset = np.ascontiguousarray(y), weights, offset
-        self.policy = family, link, parameter
+    def __init__(self, table: SparseTable, terms: GlmTerms, square: bool) -> None:
+        self.columns = StandardisedColumns(table, terms.centre, terms.inverse, terms.intercept)
+        self.y, self.weights, self.offset = np.ascontiguousarray(terms.y), terms.weights, terms.offset
+        self.policy = terms.family, terms.link, terms.parameter
         self.square = square
 
     def sums(

@@ -23,10 +23,9 @@ from . import sparse as storage
 from .batch_rows import BatchRows
 from .sparse import SparseTable
 from .sparse_passes import SparseGlmPasses, SparseLogisticPasses, standardise
+from .standardised import NO_ROWS, GlmTerms, LogisticTerms, Some, centre_and_spread, or_empty
 
-_NO_ROWS = np.empty(0, dtype=np.int64)
-_NONE = np.empty(0)
-
+Levels = tuple[np.ndarray, np.ndarray]
 Standard = tuple[np.ndarray, np.ndarray, float]
 
 
@@ -103,16 +102,9 @@ class ArrayRows:
         """By how much to move values that were to be near the means and lie `offset` away from them."""
         return offset
 
-    def gram_sums(
-        self,
-        targets: np.ndarray,
-        weights: np.ndarray | None,
-        shift: np.ndarray,
-        subset: np.ndarray | None,
-        threads: int,
-    ) -> np.ndarray:
+    def gram_sums(self, targets: np.ndarray, weights: Some, shift: np.ndarray, part: Some, threads: int) -> np.ndarray:
         """Sum of w z z' over the rows, with z = [x - shift, y - shift, 1]."""
-        return _kernels.weighted_gram(self.X, targets, shift, weights, subset, threads)
+        return _kernels.weighted_gram(self.X, targets, shift, weights, part, threads)
 
     def hashes(self) -> np.ndarray:
         """A hash of the cells of each row that are not 0."""
@@ -124,48 +116,24 @@ class ArrayRows:
 
     def standardise(self, weights: np.ndarray | None, fit_intercept: bool, threads: int) -> Standard:
         """Centre and spread of each column (0 for a constant one), and the total weight."""
-        chosen = _NO_ROWS if self.rows is None else self.rows
-        mean, variance, total = _kernels.column_moments(self.X, chosen, _NONE if weights is None else weights, threads)
-        if fit_intercept:
-            centre, spread = mean, np.sqrt(variance)
-        else:
-            centre, spread = np.zeros_like(mean), np.hypot(mean, np.sqrt(variance))
-        # Squares out of range, or a constant column.
-        for j in np.flatnonzero(~np.isfinite(spread) | (spread == 0.0)).tolist():
+        chosen = NO_ROWS if self.rows is None else self.rows
+        mean, variance, total = _kernels.column_moments(self.X, chosen, or_empty(weights), threads)
+        centre, spread, odd = centre_and_spread(mean, variance, fit_intercept)
+        for j in np.flatnonzero(odd).tolist():
             column = self.X[:, j] if self.rows is None else self.X[self.rows, j]
             centre[j] = column[0] if fit_intercept else 0.0
             with np.errstate(over="ignore"):
                 spread[j] = np.abs(column - centre[j]).max()
         return centre, spread, total
 
-    def logistic_passes(
-        self,
-        codes: np.ndarray,
-        weights: np.ndarray,
-        centre: np.ndarray,
-        inverse: np.ndarray,
-        intercept: bool,
-        classes: int,
-    ) -> Any:
+    def logistic_passes(self, terms: LogisticTerms) -> Any:
         """Sums of the log loss for any coefficients."""
-        rows = _NO_ROWS if self.rows is None else self.rows
-        return _kernels.LogisticPasses(self.X, rows, codes, weights, centre, inverse, intercept, classes)
+        return _kernels.LogisticPasses(self.X, NO_ROWS if self.rows is None else self.rows, *terms)
 
-    def glm_passes(
-        self,
-        levels: tuple[np.ndarray, np.ndarray],
-        y: np.ndarray,
-        weights: np.ndarray,
-        offset: np.ndarray,
-        centre: np.ndarray,
-        inverse: np.ndarray,
-        intercept: bool,
-        policy: tuple[Any, ...],
-        square: bool,
-    ) -> Any:
+    def glm_passes(self, levels: Levels, terms: GlmTerms, square: bool) -> Any:
         """Sums of a deviance for any coefficients; `levels` are the codes and starts of nominal columns."""
-        rows = _NO_ROWS if self.rows is None else self.rows
-        return _kernels.GlmPasses(self.X, *levels, rows, y, weights, offset, centre, inverse, intercept, *policy)
+        codes, starts = levels
+        return _kernels.GlmPasses(self.X, codes, starts, NO_ROWS if self.rows is None else self.rows, *terms)
 
     def only(self, rows: np.ndarray, *of_rows: Any) -> tuple[Any, ...]:
         """The table whole beside the numbers of its rows, and what belongs to all rows."""
@@ -245,20 +213,13 @@ class SparseRows:
         """As for arrays, but only of columns far from the shift, which are almost full."""
         return np.where(far, offset, 0.0)
 
-    def gram_sums(
-        self,
-        targets: np.ndarray,
-        weights: np.ndarray | None,
-        shift: np.ndarray,
-        subset: np.ndarray | None,
-        threads: int,
-    ) -> np.ndarray:
+    def gram_sums(self, targets: np.ndarray, weights: Some, shift: np.ndarray, part: Some, threads: int) -> np.ndarray:
         """The same sums from the stored cells: columns are shifted only where they are far from zero and full."""
         p, table = self.X.shape[1], self.X.shifted(shift[: self.X.shape[1]])
         ends = np.column_stack([targets - shift[p:], np.ones(targets.shape[0])])
-        if subset is not None:
-            table, ends = table[subset], ends[subset]
-            weights = None if weights is None else weights[subset]
+        if part is not None:
+            table, ends = table[part], ends[part]
+            weights = None if weights is None else weights[part]
         weighted = ends if weights is None else ends * weights[:, None]
         sums = np.empty((p + ends.shape[1], p + ends.shape[1]))
         sums[:p, :p] = table.gram(weights, threads)
@@ -280,33 +241,13 @@ class SparseRows:
         """Centre and spread of each column (0 for a constant one), and the total weight."""
         return standardise(self.X, weights, fit_intercept, threads)
 
-    def logistic_passes(
-        self,
-        codes: np.ndarray,
-        weights: np.ndarray,
-        centre: np.ndarray,
-        inverse: np.ndarray,
-        intercept: bool,
-        classes: int,
-    ) -> SparseLogisticPasses:
+    def logistic_passes(self, terms: LogisticTerms) -> SparseLogisticPasses:
         """Sums of the log loss for any coefficients."""
-        return SparseLogisticPasses(self.X, codes, weights, centre, inverse, intercept, classes)
+        return SparseLogisticPasses(self.X, terms)
 
-    def glm_passes(
-        self,
-        levels: tuple[np.ndarray, np.ndarray],
-        y: np.ndarray,
-        weights: np.ndarray,
-        offset: np.ndarray,
-        centre: np.ndarray,
-        inverse: np.ndarray,
-        intercept: bool,
-        policy: tuple[Any, ...],
-        square: bool,
-    ) -> SparseGlmPasses:
+    def glm_passes(self, levels: Levels, terms: GlmTerms, square: bool) -> SparseGlmPasses:
         """Sums of a deviance for any coefficients; the matrix is formed if it is to be `square`, else its products."""
-        family, link, parameter = policy
-        return SparseGlmPasses(self.X, y, weights, offset, centre, inverse, intercept, family, link, parameter, square)
+        return SparseGlmPasses(self.X, terms, square)
 
     def only(self, rows: np.ndarray, *of_rows: Any) -> tuple[Any, ...]:
         """The table of these rows, and what belongs to them."""
