@@ -161,39 +161,126 @@ nb::tuple radius_arrays(Search&& search) {
     return nb::make_tuple(own(std::move(lists.start)), own(std::move(lists.rows)), own(std::move(lists.distances)));
 }
 
+// What a search gives, by its limit: the k nearest rows, how many lie within a radius, or which.
+template <class Search>
+auto nearest_by(Search search) {
+    return [search](const char* kernel, const auto& index, index_t n, const Rows& queries, index_t k, int threads) {
+        return nearest_arrays(kernel, n, queries, k, [&, Q = view(queries)](std::int64_t* nearest, double* distances) {
+            search(index, Q, k, nearest, distances, threads);
+        });
+    };
+}
+template <class Count>
+auto count_by(Count count) {
+    return [count](const char*, const auto& index, index_t, const Rows& queries, double radius, int threads) {
+        return count_array(queries, [&, Q = view(queries)](std::int64_t* counts) {
+            count(index, Q, radius, counts, threads);
+        });
+    };
+}
+template <class Search>
+auto within_by(Search search) {
+    return [search](const char*, const auto& index, index_t, const Rows& queries, double radius, int threads) {
+        return radius_arrays([&, Q = view(queries)] { return search(index, Q, radius, threads); });
+    };
+}
+
+struct ScreenedRows {
+    Matrix<const double> rows;
+    Screen screen;
+};
+struct MetricPanels {
+    Metric metric;
+    MetricOptions options;
+    const double* panels;
+    index_t n;
+};
+struct MetricTree {
+    KdTreeView tree;
+    Metric metric;
+    double p;
+};
+
+// One function of the module per index and kind of limit: the index is checked, then searched.
+template <class Limit, class Run>
+void def_euclidean(nb::module_& m, const char* name, const char* limit, const char* text, Run run) {
+    m.def(
+        name,
+        [name, run](const Rows& rows, const Array1<const float>& panels, const Array1<const float>& half_norms,
+                    const Array1<const double>& centre, double scale, double largest_norm, const Rows& queries,
+                    Limit asked, int threads) {
+            const ScreenedRows index{view(rows), checked_screen(name, rows, panels, half_norms, centre, scale,
+                                                                largest_norm, queries)};
+            return run(name, index, index.rows.rows, queries, asked, threads);
+        },
+        "rows"_a, "panels"_a, "half_norms"_a, "centre"_a, "scale"_a, "largest_norm"_a, "queries"_a, nb::arg(limit),
+        "threads"_a, text);
+}
+template <class Limit, class Run>
+void def_metric(nb::module_& m, const char* name, const char* limit, const char* text, Run run) {
+    m.def(
+        name,
+        [name, run](int metric_code, double p, const Flags& nominal, const Array1<const double>& panels, index_t n,
+                    const Rows& queries, Limit asked, int threads) {
+            const Metric metric = checked_metric(name, metric_code);
+            const MetricPanels index{metric, checked_panels(name, metric, p, nominal, panels, n, queries),
+                                     panels.data(), n};
+            return run(name, index, n, queries, asked, threads);
+        },
+        "metric"_a, "p"_a, "nominal"_a, "panels"_a, "n"_a, "queries"_a, nb::arg(limit), "threads"_a, text);
+}
+template <class Limit, class Run>
+void def_kd_tree(nb::module_& m, const char* name, const char* limit, const char* text, Run run) {
+    m.def(
+        name,
+        [name, run](const Array1<const std::int64_t>& order, const Array1<const std::int32_t>& column,
+                    const Array1<const std::int32_t>& right, const Array1<const double>& low,
+                    const Array1<const double>& high, const Array1<const double>& panels, int metric, double p,
+                    const Rows& queries, Limit asked, int threads) {
+            const MetricTree index{checked_tree(name, order, column, right, low, high, panels, metric, queries),
+                                   static_cast<Metric>(metric), p};
+            return run(name, index, index.tree.n, queries, asked, threads);
+        },
+        "order"_a, "column"_a, "right"_a, "low"_a, "high"_a, "panels"_a, "metric"_a, "p"_a, "queries"_a,
+        nb::arg(limit), "threads"_a, text);
+}
+template <class Limit, class Run>
+void def_mixed_tree(nb::module_& m, const char* name, const char* limit, const char* text, Run run) {
+    m.def(
+        name,
+        [name, run](const Array1<const std::int64_t>& order, const Array1<const std::int32_t>& right,
+                    const Array1<const std::int32_t>& panel, const Array1<const std::int64_t>& first_row,
+                    const Array1<const double>& low, const Array1<const double>& high, const Flags& known,
+                    const Array1<const double>& panels, const Array1<const double>& base,
+                    const Array1<const double>& unit, const Flags& bytes, const Array1<const std::int64_t>& byte_block,
+                    const Flags& nominal, index_t n, const Rows& queries, Limit asked, int threads) {
+            const MixedTreeView tree = checked_mixed_tree(name, order, right, panel, first_row, low, high, known,
+                                                          panels, base, unit, bytes, byte_block, nominal, n, queries);
+            return run(name, tree, n, queries, asked, threads);
+        },
+        "order"_a, "right"_a, "panel"_a, "first_row"_a, "low"_a, "high"_a, "known"_a, "panels"_a, "base"_a, "unit"_a,
+        "bytes"_a, "byte_block"_a, "nominal"_a, "n"_a, "queries"_a, nb::arg(limit), "threads"_a, text);
+}
+
+const char* const nearest_text = "Row numbers and reduced distances of the k nearest rows of each query.";
+const char* const count_text = "How many rows lie within the reduced radius of each query.";
+const char* const within_text = "The rows within the reduced radius of each query: (start, rows, reduced distances).";
+
 }  // namespace
 
 void bind_neighbours(nb::module_& m) {
     m.def("euclidean_screen", &euclidean_screen, "rows"_a, "threads"_a,
           "The float32 index of rows: (panels, half_norms, centre, scale, largest_norm), or None if out of range.");
-    m.def(
-        "euclidean_nearest",
-        [](const Rows& rows, const Array1<const float>& panels, const Array1<const float>& half_norms,
-           const Array1<const double>& centre, double scale, double largest_norm, const Rows& queries, index_t k,
-           int threads) {
-            const Screen screen = checked_screen("euclidean_nearest", rows, panels, half_norms, centre, scale,
-                                                 largest_norm, queries);
-            const auto X = view(rows), Q = view(queries);
-            return nearest_arrays("euclidean_nearest", X.rows, queries, k, [&](std::int64_t* nearest, double* distances) {
-                nearest_euclidean(X, screen, Q, k, nearest, distances, threads);
-            });
-        },
-        "rows"_a, "panels"_a, "half_norms"_a, "centre"_a, "scale"_a, "largest_norm"_a, "queries"_a, "k"_a, "threads"_a,
-        "Row numbers and squared distances of the k nearest rows of each query.");
-    m.def(
-        "euclidean_count",
-        [](const Rows& rows, const Array1<const float>& panels, const Array1<const float>& half_norms,
-           const Array1<const double>& centre, double scale, double largest_norm, const Rows& queries,
-           double squared_radius, int threads) {
-            const Screen screen =
-                checked_screen("euclidean_count", rows, panels, half_norms, centre, scale, largest_norm, queries);
-            const auto X = view(rows), Q = view(queries);
-            return count_array(queries, [&](std::int64_t* counts) {
-                count_euclidean(X, screen, Q, squared_radius, counts, threads);
-            });
-        },
-        "rows"_a, "panels"_a, "half_norms"_a, "centre"_a, "scale"_a, "largest_norm"_a, "queries"_a,
-        "squared_radius"_a, "threads"_a, "How many rows lie within the radius of each query.");
+    def_euclidean<index_t>(m, "euclidean_nearest", "k", nearest_text, nearest_by([](const auto& index, auto... asked) {
+        nearest_euclidean(index.rows, index.screen, asked...);
+    }));
+    def_euclidean<double>(m, "euclidean_count", "squared_radius", count_text, count_by([](const auto& index, auto... asked) {
+        count_euclidean(index.rows, index.screen, asked...);
+    }));
+    def_euclidean<double>(m, "euclidean_within", "squared_radius", within_text,
+                          within_by([](const auto& index, auto... asked) {
+                              return within_euclidean(index.rows, index.screen, asked...);
+                          }));
     m.def(
         "metric_panels",
         [](const Rows& rows, int threads) {
@@ -203,32 +290,15 @@ void bind_neighbours(nb::module_& m) {
             return panels.own();
         },
         "rows"_a, "threads"_a, "The rows as panels of 16 points, dimension by dimension.");
-    m.def(
-        "metric_nearest",
-        [](int metric_code, double p, const Flags& nominal, const Array1<const double>& panels, index_t n,
-           const Rows& queries, index_t k, int threads) {
-            const Metric metric = checked_metric("metric_nearest", metric_code);
-            const MetricOptions options = checked_panels("metric_nearest", metric, p, nominal, panels, n, queries);
-            const auto Q = view(queries);
-            return nearest_arrays("metric_nearest", n, queries, k, [&](std::int64_t* nearest, double* distances) {
-                nearest_by_metric(metric, options, panels.data(), n, Q, k, nearest, distances, threads);
-            });
-        },
-        "metric"_a, "p"_a, "nominal"_a, "panels"_a, "n"_a, "queries"_a, "k"_a, "threads"_a,
-        "Row numbers and reduced distances of the k nearest rows of each query.");
-    m.def(
-        "metric_count",
-        [](int metric_code, double p, const Flags& nominal, const Array1<const double>& panels, index_t n,
-           const Rows& queries, double radius, int threads) {
-            const Metric metric = checked_metric("metric_count", metric_code);
-            const MetricOptions options = checked_panels("metric_count", metric, p, nominal, panels, n, queries);
-            const auto Q = view(queries);
-            return count_array(queries, [&](std::int64_t* counts) {
-                count_by_metric(metric, options, panels.data(), n, Q, radius, counts, threads);
-            });
-        },
-        "metric"_a, "p"_a, "nominal"_a, "panels"_a, "n"_a, "queries"_a, "radius"_a, "threads"_a,
-        "How many rows lie within the reduced radius of each query.");
+    def_metric<index_t>(m, "metric_nearest", "k", nearest_text, nearest_by([](const auto& index, auto... asked) {
+        nearest_by_metric(index.metric, index.options, index.panels, index.n, asked...);
+    }));
+    def_metric<double>(m, "metric_count", "radius", count_text, count_by([](const auto& index, auto... asked) {
+        count_by_metric(index.metric, index.options, index.panels, index.n, asked...);
+    }));
+    def_metric<double>(m, "metric_within", "radius", within_text, within_by([](const auto& index, auto... asked) {
+        return within_by_metric(index.metric, index.options, index.panels, index.n, asked...);
+    }));
     m.def(
         "nearest_of_candidates",
         [](int metric_code, double p, const Flags& nominal, const Rows& rows, const Rows& queries,
@@ -277,34 +347,15 @@ void bind_neighbours(nb::module_& m) {
                                   own(std::move(tree.low)), own(std::move(tree.high)), own(std::move(tree.panels)));
         },
         "rows"_a, "threads"_a, "The k-d tree of rows: (order, column, right, low, high, panels).");
-    m.def(
-        "kd_tree_nearest",
-        [](const Array1<const std::int64_t>& order, const Array1<const std::int32_t>& column,
-           const Array1<const std::int32_t>& right, const Array1<const double>& low, const Array1<const double>& high,
-           const Array1<const double>& panels, int metric, double p, const Rows& queries, index_t k, int threads) {
-            const KdTreeView tree =
-                checked_tree("kd_tree_nearest", order, column, right, low, high, panels, metric, queries);
-            const auto Q = view(queries);
-            return nearest_arrays("kd_tree_nearest", tree.n, queries, k, [&](std::int64_t* nearest, double* distances) {
-                nearest_in_tree(tree, static_cast<Metric>(metric), p, Q, k, nearest, distances, threads);
-            });
-        },
-        "order"_a, "column"_a, "right"_a, "low"_a, "high"_a, "panels"_a, "metric"_a, "p"_a, "queries"_a, "k"_a,
-        "threads"_a, "Row numbers and reduced distances of the k nearest rows of each query.");
-    m.def(
-        "kd_tree_count",
-        [](const Array1<const std::int64_t>& order, const Array1<const std::int32_t>& column,
-           const Array1<const std::int32_t>& right, const Array1<const double>& low, const Array1<const double>& high,
-           const Array1<const double>& panels, int metric, double p, const Rows& queries, double radius, int threads) {
-            const KdTreeView tree =
-                checked_tree("kd_tree_count", order, column, right, low, high, panels, metric, queries);
-            const auto Q = view(queries);
-            return count_array(queries, [&](std::int64_t* counts) {
-                count_in_tree(tree, static_cast<Metric>(metric), p, Q, radius, counts, threads);
-            });
-        },
-        "order"_a, "column"_a, "right"_a, "low"_a, "high"_a, "panels"_a, "metric"_a, "p"_a, "queries"_a, "radius"_a,
-        "threads"_a, "How many rows lie within the reduced radius of each query.");
+    def_kd_tree<index_t>(m, "kd_tree_nearest", "k", nearest_text, nearest_by([](const auto& index, auto... asked) {
+        nearest_in_tree(index.tree, index.metric, index.p, asked...);
+    }));
+    def_kd_tree<double>(m, "kd_tree_count", "radius", count_text, count_by([](const auto& index, auto... asked) {
+        count_in_tree(index.tree, index.metric, index.p, asked...);
+    }));
+    def_kd_tree<double>(m, "kd_tree_within", "radius", within_text, within_by([](const auto& index, auto... asked) {
+        return within_in_tree(index.tree, index.metric, index.p, asked...);
+    }));
     m.def(
         "mixed_tree",
         [](const Rows& rows, const Flags& nominal, int threads) {
@@ -319,96 +370,15 @@ void bind_neighbours(nb::module_& m) {
         },
         "rows"_a, "nominal"_a, "threads"_a,
         "The tree of mixed rows: (order, right, panel, first_row, low, high, known, panels, base, unit, bytes, byte_block).");
-    m.def(
-        "mixed_tree_nearest",
-        [](const Array1<const std::int64_t>& order, const Array1<const std::int32_t>& right,
-           const Array1<const std::int32_t>& panel, const Array1<const std::int64_t>& first_row,
-           const Array1<const double>& low, const Array1<const double>& high, const Flags& known,
-           const Array1<const double>& panels, const Array1<const double>& base, const Array1<const double>& unit,
-           const Flags& bytes, const Array1<const std::int64_t>& byte_block, const Flags& nominal, index_t n,
-           const Rows& queries, index_t k, int threads) {
-            const MixedTreeView tree = checked_mixed_tree("mixed_tree_nearest", order, right, panel, first_row, low, high,
-                                                          known, panels, base, unit, bytes, byte_block, nominal, n, queries);
-            const auto Q = view(queries);
-            return nearest_arrays("mixed_tree_nearest", n, queries, k, [&](std::int64_t* nearest, double* distances) {
-                nearest_in_mixed_tree(tree, Q, k, nearest, distances, threads);
-            });
-        },
-        "order"_a, "right"_a, "panel"_a, "first_row"_a, "low"_a, "high"_a, "known"_a, "panels"_a, "base"_a, "unit"_a, "bytes"_a,
-        "byte_block"_a, "nominal"_a, "n"_a,
-        "queries"_a, "k"_a, "threads"_a, "Row numbers and mixed distances of the k nearest rows of each query.");
-    m.def(
-        "mixed_tree_count",
-        [](const Array1<const std::int64_t>& order, const Array1<const std::int32_t>& right,
-           const Array1<const std::int32_t>& panel, const Array1<const std::int64_t>& first_row,
-           const Array1<const double>& low, const Array1<const double>& high, const Flags& known,
-           const Array1<const double>& panels, const Array1<const double>& base, const Array1<const double>& unit,
-           const Flags& bytes, const Array1<const std::int64_t>& byte_block, const Flags& nominal, index_t n,
-           const Rows& queries, double radius, int threads) {
-            const MixedTreeView tree = checked_mixed_tree("mixed_tree_count", order, right, panel, first_row, low, high,
-                                                          known, panels, base, unit, bytes, byte_block, nominal, n, queries);
-            const auto Q = view(queries);
-            return count_array(queries, [&](std::int64_t* counts) {
-                count_in_mixed_tree(tree, Q, radius, counts, threads);
-            });
-        },
-        "order"_a, "right"_a, "panel"_a, "first_row"_a, "low"_a, "high"_a, "known"_a, "panels"_a, "base"_a, "unit"_a, "bytes"_a,
-        "byte_block"_a, "nominal"_a, "n"_a,
-        "queries"_a, "radius"_a, "threads"_a, "How many rows lie within the radius of each query.");
-    m.def(
-        "euclidean_within",
-        [](const Rows& rows, const Array1<const float>& panels, const Array1<const float>& half_norms,
-           const Array1<const double>& centre, double scale, double largest_norm, const Rows& queries,
-           double squared_radius, int threads) {
-            const Screen screen =
-                checked_screen("euclidean_within", rows, panels, half_norms, centre, scale, largest_norm, queries);
-            return radius_arrays([X = view(rows), Q = view(queries), screen, squared_radius, threads] {
-                return within_euclidean(X, screen, Q, squared_radius, threads);
-            });
-        },
-        "rows"_a, "panels"_a, "half_norms"_a, "centre"_a, "scale"_a, "largest_norm"_a, "queries"_a,
-        "squared_radius"_a, "threads"_a, "The rows within the radius of each query: (start, rows, squared distances).");
-    m.def(
-        "metric_within",
-        [](int metric_code, double p, const Flags& nominal, const Array1<const double>& panels, index_t n,
-           const Rows& queries, double radius, int threads) {
-            const Metric metric = checked_metric("metric_within", metric_code);
-            const MetricOptions options = checked_panels("metric_within", metric, p, nominal, panels, n, queries);
-            return radius_arrays([&, Q = view(queries)] {
-                return within_by_metric(metric, options, panels.data(), n, Q, radius, threads);
-            });
-        },
-        "metric"_a, "p"_a, "nominal"_a, "panels"_a, "n"_a, "queries"_a, "radius"_a, "threads"_a,
-        "The rows within the reduced radius of each query: (start, rows, reduced distances).");
-    m.def(
-        "kd_tree_within",
-        [](const Array1<const std::int64_t>& order, const Array1<const std::int32_t>& column,
-           const Array1<const std::int32_t>& right, const Array1<const double>& low, const Array1<const double>& high,
-           const Array1<const double>& panels, int metric, double p, const Rows& queries, double radius, int threads) {
-            const KdTreeView tree =
-                checked_tree("kd_tree_within", order, column, right, low, high, panels, metric, queries);
-            return radius_arrays([&, Q = view(queries)] {
-                return within_in_tree(tree, static_cast<Metric>(metric), p, Q, radius, threads);
-            });
-        },
-        "order"_a, "column"_a, "right"_a, "low"_a, "high"_a, "panels"_a, "metric"_a, "p"_a, "queries"_a, "radius"_a,
-        "threads"_a, "The rows within the reduced radius of each query: (start, rows, reduced distances).");
-    m.def(
-        "mixed_tree_within",
-        [](const Array1<const std::int64_t>& order, const Array1<const std::int32_t>& right,
-           const Array1<const std::int32_t>& panel, const Array1<const std::int64_t>& first_row,
-           const Array1<const double>& low, const Array1<const double>& high, const Flags& known,
-           const Array1<const double>& panels, const Array1<const double>& base, const Array1<const double>& unit,
-           const Flags& bytes, const Array1<const std::int64_t>& byte_block, const Flags& nominal, index_t n,
-           const Rows& queries, double radius, int threads) {
-            const MixedTreeView tree = checked_mixed_tree("mixed_tree_within", order, right, panel, first_row, low, high,
-                                                          known, panels, base, unit, bytes, byte_block, nominal, n, queries);
-            return radius_arrays(
-                [&, Q = view(queries)] { return within_in_mixed_tree(tree, Q, radius, threads); });
-        },
-        "order"_a, "right"_a, "panel"_a, "first_row"_a, "low"_a, "high"_a, "known"_a, "panels"_a, "base"_a, "unit"_a,
-        "bytes"_a, "byte_block"_a, "nominal"_a, "n"_a, "queries"_a, "radius"_a, "threads"_a,
-        "The rows within the radius of each query: (start, rows, distances).");
+    def_mixed_tree<index_t>(m, "mixed_tree_nearest", "k", nearest_text, nearest_by([](const auto&... asked) {
+        nearest_in_mixed_tree(asked...);
+    }));
+    def_mixed_tree<double>(m, "mixed_tree_count", "radius", count_text, count_by([](const auto&... asked) {
+        count_in_mixed_tree(asked...);
+    }));
+    def_mixed_tree<double>(m, "mixed_tree_within", "radius", within_text, within_by([](const auto&... asked) {
+        return within_in_mixed_tree(asked...);
+    }));
     m.def(
         "kernel_gram",
         [](int metric_code, double p, const Flags& nominal, const Array1<const double>& panels, index_t n,

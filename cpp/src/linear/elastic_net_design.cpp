@@ -313,6 +313,28 @@ void Block::grow(index_t columns, index_t kept) {
     capacity = columns;
 }
 
+void WeightedTarget::start(const double* target, const double* of_rows, index_t n_rows, index_t n_columns,
+                           bool intercept) {
+    weights = of_rows;
+    double largest = 0, first = 0;
+    for (index_t i = 0; i < n_rows; ++i) {
+        weight += weights[i];
+        largest = std::max(largest, weights[i]);
+        first += weights[i] * target[i];
+    }
+    norm_factor = std::sqrt(largest / weight);
+    y_mean = intercept ? first / weight : 0.0;
+    cross.resize(at(n_columns));
+    residual.resize(at(n_rows));
+    weighted_residual.resize(at(n_rows));
+    for (index_t i = 0; i < n_rows; ++i) {
+        residual[at(i)] = weights[i] > 0 ? target[i] - y_mean : 0.0;
+        weighted_residual[at(i)] = weights[i] * residual[at(i)] / weight;
+        residual_sum += weighted_residual[at(i)];
+    }
+    y_squares = dot(residual.data(), weighted_residual.data(), n_rows);
+}
+
 ColumnDesign::ColumnDesign(const ColumnTable& table, const double* weights, index_t n_problems, bool intercept,
                            double* x_mean, double* y_mean, bool keep_low, int threads)
     : table_(table), x_mean_(x_mean), norms_(at(table.p)), parts_(at(n_problems)) {
@@ -327,29 +349,11 @@ ColumnDesign::ColumnDesign(const ColumnTable& table, const double* weights, inde
     std::vector<const double*> right;
     for (index_t f = 0; f < problems; ++f) {
         Part& part = parts_[at(f)];
-        part.weights = weights + f * n;
-        double total = 0, largest = 0, first = 0;
-        for (index_t i = 0; i < n; ++i) {
-            total += part.weights[i];
-            largest = std::max(largest, part.weights[i]);
-            first += part.weights[i] * table.target[i];
-        }
-        part.weight = total;
+        part.start(table.target, weights + f * n, n, p, intercept);
+        y_mean[f] = part.y_mean;
         part.ranges = used_rows(part.weights, n);
-        part.norm_factor = std::sqrt(largest / total);
-        part.y_mean = y_mean[f] = intercept ? first / total : 0.0;
-        part.cross.resize(at(p));
-        part.residual.resize(at(n));
-        part.weighted_residual.resize(at(n));
-        for (index_t i = 0; i < n; ++i) {
-            const double w = part.weights[i];
-            part.residual[at(i)] = w > 0 ? table.target[i] - part.y_mean : 0.0;
-            part.weighted_residual[at(i)] = w * part.residual[at(i)] / total;
-            part.residual_sum += part.weighted_residual[at(i)];
-        }
-        part.y_squares = dot(part.residual.data(), part.weighted_residual.data(), n);
         part.shares.resize(at(n));
-        for (index_t i = 0; i < n; ++i) part.shares[at(i)] = part.weights[i] / total;
+        for (index_t i = 0; i < n; ++i) part.shares[at(i)] = part.weights[i] / part.weight;
         right.push_back(part.weighted_residual.data());
         right.push_back(part.weights);
     }

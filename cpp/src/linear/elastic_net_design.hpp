@@ -126,6 +126,18 @@ struct RowRange {
     index_t begin, end;
 };
 
+// The target of one problem under its row weights: around its mean (with an intercept), and as the residual at zero.
+struct WeightedTarget {
+    const double* weights;
+    double weight = 0, y_mean = 0, y_squares = 0, norm_factor = 0;
+    double residual_sum = 0;                // sum of w r / W: zero but for rounding with an intercept
+    std::vector<double> cross;              // one place per column
+    std::vector<double> residual;           // of the training rows, zero elsewhere
+    std::vector<double> weighted_residual;  // w r / W
+
+    void start(const double* target, const double* of_rows, index_t n_rows, index_t n_columns, bool intercept);
+};
+
 class ColumnDesign final : public Design {
 public:
     // keep_low: with a copy in single precision, for the passes whose rounding can be bounded.
@@ -154,15 +166,9 @@ public:
                   const std::vector<double>& v, std::vector<double>& b, ResidualState& state) const override;
 
 private:
-    struct Part {
-        const double* weights;
-        double weight = 0, y_mean = 0, y_squares = 0, norm_factor = 0;
-        double residual_sum = 0;                // sum of w r / W: zero but for rounding with an intercept
-        std::vector<RowRange> ranges;           // of the rows with weight
-        std::vector<double> cross;
-        std::vector<double> residual;           // of the training rows, zero elsewhere
-        std::vector<double> weighted_residual;  // w r / W
-        std::vector<double> shares;             // w / W
+    struct Part : WeightedTarget {
+        std::vector<RowRange> ranges;  // of the rows with weight
+        std::vector<double> shares;    // w / W
     };
     template <class Cell>
     const Cell* column(index_t j) const {
@@ -215,18 +221,10 @@ public:
                   const std::vector<double>& v, std::vector<double>& b, ResidualState& state) const override;
 
 private:
-    struct Part {
-        const double* weights;
-        double weight = 0, y_mean = 0, y_squares = 0, norm_factor = 0;
-        double residual_sum = 0;                // sum of w r / W: zero but for rounding with an intercept
-        std::vector<double> cross;
-        std::vector<double> residual;           // of the training rows, zero elsewhere
-        std::vector<double> weighted_residual;  // w r / W
-    };
-
     // b_j has changed by `by`.
     void move(index_t problem, index_t column, double by, ResidualState& state) const;
 
+    using Part = WeightedTarget;
     const SparseColumnTable table_;
     const double* x_mean_;
     std::vector<double> norms_;

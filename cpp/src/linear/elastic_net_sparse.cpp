@@ -73,26 +73,8 @@ SparseColumnDesign::SparseColumnDesign(const SparseColumnTable& table, const dou
     std::vector<const double*> right;
     for (index_t f = 0; f < problems; ++f) {
         Part& part = parts_[at(f)];
-        part.weights = weights + f * n;
-        double total = 0, largest = 0, first = 0;
-        for (index_t i = 0; i < n; ++i) {
-            total += part.weights[i];
-            largest = std::max(largest, part.weights[i]);
-            first += part.weights[i] * table.target[i];
-        }
-        part.weight = total;
-        part.norm_factor = std::sqrt(largest / total);
-        part.y_mean = y_mean[f] = intercept ? first / total : 0.0;
-        part.cross.resize(at(p));
-        part.residual.resize(at(n));
-        part.weighted_residual.resize(at(n));
-        for (index_t i = 0; i < n; ++i) {
-            const double w = part.weights[i];
-            part.residual[at(i)] = w > 0 ? table.target[i] - part.y_mean : 0.0;
-            part.weighted_residual[at(i)] = w * part.residual[at(i)] / total;
-            part.residual_sum += part.weighted_residual[at(i)];
-        }
-        part.y_squares = dot(part.residual.data(), part.weighted_residual.data(), n);
+        part.start(table.target, weights + f * n, n, p, intercept);
+        y_mean[f] = part.y_mean;
         right.push_back(part.weighted_residual.data());
         right.push_back(part.weights);
     }

@@ -107,19 +107,5 @@ inline index_t chunk_grain(index_t n, index_t cells) {
 
 // Register blocks differ by instruction set (32 wide registers, or 16): the body is a template over vector width, rows
 // and vectors of a block; otherwise as ASSAY_DISPATCH.
-#if defined(__x86_64__) && defined(__GNUC__)
-#define ASSAY_DISPATCH_BLOCKED(name, body, parameters, arguments)                                                       \
-    __attribute__((target("arch=x86-64-v4"))) static void name##_avx512 parameters { body<8, 8, 2> arguments; }       \
-    __attribute__((target("arch=x86-64-v3"))) static void name##_avx2 parameters { body<4, 4, 2> arguments; }         \
-    static void name##_baseline parameters { body<2, 4, 2> arguments; }                                               \
-    static inline void name parameters {                                                                              \
-        switch (::assay::simd_level()) {                                                                              \
-            case ::assay::Simd::avx512: return name##_avx512 arguments;                                               \
-            case ::assay::Simd::avx2: return name##_avx2 arguments;                                                   \
-            default: return name##_baseline arguments;                                                                \
-        }                                                                                                             \
-    }
-#else
 #define ASSAY_DISPATCH_BLOCKED(name, body, parameters, arguments) \
-    static inline void name parameters { body<2, 4, 2> arguments; }
-#endif
+    ASSAY_DISPATCH_EACH(void, name, (body<8, 8, 2>), (body<4, 4, 2>), (body<2, 4, 2>), parameters, arguments)

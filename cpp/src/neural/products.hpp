@@ -125,24 +125,10 @@ ASSAY_INLINE void multiply_body(const Product<T>& p) {
         for (; j < width; j += lane<T>) columns<T, R, 1>(p, j);
 }
 
-// The dispatch of simd.hpp, with a tile for the registers of each instruction set.
-#if defined(__x86_64__) && defined(__GNUC__)
-#define ASSAY_MULTIPLY(T)                                                                                              \
-    __attribute__((target("arch=x86-64-v4"))) static void multiply_avx512(const Product<T>& p) {                       \
-        multiply_body<T, 8, 2>(p);                                                                                     \
-    }                                                                                                                  \
-    __attribute__((target("arch=x86-64-v3"))) static void multiply_avx2(const Product<T>& p) { multiply_body<T, 6, 1>(p); } \
-    static inline void multiply(const Product<T>& p) {                                                                 \
-        switch (simd_level()) {                                                                                        \
-            case Simd::avx512: multiply_avx512(p); return;                                                             \
-            case Simd::avx2: multiply_avx2(p); return;                                                                 \
-            default: multiply_body<T, 2, 1>(p);                                                                        \
-        }                                                                                                              \
-    }
-#else
-#define ASSAY_MULTIPLY(T) \
-    static inline void multiply(const Product<T>& p) { multiply_body<T, 4, 1>(p); }
-#endif
+// A tile for the registers of each instruction set.
+#define ASSAY_MULTIPLY(T)                                                                                          \
+    ASSAY_DISPATCH_EACH(void, multiply, (multiply_body<T, 8, 2>), (multiply_body<T, 6, 1>), (multiply_body<T, 2, 1>), \
+                        (const Product<T>& p), (p))
 ASSAY_MULTIPLY(float)
 ASSAY_MULTIPLY(double)
 #undef ASSAY_MULTIPLY
@@ -168,36 +154,16 @@ ASSAY_INLINE void dots_body(const Product<T>& p) {
 ASSAY_DISPATCH(void, dots, dots_body, (const Product<float>& p), (p))
 ASSAY_DISPATCH(void, dots, dots_body, (const Product<double>& p), (p))
 
-ASSAY_INLINE double exponential(double x) { return fast_exp(x); }
-// The same reduction with a series to degree 7: error below 2 ulp of a float.
-ASSAY_INLINE float exponential(float x) {
-    constexpr float shifter = 12582912.0F;  // 1.5 * 2^23
-    constexpr float ln2_high = 0.693359375F, ln2_low = -2.12194440e-4F;
-    x = x < -87.0F ? -87.0F : x;
-    x = x > 88.0F ? 88.0F : x;
-    const float n = (x * 1.44269504F + shifter) - shifter;
-    const float r = (x - n * ln2_high) - n * ln2_low;
-    float tail = 1.0F / 5040.0F;
-    tail = tail * r + 1.0F / 720.0F;
-    tail = tail * r + 1.0F / 120.0F;
-    tail = tail * r + 1.0F / 24.0F;
-    tail = tail * r + 1.0F / 6.0F;
-    tail = tail * r + 0.5F;
-    tail = tail * r * r + r;
-    const auto bits = std::bit_cast<std::uint32_t>(n + (shifter + 127.0F)) << 23;
-    return (1.0F + tail) * std::bit_cast<float>(bits);
-}
-
 template <class T>
 ASSAY_INLINE void activate_body(T* z, index_t count, Activation activation) {
     switch (activation) {
         case Activation::identity: return;
         case Activation::logistic:
-            for (index_t i = 0; i < count; ++i) z[i] = T(1) / (T(1) + exponential(-z[i]));
+            for (index_t i = 0; i < count; ++i) z[i] = T(1) / (T(1) + fast_exp(-z[i]));
             return;
         case Activation::tanh:
             for (index_t i = 0; i < count; ++i) {
-                const T e = exponential(z[i] + z[i]);
+                const T e = fast_exp(z[i] + z[i]);
                 z[i] = e > T(1e30) ? T(1) : (e - T(1)) / (e + T(1));
             }
             return;

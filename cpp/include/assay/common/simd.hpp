@@ -20,19 +20,22 @@ Simd set_simd_level(Simd to);  // lower (or restore) the level; returns the leve
 
 #define ASSAY_INLINE __attribute__((always_inline)) static inline
 
+// The general form calls one function per instruction set, each written in parentheses: (body<16>), (body<8>), (body<4>).
 #if defined(__x86_64__) && defined(__GNUC__)
-#define ASSAY_DISPATCH(result, name, body, parameters, arguments)                                     \
-    __attribute__((target("arch=x86-64-v4"))) static result name##_avx512 parameters { return body arguments; } \
-    __attribute__((target("arch=x86-64-v3"))) static result name##_avx2 parameters { return body arguments; }   \
-    static result name##_baseline parameters { return body arguments; }                                \
-    static inline result name parameters {                                                            \
-        switch (::assay::simd_level()) {                                                              \
-            case ::assay::Simd::avx512: return name##_avx512 arguments;                               \
-            case ::assay::Simd::avx2: return name##_avx2 arguments;                                   \
-            default: return name##_baseline arguments;                                                \
-        }                                                                                             \
+#define ASSAY_DISPATCH_EACH(result, name, widest, wide, plain, parameters, arguments)                             \
+    __attribute__((target("arch=x86-64-v4"))) static result name##_avx512 parameters { return widest arguments; } \
+    __attribute__((target("arch=x86-64-v3"))) static result name##_avx2 parameters { return wide arguments; }     \
+    static result name##_baseline parameters { return plain arguments; }                                          \
+    static inline result name parameters {                                                                        \
+        switch (::assay::simd_level()) {                                                                          \
+            case ::assay::Simd::avx512: return name##_avx512 arguments;                                           \
+            case ::assay::Simd::avx2: return name##_avx2 arguments;                                               \
+            default: return name##_baseline arguments;                                                            \
+        }                                                                                                         \
     }
 #else
-#define ASSAY_DISPATCH(result, name, body, parameters, arguments) \
-    static inline result name parameters { return body arguments; }
+#define ASSAY_DISPATCH_EACH(result, name, widest, wide, plain, parameters, arguments) \
+    static inline result name parameters { return plain arguments; }
 #endif
+#define ASSAY_DISPATCH(result, name, body, parameters, arguments) \
+    ASSAY_DISPATCH_EACH(result, name, body, body, body, parameters, arguments)
