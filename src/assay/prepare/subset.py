@@ -42,6 +42,14 @@ from .subset_search import Path, Rules, backward, forward
 class _SubsetSelector(ColumnSelector):
     """What the selectors share: reading, folds, fixed columns, the table of scores."""
 
+    max_features: Any = param(None, Integer(1) | Nothing(), "Greatest number of columns where the criterion decides.")
+    always: Any = param(None, ArrayLike() | Nothing(), "Columns that are in every subset: names, numbers or a mask.")
+    cv: Any = param(5, Integer(2) | Folds(), "Number of folds, pairs of row numbers (train, test), or a splitter.")
+    fit_intercept: bool = param(True, Boolean(), "Whether the linear model has an intercept.")
+    random_state: Any = param(None, Seed(), "None: folds are blocks of rows in order; a seed: rows are shuffled first.")
+    n_jobs: int | None = n_jobs_param()
+    trace: bool = trace_param()
+
     _way_out = "drop columns first or take a sample of the rows"
     # A size that was not tried has no score.
     _open_state = ("scores_", "path_")
@@ -51,6 +59,13 @@ class _SubsetSelector(ColumnSelector):
     # -- reading -----------------------------------------------------------------------------------------------
     def _learner(self) -> Any:
         return getattr(self, "estimator", None)
+
+    def _start(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, np.ndarray, tuple[Any, ...], list[Fold] | None]:
+        """What was read, which columns stay in, (least, most, whether the criterion decides), and the folds."""
+        read = self._begin(X, y, sample_weight)
+        always = self._always(getattr(self, "feature_names_in_", None))
+        sizes = self._sizes(int(always.sum()))
+        return read, always, sizes, self._folds(*read[:3]) if self.criterion == "cv" else None
 
     def _begin(self, X: Any, y: Any, sample_weight: Any) -> tuple[np.ndarray, np.ndarray, Any, np.ndarray | None]:
         """Validated (X, y, kept rows, weights); rows of weight zero are still there but not among the kept."""
@@ -225,20 +240,10 @@ class _StepwiseSelector(_SubsetSelector):
         0.0, Real(0), "What a column must bring: a share of the error with 'cv', points of the criterion or score else."
     )
     min_features: int = param(1, Integer(0), "Least number of columns where the criterion decides.")
-    max_features: Any = param(None, Integer(1) | Nothing(), "Greatest number of columns where the criterion decides.")
-    always: Any = param(None, ArrayLike() | Nothing(), "Columns that stay in: names, numbers or a mask.")
-    cv: Any = param(5, Integer(2) | Folds(), "Number of folds, pairs of row numbers (train, test), or a splitter.")
-    fit_intercept: bool = param(True, Boolean(), "Whether the linear model has an intercept.")
-    random_state: Any = param(None, Seed(), "None: folds are blocks of rows in order; a seed: rows are shuffled first.")
-    n_jobs: int | None = n_jobs_param()
-    trace: bool = trace_param()
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Walk from subset to subset and keep the one that the criterion names."""
-        rows, target, kept, weights = self._begin(X, y, sample_weight)
-        always = self._always(getattr(self, "feature_names_in_", None))
-        least, most, decides = self._sizes(int(always.sum()))
-        folds = self._folds(rows, target, kept) if self.criterion == "cv" else None
+        (rows, target, kept, weights), always, (least, most, decides), folds = self._start(X, y, sample_weight)
         trace = self._new_trace()
         usable = np.ones(rows.shape[1], dtype=bool)
         scores: Any
@@ -423,20 +428,10 @@ class ExhaustiveSelector(_SubsetSelector):
     )
     n_best: int = param(1, Integer(1), "How many subsets of each size to keep in `subsets_`.")
     min_features: int = param(1, Integer(1), "Least number of columns.")
-    max_features: Any = param(None, Integer(1) | Nothing(), "Greatest number of columns.")
-    always: Any = param(None, ArrayLike() | Nothing(), "Columns that are in every subset: names, numbers or a mask.")
-    cv: Any = param(5, Integer(2) | Folds(), "Number of folds, pairs of row numbers (train, test), or a splitter.")
-    fit_intercept: bool = param(True, Boolean(), "Whether the linear model has an intercept.")
-    random_state: Any = param(None, Seed(), "None: folds are blocks of rows in order; a seed: rows are shuffled first.")
-    n_jobs: int | None = n_jobs_param()
-    trace: bool = trace_param()
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> ExhaustiveSelector:
         """Find the best subsets of each size and the size that the criterion names."""
-        rows, target, kept, weights = self._begin(X, y, sample_weight)
-        always = self._always(getattr(self, "feature_names_in_", None))
-        least, most, decides = self._sizes(int(always.sum()))
-        folds = self._folds(rows, target, kept) if self.criterion == "cv" else None
+        (rows, target, kept, weights), always, (least, most, decides), folds = self._start(X, y, sample_weight)
         parts = self._parts(rows, target, kept, weights, folds)
         order = [*np.flatnonzero(always), *np.flatnonzero(parts.usable & ~always)]
         least, wanted = min(least, len(order)), least

@@ -111,15 +111,37 @@ class MomentSource:
 
 
 @dataclass(frozen=True)
-class ColumnSource:
-    """Problems given by the columns of one table and the weights (n_problems, n_padded) of its rows in each."""
+class _Columns:
+    """Problems given by the columns of one table and the weights (n_problems, rows) of its rows in each."""
 
-    columns: np.ndarray
+    columns: Any
     target: np.ndarray
     weights: np.ndarray
     shift: np.ndarray
     fit_intercept: bool
     threads: int
+
+    def some(self, problems: list[int]) -> Any:
+        """The source of some of the problems."""
+        return replace(self, weights=self.weights[problems])
+
+    def _centred_target(self, problem: int) -> tuple[np.ndarray, float]:
+        weights = self.weights[problem]
+        mean = np.average(self.target, weights=weights) if self.fit_intercept else 0.0
+        return (self.target - mean) * (weights > 0), float(weights.sum())
+
+    def _squares(self) -> np.ndarray:
+        """Mean square of each problem's centred target."""
+        squares = np.empty(self.weights.shape[0])
+        for k in range(squares.shape[0]):
+            target, total = self._centred_target(k)
+            squares[k] = (self.weights[k] * target**2).sum() / total
+        return squares
+
+
+@dataclass(frozen=True)
+class ColumnSource(_Columns):
+    """The columns are those of an array less a central value, padded with zeros."""
 
     @classmethod
     def of(
@@ -143,21 +165,12 @@ class ColumnSource:
         chosen = self.weights[[problem]] if weights is None else np.pad(weights, (0, self._padding(weights)))[None]
         return ColumnSource(self.columns, self.target, chosen, self.shift, self.fit_intercept, self.threads)
 
-    def some(self, problems: list[int]) -> ColumnSource:
-        """The source of some of the problems."""
-        return replace(self, weights=self.weights[problems])
-
     def written_out(self) -> ColumnSource:
         """The same problems by full columns."""
         return self
 
     def _padding(self, weights: np.ndarray) -> int:
         return self.columns.shape[1] - weights.shape[0]
-
-    def _centred_target(self, problem: int) -> tuple[np.ndarray, float]:
-        weights = self.weights[problem]
-        mean = np.average(self.target, weights=weights) if self.fit_intercept else 0.0
-        return (self.target - mean) * (weights > 0), float(weights.sum())
 
     def cross(self, problem: int) -> np.ndarray:
         """Minus the gradient at zero, per unit of weight."""
@@ -179,25 +192,15 @@ class ColumnSource:
 
     def solve(self, penalties: Penalties, start: np.ndarray | None = None) -> Paths:
         """The paths of all problems."""
-        squares = np.empty(self.weights.shape[0])
-        for k in range(squares.shape[0]):
-            target, total = self._centred_target(k)
-            squares[k] = self.weights[k] @ target**2 / total
-            if not np.isfinite(squares[k]):  # where these and the squares of the columns are finite, their products are
-                raise penalties.too_large()
+        squares = self._squares()
+        if not np.isfinite(squares).all():  # where these and the squares of the columns are finite, their products are
+            raise penalties.too_large()
         return _from_columns(_kernels.elastic_net_from_columns, self.columns, self, squares, penalties, start)
 
 
 @dataclass(frozen=True)
-class SparseColumnSource:
-    """Problems given by one sparse table and the weights (n_problems, n_rows) of its rows in each."""
-
-    table: SparseTable
-    target: np.ndarray
-    weights: np.ndarray
-    shift: np.ndarray
-    fit_intercept: bool
-    threads: int
+class SparseColumnSource(_Columns):
+    """The columns are those of a sparse table."""
 
     @classmethod
     def of(
@@ -211,13 +214,9 @@ class SparseColumnSource:
         """The source of one of the problems, or of the table under other row weights."""
         return replace(self, weights=self.weights[[problem]] if weights is None else weights[None])
 
-    def some(self, problems: list[int]) -> SparseColumnSource:
-        """The source of some of the problems."""
-        return replace(self, weights=self.weights[problems])
-
     def written_out(self) -> ColumnSource:
         """The same problems by full columns: what free columns explain has a value in every cell."""
-        n_rows, n_columns = self.table.shape
+        n_rows, n_columns = self.columns.shape
         if n_rows * n_columns > MOST_DENSE:
             raise DataError(
                 "ElasticNet",
@@ -227,43 +226,36 @@ class SparseColumnSource:
                 f"got {n_rows} x {n_columns}",
                 "give free columns a small weight such as 1e-6",
             )
-        columns = _kernels.shifted_columns(self.table.toarray(), np.zeros(n_columns), self.threads)
+        columns = _kernels.shifted_columns(self.columns.toarray(), np.zeros(n_columns), self.threads)
         padding = columns.shape[1] - n_rows
         target, weights = np.pad(self.target, (0, padding)), np.pad(self.weights, ((0, 0), (0, padding)))
         return ColumnSource(columns, target, weights, self.shift, self.fit_intercept, self.threads)
 
-    def _centred_target(self, problem: int) -> tuple[np.ndarray, float]:
-        weights = self.weights[problem]
-        mean = np.average(self.target, weights=weights) if self.fit_intercept else 0.0
-        return (self.target - mean) * (weights > 0), float(weights.sum())
-
     def cross(self, problem: int) -> np.ndarray:
         """Minus the gradient at zero, per unit of weight."""
         target, total = self._centred_target(problem)
-        return self.table.transposed_product(self.weights[problem] * target, self.threads) / total
+        return self.columns.transposed_product(self.weights[problem] * target, self.threads) / total
 
     def ridge(self, problem: int) -> np.ndarray:
         """As for moments, solved by the products."""
         target, total = self._centred_target(problem)
         weights = self.weights[problem]
-        mean, variance, _ = self.table.moments(weights, self.threads)
+        mean, variance, _ = self.columns.moments(weights, self.threads)
         if not self.fit_intercept:
             mean, variance = np.zeros_like(mean), variance + mean**2
         penalty = total * _start_penalty(variance, total)
         return solve_by_products(
-            self.table, target[:, None], weights, np.array([penalty]), self.fit_intercept, self.threads
+            self.columns, target[:, None], weights, np.array([penalty]), self.fit_intercept, self.threads
         )[0][:, 0]
 
     def solve(self, penalties: Penalties, start: np.ndarray | None = None) -> Paths:
         """The paths of all problems."""
-        squares = np.empty(self.weights.shape[0])
-        for k in range(squares.shape[0]):
-            target, total = self._centred_target(k)
-            squares[k] = (self.weights[k] * target**2).sum() / total
-            if not (np.isfinite(squares[k]) and np.isfinite(self.cross(k)).all()):
-                raise penalties.too_large()
+        squares = self._squares()
+        products = (self.cross(k) for k in range(squares.shape[0]))
+        if not (np.isfinite(squares).all() and all(np.isfinite(product).all() for product in products)):
+            raise penalties.too_large()
         kernel = _kernels.elastic_net_from_sparse_columns
-        return _from_columns(kernel, self.table.by_column, self, squares, penalties, start)
+        return _from_columns(kernel, self.columns.by_column, self, squares, penalties, start)
 
 
 def _from_columns(

@@ -21,6 +21,9 @@ from ...base.usual_parameters import n_jobs_param
 from ...base.views import Coefficients, coefficients_of
 from .logistic import LogisticRegression
 
+# Folds, weights of the rows, and what the folds' preparations do to the columns.
+_OfFolds = tuple[list[Fold], np.ndarray | None, FoldTransforms | None]
+
 # Rows whose couplings are solved together.
 CHUNK = 4096
 
@@ -94,7 +97,7 @@ class _Reduction(AroundLearners, LabelClassifier):
         place[present] = np.arange(n_classes)
         places = np.flatnonzero(whole).tolist()
         some = None if transforms is None else transforms.only(*places)
-        shared = template._share_parts(X, place[codes], weights, [chosen[k] for k in places], some)
+        shared = template._share_parts(X, place[codes], ([chosen[k] for k in places], weights, some))
         for k, fold in enumerate(chosen):
             one = None if transforms is None else transforms.only(k)
             if not whole[k]:
@@ -106,14 +109,7 @@ class _Reduction(AroundLearners, LabelClassifier):
             model.estimators_ = next(shared)
             yield model
 
-    def _share_parts(
-        self,
-        X: Any,
-        codes: np.ndarray,
-        weights: np.ndarray | None,
-        folds: list[Fold],
-        transforms: FoldTransforms | None,
-    ) -> Iterator[list[Any]]:
+    def _share_parts(self, X: Any, codes: np.ndarray, of_folds: _OfFolds) -> Iterator[list[Any]]:
         """The binary learners of one fold after the other; a code of -1 is a class without weight."""
         raise NotImplementedError  # pragma: no cover
 
@@ -190,14 +186,8 @@ class OneVsRest(_Reduction):
         self.estimators_ = self._fit_parts(X, [(None, (codes == k).astype(np.int64)) for k in asked], weights)
         return self
 
-    def _share_parts(
-        self,
-        X: Any,
-        codes: np.ndarray,
-        weights: np.ndarray | None,
-        folds: list[Fold],
-        transforms: FoldTransforms | None,
-    ) -> Iterator[list[Any]]:
+    def _share_parts(self, X: Any, codes: np.ndarray, of_folds: _OfFolds) -> Iterator[list[Any]]:
+        folds, weights, transforms = of_folds
         n_classes = self.classes_.shape[0]
         asked = [1] if n_classes == 2 else range(n_classes)
         generators = [
@@ -279,14 +269,8 @@ class OneVsOne(_Reduction):
         self.estimators_ = self._fit_parts(X, tasks, weights)
         return self
 
-    def _share_parts(
-        self,
-        X: Any,
-        codes: np.ndarray,
-        weights: np.ndarray | None,
-        folds: list[Fold],
-        transforms: FoldTransforms | None,
-    ) -> Iterator[list[Any]]:
+    def _share_parts(self, X: Any, codes: np.ndarray, of_folds: _OfFolds) -> Iterator[list[Any]]:
+        folds, weights, transforms = of_folds
         by_pair = []
         for first, second in self._pairs():
             rows = np.flatnonzero((codes == first) | (codes == second))
