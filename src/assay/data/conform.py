@@ -12,7 +12,7 @@ kind, or a line with too many or too few fields, is left out and told with its r
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -28,6 +28,8 @@ from .table import plain_types
 
 MOST_PROBLEMS = 10_000
 """Problems that are kept with their cell; more are counted."""
+_HELD = {"number": "number", "label": "label"}
+"""How columns of a profile are read from plain text; the other kinds are parsed from it."""
 _WORDS = {"number": "a number", "whole": "a whole number", "boolean": "true or false", "date": "a date"}
 
 
@@ -75,8 +77,17 @@ class Conform:
                 way_out=nearest(lost[0], list(names)),
             )
 
-    def __call__(self, frame: pl.DataFrame, first_row: int = 1, spoiled: Mapping[int, str] | None = None) -> Conformed:
-        """The rows of a piece that fit; `spoiled` are lines that were no rows, by number, each with its reason."""
+    def __call__(
+        self,
+        frame: pl.DataFrame,
+        first_row: int = 1,
+        spoiled: Mapping[int, str] | None = None,
+        settled: Collection[str] = (),
+    ) -> Conformed:
+        """The rows of a piece that fit; `spoiled` are lines that were no rows, by number, each with its reason.
+
+        Columns of labels that are `settled` hold nothing more to strip or to take for missing.
+        """
         self.check_columns(frame.columns)
         problems = [Problem(row, "", reason) for row, reason in (spoiled or {}).items()]
         wrong = np.zeros(frame.height, dtype=bool)
@@ -84,6 +95,9 @@ class Conform:
             wrong[row - first_row] = True
         columns = []
         for name, about in self.profile.items():
+            if name in settled:
+                columns.append(frame[name])
+                continue
             read, failed, rule = self._column(frame[name], about)
             columns.append(read)
             if failed is not None and failed.any():
@@ -151,13 +165,21 @@ def as_text(series: pl.Series) -> pl.Series:
 
 
 def conformed_pieces(
-    source: Any, profile: Mapping[str, Mapping[str, Any]], options: Mapping[str, Any] | None = None
+    source: Any,
+    profile: Mapping[str, Mapping[str, Any]],
+    options: Mapping[str, Any] | None = None,
+    keep: Collection[str] = (),
 ) -> Iterator[Conformed]:
-    """The rows of files or of a query of any size, some megabytes at a time, as the profile wants them."""
+    """The rows of files or of a query of any size, some megabytes at a time, as the profile wants them.
+
+    `raw` of each piece has the columns of the profile and those of `keep`, these as they are written, at least.
+    """
     conform = Conform(profile)
     spoiled: dict[int, str] = {}
     chosen = dict(options or {})
     asked = {name: chosen.pop(name) for name in ("table", "query") if name in chosen}
-    for piece in pieces_of_source(source, Options(**chosen, spoiled=spoiled), **asked):
-        yield conform(piece.frame, piece.first_row, dict(spoiled))
+    wanted = {name: _HELD.get(str(about["kind"]), "text") for name, about in conform.profile.items()}
+    wanted |= dict.fromkeys(keep, "text")
+    for piece in pieces_of_source(source, Options(**chosen, spoiled=spoiled, wanted=wanted), **asked):
+        yield conform(piece.frame, piece.first_row, dict(spoiled), piece.settled)
         spoiled.clear()

@@ -24,7 +24,7 @@ from ..base import config
 from ..base.errors import DataError, ParameterError, plain
 from .parse import MISSING_TOKENS, Coded
 from .read_notes import WHO, Decision, is_pattern, refuse, succession
-from .read_plain import read_plain
+from .read_plain import plain_piece, read_plain
 from .read_source import Options, Piece, SourceFile, too_large
 from .read_text import TextStream
 
@@ -121,6 +121,7 @@ def delimited_pieces(file: SourceFile, options: Options, decided: list[Decision]
     pending: list[bytes] = []
     size, header, first, line, row = 0, dialect.header, True, 1, 1
     limit = max(config.get().max_line_bytes, _PIECE_BYTES)
+    wanted = options.wanted
     for block in itertools.chain(stream.blocks(), [b""]):
         decided[:] = [dialect.decisions[0], stream.decision, dialect.decisions[1]]
         pending.append(block)
@@ -137,11 +138,16 @@ def delimited_pieces(file: SourceFile, options: Options, decided: list[Decision]
                     way_out="repair the quotes",
                 )
             continue
-        if data[:end].strip(b"\r\n"):
-            frame = _frame(data[:end], stream.shown, dialect, header=header, first=first, line=line, row=row)
-            if frame.height:
-                yield Piece(stream.shown, row, frame)
-            row += frame.height
+        body = data[:end]
+        if _blank_until(body, 0) < end:
+            begin = 0 if not header else _first_record_end(body, dialect.separator, _blank_until(body, 0))
+            told = None if dialect.preamble else plain_piece(body, begin, dialect.separator, dialect.names, wanted)
+            if told is None:
+                frame = _frame(body, stream.shown, dialect, header=header, first=first, line=line, row=row)
+                told = frame, frozenset()
+            if told[0].height:
+                yield Piece(stream.shown, row, *told)
+            row += told[0].height
             header = first = False
         line += data.count(b"\n", 0, end)
         pending, size = [data[end:]], len(data) - end

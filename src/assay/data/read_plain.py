@@ -7,6 +7,7 @@ way, which also says what is wrong.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -17,11 +18,12 @@ import polars as pl
 from .. import _kernels
 from ..base import config
 from ..base.threads import thread_count
-from .parse import Coded, stays_text
+from .parse import Coded, ColumnPlan, follow_plan, stays_text
 
 _PADDING = 64
 _SAMPLE_BYTES, _SAMPLE_PLACES = 1 << 15, 32
 _SKIP, _NUMBER, _WHOLE, _LABEL, _TEXT = range(5)
+_KINDS = {"number": _NUMBER, "label": _LABEL, "text": _TEXT}
 _SEPARATORS = ",;\t|"
 
 
@@ -75,6 +77,50 @@ def read_plain(
                 coded[name] = known
         columns.append(series)
     return pl.DataFrame(columns), coded
+
+
+def plain_piece(
+    data: bytes, begin: int, separator: str, names: list[str], wanted: Mapping[str, str] | None
+) -> tuple[pl.DataFrame, frozenset[str]] | None:
+    """The wanted columns of a piece of plain text (see `Options.wanted`), and which hold labels that are settled.
+
+    None if the text is not plain, or a cell of a column of numbers is no plain number: the other way tells why.
+
+    >>> frame, settled = plain_piece(b"1.5,a ,x\\n2,NA,y\\n", 0, ",", ["n", "w", "z"], {"n": "number", "w": "label"})
+    >>> frame.rows(), sorted(settled)
+    ([(1.5, 'a'), (2.0, None)], ['w'])
+    """
+    if wanted is None or separator not in _SEPARATORS or len(names) < 2 or not set(wanted) <= set(names):
+        return None
+    text = np.empty(len(data) + _PADDING, dtype=np.uint8)
+    text[: len(data)] = np.frombuffer(data, dtype=np.uint8)
+    text[len(data) :] = 0
+    seen = _kernels.scan_text(text[: len(data)], 1)
+    if seen["zero"] or seen["beyond_ascii"] or seen["quote"] or seen["stray_return"] or not seen["lines"]:
+        return None
+    first, end = _body(text[begin:], len(data) - begin, header=False)
+    kinds = [_KINDS.get(wanted.get(name, ""), _SKIP) for name in names]
+    if first >= end:
+        return None
+    longest = int(config.get().max_line_bytes)
+    cells: Any = _kernels.read_plain(
+        text, begin + first, begin + end, ord(separator), kinds, longest, thread_count(None)
+    )
+    if cells is None or any(kind != _SKIP and found is None for kind, found in zip(kinds, cells)):
+        return None
+    columns, settled = [], set()
+    for name, kind, found in zip(names, kinds, cells):
+        if kind == _SKIP:
+            continue
+        values, labels = found
+        series = pl.Series(values).alias(name)
+        if kind == _LABEL:
+            # What becomes of a label is settled once for all the rows that have it.
+            clean = follow_plan(pl.Series(name, labels, dtype=pl.String), ColumnPlan("text"))[0]
+            series = clean.gather(series)
+            settled.add(name)
+        columns.append(series)
+    return pl.DataFrame(columns), frozenset(settled)
 
 
 def _bytes_of(path: Path, threads: int) -> np.ndarray:

@@ -7,7 +7,7 @@ import glob
 import os
 import re
 import stat
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -42,6 +42,9 @@ class Options:
     spoiled: dict[int, str] | None = None
     """Where lines with too many or too few fields are told, by the number of their row, which is then all missing; None
     refuses the file."""
+    wanted: Mapping[str, str] | None = None
+    """The columns that matter and what they hold ("number", "label" or "text"): pieces of plain text then come with
+    these alone, numbers as such and labels without spaces around them. None wants every cell as it is written."""
 
 
 class Piece(NamedTuple):
@@ -50,6 +53,8 @@ class Piece(NamedTuple):
     shown: str
     first_row: int
     frame: pl.DataFrame
+    settled: frozenset[str] = frozenset()
+    """Columns of labels in which spaces and tokens for missing cells are gone already."""
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ too; numbers stay as they are.
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import sys
 import tempfile
@@ -99,16 +100,17 @@ class FrameWriter:
             raise self._refusal(error) from None
 
     def _put(self, frame: pl.DataFrame) -> None:
+        text = io.BytesIO()
         if self.kind == "NDJSON":
-            text = frame.write_ndjson()
+            frame.write_ndjson(text)
         else:
             separator = "\t" if self.kind == "TSV" else ","
-            text = inert(frame).write_csv(include_header=self._first, separator=separator)
+            inert(frame).write_csv(text, include_header=self._first, separator=separator)
         self._first = False
         if self._file is None:
-            sys.stdout.write(text)
+            sys.stdout.write(text.getvalue().decode())
         else:
-            self._file.write(text.encode())
+            self._file.write(text.getbuffer())
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
         if self.path is None:

@@ -143,7 +143,7 @@ class Predictor:
         summary = Summary(interval=self.promise())
         kept = list(keep)
         try:
-            for piece in _ahead(conformed_pieces(source, self.profile, reading)):
+            for piece in _ahead(conformed_pieces(source, self.profile, reading, kept)):
                 self._one(piece, kept, write, summary)
                 if progress is not None:
                     progress(summary.rows)

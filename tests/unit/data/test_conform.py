@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -84,3 +85,44 @@ def test_numbers_with_decimal_commas_and_currency_are_read_as_the_training_table
     found = conform(pl.DataFrame({"pay": ["1.234,50 €", "12,00 €", "abc"]}))
     assert found.frame["pay"].to_list() == [1234.5, 12.0] and [p.row for p in found.problems] == [3]
     assert conform(pl.DataFrame({"pay": ["2.000,00 €"]}), 4).frame["pay"].to_list() == [2000.0]
+
+
+_CELLS = [
+    "1.5",
+    "2",
+    "",
+    "NA",
+    " 3 ",
+    "1e3",
+    "-0",
+    "007",
+    "12345678901234567890",
+    "inf",
+    "nan",
+    "1,5",
+    "x",
+    "+4",
+    "true",
+]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_plain_text_read_at_once_is_what_text_read_by_cells_is(tmp_path, seed):
+    """Quotes around one cell send a piece the slower way: both must give the same rows and the same problems."""
+    rng = np.random.default_rng(seed)
+    odd = _CELLS if seed % 2 else _CELLS[:3]
+    rows = [(rng.choice(odd).replace(",", ";"), rng.choice(["a", "b ", "?", "", "-x"]), k) for k in range(300)]
+    profile = {
+        "n": {"kind": "number", "role": "numeric", "whole": bool(seed & 2)},
+        "w": {"kind": "label", "role": "nominal"},
+    }
+    found = []
+    for name, quoted in (("fast.csv", "{}"), ("slow.csv", '"{}"')):
+        lines = ["id,n,w,z", *(f"{quoted.format(k)},{n},{w},0" for n, w, k in rows)]
+        (tmp_path / name).write_text("\n".join(lines) + "\n")
+        found.append(list(conformed_pieces(tmp_path / name, profile, keep=["id"])))
+    (fast,), (slow,) = found
+    assert fast.frame.equals(slow.frame) and fast.rows.tolist() == slow.rows.tolist()
+    assert fast.problems == slow.problems and fast.raw["id"].to_list() == slow.raw["id"].to_list()
+    # The columns that nobody asked for are not even read the fast way.
+    assert (seed % 2 == 0) == (not fast.problems) == ("z" not in fast.raw.columns)
