@@ -1,9 +1,7 @@
 """Models for other programs: SQL, standalone Python, ONNX; each is tried on rows and refused where it says otherwise.
 
-One call: `export(model, "model.onnx")`, and the ending says the form. SQL and Python come from the model's own
-`to_sql` and `to_python` where it has them (trees, rules, ensembles), and from its coefficients where it is linear. ONNX
-holds linear models, logistic regression, trees and forests on numbers, in float64 throughout. What was written is
-computed again from its text on rows made from what the model knows of its columns, and must give the model's answers.
+One call: `export(model, "model.onnx")`, and the ending says the form. What was written is computed again (by SQLite, by
+Python, by onnxruntime) on rows made from what the model knows of its columns, and must give the model's answers.
 """
 
 from __future__ import annotations
@@ -18,6 +16,10 @@ import numpy as np
 from ..base.errors import UsageError, plain
 from ..base.files import write_parts
 from .checks import as_rows, candidates
+from .export_forms import Form, Net, form_of, kinds_of, names_of, recipes_of, refusal
+from .export_onnx import onnx_of
+from .export_python import prepared_python, python_of
+from .export_sql import prepared_sql, sql_of
 
 _TOLERANCE = 1e-9
 
@@ -27,7 +29,7 @@ def export(model: Any, path: str | os.PathLike[str], *, check: Any = None) -> Pa
 
     Parameters
     ----------
-    model : a fitted method; of a `PreparedModel` the method behind the preparation cannot be taken alone
+    model : a fitted method, or a model with its preparation (`results.best_model()`, a loaded package)
     path : the file; its ending says the form
     check : rows to try what was written with; None makes some
 
@@ -46,51 +48,39 @@ def export(model: Any, path: str | os.PathLike[str], *, check: Any = None) -> Pa
     ways: dict[str, Callable[[Any, Any], bytes]] = {".sql": to_sql, ".py": to_python, ".onnx": to_onnx}
     if ending not in ways:
         raise UsageError("export", f"file '{plain(path, 200)}'", "must end in .sql, .py or .onnx")
-    if hasattr(model, "chain"):
-        raise UsageError(
-            "export",
-            "a model with its preparation",
-            "cannot be exported yet",
-            way_out="save it as a package, or export an estimator fitted on the columns themselves",
-        )
     return write_parts("export", path, [ways[ending](model, check)])
 
 
 def to_sql(model: Any, check: Any = None) -> bytes:
-    """The model as an expression of SQL; see the model's own `to_sql`."""
-    if hasattr(model, "to_sql"):
-        return model.to_sql().encode()
-    weights, intercept, names = _linear(model, "SQL")
-    if hasattr(model, "classes_"):
-        raise _not_yet(model, "SQL")
-    return (_sum(weights[0], intercept[0], [_quoted(name) for name in names], " * ") + "\n").encode()
+    """The model as one expression of SQL over the columns of a table: what `predict` says, NULL being missing."""
+    inner, prepared = _parted(model)
+    single = hasattr(inner, "to_sql") and not hasattr(inner, "forest_")
+    form = None if single and not prepared else _form_or_none(inner, "SQL") if single else form_of(inner, "SQL")
+    text = inner.to_sql() if single else sql_of(form)  # type: ignore[arg-type]
+    if prepared:
+        text = prepared_sql(recipes_of(model, form, "SQL"), text, kinds_of(model))
+    _try_sql(model, text, check)
+    return (text + "\n").encode()
 
 
 def to_python(model: Any, check: Any = None) -> bytes:
-    """The model as a function `predict` of one row, a mapping from column names to cells, that needs Python alone."""
-    if hasattr(model, "to_python"):
-        return model.to_python().encode()
-    weights, intercept, names = _linear(model, "Python")
-    cells = [f"row[{name!r}]" for name in names]
-    sums = [_sum(weights[k], intercept[k], cells, " * ") for k in range(weights.shape[0])]
-    lines = ["def predict(row):"]
-    if not hasattr(model, "classes_"):
-        lines.append(f"    return {sums[0]}")
-    else:
-        labels = [label.item() if isinstance(label, np.generic) else label for label in model.classes_]
-        if len(sums) == 1:
-            lines.append(f"    return {labels[1]!r} if {sums[0]} > 0 else {labels[0]!r}")
-        else:
-            lines += [f"    scores = [{', '.join(sums)}]", f"    return {labels!r}[scores.index(max(scores))]"]
-    text = "\n".join(lines) + "\n"
-    _try_python(model, text, names, check)
+    """The model as functions of one row, a mapping from column names to cells: `predict`, and `probabilities`."""
+    inner, prepared = _parted(model)
+    single = hasattr(inner, "to_python")
+    form = None if single and not prepared else _form_or_none(inner, "Python") if single else form_of(inner, "Python")
+    text = inner.to_python() if single else python_of(form)  # type: ignore[arg-type]
+    if prepared:
+        target = str(model.facts.get("target") or "prediction")
+        text = prepared_python(recipes_of(model, form, "Python"), text, target)
+    _try_python(model, text, check, form)
     return text.encode()
 
 
 def to_onnx(model: Any, check: Any = None) -> bytes:
-    """The model as ONNX on a float64 matrix `rows`; `prediction`, or `probabilities` in the order of the classes.
+    """The model as ONNX in float64: `prediction`, or `probabilities` in the order of the classes.
 
-    The labels stand in the metadata as `classes`. The file is tried with onnxruntime before it is written.
+    A model of numbers alone takes one matrix, `rows`; any other takes a column of cells by name, numbers (NaN is
+    missing) or text ("" is). The labels of the classes stand in the metadata as `classes`.
     """
     try:
         import onnx
@@ -99,188 +89,168 @@ def to_onnx(model: Any, check: Any = None) -> bytes:
         raise UsageError(
             "export", "ONNX", f"needs '{plain(error.name)}'", way_out="install it with: pip install 'assay[onnx]'"
         ) from None
-    width = int(getattr(model, "n_features_in_", 0))
-    categories = getattr(getattr(model, "schema_", None), "categories", None)
-    if not width or (categories is not None and any(part is not None for part in categories)):
-        raise UsageError(
-            "export", f"a {type(model).__name__} on labels", "cannot be ONNX yet", way_out="encode them first"
-        )
-    helper, double = onnx.helper, onnx.TensorProto.DOUBLE
-    name = "probabilities" if hasattr(model, "classes_") else "prediction"
-    if hasattr(model, "tree_") or hasattr(model, "forest_"):
-        nodes, constants = _tree_nodes(model, helper, onnx, name)
-    else:
-        nodes, constants = _linear_nodes(model, helper, onnx, name)
-    rows = helper.make_tensor_value_info("rows", double, [None, width])
-    shape = [None, len(model.classes_)] if hasattr(model, "classes_") else [None, 1]
-    out = helper.make_tensor_value_info(name, double, shape)
-    graph = helper.make_graph(nodes, type(model).__name__, [rows], [out], constants)
-    opsets = [helper.make_opsetid("", 21), helper.make_opsetid("ai.onnx.ml", 5)]
-    made = helper.make_model(graph, opset_imports=opsets, producer_name="assay", ir_version=10)
-    if hasattr(model, "classes_"):
-        helper.set_model_props(made, {"classes": ", ".join(map(str, model.classes_))})
-    onnx.checker.check_model(made)
-    data = made.SerializeToString()
+    inner, prepared = _parted(model)
+    form = form_of(inner, "ONNX")
+    recipes = recipes_of(model, form, "ONNX") if prepared else None
+    data = onnx_of(onnx, type(inner).__name__, form, recipes, kinds_of(model) if prepared else None)
     session = onnxruntime.InferenceSession(data, providers=["CPUExecutionProvider"])
-    for table in _matrices(model, check):
-        wanted = model.predict_proba(table) if hasattr(model, "classes_") else np.asarray(model.predict(table))[:, None]
-        _same("ONNX", model, session.run(None, {"rows": table})[0], wanted)
+    tried = False
+    for table in _tables(model, check, missing=not isinstance(form, Net)):
+        wanted = _said(model, table)
+        if wanted is None:
+            continue
+        tried = True
+        _same("ONNX", model, session.run(None, onnx_cells(session, table))[0], wanted, _tolerance(form))
+    if not tried:
+        raise refusal(model, "ONNX", "cannot be tried as {} on rows made up; give some as `check`")
     return data
 
 
-# -- parts -----------------------------------------------------------------------------------------------------------
-def _linear(model: Any, form: str) -> tuple[np.ndarray, np.ndarray, list[str]]:
-    """Weights (outputs, columns), intercepts and names of a linear model of numbers."""
-    weights, intercept = getattr(model, "coef_", None), getattr(model, "intercept_", 0.0)
-    width = int(getattr(model, "n_features_in_", 0))
-    if not isinstance(weights, np.ndarray) or not width:
-        raise _not_yet(model, form)
-    weights = np.atleast_2d(weights)
-    if weights.shape[1] != width or (not hasattr(model, "classes_") and weights.shape[0] != 1):
-        raise _not_yet(model, form)
-    names = getattr(model, "feature_names_in_", None)
-    listed = [f"x{j}" for j in range(width)] if names is None else [str(name) for name in names]
-    return weights, np.broadcast_to(np.atleast_1d(np.asarray(intercept, dtype=float)), (weights.shape[0],)), listed
+def onnx_cells(session: Any, table: Any) -> dict[str, np.ndarray]:
+    """A table as the inputs that an exported ONNX file asks for.
+
+    >>> class Session:
+    ...     def get_inputs(self): return [type("I", (), {"name": "rows", "type": "tensor(double)"})]
+    >>> onnx_cells(Session(), [[1.0, 2.0]])["rows"].tolist()
+    [[1.0, 2.0]]
+    """
+    asked = {one.name: one.type for one in session.get_inputs()}
+    if list(asked) == ["rows"]:
+        cells = table.to_numpy() if hasattr(table, "to_numpy") else np.asarray(table)
+        return {"rows": np.ascontiguousarray(cells, dtype=np.float64)}
+    found = {}
+    for j, (name, kind) in enumerate(asked.items()):
+        named = hasattr(table, "columns")
+        cells = list(table[name]) if named else [row[_number_of(name, j)] for row in np.asarray(table, dtype=object)]
+        if kind == "tensor(string)":
+            found[name] = np.array([[_text(cell)] for cell in cells], dtype=object)
+        else:
+            found[name] = np.array([[np.nan if cell is None else float(cell)] for cell in cells])
+    return found
 
 
-def _not_yet(model: Any, form: str) -> UsageError:
-    return UsageError(
-        "export", f"a {type(model).__name__}", f"cannot be written as {form} yet", way_out="save a package"
-    )
+# -- trying ----------------------------------------------------------------------------------------------------------
+def _parted(model: Any) -> tuple[Any, bool]:
+    """The estimator, and whether there is a preparation before it."""
+    return (model.estimator, True) if hasattr(model, "chain") else (model, False)
 
 
-def _sum(weights: np.ndarray, intercept: float, cells: list[str], times: str) -> str:
-    terms = [f"({float(w)!r}){times}{cell}" for w, cell in zip(weights, cells) if w]
-    return " + ".join([repr(float(intercept)), *terms])
+def _form_or_none(model: Any, what: str) -> Form | None:
+    try:
+        return form_of(model, what)
+    except UsageError:
+        return None
 
 
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
+def _number_of(name: str, otherwise: int) -> int:
+    return int(name[1:]) if name[:1] == "x" and name[1:].isdecimal() else otherwise
 
 
-def _matrices(model: Any, check: Any) -> list[np.ndarray]:
+def _text(cell: Any) -> str:
+    if cell is None or cell != cell:
+        return ""
+    return ("true" if cell else "false") if isinstance(cell, (bool, np.bool_)) else str(cell)
+
+
+def _tables(model: Any, check: Any, missing: bool = True) -> list[Any]:
+    """Rows to try an export with: those that are given, or some made from what the model knows, and a few with gaps."""
     if check is not None:
-        return [np.ascontiguousarray(check, dtype=np.float64)]
-    found = []
-    for rows in candidates(model):
-        table = as_rows(rows)
-        cells = table.to_numpy() if hasattr(table, "columns") else np.asarray(table)
-        if cells.ndim == 2 and cells.dtype.kind in "fiu":
-            found.append(np.ascontiguousarray(cells, dtype=np.float64))
-    return found[:1]
+        return [check]
+    rows = candidates(model)[:1]
+    found = [as_rows(one) for one in rows]
+    if missing and rows and isinstance(rows[0], dict):
+        holed = {name: list(cells) for name, cells in rows[0].items()}
+        for k, cells in enumerate(holed.values()):
+            cells[k % len(cells)] = None
+        found.append(as_rows(holed))
+    return found
 
 
-def _same(form: str, model: Any, found: Any, wanted: Any) -> None:
+def _said(model: Any, table: Any) -> np.ndarray | None:
+    """Probabilities or numbers; None where the model takes no such rows."""
+    try:
+        if hasattr(model, "predict_proba") and getattr(model, "classes_", None) is not None:
+            return np.asarray(model.predict_proba(table), dtype=np.float64)
+        return np.asarray(model.predict(table), dtype=np.float64)[:, None]
+    except (TypeError, ValueError):
+        return None
+
+
+def _tolerance(form: Form | None) -> float:
+    return form.tolerance if isinstance(form, Net) else _TOLERANCE
+
+
+def _rows_of(model: Any, table: Any) -> tuple[list[str], list[dict[str, Any]]]:
+    """The names of the columns, and each row as a mapping."""
+    if hasattr(table, "columns") and hasattr(table, "rows"):
+        return list(table.columns), [dict(zip(table.columns, row)) for row in table.rows()]
+    if hasattr(table, "to_dict"):
+        return list(map(str, table.columns)), table.to_dict("records")
+    names = names_of(model)
+    return names, [dict(zip(names, row)) for row in np.asarray(table).tolist()]
+
+
+def _same(form: str, model: Any, found: Any, wanted: Any, tolerance: float = _TOLERANCE) -> None:
     found, wanted = np.asarray(found, dtype=np.float64), np.asarray(wanted, dtype=np.float64)
     scale = max(1.0, float(np.max(np.abs(wanted), initial=0.0)))
-    if found.shape != wanted.shape or not np.allclose(found, wanted, rtol=_TOLERANCE, atol=_TOLERANCE * scale):
-        raise UsageError(
-            "export", f"a {type(model).__name__}", f"cannot be written as {form} exactly yet", way_out="save a package"
-        )
+    if found.shape != wanted.shape or not np.allclose(found, wanted, rtol=tolerance, atol=tolerance * scale):
+        raise refusal(model, form)
 
 
-def _try_python(model: Any, text: str, names: list[str], check: Any) -> None:
-    """Run what was written on some rows, with nothing but builtins, and compare."""
+def _agree(what: str, model: Any, said: list[Any], wanted: np.ndarray, tolerance: float = _TOLERANCE) -> None:
+    if wanted.dtype.kind == "f" and getattr(model, "classes_", None) is None:
+        _same(what, model, [np.nan if one is None else one for one in said], wanted, tolerance)
+    elif [_text(one) for one in said] != [_text(one) for one in wanted.tolist()]:
+        raise refusal(model, what)
+
+
+def _answers(model: Any, check: Any) -> list[tuple[Any, np.ndarray]]:
+    found = []
+    for table in _tables(model, check):
+        try:
+            found.append((table, np.asarray(model.predict(table))))
+        except (TypeError, ValueError):
+            continue
+    return found
+
+
+def _try_python(model: Any, text: str, check: Any, form: Form | None) -> None:
+    """Run what was written on some rows and compare."""
     scope: dict[str, Any] = {}
-    exec(compile(text, "<export>", "exec"), scope)
-    for table in _matrices(model, check):
-        said = [scope["predict"](dict(zip(names, row))) for row in table.tolist()]
-        wanted = np.asarray(model.predict(table))
-        if wanted.dtype.kind == "f" and not hasattr(model, "classes_"):
-            _same("Python", model, said, wanted)
-        elif list(map(str, said)) != list(map(str, wanted.tolist())):
-            raise _not_yet(model, "Python")
+    try:
+        exec(compile(text, "<export>", "exec"), scope)
+        for table, wanted in _answers(model, check):
+            said = [scope["predict"](row) for row in _rows_of(model, table)[1]]
+            _agree("Python", model, said, wanted, _tolerance(form))
+    except (ArithmeticError, NameError, TypeError, RecursionError, MemoryError, SyntaxError):
+        raise refusal(model, "Python") from None
 
 
-def _linear_nodes(model: Any, helper: Any, onnx: Any, name: str) -> tuple[list[Any], list[Any]]:
-    weights, intercept, _ = _linear(model, "ONNX")
-    constants = [
-        onnx.numpy_helper.from_array(np.ascontiguousarray(weights.T, dtype=np.float64), "weights"),
-        onnx.numpy_helper.from_array(np.ascontiguousarray(intercept, dtype=np.float64), "intercept"),
-    ]
-    classes = hasattr(model, "classes_")
-    nodes = [
-        helper.make_node("MatMul", ["rows", "weights"], ["products"]),
-        helper.make_node("Add", ["products", "intercept"], ["scores" if classes else name]),
-    ]
-    if classes and not hasattr(model, "predict_proba"):
-        raise _not_yet(model, "ONNX")
-    if classes and weights.shape[0] == 1:
-        # Of two classes the first has score 0.
-        constants.append(onnx.numpy_helper.from_array(np.array([[-1.0, 1.0]]), "sides"))
-        constants.append(onnx.numpy_helper.from_array(np.array(0.5), "half"))
-        nodes.append(helper.make_node("MatMul", ["scores", "sides"], ["signed"]))
-        nodes.append(helper.make_node("Mul", ["signed", "half"], ["halved"]))
-        nodes.append(helper.make_node("Softmax", ["halved"], [name], axis=1))
-    elif classes:
-        nodes.append(helper.make_node("Softmax", ["scores"], [name], axis=1))
-    return nodes, constants
+def _try_sql(model: Any, text: str, check: Any) -> None:
+    """Run what was written by SQLite on some rows and compare."""
+    import contextlib
+    import math
+    import sqlite3
+
+    for table, wanted in _answers(model, check):
+        names, rows = _rows_of(model, table)
+        with contextlib.closing(sqlite3.connect(":memory:")) as base:
+            base.create_function("EXP", 1, lambda x: None if x is None else math.exp(min(x, 700.0)))
+            listed = ", ".join('"' + name.replace('"', '""') + '"' for name in names)
+            try:
+                base.execute(f"CREATE TABLE tried ({listed})")
+                cells = [tuple(_plain_cell(row[name]) for name in names) for row in rows]
+                base.executemany(f"INSERT INTO tried VALUES ({', '.join('?' * len(names))})", cells)
+                said = [one[0] for one in base.execute(f"SELECT {text} FROM tried ORDER BY rowid")]
+            except sqlite3.Error:
+                # Longer or deeper than SQLite takes, or two columns whose names differ in case alone.
+                continue
+        _agree("SQL", model, said, wanted)
 
 
-def _tree_nodes(model: Any, helper: Any, onnx: Any, name: str) -> tuple[list[Any], list[Any]]:
-    """The trees as sums of the values of their leaves, divided by what makes shares or means of them."""
-    trees = getattr(model, "forest_", None)
-    flat = model.tree_ if trees is None else trees
-    if getattr(flat, "has_multiway", False) or getattr(flat, "has_linear", False) or (flat.category_offset >= 0).any():
-        raise _not_yet(model, "ONNX")
-    offsets = np.array([0, flat.feature.shape[0]]) if trees is None else trees.offsets
-    values = np.asarray(flat.value, dtype=np.float64)
-    if hasattr(model, "classes_") and trees is None:
-        values = values / values.sum(axis=1, keepdims=True)
-    width = values.shape[1]
-    node: dict[str, list[Any]] = {
-        key: [] for key in ("feature", "split", "missing", "yes", "no", "yes_leaf", "no_leaf")
-    }
-    leaf_values: list[float] = []
-    leaf_targets: list[int] = []
-    roots: list[int] = []
-
-    def side(child: int, first: int, numbers: dict[int, int], target: int) -> tuple[int, int]:
-        """Where a branch leads: the number of a node or of a new leaf, and whether it is a leaf."""
-        at = first + child
-        if flat.feature[at] >= 0:
-            return numbers[at], 0
-        leaf_values.append(float(values[at, target]))
-        leaf_targets.append(target)
-        return len(leaf_values) - 1, 1
-
-    # A leaf has one target: with several classes each tree stands there once for each of them.
-    for first, last in zip(offsets[:-1].tolist(), offsets[1:].tolist()):
-        inner = [at for at in range(first, last) if flat.feature[at] >= 0]
-        for target in range(width):
-            base = len(node["feature"])
-            roots.append(base)
-            numbers = {at: base + k for k, at in enumerate(inner)}
-            for at in inner or [first]:
-                alone = not inner
-                left, right = (0, 0) if alone else (int(flat.children_left[at]), int(flat.children_right[at]))
-                yes, yes_leaf = side(left, first, numbers, target)
-                no, no_leaf = side(right, first, numbers, target)
-                node["feature"].append(0 if alone else int(flat.feature[at]))
-                node["split"].append(0.0 if alone else float(flat.threshold[at]))
-                node["missing"].append(1 if alone else int(flat.missing_go_to_left[at]))
-                for key, value in (("yes", yes), ("yes_leaf", yes_leaf), ("no", no), ("no_leaf", no_leaf)):
-                    node[key].append(value)
-    made = helper.make_node(
-        "TreeEnsemble",
-        ["rows"],
-        ["sums"],
-        domain="ai.onnx.ml",
-        n_targets=width,
-        aggregate_function=1,
-        post_transform=0,
-        tree_roots=roots,
-        nodes_featureids=node["feature"],
-        nodes_splits=onnx.numpy_helper.from_array(np.array(node["split"], dtype=np.float64), "splits"),
-        nodes_modes=onnx.numpy_helper.from_array(np.zeros(len(node["split"]), dtype=np.uint8), "modes"),
-        nodes_missing_value_tracks_true=node["missing"],
-        nodes_truenodeids=node["yes"],
-        nodes_trueleafs=node["yes_leaf"],
-        nodes_falsenodeids=node["no"],
-        nodes_falseleafs=node["no_leaf"],
-        leaf_targetids=leaf_targets,
-        leaf_weights=onnx.numpy_helper.from_array(np.array(leaf_values), "values"),
-    )
-    count = float(max(1, offsets.shape[0] - 1))
-    constants = [onnx.numpy_helper.from_array(np.array(count), "count")]
-    return [made, helper.make_node("Div", ["sums", "count"], [name])], constants
+def _plain_cell(cell: Any) -> Any:
+    if isinstance(cell, np.generic):
+        cell = cell.item()
+    if isinstance(cell, float) and cell != cell:
+        return None
+    return cell

@@ -57,6 +57,10 @@ class PreparedModel:
         """Write model and preparation to a package, one file without pickle; `assay.load` makes them again."""
         return later("assay.deploy", "save")(self, path, **options)
 
+    def export(self, path: str | PathLike[str], **options: Any) -> Path:
+        """Write model and preparation as SQL, standalone Python or ONNX, by the ending; see `assay.deploy.export`."""
+        return later("assay.deploy", "export")(self, path, **options)
+
     def explain(self) -> list[str]:
         """The preparation in words."""
         return self.chain.explain()

@@ -2,83 +2,212 @@
 
 from __future__ import annotations
 
+import math
 import sqlite3
+from datetime import datetime
 
 import numpy as np
+import polars as pl
 import pytest
 
 from assay.base import UsageError
 from assay.deploy import export
+from assay.deploy.exports import onnx_cells
+from assay.experiment import Plan, run
 from assay.models.bayes import NaiveBayes
-from assay.models.ensembles import ExtraTreesRegressor, RandomForestClassifier, RandomForestRegressor
+from assay.models.ensembles import (
+    AdaBoostClassifier,
+    ExtraTreesRegressor,
+    GradientBoostingRegressor,
+    NewtonBoostingClassifier,
+    NewtonBoostingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
 from assay.models.linear import ElasticNet, LeastSquares, LogisticRegression, Ridge
+from assay.models.neighbours import KNNClassifier
+from assay.models.neural import MLPClassifier, MLPRegressor
 from assay.models.rules import Ripper
 from assay.models.trees import CartClassifier, CartRegressor
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(300, 4))
 Y = X @ [1.0, -2.0, 0.5, 0.0] + RNG.normal(size=300)
-TWO, THREE = np.where(Y > 0, "yes", "no"), np.array(["a", "b", "c"])[np.digitize(Y, [-1, 1])]
+TWO, THREE = np.where(Y > 0, "yes", "no"), np.array(["a", "b", "it's"])[np.digitize(Y, [-1, 1])]
 NEW = RNG.normal(size=(200, 4))
+NET = {"hidden_layer_sizes": (5, 4), "max_iter": 3, "tol": None, "random_state": 0}
+
+
+def _labelled(rows: int, seed: int) -> pl.DataFrame:
+    """A table with numbers, gaps, labels of odd letters and labels that are no text."""
+    rng = np.random.default_rng(seed)
+    frame = pl.DataFrame({"size": rng.normal(size=rows), "rate": rng.exponential(size=rows)})
+    colours = pl.Series(["red", 'o"dd', "it's", "new\nline", None]).gather(rng.integers(0, 5, rows))
+    return frame.with_columns(
+        pl.when(pl.col("rate") > 2).then(None).otherwise(pl.col("rate")).alias("rate"),
+        colour=colours,
+        flag=pl.Series(rng.random(rows) < 0.4),
+        grade=pl.Series(["low", "mid", "high"]).gather(rng.integers(0, 3, rows)),
+    )
+
+
+TABLE, LATER = _labelled(400, 1), _labelled(150, 2)
+LATER = LATER.with_columns(
+    pl.when(pl.col("size") > 1.2).then(pl.lit("unseen")).otherwise(pl.col("colour")).alias("colour")
+)
+AMOUNT = TABLE["size"].to_numpy() + 2.0 * (TABLE["colour"] == "it's").fill_null(False).to_numpy()
+KIND = np.array(["a", "b", "it's"])[np.digitize(AMOUNT, [0, 1])]
+
+NUMBERS = [
+    (LeastSquares(), Y), (Ridge(), Y), (ElasticNet(), Y), (LogisticRegression(), TWO),
+    (LogisticRegression(), THREE), (CartClassifier(), TWO), (CartClassifier(), THREE),
+    (CartRegressor(), Y), (CartRegressor(), np.ones(300)), (NaiveBayes(), TWO), (NaiveBayes(), THREE),
+    (RandomForestClassifier(n_estimators=5, max_depth=7), THREE),
+    (RandomForestClassifier(n_estimators=5, max_depth=7), TWO),
+    (RandomForestRegressor(n_estimators=5, max_depth=7), Y), (ExtraTreesRegressor(n_estimators=5, max_depth=7), Y),
+    (NewtonBoostingClassifier(n_estimators=6), TWO), (NewtonBoostingClassifier(n_estimators=6), THREE),
+    (NewtonBoostingRegressor(n_estimators=6), Y), (NewtonBoostingRegressor(n_estimators=6, loss="poisson"), np.abs(Y)),
+    (GradientBoostingRegressor(n_estimators=6), Y),
+    (MLPClassifier(**NET), TWO), (MLPClassifier(activation="tanh", **NET), THREE),
+    (MLPRegressor(activation="logistic", **NET), Y), (MLPRegressor(loss="poisson", **NET), np.abs(Y)),
+]  # fmt: skip
+
+
+def run_onnx(path, table):
+    runtime = pytest.importorskip("onnxruntime")
+    session = runtime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+    return session.run(None, onnx_cells(session, table))[0]
+
+
+def run_python(path, table):
+    scope: dict = {}
+    exec(path.read_text(), scope)
+    rows = (
+        table.to_dicts()
+        if isinstance(table, pl.DataFrame)
+        else [dict(zip(["x0", "x1", "x2", "x3"], r)) for r in table.tolist()]
+    )
+    return [scope["predict"](row) for row in rows], scope, rows
+
+
+def run_sql(path, table):
+    frame = table if isinstance(table, pl.DataFrame) else pl.DataFrame(table, schema=[f"x{j}" for j in range(4)])
+    base = sqlite3.connect(":memory:")
+    base.create_function("EXP", 1, math.exp)
+    base.execute(f"CREATE TABLE t ({', '.join(chr(34) + name + chr(34) for name in frame.columns)})")
+    base.executemany(f"INSERT INTO t VALUES ({', '.join('?' * frame.width)})", frame.rows())
+    return [row[0] for row in base.execute(f"SELECT {path.read_text()} FROM t ORDER BY rowid")]
+
+
+def agree(said, wanted):
+    if wanted.dtype.kind == "f":
+        np.testing.assert_allclose(said, wanted, rtol=1e-9, atol=1e-9)
+    else:
+        assert said == wanted.tolist()
+
+
+def shares(model, table):
+    return model.predict_proba(table) if getattr(model, "classes_", None) is not None else model.predict(table)[:, None]
+
+
+@pytest.mark.parametrize(("model", "y"), NUMBERS, ids=lambda value: type(value).__name__)
+def test_models_of_numbers_say_the_same_in_every_form(model, y, tmp_path):
+    model.fit(X, y)
+    found = run_onnx(export(model, tmp_path / "m.onnx"), NEW)
+    np.testing.assert_allclose(found, shares(model, NEW), rtol=1e-9, atol=1e-9)
+    path = export(model, tmp_path / "m.py")
+    assert {line for line in path.read_text().splitlines() if "import" in line} <= {"import math"}
+    said, scope, rows = run_python(path, NEW)
+    agree(said, model.predict(NEW))
+    if "probabilities" in scope:
+        given = [list(scope["probabilities"](row).values()) for row in rows]
+        np.testing.assert_allclose(given, model.predict_proba(NEW), rtol=1e-9, atol=1e-9)
+    if not isinstance(model, (MLPClassifier, MLPRegressor)):
+        agree(run_sql(export(model, tmp_path / "m.sql"), NEW), model.predict(NEW))
 
 
 @pytest.mark.parametrize(
     ("model", "y"),
     [
-        (LeastSquares(), Y), (Ridge(), Y), (ElasticNet(), Y), (LogisticRegression(), TWO),
-        (LogisticRegression(), THREE), (CartClassifier(), TWO), (CartClassifier(), THREE),
-        (CartRegressor(), Y), (CartRegressor(), np.ones(300)),
-        (RandomForestClassifier(n_estimators=5), THREE), (RandomForestRegressor(n_estimators=5), Y),
-        (ExtraTreesRegressor(n_estimators=5), Y),
+        (NaiveBayes(), KIND), (CartClassifier(), KIND), (RandomForestClassifier(n_estimators=5, max_depth=7), KIND),
+        (NewtonBoostingClassifier(n_estimators=5), KIND), (NewtonBoostingRegressor(n_estimators=5), AMOUNT),
+        (NaiveBayes(distributions={"rate": "bernoulli"}), KIND),
     ],
     ids=lambda value: type(value).__name__,
 )  # fmt: skip
-def test_onnx_gives_the_numbers_of_the_model(model, y, tmp_path):
-    runtime = pytest.importorskip("onnxruntime")
-    model.fit(X, y)
-    session = runtime.InferenceSession(str(export(model, tmp_path / "m.onnx")), providers=["CPUExecutionProvider"])
-    found = session.run(None, {"rows": NEW})[0]
-    wanted = model.predict_proba(NEW) if hasattr(model, "classes_") else model.predict(NEW)[:, None]
-    np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-9)
+def test_labels_gaps_and_labels_never_seen_say_the_same_in_every_form(model, y, tmp_path):
+    columns = ["size", "rate", "colour", "grade"]
+    model.fit(TABLE[columns], y)
+    later = LATER[columns]
+    np.testing.assert_allclose(
+        run_onnx(export(model, tmp_path / "m.onnx"), later), shares(model, later), rtol=1e-9, atol=1e-9
+    )
+    agree(run_python(export(model, tmp_path / "m.py"), later)[0], model.predict(later))
+    agree(run_sql(export(model, tmp_path / "m.sql"), later), model.predict(later))
 
 
+@pytest.fixture(scope="module")
+def compared():
+    """Every form of preparation: gaps filled and marked, standardised, one-hot, ranks, labels as they are."""
+    found = {}
+    for target, cells, learners in (
+        ("kind", KIND, ["logistic", "naive-bayes", "cart-classifier", "random-forest-classifier", "lda"]),
+        ("amount", AMOUNT, ["ridge", "newton-boosting-regressor", "mlp-regressor"]),
+    ):
+        plan = Plan(TABLE.with_columns(pl.Series(target, cells)), target, learners=learners, design="3-fold")
+        results = run(plan)
+        found |= {learner: results.best_model(learner) for learner in learners}
+    return found
+
+
+@pytest.mark.parametrize("ending", ["onnx", "py", "sql"])
 @pytest.mark.parametrize(
-    ("model", "y"),
-    [(Ridge(), Y), (LogisticRegression(), TWO), (LogisticRegression(), THREE), (CartClassifier(), THREE)],
-    ids=lambda value: type(value).__name__,
+    "learner",
+    [
+        "logistic",
+        "naive-bayes",
+        "cart-classifier",
+        "random-forest-classifier",
+        "ridge",
+        "newton-boosting-regressor",
+        "mlp-regressor",
+    ],
 )
-def test_python_alone_gives_the_answers_of_the_model(model, y, tmp_path):
-    text = export(model.fit(X, y), tmp_path / "m.py").read_text()
-    assert "import" not in text
-    scope: dict = {}
-    exec(text, scope)
-    said = [scope["predict"]({f"x{j}": v for j, v in enumerate(row)}) for row in NEW.tolist()]
-    wanted = model.predict(NEW)
-    if wanted.dtype.kind == "f":
-        np.testing.assert_allclose(said, wanted, rtol=1e-12, atol=1e-12)
+def test_a_model_goes_out_with_its_preparation(compared, learner, ending, tmp_path):
+    model = compared[learner]
+    if learner == "mlp-regressor" and ending == "sql":
+        with pytest.raises(UsageError, match="cannot be written as SQL"):
+            export(model, tmp_path / "m.sql")
+        return
+    path = model.export(tmp_path / f"m.{ending}")
+    if ending == "onnx":
+        np.testing.assert_allclose(run_onnx(path, LATER), shares(model, LATER), rtol=1e-8, atol=1e-8)
+    elif ending == "py":
+        agree(run_python(path, LATER)[0], model.predict(LATER))
     else:
-        assert said == wanted.tolist()
+        agree(run_sql(path, LATER), model.predict(LATER))
 
 
-@pytest.mark.parametrize(("model", "y"), [(Ridge(), Y), (Ripper(random_state=0), TWO), (CartRegressor(), Y)])
-def test_sql_gives_the_answers_of_the_model(model, y, tmp_path):
-    text = export(model.fit(X, y), tmp_path / "m.sql").read_text().strip()
-    base = sqlite3.connect(":memory:")
-    base.execute('CREATE TABLE t ("x0" REAL, "x1" REAL, "x2" REAL, "x3" REAL)')
-    base.executemany("INSERT INTO t VALUES (?, ?, ?, ?)", NEW.tolist())
-    said = [row[0] for row in base.execute(f"SELECT {text.removesuffix(';')} FROM t ORDER BY rowid")]
-    wanted = model.predict(NEW)
-    if wanted.dtype.kind == "f":
-        np.testing.assert_allclose(said, wanted, rtol=1e-12, atol=1e-12)
-    else:
-        assert said == wanted.tolist()
+def test_rules_are_written_as_sql(tmp_path):
+    model = Ripper(random_state=0).fit(X, TWO)
+    agree(run_sql(export(model, tmp_path / "m.sql"), NEW), model.predict(NEW))
 
 
-def test_what_has_no_exact_form_yet_is_refused(tmp_path):
-    model = NaiveBayes().fit(X, TWO)
-    for ending in ("py", "sql", "onnx"):
-        with pytest.raises(UsageError, match="yet"):
-            export(model, tmp_path / f"m.{ending}")
+def test_what_has_no_exact_form_is_refused_and_nothing_is_written(tmp_path):
+    model = KNNClassifier().fit(X, TWO)
+    costly = NaiveBayes(costs=[[0.0, 50.0], [1.0, 0.0]])
+    for one, ending in [(model, "py"), (model, "sql"), (model, "onnx"), (costly.fit(X, TWO), "py"), (costly, "sql")]:
+        with pytest.raises(UsageError, match="cannot be written as .* exactly yet"):
+            export(one, tmp_path / f"m.{ending}")
     with pytest.raises(UsageError, match="must end in"):
         export(model, tmp_path / "m.pmml")
+    days = pl.DataFrame({"day": [datetime(2024, 1, 1 + k % 28) for k in range(60)], "y": np.arange(60.0) % 28})
+    dated = run(Plan(days, "y", learners=["ridge"], design="3-fold")).best_model("ridge")
+    with pytest.raises(UsageError, match="because of the date in column 'day'"):
+        dated.export(tmp_path / "m.sql")
     assert not list(tmp_path.iterdir())
+
+
+def test_adaboost_is_exact_or_refused(tmp_path):
+    model = AdaBoostClassifier(n_estimators=5).fit(X, TWO)
+    agree(run_python(export(model, tmp_path / "m.py"), NEW)[0], model.predict(NEW))

@@ -1,0 +1,326 @@
+"""What a fitted model computes, in a form that other programs can be given: scores, and what is made of them.
+
+A model is linear, a sum of trees, a net, or naive Bayes; the preparation before it is a recipe for each column. Writers
+of SQL, Python and ONNX know these few forms, and nothing of estimators.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from ..base.errors import AssayError, UsageError, plain
+from ..explain.tree_models import TreeModel, tree_model
+from ..models.bayes import NaiveBayes
+from ..models.neural import MLPClassifier, MLPRegressor
+
+_UNITS = (
+    ("probabilit", "shares"),
+    ("log odds", "logistic"),
+    ("scores of the classes", "softmax"),
+    ("votes of the classes", "softmax"),
+    ("logarithm of the mean", "exp"),
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Form:
+    """Scores of a row and what they become.
+
+    `link` is "identity" or "exp" for numbers; for classes "logistic" (one score, of the second class), "softmax" or
+    "shares" (scores that are probabilities; one alone is that of the second class). `categories` are the labels of
+    columns that hold labels; their cells are places in these lists, missing where unknown.
+    """
+
+    names: list[str]
+    link: str
+    classes: list[Any] | None = None
+    categories: dict[int, list[Any]] = field(default_factory=dict)
+    probabilities: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class Linear(Form):
+    """intercept + weights x: weights (scores, columns)."""
+
+    weights: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
+    intercept: np.ndarray = field(default_factory=lambda: np.empty(0))
+
+
+@dataclass(frozen=True, eq=False)
+class Trees(Form):
+    """base + scale x sums of leaves."""
+
+    trees: TreeModel | None = None
+    schema: Any = None
+
+
+@dataclass(frozen=True, eq=False)
+class Net(Form):
+    """Layers (weights (units, inputs), biases) with one activation between them; then scale x score + center."""
+
+    layers: list[tuple[np.ndarray, np.ndarray]] = field(default_factory=list)
+    activation: str = "relu"
+    scale: float = 1.0
+    center: float = 0.0
+    tolerance: float = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Bayes(Form):
+    """Log priors and what each column adds to the score of each class; a missing or unknown cell adds nothing.
+
+    `gaussian` has (column, mean, half precision, constant), `counted` (column, slope) of counts, `marks` (column, log
+    probabilities (classes, 2) of a cell not above 0 and above), `tables` (column, log probabilities (classes, labels)).
+    """
+
+    priors: np.ndarray = field(default_factory=lambda: np.empty(0))
+    gaussian: list[tuple[int, np.ndarray, np.ndarray, np.ndarray]] = field(default_factory=list)
+    counted: list[tuple[int, np.ndarray]] = field(default_factory=list)
+    marks: list[tuple[int, np.ndarray]] = field(default_factory=list)
+    tables: list[tuple[int, np.ndarray]] = field(default_factory=list)
+
+
+def form_of(model: Any, what: str) -> Form:
+    """The form of a fitted estimator; refused with a sentence if it has none (yet)."""
+    if isinstance(model, NaiveBayes):
+        return _bayes(model)
+    if isinstance(model, (MLPClassifier, MLPRegressor)):
+        return _net(model, what)
+    try:
+        trees = tree_model(model)
+    except (AssayError, ValueError, TypeError, AttributeError):
+        return _linear(model, what)
+    return _trees(model, trees, what)
+
+
+def refusal(model: Any, what: str, why: str = "cannot be written as {} exactly yet") -> UsageError:
+    """What is said of a model without the form that is asked for."""
+    title = model if isinstance(model, str) else f"a {type(model).__name__}"
+    return UsageError("export", title, why.format(what), way_out="save a package")
+
+
+def label_list(labels: Any) -> list[Any]:
+    """Labels as plain Python values."""
+    return [label.item() if isinstance(label, np.generic) else label for label in labels]
+
+
+def names_of(model: Any) -> list[str]:
+    """The names of a model's columns; x0, x1, ... where it was fitted without."""
+    names = getattr(model, "feature_names_in_", None)
+    width = int(getattr(model, "n_features_in_", 0))
+    return [f"x{j}" for j in range(width)] if names is None else [str(name) for name in names]
+
+
+def _linear(model: Any, what: str) -> Linear:
+    weights, intercept = getattr(model, "coef_", None), getattr(model, "intercept_", 0.0)
+    names = names_of(model)
+    if not isinstance(weights, np.ndarray) or not names:
+        raise refusal(model, what)
+    weights = np.atleast_2d(np.asarray(weights, dtype=np.float64))
+    classes = getattr(model, "classes_", None)
+    if weights.ndim != 2 or weights.shape[1] != len(names) or (classes is None and weights.shape[0] != 1):
+        raise refusal(model, what)
+    link = "identity" if classes is None else "logistic" if weights.shape[0] == 1 else "softmax"
+    start = np.broadcast_to(np.atleast_1d(np.asarray(intercept, dtype=float)), (weights.shape[0],))
+    return Linear(
+        names,
+        link,
+        None if classes is None else label_list(classes),
+        probabilities=hasattr(model, "predict_proba"),
+        weights=weights,
+        intercept=start,
+    )
+
+
+def _trees(model: Any, trees: TreeModel, what: str) -> Trees:
+    classes = getattr(model, "classes_", None)
+    link = next((link for start, link in _UNITS if trees.unit.startswith(start)), "identity")
+    if (classes is None) != (link in ("identity", "exp")) or (classes is None and trees.outputs != 1):
+        raise refusal(model, what)
+    schema = getattr(model, "schema_", None)
+    listed = None if classes is None else label_list(classes)
+    return Trees(trees.names, link, listed, dict(trees.categories), trees=trees, schema=schema)
+
+
+def _net(model: Any, what: str) -> Net:
+    classes = getattr(model, "classes_", None)
+    layers = [(np.asarray(w, dtype=np.float64), np.asarray(b, dtype=np.float64)) for w, b in model._layers()]
+    outputs = layers[-1][1].shape[0]
+    if classes is None and outputs != 1:
+        raise refusal(model, what)
+    link = "exp" if classes is None and model._loss.link == "log" else "identity"
+    if classes is not None:
+        link = "logistic" if outputs == 1 else "softmax"
+    scale, center = (1.0, 0.0) if classes is not None else (np.ravel(model._scale)[0], np.ravel(model._center)[0])
+    return Net(
+        names_of(model),
+        link,
+        None if classes is None else label_list(classes),
+        layers=layers,
+        activation="logistic" if model.activation == "sigmoid" else model.activation,
+        scale=float(scale),
+        center=float(center),
+        tolerance=1e-9 if model._theta.dtype == np.float64 else 1e-4,
+    )
+
+
+def _bayes(model: NaiveBayes) -> Bayes:
+    kept = np.flatnonzero(~model.constant_.all(axis=0) if model.constant_.ndim == 2 else ~model.constant_)
+    gaussian = []
+    for place in kept.tolist():
+        variance = model.var_[:, place]
+        constant = -0.5 * np.log(2.0 * np.pi * variance)
+        gaussian.append((int(model.gaussian_columns_[place]), model.theta_[:, place], 0.5 / variance, constant))
+    marks = [
+        (int(j), np.log(np.column_stack([1.0 - p, p])))
+        for j, p in zip(model.bernoulli_columns_, model.bernoulli_prob_.T)
+    ]
+    tables = list(zip(map(int, model.categorical_columns_), model.category_log_prob_))
+    with np.errstate(divide="ignore"):
+        priors = np.maximum(np.log(model.class_prior_), -1e300)
+    return Bayes(
+        [str(name) for name in model.schema_.names],
+        "softmax",
+        label_list(model.classes_),
+        {j: label_list(model.schema_.categories[j]) for j, _ in tables},
+        priors=priors,
+        gaussian=gaussian,
+        counted=list(zip(map(int, model.multinomial_columns_), model.multinomial_log_prob_.T)),
+        marks=marks,
+        tables=tables,
+    )
+
+
+# -- preparation -----------------------------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class Source:
+    """A raw column as a number: its cells, or the ranks of its labels in `order`."""
+
+    column: str
+    order: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Number:
+    """(cell, or `fill` where it is missing, - `mean`) x `factor`."""
+
+    name: str
+    source: Source
+    fill: float | None
+    mean: float = 0.0
+    factor: float = 1.0
+
+
+@dataclass(frozen=True)
+class Missing:
+    """1 where the cell is missing, else 0."""
+
+    name: str
+    source: Source
+
+
+@dataclass(frozen=True)
+class Among:
+    """1 where the label is among some, or missing if `missing`; else 0."""
+
+    name: str
+    column: str
+    labels: tuple[str, ...]
+    missing: bool = False
+
+
+@dataclass(frozen=True)
+class Label:
+    """The label as text, `fill` where it is missing."""
+
+    name: str
+    column: str
+    fill: str | None
+    known: tuple[str, ...] = ()
+
+
+Recipe = Number | Missing | Among | Label
+
+
+def recipes_of(model: Any, form: Form | None, what: str) -> list[Recipe]:
+    """How each column that the estimator of a prepared model sees is made from the raw ones."""
+    links = model.chain.links
+    prepared = links[-1]
+    why = ""
+    if len(links) > 1:
+        why = f"the step {type(links[0]).__name__} before the learner"
+    elif prepared.dates_:
+        why = f"the date in column '{plain(next(iter(prepared.dates_)))}'"
+    elif prepared.words_:
+        why = f"the free text in column '{plain(prepared.words_[0].name)}'"
+    if why:
+        raise refusal("a model with its preparation", what, f"cannot be written as {{}} yet because of {why}")
+    block, numeric = prepared.block_, list(prepared.numeric_)
+    names = names_of(model.estimator)
+    if len(names) != len(prepared.get_feature_names_out()):
+        raise refusal(model.estimator, what)
+    orders = {name: _ranked(role) for name, role in prepared.roles_.items() if role.role == "ordinal"}
+    made: list[Recipe] = []
+    for j, column in enumerate(numeric):
+        fill = None if block.fillings is None else float(block.fillings[j])
+        centred = block.mean is not None and block.inverse_deviation is not None
+        mean, factor = (float(block.mean[j]), float(block.inverse_deviation[j])) if centred else (0.0, 1.0)
+        made.append(Number(names[j], Source(column, orders.get(column)), fill, mean, factor))
+    for j in block.indicated.tolist():
+        made.append(Missing(names[len(made)], Source(numeric[j], orders.get(numeric[j]))))
+    if prepared.as_frame_:
+        fill_label = prepared.missing_label_ if prepared.missing == "impute" else None
+        for column in prepared.labels_:
+            known = () if form is None else tuple(map(str, form.categories.get(len(made), ())))
+            made.append(Label(names[len(made)], column, fill_label, known))
+    for code in prepared.indicators_:
+        for category in code.categories:
+            made.append(Among(names[len(made)], code.name, (category,)))
+        if code.others:
+            made.append(Among(names[len(made)], code.name, tuple(sorted(code.others))))
+        if code.missing:
+            made.append(Among(names[len(made)], code.name, (), missing=True))
+    return made
+
+
+def _ranked(role: Any) -> tuple[str, ...]:
+    return tuple(str(label) for label in role.order or ())
+
+
+def kinds_of(model: Any) -> dict[str, str]:
+    """What the raw columns of a prepared model hold: "number", "boolean" or "label"."""
+    return {name: str(about["kind"]) for name, about in model.facts["profile"].items()}
+
+
+def trees_in(form: Trees) -> list[list[tuple[Any, ...]]]:
+    """Nodes of each tree: ((values by output),) for a leaf, else (column, test, missing goes left, left, right).
+
+    The test is a threshold, or a tuple of the places of the categories that go left.
+    """
+    assert form.trees is not None
+    forest, found = form.trees.forest, []
+    for begin, end in pairwise(forest.offsets.tolist()):
+        nodes: list[tuple[Any, ...]] = []
+        for node in range(begin, end):
+            if forest.feature[node] < 0:
+                nodes.append((tuple(forest.value[node].tolist()),))
+                continue
+            nominal = forest.category_offset[node] >= 0
+            test: Any = tuple(forest.categories_left(node)) if nominal else float(forest.threshold[node])
+            sides = int(forest.children_left[node]), int(forest.children_right[node])
+            nodes.append((int(forest.feature[node]), test, bool(forest.missing_go_to_left[node]), *sides))
+        found.append(nodes)
+    return found
+
+
+def outputs_of(form: Trees, tree: int) -> Sequence[int]:
+    """The scores that a tree adds to."""
+    assert form.trees is not None
+    width = int(form.trees.forest.value.shape[1])
+    first = tree % (form.trees.outputs // width) * width
+    return range(first, first + width)
