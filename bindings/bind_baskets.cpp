@@ -2,6 +2,7 @@
 #include <array>
 
 #include "assay/baskets/itemsets.hpp"
+#include "assay/baskets/rules.hpp"
 #include "bindings.hpp"
 
 namespace assay::bindings {
@@ -84,6 +85,18 @@ struct WithoutCollector {
     }
 };
 
+// The labels of one set.
+nb::object labels_of(const std::int32_t* items, std::int64_t size, const nb::list& labels) {
+    nb::object held = nb::steal(PyTuple_New(static_cast<Py_ssize_t>(size)));
+    if (!held.is_valid()) throw nb::python_error();
+    for (std::int64_t k = 0; k < size; ++k) {
+        PyObject* const label = PyList_GET_ITEM(labels.ptr(), items[k]);
+        Py_INCREF(label);
+        PyTuple_SET_ITEM(held.ptr(), static_cast<Py_ssize_t>(k), label);
+    }
+    return held;
+}
+
 // Pairs of (items of a set, share of the baskets) in order, for the sets that are wanted.
 nb::list itemset_pairs(const Array1<const std::int64_t>& starts, const Array1<const std::int32_t>& items,
                        const Array1<const std::int64_t>& counts, const Array1<const std::uint8_t>& wanted,
@@ -97,17 +110,32 @@ nb::list itemset_pairs(const Array1<const std::int64_t>& starts, const Array1<co
     for (const std::int64_t set : order) {
         const auto s = static_cast<std::size_t>(set);
         if (wanted.data()[s] == 0) continue;
-        const std::int64_t begin = starts.data()[s], size = starts.data()[s + 1] - begin;
-        nb::object held = nb::steal(PyTuple_New(static_cast<Py_ssize_t>(size)));
-        if (!held.is_valid()) throw nb::python_error();
-        for (std::int64_t k = 0; k < size; ++k) {
-            PyObject* const label = PyList_GET_ITEM(labels.ptr(), items.data()[begin + k]);
-            Py_INCREF(label);
-            PyTuple_SET_ITEM(held.ptr(), static_cast<Py_ssize_t>(k), label);
-        }
-        pairs.append(nb::make_tuple(held, static_cast<double>(counts.data()[s]) / static_cast<double>(n_baskets)));
+        const std::int64_t begin = starts.data()[s];
+        pairs.append(nb::make_tuple(labels_of(items.data() + begin, starts.data()[s + 1] - begin, labels),
+                                    static_cast<double>(counts.data()[s]) / static_cast<double>(n_baskets)));
     }
     return pairs;
+}
+
+// The labels of chosen sets; a set that is chosen again is the same object.
+nb::list itemset_labels(const Array1<const std::int64_t>& starts, const Array1<const std::int32_t>& items,
+                        const Array1<const std::int64_t>& chosen, const nb::list& labels) {
+    check_lists("itemset_labels", starts, items, static_cast<std::int64_t>(labels.size()));
+    const auto sets = static_cast<std::int64_t>(starts.shape(0)) - 1;
+    const WithoutCollector quiet;
+    std::vector<nb::object> made(static_cast<std::size_t>(sets));
+    nb::list out;
+    for (std::size_t k = 0; k < chosen.shape(0); ++k) {
+        const std::int64_t set = chosen.data()[k];
+        require(set >= 0 && set < sets, "itemset_labels", "chosen must be numbers of sets");
+        nb::object& held = made[static_cast<std::size_t>(set)];
+        if (!held.is_valid()) {
+            const std::int64_t begin = starts.data()[set];
+            held = labels_of(items.data() + begin, starts.data()[set + 1] - begin, labels);
+        }
+        out.append(held);
+    }
+    return out;
 }
 
 }  // namespace
@@ -115,6 +143,45 @@ nb::list itemset_pairs(const Array1<const std::int64_t>& starts, const Array1<co
 void bind_baskets(nb::module_& m) {
     m.def("itemset_pairs", &itemset_pairs, "starts"_a, "items"_a, "counts"_a, "wanted"_a, "labels"_a, "n_baskets"_a,
           "Items and support of the wanted sets, by size and items.");
+    m.def("itemset_labels", &itemset_labels, "starts"_a, "items"_a, "chosen"_a, "labels"_a,
+          "The labels of the items of each chosen set.");
+    m.def(
+        "itemset_order",
+        [](const Array1<const std::int64_t>& starts, const Array1<const std::int32_t>& items) {
+            check_lists("itemset_order", starts, items, 0x7FFFFFFF);
+            return own(without_gil([&] { return baskets::itemset_order(view(starts), view(items)); }));
+        },
+        "starts"_a, "items"_a, "The numbers of the sets by size and items.");
+    m.def(
+        "candidate_rules",
+        [](const Array1<const std::int64_t>& starts, const Array1<const std::int32_t>& items,
+           const Array1<const std::int64_t>& counts, std::int64_t n_items, std::int64_t n_goods, std::int64_t widest,
+           std::int64_t most, bool with_redundancy) {
+            check_lists("candidate_rules", starts, items, n_items);
+            require(counts.shape(0) + 1 == starts.shape(0), "candidate_rules", "counts must have one number per set");
+            require(n_goods >= 0 && widest >= 1 && most >= 0, "candidate_rules", "bounds must not be negative");
+            auto found = without_gil([&] {
+                return baskets::candidate_rules(view(starts), view(items), view(counts), static_cast<index_t>(n_items),
+                                                static_cast<index_t>(n_goods), static_cast<index_t>(widest), most,
+                                                with_redundancy);
+            });
+            return nb::make_tuple(found.complete, own(std::move(found.both)), own(std::move(found.left)),
+                                  own(std::move(found.right)), own(std::move(found.redundant)));
+        },
+        "starts"_a, "items"_a, "counts"_a, "n_items"_a, "n_goods"_a, "widest"_a, "most"_a, "with_redundancy"_a,
+        "Every rule between two sides of a frequent set: whether complete, sets of both sides, left, right, redundant.");
+    m.def(
+        "independence_tails",
+        [](const Array1<const std::int64_t>& x, const Array1<const std::int64_t>& y,
+           const Array1<const std::int64_t>& both, std::int64_t n, int threads) {
+            require(x.shape(0) == both.shape(0) && y.shape(0) == both.shape(0), "independence_tails",
+                    "counts must have the same length");
+            for (std::size_t r = 0; r < both.shape(0); ++r)
+                require(x.data()[r] >= 0 && x.data()[r] <= n && y.data()[r] >= 0 && y.data()[r] <= n, "independence_tails",
+                        "counts must lie between 0 and n");
+            return own(without_gil([&] { return baskets::independence_tails(view(x), view(y), view(both), n, threads); }));
+        },
+        "x"_a, "y"_a, "both"_a, "n"_a, "threads"_a, "One-sided p-values of Fisher's exact test.");
     m.def("number_items", &number_items, "baskets"_a, "distinct"_a,
           "Lists of items as numbers by first appearance (each once per list if distinct): offsets, numbers, items.");
     m.def(

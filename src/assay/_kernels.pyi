@@ -611,6 +611,20 @@ def gaussian_moments(rows: Annotated[NDArray[numpy.float64], dict(shape=(None, N
 def itemset_pairs(starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], items: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], counts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], wanted: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], labels: list, n_baskets: int) -> list:
     """Items and support of the wanted sets, by size and items."""
 
+def itemset_labels(starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], items: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], chosen: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], labels: list) -> list:
+    """The labels of the items of each chosen set."""
+
+def itemset_order(starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], items: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Annotated[NDArray[numpy.int64], dict(shape=(None,))]:
+    """The numbers of the sets by size and items."""
+
+def candidate_rules(starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], items: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], counts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_items: int, n_goods: int, widest: int, most: int, with_redundancy: bool) -> tuple:
+    """
+    Every rule between two sides of a frequent set: whether complete, sets of both sides, left, right, redundant.
+    """
+
+def independence_tails(x: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], y: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], both: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], n: int, threads: int) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
+    """One-sided p-values of Fisher's exact test."""
+
 def number_items(baskets: list, distinct: bool) -> tuple:
     """
     Lists of items as numbers by first appearance (each once per list if distinct): offsets, numbers, items.

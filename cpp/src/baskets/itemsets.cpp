@@ -4,11 +4,10 @@
 #include <atomic>
 #include <bit>
 #include <numeric>
-#include <unordered_map>
 
-#include "assay/common/random.hpp"
 #include "assay/common/simd.hpp"
 #include "assay/common/threads.hpp"
+#include "set_index.hpp"
 
 namespace assay::baskets {
 namespace {
@@ -216,33 +215,17 @@ std::vector<std::int64_t> itemset_order(Vector<const std::int64_t> starts, Vecto
 std::vector<std::uint8_t> itemset_kinds(Vector<const std::int64_t> starts, Vector<const std::int32_t> items,
                                         Vector<const std::int64_t> counts, index_t n_items) {
     const index_t sets = counts.size;
-    Random random(0x17E75E75);
-    std::vector<std::uint64_t> key(at(n_items));
-    for (std::uint64_t& one : key) one = random.bits64();
-    std::unordered_multimap<std::uint64_t, index_t> known;
-    known.reserve(at(sets));
-    std::vector<std::uint64_t> sum(at(sets), 0);
-    for (index_t s = 0; s < sets; ++s) {
-        for (index_t p = starts[s]; p < starts[s + 1]; ++p) sum[at(s)] ^= key[at(items[p])];
-        known.emplace(sum[at(s)], s);
-    }
+    const SetIndex index(starts, items, n_items);
     std::vector<std::uint8_t> kinds(at(sets), 3);
+    std::vector<std::int32_t> part;
     for (index_t s = 0; s < sets && !interrupted(); ++s) {
-        const index_t size = starts[s + 1] - starts[s];
-        if (size < 2) continue;
-        for (index_t left_out = starts[s]; left_out < starts[s + 1]; ++left_out) {
-            const auto range = known.equal_range(sum[at(s)] ^ key[at(items[left_out])]);
-            for (auto found = range.first; found != range.second; ++found) {
-                const index_t part = found->second;
-                if (starts[part + 1] - starts[part] != size - 1) continue;
-                bool same = true;
-                for (index_t p = starts[s], q = starts[part]; p < starts[s + 1] && same; ++p) {
-                    if (p == left_out) continue;
-                    same = items[p] == items[q++];
-                }
-                if (!same) continue;
-                kinds[at(part)] &= static_cast<std::uint8_t>(counts[part] == counts[s] ? 0 : 1);
-            }
+        const std::span<const std::int32_t> held = index.members(s);
+        if (held.size() < 2) continue;
+        for (std::size_t left_out = 0; left_out < held.size(); ++left_out) {
+            part.assign(held.begin(), held.end());
+            part.erase(part.begin() + static_cast<std::ptrdiff_t>(left_out));
+            const index_t found = index.find(part);
+            if (found >= 0) kinds[at(found)] &= static_cast<std::uint8_t>(counts[found] == counts[s] ? 0 : 1);
         }
     }
     return kinds;

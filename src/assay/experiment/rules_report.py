@@ -153,15 +153,15 @@ def rules_table(
         raise DataError(
             who, "basket and item", "must be named together", way_out="name both, or none for true and false"
         )
-    frame, by_basket = table.frame, None
+    attributes = list(attributes)
+    frame: Any = table.frame
+    by_basket: Any = None
     if basket is not None and item is not None:
         frame = frame.drop_nulls([basket, item])
-        # In the order of the baskets' labels, as the miner has them.
-        firsts = frame.unique(basket, keep="first", maintain_order=True).sort(basket)
-        by_basket = {name: firsts[name].to_list() for name in attributes} or None
-    elif list(attributes):
+        by_basket = attributes or None
+    elif attributes:
         by_basket = {name: frame[name].to_list() for name in attributes}
-        frame = frame.drop(list(attributes))
+        frame = frame.drop(attributes)
     model = AssociationRules(
         min_support=min_support,
         min_confidence=min_confidence,

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from itertools import combinations, pairwise
+from collections.abc import Mapping
+from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.stats import false_discovery_control, hypergeom
+from scipy.stats import false_discovery_control
+from sklearn.utils.validation import check_is_fitted
 
-from ...base import Boolean, Choice, DataError, Integer, Real, param, plain
+from ... import _kernels
+from ...base import Boolean, Choice, DataError, Integer, Real, param, plain, thread_count
 from ..rule_sets import Condition, Rule, RuleSet
 from .frequent_itemsets import Miner
-from .reading import Baskets, read_baskets
+from .reading import Baskets, columns_by_basket, read_baskets
 
 CORRECTIONS = ("none", "bonferroni", "benjamini-hochberg")
 
@@ -22,14 +25,15 @@ class AssociationRules(Miner):
     With n baskets, of which nX hold X, nY hold Y and nXY both: support nXY/n, confidence nXY/nX, lift
     confidence/(nY/n), leverage support - (nX/n)(nY/n), conviction (1 - nY/n)/(1 - confidence), coverage nX/n, jaccard
     nXY/(nX + nY - nXY), cosine support/sqrt((nX/n)(nY/n)), kulczynski (nXY/nX + nXY/nY)/2, zhang (leverage over its
-    largest value). `p_value` is Fisher's exact test against independence, one-sided; `adjusted_p_value` takes every
-    rule into account that was looked at, whatever its confidence.
+    largest value), certainty (the share of the way from nY/n to 1, or down to 0, that the confidence goes), odds_ratio,
+    phi (the correlation of X and Y) and chi_squared n phi^2. `p_value` is Fisher's exact test against independence,
+    one-sided; `adjusted_p_value` takes every rule into account that was looked at, whatever its confidence.
 
     {parameters}
 
     Attributes
     ----------
-    rules_ : RuleSet, by falling lift
+    rules_ : RuleSet, by falling lift, then shorter rules first; made when it is first asked for
     measures_ : the measures by name, one number per rule
     antecedents_, consequents_ : items of each rule
     n_tested_ : rules that were looked at
@@ -50,8 +54,11 @@ class AssociationRules(Miner):
     correction: str = param("benjamini-hochberg", Choice(*CORRECTIONS), "How p-values answer for their number.")
     max_p_value: float = param(1.0, Real(0, 1), "Largest adjusted p-value of a rule.")
 
-    _open_state = ("measures_", "rules_")
-    """A rule without exceptions has infinite conviction; conditions on items have no ends."""
+    max_rules: int = param(5_000_000, Integer(1), "Refuse to look at more rules than this.")
+
+    _open_state = ("measures_", "rules_", "antecedents_", "consequents_")
+    """A rule without exceptions has infinite conviction; conditions on items have no ends; items are texts, and a look
+    at each of a million would take long."""
 
     def fit(
         self,
@@ -62,17 +69,24 @@ class AssociationRules(Miner):
         item: str | None = None,
         attributes: Any = None,
     ) -> AssociationRules:
-        """Find the rules. `attributes`, by name one value per basket, stand on the left alone: P(Y | X, attribute)."""
+        """Find the rules. `attributes`, by name one value per basket, stand on the left alone: P(Y | X, attribute).
+
+        Of a long table they may also be the names of some of its columns.
+        """
         self._check_parameters()
         who = type(self).__name__
         read = read_baskets(who, baskets, basket, item)
         n_items = len(read.labels)
         if attributes is not None:
+            if basket is not None and not hasattr(attributes, "columns") and not isinstance(attributes, Mapping):
+                names = [attributes] if isinstance(attributes, str) else list(attributes)
+                attributes = columns_by_basket(who, baskets, basket, names)
             read = _with_attributes(who, read, attributes)
         starts, items, counts = self._mine(read)
-        left, right, held = self._candidates(starts, items, counts, n_items)
-        measures = rule_measures(held, read.n_baskets)
-        self.n_tested_ = len(left)
+        both, left, right, redundant = self._candidates(starts, items, counts, n_items, len(read.labels))
+        held = np.column_stack([counts[left], counts[right], counts[both]])
+        measures = rule_measures(held, read.n_baskets, thread_count(self.n_jobs))
+        self.n_tested_ = len(both)
         p_values = measures["p_value"]
         if self.correction == "bonferroni":
             adjusted = np.minimum(p_values * max(len(p_values), 1), 1.0)
@@ -87,43 +101,49 @@ class AssociationRules(Miner):
             & (adjusted <= self.max_p_value)
         )
         if self.prune_redundant:
-            good &= ~_redundant(left, right, measures["confidence"])
-        chosen = sorted(np.flatnonzero(good).tolist(), key=lambda r: (-measures["lift"][r], left[r], right[r]))
-        self.antecedents_ = [tuple(read.labels[i] for i in left[r]) for r in chosen]
-        self.consequents_ = [tuple(read.labels[i] for i in right[r]) for r in chosen]
+            good &= redundant == 0
+        rank = np.empty(len(counts), dtype=np.int64)
+        rank[_kernels.itemset_order(starts, items)] = np.arange(len(counts))
+        chosen = np.flatnonzero(good)
+        chosen = chosen[np.lexsort((rank[right[chosen]], rank[left[chosen]], -measures["lift"][chosen]))]
+        self.antecedents_ = _kernels.itemset_labels(starts, items, left[chosen], read.labels)
+        self.consequents_ = _kernels.itemset_labels(starts, items, right[chosen], read.labels)
         self.measures_ = {name: values[chosen] for name, values in measures.items()}
         self.n_baskets_ = read.n_baskets
-        self.rules_ = self._rule_set(held[chosen] if chosen else held[:0])
+        self.__dict__.pop("rules_", None)
         return self
 
     def _candidates(
-        self, starts: np.ndarray, items: np.ndarray, counts: np.ndarray, n_items: int
-    ) -> tuple[list[tuple[int, ...]], list[tuple[int, ...]], np.ndarray]:
-        """Every split of every frequent set into two sides, with the counts of left, right and both."""
-        ends, ids, sizes = starts.tolist(), items.tolist(), counts.tolist()
-        sets = [tuple(ids[a:b]) for a, b in pairwise(ends)]
-        known = dict(zip(sets, sizes))
-        left: list[tuple[int, ...]] = []
-        right: list[tuple[int, ...]] = []
-        held: list[tuple[int, int, int]] = []
-        for both, count in known.items():
-            goods = [i for i in both if i < n_items]
-            for size in range(1, min(self.max_consequent, len(both) - 1, len(goods)) + 1):
-                for consequent in combinations(goods, size):
-                    antecedent = tuple(i for i in both if i not in consequent)
-                    left.append(antecedent)
-                    right.append(consequent)
-                    held.append((known[antecedent], known[consequent], count))
-        return left, right, np.array(held, dtype=np.int64).reshape(-1, 3)
+        self, starts: np.ndarray, items: np.ndarray, counts: np.ndarray, n_items: int, n_labels: int
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Every split of every frequent set into two sides: the sets of both, left and right, and which to prune."""
+        widest = min(self.max_consequent, n_labels + 1)
+        found = _kernels.candidate_rules(
+            starts, items, counts, n_labels, n_items, widest, self.max_rules, self.prune_redundant
+        )
+        complete, both, left, right, redundant = found
+        if not complete:
+            raise DataError(
+                type(self).__name__,
+                "the baskets",
+                f"must have at most max_rules={self.max_rules} rules to look at",
+                f"there are more in the {len(counts)} frequent sets with min_support={self.min_support:g}",
+                "raise min_support, or bound max_length and max_consequent",
+            )
+        return both, left, right, redundant
 
-    def _rule_set(self, held: np.ndarray) -> RuleSet:
+    @cached_property
+    def rules_(self) -> RuleSet:
+        """The rules as a rule set."""
+        check_is_fitted(self)
+        rows = np.round(self.measures_["coverage"] * self.n_baskets_)
         rules = [
             Rule(
                 tuple(Condition.one_of(str(label), [True]) for label in antecedent),
                 " and ".join(str(label) for label in consequent),
-                rows=float(count),
+                rows=count,
             )
-            for antecedent, consequent, count in zip(self.antecedents_, self.consequents_, held[:, 0].tolist())
+            for antecedent, consequent, count in zip(self.antecedents_, self.consequents_, rows.tolist())
         ]
         return RuleSet.of(rules, default="nothing")
 
@@ -136,26 +156,34 @@ class AssociationRules(Miner):
         ]
 
 
-def rule_measures(held: np.ndarray, n: int) -> dict[str, np.ndarray]:
+def rule_measures(held: np.ndarray, n: int, threads: int = 1) -> dict[str, np.ndarray]:
     """Measures of rules from the counts of the left side, the right side and both, among n baskets.
 
     >>> found = rule_measures(np.array([[4, 5, 3]]), 10)
     >>> {name: round(float(found[name][0]), 4) for name in ("support", "confidence", "lift", "leverage", "conviction")}
     {'support': 0.3, 'confidence': 0.75, 'lift': 1.5, 'leverage': 0.1, 'conviction': 2.0}
     """
-    x, y, both = (held[:, c].astype(np.float64) for c in range(3))
+    left, right, together = (np.ascontiguousarray(held[:, c], dtype=np.int64) for c in range(3))
+    x, y, both = (column.astype(np.float64) for column in (left, right, together))
     support, px, py = both / n, x / n, y / n
     confidence = both / x
     leverage = support - px * py
+    neither = n - x - y + both
     with np.errstate(divide="ignore", invalid="ignore"):
         sure = both == x
         conviction = np.where(sure, np.where(y == n, 1.0, np.inf), (1 - py) / (1 - confidence))
         largest = np.maximum(support * (1 - px), px * (py - support))
         zhang = np.where(largest > 0, leverage / largest, 0.0)
+        gained = confidence - py
+        certainty = np.where(gained > 0, gained / (1 - py), np.where(gained < 0, gained / py, 0.0))
+        against = (x - both) * (y - both)
+        odds = np.where(against > 0, both * neither / against, np.where(neither > 0, np.inf, 1.0))
+        spread = x * y * (n - x) * (n - y)
+        phi = np.where(spread > 0, (both * n - x * y) / np.sqrt(spread), 0.0)
     return {
         "support": support,
         "confidence": confidence,
-        "lift": confidence / py,
+        "lift": both * n / (x * y),
         "leverage": leverage,
         "conviction": conviction,
         "coverage": px,
@@ -163,22 +191,12 @@ def rule_measures(held: np.ndarray, n: int) -> dict[str, np.ndarray]:
         "cosine": support / np.sqrt(px * py),
         "kulczynski": (both / x + both / y) / 2,
         "zhang": zhang,
-        "p_value": np.clip(hypergeom.sf(both - 1, n, x, y), 0.0, 1.0),
+        "certainty": certainty,
+        "odds_ratio": odds,
+        "phi": phi,
+        "chi_squared": n * phi**2,
+        "p_value": _kernels.independence_tails(left, right, together, n, threads),
     }
-
-
-def _redundant(left: list[tuple[int, ...]], right: list[tuple[int, ...]], confidence: np.ndarray) -> np.ndarray:
-    """Rules for which another has the same right side, a part of the left side and no less confidence."""
-    best = {(a, c): value for a, c, value in zip(left, right, confidence.tolist())}
-    out = np.zeros(len(left), dtype=bool)
-    for r, (antecedent, consequent) in enumerate(zip(left, right)):
-        value = confidence[r] - 1e-12
-        out[r] = any(
-            best.get((part, consequent), -1.0) >= value
-            for size in range(1, len(antecedent))
-            for part in combinations(antecedent, size)
-        )
-    return out
 
 
 def _with_attributes(who: str, read: Baskets, attributes: Any) -> Baskets:

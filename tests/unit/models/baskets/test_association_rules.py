@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from scipy.stats import fisher_exact
 
+from assay.base import DataError
 from assay.models.baskets import AssociationRules, FrequentItemsets
 
 BASKETS = [["bread", "butter"], ["bread", "butter", "tea"], ["tea"], ["bread"]]
@@ -27,6 +28,7 @@ def test_measures_by_hand():
     rule = rules[("bread",), ("butter",)]  # 3 hold bread, 2 butter, 2 both, of 4
     hand = {"support": 0.5, "confidence": 2 / 3, "lift": 4 / 3, "leverage": 0.125, "conviction": 1.5, "coverage": 0.75}
     hand |= {"jaccard": 2 / 3, "cosine": 0.5 / np.sqrt(0.375), "kulczynski": 5 / 6, "zhang": 1.0}
+    hand |= {"certainty": 1 / 3, "odds_ratio": np.inf, "phi": 1 / np.sqrt(3), "chi_squared": 4 / 3}
     for name, value in hand.items():
         assert rule[name] == pytest.approx(value), name
     assert rules[("butter",), ("bread",)]["conviction"] == np.inf
@@ -105,3 +107,68 @@ def test_rules_decide_as_a_rule_set():
     assert "butter" in model.rules_.to_text() and "THEN bread" in model.rules_.to_text()
     frame = pd.DataFrame({"butter": [True, False]})
     assert model.rules_.predict(frame).tolist() == ["bread", "nothing"]
+
+
+def test_rules_are_every_split_of_every_frequent_set():
+    baskets = drawn(120, 7)
+    sex = [("m", "f")[k % 3 == 0] for k in range(120)]
+    model = AssociationRules(min_support=0.05, min_confidence=0, max_consequent=3, correction="none", n_jobs=2)
+    found = {(row["if"], row["then"]): row for row in model.fit(baskets, attributes={"sex": sex}).to_rows()}
+    held = [{*basket, f"sex = {one}"} for basket, one in zip(baskets, sex)]
+    sets = [items for items, _ in FrequentItemsets(min_support=0.05).fit(held).itemsets_]
+    told = {
+        (tuple(i for i in items if i not in right), right)
+        for items in sets
+        for size in (1, 2, 3)
+        for right in combinations([i for i in items if not i.startswith("sex")], size)
+        if len(items) > size
+    }
+    assert set(found) == told and len(told) > 100
+    for (left, right), row in found.items():
+        x, y, both = (sum(side <= one for one in held) for side in ({*left}, {*right}, {*left, *right}))
+        assert row["confidence"] == pytest.approx(both / x) and row["support"] == pytest.approx(both / 120)
+        assert row["lift"] == pytest.approx(both * 120 / (x * y))
+        p_value = fisher_exact([[both, x - both], [y - both, 120 - x - y + both]], alternative="greater").pvalue
+        assert row["p_value"] == pytest.approx(p_value, rel=1e-9)
+
+
+def test_a_condition_on_the_customer_is_the_share_among_its_baskets():
+    rng = np.random.default_rng(3)
+    baskets, ages = drawn(300, 6, seed=4), rng.choice(["young", "old"], 300).tolist()
+    model = AssociationRules(min_support=0.02, min_confidence=0).fit(baskets, attributes={"age": ages})
+    rules = {(row["if"], row["then"]): row["confidence"] for row in model.to_rows()}
+    own = [basket for basket, age in zip(baskets, ages) if age == "old" and "i4" in basket]
+    assert rules[("i4", "age = old"), ("i5",)] == pytest.approx(np.mean(["i5" in basket for basket in own]))
+
+
+def test_attributes_of_a_long_table_are_columns_of_it():
+    baskets, sex = drawn(50, 5), ["m", "f"] * 25
+    rows = [(f"b{k:02d}", item, sex[k]) for k, basket in enumerate(baskets) for item in basket]
+    frame = pd.DataFrame(rows, columns=["bill", "good", "sex"]).sample(frac=1, random_state=0)
+    model = AssociationRules(min_support=0.05, min_confidence=0.2)
+    kept = [k for k, basket in enumerate(baskets) if basket]
+    given = model.fit([baskets[k] for k in kept], attributes={"sex": [sex[k] for k in kept]}).to_rows()
+    assert model.fit(frame, basket="bill", item="good", attributes=["sex"]).to_rows() == given
+    frame.loc[frame.index[0], "sex"] = "x"
+    with pytest.raises(DataError, match="attribute 'sex' must have one value in all rows of a basket; basket 'b"):
+        model.fit(frame, basket="bill", item="good", attributes=["sex"])
+    with pytest.raises(DataError, match="attribute 'age' must be a column of the table"):
+        model.fit(frame, basket="bill", item="good", attributes="age")
+
+
+def test_more_rules_than_can_be_kept_are_refused_with_a_way_out():
+    with pytest.raises(DataError, match="at most max_rules=10 rules .* raise min_support"):
+        AssociationRules(min_support=0.01, max_rules=10).fit(drawn())
+
+
+def test_a_hundred_thousand_rules_are_measured_and_pruned_alike():
+    cells = np.random.default_rng(0).random((2000, 30)) < np.linspace(0.1, 0.5, 30)
+    every = AssociationRules(min_support=0.006, min_confidence=0.0).fit(cells)
+    assert every.n_tested_ == len(every.antecedents_) > 100_000
+    assert np.all(np.diff(every.measures_["lift"]) <= 0)
+    fewer = AssociationRules(min_support=0.006, min_confidence=0.0, prune_redundant=True).fit(cells)
+    known = dict(zip(zip(every.antecedents_, every.consequents_), every.measures_["confidence"].tolist()))
+    kept = set(zip(fewer.antecedents_, fewer.consequents_))
+    for (left, right), value in list(known.items())[::500]:
+        parts = (part for size in range(1, len(left)) for part in combinations(left, size))
+        assert ((left, right) not in kept) == any(known[part, right] >= value - 1e-12 for part in parts)

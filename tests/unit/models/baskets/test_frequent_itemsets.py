@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from itertools import combinations
 
 import numpy as np
@@ -128,5 +129,16 @@ def test_baskets_may_be_made_as_they_are_read():
 
 @pytest.mark.parametrize("item", [["nested"], None, float("nan"), b"bytes", {"a": 1}])
 def test_items_that_are_no_labels_are_named(item):
-    with pytest.raises(DataError, match="an item must be text or a number"):
+    with pytest.raises(DataError, match="an item must be text, a number or a date"):
         FrequentItemsets().fit([["tea"], ["milk", item]])
+
+
+def test_dates_are_items_and_name_baskets():
+    days = [date(2020, 1, 31), date(2020, 2, 1)]
+    told = [(("2020-01-31",), 1.0), (("2020-02-01",), 0.5), (("2020-01-31", "2020-02-01"), 0.5)]
+    model = FrequentItemsets(min_support=0.5)
+    assert model.fit([days, days[:1]]).itemsets_ == told
+    moments = pd.to_datetime([str(day) for day in (days[0], days[1], days[0])])
+    assert model.fit(pd.DataFrame({"b": [7, 7, 8], "i": moments}), basket="b", item="i").itemsets_ == told
+    by_day = pl.DataFrame({"b": [days[1], days[1], days[0]], "i": ["x", "y", "x"]})
+    assert model.fit(by_day, basket="b", item="i").itemsets_ == [(("x",), 1.0), (("y",), 0.5), (("x", "y"), 0.5)]
