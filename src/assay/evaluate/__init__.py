@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from .comparison import Comparison as Comparison
     from .comparison import compare as compare
     from .comparison import compare_predictions as compare_predictions
+    from .count_choice import CountChoice as CountChoice
     from .curves import ClassCurves as ClassCurves
     from .curves import GainCurve as GainCurve
     from .curves import PrecisionRecallCurve as PrecisionRecallCurve
@@ -121,6 +122,10 @@ if TYPE_CHECKING:
     from .resampling import Split as Split
     from .resampling import make_design as make_design
     from .result import TestResult as TestResult
+    from .sequence_choice import SequenceScores as SequenceScores
+    from .sequence_choice import StatesChoice as StatesChoice
+    from .sequence_choice import choose_states as choose_states
+    from .sequence_choice import cross_validate_sequences as cross_validate_sequences
     from .shattering import Box as Box
     from .shattering import RectangleVersionSpace as RectangleVersionSpace
     from .shattering import Shattering as Shattering
@@ -153,6 +158,7 @@ __getattr__, __dir__ = lazy(
         "batch_metrics": "",
         "bootstrap": "BootstrapInterval bootstrap_interval bootstrap_many",
         "cluster_choice": "KChoice choose_k",
+        "count_choice": "CountChoice",
         "clustering_metrics": (
             "ClusterCount adjusted_mutual_information adjusted_rand elbow gap_statistic inertia mutual_information "
             "pair_f1 pair_precision pair_recall purity rand_index silhouette silhouette_samples"
@@ -197,6 +203,7 @@ __getattr__, __dir__ = lazy(
         "replicates": "",
         "resampling": "Design DesignSplitter Split make_design",
         "result": "TestResult",
+        "sequence_choice": "SequenceScores StatesChoice choose_states cross_validate_sequences",
         "shattering": "Box RectangleVersionSpace Shattering largest_shattered shatters",
         "splitters": "BootstrapSplitter LeavePOutSplitter NestedSplitter SplitterDesign TimeSplitter",
         "theory": (

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ..base import ParameterError, Stream
-from ..base.chart import Chart, Line, Mark
-from ..base.record import Grid, TableRecord
-from ..base.words import listing, number
+from ..base.words import listing
 from ..models.clustering import KMeans
 from ..models.mixtures import GaussianMixture
 from .clustering_metrics import Clustering, elbow, gap_statistic, silhouette
+from .count_choice import CountChoice
 
 CRITERIA = ("elbow", "silhouette", "gap", "bic")
 _MEANING = {
@@ -26,55 +25,12 @@ _MEANING = {
 
 
 @dataclass(frozen=True)
-class KChoice(TableRecord):
-    """What each criterion says of each K: `best` by criterion, `values` in the order of `k`, and the `k` most agree
-    on."""
+class KChoice(CountChoice):
+    """What each criterion says of each number of clusters K."""
 
-    k: tuple[int, ...]
-    values: dict[str, tuple[float, ...]]
-    best: dict[str, int]
-    chosen: int
-    sentence: str
-
-    def grid(self) -> Grid:
-        """A row for each K; the K that a criterion picks is marked."""
-        rows = [
-            [str(k), *(number(v[i]) + (" *" if self.best[name] == k else "  ") for name, v in self.values.items())]
-            for i, k in enumerate(self.k)
-        ]
-        return Grid(["K", *self.values], rows, notes=(f"* {self.sentence}",), left=0)
-
-    def charts(self) -> list[Chart]:
-        """One chart for each criterion."""
-        return [
-            Chart(
-                f"{name}: K = {self.best[name]}",
-                "number of clusters K",
-                name,
-                (Line(self.k, values, marker=True),),
-                (Mark(x=float(self.best[name]), label=f"K = {self.best[name]}", token="warm"),),
-                description=_MEANING[name],
-            )
-            for name, values in self.values.items()
-        ]
-
-    def to_svg(self) -> str:
-        """The charts of all criteria side by side, as one SVG text."""
-        width, height = 330, 270
-        parts = [chart.to_svg(width, height) for chart in self.charts()]
-        shifted = [
-            part.replace("<svg", f'<svg x="{(i % 2) * width}" y="{(i // 2) * height}"', 1)
-            for i, part in enumerate(parts)
-        ]
-        across, down = min(2, len(parts)) * width, (len(parts) + 1) // 2 * height
-        head = (
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {across} {down}" width="{across}" height="{down}">'
-        )
-        return head + "".join(shifted) + "</svg>"
-
-    def to_html(self) -> str:
-        """The picture above the table."""
-        return self.to_svg() + super().to_html()
+    counted: ClassVar[str] = "clusters"
+    letter: ClassVar[str] = "K"
+    meaning: ClassVar[dict[str, str]] = _MEANING
 
 
 def choose_k(
@@ -137,7 +93,4 @@ def choose_k(
             for one in ks
         ]
         values["bic"], best["bic"] = tuple(costs), ks[int(np.argmin(costs))]
-    votes = list(best.values())
-    chosen = max(sorted(set(votes)), key=votes.count)
-    said = "; ".join(f"{name} says {best[name]}" for name in best)
-    return KChoice(ks, values, best, chosen, f"{chosen} clusters have most votes: {said}.")
+    return KChoice.of(ks, values, best)

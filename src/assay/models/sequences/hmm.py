@@ -43,7 +43,7 @@ from .emissions import (
     log_prior,
     normalised,
 )
-from .reading import as_table, encode, is_unknown, offsets_of, symbols_of
+from .reading import as_table, encode, flat_states, is_unknown, offsets_of, symbols_of
 from .views import StatePath
 
 _FIXABLE = ("start", "transitions", "emissions")
@@ -124,7 +124,8 @@ class HiddenMarkovModel(Estimator):
     def fit(self, X: Any, lengths: Any = None, sample_weight: Any = None, states: Any = None) -> HiddenMarkovModel:
         """Climb the likelihood. `sample_weight` has one number for each sequence.
 
-        With `states`, a state for each row, the beginning is counted from them; `max_iter=0` then leaves it at that.
+        With `states`, a state for each row (or a list of them for each sequence), the beginning is counted from them;
+        `max_iter=0` then leaves it at that.
         """
         self._check_parameters()
         who = type(self).__name__
@@ -191,7 +192,7 @@ class HiddenMarkovModel(Estimator):
         return names
 
     def _labels(self, states: Any, n_rows: int) -> np.ndarray:
-        labels = np.asarray(states)
+        labels = flat_states(states)
         good = labels.shape == (n_rows,) and labels.dtype.kind in "iu"
         if not good or labels.min() < 0 or labels.max() >= self.n_states:
             raise DataError(
@@ -199,6 +200,7 @@ class HiddenMarkovModel(Estimator):
                 "states",
                 f"must hold a whole number from 0 to {self.n_states - 1} for each of {n_rows} rows",
                 f"got an array of shape {labels.shape}" if labels.shape != (n_rows,) else "got another value",
+                "number the labels of the states from 0",
             )
         return labels.astype(np.int64)
 
@@ -374,6 +376,11 @@ class HiddenMarkovModel(Estimator):
         known = cells[~is_unknown(cells)]
         if not known.size:
             raise DataError(type(self).__name__, "X", "must hold some symbol", "every one is missing")
+        if known.dtype.kind == "O" and 0 < sum(isinstance(cell, str) for cell in known.tolist()) < known.size:
+            other = next(cell for cell in known.tolist() if not isinstance(cell, str))
+            raise DataError(
+                type(self).__name__, "X", "must hold symbols of one kind", f"got texts and {plain(repr(other), 40)}"
+            )
         self.categories_ = np.unique(np.array(known.tolist()) if known.dtype.kind == "O" else known)
 
     def _keep_emissions(self, emissions: Emissions) -> None:
@@ -518,9 +525,26 @@ class OnlineFilter:
 
     def predict(self, steps: int = 1) -> np.ndarray:
         """P(state so many steps after the last observation)."""
+        if not Integer(0).accepts(steps):
+            raise ParameterError(
+                "OnlineFilter", "parameter 'steps'", "must be an integer >= 0", f"got {plain(repr(steps))}"
+            )
         if self.state is None:
             return self.model.start_ @ np.linalg.matrix_power(self.model.transitions_, max(steps - 1, 0))
         return self.state @ np.linalg.matrix_power(self.model.transitions_, steps)
+
+    def _row(self, observation: Any) -> np.ndarray:
+        width = self.model.n_features_in_
+        if observation is None:
+            return np.full((1, width), np.nan)
+        try:
+            row = np.atleast_1d(np.asarray(observation, dtype=np.float64)).reshape(1, -1)
+        except (TypeError, ValueError):
+            row = np.empty((1, 0))
+        if row.shape[1] != width:
+            what = "a number" if width == 1 else f"a row of {width} numbers"
+            raise DataError("OnlineFilter", "the observation", f"must be {what}", f"got {plain(repr(observation), 40)}")
+        return row
 
     def update(self, observation: Any) -> np.ndarray:
         """Take one observation (a row, a number or a symbol; NaN or None if it is missing) and give the new belief."""
@@ -528,7 +552,7 @@ class OnlineFilter:
         if model.emission == "categorical":
             row: Any = np.array([[observation]], dtype=object)
         else:
-            row = np.atleast_1d(np.asarray(observation, dtype=np.float64)).reshape(1, -1)
+            row = self._row(observation)
         seen, _, _ = model._observations(row, None, reset=False)
         logs = model._emissions().logs(seen)[0]
         prior = self.predict()

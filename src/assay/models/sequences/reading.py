@@ -26,12 +26,35 @@ def as_table(who: str, X: Any, lengths: Any, symbols: bool) -> tuple[Any, Any]:
             several = all(part.ndim == 1 for part in parts) and any(len(part) != 1 for part in parts)
         if several:
             held = [part.reshape(-1, 1) if part.ndim == 1 else part for part in parts]
+            empty = [number for number, part in enumerate(held) if not len(part)]
+            if empty:
+                raise DataError(who, f"sequence {empty[0]}", "must have some row", "got none", "leave it out")
             if len({part.shape[1] for part in held}) > 1:
                 raise DataError(who, "X", "must hold sequences with the same number of columns")
             return np.concatenate(held), [len(part) for part in held]
+        if len({part.ndim for part in parts}) > 1:
+            came = " and ".join(f"{ndim}" for ndim in sorted({part.ndim for part in parts}))
+            raise DataError(
+                who,
+                "X",
+                "must be one table, or a list of tables with a row for each time",
+                f"got parts of {came} dimensions",
+                "give sequences of one column as tables too, [[1.0], [2.0]]",
+            )
         if not symbols:
             _same_lengths(who, X)
     return X, lengths
+
+
+def flat_states(states: Any) -> np.ndarray:
+    """States of all rows one after the other, given so or as a list for each sequence.
+
+    >>> flat_states([[0, 1], [1]]), flat_states([0, 1, 1])
+    (array([0, 1, 1]), array([0, 1, 1]))
+    """
+    if isinstance(states, (list, tuple)) and states and all(np.ndim(part) == 1 for part in states):
+        return np.concatenate([np.asarray(part) for part in states])
+    return np.asarray(states)
 
 
 def _same_lengths(who: str, rows: Any) -> None:

@@ -401,3 +401,42 @@ def test_ragged_input_is_refused_in_one_sentence(X, words):
     with pytest.raises(DataError) as caught:
         HiddenMarkovModel(2, random_state=0).fit(X)
     assert words in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("X", "words"),
+    [
+        ([["a", "b"], [1.0]], "must hold symbols of one kind; got texts and 1.0"),
+        ([["a"], []], "sequence 1 must have some row"),
+    ],
+)
+def test_symbols_of_two_kinds_and_empty_sequences_are_refused(X, words):
+    with pytest.raises(DataError, match=words):
+        HiddenMarkovModel(2, emission="categorical", random_state=0).fit(X)
+
+
+def test_tables_among_plain_lists_are_refused_in_one_sentence():
+    with pytest.raises(DataError, match="got parts of 1 and 2 dimensions"):
+        HiddenMarkovModel(2).fit([np.array([[1.0], [2.0]]), np.array([2.0])])
+    with pytest.raises(DataError, match="got rows of 2 and of 1 cells"):
+        HiddenMarkovModel(2).fit([["a", "b"], [1.0]])
+
+
+def test_states_may_be_given_sequence_by_sequence():
+    words, model = [["a", "b"], ["b"]], HiddenMarkovModel(2, emission="categorical", max_iter=0)
+    flat = model.fit(words, states=[0, 1, 1]).emission_probabilities_
+    np.testing.assert_array_equal(model.fit(words, states=[[0, 1], [1]]).emission_probabilities_, flat)
+    with pytest.raises(DataError, match="number the labels of the states from 0"):
+        model.fit(words, states=["N", "V", "V"])
+
+
+def test_the_online_filter_answers_for_what_it_is_given():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 2)) + 5.0 * (np.arange(40) // 10 % 2)[:, None]
+    online = HiddenMarkovModel(2, random_state=0).fit(X).online()
+    for wrong in ("a", 1.0, [1.0, 2.0, 3.0]):
+        with pytest.raises(DataError, match="the observation must be a row of 2 numbers"):
+            online.update(wrong)
+    with pytest.raises(ParameterError, match="'steps' must be an integer >= 0"):
+        online.predict(-1)
+    np.testing.assert_allclose(online.update(None), online.model.start_)
