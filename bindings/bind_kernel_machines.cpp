@@ -54,7 +54,7 @@ using Places = Array1<const std::int32_t>;
 template <class T>
 nb::tuple solved(km::RowSource<T>& source, const Places& row, const Numbers& target, const Numbers& low,
                  const Numbers& high, const Numbers& beta, const Numbers& f, double tol, double fine, index_t extra,
-                 index_t block, index_t max_steps, double largest, int threads) {
+                 index_t block, index_t max_steps, double largest, int threads, bool shrinking) {
     const char* who = "smo";
     const auto count = static_cast<index_t>(row.shape(0));
     for (const auto* given : {&target, &low, &high, &beta})
@@ -68,32 +68,32 @@ nb::tuple solved(km::RowSource<T>& source, const Places& row, const Numbers& tar
     std::vector<double> solution(beta.data(), beta.data() + count), values(f.data(), f.data() + source.size());
     const km::DualProblem problem{count,      row.data(),      target.data(), low.data(),
                                   high.data(), solution.data(), values.data()};
-    km::SmoOptions options{tol, fine, extra, block, max_steps, largest, threads};
+    km::SmoOptions options{tol, fine, extra, block, max_steps, largest, threads, shrinking};
     const auto result = without_gil([&] { return km::solve(source, problem, options); });
     return nb::make_tuple(own(std::move(solution)), own(std::move(values)), result.offset, result.objective,
-                          result.violation, result.steps, result.rounds, result.status);
+                          result.violation, result.steps, result.rounds, result.shrunk, result.status);
 }
 
 template <class T>
 nb::tuple smo_gram(const Array2<const T>& gram, const Places& row, const Numbers& target, const Numbers& low,
                    const Numbers& high, const Numbers& beta, const Numbers& f, double tol, double fine, index_t extra,
-                   index_t block, index_t max_steps, double largest, int threads) {
+                   index_t block, index_t max_steps, double largest, int threads, bool shrinking) {
     const auto k = view(gram);
     require(k.rows == k.cols, "smo", "the Gram matrix must be square");
     km::GramRows<T> source(k);
-    return solved(source, row, target, low, high, beta, f, tol, fine, extra, block, max_steps, largest, threads);
+    return solved(source, row, target, low, high, beta, f, tol, fine, extra, block, max_steps, largest, threads, shrinking);
 }
 
 nb::tuple smo_rows(KernelRows& rows, double cache_bytes, const Places& row, const Numbers& target,
                    const Numbers& low, const Numbers& high, const Numbers& beta, const Numbers& f, double tol,
-                   double fine, index_t extra, index_t block, index_t max_steps, double largest, int threads) {
+                   double fine, index_t extra, index_t block, index_t max_steps, double largest, int threads, bool shrinking) {
     std::unique_lock<std::mutex> lock(rows.solving, std::try_to_lock);
     if (!lock.owns_lock()) {
         km::CachedRows source(rows.panels, cache_bytes);
-        return solved(source, row, target, low, high, beta, f, tol, fine, extra, block, max_steps, largest, threads);
+        return solved(source, row, target, low, high, beta, f, tol, fine, extra, block, max_steps, largest, threads, shrinking);
     }
     if (rows.cache == nullptr) rows.cache = std::make_unique<km::CachedRows>(rows.panels, cache_bytes);
-    return solved(*rows.cache, row, target, low, high, beta, f, tol, fine, extra, block, max_steps, largest, threads);
+    return solved(*rows.cache, row, target, low, high, beta, f, tol, fine, extra, block, max_steps, largest, threads, shrinking);
 }
 
 template <class T>
@@ -137,13 +137,13 @@ void bind_kernel_machines(nb::module_& m) {
              "Sums over rows of k(query, row) times coefficients.");
     const char* doc =
         "Minimise the dual of a support vector machine; gives (beta, f, offset, objective, violation, steps, rounds, "
-        "status).";
+        "times shrunk, status).";
     m.def("smo_gram", &smo_gram<float>, "gram"_a.noconvert(), "row"_a, "target"_a, "low"_a, "high"_a, "beta"_a, "f"_a,
-          "tol"_a, "fine"_a, "extra"_a, "block"_a, "max_steps"_a, "largest"_a, "threads"_a, doc);
+          "tol"_a, "fine"_a, "extra"_a, "block"_a, "max_steps"_a, "largest"_a, "threads"_a, "shrinking"_a, doc);
     m.def("smo_gram", &smo_gram<double>, "gram"_a.noconvert(), "row"_a, "target"_a, "low"_a, "high"_a, "beta"_a, "f"_a,
-          "tol"_a, "fine"_a, "extra"_a, "block"_a, "max_steps"_a, "largest"_a, "threads"_a, doc);
+          "tol"_a, "fine"_a, "extra"_a, "block"_a, "max_steps"_a, "largest"_a, "threads"_a, "shrinking"_a, doc);
     m.def("smo_rows", &smo_rows, "rows"_a, "cache_bytes"_a, "row"_a, "target"_a, "low"_a, "high"_a, "beta"_a, "f"_a,
-          "tol"_a, "fine"_a, "extra"_a, "block"_a, "max_steps"_a, "largest"_a, "threads"_a, doc);
+          "tol"_a, "fine"_a, "extra"_a, "block"_a, "max_steps"_a, "largest"_a, "threads"_a, "shrinking"_a, doc);
     const char* learned =
         "Epochs of the perceptron; gives (beta, drift, offset, drift of the offset, rows seen, mistakes of each epoch).";
     m.def("kernel_perceptron_gram", &perceptron_gram<double>, "gram"_a.noconvert(), "codes"_a, "classes"_a,

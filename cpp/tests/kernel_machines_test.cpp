@@ -75,7 +75,7 @@ TEST("kernel rows are the kernel by its definition, for every function, instruct
         }
 }
 
-TEST("blocks of any size, a small cache and any number of threads end at the same minimum") {
+TEST("blocks of any size, a small cache, any number of threads, shrunk or not, end at the same minimum") {
     const index_t n = 300, d = 3;
     const auto cells = normal_cells(n * d, 9);
     const auto rows = c_matrix<const double>(cells.data(), n, d);
@@ -90,13 +90,15 @@ TEST("blocks of any size, a small cache and any number of threads end at the sam
         high[at] = std::max(0.0, 2.0 * target[at]);
     }
     double first = 0.0;
+    index_t shrunk = 0;
     for (const index_t block : {2, 16, 64, 512})
-        for (const double cache : {1.0, 1e6}) {
+        for (const double cache : {-1.0, 1.0, 1e6}) {
             std::vector<double> beta(row.size(), 0.0), f(row.size(), 0.0), again(row.size(), 0.0), g(row.size(), 0.0);
             SmoOptions options;
             options.tol = 1e-5;
             options.block = block;
             options.max_steps = 1000000;
+            options.shrinking = cache > 0.0;
             CachedRows source(panels, cache), other(panels, cache);
             const auto result = solve(source, {n, row.data(), target.data(), low.data(), high.data(), beta.data(), f.data()}, options);
             CHECK(result.status == 1);
@@ -106,10 +108,18 @@ TEST("blocks of any size, a small cache and any number of threads end at the sam
             CHECK(std::abs(sum) < 1e-10);
             if (first == 0.0) first = result.objective;
             CHECK(std::abs(result.objective - first) <= 1e-5 * std::abs(first));
+            shrunk += result.shrunk;
+            for (index_t i = 0; i < n; i += 37) {
+                double value = 0.0;
+                for (index_t j = 0; j < n; ++j)
+                    value += beta[static_cast<std::size_t>(j)] * by_definition({Function::gaussian, 0.3, 0.0, 3}, rows.row(i), rows.row(j), d);
+                CHECK(std::abs(f[static_cast<std::size_t>(i)] - value) <= 1e-4);
+            }
             options.threads = 4;
             solve(other, {n, row.data(), target.data(), low.data(), high.data(), again.data(), g.data()}, options);
             CHECK(again == beta);
         }
+    CHECK(shrunk >= 4);
 }
 
 TEST("the kernel perceptron separates what its kernel separates, alike from a matrix and from rows") {

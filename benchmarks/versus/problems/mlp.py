@@ -9,6 +9,8 @@ import numpy as np
 from benchmarks.versus.harness import Contender, Problem, by_rows
 
 EPOCHS = 20
+# Nets of different seeds differ more in their loss than libraries do: each contender fits these, and the mean counts.
+SEEDS = (0, 1, 2)
 
 
 def _make(rows: int) -> dict[str, Any]:
@@ -20,21 +22,28 @@ def _make(rows: int) -> dict[str, Any]:
     return {"X": X[:rows].copy(), "single": single, "y": y[:rows].copy(), "X_test": X[rows:], "y_test": y[rows:]}
 
 
-def _ours(data: dict[str, Any], batch: int = 200, epochs: int = EPOCHS, solver: str = "adam") -> Any:
+def _each_seed(fit: Any, **options: Any) -> Any:
+    def nets(data: dict[str, Any]) -> list[Any]:
+        return [fit(data, seed, **options) for seed in SEEDS]
+
+    return nets
+
+
+def _ours(data: dict[str, Any], seed: int, batch: int = 200, epochs: int = EPOCHS, solver: str = "adam") -> Any:
     from assay.models.neural import MLPClassifier
 
     model = MLPClassifier(
-        hidden_layer_sizes=(100,), batch_size=batch, max_iter=epochs, solver=solver, tol=None, random_state=0
+        hidden_layer_sizes=(100,), batch_size=batch, max_iter=epochs, solver=solver, tol=None, random_state=seed
     )
     return model.set_params(dtype="float32", alpha=1e-6).fit(data["X"], data["y"])
 
 
-def _sklearn(data: dict[str, Any], batch: int = 200, epochs: int = EPOCHS, solver: str = "adam") -> Any:
+def _sklearn(data: dict[str, Any], seed: int, batch: int = 200, epochs: int = EPOCHS, solver: str = "adam") -> Any:
     import warnings
 
     from sklearn.neural_network import MLPClassifier
 
-    model = MLPClassifier((100,), batch_size=batch, max_iter=epochs, solver=solver, tol=0.0, random_state=0)
+    model = MLPClassifier((100,), batch_size=batch, max_iter=epochs, solver=solver, tol=0.0, random_state=seed)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         # In float32, its faster way; its penalty is divided by the batch.
@@ -55,10 +64,10 @@ class _Plain:
         return np.column_stack([1 - yes, yes])
 
 
-def _torch(data: dict[str, Any], batch: int = 200, epochs: int = EPOCHS, solver: str = "adam") -> Any:
+def _torch(data: dict[str, Any], seed: int, batch: int = 200, epochs: int = EPOCHS, solver: str = "adam") -> Any:
     import torch
 
-    torch.manual_seed(0)
+    torch.manual_seed(seed)
     X, y = torch.from_numpy(data["single"]), torch.from_numpy(data["y"].astype(np.float32))
     net = torch.nn.Sequential(torch.nn.Linear(30, 100), torch.nn.ReLU(), torch.nn.Linear(100, 1))
     if solver == "adam":
@@ -76,40 +85,42 @@ def _torch(data: dict[str, Any], batch: int = 200, epochs: int = EPOCHS, solver:
     return _Plain(net)
 
 
-def _test_log_loss(data: dict[str, Any], model: Any) -> float:
-    probabilities = np.asarray(model.predict_proba(data["X_test"]))
-    own = probabilities[np.arange(data["y_test"].shape[0]), data["y_test"]]
-    return float(-np.log(np.maximum(own, 1e-12)).mean())
+def _test_log_loss(data: dict[str, Any], nets: list[Any]) -> float:
+    """The mean over the nets."""
+    losses = []
+    for net in nets:
+        probabilities = np.asarray(net.predict_proba(data["X_test"]))
+        own = probabilities[np.arange(data["y_test"].shape[0]), data["y_test"]]
+        losses.append(-np.log(np.maximum(own, 1e-12)).mean())
+    return float(np.mean(losses))
 
 
-def _online(run: Any) -> Any:
-    def one_by_one(data: dict[str, Any]) -> Any:
-        return run(data, batch=1, epochs=1, solver="sgd")
-
-    return one_by_one
+def _online(fit: Any) -> Any:
+    return _each_seed(fit, batch=1, epochs=1, solver="sgd")
 
 
 PROBLEMS: tuple[Problem, ...] = (
     Problem(
         id="mlp",
-        title="MLP of 100 units, Adam, batches of 200, 20 epochs",
+        title="MLP of 100 units, Adam, batches of 200, 20 epochs, three seeds",
         make=_make,
         sizes=by_rows("{n} x 30", 2_000, 10_000, 50_000),
-        ours=Contender("MLPClassifier (assay)", "assay", _ours),
+        ours=Contender("MLPClassifier (assay)", "assay", _each_seed(_ours)),
         peers=(
-            Contender("MLPClassifier", "scikit-learn", _sklearn, aim=3.0),
-            Contender("PyTorch (CPU)", "torch", _torch, aim=3.0),
+            Contender("MLPClassifier", "scikit-learn", _each_seed(_sklearn), aim=3.0),
+            Contender("PyTorch (CPU)", "torch", _each_seed(_torch), aim=3.0),
         ),
         quality=_test_log_loss,
-        gate=2e-2,
+        gate=5e-3,
         quality_name="test log loss",
         lower_is_better=True,
         limit="6 n W flops an epoch for W weights, in register tiles",
-        tried="scikit-learn in float32, PyTorch with fused Adam; other options were not timed",
+        tried="scikit-learn in float32, PyTorch with fused Adam; other options were not timed. Mean loss and standard "
+        "deviation over seeds at 50,000 rows: 0.0756, 0.0010 (ours, 8 seeds), 0.0759, 0.0011 (scikit-learn, 5 seeds)",
     ),
     Problem(
         id="mlp-online",
-        title="MLP of 100 units, one row a step",
+        title="MLP of 100 units, one row a step, three seeds",
         make=_make,
         sizes=by_rows("{n} x 30", 500, 2_000, 10_000),
         ours=Contender("MLPClassifier (assay)", "assay", _online(_ours)),
@@ -118,10 +129,11 @@ PROBLEMS: tuple[Problem, ...] = (
             Contender("PyTorch (CPU)", "torch", _online(_torch), aim=10.0),
         ),
         quality=_test_log_loss,
-        gate=3e-2,
+        gate=1e-2,
         quality_name="test log loss",
         lower_is_better=True,
         limit="each step needs the last: two passes over the weights a row, on one core",
-        tried="the same options as with batches",
+        tried="the same options as with batches. Mean loss and standard deviation over seeds at 10,000 rows: 0.1439, "
+        "0.0055 (ours, 240 seeds), 0.1416, 0.0041 (scikit-learn, 18 seeds)",
     ),
 )

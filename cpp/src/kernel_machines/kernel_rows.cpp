@@ -137,15 +137,7 @@ KernelPanels::KernelPanels(Matrix<const double> rows, const KernelSpec& spec, in
         if (spec_.gamma * largest > most_exponent) way_ = Way::squares;
     }
     place(rows, cells_, halves_);
-    halves_.resize(static_cast<std::size_t>(panels_ * lanes), 0.0F);
-    panel_.assign(static_cast<std::size_t>(panels_ * lanes * std::max<index_t>(1, d_)), 0.0F);
-    parallel_chunks(panels_, 16, threads, [&](index_t, index_t begin, index_t end) {
-        for (index_t p = begin; p < end; ++p)
-            for (index_t l = 0; l < std::min(lanes, n_ - p * lanes); ++l)
-                for (index_t j = 0; j < d_; ++j)
-                    panel_[static_cast<std::size_t>((p * d_ + j) * lanes + l)] =
-                        cells_[static_cast<std::size_t>((p * lanes + l) * d_ + j)];
-    });
+    fill_panels(threads);
     diagonal_.assign(static_cast<std::size_t>(n_), 1.0);
     if (way_ == Way::products && spec_.function != Function::gaussian)
         for (index_t i = 0; i < n_; ++i) {
@@ -156,6 +148,31 @@ KernelPanels::KernelPanels(Matrix<const double> rows, const KernelSpec& spec, in
                                                      : spec_.function == Function::polynomial ? std::pow(shaped, spec_.degree)
                                                                                               : std::tanh(shaped);
         }
+}
+
+KernelPanels::KernelPanels(const KernelPanels& all, const std::vector<std::int32_t>& rows, int threads)
+    : spec_(all.spec_), way_(all.way_), n_(static_cast<index_t>(rows.size())), d_(all.d_),
+      panels_((n_ + lanes - 1) / lanes), centre_(all.centre_) {
+    for (const auto row : rows) {
+        const auto from = all.cells_.begin() + row * d_;
+        cells_.insert(cells_.end(), from, from + d_);
+        halves_.push_back(all.halves_[static_cast<std::size_t>(row)]);
+        diagonal_.push_back(all.diagonal_[static_cast<std::size_t>(row)]);
+    }
+    fill_panels(threads);
+}
+
+// From the cells, row by row; what fills up the last panel is zero.
+void KernelPanels::fill_panels(int threads) {
+    halves_.resize(static_cast<std::size_t>(panels_ * lanes), 0.0F);
+    panel_.assign(static_cast<std::size_t>(panels_ * lanes * std::max<index_t>(1, d_)), 0.0F);
+    parallel_chunks(panels_, 16, threads, [&](index_t, index_t begin, index_t end) {
+        for (index_t p = begin; p < end; ++p)
+            for (index_t l = 0; l < std::min(lanes, n_ - p * lanes); ++l)
+                for (index_t j = 0; j < d_; ++j)
+                    panel_[static_cast<std::size_t>((p * d_ + j) * lanes + l)] =
+                        cells_[static_cast<std::size_t>((p * lanes + l) * d_ + j)];
+    });
 }
 
 void KernelPanels::place(Matrix<const double> rows, std::vector<float>& cells, std::vector<float>& halves) const {
@@ -241,25 +258,41 @@ void KernelPanels::gram(float* out, int threads) const {
 }
 
 void KernelPanels::sums(Matrix<const double> queries, Matrix<const double> coefficients, double* out, int threads) const {
+    std::fill(out, out + queries.rows * coefficients.cols, 0.0);
+    std::vector<float> cells, halves;
+    place(queries, cells, halves);
+    std::vector<const float*> placed;
+    for (index_t i = 0; i < queries.rows; ++i) placed.push_back(cells.data() + i * d_);
+    add_placed_sums(placed, halves, coefficients, out, threads);
+}
+
+void KernelPanels::add_sums(const KernelPanels& all, const std::vector<std::int32_t>& queries, const double* coefficients,
+                            double* out, int threads) const {
+    std::vector<const float*> placed;
+    std::vector<float> halves;
+    for (const auto row : queries) {
+        placed.push_back(all.cells_.data() + row * d_);
+        halves.push_back(all.halves_[static_cast<std::size_t>(row)]);
+    }
+    add_placed_sums(placed, halves, c_matrix(coefficients, n_, 1), out, threads);
+}
+
+void KernelPanels::add_placed_sums(const std::vector<const float*>& cells, const std::vector<float>& halves,
+                                   Matrix<const double> coefficients, double* out, int threads) const {
     const index_t outputs = coefficients.cols;
-    std::fill(out, out + queries.rows * outputs, 0.0);
     // Coefficients by panel and output, so that a panel's are in one stretch.
     std::vector<double> by_panel(static_cast<std::size_t>(panels_ * lanes * outputs), 0.0);
     for (index_t i = 0; i < n_; ++i)
         for (index_t k = 0; k < outputs; ++k)
             by_panel[static_cast<std::size_t>(((i / lanes) * outputs + k) * lanes + i % lanes)] = coefficients(i, k);
-    std::vector<float> cells, halves;
-    place(queries, cells, halves);
-    parallel_chunks(queries.rows, 48, threads, [&](index_t, index_t begin, index_t end) {
+    parallel_chunks(static_cast<index_t>(cells.size()), 48, threads, [&](index_t, index_t begin, index_t end) {
         alignas(64) float values[group * lanes] = {};
         float* to[group];
         for (index_t q = 0; q < group; ++q) to[q] = values + q * lanes;
         for (index_t p = 0; p < panels_; ++p) {
             for (index_t i = begin; i < end; i += group) {
                 const index_t used = std::min(group, end - i);
-                const float* given[group];
-                for (index_t q = 0; q < used; ++q) given[q] = cells.data() + (i + q) * d_;
-                block(given, halves.data() + i, used, p, p + 1, to);
+                block(cells.data() + i, halves.data() + i, used, p, p + 1, to);
                 for (index_t q = 0; q < used; ++q)
                     accumulate(values + q * lanes,
                                by_panel.data() + p * outputs * lanes, outputs, out + (i + q) * outputs);

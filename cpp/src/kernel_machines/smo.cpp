@@ -14,6 +14,10 @@ namespace {
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double least_curvature = 1e-12;
 constexpr index_t width = 8;  // lanes of the loops below
+// Rows are moved so often each, and a block problem takes so many steps a variable, before shrinking is thought of;
+// it is done if no more than this share of the rows would be left.
+constexpr index_t patience = 2;
+constexpr double worth_it = 0.7;
 
 using Lanes = double __attribute__((vector_size(64), aligned(8), may_alias));
 using Whole = std::int64_t __attribute__((vector_size(64), aligned(8), may_alias));
@@ -147,7 +151,7 @@ void add_four(double* f, const double* const* k, const double* step, index_t beg
 }
 
 template <class T>
-void move_all(std::vector<const T*>& rows, std::vector<double>& steps, double* f, index_t n, int threads) {
+void move_all(const std::vector<const T*>& rows, const std::vector<double>& steps, double* f, index_t n, int threads) {
     const auto count = static_cast<index_t>(rows.size());
     parallel_chunks(n, 2048, threads, [&](index_t, index_t begin, index_t end) {
         index_t k = 0;
@@ -190,9 +194,11 @@ public:
         }
     }
 
-    // Steps until the violation within the block is `tol`, or `most` were made; `violation` is what is left.
-    index_t solve(double tol, index_t most) {
+    // Steps until the violation within the block is `tol`, `most` were made, or, looked at now and then if `whole`, most
+    // of its variables are idle.
+    index_t solve(double tol, index_t most, bool whole) {
         const std::size_t none = 0;
+        idle_ = false;
         Found first = move(e.data(), up.data(), kernel.data() + none, kernel.data() + none, 0.0, padded_);
         index_t steps = 0;
         while (steps < most) {
@@ -201,6 +207,10 @@ public:
             double least = infinity;
             const Found second = partner(e.data(), down.data(), diagonal.data(), ki, first.value, diagonal[i], padded_, &least);
             if (!(first.value - least > tol) || second.value < 0.0) break;
+            if (whole && steps > 0 && steps % (patience * m_) == 0 && mostly_idle(first.value, least)) {
+                idle_ = true;
+                break;
+            }
             const auto j = static_cast<std::size_t>(second.place);
             const double curve = diagonal[i] + diagonal[j] - 2.0 * static_cast<double>(ki[second.place]);
             double step = (first.value - e[j]) / std::max(curve, least_curvature);
@@ -219,15 +229,26 @@ public:
         return steps;
     }
 
+    bool idle() const { return idle_; }
+    void clear() { idle_ = false; }
+
     std::vector<double> beta;
 
 private:
+    bool mostly_idle(double most_up, double least_down) const {
+        index_t live = 0;
+        for (std::size_t a = 0; a < static_cast<std::size_t>(m_); ++a)
+            live += (up[a] == 0.0 && e[a] >= least_down) || (down[a] == 0.0 && e[a] <= most_up);
+        return static_cast<double>(live) <= worth_it * static_cast<double>(m_);
+    }
+
     void open(std::size_t a) {
         up[a] = beta[a] < high[a] ? 0.0 : -infinity;
         down[a] = beta[a] > low[a] ? 0.0 : infinity;
     }
 
     index_t m_ = 0, padded_ = 0;
+    bool idle_ = false;
     std::vector<double> e, low, high, up, down, diagonal;
     std::vector<T> kernel;
 };
@@ -330,7 +351,7 @@ double offset_of(const DualProblem& p, const std::vector<std::int32_t>& all) {
 }  // namespace
 
 CachedRows::CachedRows(std::shared_ptr<const KernelPanels> panels, double most_bytes)
-    : panels_(std::move(panels)), slot_of_(static_cast<std::size_t>(panels_->size()), -1) {
+    : panels_(std::move(panels)), most_bytes_(most_bytes), slot_of_(static_cast<std::size_t>(panels_->size()), -1) {
     const double row = 4.0 * static_cast<double>(panels_->size());
     most_ = std::clamp<index_t>(static_cast<index_t>(most_bytes / row), 1, panels_->size());
 }
@@ -385,47 +406,274 @@ void CachedRows::fetch(const std::int32_t* which, index_t count, const float** o
         used_at_[slot] = clock_;
         to[k] = slots_[slot].get();
     }
-    if (needed > 0) panels_->rows(missing.data(), static_cast<index_t>(needed), to.data(), threads);
-    made_ += static_cast<index_t>(needed);
+    if (parent_ != nullptr) {
+        std::vector<std::uint8_t> known(needed, 0);
+        parallel_chunks(static_cast<index_t>(needed), 16, threads, [&](index_t, index_t begin, index_t end) {
+            for (auto k = static_cast<std::size_t>(begin); k < static_cast<std::size_t>(end); ++k)
+                known[k] = parent_->copy_kept(in_parent_[static_cast<std::size_t>(missing[k])], in_parent_, to[k]);
+        });
+        std::size_t left = 0;
+        for (std::size_t k = 0; k < needed; ++k)
+            if (!known[k]) {
+                missing[left] = missing[k];
+                to[left++] = to[k];
+            }
+        missing.resize(left);
+    }
+    if (!missing.empty()) panels_->rows(missing.data(), static_cast<index_t>(missing.size()), to.data(), threads);
+    made_ += static_cast<index_t>(missing.size());
     for (index_t k = 0; k < count; ++k)
         out[k] = slots_[static_cast<std::size_t>(slot_of_[static_cast<std::size_t>(which[k])])].get();
 }
 
+bool CachedRows::copy_kept(std::int32_t row, const std::vector<std::int32_t>& columns, float* to) const {
+    const auto slot = slot_of_[static_cast<std::size_t>(row)];
+    if (slot < 0) return false;
+    const float* const from = slots_[static_cast<std::size_t>(slot)].get();
+    for (std::size_t k = 0; k < columns.size(); ++k) to[k] = from[columns[k]];
+    return true;
+}
+
+void CachedRows::keep_at_most(index_t rows) {
+    const auto most = static_cast<std::size_t>(rows);
+    if (slots_.size() <= most) return;
+    std::vector<std::size_t> order(slots_.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+        return used_at_[a] > used_at_[b] || (used_at_[a] == used_at_[b] && a < b);
+    });
+    std::vector<std::unique_ptr<float[]>> slots;
+    std::vector<std::int32_t> row_of;
+    std::vector<index_t> used_at;
+    std::fill(slot_of_.begin(), slot_of_.end(), -1);
+    for (std::size_t k = 0; k < most; ++k) {
+        const auto old = order[k];
+        if (row_of_[old] >= 0) slot_of_[static_cast<std::size_t>(row_of_[old])] = static_cast<std::int32_t>(slots.size());
+        slots.push_back(std::move(slots_[old]));
+        row_of.push_back(row_of_[old]);
+        used_at.push_back(used_at_[old]);
+    }
+    slots_ = std::move(slots);
+    row_of_ = std::move(row_of);
+    used_at_ = std::move(used_at);
+}
+
+// The two caches share the memory.
+std::unique_ptr<RowSource<float>> CachedRows::narrowed(const std::vector<std::int32_t>& rows) {
+    keep_at_most(std::max<index_t>(1, most_ / 2));
+    const double left = most_bytes_ - 4.0 * static_cast<double>(slots_.size()) * static_cast<double>(size());
+    auto narrow = std::make_unique<CachedRows>(std::make_shared<const KernelPanels>(*panels_, rows, 1), std::max(left, 0.0));
+    narrow->parent_ = this;
+    narrow->in_parent_ = rows;
+    return narrow;
+}
+
+void CachedRows::spread(const std::vector<std::int32_t>& which, const std::vector<double>& steps,
+                        const std::vector<std::int32_t>& to, double* f, int threads) {
+    if (which.empty() || to.empty()) return;
+    std::vector<double> sums(to.size(), 0.0);
+    KernelPanels(*panels_, which, threads).add_sums(*panels_, to, steps.data(), sums.data(), threads);
+    for (std::size_t k = 0; k < to.size(); ++k) f[to[k]] += sums[k];
+}
+
 template <class T>
-SmoResult solve(RowSource<T>& source, const DualProblem& problem, const SmoOptions& options) {
-    SmoResult result;
+std::unique_ptr<RowSource<T>> GramRows<T>::narrowed(const std::vector<std::int32_t>& rows) {
+    return std::make_unique<NarrowGramRows<T>>(gram_, rows);
+}
+
+template <class T>
+void GramRows<T>::spread(const std::vector<std::int32_t>& which, const std::vector<double>& steps,
+                         const std::vector<std::int32_t>& to, double* f, int threads) {
+    std::vector<const T*> rows(which.size());
+    fetch(which.data(), static_cast<index_t>(which.size()), rows.data(), threads);
+    std::vector<double> sums(static_cast<std::size_t>(size()), 0.0);
+    move_all(rows, steps, sums.data(), size(), threads);
+    for (const auto row : to) f[row] += sums[static_cast<std::size_t>(row)];
+}
+
+template <class T>
+double NarrowGramRows<T>::diagonal(index_t row) const {
+    const auto whole = rows_[static_cast<std::size_t>(row)];
+    return static_cast<double>(gram_(whole, whole));
+}
+
+template <class T>
+void NarrowGramRows<T>::fetch(const std::int32_t* which, index_t count, const T** out, int) {
+    for (index_t k = 0; k < count; ++k) {
+        auto& copy = copies_[static_cast<std::size_t>(which[k])];
+        if (copy == nullptr) {
+            copy = std::make_unique_for_overwrite<T[]>(rows_.size());
+            const T* const from = gram_.row(rows_[static_cast<std::size_t>(which[k])]);
+            for (std::size_t j = 0; j < rows_.size(); ++j) copy[j] = from[rows_[j]];
+        }
+        out[k] = copy.get();
+    }
+}
+
+template <class T>
+std::unique_ptr<RowSource<T>> NarrowGramRows<T>::narrowed(const std::vector<std::int32_t>& rows) {
+    std::vector<std::int32_t> whole;
+    for (const auto row : rows) whole.push_back(rows_[static_cast<std::size_t>(row)]);
+    return std::make_unique<NarrowGramRows<T>>(gram_, std::move(whole));
+}
+
+template <class T>
+void NarrowGramRows<T>::spread(const std::vector<std::int32_t>& which, const std::vector<double>& steps,
+                               const std::vector<std::int32_t>& to, double* f, int threads) {
+    std::vector<std::int32_t> rows, places;
+    for (const auto row : which) rows.push_back(rows_[static_cast<std::size_t>(row)]);
+    for (const auto row : to) places.push_back(rows_[static_cast<std::size_t>(row)]);
+    std::vector<double> sums(static_cast<std::size_t>(gram_.cols), 0.0);
+    GramRows<T>(gram_).spread(rows, steps, places, sums.data(), threads);
+    for (std::size_t k = 0; k < to.size(); ++k) f[to[k]] += sums[static_cast<std::size_t>(places[k])];
+}
+
+namespace {
+
+// Whether some pair that violates the conditions could move a variable.
+ASSAY_INLINE bool is_live(const DualProblem& p, index_t v, const Violation& now) {
+    const double e = p.target[v] - p.f[p.row[v]];
+    return (p.beta[v] < p.high[v] && e >= now.least_down) || (p.beta[v] > p.low[v] && e <= now.most_up);
+}
+
+// The problem of the variables that are live, on the rows that have one.
+template <class T>
+class Narrow {
+public:
+    Narrow(RowSource<T>& source, const DualProblem& whole, const Violation& now) : outer_(source), whole_(whole) {
+        std::vector<std::int32_t> place(static_cast<std::size_t>(source.size()), -1);
+        for (index_t v = 0; v < whole.variables; ++v)
+            if (is_live(whole, v, now)) {
+                variables_.push_back(static_cast<std::int32_t>(v));
+                place[static_cast<std::size_t>(whole.row[v])] = 0;
+            }
+        for (std::size_t i = 0; i < place.size(); ++i) {
+            auto& rows = place[i] < 0 ? left_out_ : rows_;
+            if (place[i] == 0) place[i] = static_cast<std::int32_t>(rows_.size());
+            rows.push_back(static_cast<std::int32_t>(i));
+        }
+        for (const auto v : variables_) {
+            row_.push_back(place[static_cast<std::size_t>(whole.row[v])]);
+            target_.push_back(whole.target[v]);
+            low_.push_back(whole.low[v]);
+            high_.push_back(whole.high[v]);
+            beta_.push_back(whole.beta[v]);
+        }
+        for (const auto row : rows_) f_.push_back(whole.f[row]);
+    }
+
+    // A block of all variables becomes smaller with each, the kernel rows of others with each row.
+    bool pays(bool whole) const {
+        const auto left = static_cast<double>(whole ? variables_.size() : rows_.size());
+        const auto now = static_cast<double>(whole ? whole_.variables : outer_.size());
+        return !variables_.empty() && left <= worth_it * now;
+    }
+    RowSource<T>& source() {
+        if (inner_ == nullptr) inner_ = outer_.narrowed(rows_);
+        return *inner_;
+    }
+    DualProblem problem() {
+        return {static_cast<index_t>(variables_.size()), row_.data(), target_.data(), low_.data(), high_.data(),
+                beta_.data(), f_.data()};
+    }
+
+    // beta as it now is, f of the rows that took part, and of the others by what changed.
+    void give_back(int threads) {
+        inner_.reset();
+        std::vector<double> of_row(rows_.size(), 0.0), steps;
+        std::vector<std::int32_t> changed;
+        for (std::size_t a = 0; a < variables_.size(); ++a) {
+            double& beta = whole_.beta[variables_[a]];
+            of_row[static_cast<std::size_t>(row_[a])] += beta_[a] - beta;
+            beta = beta_[a];
+        }
+        for (std::size_t i = 0; i < rows_.size(); ++i) {
+            whole_.f[rows_[i]] = f_[i];
+            if (of_row[i] == 0.0) continue;
+            changed.push_back(rows_[i]);
+            steps.push_back(of_row[i]);
+        }
+        outer_.spread(changed, steps, left_out_, whole_.f, threads);
+    }
+
+private:
+    RowSource<T>& outer_;
+    const DualProblem& whole_;
+    std::unique_ptr<RowSource<T>> inner_;
+    std::vector<std::int32_t> variables_, rows_, left_out_, row_;
+    std::vector<double> target_, low_, high_, beta_, f_;
+};
+
+// What the whole problem and those it shrinks to have in common.
+struct Progress {
+    const SmoOptions& options;
+    SmoResult& result;
+    double goal;
+    index_t most;
+    bool stuck = false;  // rounding leaves nothing to gain, or some |beta| is too large
+};
+
+// Rounds until the violation is at the goal.
+template <class T>
+void descend(RowSource<T>& source, const DualProblem& problem, Progress& progress, bool outermost) {
+    const SmoOptions& options = progress.options;
+    SmoResult& result = progress.result;
     const index_t size = std::min(options.block, problem.variables);
-    std::vector<std::int32_t> active(static_cast<std::size_t>(problem.variables));
-    std::iota(active.begin(), active.end(), 0);
+    const bool whole = size == problem.variables;
+    std::vector<std::int32_t> all(static_cast<std::size_t>(problem.variables));
+    std::iota(all.begin(), all.end(), 0);
     Chooser chooser(problem.variables);
     Block<T> block;
     std::vector<std::int32_t> chosen, rows;
     std::vector<const T*> pointers, moved;
     std::vector<double> steps, of_row(static_cast<std::size_t>(source.size()), 0.0);
-    double goal = options.tol;
-    index_t most = options.max_steps;
+    std::vector<std::uint8_t> touched(all.size(), 0);
+    index_t moves = 0, distinct = 0;
     while (!interrupted()) {
-        const Violation now = violation_of(problem, active);
-        result.violation = std::max(0.0, now.size());
-        if (result.violation <= options.tol) result.status = 1;
-        if (result.violation <= goal || result.steps >= most) {
-            if (result.status != 1 || goal <= options.fine || options.fine <= 0.0 || result.steps >= most) break;
-            goal = options.fine;
-            most = std::min(most, result.steps + options.extra);
+        const Violation now = violation_of(problem, all);
+        const double violation = std::max(0.0, now.size());
+        if (outermost) {
+            result.violation = violation;
+            if (violation <= options.tol) result.status = 1;
+        }
+        if (violation <= progress.goal || result.steps >= progress.most) {
+            if (!outermost || result.status != 1 || progress.goal <= options.fine || options.fine <= 0.0 ||
+                result.steps >= progress.most)
+                break;
+            progress.goal = options.fine;
+            progress.most = std::min(progress.most, result.steps + options.extra);
             continue;
         }
-        if (size == problem.variables)
-            chosen = active;
+        if (progress.stuck) break;
+        if (options.shrinking && (whole ? block.idle() : moves >= patience * distinct && distinct > 0)) {
+            Narrow<T> narrow(source, problem, now);
+            if (narrow.pays(whole)) {
+                const index_t before = result.steps;
+                const DualProblem inner = narrow.problem();
+                descend(narrow.source(), inner, progress, false);
+                narrow.give_back(options.threads);
+                ++result.shrunk;
+                moves = distinct = 0;
+                std::fill(touched.begin(), touched.end(), 0);
+                block.clear();
+                if (result.status == 2) break;
+                progress.stuck = progress.stuck && result.steps == before;
+                continue;
+            }
+        }
+        if (whole)
+            chosen = all;
         else
-            chooser.choose(problem, active, now, size, chosen);
+            chooser.choose(problem, all, now, size, chosen);
         rows.clear();
         for (const auto v : chosen) rows.push_back(problem.row[v]);
         pointers.resize(rows.size());
         source.fetch(rows.data(), static_cast<index_t>(rows.size()), pointers.data(), options.threads);
         block.fill(chosen, problem, pointers, source);
-        const double inner = size == problem.variables ? goal * 0.5 : std::max(0.5 * goal, 0.1 * result.violation);
-        const index_t allowed = std::min<index_t>(most - result.steps, size == problem.variables ? most : 20 * size + 1000);
-        const index_t made = block.solve(inner, allowed);
+        const double inner = whole ? progress.goal * 0.5 : std::max(0.5 * progress.goal, 0.1 * violation);
+        const index_t left = progress.most - result.steps;
+        const index_t made =
+            block.solve(inner, whole ? left : std::min<index_t>(left, 20 * size + 1000), whole && options.shrinking);
         result.steps += made;
         ++result.rounds;
         moved.clear();
@@ -443,20 +691,39 @@ SmoResult solve(RowSource<T>& source, const DualProblem& problem, const SmoOptio
             moved.push_back(pointers[a]);
             steps.push_back(step);
             step = 0.0;
+            auto& seen = touched[static_cast<std::size_t>(chosen[a])];
+            distinct += !seen;
+            seen = 1;
         }
+        moves += static_cast<index_t>(moved.size());
         move_all(moved, steps, problem.f, source.size(), options.threads);
         if (options.largest > 0.0 && largest > options.largest) {
             result.status = 2;
             break;
         }
-        if (made == 0) break;  // rounding leaves nothing to gain
+        progress.stuck = made == 0;
     }
-    result.offset = offset_of(problem, active);
+}
+
+}  // namespace
+
+template <class T>
+SmoResult solve(RowSource<T>& source, const DualProblem& problem, const SmoOptions& options) {
+    SmoResult result;
+    Progress progress{options, result, options.tol, options.max_steps};
+    descend(source, problem, progress, true);
+    std::vector<std::int32_t> all(static_cast<std::size_t>(problem.variables));
+    std::iota(all.begin(), all.end(), 0);
+    result.offset = offset_of(problem, all);
     for (index_t v = 0; v < problem.variables; ++v)
         result.objective += problem.beta[v] * (0.5 * problem.f[problem.row[v]] - problem.target[v]);
     return result;
 }
 
+template class GramRows<float>;
+template class GramRows<double>;
+template class NarrowGramRows<float>;
+template class NarrowGramRows<double>;
 template SmoResult solve(RowSource<float>&, const DualProblem&, const SmoOptions&);
 template SmoResult solve(RowSource<double>&, const DualProblem&, const SmoOptions&);
 

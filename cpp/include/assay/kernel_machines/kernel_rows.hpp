@@ -30,6 +30,8 @@ struct KernelSpec {
 class KernelPanels {
 public:
     KernelPanels(Matrix<const double> rows, const KernelSpec& spec, int threads);
+    // Some of the rows of others, in this order: the same values between them.
+    KernelPanels(const KernelPanels& all, const std::vector<std::int32_t>& rows, int threads);
 
     index_t size() const { return n_; }
     index_t columns() const { return d_; }
@@ -43,6 +45,11 @@ public:
     // OUT sums, queries x outputs: sum over rows of k(query, row) coefficients(row, output), added in the order of rows.
     void sums(Matrix<const double> queries, Matrix<const double> coefficients, double* out, int threads) const;
 
+    // OUT out, one number for each of `queries`, rows of `all`, from which these rows were taken: grows by the sum over
+    // rows of k(query, row) coefficient(row).
+    void add_sums(const KernelPanels& all, const std::vector<std::int32_t>& queries, const double* coefficients,
+                  double* out, int threads) const;
+
     double diagonal(index_t row) const { return diagonal_[static_cast<std::size_t>(row)]; }
 
 private:
@@ -53,6 +60,9 @@ private:
     void block(const float* const* queries, const float* halves, index_t count, index_t first, index_t last,
                float* const* out) const;
     void finish(float* values, index_t count, float half, const float* halves) const;
+    void fill_panels(int threads);
+    void add_placed_sums(const std::vector<const float*>& cells, const std::vector<float>& halves,
+                         Matrix<const double> coefficients, double* out, int threads) const;
 
     KernelSpec spec_;
     Way way_ = Way::products;

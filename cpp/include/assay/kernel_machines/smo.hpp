@@ -15,8 +15,11 @@
 // 6, 2005), and moves f for all rows by one product. Stops at a violation of `tol`; after that, up to `extra` more steps
 // are made towards `fine`. Rows without a variable only have f: rows held out get their decision values on the way.
 //
-// Variables at a bound that cannot move soon are left out while the block problem runs on the others (`shrink`), and
-// looked at again before the end.
+// Shrinking: once rows have been moved `patience` times each, and variables at a bound that no violating pair could
+// free are many, the problem goes on without them, on kernel rows of the other rows alone; which may shrink again.
+// Solved, it hands its beta back; f of the rows left out is made up for by what changed meanwhile, and the conditions
+// are looked at for all variables, so the solution and its tolerance are those of the whole problem
+// (Joachims, Making large-scale SVM learning practical, in Advances in Kernel Methods, MIT Press 1999).
 #pragma once
 
 #include <cstdint>
@@ -37,6 +40,11 @@ public:
     virtual index_t size() const = 0;
     virtual double diagonal(index_t row) const = 0;
     virtual void fetch(const std::int32_t* which, index_t count, const T** out, int threads) = 0;
+    // The same kernel between some of the rows, in their order; uses this source as long as it lives.
+    virtual std::unique_ptr<RowSource<T>> narrowed(const std::vector<std::int32_t>& rows) = 0;
+    // f of the rows `to` grows by the sum over k of steps[k] k(which[k], row).
+    virtual void spread(const std::vector<std::int32_t>& which, const std::vector<double>& steps,
+                        const std::vector<std::int32_t>& to, double* f, int threads) = 0;
 };
 
 // Rows of a Gram matrix.
@@ -49,9 +57,31 @@ public:
     void fetch(const std::int32_t* which, index_t count, const T** out, int) override {
         for (index_t k = 0; k < count; ++k) out[k] = gram_.row(which[k]);
     }
+    std::unique_ptr<RowSource<T>> narrowed(const std::vector<std::int32_t>& rows) override;
+    void spread(const std::vector<std::int32_t>& which, const std::vector<double>& steps,
+                const std::vector<std::int32_t>& to, double* f, int threads) override;
 
 private:
     Matrix<const T> gram_;
+};
+
+// Some rows and columns of a Gram matrix, copied row by row when asked for.
+template <class T>
+class NarrowGramRows final : public RowSource<T> {
+public:
+    NarrowGramRows(Matrix<const T> gram, std::vector<std::int32_t> rows)
+        : gram_(gram), rows_(std::move(rows)), copies_(rows_.size()) {}
+    index_t size() const override { return static_cast<index_t>(rows_.size()); }
+    double diagonal(index_t row) const override;
+    void fetch(const std::int32_t* which, index_t count, const T** out, int threads) override;
+    std::unique_ptr<RowSource<T>> narrowed(const std::vector<std::int32_t>& rows) override;
+    void spread(const std::vector<std::int32_t>& which, const std::vector<double>& steps,
+                const std::vector<std::int32_t>& to, double* f, int threads) override;
+
+private:
+    Matrix<const T> gram_;
+    std::vector<std::int32_t> rows_;
+    std::vector<std::unique_ptr<T[]>> copies_;
 };
 
 // Rows made when asked for, of which those used last are kept.
@@ -61,10 +91,21 @@ public:
     index_t size() const override { return panels_->size(); }
     double diagonal(index_t row) const override { return panels_->diagonal(row); }
     void fetch(const std::int32_t* which, index_t count, const float** out, int threads) override;
+    std::unique_ptr<RowSource<float>> narrowed(const std::vector<std::int32_t>& rows) override;
+    void spread(const std::vector<std::int32_t>& which, const std::vector<double>& steps,
+                const std::vector<std::int32_t>& to, double* f, int threads) override;
     index_t made() const { return made_; }
 
 private:
+    // A row that is kept, with the columns `columns`; nothing if neither this cache nor its parents have it.
+    bool copy_kept(std::int32_t row, const std::vector<std::int32_t>& columns, float* to) const;
+    // Forget the rows used longest ago, to hold at most so many.
+    void keep_at_most(index_t rows);
+
     std::shared_ptr<const KernelPanels> panels_;
+    double most_bytes_;
+    const CachedRows* parent_ = nullptr;    // of a narrowed one
+    std::vector<std::int32_t> in_parent_;  // the numbers of its rows there
     index_t most_, made_ = 0, clock_ = 0;
     std::vector<std::unique_ptr<float[]>> slots_;
     std::vector<std::int32_t> slot_of_, row_of_;
@@ -89,6 +130,7 @@ struct SmoOptions {
     index_t max_steps = 0;    // steps on pairs in all
     double largest = 0.0;     // stop when some |beta| is beyond this (a hard margin that does not exist); 0 for never
     int threads = 1;
+    bool shrinking = true;
 };
 
 struct SmoResult {
@@ -97,6 +139,7 @@ struct SmoResult {
     double objective = 0.0;  // of the minimum above
     index_t steps = 0;
     index_t rounds = 0;
+    index_t shrunk = 0;  // how often variables were left out
     int status = 0;  // 0: out of steps, 1: converged, 2: some |beta| beyond `largest`
 };
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
 from ...base.errors import DataError
 from ...base.estimator import Estimator
@@ -97,6 +98,22 @@ class KernelMethod(Estimator):
             "precomputed": lambda: Precomputed(),
         }
         return made[self.kernel]()
+
+    def _in_common(self) -> str:
+        """What folds of one table have in common: 'gram' if the kernel takes nothing from the rows, 'distances' if it
+        is a function of them and of a gamma from the rows, or ''."""
+        learns = isinstance(self.kernel, str) and self.kernel not in ("linear", "precomputed")
+        if not learns or (not isinstance(self.gamma, str) and self.kernel != "mahalanobis"):
+            return "gram"
+        return "distances" if self.kernel in ("gaussian", "laplacian") else ""
+
+    def _common_matrix(self, rows: np.ndarray) -> tuple[str, np.ndarray] | None:
+        """The matrix that folds of these rows have in common, in float64, with what it is; None if there is none."""
+        kind = self._in_common()
+        if kind == "distances":
+            with one_blas_thread():
+                return kind, {"gaussian": Gaussian, "laplacian": Laplacian}[self.kernel]().distances(rows)
+        return (kind, self._gram(clone(self)._learn_kernel(rows, None), rows)) if kind == "gram" else None
 
     def _source(self, kernel: Kernel, rows: np.ndarray, threads: int, exact: bool = False) -> KernelSource:
         """The kernel of the training rows: its matrix if that is small, needed `exact`, or there is no fast form."""

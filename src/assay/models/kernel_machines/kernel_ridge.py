@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
-from scipy.linalg import eigh
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from ...base.cost import Cost
+from ...base.cost import Cost, check_cost
 from ...base.errors import ParameterError, plain
-from ...base.estimator import Regressor
+from ...base.estimator import Fold, Regressor, check_weights
+from ...base.folds import FoldTransforms, copy_columns
 from ...base.parameters import ArrayLike, Boolean, Real, param
 from ...base.threads import one_blas_thread, thread_count
 from ...base.usual_parameters import n_jobs_param
 from .kernel_choice import KernelMethod
+from .ridge_folds import Decomposition, RidgeFit
 from .training import kept_places
 
 
@@ -58,52 +61,80 @@ class KernelRidge(KernelMethod, Regressor):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelRidge:
         """Decompose the kernel matrix, score every penalty and keep the best."""
+        return self._fit_read(X, y, sample_weight, None, None)
+
+    def _fit_read(
+        self, X: Any, y: Any, sample_weight: Any, shared: _SharedKernel | None, place: np.ndarray | None
+    ) -> KernelRidge:
         rows, target, weights = self._begin(X, y, sample_weight)
-        alphas, place = self._alphas(), kept_places(sample_weight, rows.shape[0])
-        if self._precomputed and place.shape[0] < rows.shape[1] and rows.shape[0] == place.shape[0]:
-            rows = np.ascontiguousarray(rows[:, place])
+        alphas, kept = self._alphas(), kept_places(sample_weight, rows.shape[0])
+        if self._precomputed and kept.shape[0] < rows.shape[1] and rows.shape[0] == kept.shape[0]:
+            rows = np.ascontiguousarray(rows[:, kept])
         share = np.ones(rows.shape[0]) if weights is None else weights
+        targets = target.reshape(rows.shape[0], -1)
         with one_blas_thread():
-            gram = self._gram(self._learn_kernel(rows, share), rows)
-            coef, said, constant = self._fit_gram(gram, target.reshape(rows.shape[0], -1), share, alphas)
+            kernel = self._learn_kernel(rows, share)
+            if shared is None or place is None:
+                whole = Decomposition.of(self._gram(kernel, rows), share, bool(self.fit_intercept))
+                fits = [whole.fit(targets, float(alpha)) for alpha in alphas]
+            else:
+                fits = shared.fits(self, place[kept], targets, share, alphas)
         several = target.ndim == 2
+        coef, said, constant = self._choose(fits, targets, share, alphas)
         self.dual_coef_, self.loo_predictions_ = (coef, said) if several else (coef[:, 0], said[:, 0])
         self.intercept_ = constant if several else float(constant[0])
         self._rows_ = np.empty((0, 0)) if self._precomputed else rows.copy()
-        self._places_ = place
+        self._places_ = kept
         return self
 
-    def _fit_gram(
-        self, gram: np.ndarray, targets: np.ndarray, share: np.ndarray, alphas: np.ndarray
+    def _choose(
+        self, fits: list[RidgeFit], targets: np.ndarray, share: np.ndarray, alphas: np.ndarray
     ) -> tuple[np.ndarray, ...]:
-        """The fits of all penalties in the axes of the kernel matrix, centred and weighted: coefficients, leave-one-out
-        predictions and constants of the best."""
-        mass = share / share.sum()
-        middle, mean = np.zeros(gram.shape[0]), np.zeros(targets.shape[1])
-        centred = gram
-        if self.fit_intercept:
-            middle, mean = gram @ mass, mass @ targets
-            centred = gram - middle[:, None] - middle + mass @ middle
-        root = np.sqrt(share)
-        values, axes = eigh(root[:, None] * centred * root, overwrite_a=True, check_finite=False)
-        values = np.maximum(values, 0.0)
-        given = root[:, None] * (targets - mean)
-        along = axes.T @ given
-        constant = mass[:, None] if self.fit_intercept else np.zeros((share.shape[0], 1))
-        squares, coef, said = axes**2, along, targets
+        """Coefficients, leave-one-out predictions and constants of the penalty with the smallest error."""
         self.alphas_, self.loo_mse_ = alphas, np.empty(alphas.shape[0])
-        for k, alpha in enumerate(alphas):
-            kept = alpha / (values + alpha)
-            residual = (axes @ (kept[:, None] * along)) / root[:, None]
+        coef, said, constant = fits[0].coef, targets, fits[0].constant
+        for k, (alpha, found) in enumerate(zip(alphas, fits, strict=True)):
+            residual = alpha * found.coef / share[:, None]
             # The share of a row in its own fit; one of `share` equal rows is left out.
-            leverage = ((squares @ (1.0 - kept))[:, None] + constant) / share[:, None]
-            left_out = residual / np.maximum(1.0 - leverage, np.finfo(float).tiny)
+            own = (found.leverage / share)[:, None]
+            left_out = residual / np.maximum(1.0 - own, np.finfo(float).tiny)
             self.loo_mse_[k] = float(np.average((left_out**2).mean(axis=1), weights=share))
             if k == 0 or self.loo_mse_[k] < self.loo_mse_[:k].min():
                 self.alpha_, said = float(alpha), targets - left_out
-                coef = root[:, None] * (axes @ (along / (values + alpha)[:, None]))
-                self.effective_parameters_ = float((1.0 - kept).sum()) + float(self.fit_intercept)
-        return coef, said, mean - middle @ coef
+                coef, constant = found.coef, found.constant
+                self.effective_parameters_ = float(found.leverage.sum())
+        return coef, said, constant
+
+    def fit_folds(
+        self,
+        X: Any,
+        y: Any,
+        folds: Iterable[Fold],
+        sample_weight: Any = None,
+        transforms: FoldTransforms | None = None,
+    ) -> Iterator[Any]:
+        """One fitted clone per fold. Folds with the kernel in common come from one eigendecomposition of it; those
+        whose gamma is taken from their rows share the distances; others, and those with preparations of their own,
+        are fitted one by one."""
+        chosen = list(folds)
+        template = clone(self)
+        if transforms is not None or not chosen or not self._in_common():
+            yield from super().fit_folds(X, y, chosen, sample_weight, transforms)
+            return
+        template._check_parameters()
+        rows = template._read(X, reset=True)
+        check_cost(type(self).__name__, self.estimate_cost(rows.shape[0], rows.shape[1]), self._way_out)
+        weights = check_weights(type(self).__name__, sample_weight, rows.shape[0])
+        target = np.asarray(y)
+        shared = _SharedKernel(template, rows, np.ones(rows.shape[0]) if weights is None else weights)
+        for train, _ in chosen:
+            model = clone(self)
+            part = rows[np.ix_(train, train)] if self._precomputed else rows[train]
+            extra = None if weights is None else weights[train]
+            model._fit_read(part, target[train], extra, shared, np.asarray(train))
+            if not self._precomputed:
+                copy_columns(template, model)
+            yield model
 
     def _alphas(self) -> np.ndarray:
         try:
@@ -142,3 +173,43 @@ class KernelRidge(KernelMethod, Regressor):
         """A kernel value for each training row."""
         pairs = float(n_queries) * n_rows
         return Cost(seconds=5e-10 * pairs * (n_features + 20.0), bytes=16.0 * n_queries * n_features + 5e7)
+
+
+class _SharedKernel:
+    """What folds of one table have in common: the matrix of the kernel or of distances, and its decomposition."""
+
+    def __init__(self, model: KernelRidge, rows: np.ndarray, share: np.ndarray):
+        known = model._common_matrix(rows)
+        assert known is not None
+        self.kind, self.matrix = known
+        self.share = share
+        self._whole: Decomposition | None = None
+
+    def fits(
+        self, model: KernelRidge, place: np.ndarray, targets: np.ndarray, share: np.ndarray, alphas: np.ndarray
+    ) -> list[RidgeFit]:
+        """The fits of all penalties to the rows `place`."""
+        intercept = bool(model.fit_intercept)
+        counted = self.share > 0
+        left_out = counted.copy()
+        left_out[place] = False
+        fits: list[RidgeFit] = []
+        in_order = place.shape[0] == counted.sum() - left_out.sum() and bool((np.diff(place) > 0).all())
+        if self.kind == "gram" and in_order and left_out.sum() <= place.shape[0]:
+            if self._whole is None:
+                part = self.matrix if counted.all() else self.matrix[np.ix_(counted, counted)]
+                self._whole = Decomposition.of(part, self.share[counted], intercept)
+            whole = np.zeros((self.share.shape[0], targets.shape[1]))
+            whole[place] = targets
+            for alpha in alphas:
+                if not self._whole.is_well_posed(float(alpha)):
+                    break
+                found = self._whole.fit_without(left_out[counted], whole[counted], float(alpha))
+                if found is None:
+                    break
+                fits.append(found)
+            if len(fits) == alphas.shape[0]:
+                return fits
+        own = self.matrix[np.ix_(place, place)]
+        alone = Decomposition.of(own if self.kind == "gram" else np.exp(-model.gamma_ * own), share, intercept)
+        return [alone.fit(targets, float(alpha)) for alpha in alphas]

@@ -13,7 +13,7 @@ from ...base.threads import one_blas_thread, thread_count
 from ...base.unsupervised import Detector
 from ...base.usual_parameters import n_jobs_param
 from .kernel_choice import KernelMethod
-from .smo import Dual, cache_param, max_iter_param, svm_cost, tol_param, warn_unless_converged
+from .smo import Dual, cache_param, max_iter_param, shrinking_param, svm_cost, tol_param, warn_unless_converged
 from .training import KernelSource, Training, kept_places
 
 
@@ -50,6 +50,7 @@ class OneClassSVM(KernelMethod, Detector):
     tol: float = tol_param()
     max_iter: int | None = max_iter_param()
     cache_bytes: float = cache_param()
+    shrinking: bool = shrinking_param()
     n_jobs: int | None = n_jobs_param()
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> OneClassSVM:
@@ -65,7 +66,7 @@ class OneClassSVM(KernelMethod, Detector):
         kernel, row = source.of(None)
         nothing = np.zeros(table.n)
         start = self._start(source, share)
-        dual = Dual(kernel, row, nothing, nothing, share, float(self.cache_bytes))
+        dual = Dual(kernel, row, nothing, nothing, share, float(self.cache_bytes), bool(self.shrinking))
         found = dual.solve(float(self.tol), self.max_iter, threads, start)
         warn_unless_converged(type(self).__name__, [found])
         used = np.flatnonzero(found.beta)

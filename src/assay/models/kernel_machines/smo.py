@@ -11,7 +11,7 @@ import numpy as np
 from ... import _kernels
 from ...base.cost import Cost
 from ...base.errors import AssayWarning, DataError
-from ...base.parameters import Integer, Nothing, Real, param
+from ...base.parameters import Boolean, Integer, Nothing, Real, param
 
 # A problem in float64 is solved on from `tol` towards this violation, in so many steps a variable: many where it costs
 # nothing, few above so many variables.
@@ -42,6 +42,16 @@ def cache_param() -> Any:
     return param(1e9, Real(0, None, "neither"), "Memory for kernel rows that are kept, where the matrix is not held.")
 
 
+def shrinking_param() -> Any:
+    """Declare `shrinking` with the wording used by every support vector machine."""
+    return param(
+        True,
+        Boolean(),
+        "Whether rows whose alpha is at a bound and will stay there are left out until the others are solved; the "
+        "conditions of optimality are checked for all rows at the end either way.",
+    )
+
+
 @dataclass(frozen=True)
 class DualSolution:
     """What was found: beta, f = K beta of every row, the constant of the decision value f + offset."""
@@ -53,6 +63,7 @@ class DualSolution:
     violation: float
     n_iter: int
     status: str
+    shrunk: int = 0
 
 
 @dataclass(frozen=True)
@@ -68,6 +79,7 @@ class Dual:
     low: np.ndarray
     high: np.ndarray
     cache_bytes: float = 1e9
+    shrinking: bool = True
 
     def solve(
         self,
@@ -98,14 +110,15 @@ class Dual:
             "max_steps": int(max_iter) if max_iter is not None else max(10_000_000, 100 * n),
             "largest": largest,
             "threads": threads,
+            "shrinking": self.shrinking,
         }
         if dense:
             found = _kernels.smo_gram(self.kernel, **given)
         else:
             found = _kernels.smo_rows(self.kernel, self.cache_bytes, **given)
-        beta, f, offset, objective, violation, steps, _, status = found
+        beta, f, offset, objective, violation, steps, _, shrunk, status = found
         name = ("max_iter", "converged", "unbounded")[status]
-        return DualSolution(beta, f, offset, objective, violation, steps, name)
+        return DualSolution(beta, f, offset, objective, violation, steps, name, shrunk)
 
 
 def warn_unless_converged(who: str, solutions: list[DualSolution]) -> None:
@@ -121,7 +134,7 @@ def warn_unless_converged(who: str, solutions: list[DualSolution]) -> None:
 
 
 def hard_margin(
-    who: str, gram: np.ndarray, sign: np.ndarray, tol: float, max_iter: int | None, threads: int
+    who: str, gram: np.ndarray, sign: np.ndarray, tol: float, max_iter: int | None, threads: int, shrinking: bool
 ) -> DualSolution:
     """The machine without slack: C grows until no alpha is at it.
 
@@ -134,7 +147,7 @@ def hard_margin(
     n, start, price = gram.shape[0], None, 1.0 / spread
     while True:
         bound = sign * price
-        dual = Dual(gram, np.arange(n), sign, np.minimum(bound, 0.0), np.maximum(bound, 0.0))
+        dual = Dual(gram, np.arange(n), sign, np.minimum(bound, 0.0), np.maximum(bound, 0.0), shrinking=shrinking)
         found = dual.solve(tol, max_iter, threads, start)
         if found.status == "converged" and float(np.abs(found.beta).max()) < price:
             return found

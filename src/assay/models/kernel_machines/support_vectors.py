@@ -18,12 +18,12 @@ from ...base.folds import FoldTransforms, copy_columns
 from ...base.parameters import Integer, Nothing, param
 from ...base.threads import one_blas_thread, thread_count
 from ...base.usual_parameters import n_jobs_param, random_state_param
-from ...numeric.kernels import Gaussian, Kernel, Laplacian, Linear
+from ...numeric.kernels import Kernel, Linear
 from ..linear.sparse import SparseInput, SparseTable
 from .fast_form import fast_form
 from .kernel_choice import SMALL, KernelMethod
 from .linear_machine import LinearProblem, solve_linear
-from .smo import Dual, DualSolution, cache_param, max_iter_param, svm_cost, tol_param
+from .smo import Dual, DualSolution, cache_param, max_iter_param, shrinking_param, svm_cost, tol_param
 from .training import KernelSource, Training
 
 
@@ -54,6 +54,7 @@ class SupportVectors(SparseInput, KernelMethod):
     tol: float = tol_param()
     max_iter: int | None = max_iter_param()
     cache_bytes: float = cache_param()
+    shrinking: bool = shrinking_param()
     random_state: Any = random_state_param()
     n_jobs: int | None = n_jobs_param()
 
@@ -174,15 +175,14 @@ class SupportVectors(SparseInput, KernelMethod):
         small = n_train <= SMALL
         if (8.0 if small else 4.0) * n * n > max(float(self.cache_bytes), 1e8):
             return None
-        if isinstance(self.kernel, str) and isinstance(self.gamma, str):
-            if self.kernel in ("gaussian", "laplacian") and small:
-                return "distances", {"gaussian": Gaussian, "laplacian": Laplacian}[self.kernel]().distances(rows)
-            if self.kernel not in ("linear", "precomputed"):
-                return None
-        kernel = clone(self)._learn_kernel(rows, None)
-        form = None if small or self._hard or self._precomputed else fast_form(kernel, rows)
+        kind = self._in_common()
+        if kind != "gram" and not (kind and small):
+            return None
+        form = None
+        if kind == "gram" and not (small or self._hard or self._precomputed):
+            form = fast_form(clone(self)._learn_kernel(rows, None), rows)
         if form is None:
-            return "gram", self._gram(kernel, rows)
+            return self._common_matrix(rows)
         return "gram", form.rows(rows, thread_count(self.n_jobs)).gram(thread_count(self.n_jobs))
 
     def _fold_matrix(self, kernel: Kernel, table: Training, known: Any) -> np.ndarray | None:

@@ -157,14 +157,17 @@ class SVMClassifier(SupportVectors, LabelClassifier):
         kernel, row = source.of(chosen)
         threads = thread_count(self.n_jobs)
         if np.isinf(self.C_):
-            return hard_margin(type(self).__name__, kernel, sign, float(self.tol), self.max_iter, threads)
+            return hard_margin(
+                type(self).__name__, kernel, sign, float(self.tol), self.max_iter, threads, bool(self.shrinking)
+            )
         dual = self._dual(kernel, row, sign, price)
         start = self._linear_start(source, chosen, sign, dual, None)
         return dual.solve(float(self.tol), self.max_iter, threads, start)
 
     def _dual(self, kernel: Any, row: np.ndarray, sign: np.ndarray, price: np.ndarray) -> Dual:
         bound = sign * price
-        return Dual(kernel, row, sign, np.minimum(bound, 0.0), np.maximum(bound, 0.0), float(self.cache_bytes))
+        low, high = np.minimum(bound, 0.0), np.maximum(bound, 0.0)
+        return Dual(kernel, row, sign, low, high, float(self.cache_bytes), bool(self.shrinking))
 
     def _keep(
         self,

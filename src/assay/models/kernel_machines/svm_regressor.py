@@ -113,6 +113,7 @@ class SVMRegressor(SupportVectors, Regressor):
             np.concatenate([nothing, -price]),
             np.concatenate([price, nothing]),
             float(self.cache_bytes),
+            bool(self.shrinking),
         )
 
     def _held_out(

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.kernel_ridge import KernelRidge as Peer
+from sklearn.model_selection import KFold
 
 from assay.base import AssayError, CostError, config
-from assay.models.kernel_machines import KernelRidge
+from assay.models.kernel_machines import KernelRidge, ridge_folds
 from assay.models.linear import Ridge, RidgeCV
 
 
@@ -85,3 +87,45 @@ def test_bad_penalties_and_large_tables_are_refused():
             KernelRidge(alpha=bad).fit(X, y)
     with config.use(max_seconds=1e-6), pytest.raises(CostError, match="n_landmarks"):
         KernelRidge().fit(X, y)
+
+
+@pytest.mark.parametrize("options", [{}, {"fit_intercept": False}, {"kernel": "linear"}, {"kernel": "precomputed"}])
+@pytest.mark.parametrize("weighted", [True, False])
+def test_folds_come_from_one_decomposition_and_equal_separate_fits(options, weighted, monkeypatch):
+    X, y = waves(90)
+    X, targets = np.delete(X, 5, axis=0), np.column_stack([y, y**2])[np.arange(90) != 5]
+    if options.get("kernel") == "precomputed":
+        X = X @ X.T + np.exp(-0.1 * ((X[:, None] - X) ** 2).sum(axis=2))
+    weights = np.random.default_rng(3).integers(0, 3, size=89).astype(float) if weighted else None
+    learner = KernelRidge(**{"gamma": 0.3, "alpha": [0.01, 0.3, 10.0], **options})
+    folds = list(KFold(7, shuffle=True, random_state=0).split(X))
+    made, of = [], ridge_folds.Decomposition.of
+    monkeypatch.setattr(ridge_folds.Decomposition, "of", lambda *given: made.append(1) or of(*given))
+    models = list(learner.fit_folds(X, targets, folds, weights))
+    assert len(made) == 1
+    for (train, test), model in zip(folds, models, strict=True):
+        part = np.ix_(train, train) if learner._precomputed else train
+        alone = clone(learner).fit(X[part], targets[train], None if weights is None else weights[train])
+        new = X[np.ix_(test, train)] if learner._precomputed else X[test]
+        np.testing.assert_allclose(model.predict(new), alone.predict(new), rtol=1e-8, atol=1e-8)
+        for name in ("dual_coef_", "intercept_", "loo_mse_", "loo_predictions_", "effective_parameters_"):
+            np.testing.assert_allclose(getattr(model, name), getattr(alone, name), rtol=1e-7, atol=1e-8, err_msg=name)
+        assert model.alpha_ == alone.alpha_
+
+
+@pytest.mark.parametrize(
+    ("options", "decompositions"),
+    [({}, 3), ({"gamma": 0.3, "alpha": 1e-10}, 4), ({"kernel": "mahalanobis", "gamma": 0.3}, 3)],
+)
+def test_folds_that_share_less_equal_separate_fits_too(options, decompositions, monkeypatch):
+    """gamma from the rows of the fold, a penalty too small for the digits of the difference, a covariance."""
+    X, y = waves(60)
+    folds = list(KFold(3).split(X))
+    made, of = [], ridge_folds.Decomposition.of
+    monkeypatch.setattr(ridge_folds.Decomposition, "of", lambda *given: made.append(1) or of(*given))
+    models = list(KernelRidge(**options).fit_folds(X, y, folds))
+    assert len(made) == decompositions
+    for (train, test), model in zip(folds, models, strict=True):
+        alone = KernelRidge(**options).fit(X[train], y[train])
+        np.testing.assert_allclose(model.predict(X[test]), alone.predict(X[test]), rtol=1e-8)
+        assert model.gamma_ == alone.gamma_
