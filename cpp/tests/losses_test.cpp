@@ -5,6 +5,7 @@
 
 #include "assay/common/random.hpp"
 #include "assay/common/simd.hpp"
+#include "assay/losses/softmax.hpp"
 #include "check.hpp"
 
 using namespace assay;
@@ -49,4 +50,28 @@ TEST("losses agree on every instruction set and with the sum of single rows") {
             CHECK_NEAR(single, first, 1e-10 * std::abs(first));
         }
     CHECK(loss_names().size() == static_cast<std::size_t>(Loss::count));
+}
+
+TEST("softmax of rows side by side is that of each row") {
+    constexpr index_t rows = losses::softmax_rows;
+    Random random(8);
+    for (const index_t classes : {index_t{2}, index_t{3}, index_t{7}}) {
+        std::vector<double> f(static_cast<std::size_t>(classes * rows)), own(rows), loss(rows), missed(rows);
+        for (double& cell : f) cell = 30.0 * random.normal();
+        for (double& cell : own) cell = static_cast<double>(random.below(static_cast<std::uint32_t>(classes)));
+        for (index_t k = 0; k < classes; ++k) f[static_cast<std::size_t>(k * rows)] = 1.5;  // a row of equal scores
+        const std::vector<double> before = f;
+        losses::softmax_of_rows(f.data(), classes, own.data(), loss.data(), missed.data());
+        for (index_t i = 0; i < rows; ++i) {
+            std::vector<double> one;
+            for (index_t k = 0; k < classes; ++k) one.push_back(before[static_cast<std::size_t>(k * rows + i)]);
+            double expected = 0.0;
+            const auto at = static_cast<std::size_t>(i);
+            const double value = losses::softmax(one.data(), classes, classes, static_cast<index_t>(own[at]), expected);
+            CHECK_NEAR(loss[at], value, 1e-13 * (1.0 + value));
+            CHECK_NEAR(missed[at], expected, 1e-14);
+            for (index_t k = 0; k < classes; ++k)
+                CHECK_NEAR(f[static_cast<std::size_t>(k * rows + i)], one[static_cast<std::size_t>(k)], 1e-14);
+        }
+    }
 }

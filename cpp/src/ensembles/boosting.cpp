@@ -7,6 +7,7 @@
 
 #include "assay/common/random.hpp"
 #include "assay/common/threads.hpp"
+#include "assay/losses/softmax.hpp"
 #include "loss_terms.hpp"
 
 namespace assay::ensembles {
@@ -56,26 +57,40 @@ ASSAY_LOSS(tweedie_chunk, TweedieTerms)
 ASSAY_LOSS(logistic_chunk, LogisticTerms)
 #undef ASSAY_LOSS
 
-// Rows of scores (m x k) to probabilities, in place of nothing; g and h stand by class, `stride` apart.
-double softmax_chunk(const double* y, const double* f, const double* w, index_t m, index_t k, double* g, double* h,
-                     index_t stride) {
+// Scores (m x k) of a chunk: g and h stand by class, `stride` apart; `p` has room for k columns of some rows.
+ASSAY_INLINE double softmax_body(const double* y, const double* f, const double* w, index_t m, index_t k, double* g, double* h,
+                                 index_t stride, double* p) {
+    constexpr index_t rows = losses::softmax_rows;
     const double factor = static_cast<double>(k) / static_cast<double>(k - 1);
-    std::vector<double> p(static_cast<std::size_t>(k));
-    double total = 0;
-    for (index_t i = 0; i < m; ++i) {
-        const auto own = static_cast<index_t>(y[i]);
-        std::copy_n(f + i * k, k, p.begin());
-        double missed;
-        total += (w == nullptr ? 1.0 : w[i]) * losses::softmax(p.data(), k, k, own, missed);
+    alignas(64) double own[rows], loss[rows], missed[rows], weight[rows], total[rows] = {};
+    for (index_t from = 0; from < m; from += rows) {
+        const index_t count = std::min(rows, m - from);
+        for (index_t i = 0; i < rows; ++i) {  // after the last row it stands again, with no weight
+            const index_t row = from + std::min(i, count - 1);
+            own[i] = y[row];
+            weight[i] = i < count ? (w == nullptr ? 1.0 : w[row]) : 0.0;
+            for (index_t c = 0; c < k; ++c) p[c * rows + i] = f[row * k + c];
+        }
+        losses::softmax_of_rows(p, k, own, loss, missed);
+        for (index_t i = 0; i < rows; ++i) total[i] += weight[i] * loss[i];
         if (g == nullptr) continue;
         for (index_t c = 0; c < k; ++c) {
-            const double share = p[static_cast<std::size_t>(c)];
-            g[c * stride + i] = c == own ? -missed : share;
-            h[c * stride + i] = factor * share * (c == own ? missed : 1.0 - share);
+            double *to_g = g + c * stride + from, *to_h = h + c * stride + from;
+            for (index_t i = 0; i < count; ++i) {
+                const double share = p[c * rows + i];
+                const bool here = own[i] == static_cast<double>(c);
+                to_g[i] = here ? -missed[i] : share;
+                to_h[i] = factor * share * (here ? missed[i] : 1.0 - share);
+            }
         }
     }
-    return total;
+    double sum = 0;
+    for (index_t i = 0; i < rows; ++i) sum += total[i];
+    return sum;
 }
+ASSAY_DISPATCH(double, softmax_chunk, softmax_body,
+               (const double* y, const double* f, const double* w, index_t m, index_t k, double* g, double* h, index_t stride, double* p),
+               (y, f, w, m, k, g, h, stride, p))
 
 // The smallest value with at least `level` of the weight up to it; the mean with the next where it is exactly that much.
 double weighted_quantile(std::vector<std::pair<double, double>>& items, double level) {
@@ -135,7 +150,11 @@ double Booster::measure(index_t begin, index_t end, bool with_gradients) {
             case Loss::gamma: sum = gamma_chunk(y, f, w, count, a, g, h); break;
             case Loss::tweedie: sum = tweedie_chunk(y, f, w, count, a, g, h); break;
             case Loss::logistic: sum = logistic_chunk(y, f, w, count, a, g, h); break;
-            case Loss::softmax: sum = softmax_chunk(y, f, w, count, k, g, h, n_); break;
+            case Loss::softmax: {
+                std::vector<double> room(static_cast<std::size_t>(k * losses::softmax_rows));
+                sum = softmax_chunk(y, f, w, count, k, g, h, n_, room.data());
+                break;
+            }
             default: sum = squared_chunk(y, f, w, count, a, g, h); break;
         }
     });

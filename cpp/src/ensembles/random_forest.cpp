@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 #include "assay/common/random.hpp"
 #include "assay/common/simd.hpp"
@@ -21,7 +23,7 @@ using trees::gradient_of;
 using trees::weight_of;
 using trees::Word;
 constexpr double infinity = std::numeric_limits<double>::infinity();
-constexpr index_t few_rows = 40, oob_chunk = 1024;
+constexpr index_t few_rows = 40, few_words = 64, oob_chunk = 1024;
 
 // A finished tree, with its tests on codes beside those on values.
 struct OneTree {
@@ -42,6 +44,32 @@ struct Split {
 };
 
 bool in_set(const std::array<std::uint64_t, 4>& set, index_t code) { return (set[static_cast<std::size_t>(code / 64)] >> (code % 64) & 1) != 0; }
+
+// Counts of few classes as lanes of one word, class 0 lowest: one addition adds them all.
+struct Lanes {
+    index_t classes = 0;
+    int bits = 0;
+    Word mask = 0;
+
+    explicit Lanes(index_t k = 0) : classes(k), bits(k > 0 ? static_cast<int>(64 / k) : 0), mask((Word{1} << bits) - 1) {}
+    Word of(Word word, index_t k) const { return word >> (bits * static_cast<int>(k)) & mask; }
+    double weight(Word word) const {
+        Word sum = 0;
+        for (index_t k = 0; k < classes; ++k) sum += of(word, k);
+        return static_cast<double>(sum);
+    }
+    double squares(Word word) const {
+        double sum = 0;
+        for (index_t k = 0; k < classes; ++k) sum += static_cast<double>(of(word, k)) * static_cast<double>(of(word, k));
+        return sum;
+    }
+    bool pure(Word word) const {
+        index_t seen = 0;
+        for (index_t k = 0; k < classes; ++k) seen += of(word, k) != 0;
+        return seen <= 1;
+    }
+};
+constexpr index_t most_lanes = 4;
 
 // The codes of few rows in order, with the places of the rows.
 class FewCodes {
@@ -76,12 +104,43 @@ ASSAY_INLINE double scan_words_body(const Word* histogram, index_t count, Word s
     for (index_t b = 0; b < count; ++b) {
         const double gr = all_g - g[b], hr = all_h - h[b];
         const double s = (g[b] * g[b] * hr + gr * gr * h[b]) / (h[b] * hr);
-        const bool holds = (h[b] >= least) & (hr >= least);
+        const bool holds = (h[b] >= least) & (hr >= least) & (h[b] * hr > 0);
         score[b] = holds ? s : -infinity;
     }
     return trees::first_largest(score, count, best);
 }
 ASSAY_DISPATCH(double, scan_words, scan_words_body,
+               (const Word* histogram, index_t count, Word start, Word total, double least, index_t& best),
+               (histogram, count, start, total, least, best))
+
+// The same with counts of K classes in a word.
+template <int K>
+ASSAY_INLINE double scan_counts_body(const Word* histogram, index_t count, Word start, Word total, double least, index_t& best) {
+    constexpr int bits = 64 / K;
+    constexpr Word mask = (Word{1} << bits) - 1;
+    alignas(64) Word sums[bin_stride];
+    alignas(64) double score[bin_stride];
+    trees::running_words(histogram, count, start, sums);
+    for (index_t b = 0; b < count; ++b) {
+        const Word left = sums[b], right = total - left;
+        double h = 0, hr = 0, s = 0, sr = 0;
+        for (int k = 0; k < K; ++k) {
+            const auto l = static_cast<double>(static_cast<std::int32_t>(left >> (bits * k) & mask));
+            const auto r = static_cast<double>(static_cast<std::int32_t>(right >> (bits * k) & mask));
+            h += l;
+            hr += r;
+            s += l * l;
+            sr += r * r;
+        }
+        const bool holds = (h >= least) & (hr >= least) & (h * hr > 0);
+        score[b] = holds ? (s * hr + sr * h) / (h * hr) : -infinity;
+    }
+    return trees::first_largest(score, count, best);
+}
+ASSAY_DISPATCH(double, scan_three, scan_counts_body<3>,
+               (const Word* histogram, index_t count, Word start, Word total, double least, index_t& best),
+               (histogram, count, start, total, least, best))
+ASSAY_DISPATCH(double, scan_four, scan_counts_body<4>,
                (const Word* histogram, index_t count, Word start, Word total, double least, index_t& best),
                (histogram, count, start, total, least, best))
 
@@ -94,6 +153,39 @@ ASSAY_INLINE Word words_at_most_body(const std::uint8_t* codes, std::uint8_t lim
 ASSAY_DISPATCH(Word, words_at_most, words_at_most_body, (const std::uint8_t* codes, std::uint8_t limit, const Word* words, index_t m),
                (codes, limit, words, m))
 
+// Where values stand among the cuts of their column, to begin a search: a table over equal steps between the outermost cuts.
+class CutPlaces {
+public:
+    CutPlaces(const Bins& bins, bool wanted) {
+        for (std::size_t j = 0; wanted && j < bins.cuts.size(); ++j) {
+            const auto& cuts = bins.cuts[j];
+            columns_.emplace_back();
+            if (cuts.size() < 2 || !(cuts.back() - cuts.front() < std::numeric_limits<double>::max())) continue;
+            Column& own = columns_.back();
+            own.first = cuts.front();
+            own.per_step = steps / (cuts.back() - cuts.front());
+            for (index_t s = 0; s < steps; ++s) {
+                const double value = own.first + (static_cast<double>(s) + 0.5) / own.per_step;
+                own.place[static_cast<std::size_t>(s)] = static_cast<std::uint8_t>(std::upper_bound(cuts.begin(), cuts.end(), value) - cuts.begin());
+            }
+        }
+    }
+    index_t guess(std::size_t column, double value) const {
+        const Column& own = columns_[column];
+        if (own.per_step == 0) return 0;
+        const double step = std::clamp((value - own.first) * own.per_step, 0.0, static_cast<double>(steps - 1));
+        return own.place[static_cast<std::size_t>(step)];
+    }
+
+private:
+    static constexpr index_t steps = 512;
+    struct Column {
+        double first = 0, per_step = 0;
+        std::array<std::uint8_t, steps> place{};
+    };
+    std::vector<Column> columns_;
+};
+
 double part_score(const std::int64_t* sums, index_t k) {
     double total = 0;
     for (index_t c = 0; c < k; ++c) total += static_cast<double>(sums[c]) * static_cast<double>(sums[c]);
@@ -102,8 +194,9 @@ double part_score(const std::int64_t* sums, index_t k) {
 
 class TreeGrower {
 public:
-    TreeGrower(const Bins& bins, const ForestTarget& target, const ForestOptions& options, double scale, bool packed)
-        : bins_(bins), target_(target), options_(options), scale_(scale), packed_(packed),
+    TreeGrower(const Bins& bins, const ForestTarget& target, const ForestOptions& options, const CutPlaces& places, double scale,
+               bool packed, index_t lanes)
+        : bins_(bins), target_(target), options_(options), places_(places), scale_(scale), packed_(packed), lanes_(lanes),
           // Then a word says all of a row: its weight is how often it counts.
           lean_(packed && target.labels != nullptr && target.whole),
           // Two classes need one sum: the weight of the second; the first is the rest, and the scores differ by a constant.
@@ -169,7 +262,8 @@ private:
             if (count == 0) continue;
             rows_.push_back(static_cast<std::int32_t>(i));
             if (lean_) {
-                words_.push_back((static_cast<Word>(target_.labels[i] != 0 ? count : 0) << 32) + static_cast<Word>(count));
+                const auto own = static_cast<Word>(count);
+                words_.push_back(lanes_.classes > 0 ? own << (lanes_.bits * target_.labels[i]) : (target_.labels[i] != 0 ? own << 32 : 0) + own);
                 continue;
             }
             counts_.push_back(count);
@@ -192,21 +286,29 @@ private:
         if (lean_) {
             Word sum = 0;
             for (index_t i = begin; i < end; ++i) sum += words_[static_cast<std::size_t>(i)];
-            return weight_of(sum);
+            return weight(sum);
         }
         double total = 0;
         for (index_t i = begin; i < end; ++i) total += counts_[static_cast<std::size_t>(i)];
         return total;
     }
 
-    // What row i of the sample adds to the sums of its part.
-    void add_row(index_t i, std::int64_t* sums) const {
-        if (packed_) {
-            const Word word = words_[static_cast<std::size_t>(i)];
+    double weight(Word sum) const { return lanes_.classes > 0 ? lanes_.weight(sum) : weight_of(sum); }
+    void add_word(Word word, std::int64_t* sums) const {
+        if (lanes_.classes == 0) {
             sums[0] += static_cast<std::int32_t>(word >> 32);
             sums[1] += static_cast<std::uint32_t>(word);
             return;
         }
+        for (index_t k = 0; k < channels_; ++k) {
+            sums[k] += static_cast<std::int64_t>(lanes_.of(word, k));
+            sums[channels_] += static_cast<std::int64_t>(lanes_.of(word, k));
+        }
+    }
+
+    // What row i of the sample adds to the sums of its part.
+    void add_row(index_t i, std::int64_t* sums) const {
+        if (packed_) return add_word(words_[static_cast<std::size_t>(i)], sums);
         const std::int32_t row = rows_[static_cast<std::size_t>(i)];
         const std::int64_t w = weights_[static_cast<std::size_t>(i)];
         sums[channels_] += w;
@@ -234,8 +336,10 @@ private:
         if (packed_) {
             all_ = 0;
             for (index_t i = begin; i < end; ++i) all_ += words_[static_cast<std::size_t>(i)];
-            weight = weight_of(all_);
-            if (target_.labels != nullptr) {
+            weight = this->weight(all_);
+            if (lanes_.classes > 0) {
+                for (index_t c = 0; c < k; ++c) value[static_cast<std::size_t>(c)] = static_cast<double>(lanes_.of(all_, c));
+            } else if (target_.labels != nullptr) {
                 value[1] = gradient_of(all_);
                 value[0] = weight - value[1];
             } else {
@@ -271,6 +375,7 @@ private:
     }
 
     bool pure(index_t begin, index_t end) const {
+        if (lanes_.classes > 0) return lanes_.pure(all_);
         if (packed_ && target_.labels != nullptr) return gradient_of(all_) == 0 || gradient_of(all_) == weight_of(all_);
         const std::int32_t first = rows_[static_cast<std::size_t>(begin)];
         for (index_t i = begin + 1; i < end; ++i) {
@@ -288,7 +393,7 @@ private:
     // -- searching: total_ holds the sums of the node --------------------------------------------------------------
     Split find(index_t begin, index_t end, double count) {
         Split best;
-        const double weight = packed_ ? weight_of(all_) : static_cast<double>(total_[static_cast<std::size_t>(channels_)]);
+        const double weight = packed_ ? this->weight(all_) : static_cast<double>(total_[static_cast<std::size_t>(channels_)]);
         least_ = (options_.min_leaf - 0.5) * weight / count;
         std::iota(order_.begin(), order_.end(), 0);
         index_t tried = 0;
@@ -299,7 +404,8 @@ private:
                           order_[static_cast<std::size_t>(j + random_.below(static_cast<std::uint32_t>(bins_.d - j)))]);
             tried += try_column(order_[static_cast<std::size_t>(j)], begin, end, best);
         }
-        base_ = packed_ ? gradient_of(all_) * gradient_of(all_) / weight_of(all_) : part_score(total_.data(), channels_);
+        const double squares = lanes_.classes > 0 ? lanes_.squares(all_) : gradient_of(all_) * gradient_of(all_);
+        base_ = packed_ ? squares / weight : part_score(total_.data(), channels_);
         return best;
     }
 
@@ -307,12 +413,12 @@ private:
         const std::uint8_t* code = codes(column);
         const bool nominal = bins_.n_categories[static_cast<std::size_t>(column)] > 0;
         const index_t m = end - begin, missing_code = bins_.n_bins[static_cast<std::size_t>(column)];
-        if (!nominal && !options_.extra && m <= few_rows)
-            return packed_ ? scan_few_words(column, code, begin, m, best) : scan_few(column, code, begin, m, best);
-        if (packed_ && !nominal && !options_.extra) return scan_words_of(column, code, begin, end, best);
+        if (packed_ && !nominal && !options_.extra)
+            return m <= few_words ? scan_few_words(column, code, begin, m, best) : scan_words_of(column, code, begin, end, best);
+        if (!nominal && !options_.extra && m <= few_rows) return scan_few(column, code, begin, m, best);
         if (packed_) {
-            total_[0] = static_cast<std::int32_t>(all_ >> 32);
-            total_[1] = static_cast<std::uint32_t>(all_);
+            std::fill(total_.begin(), total_.end(), 0);
+            add_word(all_, total_.data());
         }
         codes_.resize(static_cast<std::size_t>(m));
         std::uint8_t low = 255, high = 0;
@@ -435,31 +541,48 @@ private:
         return true;
     }
 
-    // The same on words.
+    // The score of a part of the node against the rest, or minus infinity if a side is too small.
+    double word_score(Word left) const {
+        double g, h, gr, hr;  // squares and weights
+        if (lanes_.classes > 0) {
+            const Word right = all_ - left;
+            g = lanes_.squares(left), h = lanes_.weight(left), gr = lanes_.squares(right), hr = lanes_.weight(right);
+        } else {
+            g = gradient_of(left), h = weight_of(left), gr = gradient_of(all_) - g, hr = weight_of(all_) - h;
+            g *= g, gr *= gr;
+        }
+        return h < least_ || hr < least_ ? -infinity : (g * hr + gr * h) / (h * hr);
+    }
+
+    // Few rows on words: only the bins that hold rows are met, by a mark for each.
     bool scan_few_words(std::int32_t column, const std::uint8_t* code, index_t begin, index_t m, Split& best) {
-        const FewCodes codes(code, rows_.data() + begin, m);
+        const std::int32_t* rows = rows_.data() + begin;
         const Word* words = words_.data() + begin;
-        if (codes.at(0) == codes.at(m - 1)) return false;
-        const index_t absent = bins_.n_bins[static_cast<std::size_t>(column)];
-        index_t present = m;
-        Word missing = 0;
-        while (present > 0 && codes.at(present - 1) == absent) missing += words[codes.place(--present)];
-        const bool some = present < m;
-        const double all_g = gradient_of(all_), all_h = weight_of(all_);
-        for (int side = 0; side < (some ? 2 : 1); ++side) {
+        std::array<Word, bin_stride / 64> marks{};
+        Word* sums = few_histogram_.data();  // all 0 between calls
+        for (index_t i = 0; i < m; ++i) {
+            const std::size_t c = code[static_cast<index_t>(rows[i]) * block_columns];
+            sums[c] += words[i];
+            marks[c / 64] |= Word{1} << (c % 64);
+        }
+        const auto absent = static_cast<std::size_t>(bins_.n_bins[static_cast<std::size_t>(column)]);
+        const bool some = (marks[absent / 64] >> (absent % 64) & 1) != 0;
+        const Word missing = sums[absent];
+        std::array<std::uint8_t, few_words> bins;
+        std::size_t count = 0;
+        for (std::size_t w = 0; w < marks.size(); ++w)
+            for (Word left = marks[w]; left != 0; left &= left - 1) bins[count++] = static_cast<std::uint8_t>(w * 64 + static_cast<std::size_t>(std::countr_zero(left)));
+        const std::size_t present = count - some;
+        for (int side = 0; side < (some ? 2 : 1) && count > 1; ++side) {
             const bool missing_left = side == 1;
             Word left = missing_left ? missing : 0;
-            for (index_t i = 0; i < present; ++i) {
-                left += words[codes.place(i)];
-                const bool boundary = i + 1 < present ? codes.at(i) != codes.at(i + 1) : some && !missing_left;
-                if (!boundary) continue;
-                const double g = gradient_of(left), h = weight_of(left), gr = all_g - g, hr = all_h - h;
-                if (h < least_ || hr < least_) continue;
-                const double s = (g * g * hr + gr * gr * h) / (h * hr);
-                if (take(s, column, false, some, missing_left, best)) best.bin = codes.at(i);
+            for (std::size_t i = 0; i + (some && !missing_left ? 0 : 1) < present; ++i) {
+                left += sums[bins[i]];
+                if (take(word_score(left), column, false, some, missing_left, best)) best.bin = bins[i];
             }
         }
-        return true;
+        for (std::size_t i = 0; i < count; ++i) sums[bins[i]] = 0;
+        return count > 1;
     }
 
     bool scan_words_of(std::int32_t column, const std::uint8_t* code, index_t begin, index_t end, Split& best) {
@@ -475,7 +598,8 @@ private:
         for (int side = 0; side < (some ? 2 : 1); ++side) {
             const bool missing_left = side == 1;
             index_t at = -1;
-            const double top = scan_words(histogram, some && !missing_left ? count : count - 1, missing_left ? missing : 0, all_, least_, at);
+            const auto scan = lanes_.classes == 3 ? scan_three : lanes_.classes == 4 ? scan_four : scan_words;
+            const double top = scan(histogram, some && !missing_left ? count : count - 1, missing_left ? missing : 0, all_, least_, at);
             if (at >= 0 && take(top, column, false, some, missing_left, best)) best.bin = at;
         }
         return true;
@@ -498,14 +622,13 @@ private:
             const double bottom = low == 0 ? edge(0) : 0.5 * (edge(low - 1) + edge(low));
             const double top = high == absent - 1 ? edge(high - 1) : 0.5 * (edge(high - 1) + edge(high));
             const double cut = bottom + random_.uniform() * (top - bottom);
-            at = std::upper_bound(cuts.begin() + low, cuts.begin() + high, cut) - cuts.begin();
-            at = std::min(at, high - 1);
+            at = std::clamp(places_.guess(static_cast<std::size_t>(column), cut), low, high - 1);
+            while (at > low && edge(at - 1) > cut) --at;
+            while (at < high - 1 && edge(at) <= cut) ++at;  // the first of these cuts above the drawn one
         }
         if (packed_ && !some) {
             const Word left = words_at_most(codes_.data(), static_cast<std::uint8_t>(at), words_.data() + begin, end - begin);
-            const double g = gradient_of(left), h = weight_of(left), gr = gradient_of(all_) - g, hr = weight_of(all_) - h;
-            if (h < least_ || hr < least_) return true;
-            if (take((g * g * hr + gr * gr * h) / (h * hr), column, false, false, false, best)) best.bin = at;
+            if (take(word_score(left), column, false, false, false, best)) best.bin = at;
             return true;
         }
         std::fill(histogram_.begin(), histogram_.begin() + 2 * stride_, 0);
@@ -622,8 +745,11 @@ private:
     const Bins& bins_;
     const ForestTarget& target_;
     const ForestOptions& options_;
+    const CutPlaces& places_;
     const double scale_;
-    const bool packed_, lean_;
+    const bool packed_;
+    const Lanes lanes_;  // no classes: a word holds a sum and a weight
+    const bool lean_;
     const index_t channels_, stride_;
     double least_ = 0, base_ = 0;
     index_t next_ = 0;  // the first bin of the rows that the last partition sent to the right
@@ -631,7 +757,7 @@ private:
     OneTree tree_;
     std::vector<std::int32_t> rows_, counts_, spare_rows_, order_;
     std::vector<std::int64_t> weights_, spare_weights_, histogram_;
-    std::vector<Word> words_, spare_words_, word_histogram_ = std::vector<Word>(bin_stride);
+    std::vector<Word> words_, spare_words_, word_histogram_ = std::vector<Word>(bin_stride), few_histogram_ = std::vector<Word>(bin_stride);
     Word all_ = 0;
     std::vector<std::uint8_t> codes_, sides_;
     std::vector<double> value_;
@@ -695,15 +821,17 @@ GrownForest grow_forest(const Bins& bins, const ForestTarget& target, const Fore
     }
     const double units = target.whole ? total : static_cast<double>(n) * 1024;
     const bool one_sum = target.labels != nullptr ? k == 2 : k == 1;
+    const bool in_lanes = target.labels != nullptr && target.whole && k > 2 && k <= most_lanes && units < std::exp2(64 / k);
     // A bootstrap of rows of unequal weight may weigh more than they all do: units bound it.
-    const bool packed = one_sum && units < word_limit;
+    const bool packed = (one_sum && units < word_limit) || in_lanes;
     const double bits = packed && target.labels == nullptr ? 30 : 50;
     const double scale = largest > 0 ? std::exp2(std::floor(bits - std::log2(largest * units + 1e-300))) : 1.0;
+    const CutPlaces places(bins, options.extra);
     std::vector<OneTree> trees(static_cast<std::size_t>(options.trees));
     grown.oob_loss.assign(trees.size(), std::numeric_limits<double>::quiet_NaN());
     if (options.permute) grown.permuted_loss.assign(trees.size() * static_cast<std::size_t>(bins.d), 0.0);
-    parallel_chunks(options.trees, 1, options.threads, [&](index_t t, index_t, index_t) {
-        TreeGrower grower(bins, target, options, scale, packed);
+    const auto grow_one = [&](index_t t) {
+        TreeGrower grower(bins, target, options, places, scale, packed, in_lanes ? k : 0);
         grower.scale_weights_ = 1024 / heaviest;
         OneTree& tree = trees[static_cast<std::size_t>(t)];
         tree = grower.grow(options.first_tree + t);
@@ -743,8 +871,22 @@ GrownForest grow_forest(const Bins& bins, const ForestTarget& target, const Fore
                 std::swap(others[i - 1], others[random.below(static_cast<std::uint32_t>(i))]);
             permuted = loss_with(j, others);
         }
-    });
-    if (options.bootstrap && options.out_of_bag) {
+    };
+    // Some trees at a time, so that the memory in which they grow is used again; out-of-bag rows need them to the end.
+    const bool keeps = options.bootstrap && options.out_of_bag;
+    const index_t together = keeps ? options.trees : std::max<index_t>(16, 8 * options.threads);
+    const auto join = [&](index_t begin, index_t end) {
+        std::size_t nodes = 0;
+        for (index_t t = begin; t < end; ++t) nodes += trees[static_cast<std::size_t>(t)].nodes.feature.size();
+        if (begin == 0) trees::reserve(grown.forest, nodes / static_cast<std::size_t>(std::max<index_t>(end, 1)) * static_cast<std::size_t>(options.trees) * 21 / 20);
+        for (index_t t = begin; t < end; ++t) trees::append(grown.forest, std::exchange(trees[static_cast<std::size_t>(t)], OneTree{}).nodes);
+    };
+    for (index_t first = 0; first < options.trees; first += together) {
+        const index_t count = std::min(together, options.trees - first);
+        parallel_chunks(count, 1, options.threads, [&](index_t t, index_t, index_t) { grow_one(first + t); });
+        if (!keeps) join(first, first + count);
+    }
+    if (keeps) {
         grown.oob_sum.assign(static_cast<std::size_t>(n * k), 0.0);
         grown.oob_trees.assign(static_cast<std::size_t>(n), 0);
         parallel_chunks(n, oob_chunk, options.threads, [&](index_t, index_t begin, index_t end) {
@@ -762,10 +904,7 @@ GrownForest grow_forest(const Bins& bins, const ForestTarget& target, const Fore
             }
         });
     }
-    for (OneTree& tree : trees) {
-        trees::append(grown.forest, tree.nodes);
-        tree = OneTree{};
-    }
+    if (keeps) join(0, options.trees);
     return grown;
 }
 

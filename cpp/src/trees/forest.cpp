@@ -329,6 +329,14 @@ void ranks_among(const double* cuts, std::int32_t count, const double* x, std::i
     ranks(cuts, count, x, m, rank);
 }
 
+void reserve(Forest& forest, std::size_t nodes) {
+    for (auto* list : {&forest.feature, &forest.left, &forest.right}) list->reserve(nodes);
+    for (auto* list : {&forest.threshold, &forest.rows, &forest.weight, &forest.gain}) list->reserve(nodes);
+    forest.categories.reserve(nodes);
+    forest.missing_left.reserve(nodes);
+    forest.value.reserve(nodes * static_cast<std::size_t>(forest.width));
+}
+
 void append(Forest& forest, const Forest& tree) {
     const auto words = static_cast<std::int64_t>(forest.words.size());
     const auto add = [](auto& to, const auto& from) { to.insert(to.end(), from.begin(), from.end()); };

@@ -74,7 +74,7 @@ ASSAY_INLINE double scan_body(const Word* histogram, index_t count, Word start, 
         c = c > 0 ? c : 0;
         const double dl = hl + t.l2, dr = hr + t.l2;
         const double s = (a * a * dr + c * c * dl) / (dl * dr);
-        const bool holds = (hl >= t.least) & (hr >= t.least);
+        const bool holds = (hl >= t.least) & (hr >= t.least) & (dl * dr > 0);
         score[b] = holds ? s : -infinity;
     }
     return first_largest(score, count, best);

@@ -32,4 +32,38 @@ ASSAY_INLINE double softmax(double* f, index_t outputs, index_t room, index_t ow
     return gap + std::log1p(others);
 }
 
+constexpr index_t softmax_rows = 32;
+
+// The same for `softmax_rows` rows side by side: f stands class after class, `softmax_rows` apart; `own` holds classes as numbers.
+ASSAY_INLINE void softmax_of_rows(double* f, index_t outputs, const double* own, double* loss, double* missed) {
+    constexpr index_t m = softmax_rows;
+    double largest[m], top[m], others[m];
+    for (index_t i = 0; i < m; ++i) largest[i] = f[i], top[i] = 0.0, others[i] = 0.0, missed[i] = 0.0;
+    for (index_t k = 1; k < outputs; ++k)
+        for (index_t i = 0; i < m; ++i) {
+            const bool larger = f[k * m + i] > largest[i];
+            largest[i] = larger ? f[k * m + i] : largest[i];
+            top[i] = larger ? static_cast<double>(k) : top[i];
+        }
+    for (index_t i = 0; i < m; ++i) loss[i] = 0.0;
+    for (index_t k = 0; k < outputs; ++k)
+        for (index_t i = 0; i < m; ++i) {
+            const auto here = static_cast<double>(k);
+            const double below = f[k * m + i] - largest[i], share = fast_exp(below);
+            loss[i] = own[i] == here ? -below : loss[i];
+            others[i] += top[i] == here ? 0.0 : share;
+            f[k * m + i] = top[i] == here ? 1.0 : share;
+        }
+    for (index_t i = 0; i < m; ++i) {
+        const double few = others[i] < 1.0 ? others[i] : 1.0, sum = 1.0 + others[i];
+        loss[i] += others[i] < 1.0 ? log1p_unit(few) : fast_log(sum);
+        others[i] = 1.0 / sum;
+    }
+    for (index_t k = 0; k < outputs; ++k)
+        for (index_t i = 0; i < m; ++i) {
+            f[k * m + i] *= others[i];
+            missed[i] += own[i] == static_cast<double>(k) ? 0.0 : f[k * m + i];
+        }
+}
+
 }  // namespace assay::losses

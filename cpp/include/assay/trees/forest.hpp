@@ -24,6 +24,9 @@ struct Forest {
     index_t n_nodes() const { return static_cast<index_t>(feature.size()); }
 };
 
+// Makes room for so many nodes in all.
+void reserve(Forest& forest, std::size_t nodes);
+
 // Adds the only tree of `tree`, of the same width, at the end.
 void append(Forest& forest, const Forest& tree);
 

@@ -4,9 +4,11 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "assay/trees/forest.hpp"
@@ -18,10 +20,30 @@ constexpr index_t ranked_together = 256;
 // OUT rank (m): for each x the number of `cuts` (rising, count of them) below it; any number for NaN. Searches side by side.
 void ranks_among(const double* cuts, std::int32_t count, const double* x, std::int32_t m, std::int32_t* rank);
 
+// Thresholds of a column that were met lately, each in the slot of its bits: most nodes of a forest repeat one of few hundred.
+class MetCuts {
+public:
+    // Whether `cut` is there; it is afterwards.
+    bool met(double cut) { return std::exchange(cut_[slot(cut)], cut) == cut; }
+    void keep(double cut, std::int32_t rank) {
+        cut_[slot(cut)] = cut;
+        rank_[slot(cut)] = rank;
+    }
+    // -1 where it is not kept.
+    index_t rank(double cut) const { return cut_[slot(cut)] == cut ? rank_[slot(cut)] : -1; }
+
+private:
+    static constexpr std::size_t slots = 1024;
+    static std::size_t slot(double cut) { return (std::bit_cast<std::uint64_t>(cut + 0.0) * 0x9E3779B97F4A7C15ULL) >> 54; }
+    std::vector<double> cut_ = std::vector<double>(slots, std::numeric_limits<double>::quiet_NaN());
+    std::vector<std::int32_t> rank_ = std::vector<std::int32_t>(slots);
+};
+
 struct ForestCodes {
     std::vector<std::int32_t> columns, place;  // columns in use; the place of a column among them, or -1
     std::vector<std::vector<double>> cuts;     // by column in use, rising; empty for nominal ones
     std::vector<std::int32_t> categories;      // by column in use
+    std::vector<MetCuts> met;
     index_t most = 0;                          // codes of the column with the most
 
     ForestCodes(const ForestView& f, index_t first, index_t last, index_t n_columns) : place(static_cast<std::size_t>(n_columns), -1) {
@@ -34,20 +56,26 @@ struct ForestCodes {
                 columns.push_back(column);
                 cuts.emplace_back();
                 categories.push_back(f.n_categories[column]);
+                met.emplace_back();
             }
-            if (f.categories[i] < 0) cuts[static_cast<std::size_t>(at)].push_back(f.threshold[i]);
+            if (f.categories[i] < 0 && !met[static_cast<std::size_t>(at)].met(f.threshold[i]))
+                cuts[static_cast<std::size_t>(at)].push_back(f.threshold[i]);
         }
         for (std::size_t c = 0; c < cuts.size(); ++c) {
             auto& own = cuts[c];
             std::sort(own.begin(), own.end());
             own.erase(std::unique(own.begin(), own.end()), own.end());
+            for (std::size_t r = 0; r < own.size(); ++r) met[c].keep(own[r], static_cast<std::int32_t>(r));
             most = std::max({most, static_cast<index_t>(own.size()), static_cast<index_t>(categories[c])});
         }
     }
 
     // The rank of the threshold of a numeric test.
     index_t rank(const ForestView& f, std::int64_t node) const {
-        const auto& own = cuts[static_cast<std::size_t>(place[static_cast<std::size_t>(f.feature[node])])];
+        const auto at = static_cast<std::size_t>(place[static_cast<std::size_t>(f.feature[node])]);
+        const index_t known = met[at].rank(f.threshold[node]);
+        if (known >= 0) return known;
+        const auto& own = cuts[at];
         return std::lower_bound(own.begin(), own.end(), f.threshold[node]) - own.begin();
     }
 

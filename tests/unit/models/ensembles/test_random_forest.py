@@ -9,7 +9,7 @@ from sklearn.ensemble import RandomForestClassifier as PeerClassifier
 from sklearn.ensemble import RandomForestRegressor as PeerRegressor
 
 from assay.base import AssayError
-from assay.models.ensembles import RandomForestClassifier, RandomForestRegressor
+from assay.models.ensembles import ExtraTreesClassifier, RandomForestClassifier, RandomForestRegressor
 from assay.models.trees import CartClassifier, CartRegressor
 
 from .test_newton_boosting import labels, mixed, numbers, score_from_plain_data
@@ -168,3 +168,20 @@ def test_weights_that_no_bootstrap_can_count_are_weights(power):
 def test_a_single_row_that_counts_has_no_score_out_of_bag(cls):
     X, weights = np.arange(20.0)[:, None], np.eye(20)[3]
     assert np.isnan(cls(oob_score=True, random_state=0).fit(X, np.arange(20) % 2, sample_weight=weights).oob_score_)
+
+
+@pytest.mark.parametrize("cls", [RandomForestClassifier, ExtraTreesClassifier])
+@pytest.mark.parametrize("classes", [2, 3, 4])
+def test_counts_of_classes_in_one_word_and_sums_of_weights_find_the_same_splits(cls, classes):
+    rng = np.random.default_rng(classes)
+    y = rng.integers(classes, size=900)
+    X = rng.normal(size=(900, 5)) + rng.normal(size=(classes, 5))[y]
+    X[rng.random(X.shape) < 0.05] = np.nan
+    one, half = (
+        cls(n_estimators=5, max_depth=5, min_samples_leaf=8, random_state=3).fit(X, y, sample_weight=np.full(900, w))
+        for w in (1.0, 0.5)
+    )
+    for name in ("feature", "threshold", "missing_go_to_left", "n_node_samples"):
+        assert np.array_equal(getattr(one.forest_, name), getattr(half.forest_, name)), name
+    assert np.allclose(one.forest_.value, half.forest_.value, rtol=1e-12)
+    assert np.allclose(one.forest_.gain, half.forest_.gain, rtol=1e-9)
