@@ -1,0 +1,147 @@
+// What the trees of a forest add and compare: sums of a node's rows in one 64-bit word, scans over the words of a histogram, and
+// the places of values among cuts.
+//
+// A word holds one sum and the weight (packed_sums.hpp: two classes, or one output rounded to fit), or the counts of up to four
+// classes as lanes of 64 / K bits.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "assay/trees/bins.hpp"
+#include "assay/trees/packed_sums.hpp"
+
+namespace assay::ensembles {
+namespace {
+
+using trees::bin_stride;
+using trees::Bins;
+using trees::block_columns;
+using trees::gradient_of;
+using trees::weight_of;
+using trees::Word;
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+// Counts of few classes as lanes of one word, class 0 lowest: one addition adds them all.
+struct Lanes {
+    index_t classes = 0;
+    int bits = 0;
+    Word mask = 0;
+
+    explicit Lanes(index_t k = 0) : classes(k), bits(k > 0 ? static_cast<int>(64 / k) : 0), mask((Word{1} << bits) - 1) {}
+    Word of(Word word, index_t k) const { return word >> (bits * static_cast<int>(k)) & mask; }
+    double weight(Word word) const {
+        Word sum = 0;
+        for (index_t k = 0; k < classes; ++k) sum += of(word, k);
+        return static_cast<double>(sum);
+    }
+    double squares(Word word) const {
+        double sum = 0;
+        for (index_t k = 0; k < classes; ++k) sum += static_cast<double>(of(word, k)) * static_cast<double>(of(word, k));
+        return sum;
+    }
+    bool pure(Word word) const {
+        index_t seen = 0;
+        for (index_t k = 0; k < classes; ++k) seen += of(word, k) != 0;
+        return seen <= 1;
+    }
+};
+constexpr index_t most_lanes = 4;
+
+constexpr double word_limit = 1073741824.0;  // 2^30
+
+// The largest score of the boundaries after bins 0..count-1 with at least `least` on both sides, and the first that has it.
+ASSAY_INLINE double scan_words_body(const Word* histogram, index_t count, Word start, Word total, double least, index_t& best) {
+    alignas(64) double g[bin_stride], h[bin_stride], score[bin_stride];
+    trees::running_sums(histogram, count, start, g, h);
+    const double all_g = gradient_of(total), all_h = weight_of(total);
+    for (index_t b = 0; b < count; ++b) {
+        const double gr = all_g - g[b], hr = all_h - h[b];
+        const double s = (g[b] * g[b] * hr + gr * gr * h[b]) / (h[b] * hr);
+        const bool holds = (h[b] >= least) & (hr >= least) & (h[b] * hr > 0);
+        score[b] = holds ? s : -infinity;
+    }
+    return trees::first_largest(score, count, best);
+}
+ASSAY_DISPATCH(double, scan_words, scan_words_body,
+               (const Word* histogram, index_t count, Word start, Word total, double least, index_t& best),
+               (histogram, count, start, total, least, best))
+
+// The same with counts of K classes in a word.
+template <int K>
+ASSAY_INLINE double scan_counts_body(const Word* histogram, index_t count, Word start, Word total, double least, index_t& best) {
+    constexpr int bits = 64 / K;
+    constexpr Word mask = (Word{1} << bits) - 1;
+    alignas(64) Word sums[bin_stride];
+    alignas(64) double score[bin_stride];
+    trees::running_words(histogram, count, start, sums);
+    for (index_t b = 0; b < count; ++b) {
+        const Word left = sums[b], right = total - left;
+        double h = 0, hr = 0, s = 0, sr = 0;
+        for (int k = 0; k < K; ++k) {
+            const auto l = static_cast<double>(static_cast<std::int32_t>(left >> (bits * k) & mask));
+            const auto r = static_cast<double>(static_cast<std::int32_t>(right >> (bits * k) & mask));
+            h += l;
+            hr += r;
+            s += l * l;
+            sr += r * r;
+        }
+        const bool holds = (h >= least) & (hr >= least) & (h * hr > 0);
+        score[b] = holds ? (s * hr + sr * h) / (h * hr) : -infinity;
+    }
+    return trees::first_largest(score, count, best);
+}
+ASSAY_DISPATCH(double, scan_three, scan_counts_body<3>,
+               (const Word* histogram, index_t count, Word start, Word total, double least, index_t& best),
+               (histogram, count, start, total, least, best))
+ASSAY_DISPATCH(double, scan_four, scan_counts_body<4>,
+               (const Word* histogram, index_t count, Word start, Word total, double least, index_t& best),
+               (histogram, count, start, total, least, best))
+
+// The sum of the words whose code is at most `limit`.
+ASSAY_INLINE Word words_at_most_body(const std::uint8_t* codes, std::uint8_t limit, const Word* words, index_t m) {
+    Word sum = 0;
+    for (index_t i = 0; i < m; ++i) sum += codes[i] <= limit ? words[i] : Word{0};
+    return sum;
+}
+ASSAY_DISPATCH(Word, words_at_most, words_at_most_body, (const std::uint8_t* codes, std::uint8_t limit, const Word* words, index_t m),
+               (codes, limit, words, m))
+
+// Where values stand among the cuts of their column, to begin a search: a table over equal steps between the outermost cuts.
+class CutPlaces {
+public:
+    CutPlaces(const Bins& bins, bool wanted) {
+        for (std::size_t j = 0; wanted && j < bins.cuts.size(); ++j) {
+            const auto& cuts = bins.cuts[j];
+            columns_.emplace_back();
+            if (cuts.size() < 2 || !(cuts.back() - cuts.front() < std::numeric_limits<double>::max())) continue;
+            Column& own = columns_.back();
+            own.first = cuts.front();
+            own.per_step = steps / (cuts.back() - cuts.front());
+            for (index_t s = 0; s < steps; ++s) {
+                const double value = own.first + (static_cast<double>(s) + 0.5) / own.per_step;
+                own.place[static_cast<std::size_t>(s)] = static_cast<std::uint8_t>(std::upper_bound(cuts.begin(), cuts.end(), value) - cuts.begin());
+            }
+        }
+    }
+    index_t guess(std::size_t column, double value) const {
+        const Column& own = columns_[column];
+        if (own.per_step == 0) return 0;
+        const double step = std::clamp((value - own.first) * own.per_step, 0.0, static_cast<double>(steps - 1));
+        return own.place[static_cast<std::size_t>(step)];
+    }
+
+private:
+    static constexpr index_t steps = 512;
+    struct Column {
+        double first = 0, per_step = 0;
+        std::array<std::uint8_t, steps> place{};
+    };
+    std::vector<Column> columns_;
+};
+
+}  // namespace
+}  // namespace assay::ensembles
