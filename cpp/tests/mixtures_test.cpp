@@ -20,7 +20,7 @@ TEST("the moments of one component are those of the rows, and the density is the
     const double constant = 1.5;
     mixtures::GaussianComponents one{1, false, &constant, means.data(), whitening.data()};
     std::vector<double> density(static_cast<std::size_t>(n)), moments(static_cast<std::size_t>((d + 1) * (d + 1)));
-    const double total = mixtures::gaussian_pass(rows, nullptr, one, density.data(), nullptr, moments.data(), 2);
+    const double total = mixtures::gaussian_pass(rows, nullptr, one, nullptr, density.data(), nullptr, moments.data(), 2);
     double sum = 0.0, product = 0.0;
     for (index_t i = 0; i < n; ++i) {
         double square = 0.0;

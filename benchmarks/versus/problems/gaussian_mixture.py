@@ -16,13 +16,20 @@ def make(rows: int) -> dict[str, Any]:
     stretch = np.eye(20) + 0.2 * rng.normal(size=(K, 20, 20))
     owner = rng.integers(K, size=rows)
     X = 1.5 * rng.normal(size=(K, 20))[owner] + np.einsum("nij,nj->ni", stretch[owner], rng.normal(size=(rows, 20)))
-    return {"X": np.ascontiguousarray(X)}
+    # One start for all: random rows as means, the covariance of all rows.
+    precision = np.linalg.inv(np.cov(X.T))
+    start = {
+        "weights_init": np.full(K, 1 / K),
+        "means_init": X[rng.choice(rows, K, replace=False)],
+        "precisions_init": np.stack([precision] * K),
+    }
+    return {"X": np.ascontiguousarray(X), "start": start}
 
 
 def ours(data: dict[str, Any]) -> float:
     from assay.models.mixtures import GaussianMixture
 
-    return GaussianMixture(K, max_iter=STEPS, tol=0.0, random_state=0).fit(data["X"]).lower_bound_
+    return GaussianMixture(K, max_iter=STEPS, tol=0.0, **data["start"]).fit(data["X"]).lower_bound_
 
 
 def scikit_learn(data: dict[str, Any]) -> float:
@@ -32,7 +39,7 @@ def scikit_learn(data: dict[str, Any]) -> float:
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return float(GaussianMixture(K, max_iter=STEPS, tol=0.0, random_state=0).fit(data["X"]).lower_bound_)
+        return float(GaussianMixture(K, max_iter=STEPS, tol=0.0, **data["start"]).fit(data["X"]).lower_bound_)
 
 
 def likelihood(data: dict[str, Any], found: float) -> float:
@@ -49,9 +56,9 @@ PROBLEMS: tuple[Problem, ...] = (
         ours=Contender("assay", "assay", ours),
         peers=(Contender("scikit-learn", "scikit-learn", scikit_learn, aim=10.0),),
         quality=likelihood,
-        gate=0.1,
+        gate=0.01,
         quality_name="log likelihood per row",
-        limit="n k d^2 multiply-adds for each step, half of them for the moments of dense mixtures",
-        tried="Both start from k-means of their own; init_params='k-means++' of scikit-learn is no faster.",
+        limit="n k d^2 / 2 multiply-adds for densities no bound settles (15 of 28 G/s per core), as many for moments",
+        tried="Both from one start. Leaving a component halfway through its triangle saved little; float32 not needed.",
     ),
 )

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 
 #include "assay/common/simd.hpp"
 #include "assay/common/views.hpp"
@@ -17,6 +18,7 @@ inline index_t padded(index_t n) { return (n + lane - 1) / lane * lane; }
 template <int W>
 struct Lanes {
     typedef double type __attribute__((vector_size(W * 8), aligned(8), may_alias));
+    typedef std::int64_t whole __attribute__((vector_size(W * 8), aligned(8), may_alias));
 };
 
 // C[i][j] += sum_s a[s * a_step + i * a_row] * b[s * b_step + j] for MR rows i and NV vectors of W columns j.

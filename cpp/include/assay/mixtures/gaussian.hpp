@@ -8,19 +8,29 @@
 //     N_c = sum w r_c,   A_c = sum w r_c (x - m_c),   B_c = sum w r_c (x - m_c)(x - m_c)^T   (its diagonal, if diagonal).
 // Responsibilities below 1e-13 add nothing to the moments.
 //
-// Tiles of 32 rows, dimension by dimension, stay in cache for all k components; densities, responsibilities and moments of
-// a tile are done before the next one is read. Rows with a responsibility worth adding are gathered per component, 64 at a
-// time, for B_c. Fixed chunks, merged in order: the number of threads changes nothing.
+// Blocks of 512 rows stay in cache for all k components; densities, responsibilities and moments of a block are done before
+// the next one is read. Rows with a responsibility worth adding are gathered per component, 64 at a time, for B_c. Fixed
+// chunks, merged in order: the number of threads changes nothing.
+//
+// Bounds. Let D_c = |W_c (x - m_c)|. When parameters move to W', m', then by the triangle inequality
+//     D'_c >= s_min(W' W^-1) D_c - |W' (m' - m)|     (shrink and shift; s_min the least singular value),
+// so that a lower bound of D_c lives on from pass to pass. A component for which the bound puts log f_c 40 below that of the
+// row's owner (its largest responsibility in the pass before, which is measured first) adds less than 2^-57 of f: it is not
+// measured. This is exact to rounding, and EM that settles measures few pairs beyond those that matter.
 //
 // Shapes: rows n x d, weights n or null, constants k (the terms of log f_c without x), means k x d, whitening k x d x d
 // (k x d if diagonal); OUT log_density n, responsibilities n x k (each may be null), moments k x (d+1) x (d+1) of
-// [x - m_c, 1], lower part, (k x (2 d + 1): A, diagonal of B, N, if diagonal; null for densities alone). Returns
+// [x - m_c, 1] (k x (2 d + 1): A, diagonal of B, N, if diagonal; null for densities alone). Returns
 // sum_i w_i log f(x_i). Cost n k d^2 / 2 multiply-adds (n k d), and as many again for the moments of a dense mixture.
 #pragma once
+
+#include <cstdint>
 
 #include "assay/common/views.hpp"
 
 namespace assay::mixtures {
+
+constexpr index_t gaussian_block = 512;  // rows of a block
 
 struct GaussianComponents {
     index_t k = 0;
@@ -30,7 +40,17 @@ struct GaussianComponents {
     const double* whitening = nullptr;
 };
 
+// Kept between passes over the same rows: `owners` n (any at first), `lower` one block of 512 for each component for each
+// block of rows (zeros at first); both IN and OUT. `shrink` and `shift` k, of the move since the pass before.
+struct GaussianBounds {
+    std::int32_t* owners = nullptr;
+    float* lower = nullptr;
+    const float* shrink = nullptr;
+    const float* shift = nullptr;
+};
+
 double gaussian_pass(Matrix<const double> rows, const double* weights, const GaussianComponents& components,
-                     double* log_density, double* responsibilities, double* moments, int threads);
+                     const GaussianBounds* bounds, double* log_density, double* responsibilities, double* moments,
+                     int threads);
 
 }  // namespace assay::mixtures

@@ -11,6 +11,35 @@ from ... import _kernels
 from ...numeric.moments import deviation_or_one, weighted_mean
 
 FORMS = ("full", "tied", "diag", "spherical")
+_BLOCK = 512  # rows of a block of the kernel
+
+
+class PassBounds:
+    """What a pass over the rows tells the next one: owners of rows, and how far a row at least is from a component.
+
+    The kernel's header says how bounds follow the components as they move; they change no digit beyond rounding.
+    """
+
+    def __init__(self, n_rows: int, k: int, owners: np.ndarray | None = None) -> None:
+        self.owners = np.zeros(n_rows, dtype=np.int32) if owners is None else owners.astype(np.int32)
+        self._lower = np.zeros(-(-n_rows // _BLOCK) * _BLOCK * k, dtype=np.float32)
+        self._means, self._factors = np.empty(0), np.empty(0)
+
+    def moved_to(
+        self, means: np.ndarray, whitening: np.ndarray, factors: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Owners and bounds, and what the move since the pass before costs the bounds."""
+        k = means.shape[0]
+        shrink, shift = np.ones(k), np.zeros(k)
+        if self._means.size:
+            change = whitening @ self._factors
+            squares = np.linalg.eigvalsh(change @ np.swapaxes(change, 1, 2))
+            shrink = np.sqrt(np.maximum(squares[:, 0] - 1e-12 * squares[:, -1], 0.0))
+            shift = np.linalg.norm(np.einsum("kij,kj->ki", whitening, means - self._means), axis=1)
+        self._means, self._factors = means, factors
+        # More than what float32 loses.
+        shrink, shift = shrink * (1 - 1e-6), shift * (1 + 1e-6)
+        return self.owners, self._lower, shrink.astype(np.float32), shift.astype(np.float32)
 
 
 @dataclass(frozen=True)
@@ -61,7 +90,14 @@ class Gaussians:
         variances = np.broadcast_to(self.covariances.reshape(k, -1), (k, d))
         return 1.0 / np.sqrt(variances), -0.5 * np.log(variances).sum(axis=1)
 
-    def _pass(self, rows: np.ndarray, weights: np.ndarray | None, want: tuple[bool, bool, bool], threads: int):
+    def _pass(
+        self,
+        rows: np.ndarray,
+        weights: np.ndarray | None,
+        want: tuple[bool, bool, bool],
+        threads: int,
+        bounds: PassBounds | None = None,
+    ):
         k, d = self.means.shape
         whitening, logs = self.whitening()
         with np.errstate(divide="ignore"):
@@ -74,18 +110,21 @@ class Gaussians:
         shape = (k * d, d) if self.form == "full" else (k, d)
         table, constants, means = (np.ascontiguousarray(a) for a in (table, constants, means))
         scales = np.ascontiguousarray(whitening.reshape(shape))
-        diagonal = self.form != "full"
-        return _kernels.gaussian_pass(table, weights, constants, means, scales, diagonal, *want, threads)
+        full = self.form == "full"
+        known = bounds.moved_to(means, whitening, np.linalg.cholesky(self.covariances)) if bounds and full else None
+        return _kernels.gaussian_pass(table, weights, constants, means, scales, not full, known, *want, threads)
 
     def log_parts(self, rows: np.ndarray, threads: int) -> tuple[np.ndarray, np.ndarray]:
         """Log density of each row, and responsibilities."""
         _, density, shares, _ = self._pass(rows, None, (True, True, False), threads)
         return density, shares
 
-    def step(self, rows: np.ndarray, weights: np.ndarray | None, threads: int) -> tuple[Gaussians, float]:
+    def step(
+        self, rows: np.ndarray, weights: np.ndarray | None, threads: int, bounds: PassBounds | None = None
+    ) -> tuple[Gaussians, float]:
         """One step of expectation-maximisation, and the log likelihood before it."""
         k, d = self.means.shape
-        total, _, _, moments = self._pass(rows, weights, (False, False, True), threads)
+        total, _, _, moments = self._pass(rows, weights, (False, False, True), threads, bounds)
         if self.form == "full":
             moments = moments.reshape(k, d + 1, d + 1)
             return self.maximised(moments[:, d, d], moments[:, :d, d], moments[:, :d, :d]), total
@@ -138,6 +177,24 @@ def _floored(form: str, found: np.ndarray, floor: float, deviation: np.ndarray) 
         return (found + np.swapaxes(found, -1, -2)) / 2
     raised = (vectors * np.maximum(values, floor)[..., None, :]) @ np.swapaxes(vectors, -1, -2)
     return np.where(np.expand_dims(low.any(axis=-1), (-1, -2)), raised * unit, (found + np.swapaxes(found, -1, -2)) / 2)
+
+
+def with_given(
+    start: Gaussians, weights: np.ndarray | None, means: np.ndarray | None, precisions: np.ndarray | None
+) -> Gaussians:
+    """A start with some of its parts given; precisions are inverse covariances."""
+    if precisions is None:
+        covariances = start.covariances
+    elif start.form in ("full", "tied"):
+        covariances = np.linalg.inv(precisions)
+    else:
+        covariances = 1.0 / precisions
+    return replace(
+        start,
+        weights=start.weights if weights is None else weights / weights.sum(),
+        means=start.means if means is None else means,
+        covariances=_floored(start.form, covariances, start.floor, start.deviation),
+    )
 
 
 def from_labels(

@@ -8,11 +8,14 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ...base import (
+    ArrayLike,
     Choice,
     Cost,
     DataError,
     DensityEstimator,
     Integer,
+    Nothing,
+    ParameterError,
     Real,
     Stream,
     n_jobs_param,
@@ -25,7 +28,7 @@ from ...base.threads import one_blas_thread
 from ...numeric.em import expectation_maximisation
 from ..clustering import KMeans
 from ..clustering.views import Clusters, clusters_view
-from .gaussian_components import FORMS, Gaussians, from_labels, from_rows
+from .gaussian_components import FORMS, Gaussians, PassBounds, from_labels, from_rows, with_given
 from .incomplete_rows import IncompleteRows
 
 
@@ -115,6 +118,11 @@ class GaussianMixture(Mixture):
     n_init: int = param(1, Integer(1), "Restarts, of which the likeliest is kept.")
     max_iter: int = param(100, Integer(1), "Most steps of each restart.")
     tol: float = param(1e-3, Real(0), "Stop when a step gains less log likelihood per row.")
+    weights_init: Any = param(None, Nothing() | ArrayLike(), "Weights to start from instead, one for each component.")
+    means_init: Any = param(None, Nothing() | ArrayLike(), "Means to start from instead, n_components x columns.")
+    precisions_init: Any = param(
+        None, Nothing() | ArrayLike(), "Inverse covariances to start from instead, in the shape of covariances_."
+    )
     reg_covar: float = param(
         1e-6, Real(0, 1, "neither"), "Least variance along any direction, as a share of the columns' variances."
     )
@@ -126,7 +134,8 @@ class GaussianMixture(Mixture):
         """Thirty steps of n k d^2 multiply-adds (n k d without full covariances)."""
         squares = n_features if self.covariance_type in ("full", "tied") else 1
         work = float(n_rows) * n_features * self.n_components * squares * self.n_init
-        return Cost(seconds=30 * 2e-10 * work + 1e-8 * n_rows, bytes=16.0 * n_rows * n_features + 40.0 * n_rows)
+        bytes_ = n_rows * (16.0 * n_features + 4.0 * self.n_components + 40.0)
+        return Cost(seconds=30 * 2e-10 * work + 1e-8 * n_rows, bytes=bytes_)
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> GaussianMixture:
         """Climb the likelihood; `y` is not used."""
@@ -145,15 +154,24 @@ class GaussianMixture(Mixture):
         total = float(rows.shape[0] if weights is None else weights.sum())
         with one_blas_thread():
             family = Gaussians.family(self.covariance_type, filled, weights, self.reg_covar)
+            bounds: PassBounds | None = None
+
+            def start(stream: Stream) -> Gaussians:
+                nonlocal bounds
+                parts, labels = self._start(family, filled, weights, stream)
+                bounds = (
+                    PassBounds(rows.shape[0], self.n_components, labels) if self.covariance_type == "full" else None
+                )
+                return parts
 
             def step(parts: Gaussians) -> tuple[Gaussians, float]:
                 if incomplete is not None:
                     return incomplete.step(parts, weights)
-                return parts.step(rows, weights, threads)
+                return parts.step(rows, weights, threads, bounds)
 
             run = expectation_maximisation(
                 type(self).__name__,
-                lambda stream: self._start(family, filled, weights, stream),
+                start,
                 step,
                 self._stream(),
                 restarts=self.n_init,
@@ -171,17 +189,47 @@ class GaussianMixture(Mixture):
         self._keep_trace(trace)
         return self
 
-    def _start(self, family: Gaussians, rows: np.ndarray, weights: np.ndarray | None, stream: Stream) -> Gaussians:
-        """Components from which one restart begins."""
-        k = self.n_components
+    def _start(
+        self, family: Gaussians, rows: np.ndarray, weights: np.ndarray | None, stream: Stream
+    ) -> tuple[Gaussians, np.ndarray | None]:
+        """Components from which one restart begins, and the labels they were made of, if any."""
+        k, given = self.n_components, self._given(rows.shape[1])
         if k == 1:
-            return from_labels(family, rows, np.zeros(rows.shape[0], dtype=np.int64), weights, 1)
+            labels = np.zeros(rows.shape[0], dtype=np.int64)
+            return with_given(from_labels(family, rows, labels, weights, 1), *given), None
         rng = stream.generator()
-        if self.init_params == "random":
-            return from_rows(family, rows, weights, k, rng)
+        if self.init_params == "random" or all(part is not None for part in given):
+            return with_given(from_rows(family, rows, weights, k, rng), *given), None
         scaled = rows / family.deviation
         labels = KMeans(k, random_state=rng, n_jobs=self.n_jobs, max_iter=50).fit(scaled, None, weights).labels_
-        return from_labels(family, rows, labels, weights, k)
+        return with_given(from_labels(family, rows, labels, weights, k), *given), labels
+
+    def _given(self, d: int) -> list[np.ndarray | None]:
+        """Weights, means and precisions that the user starts from, checked."""
+        k, form = self.n_components, self.covariance_type
+        shapes = {"full": (k, d, d), "tied": (d, d), "diag": (k, d), "spherical": (k,)}
+        found: list[np.ndarray | None] = []
+        for name, shape in (("weights_init", (k,)), ("means_init", (k, d)), ("precisions_init", shapes[form])):
+            value, rule = getattr(self, name), f"must be finite numbers of shape {shape}"
+            if value is None:
+                found.append(None)
+                continue
+            try:
+                array = np.asarray(value, dtype=np.float64)
+                good = array.shape == shape and bool(np.isfinite(array).all())
+            except (TypeError, ValueError):
+                array, good = np.empty(0), False
+            if good and name == "weights_init":
+                good, rule = bool((array >= 0).all() and array.sum() > 0), "must be weights of at least 0, not all 0"
+            if good and name == "precisions_init":
+                matrices = array if form in ("full", "tied") else array[..., None, None]
+                good, rule = bool((np.linalg.eigvalsh(matrices) > 0).all()), "must be positive definite"
+            if not good:
+                raise ParameterError(
+                    type(self).__name__, f"parameter '{name}'", rule, f"got an array of shape {array.shape}"
+                )
+            found.append(array)
+        return found
 
     def _components(self) -> Gaussians:
         return Gaussians(self.covariance_type, self.weights_, self.means_, self.covariances_)

@@ -15,7 +15,7 @@ from assay.base import AssayError
 from assay.evaluate import adjusted_rand
 from assay.models.clustering import KMeans
 from assay.models.mixtures import GaussianMixture
-from assay.models.mixtures.gaussian_components import FORMS, Gaussians
+from assay.models.mixtures.gaussian_components import FORMS, Gaussians, PassBounds, from_rows
 
 MCLUST = json.loads((Path(__file__).parents[3] / "reference/mclust/iris_bic.json").read_text())
 every_form = pytest.mark.parametrize("form", FORMS)
@@ -171,3 +171,51 @@ def test_random_starts_and_too_few_rows():
     assert adjusted_rand(owner, found.labels_) > 0.8
     with pytest.raises(AssayError, match="at least n_components=4 rows"):
         GaussianMixture(4).fit(X[:3])
+
+
+@pytest.mark.parametrize("spread", [0.3, 4.0])
+def test_bounds_that_live_on_between_passes_change_no_digit_beyond_rounding(spread):
+    rng = np.random.default_rng(5)
+    k, d, n = 6, 5, 1500
+    X = (rng.normal(size=(k, d)) * spread)[rng.integers(k, size=n)] + rng.normal(size=(n, d)) * rng.uniform(0.3, 2, d)
+    plain = from_rows(Gaussians.family("full", X, None, 1e-6), X, None, k, rng)
+    bounded, bounds = plain, PassBounds(n, k)
+    for _ in range(25):
+        plain, before = plain.step(X, None, 1)
+        bounded, same = bounded.step(X, None, 2, bounds)
+        assert same == pytest.approx(before, rel=1e-11)
+    np.testing.assert_allclose(bounded.covariances, plain.covariances, rtol=1e-6, atol=1e-9)
+    # A bound is at most the distance it bounds.
+    whitening, _ = bounded.whitening()
+    bounded._pass(X, None, (False, False, False), 1, bounds)
+    np.testing.assert_array_equal(bounds.owners, bounded.log_parts(X, 1)[1].argmax(axis=1))
+    distance = np.linalg.norm(np.einsum("kij,nkj->nki", whitening, X[:, None] - bounded.means), axis=2)
+    lower = bounds._lower.reshape(-1, k, 512).swapaxes(1, 2).reshape(-1, k)[:n]
+    assert (lower <= distance * (1 + 1e-12)).all() and (lower > 0).mean() > 0.9
+
+
+@every_form
+def test_given_starts_are_those_of_scikit_learn(form):
+    X, _ = mixture(600)
+    guess = GaussianMixture(3, covariance_type=form, random_state=1, max_iter=1).fit(X)
+    inverse = np.linalg.inv(guess.covariances_) if form in ("full", "tied") else 1 / guess.covariances_
+    start = {"weights_init": guess.weights_, "means_init": guess.means_, "precisions_init": inverse}
+    ours = GaussianMixture(3, covariance_type=form, max_iter=5, tol=0.0, **start).fit(X)
+    with pytest.warns(Warning, match="converge"):
+        theirs = ScikitMixture(3, covariance_type=form, max_iter=5, tol=0.0, reg_covar=0.0, **start).fit(X)
+    np.testing.assert_allclose(ours.means_, theirs.means_, rtol=1e-7)
+    np.testing.assert_allclose(ours.covariances_, theirs.covariances_, rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"means_init": np.zeros((2, 3))},
+        {"weights_init": [1.0, -1.0, 1.0]},
+        {"weights_init": ["a", "b", "c"]},
+        {"precisions_init": -np.stack([np.eye(3)] * 3)},
+    ],
+)
+def test_a_start_that_cannot_be_is_refused(wrong):
+    with pytest.raises(AssayError, match=f"'{next(iter(wrong))}' must be"):
+        GaussianMixture(3, **wrong).fit(mixture(60)[0])
