@@ -114,8 +114,8 @@ template <class Policy>
 MultiwayCandidate scan_numeric(const Items& items, const Wide* e, index_t known, const Phi& phi,
                                const MultiwayOptions& options, Scratch& s) {
     MultiwayCandidate found;
-    if (known < 2 || !varies(e, known)) return found;
-    found.varies = true;
+    found.varies = known >= 2 && varies(e, known);
+    if (!found.varies) return found;
     const double weight = count_known(items, e, known, s);
     double least = options.min_leaf;
     if (options.large_branches)
@@ -164,8 +164,8 @@ template <class Policy>
 MultiwayCandidate scan_nominal(const Items& items, const Wide* e, index_t known, const Phi& phi,
                                const MultiwayOptions& options, Scratch& s) {
     MultiwayCandidate found;
-    if (known < 2 || !varies(e, known)) return found;
-    found.varies = true;
+    found.varies = known >= 2 && varies(e, known);
+    if (!found.varies) return found;
     const double weight = count_known(items, e, known, s);
     std::int64_t all = 0;
     for (const double c : s.right) all += phi.at<Policy>(c);

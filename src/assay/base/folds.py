@@ -147,6 +147,10 @@ class FoldTransforms:
         return FoldTransforms(tuple(self.folds[k] for k in places), self.whole)
 
 
+Transforms = FoldTransforms | None
+"""What the preparations of the folds do to the columns; None where they do nothing."""
+
+
 def through_folds(
     folds: Iterable[Fold], transforms: FoldTransforms | None
 ) -> Iterator[tuple[np.ndarray, np.ndarray, FoldTransform | None]]:

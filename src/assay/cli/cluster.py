@@ -8,7 +8,7 @@ import click
 
 from ..base.errors import plain
 from .main import OK, common_options, read_option
-from .output import console, messages, print_json, table, write_text
+from .output import console, give_report, messages, table
 
 SCHEMA = "assay.cluster/1"
 
@@ -44,11 +44,7 @@ def cluster(
     with messages(quiet) as tell:
         read = load(data, roles, reading)
         report = cluster_table(read, k, methods=methods or METHODS, drop=dropped, against=against, random_state=seed)
-        if page is not None:
-            write_text(page, report.to_page())
-            tell(f"assay: the page is {plain(page, 1000)}.")
-        if as_json:
-            print_json({"schema": SCHEMA, **report.to_dict()})
+        if give_report(report, SCHEMA, page, as_json, tell):
             return OK
         out = console()
         if report.findings:

@@ -60,6 +60,16 @@ def print_json(value: Any) -> None:
     click.echo(json_text(value), nl=False)
 
 
+def give_report(report: Any, schema: str, page: Path | None, as_json: bool, tell: Any) -> bool:
+    """Write the page that was asked for, and JSON on stdout; whether that was all."""
+    if page is not None:
+        write_text(page, report.to_page())
+        tell(f"assay: the page is {plain(page, 1000)}.")
+    if as_json:
+        print_json({"schema": schema, **report.to_dict()})
+    return as_json
+
+
 def json_text(value: Any) -> str:
     """Indented JSON; NaN is refused, since no reader would take it."""
     return json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n"

@@ -8,7 +8,7 @@ import click
 
 from ..base.errors import plain
 from .main import OK, common_options, read_option
-from .output import console, messages, print_json, table, write_text
+from .output import console, give_report, messages, table
 
 SCHEMA = "assay.rules/1"
 
@@ -66,11 +66,7 @@ def rules(
             max_p_value=p_value,
             prune_redundant=not every,
         )
-        if page is not None:
-            write_text(page, report.to_page())
-            tell(f"assay: the page is {plain(page, 1000)}.")
-        if as_json:
-            print_json({"schema": SCHEMA, **report.to_dict()})
+        if give_report(report, SCHEMA, page, as_json, tell):
             return OK
         grid = report.grid(max(top, 0))
         sides = [(head, "left" if j < 2 else "right") for j, head in enumerate(grid.heads)]

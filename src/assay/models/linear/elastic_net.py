@@ -14,7 +14,7 @@ from sklearn.base import clone
 from ...base.cost import Cost
 from ...base.errors import AssayWarning, ParameterError, plain
 from ...base.estimator import Fold, check_weights
-from ...base.folds import FoldTransforms, copy_columns, through_folds
+from ...base.folds import Transforms, copy_columns, through_folds
 from ...base.parameters import ArrayLike, Boolean, Choice, Integer, Nothing, Real, param
 from ...base.threads import thread_count
 from ...base.usual_parameters import n_jobs_param, trace_param
@@ -191,12 +191,7 @@ class _OnePenalty(SparseLinear):
         return self
 
     def fit_folds(
-        self,
-        X: Any,
-        y: Any,
-        folds: Iterable[Fold],
-        sample_weight: Any = None,
-        transforms: FoldTransforms | None = None,
+        self, X: Any, y: Any, folds: Iterable[Fold], sample_weight: Any = None, transforms: Transforms = None
     ) -> Iterator[Any]:
         """One fitted clone per fold from one Gram matrix less that of the rows left out, or from one set of columns.
 

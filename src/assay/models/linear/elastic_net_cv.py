@@ -13,7 +13,7 @@ from ...base.cost import Cost
 from ...base.cv import cv_param
 from ...base.errors import ParameterError, plain
 from ...base.estimator import Fold, check_weights
-from ...base.folds import FoldTransforms, copy_columns, through_folds
+from ...base.folds import Transforms, copy_columns, through_folds
 from ...base.parameters import ArrayLike, Boolean, Integer, Real, param
 from ...base.threads import thread_count
 from .elastic_net import SparseLinear, alpha_grid
@@ -54,12 +54,7 @@ class _ChosenPenalty(SparseLinear):
         return self._fit_inner(rows, target, weights, folds, None)
 
     def fit_folds(
-        self,
-        X: Any,
-        y: Any,
-        folds: Iterable[Fold],
-        sample_weight: Any = None,
-        transforms: FoldTransforms | None = None,
+        self, X: Any, y: Any, folds: Iterable[Fold], sample_weight: Any = None, transforms: Transforms = None
     ) -> Iterator[Any]:
         """One fitted clone per fold; on tall tables the Gram matrices of its own folds come from those of fixed blocks
         of rows, computed once, less the rows left out."""

@@ -16,8 +16,9 @@ import numpy as np
 
 from ... import _kernels
 from ...base.folds import FoldTransform, are_complementary
-from .gram import GramStatistics, central_values, complement
+from .gram import GramStatistics, Rows, central_values, complement
 from .sparse import SparseTable
+from .standardised import Some
 from .tables import table_of
 
 # Blocks of rows whose statistics are kept, and the most memory they may take together.
@@ -133,15 +134,7 @@ class ChunkedGram:
         return pairs >= LEAST_CHUNKS * rows.shape[0] * rows.shape[1] ** 2 and ChunkedGram.pays(*rows.shape)
 
     @classmethod
-    def of(
-        cls,
-        rows: np.ndarray | SparseTable,
-        targets: np.ndarray,
-        weights: np.ndarray | None,
-        *,
-        fit_intercept: bool,
-        threads: int,
-    ) -> ChunkedGram:
+    def of(cls, rows: Rows, targets: np.ndarray, weights: Some, *, fit_intercept: bool, threads: int) -> ChunkedGram:
         """The blocks of a table; they depend on its size alone, not on any folds."""
         count = _chunk_count(*rows.shape)
         bounds = np.linspace(0, rows.shape[0], count + 1).astype(np.int64)

@@ -19,7 +19,7 @@ from ...base.cells import require_finite, require_squares, require_table
 from ...base.cost import Cost
 from ...base.errors import AssayWarning, DataError, ParameterError, plain
 from ...base.estimator import Fold, Regressor, check_weights
-from ...base.folds import FoldTransforms, copy_columns
+from ...base.folds import Transforms, copy_columns
 from ...base.parameters import ArrayLike, Boolean, Choice, Integer, Nothing, Real, param
 from ...base.threads import thread_count
 from ...base.trace import Trace
@@ -413,12 +413,7 @@ class GLM(SparseInput, MixedInput, Regressor):
             warnings.warn(AssayWarning("W201", text), stacklevel=5)
 
     def fit_folds(
-        self,
-        X: Any,
-        y: Any,
-        folds: Iterable[Fold],
-        sample_weight: Any = None,
-        transforms: FoldTransforms | None = None,
+        self, X: Any, y: Any, folds: Iterable[Fold], sample_weight: Any = None, transforms: Transforms = None
     ) -> Iterator[Any]:
         """Yield one fitted clone per fold: the table is read once, rows are used in place, and with a penalty each
         fold starts from the fit to all rows (which saves steps and does not move the optimum)."""

@@ -13,7 +13,10 @@ import numpy as np
 
 from ...base.folds import FoldTransform
 from .sparse import SparseTable
+from .standardised import Some
 from .tables import table_of
+
+Rows = np.ndarray | SparseTable
 
 # The training part must keep this share of each column's variation, or its own rows are read instead: the rounding
 # error of a difference is relative to the larger term.
@@ -44,14 +47,14 @@ class GramStatistics:
     @classmethod
     def of(
         cls,
-        rows: np.ndarray | SparseTable,
+        rows: Rows,
         targets: np.ndarray,
-        weights: np.ndarray | None,
+        weights: Some,
         *,
         fit_intercept: bool,
         threads: int,
-        shift: np.ndarray | None = None,
-        subset: np.ndarray | None = None,
+        shift: Some = None,
+        subset: Some = None,
     ) -> GramStatistics:
         """The statistics of all rows, or of `subset`; the shift comes from the data unless given."""
         table, around = table_of(rows), central_values(rows, targets, fit_intercept) if shift is None else shift

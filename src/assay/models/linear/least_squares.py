@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from ...base.cost import Cost
 from ...base.errors import AssayWarning, DataError, ParameterError, plain
 from ...base.estimator import Fold, Regressor, check_weights
-from ...base.folds import FoldTransforms, copy_columns, prepared, through_folds
+from ...base.folds import Transforms, copy_columns, prepared, through_folds
 from ...base.parameters import Boolean, Choice, param
 from ...base.threads import one_blas_thread, thread_count
 from ...base.usual_parameters import n_jobs_param
@@ -398,12 +398,7 @@ class LeastSquares(SparseInput, FiniteByGram, Regressor):
         )
 
     def fit_folds(
-        self,
-        X: Any,
-        y: Any,
-        folds: Iterable[Fold],
-        sample_weight: Any = None,
-        transforms: FoldTransforms | None = None,
+        self, X: Any, y: Any, folds: Iterable[Fold], sample_weight: Any = None, transforms: Transforms = None
     ) -> Iterator[LeastSquares]:
         """One fitted clone per fold, from one Gram matrix less that of the rows left out where that is accurate."""
         template = clone(self)

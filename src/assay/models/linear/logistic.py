@@ -15,7 +15,7 @@ from ...base.class_weight import class_weight_param, with_class_weights
 from ...base.cost import Cost
 from ...base.errors import AssayWarning, DataError, ParameterError, plain
 from ...base.estimator import Classifier, Fold, check_weights
-from ...base.folds import FoldTransforms, copy_columns, through_folds
+from ...base.folds import Transforms, copy_columns, through_folds
 from ...base.parameters import Boolean, Choice, Instance, Integer, Nothing, Real, param
 from ...base.threads import thread_count
 from ...base.usual_parameters import n_jobs_param, trace_param
@@ -171,12 +171,7 @@ class LogisticRegression(SparseInput, LogisticInference, Classifier):
             raise ParameterError(who, "parameter 'C'", rule, f"got {self.C:g}", "drop C, or drop penalty=None")
 
     def fit_folds(
-        self,
-        X: Any,
-        y: Any,
-        folds: Iterable[Fold],
-        sample_weight: Any = None,
-        transforms: FoldTransforms | None = None,
+        self, X: Any, y: Any, folds: Iterable[Fold], sample_weight: Any = None, transforms: Transforms = None
     ) -> Iterator[Any]:
         """Yield one fitted clone per fold: the table is read once, rows are used in place, and with a penalty each
         fold starts from the fit to a sample of all rows (which saves steps and does not move the optimum)."""

@@ -16,7 +16,7 @@ from ...base.cost import Cost
 from ...base.cv import choose_on_param, cv_param, drawn_rows, folds_of_sample
 from ...base.errors import AssayWarning, DataError, ParameterError
 from ...base.estimator import Fold, check_weights
-from ...base.folds import FoldTransforms, copy_columns
+from ...base.folds import Transforms, copy_columns
 from ...base.parameters import ArrayLike, Boolean, Choice, Function, Integer, Nothing, param
 from ...base.words import count
 from .logistic import LogisticRegression
@@ -162,12 +162,7 @@ class LogisticCV(LogisticRegression):
         return self._fit_inner(values, None, codes, weights, self._folds(values, codes, sample_weight), None)
 
     def fit_folds(
-        self,
-        X: Any,
-        y: Any,
-        folds: Iterable[Fold],
-        sample_weight: Any = None,
-        transforms: FoldTransforms | None = None,
+        self, X: Any, y: Any, folds: Iterable[Fold], sample_weight: Any = None, transforms: Transforms = None
     ) -> Iterator[LogisticCV]:
         """Yield one fitted clone per fold: the table is read once, rows are used in place, and every path starts from
         that of all rows and moves on as it does (which saves steps and does not move the optimum)."""

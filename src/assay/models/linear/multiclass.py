@@ -14,7 +14,7 @@ from ...base.around import AroundLearners, in_threads
 from ...base.cost import Cost
 from ...base.errors import ParameterError, plain
 from ...base.estimator import Fold, LabelClassifier, check_weights, take_rows
-from ...base.folds import FoldTransforms, copy_columns, fit_folds
+from ...base.folds import FoldTransforms, Transforms, copy_columns, fit_folds
 from ...base.parameters import Instance, Nothing, param
 from ...base.threads import thread_count
 from ...base.usual_parameters import n_jobs_param
@@ -68,12 +68,7 @@ class _Reduction(AroundLearners, LabelClassifier):
         return X, codes, weights
 
     def fit_folds(
-        self,
-        X: Any,
-        y: Any,
-        folds: Iterable[Fold],
-        sample_weight: Any = None,
-        transforms: FoldTransforms | None = None,
+        self, X: Any, y: Any, folds: Iterable[Fold], sample_weight: Any = None, transforms: Transforms = None
     ) -> Iterator[Any]:
         """One fitted clone per fold, through the binary learner's own fold sharing where it has it; a fold whose
         training rows lack a class is fitted apart."""

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from ...base.cost import Cost
 from ...base.errors import AssayWarning
 from ...base.estimator import Fold, Regressor, check_weights
-from ...base.folds import FoldTransforms, copy_columns
+from ...base.folds import Transforms, copy_columns
 from ...base.parameters import Boolean, Choice, Integer, Nothing, param
 from ...base.usual_parameters import n_jobs_param, random_state_param
 from ...base.views import Coefficients
@@ -204,12 +204,7 @@ class PolynomialRegression(Regressor):
         ]
 
     def fit_folds(
-        self,
-        X: Any,
-        y: Any,
-        folds: Iterable[Fold],
-        sample_weight: Any = None,
-        transforms: FoldTransforms | None = None,
+        self, X: Any, y: Any, folds: Iterable[Fold], sample_weight: Any = None, transforms: Transforms = None
     ) -> Iterator[PolynomialRegression]:
         """One fitted clone per fold: monomials are computed once, and least squares shares its Gram matrix."""
         if self.criterion is not None or transforms is not None:

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from ...base.cost import Cost
 from ...base.errors import ParameterError, plain
 from ...base.estimator import Fold, Regressor, check_weights
-from ...base.folds import FoldTransform, FoldTransforms, are_complementary, copy_columns, prepared, through_folds
+from ...base.folds import FoldTransform, Transforms, are_complementary, copy_columns, prepared, through_folds
 from ...base.parameters import ArrayLike, Boolean, Real, param
 from ...base.threads import thread_count
 from ...base.usual_parameters import n_jobs_param
@@ -115,12 +115,7 @@ class Ridge(SparseInput, FiniteByGram, Regressor):
         return self._read(X, reset=False) @ self.coef_.T + self.intercept_
 
     def fit_folds(
-        self,
-        X: Any,
-        y: Any,
-        folds: Iterable[Fold],
-        sample_weight: Any = None,
-        transforms: FoldTransforms | None = None,
+        self, X: Any, y: Any, folds: Iterable[Fold], sample_weight: Any = None, transforms: Transforms = None
     ) -> Iterator[Ridge]:
         """One fitted clone per fold from one Gram matrix, less that of the rows left out."""
         template = clone(self)

@@ -14,7 +14,7 @@ from ...base.cost import Cost
 from ...base.cv import cv_param
 from ...base.errors import DataError, ParameterError, plain
 from ...base.estimator import Fold, check_weights
-from ...base.folds import FoldTransforms, copy_columns, through_folds
+from ...base.folds import Transforms, copy_columns, through_folds
 from ...base.parameters import ArrayLike, Boolean, Choice, param
 from ...base.threads import thread_count
 from ...base.usual_parameters import n_jobs_param
@@ -70,12 +70,7 @@ class RidgeCV(SparseInput, FiniteByGram, LinearNumbers):
         return self._fit_inner(rows, target, weights, folds)
 
     def fit_folds(
-        self,
-        X: Any,
-        y: Any,
-        folds: Iterable[Fold],
-        sample_weight: Any = None,
-        transforms: FoldTransforms | None = None,
+        self, X: Any, y: Any, folds: Iterable[Fold], sample_weight: Any = None, transforms: Transforms = None
     ) -> Iterator[RidgeCV]:
         """One fitted clone per fold: the Gram matrix of its rows is that of all rows less that of the rows left out,
         and those of folds within it come from fixed blocks of rows."""

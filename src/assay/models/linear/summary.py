@@ -39,18 +39,21 @@ class CoefficientRow:
     """Variance inflation factor, where it is known and means something."""
 
 
+@dataclass(frozen=True, kw_only=True)
 class CoefficientTable(TableRecord):
     """How a table of coefficients is printed and shown; what it says of the whole fit are its `_facts`."""
 
     rows: tuple[CoefficientRow, ...]
     level: float
+    n_observations: float
+    df_residual: float
 
     def _facts(self) -> list[str]:  # type: ignore[override]
         raise NotImplementedError  # pragma: no cover
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data; `coefficients` holds the rows."""
-        fields = asdict(self)  # type: ignore[call-overload]
+        fields = asdict(self)
         return {"coefficients": list(fields.pop("rows")), **fields}
 
     def _heads(self) -> list[str]:
@@ -92,19 +95,15 @@ class CoefficientTable(TableRecord):
         return Grid(self._heads(), self._cells(), notes=self._facts())
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class RegressionSummary(CoefficientTable):
     """What `LeastSquares.summary()` returns: print it, show it in a notebook, or take `to_dict()`."""
 
-    rows: tuple[CoefficientRow, ...]
-    level: float
     sigma: float
-    df_residual: float
     r2: float
     adjusted_r2: float
     f_statistic: float
     f_p_value: float
-    n_observations: float
     condition_number: float
 
     def _facts(self) -> list[str]:  # type: ignore[override]
@@ -138,16 +137,12 @@ class SummaryOfTargets:
         return "".join(f"<h4>target {k}</h4>{table._repr_html_()}" for k, table in enumerate(self.tables))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class GlmSummary(CoefficientTable):
     """What `summary()` of a generalised linear model or of logistic regression returns; t_value holds z where known."""
 
-    rows: tuple[CoefficientRow, ...]
-    level: float
     statistic: str
     title: str
-    n_observations: float
-    df_residual: float
     dispersion: float
     deviance: float
     null_deviance: float

@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from ...base import Estimator, Fold, Trace, check_weights, thread_count
-from ...base.folds import FoldTransforms
+from ...base.folds import Transforms
 from ...data.coded import CodedTable
 from ...data.columns import ColumnSchema, MixedInput
 from ..rule_sets.rule_set import RuleSet
@@ -87,12 +87,7 @@ class TreeEstimator(MixedInput, Estimator):
         self._grow(table, train, target[train], part)
 
     def fit_folds(
-        self,
-        X: Any,
-        y: Any,
-        folds: Iterable[Fold],
-        sample_weight: Any = None,
-        transforms: FoldTransforms | None = None,
+        self, X: Any, y: Any, folds: Iterable[Fold], sample_weight: Any = None, transforms: Transforms = None
     ) -> Iterator[Any]:
         """Yield one fitted clone per fold; the columns are coded once for all folds."""
         if transforms is not None:
