@@ -25,7 +25,7 @@ from .columns import renumber
 from .cost import Cost, check_cost
 from .errors import DataError, UsageError, plain
 from .folds import Fold as Fold
-from .folds import FoldTransforms, fit_separately
+from .folds import Transforms, fit_separately
 from .folds import take_rows as take_rows
 from .guard import GUARDED, INFERENCE, guarded, require_squares_of_columns, squaring
 from .parameters import Parameter, build_init, collect, document
@@ -361,12 +361,7 @@ class Estimator(BaseEstimator):
 
     # -- fold sharing ------------------------------------------------------------------------------------------
     def fit_folds(
-        self,
-        X: Any,
-        y: Any,
-        folds: Iterable[Fold],
-        sample_weight: Any = None,
-        transforms: FoldTransforms | None = None,
+        self, X: Any, y: Any, folds: Iterable[Fold], sample_weight: Any = None, transforms: Transforms = None
     ) -> Iterator[Any]:
         """Yield one fitted clone per fold, equal to separate fits on each training part.
 

@@ -208,7 +208,7 @@ def fit_separately(
     y: np.ndarray,
     folds: Iterable[Fold],
     sample_weight: np.ndarray | None = None,
-    transforms: FoldTransforms | None = None,
+    transforms: Transforms = None,
 ) -> Iterator[Any]:
     """One fitted clone per fold, each on its own training rows."""
     for train, _, through in through_folds(folds, transforms):
@@ -225,7 +225,7 @@ def fit_folds(
     y: Any,
     folds: Iterable[Fold],
     sample_weight: Any = None,
-    transforms: FoldTransforms | None = None,
+    transforms: Transforms = None,
 ) -> Iterator[Any]:
     """One fitted clone per fold of any estimator: with shared work where the estimator can share, else separately.
 

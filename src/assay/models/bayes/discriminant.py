@@ -21,7 +21,7 @@ from ...base.cost import Cost
 from ...base.decisions import Decisions, class_priors, costs_param, priors_param
 from ...base.errors import DataError, ParameterError, plain
 from ...base.estimator import Classifier, Fold, check_weights
-from ...base.folds import FoldTransform, FoldTransforms, are_complementary, copy_columns, prepared, through_folds
+from ...base.folds import FoldTransform, Transforms, are_complementary, copy_columns, prepared, through_folds
 from ...base.parameters import Boolean, Choice, Nothing, Real, param
 from ...base.threads import one_blas_thread, thread_count
 from ...base.usual_parameters import n_jobs_param
@@ -279,12 +279,7 @@ class GaussianDiscriminant(Decisions, Classifier):
 
     # -- folds and cost --------------------------------------------------------------------------------------------
     def fit_folds(
-        self,
-        X: Any,
-        y: Any,
-        folds: Iterable[Fold],
-        sample_weight: Any = None,
-        transforms: FoldTransforms | None = None,
+        self, X: Any, y: Any, folds: Iterable[Fold], sample_weight: Any = None, transforms: Transforms = None
     ) -> Iterator[Any]:
         """One fitted clone per fold: the sums of all rows less those of the rows left out."""
         if transforms is not None and self._kind() == "diagonal":

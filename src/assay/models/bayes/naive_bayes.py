@@ -22,7 +22,7 @@ from ...base.cost import Cost
 from ...base.decisions import Decisions, costs_param, given_priors
 from ...base.errors import DataError, ParameterError, plain
 from ...base.estimator import Classifier, Fold, check_lengths, check_weights
-from ...base.folds import FoldTransforms, are_complementary
+from ...base.folds import Transforms, are_complementary
 from ...base.parameters import ArrayLike, Boolean, Choice, Mapping, Nothing, Real, param
 from ...base.threads import thread_count
 from ...base.usual_parameters import categorical_features_param, n_jobs_param
@@ -500,12 +500,7 @@ class NaiveBayes(MixedInput, Decisions, Classifier):
 
     # -- folds and cost --------------------------------------------------------------------------------------------
     def fit_folds(
-        self,
-        X: Any,
-        y: Any,
-        folds: Iterable[Fold],
-        sample_weight: Any = None,
-        transforms: FoldTransforms | None = None,
+        self, X: Any, y: Any, folds: Iterable[Fold], sample_weight: Any = None, transforms: Transforms = None
     ) -> Iterator[NaiveBayes]:
         """One fitted clone per fold: the sums of all rows less those of the rows left out."""
         if transforms is not None:

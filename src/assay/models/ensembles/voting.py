@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ...base.cv import cv_param
 from ...base.errors import ParameterError, plain
-from ...base.folds import Fold, FoldTransforms, copy_columns, fit_folds, through_folds
+from ...base.folds import Fold, Transforms, copy_columns, fit_folds, through_folds
 from ...base.parameters import ArrayLike, Choice, Nothing, param
 from ...base.views import ColumnShares
 from .combiner import ClassCombiner, NamedMembers, NumberCombiner, Training, out_of_fold
@@ -80,12 +80,7 @@ class Votes(NamedMembers):
         raise NotImplementedError  # pragma: no cover
 
     def fit_folds(
-        self,
-        X: Any,
-        y: Any,
-        folds: Iterable[Fold],
-        sample_weight: Any = None,
-        transforms: FoldTransforms | None = None,
+        self, X: Any, y: Any, folds: Iterable[Fold], sample_weight: Any = None, transforms: Transforms = None
     ) -> Iterator[Any]:
         """One fitted clone per fold; the folds of each member share their work where it can."""
         chosen = list(folds)

@@ -14,7 +14,7 @@ from sklearn.base import clone
 from ... import _kernels
 from ...base.cost import Cost, check_cost
 from ...base.estimator import Fold, check_weights
-from ...base.folds import FoldTransforms, copy_columns
+from ...base.folds import Transforms, copy_columns
 from ...base.parameters import Integer, Nothing, param
 from ...base.threads import one_blas_thread, thread_count
 from ...base.usual_parameters import n_jobs_param, random_state_param
@@ -212,12 +212,7 @@ class SupportVectors(SparseInput, KernelMethod):
         return KernelSource(table.rows, own if kind == "gram" else np.exp(-self.gamma_ * own), None, threads)
 
     def fit_folds(
-        self,
-        X: Any,
-        y: Any,
-        folds: Iterable[Fold],
-        sample_weight: Any = None,
-        transforms: FoldTransforms | None = None,
+        self, X: Any, y: Any, folds: Iterable[Fold], sample_weight: Any = None, transforms: Transforms = None
     ) -> Iterator[Any]:
         """One fitted clone per fold; the matrix of the kernel, or of distances, is made once where all folds have it in
         common and it is not too large."""

@@ -22,7 +22,7 @@ from ...base.cost import Cost
 from ...base.cv import choose_on_param, drawn_rows
 from ...base.errors import DataError, ParameterError, plain
 from ...base.estimator import Classifier, Estimator, Fold, Regressor
-from ...base.folds import FoldTransforms, prepared
+from ...base.folds import FoldTransforms, Transforms, prepared
 from ...base.parameters import Choice, Integer, Mapping, Nothing, Real, param
 from ...base.threads import thread_count
 from ...base.usual_parameters import categorical_features_param, n_jobs_param
@@ -438,12 +438,7 @@ class _Neighbours(MixedInput, Estimator):
 
     # -- folds -----------------------------------------------------------------------------------------------------
     def fit_folds(
-        self,
-        X: Any,
-        y: Any,
-        folds: Iterable[Fold],
-        sample_weight: Any = None,
-        transforms: FoldTransforms | None = None,
+        self, X: Any, y: Any, folds: Iterable[Fold], sample_weight: Any = None, transforms: Transforms = None
     ) -> Iterator[Any]:
         """Yield one fitted clone per fold; repeated designs share one search over all rows.
 
