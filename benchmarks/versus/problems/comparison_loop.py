@@ -170,22 +170,27 @@ def run_mixed_sklearn(data: dict[str, Any]) -> dict[str, float]:
     from sklearn.impute import SimpleImputer
     from sklearn.linear_model import LogisticRegression
     from sklearn.model_selection import StratifiedKFold, cross_validate
-    from sklearn.naive_bayes import GaussianNB
+    from sklearn.naive_bayes import CategoricalNB
     from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import OneHotEncoder, StandardScaler
+    from sklearn.preprocessing import KBinsDiscretizer, OneHotEncoder, OrdinalEncoder, StandardScaler
     from sklearn.tree import DecisionTreeClassifier
 
     frame, numbers = data["frame"], [f"x{j}" for j in range(8)]
 
-    def prepared(scale: bool, sparse: bool = True) -> Any:
+    def prepared(scale: bool) -> Any:
         steps = [SimpleImputer(add_indicator=True), *([StandardScaler()] if scale else [])]
-        encoder = OneHotEncoder(handle_unknown="ignore", sparse_output=sparse)
-        return make_column_transformer((make_pipeline(*steps), numbers), (encoder, list("abcd")))
+        return make_column_transformer(
+            (make_pipeline(*steps), numbers), (OneHotEncoder(handle_unknown="ignore"), list("abcd"))
+        )
+
+    # No naive Bayes of scikit-learn takes numbers beside labels: tables of bins and labels come nearest.
+    bins = make_pipeline(SimpleImputer(), KBinsDiscretizer(10, encode="ordinal"))
+    tables = make_column_transformer((bins, numbers), (OrdinalEncoder(), list("abcd")))
 
     labelled = frame.astype(dict.fromkeys("abcd", "category"))
     learners = {
         "zero-r": (DummyClassifier(), frame),
-        "naive-bayes": (make_pipeline(prepared(False, sparse=False), GaussianNB()), frame),
+        "naive-bayes": (make_pipeline(tables, CategoricalNB(min_categories=30)), frame),
         "logistic": (make_pipeline(prepared(True), LogisticRegression()), frame),
         "cart-classifier": (make_pipeline(prepared(False), DecisionTreeClassifier(random_state=0)), frame),
         "newton-boosting-classifier": (
@@ -240,5 +245,7 @@ PROBLEMS: tuple[Problem, ...] = (
         gate=0.02,
         quality_name="mean accuracy",
         limit="boosting: 10 fits of 100 trees on 45,000 rows",
+        tried="Naive Bayes of scikit-learn: normal densities of indicator columns lose nine points of accuracy against "
+        "tables of binned numbers and of labels, which stand here.",
     ),
 )

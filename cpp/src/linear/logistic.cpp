@@ -17,7 +17,7 @@ namespace {
 // What a chunk works on: packed copies of one tile, and the places where its sums go.
 struct Scratch {
     index_t width, outputs_padded;
-    std::vector<double> z, weighted, eta, residual, curvature, weight, sign;
+    std::vector<double> z, weighted, eta, residual, curvature, weight, sign, lanes;
     Scratch(index_t columns, index_t outputs)
         : width(padded(columns)),
           outputs_padded(padded(outputs)),
@@ -27,7 +27,8 @@ struct Scratch {
           residual(eta.size()),
           curvature(tile_rows),
           weight(tile_rows),
-          sign(tile_rows) {}
+          sign(tile_rows),
+          lanes(static_cast<std::size_t>(outputs_padded * losses::softmax_rows)) {}
 };
 
 struct ChunkSums {
@@ -75,19 +76,42 @@ ASSAY_INLINE void binary_tile(Scratch& s, ChunkSums& sums) {
 
 // Softmax: eta becomes the probabilities of each row, residual w (p_k - [y = k]).
 ASSAY_INLINE void softmax_tile(const LogisticProblem& problem, index_t begin, index_t end, Scratch& s, ChunkSums& sums) {
+    constexpr index_t rows = losses::softmax_rows;
     const index_t classes = problem.classes, stride = s.outputs_padded;
-    for (index_t i = begin; i < end; ++i) {
-        const index_t t = i - begin, own = problem.codes[problem.row(i)];
-        double* const eta = s.eta.data() + t * stride;
-        double* const residual = s.residual.data() + t * stride;
-        const double weight = s.weight[static_cast<std::size_t>(t)];
-        double best_other = -INFINITY, missed;
+    alignas(64) double own[rows], loss[rows], missed[rows], other[rows];
+    double* const lanes = s.lanes.data();
+    for (index_t first = begin; first < end; first += rows) {
+        const index_t count = std::min(rows, end - first), from = first - begin;
+        const double* const weight = s.weight.data() + from;  // 0 after the last row
+        for (index_t t = 0; t < rows; ++t) {
+            own[t] = static_cast<double>(problem.codes[problem.row(first + std::min(t, count - 1))]);
+            other[t] = -INFINITY;
+            for (index_t k = 0; k < classes; ++k) lanes[k * rows + t] = s.eta[static_cast<std::size_t>((from + t) * stride + k)];
+        }
+        double right[rows] = {};
         for (index_t k = 0; k < classes; ++k)
-            if (k != own) best_other = std::max(best_other, eta[k]);
-        if (!(eta[own] > best_other) && weight > 0.0) sums.not_right += 1.0;
-        sums.loss += weight * losses::softmax(eta, classes, stride, own, missed);
-        for (index_t k = 0; k < stride; ++k) residual[k] = weight * eta[k];
-        residual[own] = -weight * missed;
+            for (index_t t = 0; t < rows; ++t) {
+                const bool here = own[t] == static_cast<double>(k);
+                const double score = lanes[k * rows + t];
+                right[t] = here ? score : right[t];
+                other[t] = !here && score > other[t] ? score : other[t];
+            }
+        losses::softmax_of_rows(lanes, classes, own, loss, missed);
+        double total = 0.0, wrong = 0.0;
+        for (index_t t = 0; t < rows; ++t) {
+            total += weight[t] * loss[t];
+            wrong += right[t] > other[t] || weight[t] == 0.0 ? 0.0 : 1.0;
+        }
+        sums.loss += total;
+        sums.not_right += wrong;
+        for (index_t t = 0; t < count; ++t) {
+            double* const eta = s.eta.data() + (from + t) * stride;
+            double* const residual = s.residual.data() + (from + t) * stride;
+            for (index_t k = 0; k < classes; ++k) eta[k] = lanes[k * rows + t];
+            std::fill(eta + classes, eta + stride, 0.0);
+            for (index_t k = 0; k < stride; ++k) residual[k] = weight[t] * eta[k];
+            residual[static_cast<index_t>(own[t])] = -weight[t] * missed[t];
+        }
     }
     const index_t cells = (end - begin) * stride;
     std::fill(s.eta.begin() + cells, s.eta.end(), 0.0);

@@ -217,6 +217,10 @@ class Estimator(BaseEstimator):
         """What a fit by batches holds: the target, weights and predictions of every row, and some blocks."""
         return 24.0 * n_rows + 2.0**26
 
+    # Whether all folds of one `fit_folds` take little more than one fit (sums over rows, one search): then a run does
+    # not divide them among its threads, which would do the common work once each.
+    _folds_in_one_pass = False
+
     def _draws(self) -> bool:
         """Whether a fit with these parameters makes random choices."""
         return "random_state" in self.__parameters__

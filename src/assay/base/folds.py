@@ -91,6 +91,10 @@ class FoldTransform:
         return np.concatenate([self.source, self.picked])
 
     @cached_property
+    def _in_place(self) -> bool:
+        return self._masked.shape[0] == 0 and bool((self.columns == np.arange(self.width)).all())
+
+    @cached_property
     def _masked(self) -> np.ndarray:
         return np.empty(0, dtype=np.int64) if self.mask is None else np.flatnonzero(self.mask >= 0)
 
@@ -98,7 +102,9 @@ class FoldTransform:
         """The prepared rows (all, or those listed) of the shared matrix, C-ordered."""
         cells = X if rows is None else np.take(X, rows, axis=0)
         numbers = self.source.shape[0]
-        out = np.take(cells, self.columns, axis=1)
+        # Rows that were taken are a copy already, and need no second one where no column moves or is filled.
+        whole = rows is not None and self._in_place and self.width == X.shape[1]
+        out = cells if whole else np.take(cells, self.columns, axis=1)
         block = out[:, :numbers]
         for column in self._masked:
             assert self.mask is not None and self.fill is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,23 +19,46 @@ place_option = click.option(
 )  # fmt: skip
 
 
+def words_argument(metavar: str) -> Callable[[Any], Any]:
+    """The plain words of a command: runs, and a place among them, which `--in` names as well."""
+    return click.argument("words", nargs=-1, metavar=metavar)
+
+
+def _runs_and_place(command: str, words: Sequence[str], place: str, least: int, most: int) -> tuple[list[str], str]:
+    """The runs among the words, `last` where one may be left out, and the place: the word that is a file or folder."""
+    places = [word for word in words if most == 0 or Path(word).exists() or "/" in word]
+    names = [word for word in words if word not in places]
+    if len(places) > 1 or len(names) > most or len(names) < least:
+        takes = {0: "no run", 1: "one run", 2: "two runs"}.get(most, "runs")
+        got = f"got {count(len(names), 'run')} and {count(len(places), 'place')}"
+        raise UsageError("runs", f"'{command}'", f"takes {takes} and at most one place", got, "see --help")
+    if most == 1 and not names:
+        names = ["last"]
+    where = places[0] if places else place
+    if not Path(where).exists():
+        raise DataError("runs", f"'{plain(where, 200)}'", "does not exist", way_out="name the folder of a run")
+    return names, where
+
+
 @click.group()
 def runs() -> None:
     """List, show, compare, export, open and prune the runs that stores hold.
 
-    RUN is the beginning of a run's id, or the word last.
+    RUN is the beginning of a run's id, or the word last; PLACE a store, the folder of a run, or a folder of such
+    folders.
     """
 
 
 @runs.command("list")
+@words_argument("[PLACE]")
 @place_option
 @common_options
-def list_runs(place: str, quiet: bool, as_json: bool) -> int:
+def list_runs(words: tuple[str, ...], place: str, quiet: bool, as_json: bool) -> int:
     """List the runs in the order in which they began."""
     from ..experiment import stored_runs
 
     with messages(quiet) as tell:
-        _exists(place)
+        _, place = _runs_and_place("list", words, place, 0, 0)
         found = stored_runs(place, results=True)
         if as_json:
             print_json({"schema": "assay.runs/1", "runs": [_row(run) for run in found]})
@@ -53,17 +77,17 @@ def list_runs(place: str, quiet: bool, as_json: bool) -> int:
 
 
 @runs.command("show")
-@click.argument("run", default="last")
+@words_argument("[RUN] [PLACE]")
 @place_option
 @common_options
-def show_run(run: str, place: str, quiet: bool, as_json: bool) -> int:
+def show_run(words: tuple[str, ...], place: str, quiet: bool, as_json: bool) -> int:
     """Show the plan and the results of RUN."""
     from ..experiment import find_run
     from ..experiment.plan_file import toml_text
     from .compare import show_results
 
     with messages(quiet) as tell:
-        _exists(place)
+        (run,), place = _runs_and_place("show", words, place, 0, 1)
         found = find_run(place, run)
         if as_json:
             print_json({"schema": "assay.run/1", **_row(found), "plan": found.plan, "results": found.results})
@@ -78,17 +102,16 @@ def show_run(run: str, place: str, quiet: bool, as_json: bool) -> int:
 
 
 @runs.command("compare")
-@click.argument("first")
-@click.argument("second")
+@words_argument("RUN RUN [PLACE]")
 @place_option
 @common_options
-def compare_runs(first: str, second: str, place: str, quiet: bool, as_json: bool) -> int:
+def compare_runs(words: tuple[str, ...], place: str, quiet: bool, as_json: bool) -> int:
     """Say what differs between two runs: plan, data, code, and the scores of learners that are in both."""
     from ..experiment import find_run
     from ..experiment.runs import differences
 
     with messages(quiet):
-        _exists(place)
+        (first, second), place = _runs_and_place("compare", words, place, 2, 2)
         told = differences(find_run(place, first), find_run(place, second))
         if as_json:
             print_json({"schema": "assay.runs.compare/1", **told})
@@ -106,17 +129,17 @@ def compare_runs(first: str, second: str, place: str, quiet: bool, as_json: bool
 
 
 @runs.command("export")
-@click.argument("run", default="last")
+@words_argument("[RUN] [PLACE]")
 @click.option("--to", required=True, type=click.Path(path_type=Path), metavar="FOLDER", help="Where the files go.")
 @place_option
 @common_options
-def export_run(run: str, to: Path, place: str, quiet: bool, as_json: bool) -> int:
+def export_run(words: tuple[str, ...], to: Path, place: str, quiet: bool, as_json: bool) -> int:
     """Write scores, predictions, trials and the ledger of RUN as Parquet files; needs the data of the plan."""
     from ..experiment import find_run
     from ..experiment.runs import export
 
     with messages(quiet) as tell:
-        _exists(place)
+        (run,), place = _runs_and_place("export", words, place, 0, 1)
         written = export(find_run(place, run), place_for(to))
         if as_json:
             print_json({"schema": "assay.runs.export/1", "files": [str(path) for path in written]})
@@ -127,18 +150,18 @@ def export_run(run: str, to: Path, place: str, quiet: bool, as_json: bool) -> in
 
 
 @runs.command("open")
-@click.argument("run", default="last")
+@words_argument("[RUN] [PLACE]")
 @click.option("--learner", metavar="ID", help="Another learner than the recommended one.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @place_option
 @common_options
-def open_run(run: str, learner: str | None, yes: bool, place: str, quiet: bool, as_json: bool) -> int:
+def open_run(words: tuple[str, ...], learner: str | None, yes: bool, place: str, quiet: bool, as_json: bool) -> int:
     """Open the rows that RUN set aside (--holdout) and score its recommended learner on them. This works once."""
     from ..experiment import Store, find_run, load_results
     from ..experiment.final_look import open_holdout
 
     with messages(quiet) as tell:
-        _exists(place)
+        (run,), place = _runs_and_place("open", words, place, 0, 1)
         found = find_run(place, run)
         results = load_results(found)
         if not yes and not as_json:
@@ -155,20 +178,20 @@ def open_run(run: str, learner: str | None, yes: bool, place: str, quiet: bool, 
 
 
 @runs.command("prune")
-@click.argument("names", nargs=-1, metavar="[RUN]...")
+@words_argument("[RUN]... [PLACE]")
 @click.option("--other-code", is_flag=True, help="Every run that other code made.")
 @click.option("--unfinished", is_flag=True, help="Every run that was not finished.")
 @click.option("--dry-run", is_flag=True, help="Say what would go, and keep it.")
 @place_option
 @common_options
 def prune_runs(
-    names: tuple[str, ...], other_code: bool, unfinished: bool, dry_run: bool, place: str, quiet: bool, as_json: bool
+    words: tuple[str, ...], other_code: bool, unfinished: bool, dry_run: bool, place: str, quiet: bool, as_json: bool
 ) -> int:
     """Remove runs, and the units of work that no other run needs."""
     from ..experiment import Store, find_run, stored_runs
 
     with messages(quiet) as tell:
-        _exists(place)
+        names, place = _runs_and_place("prune", words, place, 0, len(words))
         if not (names or other_code or unfinished):
             raise UsageError("runs", "prune", "must be told which runs", way_out="name them, or say --other-code")
         known = stored_runs(place)
@@ -190,15 +213,16 @@ def prune_runs(
 
 
 @runs.command("check")
+@words_argument("[PLACE]")
 @place_option
 @common_options
-def check_stores(place: str, quiet: bool, as_json: bool) -> int:
+def check_stores(words: tuple[str, ...], place: str, quiet: bool, as_json: bool) -> int:
     """Check that the stores are sound."""
     from ..experiment import Store
     from ..experiment.runs import stores_under
 
     with messages(quiet):
-        _exists(place)
+        _, place = _runs_and_place("check", words, place, 0, 0)
         told: dict[str, Any] = {}
         for path in stores_under(place):
             try:
@@ -212,13 +236,6 @@ def check_stores(place: str, quiet: bool, as_json: bool) -> int:
             for name, said in told.items():
                 click.echo(f"{plain(name, 300)}: {plain(said, 300)}")
     return OK if all(said == "ok" for said in told.values()) else FINDINGS
-
-
-def _exists(place: str) -> None:
-    if not Path(place).exists():
-        raise DataError(
-            "runs", f"'{plain(place, 200)}'", "does not exist", way_out="name the folder of a run with --in"
-        )
 
 
 def _row(run: Any) -> dict[str, Any]:

@@ -26,6 +26,8 @@ from .work import Bench, Failure, Outcome, Task, heard_warnings, outcomes
 ENGINES = ("threads", "processes", "dask")
 LOOK = 0.02
 """Seconds between two looks at a task that is done elsewhere."""
+RETURN = 30.0
+"""Seconds in which the workers of a cluster may come, or come back, before a run is refused for want of any."""
 TRIES = 3
 """How often a task is begun before its learner is taken for what ends the processes."""
 
@@ -109,7 +111,7 @@ class Dask:
             self._cluster = _local_cluster(n_jobs)
             where = self._cluster.scheduler_address
         self.client = client_of("run", where)
-        self.jobs = sum(self.client.nthreads().values())
+        self.jobs = self._threads()
         if not self.jobs:
             self.close()
             raise UsageError(
@@ -120,6 +122,13 @@ class Dask:
             )
         self._shipped: dict[tuple[int, int | None], Any] = {}
         self._lock = threading.Lock()
+
+    def _threads(self) -> int:
+        """Threads of the workers that are there; lost ones may be on their way back."""
+        end = time.monotonic() + RETURN
+        while not (found := sum(self.client.nthreads().values())) and time.monotonic() < end:
+            time.sleep(LOOK)
+        return found
 
     def hand(self, bench: Bench) -> Hand:
         """One that hands tasks to the cluster."""

@@ -158,7 +158,7 @@ class Inputs:
             if key in self._prepared:
                 return self._prepared[key]
         made = make()
-        size = float(sum(_size(part) for part in made))
+        size = float(sum(_size(part) for part in made if hasattr(part, "shape")))
         with self._lock:
             if self._bytes + size <= CACHE_BYTES and key not in self._prepared:
                 self._prepared[key] = made
@@ -167,16 +167,21 @@ class Inputs:
 
     def whole(self, learner: Learner, drawn: np.ndarray | None = None) -> tuple[Any, np.ndarray, list[str]]:
         """All rows, or those drawn, as a frame with names, their targets, and the preparation in words."""
-        chain = Chain(self.plan.prepare, self.roles, learner.entry)
-        frame, labels = self.frame, self.plan.labels
-        if drawn is not None:
-            frame, labels = take_rows(frame, drawn), labels[drawn]
-        rows, target = chain.fit_training(frame, labels)
-        assert target is not None
-        if isinstance(rows, np.ndarray):
-            names = [str(name) for name in chain.get_feature_names_out()]
-            rows = type(self.frame)(rows, schema=names) if len(set(names)) == len(names) else rows
-        return rows, target, chain.explain()
+
+        def make() -> tuple[Any, Any, Any]:
+            chain = Chain(self.plan.prepare, self.roles, learner.entry)
+            frame, labels = self.frame, self.plan.labels
+            if drawn is not None:
+                frame, labels = take_rows(frame, drawn), labels[drawn]
+            rows, target = chain.fit_training(frame, labels)
+            assert target is not None
+            if isinstance(rows, np.ndarray):
+                names = [str(name) for name in chain.get_feature_names_out()]
+                rows = type(self.frame)(rows, schema=names) if len(set(names)) == len(names) else rows
+            return rows, target, chain.explain()
+
+        # A run draws the rows of its pictures by one rule.
+        return self._kept((self._needs(learner.entry), "whole", drawn is None), make)
 
 
 def _codes(series: Any) -> np.ndarray:

@@ -245,8 +245,8 @@ def _tasks(
 ) -> deque[Task]:
     """Tasks of one learner and some folds: as few as keep every thread busy where folds share their work.
 
-    Such a learner is cut only if it alone takes more than a fair share of the time: each part does the common work
-    again.
+    Such a learner is cut only if it alone takes more than a fair share of the time, and never where the common work is
+    nearly all: each part does it again.
     """
     costs = np.array([_seconds(plan, number) for number in range(len(plan.learners))])
     units_of = np.bincount([unit.learner for unit in missing], minlength=len(plan.learners))
@@ -254,7 +254,9 @@ def _tasks(
     groups: dict[tuple[int, int], list[Unit]] = {}
     for unit in missing:
         parts = jobs
-        if plan.learners[unit.learner].entry.shares_folds:
+        if getattr(plan.learners[unit.learner].estimator, "_folds_in_one_pass", False):
+            parts = 1
+        elif plan.learners[unit.learner].entry.shares_folds:
             parts = min(jobs, math.ceil(1.1 * costs[unit.learner] * units_of[unit.learner] / fair))
         group = jobs if unit.split is None else _part(plan, unit.split, parts)
         groups.setdefault((unit.learner, group), []).append(unit)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -107,6 +108,20 @@ def test_a_learner_that_ends_dask_workers_is_given_up_and_the_others_go_on():
     found = run(plan(Dies()), n_jobs=2, engine="dask", views=False)
     assert [one.error.split(";")[0] for one in found.failed] == ["Dies: its process ended by itself"]
     assert all(one.error is None for one in found.learners if one.id != "dies")
+
+
+def test_workers_on_their_way_are_waited_for_and_none_at_all_are_told(monkeypatch):
+    from distributed import LocalCluster
+
+    with LocalCluster(n_workers=0, threads_per_worker=1, dashboard_address=":0", memory_limit=0) as cluster:
+        monkeypatch.setattr(engines, "RETURN", 0.1)
+        with pytest.raises(UsageError, match="has no workers; start some with `dask worker"):
+            run(plan(), engine="dask", scheduler=cluster.scheduler_address)
+        monkeypatch.undo()
+        coming = threading.Timer(0.3, cluster.scale, [1])
+        coming.start()
+        assert not run(plan(), engine="dask", scheduler=cluster.scheduler_address, views=False).failed
+        coming.join()
 
 
 def test_engines_that_are_none_are_refused_in_one_sentence(monkeypatch):

@@ -23,7 +23,7 @@ from assay.data import Table, load_dataset, read_table
 from assay.experiment import Plan as AnyPlan
 from assay.experiment import Store, run
 from assay.experiment.inputs import Inputs, PreparedTable
-from assay.experiment.run import _Clock
+from assay.experiment.run import _Clock, _tasks, _units
 from assay.experiment.version import code_version
 from assay.experiment.work import Unit
 from assay.prepare import Chain
@@ -537,3 +537,18 @@ def test_pictures_of_a_very_long_table_come_from_drawn_rows_and_say_so(monkeypat
     monkeypatch.undo()
     (short,) = run(plan).learners
     assert short.view["nodes"][0]["rows"] == 150 and not any("drawn" in words for words in short.preparation)
+
+
+@pytest.mark.parametrize(("learner", "tasks"), [("knn-classifier", 1), ("naive-bayes", 1), ("cart-classifier", 2)])
+def test_folds_that_are_one_pass_are_not_divided_among_threads(learner, tasks):
+    plan = AnyPlan(load_dataset("iris"), "species", learners=[learner], design="5x2")
+    cut = _tasks(plan, _units(plan, None, views=False), jobs=2)
+    assert len(cut) == tasks and sum(len(task.units) for task in cut) == 10
+
+
+def test_learners_of_equal_needs_share_the_rows_of_their_pictures():
+    plan = AnyPlan(load_dataset("iris"), "species", learners=["lda", "cart-classifier", "logistic"], design="3-fold")
+    inputs = Inputs(plan)
+    first, second, scaled = (inputs.whole(learner) for learner in plan.learners)
+    assert first[0] is second[0] and scaled[0] is not first[0] and scaled[2] != first[2]
+    assert np.array_equal(first[1], plan.labels)

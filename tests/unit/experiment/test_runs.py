@@ -118,6 +118,26 @@ def test_a_run_that_is_not_there_is_told(home, tmp_path):
     assert command("runs", "prune", "--in", str(folder))[0] == 2
 
 
+def test_the_place_of_runs_is_a_plain_word_too(home, tmp_path):
+    folder, _ = home
+    code, out, _ = command("runs", "list", str(folder), "--json")
+    rows = json.loads(out)["runs"]
+    assert code == 0 and len(rows) == 2
+    first, second = (row["id"] for row in rows)
+    for words in (["show", str(folder), first[:6]], ["show", first[:6], str(folder)]):
+        code, out, _ = command("runs", *words, "--json")
+        assert code == 0 and json.loads(out)["id"] == first
+    assert command("runs", "show", str(folder))[0] == 0
+    assert command("runs", "compare", first, second, str(folder))[0] == 0
+    assert command("runs", "check", str(folder))[0] == 0
+    code, out, _ = command("runs", "prune", first, str(folder), "--dry-run")
+    assert code == 0 and first in out
+    code, _, err = command("runs", "compare", first, str(folder))
+    assert code == 2 and "takes two runs and at most one place; got 1 run and 1 place" in err
+    code, _, err = command("runs", "list", "no-such-folder")
+    assert code == 3 and "'no-such-folder' does not exist" in err
+
+
 def test_pruning_keeps_what_other_runs_need(tmp_path):
     iris, path = load_dataset("iris"), tmp_path / "store.sqlite"
     run(Plan(iris, "species", learners=["zero-r", "one-r"], design="3-fold"), path)

@@ -71,6 +71,8 @@ _STRAIGHT = {"coef_, intercept_": "slopes and constants of the classes; for two 
 class GaussianDiscriminant(Decisions, Classifier):
     """Base of the discriminants: parameters, sums, scores and folds."""
 
+    _folds_in_one_pass = True
+
     _learned = {
         "class_count_, priors_": "summed weights and prior probabilities of the classes",
         "means_": "array (classes, columns), class means",

@@ -69,6 +69,8 @@ class NaiveBayes(MixedInput, Decisions, Classifier):
     (array(['in'], dtype='<U3'), array([[0.75, 0.25]]))
     """
 
+    _folds_in_one_pass = True
+
     _squares = True
     _by_batches = True
 

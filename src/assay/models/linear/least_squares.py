@@ -97,6 +97,8 @@ class LeastSquares(SparseInput, FiniteByGram, Regressor):
            [ 0.99,  1.81]])
     """
 
+    _folds_in_one_pass = True
+
     _multi_output = True
     _by_batches = True
     _way_out = "take a sample of the rows or select columns"

@@ -49,6 +49,8 @@ class Ridge(SparseInput, FiniteByGram, Regressor):
     (array([0.6667]), 0.3333)
     """
 
+    _folds_in_one_pass = True
+
     _multi_output = True
     _by_batches = True
     _way_out = "take a sample of the rows or select columns"

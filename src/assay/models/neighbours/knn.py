@@ -51,6 +51,7 @@ class _Neighbours(MixedInput, Estimator):
         "rows_": "the training rows as the metric compares them",
     }
 
+    _folds_in_one_pass = True
     _first = "n_neighbors"
     n_neighbors: int | str = param(
         5,
@@ -497,10 +498,18 @@ def _worth_sharing(parts: list[Fold]) -> bool:
     """Whether one search over all rows compares fewer pairs than a search per fold."""
     if len(parts) < 2 or any(rows.dtype.kind not in "iu" or rows.size == 0 for part in parts for rows in part):
         return False
-    tested = np.unique(np.concatenate([test for _, test in parts])).shape[0]
     n_rows = 1 + max(int(max(train.max(), test.max())) for train, test in parts)
+    tested = _tested(parts, n_rows).shape[0]
     separate = sum(float(train.shape[0]) * test.shape[0] for train, test in parts)
     return tested * float(n_rows) < 0.7 * separate
+
+
+def _tested(parts: list[Fold], n_rows: int) -> np.ndarray:
+    """The rows that some fold holds out, in their order."""
+    held_out = np.zeros(n_rows, dtype=bool)
+    for _, test in parts:
+        held_out[test] = True
+    return np.flatnonzero(held_out)
 
 
 class _SharedSearch:
@@ -525,7 +534,7 @@ class _SharedSearch:
         threads = thread_count(owner.n_jobs)
         index = NeighbourIndex(values, distance, nominal=reader._nominal, algorithm=owner.algorithm, threads=threads)
         self.placement = index.placement
-        tested = np.unique(np.concatenate([test for _, test in parts]))
+        tested = _tested(parts, values.shape[0])
         self.lists = SharedNeighbours(index, tested, self._length(owner._longest, values), threads)
 
     def _length(self, k: int, values: np.ndarray) -> int:
