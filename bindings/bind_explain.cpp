@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "assay/explain/balanced_orders.hpp"
 #include "assay/explain/replaced_cells.hpp"
 #include "assay/explain/tree_shap.hpp"
 #include "bindings.hpp"
@@ -78,6 +79,18 @@ void bind_explain(nb::module_& m) {
         "offsets"_a, "feature"_a, "left"_a, "right"_a, "threshold"_a, "categories"_a, "words"_a, "missing_left"_a, "value"_a,
         "n_categories"_a, "cells"_a.noconvert(), "source"_a.noconvert(), "group"_a, "donors"_a, "groups"_a, "outputs"_a, "threads"_a,
         "Sums of trees for rows whose cells of one group of columns come from other rows: (groups K rows) x outputs.");
+    m.def(
+        "balanced_orders",
+        [](std::int64_t count, std::int64_t players, std::int64_t swaps, std::uint64_t key) {
+            const char* kernel = "balanced_orders";
+            require(count > 0 && count < 65536, kernel, "count must lie within 1 and 65535");
+            require(players >= 3 && players <= explain::most_balanced, kernel, "players must lie within 3 and 64");
+            require(swaps >= 0, kernel, "swaps must not be negative");
+            auto ranks = without_gil([&] { return explain::balanced_orders(count, players, swaps, key); });
+            return own(std::move(ranks), static_cast<std::size_t>(count), static_cast<std::size_t>(players));
+        },
+        "count"_a, "players"_a, "swaps"_a, "key"_a,
+        "Places (count x players) of the players in orders in which each of any three is between the others about equally often.");
 }
 
 }  // namespace assay::bindings

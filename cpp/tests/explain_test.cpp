@@ -1,3 +1,4 @@
+#include "assay/explain/balanced_orders.hpp"
 #include "assay/explain/replaced_cells.hpp"
 #include "assay/explain/tree_shap.hpp"
 
@@ -74,4 +75,44 @@ TEST("replaced cells: each alternative has the output of the changed row") {
     what.donors = c_matrix(donors.data(), 4, 1);
     explain::replaced_sums(tree.view(), what, sums.data());
     CHECK_NEAR(sums[0], 0.0, 0.0);
+}
+
+namespace {
+
+// Sum over triples and their members of (orders in which the member is between the others)^2.
+double imbalance(const std::vector<std::int32_t>& ranks, index_t count, index_t m) {
+    double total = 0.0;
+    for (index_t a = 0; a < m; ++a)
+        for (index_t b = a + 1; b < m; ++b)
+            for (index_t c = b + 1; c < m; ++c) {
+                double between[3] = {0, 0, 0};
+                for (index_t r = 0; r < count; ++r) {
+                    const std::int32_t* rank = ranks.data() + r * m;
+                    const index_t members[3] = {a, b, c};
+                    for (int k = 0; k < 3; ++k) {
+                        const std::int32_t own = rank[members[k]], one = rank[members[(k + 1) % 3]], other = rank[members[(k + 2) % 3]];
+                        between[k] += (one < own) != (other < own);
+                    }
+                }
+                for (const double times : between) total += times * times;
+            }
+    return total;
+}
+
+}  // namespace
+
+TEST("balanced orders: each of three players is between the others about equally often") {
+    for (const index_t m : {3, 4, 12}) {
+        const index_t count = 9;
+        const auto random = explain::balanced_orders(count, m, 0, 5), better = explain::balanced_orders(count, m, 20000, 5);
+        for (index_t r = 0; r < count; ++r) {
+            std::vector<int> seen(static_cast<std::size_t>(m), 0);
+            for (index_t p = 0; p < m; ++p) ++seen[static_cast<std::size_t>(better[static_cast<std::size_t>(r * m + p)])];
+            for (const int times : seen) CHECK_NEAR(times, 1.0, 0.0);
+        }
+        const double triples = static_cast<double>(m * (m - 1) * (m - 2)) / 6.0, least = 27.0 * triples;
+        const double before = imbalance(random, count, m) - least, after = imbalance(better, count, m) - least;
+        CHECK_NEAR(after < 0.6 * before + 1e-9, 1.0, 0.0);
+        if (m == 3) CHECK_NEAR(after, 0.0, 0.0);
+    }
 }

@@ -687,6 +687,11 @@ def replaced_sums(offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), o
     Sums of trees for rows whose cells of one group of columns come from other rows: (groups K rows) x outputs.
     """
 
+def balanced_orders(count: int, players: int, swaps: int, key: int) -> Annotated[NDArray[numpy.int32], dict(shape=(None, None))]:
+    """
+    Places (count x players) of the players in orders in which each of any three is between the others about equally often.
+    """
+
 def log_kernel_sums(order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], column: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], right: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], low: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], high: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], panels: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], kernel: int, weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, queries: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], bandwidths: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], left_out: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, tolerance: float, threads: int) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
     """
     Log of the sum of a kernel (0 gaussian, 1 epanechnikov, 2 box) over the rows of a tree, for each query.

@@ -13,6 +13,7 @@ import numpy as np
 from scipy import stats
 from scipy.special import comb
 
+from .. import _kernels
 from ..base.cost import Cost, check_cost
 from ..base.errors import DataError, ParameterError, plain
 from ..base.randomness import Stream
@@ -23,6 +24,7 @@ from .importance import Groups, read_groups
 
 MOST_EXACT = 15
 _MOST_BACKGROUND = 100
+_MOST_ORDERS, _MOST_BALANCED, _DESIGN_STEPS = 24, 64, 3_000_000
 
 
 class Game:
@@ -207,7 +209,9 @@ def sampling_shap(
     For every background row, an order of the columns is drawn; the row's cells enter in that order and in its reverse
     and what each brings is its contribution. An order with its reverse is exact for models whose columns act alone or
     in pairs, and every background row is met equally often, so that only joint effects of three columns and more are
-    estimated. Values sum to the output minus the base value exactly.
+    estimated; orders against one background row are chosen so that each of three columns stands between the others
+    equally often, which takes most of the error from joint effects of three. Values sum to the output minus the base
+    value exactly.
 
     Parameters
     ----------
@@ -239,19 +243,27 @@ def sampling_shap(
     count = int(n_permutations or max(n_back, 2))
     _check_asks(who, 2.0 * count * max(m - 1, 1) * n_rows, game)
     values, error = np.empty((n_rows, m, outputs)), np.empty((n_rows, m, outputs))
+    each = count // n_back if count % n_back == 0 else 1
+    design = _design(each, m, stream.child(1 << 21).key)
     for row in range(n_rows):
         generator = stream.child(row).generator()
-        # Background rows in random order, each as often as the others.
+        # Background rows in random order, each as often as the others; all orders against one row stand together.
         turns = np.concatenate([generator.permutation(n_back) for _ in range(-(-count // n_back))])[:count]
-        orders = np.argsort(generator.random((count, m)), axis=1)
-        parts = _by_orders(game, row, turns, orders)
+        turns = np.repeat(turns[:n_back], each) if each > 1 else turns
+        parts = _by_orders(game, row, turns, _relabelled(design, count, each, m, generator))
         values[row] = parts.mean(axis=0)
-        error[row] = parts.std(axis=0, ddof=1) / math.sqrt(count)
+        if each > 1:
+            # Every background row is met, so that the spread between them is no error.
+            spread = parts.reshape(n_back, each, m, outputs).var(axis=1, ddof=1).mean(axis=0)
+            error[row] = np.sqrt(spread / count)
+        else:
+            error[row] = parts.std(axis=0, ddof=1) / math.sqrt(count)
         if count % n_back:
             # Not every background row came equally often: what the sum lacks is shared alike.
             values[row] += (game.own[row] - game.base - values[row].sum(axis=0)) / m
     way = f"Shapley values by {count:,} orders of the columns and their reverses"
-    return game.explanation(way, values, error, alpha, count - 1, _note(game))
+    df = n_back * (each - 1) if each > 1 else count - 1
+    return game.explanation(way, values, error, alpha, df, _note(game))
 
 
 def _check_asks(who: str, asks: float, game: Game) -> None:
@@ -259,13 +271,36 @@ def _check_asks(who: str, asks: float, game: Game) -> None:
     check_cost(who, Cost(2e-8 * asks * width, 8.0 * game.own.size * game.players), "explain fewer rows")
 
 
-def _by_orders(game: Game, row: int, turns: np.ndarray, orders: np.ndarray) -> np.ndarray:
+def _design(each: int, m: int, key: int) -> np.ndarray | None:
+    """Ranks of the players in the orders against one background row, in which all triples of players are treated alike.
+
+    None where there is nothing to balance, or too much.
+    """
+    size = min(each, _MOST_ORDERS)
+    if not 3 <= m <= _MOST_BALANCED or size < 2:
+        return None
+    return _kernels.balanced_orders(size, m, _DESIGN_STEPS // (m * m), key)
+
+
+def _relabelled(design: np.ndarray | None, count: int, each: int, m: int, generator: np.random.Generator) -> np.ndarray:
+    """Ranks of the players in `count` orders, `each` against one background row: the design, the players named anew.
+
+    The names are drawn for every copy of the design, so that each order is as likely as any other and means are
+    unbiased.
+    """
+    if design is None:
+        return np.argsort(generator.random((count, m)), axis=1)
+    copies = -(-each // design.shape[0])
+    names = np.argsort(generator.random((count // each * copies, m)), axis=1)
+    ranks = design[:, names].transpose(1, 0, 2).reshape(count // each, -1, m)[:, :each]
+    return np.ascontiguousarray(ranks.reshape(count, m))
+
+
+def _by_orders(game: Game, row: int, turns: np.ndarray, rank: np.ndarray) -> np.ndarray:
     """Contributions by each order and its reverse, against its own background row: orders x players x outputs."""
     cells, m = game.asked.cells[row], game.players
-    count, outputs = orders.shape[0], game.own.shape[1]
+    count, outputs = rank.shape[0], game.own.shape[1]
     found = np.empty((count, m, outputs))
-    rank = np.empty_like(orders)
-    np.put_along_axis(rank, orders, np.broadcast_to(np.arange(m), orders.shape), axis=1)
     inner = np.arange(1, m)
     size = max(1, BATCH_CELLS // max(1, 2 * m * cells.shape[0]))
     for begin in range(0, count, size):
