@@ -294,11 +294,13 @@ def accumulated_effects(
     alpha: float = 0.05,
     n_jobs: int | None = None,
 ) -> Dependence:
-    """Accumulated local effects: how the output changes along a column of numbers among rows that have such values.
+    """Accumulated local effects: how the output changes along a column among rows that have such values.
 
     In each of `n_bins` intervals of about equal numbers of rows the output is taken at both ends, for the rows inside;
     the mean differences are summed from the left and centred. Unlike partial dependence it never asks about rows that
-    columns that go together make impossible (Apley & Zhu, Journal of the Royal Statistical Society B 82, 2020).
+    columns that go together make impossible (Apley & Zhu, Journal of the Royal Statistical Society B 82, 2020). Dates
+    are taken in their order. Labels are put in an order in which neighbours have rows that are alike in the other
+    columns, and each step is the mean difference over the rows of both labels.
 
     >>> import numpy as np
     >>> X = np.random.default_rng(0).normal(size=(500, 2))
@@ -313,41 +315,108 @@ def accumulated_effects(
         raise ParameterError(who, "parameter 'n_bins'", "must be an integer from 1 on", f"got {plain(n_bins)}")
     asked = Asked.of(who, model, X, output=output, n_jobs=n_jobs)
     (j,) = _wanted(who, asked, column if not isinstance(column, (tuple, list)) else column[0])
-    if j in asked.categories:
-        way_out = "take partial_dependence, or give the column as numbers in its order"
-        raise DataError(who, f"column '{plain(asked.names[j])}'", "must hold numbers", way_out=way_out)
-    values = asked.cells[:, j]
-    rows = np.flatnonzero(~np.isnan(values))
-    edges = np.unique(np.quantile(values[rows], np.linspace(0, 1, int(n_bins) + 1))) if rows.size else np.empty(0)
-    if edges.shape[0] < 2:
-        raise DataError(who, f"column '{plain(asked.names[j])}'", "must hold at least two different values")
-    inside = np.clip(np.searchsorted(edges, values[rows], side="left"), 1, edges.shape[0] - 1)
-    source = np.zeros((edges.shape[0], asked.cells.shape[1]))
-    source[:, j] = edges
-    ends = asked.replaced(asked.cells[rows], source, [[j]], np.stack([inside - 1, inside])[None])[0]
-    change = ends[1] - ends[0]
-    steps, outputs = edges.shape[0] - 1, change.shape[1]
-    counts = np.bincount(inside - 1, minlength=steps).astype(np.float64)
-    totals = np.stack([np.bincount(inside - 1, weights=change[:, k], minlength=steps) for k in range(outputs)], axis=1)
-    squares = np.stack([np.bincount(inside - 1, weights=change[:, k] ** 2, minlength=steps) for k in range(outputs)], 1)
+    found = _label_steps(who, asked, j) if asked.nominal[j] else _number_steps(who, asked, j, int(n_bins))
+    grid, step, change, share, rows, notes = found
+    steps, outputs = len(grid) - 1, change.shape[1]
+    counts = np.bincount(step, minlength=steps).astype(np.float64)
+    totals = np.stack([np.bincount(step, weights=change[:, k], minlength=steps) for k in range(outputs)], axis=1)
+    squares = np.stack([np.bincount(step, weights=change[:, k] ** 2, minlength=steps) for k in range(outputs)], 1)
     shared = np.maximum(counts, 1.0)[:, None]
     mean = totals / shared
     variance = np.maximum(squares / shared - mean**2, 0.0) / shared
     curve = np.concatenate([np.zeros((1, outputs)), np.cumsum(mean, axis=0)])
-    weight = counts / counts.sum()
-    centre = (weight[:, None] * (curve[1:] + curve[:-1]) / 2).sum(axis=0)
+    if share is None:
+        centre = ((counts / counts.sum())[:, None] * (curve[1:] + curve[:-1]) / 2).sum(axis=0)
+    else:
+        centre = share @ curve
     error = np.sqrt(np.concatenate([np.zeros((1, outputs)), np.cumsum(variance, axis=0)]))
     half = float(stats.norm.ppf(1 - alpha / 2)) * error
     curve = curve - centre
     return Dependence(
         method="accumulated local effects",
         names=[asked.names[j]],
-        grid_values=[edges.tolist()],
+        grid_values=[grid],
         values=curve,
         low=curve - half,
         high=curve + half,
         outputs=asked.answers.names,
         unit=asked.answers.unit,
-        rows=int(rows.shape[0]),
+        rows=rows,
         level=1 - alpha,
+        notes=notes,
     )
+
+
+Steps = tuple[list[Any], np.ndarray, np.ndarray, np.ndarray | None, int, list[str]]
+
+
+def _number_steps(who: str, asked: Asked, j: int, n_bins: int) -> Steps:
+    """Edges of intervals; of each row its interval and how the output changes across it."""
+    values = asked.cells[:, j]
+    rows = np.flatnonzero(~np.isnan(values))
+    edges = np.quantile(values[rows], np.linspace(0, 1, n_bins + 1)) if rows.size else np.empty(0)
+    edges = np.unique(np.rint(edges) if j in asked.categories else edges)
+    if edges.shape[0] < 2:
+        raise DataError(who, f"column '{plain(asked.names[j])}'", "must hold at least two different values")
+    inside = np.clip(np.searchsorted(edges, values[rows], side="left"), 1, edges.shape[0] - 1)
+    source = np.zeros((edges.shape[0], asked.cells.shape[1]))
+    source[:, j] = edges
+    ends = asked.replaced(asked.cells[rows], source, [[j]], np.stack([inside - 1, inside])[None])[0]
+    return _plain_grid(asked, j, edges), inside - 1, ends[1] - ends[0], None, int(rows.shape[0]), []
+
+
+def _label_steps(who: str, asked: Asked, j: int) -> Steps:
+    """Labels in order of likeness; steps between neighbours, each met by the rows of both."""
+    known, column = asked.categories[j], asked.cells[:, j]
+    held = np.array([not np.isnan(v) and 0 <= v < len(known) and known[int(v)] is not None for v in column])
+    levels, counts = np.unique(column[held], return_counts=True)
+    kept = np.sort(levels[np.argsort(-counts, kind="stable")][:_MOST_LABELS])
+    rows = np.flatnonzero(held & np.isin(column, kept))
+    if kept.shape[0] < 2:
+        raise DataError(who, f"column '{plain(asked.names[j])}'", "must hold at least two different values")
+    order = kept[_by_likeness(asked, j, rows, kept)]
+    place = np.empty(len(known), dtype=np.int64)
+    place[order.astype(np.int64)] = np.arange(order.shape[0])
+    at, last = place[column[rows].astype(np.int64)], order.shape[0] - 1
+    source = np.zeros((order.shape[0], asked.cells.shape[1]))
+    source[:, j] = order
+    beside = np.stack([np.maximum(at - 1, 0), np.minimum(at + 1, last)])
+    own = asked.outputs(asked.cells[rows])
+    before, after = asked.replaced(asked.cells[rows], source, [[j]], beside[None])[0]
+    up, down = at < last, at > 0
+    step = np.concatenate([at[up], at[down] - 1])
+    change = np.concatenate([(after - own)[up], (own - before)[down]])
+    share = np.bincount(at, minlength=order.shape[0]) / at.shape[0]
+    notes = ["labels stand in an order in which neighbours have rows that are alike in the other columns"]
+    return _plain_grid(asked, j, order), step, change, share, int(rows.shape[0]), notes
+
+
+def _by_likeness(asked: Asked, j: int, rows: np.ndarray, kept: np.ndarray) -> np.ndarray:
+    """An order of labels along the first axis of multidimensional scaling of how their rows differ elsewhere.
+
+    The distance of two labels is the sum over the other columns of the largest gap of their distribution functions
+    (numbers) or half the summed gaps of their shares (labels).
+    """
+    groups = [asked.cells[rows][asked.cells[rows, j] == level] for level in kept]
+    distance = np.zeros((kept.shape[0], kept.shape[0]))
+    for other in range(asked.cells.shape[1]):
+        if other == j:
+            continue
+        cells = asked.cells[rows, other]
+        present = cells[~np.isnan(cells)]
+        if not present.size:
+            continue
+        columns = [group[:, other][~np.isnan(group[:, other])] for group in groups]
+        if asked.nominal[other]:
+            values = np.unique(present)
+            shares = np.array([[(c == v).mean() if c.size else 0.0 for v in values] for c in columns])
+            distance += np.abs(shares[:, None] - shares[None]).sum(axis=2) / 2
+        else:
+            points = np.unique(np.quantile(present, np.linspace(0, 1, 101)))
+            below = np.array([np.searchsorted(np.sort(c), points, side="right") / max(1, c.size) for c in columns])
+            distance += np.abs(below[:, None] - below[None]).max(axis=2)
+    squares = distance**2
+    centred = -0.5 * (squares - squares.mean(axis=0) - squares.mean(axis=1)[:, None] + squares.mean())
+    axis = np.linalg.eigh(centred)[1][:, -1]
+    # The sign of the axis is free: the first label stands left of the middle.
+    return np.argsort(axis * (-1.0 if axis[0] > 0 else 1.0), kind="stable")

@@ -21,6 +21,8 @@ from ..models.trees import CartClassifier, CartRegressor
 from .asked import answers_of, classes_of
 
 KINDS = ("tree", "rules")
+_SHOWN = 110
+"""Letters of a line of the tree that a terminal is shown."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,7 +74,26 @@ class Surrogate(TableRecord):
         if self.kind == "rules":
             found = self.view().grid()
             return Grid(found.heads, found.rows, notes=[self.sentence], left=found.left)
-        return Grid(["tree"], [[line] for line in self.model.to_text().splitlines()], notes=[self.sentence])
+        lines = self.model.to_text().splitlines()
+        if any("…" in line or "more}" in line for line in lines):
+            lines += self._labels_in_full()
+        return Grid(["tree"], [[line] for line in lines], notes=[self.sentence])
+
+    def _labels_in_full(self) -> list[str]:
+        """The labels of every test on labels, none cut short."""
+        found = []
+        for rule in self.model.leaf_rules().rules:
+            for one in rule.conditions:
+                if getattr(one, "categories", None):
+                    word = "not in" if one.excluded else "in"
+                    found.append(f"{clean(one.column)} {word} {{{', '.join(clean(c) for c in one.categories)}}}")
+        return ["in full:", *dict.fromkeys(found)] if found else []
+
+    def to_text(self) -> str:
+        """The table for a terminal: long lists of labels are cut short; `grid` and `to_html` have them whole."""
+        found = self.grid()
+        short = [[cell if len(cell) <= _SHOWN else cell[: _SHOWN - 1] + "…" for cell in row] for row in found.rows]
+        return Grid(found.heads, short, notes=found.notes, left=found.left).to_text()
 
     @property
     def how_to_read(self) -> str:

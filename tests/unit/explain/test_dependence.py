@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime, timedelta
 
 import numpy as np
+import polars as pl
 import pytest
 from sklearn.ensemble import RandomForestRegressor as TheirForest
 from sklearn.inspection import partial_dependence as theirs
@@ -96,8 +98,8 @@ def test_gaps_are_kept_and_outputs_of_classes_are_named():
 
 def test_bad_questions_get_one_sentence(forest):
     model, X = forest
-    with pytest.raises(DataError, match="must hold numbers"):
-        accumulated_effects(*mixed_tree()[:2], "colour")
+    with pytest.raises(DataError, match="at least two different"):
+        accumulated_effects(model, np.ones_like(X), 0)
     with pytest.raises(DataError, match="not in the table"):
         partial_dependence(model, X, "age")
     with pytest.raises(ParameterError, match="n_points"):
@@ -110,3 +112,44 @@ def test_bad_questions_get_one_sentence(forest):
         partial_dependence(model, X, (0, 1, 2))
     with pytest.raises(DataError, match="two different values"):
         accumulated_effects(lambda rows: rows[:, 0], np.ones((5, 1)), 0)
+
+
+def test_accumulated_effects_of_labels_are_differences_between_neighbours():
+    """Effects of labels that add up come out exactly, whatever the order; impossible rows are not asked about."""
+    rng = np.random.default_rng(0)
+    level = rng.integers(0, 4, 800)
+    frame = pl.DataFrame(
+        {"kind": pl.Series(["w", "x", "y", "z"]).gather(level), "size": 10.0 * level + rng.uniform(-8, 8, 800)}
+    )
+    effect = {"w": 0.0, "x": 5.0, "y": -1.0, "z": 2.0}
+
+    def f(rows):
+        gap = np.abs(rows["size"].to_numpy() - 10.0 * np.array(["wxyz".index(k) for k in rows["kind"]]))
+        return np.array([effect[k] for k in rows["kind"]]) + 100.0 * (gap > 18.5)
+
+    found = accumulated_effects(f, frame, "kind")
+    # The sizes of neighbours are alike, so that the order follows them.
+    assert found.grid_values[0] in (["w", "x", "y", "z"], ["z", "y", "x", "w"]) and found.nominal
+    centred = np.array([effect[k] for k in found.grid_values[0]])
+    shares = np.array([(frame["kind"] == k).mean() for k in found.grid_values[0]])
+    np.testing.assert_allclose(found.values[:, 0], centred - shares @ centred, atol=1e-9)
+    assert partial_dependence(f, frame, "kind").values.max() > 20 and "alike" in found.notes[0]
+    # Rows move to a neighbour alone: two labels apart would be impossible here.
+
+
+def test_accumulated_effects_of_dates_follow_their_order():
+    days = [datetime(2024, 1, 1) + timedelta(days=int(k)) for k in np.random.default_rng(0).permutation(200)]
+    frame = pl.DataFrame({"day": days, "x": np.arange(200.0)})
+
+    def f(rows):
+        return np.array([(d - datetime(2024, 1, 1)).days for d in rows["day"]], dtype=float)
+
+    found = accumulated_effects(f, frame, "day", n_bins=10)
+    assert found.grid_values[0][0].startswith("2024-01-01") and found.grid_values[0] == sorted(found.grid_values[0])
+    assert abs(found.values[-1, 0] - found.values[0, 0] - 199.0) < 1e-9
+
+
+def test_labels_that_trees_hold_and_gaps_are_taken():
+    model, frame, _ = mixed_tree()
+    found = accumulated_effects(model, frame, "colour")
+    assert sorted(found.grid_values[0]) == ["blue", "green", "red"] and np.isfinite(found.values).all()

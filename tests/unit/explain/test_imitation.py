@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import numpy as np
+import polars as pl
 import pytest
 
 from assay.base.errors import DataError, ParameterError
@@ -49,3 +50,12 @@ def test_numbers_have_an_r_squared_and_its_interval():
         surrogate(model, X, test_share=1.0)
     with pytest.raises(DataError, match="at least 2 rows"):
         surrogate(model, X[:3])
+
+
+def test_long_labels_are_cut_short_in_a_terminal_and_whole_in_the_table():
+    names = [f"a rather long name of department number {k}" for k in range(8)]
+    frame = pl.DataFrame({"department": [names[k % 8] for k in range(200)]})
+    y = ["yes" if k % 8 in (0, 3, 4, 7) else "no" for k in range(200)]
+    found = surrogate(CartClassifier().fit(frame, y), frame)
+    assert max(map(len, str(found).splitlines()[:-1])) <= 111 and "…" in str(found)
+    assert all(name in found.to_html() for name in names)
