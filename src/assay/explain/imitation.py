@@ -21,6 +21,7 @@ from ..models.trees import CartClassifier, CartRegressor
 from .asked import answers_of, classes_of
 
 KINDS = ("tree", "rules")
+_IN_FULL = "in full:"
 _SHOWN = 110
 """Letters of a line of the tree that a terminal is shown."""
 
@@ -81,18 +82,21 @@ class Surrogate(TableRecord):
 
     def _labels_in_full(self) -> list[str]:
         """The labels of every test on labels, none cut short."""
-        found = []
+        schema, found = self.model.schema_, []
         for rule in self.model.leaf_rules().rules:
             for one in rule.conditions:
-                if getattr(one, "categories", None):
-                    word = "not in" if one.excluded else "in"
-                    found.append(f"{clean(one.column)} {word} {{{', '.join(clean(c) for c in one.categories)}}}")
-        return ["in full:", *dict.fromkeys(found)] if found else []
+                if not getattr(one, "categories", None):
+                    continue
+                known = schema.categories[schema.names.index(one.column)].tolist()
+                labels = [label for label in known if (label in one.categories) != one.excluded]
+                found.append(f"{clean(one.column)} in {{{', '.join(clean(label) for label in labels)}}}")
+        return [_IN_FULL, *dict.fromkeys(found)] if found else []
 
     def to_text(self) -> str:
         """The table for a terminal: long lists of labels are cut short; `grid` and `to_html` have them whole."""
         found = self.grid()
-        short = [[cell if len(cell) <= _SHOWN else cell[: _SHOWN - 1] + "…" for cell in row] for row in found.rows]
+        kept = found.rows[: found.rows.index([_IN_FULL])] if [_IN_FULL] in found.rows else found.rows
+        short = [[cell if len(cell) <= _SHOWN else cell[: _SHOWN - 1] + "…" for cell in row] for row in kept]
         return Grid(found.heads, short, notes=found.notes, left=found.left).to_text()
 
     @property
