@@ -5,6 +5,7 @@
 #include "assay/clustering/k_means.hpp"
 #include "assay/clustering/linkage.hpp"
 #include "assay/clustering/spanning_tree.hpp"
+#include "assay/common/large_pages.hpp"
 #include "bindings.hpp"
 #include <nanobind/stl/optional.h>
 
@@ -131,9 +132,11 @@ Result2<double> linkage_bound(const Array2<double>& square, int linkage) {
 Result2<double> square_bound(const Array2<const double>& rows, int metric, double p, bool squared, int threads) {
     const auto x = view(rows);
     const auto kind = metric_of(metric, "distance_square");
-    std::vector<double> square(static_cast<std::size_t>(x.rows * x.rows));
-    without_gil([&] { clustering::fill_square(x, kind, p, squared, square.data(), threads); });
-    return own(std::move(square), static_cast<std::size_t>(x.rows), static_cast<std::size_t>(x.rows));
+    const auto n = static_cast<std::size_t>(x.rows);
+    double* const square = LargePages<double>().allocate(n * n);
+    nb::capsule owner(square, [](void* held) noexcept { std::free(held); });
+    without_gil([&] { clustering::fill_square(x, kind, p, squared, square, threads); });
+    return Result2<double>(square, {n, n}, owner);
 }
 
 Result2<double> ward_bound(const Array2<const double>& rows, int threads) {

@@ -4,12 +4,10 @@
 #include <new>
 #include <optional>
 
-#ifdef __linux__
-#include <sys/mman.h>
-#endif
 
 #include <nanobind/stl/optional.h>
 
+#include "assay/common/large_pages.hpp"
 #include "assay/linear/elastic_net.hpp"
 #include "bindings.hpp"
 #include "sparse_handle.hpp"
@@ -114,22 +112,11 @@ nb::dict from_sparse_columns(const SparseHandle& columns, Array1<const double> t
     return out;
 }
 
-// On large pages where the system has them: a table written by column touches more small ones than the processor keeps.
-double* large_array(std::size_t size) {
-    constexpr std::size_t page = std::size_t{1} << 21;
-    const std::size_t bytes = (std::max<std::size_t>(size, 1) * sizeof(double) + page - 1) / page * page;
-    void* const held = std::aligned_alloc(bytes > page ? page : 64, bytes);
-    if (held == nullptr) throw std::bad_alloc();
-#ifdef MADV_HUGEPAGE
-    if (bytes > page) madvise(held, bytes, MADV_HUGEPAGE);
-#endif
-    return static_cast<double*>(held);
-}
-
+// On large pages: a table written by column touches more small ones than the processor keeps.
 Result2<double> columns_of(Array2<const double> x, Array1<const double> shift, int threads) {
     require(shift.shape(0) == x.shape(1), "shifted_columns", "shift must have one value per column");
     const std::size_t stride = (x.shape(0) + 7) / 8 * 8, size = x.shape(1) * stride;
-    double* const held = large_array(size);
+    double* const held = LargePages<double>().allocate(size);
     nb::capsule owner(held, [](void* p) noexcept { std::free(p); });
     without_gil([&] { shifted_columns(view(x), shift.data(), held, static_cast<index_t>(stride), threads); });
     return Result2<double>(held, {x.shape(1), stride}, owner);

@@ -75,6 +75,11 @@ ASSAY_INLINE index_t place_body(const double* row, const double* closed, index_t
 ASSAY_DISPATCH(index_t, place_of, place_body, (const double* row, const double* closed, index_t n, double value),
                (row, closed, n, value))
 
+ASSAY_INLINE void roots_body(const double* squares, index_t n, double* to) {
+    for (index_t j = 0; j < n; ++j) to[j] = std::sqrt(squares[j]);
+}
+ASSAY_DISPATCH(void, roots_of, roots_body, (const double* squares, index_t n, double* to), (squares, n, to))
+
 struct Update {
     Linkage linkage;
     double n_i, n_j, between;
@@ -103,33 +108,53 @@ ASSAY_DISPATCH(void, join_rows, join_rows_body, (double* into, const double* oth
                (into, other, n, u))
 
 // A square of distances between clusters, closed up when half of them are gone.
+// A join writes the line of the new cluster alone, not its column: of two clusters the one joined last holds their distance. A
+// line takes over what it has missed when it is next looked at, which for most lines is seldom.
 class Square {
 public:
     Square(double* cells, index_t n)
-        : cells_(cells), stride_(n), n_(n), closed_(at(n), 0.0), size_(at(n), 1.0), row_(at(n)) {
+        : cells_(cells), stride_(n), n_(n), closed_(at(n), 0.0), size_(at(n), 1.0), row_(at(n)), joined_(at(n), 0),
+          seen_(at(n), 0) {
         std::iota(row_.begin(), row_.end(), 0);
         for (index_t i = 0; i < n; ++i) cell(i, i) = infinity;
     }
 
     double& cell(index_t i, index_t j) { return cells_[i * stride_ + j]; }
     const double* line(index_t i) const { return cells_ + i * stride_; }
+    // Of a line that was brought up to date.
     double least(index_t i) const { return least_of(line(i), closed_.data(), n_); }
     index_t place(index_t i, double value) const { return place_of(line(i), closed_.data(), n_, value); }
     bool gone(index_t i) const { return closed_[at(i)] != 0.0; }
     std::int32_t row(index_t i) const { return row_[at(i)]; }
     index_t slots() const { return n_; }
 
+    // Takes over the distances to clusters that were joined since.
+    void bring_up_to_date(index_t i) {
+        double* const own = cells_ + i * stride_;
+        for (std::size_t r = joins_.size(); r-- > 0 && joins_[r].time > seen_[at(i)];) {
+            const Join& join = joins_[r];
+            if (lives(join)) own[join.slot] = cells_[join.slot * stride_ + i];
+        }
+        own[i] = infinity;
+        seen_[at(i)] = now_;
+    }
+
     // Cluster j goes into cluster i.
     void join(index_t i, index_t j, Linkage linkage) {
+        bring_up_to_date(i);
+        bring_up_to_date(j);
         const Update update{linkage, size_[at(i)], size_[at(j)], cell(i, j)};
         join_rows(cells_ + i * stride_, line(j), n_, update);
         cell(i, i) = infinity;
         size_[at(i)] += size_[at(j)];
         closed_[at(j)] = infinity;
         ++closed_count_;
-        const double* const own = line(i);
-        for (index_t k = 0; k < n_; ++k)
-            if (closed_[at(k)] == 0.0) cells_[k * stride_ + i] = own[k];
+        joined_[at(i)] = seen_[at(i)] = ++now_;
+        joins_.push_back({now_, i});
+        if (joins_.size() > most_joins_) {
+            std::erase_if(joins_, [&](const Join& join) { return !lives(join); });
+            most_joins_ = 2 * joins_.size() + 64;
+        }
     }
 
     // Close up; `moved[old] = new` for slots that live on, empty if nothing moved.
@@ -147,8 +172,13 @@ public:
             for (index_t b = 0; b < m; ++b) to[b] = from[kept[at(b)]];
             size_[at(a)] = size_[at(kept[at(a)])];
             row_[at(a)] = row_[at(kept[at(a)])];
+            seen_[at(a)] = seen_[at(kept[at(a)])];
             moved[at(kept[at(a)])] = a;
         }
+        std::erase_if(joins_, [&](const Join& join) { return !lives(join); });
+        for (Join& join : joins_) join.slot = moved[at(join.slot)];
+        std::fill(joined_.begin(), joined_.end(), 0);
+        for (const Join& join : joins_) joined_[at(join.slot)] = join.time;
         stride_ = n_ = m;
         closed_.assign(at(m), 0.0);
         closed_count_ = 0;
@@ -156,10 +186,18 @@ public:
     }
 
 private:
+    struct Join {
+        index_t time, slot;
+    };
+    bool lives(const Join& join) const { return joined_[at(join.slot)] == join.time && !gone(join.slot); }
+
     double* cells_;
-    index_t stride_, n_, closed_count_ = 0;
+    index_t stride_, n_, closed_count_ = 0, now_ = 0;
     std::vector<double> closed_, size_;
     std::vector<std::int32_t> row_;
+    std::vector<index_t> joined_, seen_;  // when a slot was joined last, and up to when its line is up to date
+    std::vector<Join> joins_;             // in the order of time; some are of the past
+    std::size_t most_joins_ = 64;
 };
 
 // An empty chain of nearest neighbours starts at the first slot that lives.
@@ -184,6 +222,7 @@ void chain_on_square(Square& square, index_t n, Linkage linkage, std::vector<Mer
     while (static_cast<index_t>(merges.size()) < n - 1 && !interrupted()) {
         start(chain, square);
         const index_t x = chain.back();
+        square.bring_up_to_date(x);
         const double near = square.least(x);
         const index_t before = chain.size() > 1 ? chain[chain.size() - 2] : -1;
         if (before >= 0 && square.cell(x, before) == near) {
@@ -201,6 +240,7 @@ void nearest_pairs_on_square(Square& square, index_t n, Linkage linkage, std::ve
     std::vector<double> near(at(n));
     std::vector<index_t> who(at(n));
     const auto look = [&](index_t i) {
+        square.bring_up_to_date(i);
         near[at(i)] = square.least(i);
         who[at(i)] = square.place(i, near[at(i)]);
     };
@@ -222,8 +262,8 @@ void nearest_pairs_on_square(Square& square, index_t n, Linkage linkage, std::ve
             if (square.gone(k) || k == i) continue;
             if (who[at(k)] == i || who[at(k)] == j)
                 look(k);
-            else if (square.cell(k, i) < near[at(k)]) {
-                near[at(k)] = square.cell(k, i);
+            else if (square.cell(i, k) < near[at(k)]) {
+                near[at(k)] = square.cell(i, k);
                 who[at(k)] = i;
             }
         }
@@ -342,7 +382,10 @@ void fill_square(Matrix<const double> rows, neighbours::Metric metric, double p,
     neighbours::visit_panels(metric, options, panels.data(), n, rows, threads,
                              [&](index_t i, index_t first, index_t count, const double* found) {
                                  double* const to = square + i * n + first;
-                                 for (index_t r = 0; r < count; ++r) to[r] = root ? std::sqrt(found[r]) : found[r];
+                                 if (root)
+                                     roots_of(found, count, to);
+                                 else
+                                     std::copy_n(found, count, to);
                              });
     if (metric == neighbours::Metric::minkowski)
         for (index_t i = 0; i < n * n; ++i) square[i] = std::pow(square[i], 1.0 / p);

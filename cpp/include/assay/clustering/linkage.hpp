@@ -9,7 +9,8 @@
 // Reducible distances (complete, average, weighted, ward): the nearest-neighbour chain (Murtagh, The Computer Journal 26,
 // 1983) finds pairs that are nearest to each other in O(n^2) time; of equally near clusters the one before in the chain, then
 // the one with the smaller number, is nearer. Merges are sorted by height afterwards. Ward needs the means alone: O(n d)
-// memory. The others work on a square of distances, whose halves are closed up as clusters vanish.
+// memory. The others work on a square of distances, closed up as clusters vanish, of which a join
+// writes one line and no column.
 // Centroid and median may join at a smaller height than before (inversions), so the nearest pair of all is looked for at every
 // step: each cluster knows its nearest one with a larger number, and looks again when that has changed.
 //

@@ -88,3 +88,19 @@ def test_the_seed_decides_and_tables_become_graphs():
     assert Louvain(affinity="precomputed").fit(np.zeros((3, 3))).labels_.tolist() == [0, 1, 2]
     with pytest.raises(AssayError, match="square"):
         Louvain(affinity="precomputed").fit(np.zeros((3, 2)))
+
+
+@pytest.mark.parametrize("refine", [False, True])
+def test_whole_weights_are_counted_as_others_are_added(refine):
+    """Half of every weight is the same graph, whose weights are no longer whole; edges of weight 0 are none."""
+    graph, _ = planted()
+    pairs, weights = graph.edges()
+    whole = Louvain(affinity="precomputed", refine=refine, random_state=3).fit(graph.adjacency)
+    halves = Louvain(affinity="precomputed", refine=refine, random_state=3).fit(graph.adjacency * 0.5)
+    np.testing.assert_array_equal(whole.labels_, halves.labels_)
+    assert whole.levels_[-1] == pytest.approx(whole.modularity_, abs=1e-9)
+    silent = np.random.default_rng(1).integers(graph.n_nodes, size=(3000, 2))
+    silent = silent[silent[:, 0] != silent[:, 1]]
+    everything = Graph.from_edges(np.r_[pairs, silent], np.r_[weights, np.zeros(len(silent))], n_nodes=graph.n_nodes)
+    zeros = Louvain(affinity="precomputed", refine=refine, random_state=3).fit(everything.adjacency)
+    assert zeros.modularity_ == pytest.approx(whole.modularity_, abs=0.01)
