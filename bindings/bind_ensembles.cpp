@@ -17,21 +17,19 @@ namespace {
 using trees::Bins;
 using trees::Forest;
 
-nb::dict to_dict(const Forest& forest) {
+// The arrays of a forest, which it gives away. Where weights are counts of rows, both names have one array.
+nb::dict to_dict(Forest&& forest) {
     nb::dict result;
-    const auto copy = [](const auto& values) { return own(std::vector(values)); };
-    result["offsets"] = copy(forest.offsets);
-    result["feature"] = copy(forest.feature);
-    result["children_left"] = copy(forest.left);
-    result["children_right"] = copy(forest.right);
-    result["threshold"] = copy(forest.threshold);
-    result["category_offset"] = copy(forest.categories);
-    result["category_words"] = copy(forest.words);
-    result["missing_go_to_left"] = copy(forest.missing_left);
-    result["value"] = own(std::vector<double>(forest.value), forest.feature.size(), static_cast<std::size_t>(forest.width));
-    result["n_node_samples"] = copy(forest.rows);
-    result["weight"] = copy(forest.weight);
-    result["gain"] = copy(forest.gain);
+    const std::size_t nodes = forest.feature.size(), width = static_cast<std::size_t>(forest.width);
+    put(result, "offsets", forest.offsets, "feature", forest.feature, "children_left", forest.left, "children_right", forest.right,
+        "threshold", forest.threshold, "category_offset", forest.categories, "category_words", forest.words, "missing_go_to_left",
+        forest.missing_left);
+    result["value"] = own(std::move(forest.value), nodes, width);
+    put(result, "n_node_samples", forest.rows, "gain", forest.gain);
+    if (forest.weight.size() == nodes)
+        put(result, "weight", forest.weight);
+    else
+        result["weight"] = result["n_node_samples"];
     return result;
 }
 
@@ -172,7 +170,7 @@ void bind_ensembles(nb::module_& m) {
             options.key = key;
             options.threads = threads;
             auto grown = without_gil([&] { return ensembles::grow_forest(bins, target, options); });
-            nb::dict result = to_dict(grown.forest);
+            nb::dict result = to_dict(std::move(grown.forest));
             const std::size_t rows = grown.oob_trees.size();
             result["oob_sum"] = own(std::move(grown.oob_sum), rows, static_cast<std::size_t>(width));
             result["oob_trees"] = own(std::move(grown.oob_trees));
@@ -209,7 +207,7 @@ void bind_ensembles(nb::module_& m) {
             auto grown = without_gil([&] {
                 return ensembles::grow_adaboost(bins, labels.data(), classes, weights ? weights->data() : nullptr, whole, options);
             });
-            nb::dict result = to_dict(grown.forest);
+            nb::dict result = to_dict(std::move(grown.forest));
             result["errors"] = own(std::move(grown.errors));
             result["votes"] = own(std::move(grown.votes));
             return result;
@@ -297,7 +295,7 @@ void bind_ensembles(nb::module_& m) {
         }, "gradients"_a.noconvert(), "hessians"_a.noconvert(), "One round by gradients and Hessians from outside.")
         .def("truncate", [](BoosterHandle& self, std::int64_t rounds) { self.booster->truncate(rounds); }, "rounds"_a,
              "Drops the rounds from here on.")
-        .def("forest", [](const BoosterHandle& self) { return to_dict(self.booster->forest); }, "The arrays of the trees.")
+        .def("forest", [](const BoosterHandle& self) { return to_dict(Forest(self.booster->forest)); }, "The arrays of the trees.")
         .def_prop_ro("scores", [](const BoosterHandle& self) { return own(std::vector(self.booster->scores)); }, nb::rv_policy::automatic)
         .def_prop_ro("train_loss", [](const BoosterHandle& self) { return own(std::vector(self.booster->train_loss)); }, nb::rv_policy::automatic)
         .def_prop_ro("valid_loss", [](const BoosterHandle& self) { return own(std::vector(self.booster->valid_loss)); }, nb::rv_policy::automatic)

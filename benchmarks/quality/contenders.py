@@ -19,8 +19,8 @@ class Contender:
     group: str
     library: str
     make: Callable[[str, int, int], Any]
-    codes: bool = False
-    """Whether labels must be given as codes, which the library takes for numbers."""
+    labels: str = "native"
+    """How columns of labels are given: native, as codes (which the library takes for numbers), or as text."""
 
     @property
     def id(self) -> str:
@@ -29,12 +29,12 @@ class Contender:
 
     def rows(self, X: pd.DataFrame) -> pd.DataFrame:
         """The columns as this library takes them."""
-        if not self.codes:
-            return X
-        coded = {
-            c: X[c].cat.codes.where(X[c].notna()) for c in X.columns if isinstance(X[c].dtype, pd.CategoricalDtype)
-        }
-        return X.assign(**coded)
+        nominal = [c for c in X.columns if isinstance(X[c].dtype, pd.CategoricalDtype)]
+        if self.labels == "codes":
+            return X.assign(**{c: X[c].cat.codes.where(X[c].notna()) for c in nominal})
+        if self.labels == "text":
+            return X.assign(**{c: X[c].astype(object).fillna("missing").astype(str) for c in nominal})
+        return X
 
 
 def _assay(name: str, **settings: Any) -> Callable[[str, int, int], Any]:
@@ -74,6 +74,25 @@ def _xgboost(equal: bool) -> Callable[[str, int, int], Any]:
     return make
 
 
+def _catboost(equal: bool) -> Callable[[str, int, int], Any]:
+    def make(task: str, classes: int, seed: int) -> Any:
+        from catboost import CatBoostClassifier, CatBoostRegressor
+
+        settings: dict[str, Any] = {}
+        if equal:
+            settings = {"iterations": ROUNDS, "learning_rate": RATE, "l2_leaf_reg": L2, "grow_policy": "Lossguide"}
+            settings |= {"max_leaves": LEAVES, "depth": 16, "min_data_in_leaf": LEAST_ROWS}
+
+        class WithLabels(CatBoostClassifier if task == "classify" else CatBoostRegressor):  # type: ignore[misc]
+            def fit(self, X: pd.DataFrame, y: Any) -> Any:
+                labels = [c for c in X.columns if not pd.api.types.is_numeric_dtype(X[c])]
+                return super().fit(X, y, cat_features=labels)
+
+        return WithLabels(random_seed=seed, thread_count=1, verbose=False, allow_writing_files=False, **settings)
+
+    return make
+
+
 def _histograms(**settings: Any) -> Callable[[str, int, int], Any]:
     def make(task: str, classes: int, seed: int) -> Any:
         from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
@@ -102,12 +121,14 @@ CONTENDERS: tuple[Contender, ...] = (
     Contender(EQUAL, "assay", _assay("NewtonBoosting", n_estimators=ROUNDS, **_SETTINGS)),
     Contender(EQUAL, "lightgbm", _lightgbm(reg_lambda=L2)),
     Contender(EQUAL, "xgboost", _xgboost(equal=True)),
+    Contender(EQUAL, "catboost", _catboost(equal=True), labels="text"),
     Contender(EQUAL, "scikit-learn", _histograms(max_iter=ROUNDS, early_stopping=False, **_SETTINGS)),
     Contender(DEFAULT, "assay", _assay("NewtonBoosting")),
     Contender(DEFAULT, "lightgbm", _lightgbm()),
     Contender(DEFAULT, "xgboost", _xgboost(equal=False)),
+    Contender(DEFAULT, "catboost", _catboost(equal=False), labels="text"),
     Contender(DEFAULT, "scikit-learn", _histograms()),
     Contender(FORESTS, "assay", _assay("RandomForest", n_estimators=100)),
-    Contender(FORESTS, "scikit-learn", _forest("RandomForest"), codes=True),
+    Contender(FORESTS, "scikit-learn", _forest("RandomForest"), labels="codes"),
 )
 """Every contender; the first of each group is Assay's, with which the others are compared."""

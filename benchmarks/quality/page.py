@@ -51,7 +51,7 @@ def write(kept: dict[str, Any]) -> str:
     from assay.evaluate import wilcoxon
 
     tables, made = kept["tables"], kept["provenance"]
-    libraries = ", ".join(f"{name} {made[name]}" for name in ("scikit-learn", "lightgbm", "xgboost"))
+    libraries = ", ".join(f"{name} {made[name]}" for name in ("scikit-learn", "lightgbm", "xgboost", "catboost"))
     lines = [*OPENING, "", MADE.format(**made, libraries=libraries), "", *SETTINGS, ""]
     for group in dict.fromkeys(contender.group for contender in CONTENDERS):
         ids = [contender.id for contender in CONTENDERS if contender.group == group]

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <mutex>
 #include <numeric>
 #include <utility>
 
@@ -24,7 +25,7 @@ struct OneTree {
     std::vector<std::uint8_t> bin;
     std::vector<std::int32_t> set;                  // nominal: place in `sets`, else -1
     std::vector<std::array<std::uint64_t, 4>> sets;  // codes that go left
-    std::vector<std::int32_t> drawn;                // rows with a count
+    std::vector<bool> drawn;                        // by row, where rows out of bag are asked for
 };
 
 struct Split {
@@ -148,7 +149,9 @@ private:
             const std::int64_t sum = target_.labels != nullptr ? (target_.labels[i] != 0 ? own : 0) : own * rounded(static_cast<std::int32_t>(i), 0);
             words_.push_back((static_cast<Word>(sum) << 32) + static_cast<Word>(own));
         }
-        if (options_.bootstrap) tree_.drawn = rows_;
+        if (!options_.bootstrap || !(options_.out_of_bag || options_.permute)) return;
+        tree_.drawn.assign(static_cast<std::size_t>(bins_.n), false);
+        for (const std::int32_t row : rows_) tree_.drawn[static_cast<std::size_t>(row)] = true;
     }
     double weight_scale() const { return target_.whole ? 1.0 : scale_weights_; }
 
@@ -240,7 +243,7 @@ private:
         f.categories.push_back(-1);
         f.missing_left.push_back(0);
         f.rows.push_back(count);
-        f.weight.push_back(weight / weight_scale());
+        if (!target_.whole) f.weight.push_back(weight / weight_scale());
         f.gain.push_back(0);
         f.value.insert(f.value.end(), value.begin(), value.end());
         tree_.bin.push_back(0);
@@ -638,21 +641,52 @@ private:
     Sums left_, right_, total_, missing_;
 };
 
-// The leaf of a row of the bins, where `column` reads row `other` instead.
-std::int32_t leaf_of(const OneTree& tree, const Bins& bins, index_t row, std::int32_t column, index_t other) {
-    std::int32_t node = 0;
-    const trees::Forest& f = tree.nodes;
+// The values of the leaf of a row of the bins, where `column` reads row `other` instead; the nodes of the tree are those
+// of `f` from `first` on.
+const double* values_of(const OneTree& tree, const trees::Forest& f, std::size_t first, const Bins& bins, index_t row, std::int32_t column,
+                        index_t other) {
+    std::size_t node = 0;
     while (true) {
-        const auto at = static_cast<std::size_t>(node);
+        const std::size_t at = first + node;
         const std::int32_t feature = f.feature[at];
-        if (feature < 0) return node;
+        if (feature < 0) return f.value.data() + at * static_cast<std::size_t>(f.width);
         const index_t code = bins.code(feature == column ? other : row, feature);
         const bool left = code == bins.n_bins[static_cast<std::size_t>(feature)]
                               ? f.missing_left[at] != 0
-                              : (tree.set[at] >= 0 ? in_set(tree.sets[static_cast<std::size_t>(tree.set[at])], code) : code <= tree.bin[at]);
-        node = left ? f.left[at] : f.right[at];
+                              : (tree.set[node] >= 0 ? in_set(tree.sets[static_cast<std::size_t>(tree.set[node])], code) : code <= tree.bin[node]);
+        node = static_cast<std::size_t>(left ? f.left[at] : f.right[at]);
     }
 }
+
+// Finished trees join the forest in their order, each as soon as those before it have: few are held twice, and few wait.
+class Joining {
+public:
+    Joining(trees::Forest& forest, std::vector<OneTree>& trees, bool keeps_codes)
+        : forest_(forest), trees_(trees), keeps_codes_(keeps_codes), finished_(trees.size(), false) {}
+
+    void finish(index_t number) {
+        const std::lock_guard lock(mutex_);
+        finished_[static_cast<std::size_t>(number)] = true;
+        for (; next_ < trees_.size() && finished_[next_]; ++next_) {
+            OneTree& tree = trees_[next_];
+            // Room that is never written to costs nothing; a forest that outgrows it is moved.
+            if (next_ == 0) trees::reserve(forest_, tree.nodes.feature.size() * trees_.size() * 5 / 4);
+            trees::append(forest_, tree.nodes);
+            if (keeps_codes_)
+                tree.nodes = trees::Forest{};
+            else
+                tree = OneTree{};
+        }
+    }
+
+private:
+    std::mutex mutex_;
+    trees::Forest& forest_;
+    std::vector<OneTree>& trees_;
+    const bool keeps_codes_;
+    std::vector<bool> finished_;
+    std::size_t next_ = 0;
+};
 
 double row_loss(const ForestTarget& target, const double* value, std::int32_t row) {
     if (target.labels != nullptr)
@@ -704,27 +738,16 @@ GrownForest grow_forest(const Bins& bins, const ForestTarget& target, const Fore
     std::vector<OneTree> trees(static_cast<std::size_t>(options.trees));
     grown.oob_loss.assign(trees.size(), std::numeric_limits<double>::quiet_NaN());
     if (options.permute) grown.permuted_loss.assign(trees.size() * static_cast<std::size_t>(bins.d), 0.0);
-    const auto grow_one = [&](index_t t) {
-        TreeGrower grower(bins, target, options, places, scale, packed, in_lanes ? k : 0);
-        grower.scale_weights_ = 1024 / heaviest;
-        OneTree& tree = trees[static_cast<std::size_t>(t)];
-        tree = grower.grow(options.first_tree + t);
-        if (!options.bootstrap || !(options.out_of_bag || options.permute)) return;
+    const auto measure = [&](index_t t, const OneTree& tree) {
         std::vector<std::int32_t> out;
-        std::size_t at = 0;
-        for (std::int32_t i = 0; i < static_cast<std::int32_t>(n); ++i) {
-            if (at < tree.drawn.size() && tree.drawn[at] == i)
-                ++at;
-            else
-                out.push_back(i);
-        }
+        for (std::int32_t i = 0; i < static_cast<std::int32_t>(n); ++i)
+            if (!tree.drawn[static_cast<std::size_t>(i)]) out.push_back(i);
         if (out.empty()) return;
         const auto loss_with = [&](std::int32_t column, const std::vector<std::int32_t>& others) {
             double loss = 0, weight = 0;
             for (std::size_t i = 0; i < out.size(); ++i) {
                 const double w = target.weights != nullptr ? target.weights[out[i]] : 1.0;
-                const std::int32_t leaf = leaf_of(tree, bins, out[i], column, others[i]);
-                loss += w * row_loss(target, tree.nodes.value.data() + static_cast<index_t>(leaf) * k, out[i]);
+                loss += w * row_loss(target, values_of(tree, tree.nodes, 0, bins, out[i], column, others[i]), out[i]);
                 weight += w;
             }
             return loss / weight;
@@ -746,39 +769,31 @@ GrownForest grow_forest(const Bins& bins, const ForestTarget& target, const Fore
             permuted = loss_with(j, others);
         }
     };
-    // Some trees at a time, so that the memory in which they grow is used again; out-of-bag rows need them to the end.
-    const bool keeps = options.bootstrap && options.out_of_bag;
-    const index_t together = keeps ? options.trees : std::max<index_t>(16, 8 * options.threads);
-    const auto join = [&](index_t begin, index_t end) {
-        std::size_t nodes = 0;
-        for (index_t t = begin; t < end; ++t) nodes += trees[static_cast<std::size_t>(t)].nodes.feature.size();
-        if (begin == 0) trees::reserve(grown.forest, nodes / static_cast<std::size_t>(std::max<index_t>(end, 1)) * static_cast<std::size_t>(options.trees) * 21 / 20);
-        for (index_t t = begin; t < end; ++t) trees::append(grown.forest, std::exchange(trees[static_cast<std::size_t>(t)], OneTree{}).nodes);
-    };
-    for (index_t first = 0; first < options.trees; first += together) {
-        const index_t count = std::min(together, options.trees - first);
-        parallel_chunks(count, 1, options.threads, [&](index_t t, index_t, index_t) { grow_one(first + t); });
-        if (!keeps) join(first, first + count);
-    }
-    if (keeps) {
+    Joining joining(grown.forest, trees, options.bootstrap && options.out_of_bag);
+    parallel_chunks(options.trees, 1, options.threads, [&](index_t t, index_t, index_t) {
+        TreeGrower grower(bins, target, options, places, scale, packed, in_lanes ? k : 0);
+        grower.scale_weights_ = 1024 / heaviest;
+        OneTree& tree = trees[static_cast<std::size_t>(t)];
+        tree = grower.grow(options.first_tree + t);
+        if (options.bootstrap && (options.out_of_bag || options.permute)) measure(t, tree);
+        joining.finish(t);
+    });
+    if (options.bootstrap && options.out_of_bag) {
         grown.oob_sum.assign(static_cast<std::size_t>(n * k), 0.0);
         grown.oob_trees.assign(static_cast<std::size_t>(n), 0);
         parallel_chunks(n, oob_chunk, options.threads, [&](index_t, index_t begin, index_t end) {
-            for (const OneTree& tree : trees) {
-                auto drawn = std::lower_bound(tree.drawn.begin(), tree.drawn.end(), static_cast<std::int32_t>(begin));
+            for (index_t t = 0; t < grown.forest.n_trees(); ++t) {
+                const OneTree& tree = trees[static_cast<std::size_t>(t)];
+                const auto first = static_cast<std::size_t>(grown.forest.offsets[static_cast<std::size_t>(t)]);
                 for (index_t i = begin; i < end; ++i) {
-                    if (drawn != tree.drawn.end() && *drawn == i) {
-                        ++drawn;
-                        continue;
-                    }
-                    const double* value = tree.nodes.value.data() + static_cast<index_t>(leaf_of(tree, bins, i, -1, i)) * k;
+                    if (tree.drawn[static_cast<std::size_t>(i)]) continue;
+                    const double* value = values_of(tree, grown.forest, first, bins, i, -1, i);
                     for (index_t c = 0; c < k; ++c) grown.oob_sum[static_cast<std::size_t>(i * k + c)] += value[c];
                     ++grown.oob_trees[static_cast<std::size_t>(i)];
                 }
             }
         });
     }
-    if (keeps) join(0, options.trees);
     return grown;
 }
 

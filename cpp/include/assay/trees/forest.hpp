@@ -17,7 +17,7 @@ struct Forest {
     std::vector<std::uint64_t> words;
     std::vector<std::uint8_t> missing_left;
     std::vector<double> value;  // n_nodes x width
-    std::vector<double> rows, weight, gain;
+    std::vector<double> rows, weight, gain;  // no `weight` where it is the same as `rows`
     index_t width = 1;
 
     index_t n_trees() const { return static_cast<index_t>(offsets.size()) - 1; }
