@@ -1,6 +1,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/vector.h>
 
+#include <cmath>
 #include <memory>
 #include <optional>
 
@@ -71,6 +72,53 @@ void bind_ensembles(nb::module_& m) {
             });
         },
         "cells"_a.noconvert(), "n_categories"_a, "weights"_a.none(), "max_bins"_a, "threads"_a, "One-byte codes of the columns.");
+    nb::class_<trees::Ranks>(m, "Ranks", "The rank of every cell in its column.");
+    m.def(
+        "rank_columns",
+        [](Array2<const double> cells, Array1<const std::int32_t> n_categories, int threads) {
+            require(cells.shape(1) == n_categories.shape(0), "rank_columns", "n_categories must have one value per column");
+            require(cells.shape(0) < (std::size_t{1} << 30), "rank_columns", "too many rows");
+            return without_gil([&] { return trees::rank_columns(view(cells), view(n_categories), threads); });
+        },
+        "cells"_a.noconvert(), "n_categories"_a, "threads"_a, "The ranks of cells in their columns, for bins of some rows at a time.");
+    m.def(
+        "make_bins_of_rows",
+        [](const trees::Ranks& ranks, Array1<const std::int32_t> rows, Array1<const std::int32_t> n_categories,
+           std::optional<Array1<const std::int32_t>> renamed, std::optional<Array1<const std::int64_t>> renamed_first,
+           std::optional<Array1<const double>> weights, std::int64_t max_bins, int threads) {
+            const char* kernel = "make_bins_of_rows";
+            const auto d = static_cast<std::size_t>(ranks.d);
+            require(n_categories.shape(0) == d, kernel, "n_categories must have one value per column");
+            require(max_bins >= 2 && max_bins <= 255, kernel, "max_bins must lie between 2 and 255");
+            require(!weights || weights->shape(0) == rows.shape(0), kernel, "one weight per row");
+            require(renamed.has_value() == renamed_first.has_value(), kernel, "new numbers and where they start");
+            for (std::size_t i = 0; i < rows.shape(0); ++i)
+                require(rows(i) >= 0 && rows(i) < ranks.n, kernel, "rows must be of the table");
+            double total = 0;
+            for (std::size_t i = 0; weights && i < rows.shape(0); ++i) {
+                require((*weights)(i) >= 1 && (*weights)(i) == std::floor((*weights)(i)), kernel, "weights must be whole");
+                total += (*weights)(i);
+            }
+            require(total < 4e9, kernel, "weights must sum to less than 4e9");
+            require(!renamed_first || renamed_first->shape(0) >= d + 1, kernel, "where the new numbers of each column start");
+            for (std::size_t j = 0; j < d; ++j) {
+                const std::int32_t old = ranks.n_categories[j];
+                require((old > 0) == (n_categories(j) > 0) || old > 0, kernel, "columns must stay of their kind");
+                if (!renamed) {
+                    require(n_categories(j) == old, kernel, "as many categories as were ranked");
+                    continue;
+                }
+                const std::int64_t first = (*renamed_first)(j);
+                require(first >= 0 && first + old <= static_cast<std::int64_t>(renamed->shape(0)), kernel, "one number per category");
+                for (std::int32_t k = 0; k < old; ++k)
+                    require((*renamed)(static_cast<std::size_t>(first + k)) < n_categories(j), kernel, "no such category");
+            }
+            const trees::ChosenRanks chosen{ranks, view(rows), n_categories.data(), renamed ? renamed->data() : nullptr,
+                                            renamed_first ? renamed_first->data() : nullptr, weights ? weights->data() : nullptr};
+            return without_gil([&] { return trees::make_bins(chosen, max_bins, threads); });
+        },
+        "ranks"_a, "rows"_a, "n_categories"_a, "renamed"_a.none(), "renamed_first"_a.none(), "weights"_a.none(), "max_bins"_a,
+        "threads"_a, "The bins that `make_bins` finds in these rows, whose weights must be whole.");
     m.def(
         "join_columns",
         [](const std::vector<const Bins*>& parts) {

@@ -55,8 +55,8 @@ def write(kept: dict[str, Any]) -> str:
     lines = [*OPENING, "", MADE.format(**made, libraries=libraries), "", *SETTINGS, ""]
     for group in dict.fromkeys(contender.group for contender in CONTENDERS):
         ids = [contender.id for contender in CONTENDERS if contender.group == group]
-        libraries = [name.partition(": ")[2] for name in ids]
-        lines += [f"## {group.capitalize()}", "", "| table | what | " + " | ".join(libraries) + " |"]
+        peers = [name.partition(": ")[2] for name in ids]
+        lines += [f"## {group.capitalize()}", "", "| table | what | " + " | ".join(peers) + " |"]
         lines += ["| --- | --- |" + " ---: |" * len(ids)]
         counts = {name: {"better": 0, "worse": 0, "open": 0} for name in ids[1:]}
         means: dict[str, list[float]] = {name: [] for name in ids}
@@ -75,7 +75,7 @@ def write(kept: dict[str, Any]) -> str:
                 cells.append(text)
             lines.append(f"| {table} | {row['words']} | " + " | ".join(cells) + " |")
         lines.append("")
-        for name, library in zip(ids[1:], libraries[1:], strict=True):
+        for name, library in zip(ids[1:], peers[1:], strict=True):
             theirs, ours = np.log(means[name]), np.log(means[ids[0]])
             test = wilcoxon(theirs, ours)
             lines.append(

@@ -82,6 +82,23 @@ TEST("columns binned apart and joined are those binned together") {
     CHECK(joined.n_categories == whole.n_categories && joined.bin_of_category == whole.bin_of_category);
 }
 
+TEST("bins of ranked rows are those of the rows alone") {
+    const Data data = noise(3000, 11);
+    const auto ranks = trees::rank_columns(c_matrix(data.cells.data(), data.n, data.d), {data.n_categories.data(), data.d, 1}, 2);
+    std::vector<std::int32_t> rows;
+    std::vector<double> cells;
+    for (index_t i = data.n - 1; i >= 0; i -= 1 + i % 3) {
+        rows.push_back(static_cast<std::int32_t>(i));
+        cells.insert(cells.end(), data.cells.begin() + i * data.d, data.cells.begin() + (i + 1) * data.d);
+    }
+    const auto m = static_cast<index_t>(rows.size());
+    const auto alone = trees::make_bins(c_matrix<const double>(cells.data(), m, data.d), {data.n_categories.data(), data.d, 1}, nullptr, 100, 1);
+    const trees::ChosenRanks chosen{ranks, {rows.data(), m, 1}, data.n_categories.data()};
+    const auto ranked = trees::make_bins(chosen, 100, 2);
+    CHECK(ranked.codes == alone.codes && ranked.n_bins == alone.n_bins && ranked.cuts == alone.cuts);
+    CHECK(ranked.n_categories == alone.n_categories && ranked.bin_of_category == alone.bin_of_category);
+}
+
 TEST("boosting has the same bits for any threads and instruction set and its loss falls") {
     const Data data = noise(6000, 11);
     const auto bins = bins_of(data, 1);

@@ -465,6 +465,17 @@ class Bins:
 def make_bins(cells: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], n_categories: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, max_bins: int, threads: int) -> Bins:
     """One-byte codes of the columns."""
 
+class Ranks:
+    """The rank of every cell in its column."""
+
+def rank_columns(cells: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], n_categories: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], threads: int) -> Ranks:
+    """The ranks of cells in their columns, for bins of some rows at a time."""
+
+def make_bins_of_rows(ranks: Ranks, rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], n_categories: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], renamed: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, renamed_first: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, max_bins: int, threads: int) -> Bins:
+    """
+    The bins that `make_bins` finds in these rows, whose weights must be whole.
+    """
+
 def join_columns(parts: Sequence[Bins]) -> Bins:
     """The binned columns of all parts side by side."""
 

@@ -111,6 +111,7 @@ private:
     // The weight of the rows that the tree misses; its nodes get their rows and shares of the weight.
     double error_of(trees::Forest& tree) {
         const trees::CodedTree coded(tree, bins_, 0);
+        tree.weight.resize(tree.feature.size());
         const auto nodes = tree.feature.size(), chunks = at(chunk_count(n_, row_chunk));
         std::vector<std::int64_t> missed(chunks, 0), rows(chunks * nodes, 0), weight(chunks * nodes, 0);
         parallel_chunks(n_, row_chunk, options_.threads, [&](index_t chunk, index_t begin, index_t end) {

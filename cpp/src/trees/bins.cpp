@@ -7,15 +7,18 @@
 #include <compare>
 #include <cstring>
 #include <numeric>
+#include <utility>
 
 #include "assay/common/order_keys.hpp"
 #include "assay/common/threads.hpp"
+#include "assay/tables/coded_columns.hpp"
 #include "assay/trees/forest_codes.hpp"
 
 namespace assay::trees {
 namespace {
 
 constexpr int digit_bits = 11, digits = 3, buckets = 1 << digit_bits;
+constexpr index_t columns_at_once = 4;  // held as numbers by a thread
 
 // A run of equal keys: the smallest and the largest value that has the key, and the weight of its cells.
 struct Run {
@@ -62,6 +65,14 @@ void radix_sort(std::vector<std::uint32_t>& keys, std::vector<std::uint32_t>& sp
     }
 }
 
+double low_of(std::uint32_t upper) { return to_value(std::uint64_t{upper} << 32); }
+double high_of(std::uint32_t upper) { return to_value((std::uint64_t{upper} << 32) | 0xFFFFFFFFULL); }
+
+bool some_fills_a_bin(const std::vector<Run>& runs, double total, index_t max_bins) {
+    const double share = total / static_cast<double>(max_bins);
+    return std::any_of(runs.begin(), runs.end(), [&](const Run& run) { return run.weight > share; });
+}
+
 // Runs by the upper halves of the keys, or by whole values where a run of distinct values would fill a bin.
 std::vector<Run> runs_of(const std::vector<double>& values, const std::vector<double>& weights, index_t max_bins) {
     std::vector<Run> runs;
@@ -69,8 +80,6 @@ std::vector<Run> runs_of(const std::vector<double>& values, const std::vector<do
     double total = 0;
     for (const double w : weights) total += w;
     if (weights.empty()) total = static_cast<double>(n);
-    const auto low_of = [](std::uint32_t upper) { return to_value(std::uint64_t{upper} << 32); };
-    const auto high_of = [](std::uint32_t upper) { return to_value((std::uint64_t{upper} << 32) | 0xFFFFFFFFULL); };
     if (weights.empty()) {
         std::vector<std::uint32_t> keys(n), spare;
         for (std::size_t i = 0; i < n; ++i) keys[i] = static_cast<std::uint32_t>(to_key(values[i]) >> 32);
@@ -89,8 +98,7 @@ std::vector<Run> runs_of(const std::vector<double>& values, const std::vector<do
             runs.back().weight += keys[i].second;
         }
     }
-    const double share = total / static_cast<double>(max_bins);
-    if (std::none_of(runs.begin(), runs.end(), [&](const Run& run) { return run.weight > share; })) return runs;
+    if (!some_fills_a_bin(runs, total, max_bins)) return runs;
     // A heavy run may be one value, which is well, or many values that differ in their lowest bits only.
     std::vector<std::pair<double, double>> pairs(n);
     for (std::size_t i = 0; i < n; ++i) pairs[i] = {values[i] + 0.0, weights.empty() ? 1.0 : weights[i]};
@@ -108,14 +116,14 @@ double midpoint(double low, double high) {
     return middle < high ? middle : low;
 }
 
-std::vector<double> cuts_of(const std::vector<double>& values, const std::vector<double>& weights, index_t max_bins) {
-    std::vector<double> cuts, distinct;
-    if (values.empty()) return cuts;
-    if (few_values(values, max_bins, distinct)) {
-        for (std::size_t v = 1; v < distinct.size(); ++v) cuts.push_back(midpoint(distinct[v - 1], distinct[v]));
-        return cuts;
-    }
-    const auto runs = runs_of(values, weights, max_bins);
+std::vector<double> cuts_between(const std::vector<double>& distinct) {
+    std::vector<double> cuts;
+    for (std::size_t v = 1; v < distinct.size(); ++v) cuts.push_back(midpoint(distinct[v - 1], distinct[v]));
+    return cuts;
+}
+
+std::vector<double> cuts_of_runs(const std::vector<Run>& runs, index_t max_bins) {
+    std::vector<double> cuts;
     double rest = 0, here = 0;
     for (const Run& run : runs) rest += run.weight;
     index_t left = max_bins;
@@ -130,6 +138,41 @@ std::vector<double> cuts_of(const std::vector<double>& values, const std::vector
         --left;
     }
     return cuts;
+}
+
+std::vector<double> cuts_of(const std::vector<double>& values, const std::vector<double>& weights, index_t max_bins) {
+    std::vector<double> distinct;
+    if (values.empty()) return {};
+    if (few_values(values, max_bins, distinct)) return cuts_between(distinct);
+    return cuts_of_runs(runs_of(values, weights, max_bins), max_bins);
+}
+
+// The same from the distinct values, rising, with the weight of each; those of weight 0 do not occur.
+std::vector<double> cuts_of_counts(const std::vector<double>& values, const std::vector<std::uint32_t>& weight, index_t max_bins) {
+    std::vector<double> present;
+    std::vector<Run> runs;
+    double total = 0;
+    index_t count = 0;
+    for (const std::uint32_t w : weight) count += w > 0;
+    if (count <= max_bins) {
+        for (std::size_t v = 0; v < values.size(); ++v)
+            if (weight[v] > 0) present.push_back(values[v]);
+        return cuts_between(present);
+    }
+    std::uint32_t upper = 0;
+    for (std::size_t v = 0; v < values.size(); ++v) {
+        if (weight[v] == 0) continue;
+        const auto key = static_cast<std::uint32_t>(to_key(values[v]) >> 32);
+        if (runs.empty() || key != upper) runs.push_back({low_of(key), high_of(key), 0});
+        upper = key;
+        runs.back().weight += weight[v];
+        total += weight[v];
+    }
+    if (!some_fills_a_bin(runs, total, max_bins)) return cuts_of_runs(runs, max_bins);
+    runs.clear();
+    for (std::size_t v = 0; v < values.size(); ++v)
+        if (weight[v] > 0) runs.push_back({values[v], values[v], static_cast<double>(weight[v])});
+    return cuts_of_runs(runs, max_bins);
 }
 
 // Categories by falling weight, then by code: the first max_bins - 1 keep their own bin if there are too many.
@@ -151,32 +194,47 @@ std::vector<std::uint8_t> category_bins(const std::vector<double>& weight, index
     return bins;
 }
 
-}  // namespace
-
-Bins make_bins(Matrix<const double> cells, Vector<const std::int32_t> n_categories, const double* weights, index_t max_bins,
-               int threads) {
+Bins empty_bins(index_t n, index_t d, const std::int32_t* n_categories) {
     Bins bins;
-    const index_t n = cells.rows, d = cells.cols;
     bins.n = n;
     bins.d = d;
     bins.blocks = (d + block_columns - 1) / block_columns;
     bins.codes.assign(static_cast<std::size_t>(bins.blocks * n * block_columns), 0);
     bins.n_bins.resize(static_cast<std::size_t>(d));
-    bins.n_categories.assign(n_categories.data, n_categories.data + d);
+    bins.n_categories.assign(n_categories, n_categories + d);
     bins.cuts.resize(static_cast<std::size_t>(d));
     bins.bin_of_category.resize(static_cast<std::size_t>(d));
+    return bins;
+}
+
+// The bin of every category of a column, which has so many; says how many bins there are.
+const std::vector<std::uint8_t>& keep_categories(Bins& bins, std::size_t column, const std::vector<double>& weight, index_t max_bins) {
+    bins.n_bins[column] = static_cast<std::int32_t>(std::min(static_cast<index_t>(weight.size()), max_bins));
+    return bins.bin_of_category[column] = category_bins(weight, max_bins);
+}
+
+}  // namespace
+
+Bins make_bins(Matrix<const double> cells, Vector<const std::int32_t> n_categories, const double* weights, index_t max_bins,
+               int threads) {
+    const index_t n = cells.rows;
+    Bins bins = empty_bins(n, cells.cols, n_categories.data);
     parallel_chunks(bins.blocks, 1, threads, [&](index_t b, index_t, index_t) {
         const index_t first = b * block_columns, width = bins.block_width(b);
-        std::array<std::vector<double>, block_columns> columns;
-        for (index_t c = 0; c < width; ++c) columns[static_cast<std::size_t>(c)].resize(static_cast<std::size_t>(n));
-        for (index_t i = 0; i < n; ++i) {
-            const double* row = cells.row(i) + first;
-            for (index_t c = 0; c < width; ++c) columns[static_cast<std::size_t>(c)][static_cast<std::size_t>(i)] = row[c];
-        }
+        std::array<std::vector<double>, columns_at_once> columns;
+        for (auto& column : columns) column.resize(static_cast<std::size_t>(n));
         std::vector<double> present, present_weights;
         for (index_t c = 0; c < width; ++c) {
             const auto j = static_cast<std::size_t>(first + c);
-            const auto& column = columns[static_cast<std::size_t>(c)];
+            const index_t held = c % columns_at_once;
+            if (held == 0) {
+                const index_t some = std::min(columns_at_once, width - c);
+                for (index_t i = 0; i < n; ++i) {
+                    const double* row = cells.row(i) + first + c;
+                    for (index_t k = 0; k < some; ++k) columns[static_cast<std::size_t>(k)][static_cast<std::size_t>(i)] = row[k];
+                }
+            }
+            const auto& column = columns[static_cast<std::size_t>(held)];
             std::uint8_t* codes = bins.codes.data() + b * n * block_columns + c;
             const auto weight_of = [&](index_t i) { return weights == nullptr ? 1.0 : weights[i]; };
             if (n_categories[first + c] > 0) {
@@ -186,14 +244,12 @@ Bins make_bins(Matrix<const double> cells, Vector<const std::int32_t> n_categori
                 for (index_t i = 0; i < n; ++i)
                     if (known(column[static_cast<std::size_t>(i)]))
                         weight[static_cast<std::size_t>(column[static_cast<std::size_t>(i)])] += weight_of(i);
-                const auto map = category_bins(weight, max_bins);
-                bins.n_bins[j] = static_cast<std::int32_t>(std::min(k, max_bins));
+                const auto& map = keep_categories(bins, j, weight, max_bins);
                 for (index_t i = 0; i < n; ++i) {
                     const double cell = column[static_cast<std::size_t>(i)];
                     codes[i * block_columns] = known(cell) ? map[static_cast<std::size_t>(cell)]
                                                            : static_cast<std::uint8_t>(bins.n_bins[j]);
                 }
-                bins.bin_of_category[j] = map;
                 continue;
             }
             present.clear();
@@ -215,6 +271,95 @@ Bins make_bins(Matrix<const double> cells, Vector<const std::int32_t> n_categori
                 for (index_t i = 0; i < some; ++i)
                     codes[(from + i) * block_columns] = static_cast<std::uint8_t>(std::isnan(x[i]) ? bins.n_bins[j] : rank[i]);
             }
+        }
+    });
+    return bins;
+}
+
+Ranks rank_columns(Matrix<const double> cells, Vector<const std::int32_t> n_categories, int threads) {
+    Ranks ranks;
+    const index_t n = cells.rows, d = cells.cols;
+    ranks.n = n;
+    ranks.d = d;
+    ranks.rank.resize(static_cast<std::size_t>(n * d));
+    ranks.values.resize(static_cast<std::size_t>(d));
+    ranks.n_categories.assign(n_categories.data, n_categories.data + d);
+    parallel_chunks(d, 1, threads, [&](index_t j, index_t, index_t) {
+        std::uint32_t* rank = ranks.rank.data() + j * n;
+        if (n_categories[j] > 0) {
+            const double k = n_categories[j];
+            for (index_t i = 0; i < n; ++i) {
+                const double cell = cells(i, j);
+                rank[i] = cell >= 0 && cell < k ? static_cast<std::uint32_t>(cell) : no_rank;
+            }
+            return;
+        }
+        std::vector<double> column(static_cast<std::size_t>(n));
+        for (index_t i = 0; i < n; ++i) column[static_cast<std::size_t>(i)] = cells(i, j);
+        std::vector<tables::Entry> order(static_cast<std::size_t>(n));
+        const std::int32_t numeric = 0;
+        tables::sort_columns(c_matrix(std::as_const(column).data(), n, 1), {&numeric, 1, 1}, order.data(), 1);
+        auto& values = ranks.values[static_cast<std::size_t>(j)];
+        for (const tables::Entry entry : order) {
+            const auto row = static_cast<std::size_t>(tables::row_of(entry));
+            if (tables::is_missing(entry)) {
+                rank[row] = no_rank;
+                continue;
+            }
+            if (values.empty() || tables::is_fresh(entry)) values.push_back(column[row] + 0.0);
+            rank[row] = static_cast<std::uint32_t>(values.size() - 1);
+        }
+    });
+    return ranks;
+}
+
+Bins make_bins(const ChosenRanks& chosen, index_t max_bins, int threads) {
+    const Ranks& ranks = chosen.ranks;
+    const Vector<const std::int32_t> rows = chosen.rows;
+    const index_t n = rows.size;
+    Bins bins = empty_bins(n, ranks.d, chosen.n_categories);
+    parallel_chunks(bins.blocks, 1, threads, [&](index_t b, index_t, index_t) {
+        std::vector<std::uint32_t> weight, own(static_cast<std::size_t>(n));
+        std::vector<std::uint8_t> bin;
+        for (index_t c = 0; c < bins.block_width(b); ++c) {
+            const index_t column = b * block_columns + c;
+            const auto j = static_cast<std::size_t>(column);
+            const std::uint32_t* rank = ranks.rank.data() + column * ranks.n;
+            const auto& values = ranks.values[j];
+            const bool nominal = chosen.n_categories[column] > 0;  // of a column that lost all its categories every cell is missing
+            const std::size_t known = nominal ? static_cast<std::size_t>(ranks.n_categories[j]) : values.size();
+            // Missing cells have the last place.
+            weight.assign(known + 1, 0);
+            for (index_t i = 0; i < n; ++i) {
+                const auto place = std::min(rank[rows[i]], static_cast<std::uint32_t>(known));
+                own[static_cast<std::size_t>(i)] = place;
+                weight[place] += chosen.weights == nullptr ? 1U : static_cast<std::uint32_t>(chosen.weights[i]);
+            }
+            weight.pop_back();
+            bin.assign(known + 1, 0);
+            if (nominal) {
+                std::vector<double> of_category(static_cast<std::size_t>(chosen.n_categories[column]), 0.0);
+                const auto number = [&](std::size_t code) {
+                    return chosen.renamed == nullptr ? static_cast<std::int32_t>(code)
+                                                     : chosen.renamed[chosen.renamed_first[column] + static_cast<std::int64_t>(code)];
+                };
+                for (std::size_t v = 0; v < known; ++v)
+                    if (number(v) >= 0) of_category[static_cast<std::size_t>(number(v))] += weight[v];
+                const auto& map = keep_categories(bins, j, of_category, max_bins);
+                for (std::size_t v = 0; v < known; ++v)
+                    bin[v] = number(v) >= 0 ? map[static_cast<std::size_t>(number(v))] : static_cast<std::uint8_t>(bins.n_bins[j]);
+            } else {
+                const auto& cuts = bins.cuts[j] = cuts_of_counts(values, weight, max_bins);
+                bins.n_bins[j] = static_cast<std::int32_t>(cuts.size()) + 1;
+                std::size_t below = 0;
+                for (std::size_t v = 0; v < known; ++v) {
+                    while (below < cuts.size() && cuts[below] < values[v]) ++below;
+                    bin[v] = static_cast<std::uint8_t>(below);
+                }
+            }
+            bin[known] = static_cast<std::uint8_t>(bins.n_bins[j]);
+            std::uint8_t* codes = bins.codes.data() + b * n * block_columns + c;
+            for (index_t i = 0; i < n; ++i) codes[i * block_columns] = bin[own[static_cast<std::size_t>(i)]];
         }
     });
     return bins;

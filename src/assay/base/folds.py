@@ -8,7 +8,7 @@ Where a preparation is fitted on the training rows, the folds share one matrix a
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -232,8 +232,12 @@ def fit_folds(
     folds: Iterable[Fold],
     sample_weight: Any = None,
     transforms: Transforms = None,
+    settings: Sequence[Mapping[str, Any]] | None = None,
 ) -> Iterator[Any]:
     """One fitted clone per fold of any estimator: with shared work where the estimator can share, else separately.
+
+    `settings` are parameters of each fold, such as a seed of its own; then work is shared by `row_fits`, where the
+    estimator has it: a function of row numbers and parameters that gives a fitted clone.
 
     >>> from sklearn.dummy import DummyRegressor
     >>> folds = [(np.array([0, 1]), np.array([2])), (np.array([1, 2]), np.array([0]))]
@@ -241,11 +245,32 @@ def fit_folds(
     >>> [float(model.predict([[0.0]])[0]) for model in models]
     [1.0, 3.0]
     """
+    if settings is not None:
+        return _fit_by_settings(estimator, X, y, list(folds), sample_weight, transforms, settings)
     if hasattr(estimator, "fit_folds"):
         extra = {} if transforms is None else {"transforms": transforms}
         return estimator.fit_folds(X, y, folds, sample_weight=sample_weight, **extra)
     weights = None if sample_weight is None else np.asarray(sample_weight)
     return fit_separately(estimator, X, np.asarray(y), folds, weights, transforms)
+
+
+def _fit_by_settings(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    folds: Sequence[Fold],
+    sample_weight: Any,
+    transforms: Transforms,
+    settings: Sequence[Mapping[str, Any]],
+) -> Iterator[Any]:
+    shares = transforms is None and len(folds) > 1 and hasattr(estimator, "row_fits")
+    fit = estimator.row_fits(X, y, sample_weight) if shares and estimator.shares_rows(X) else None
+    for k, (fold, given) in enumerate(zip(folds, settings, strict=True)):
+        if fit is not None:
+            yield fit(fold[0], **given)
+            continue
+        one = None if transforms is None else transforms.only(k)
+        yield from fit_folds(clone(estimator).set_params(**given), X, y, [fold], sample_weight, one)
 
 
 def weighted_fits(estimator: Any, X: Any, y: np.ndarray) -> Callable[..., Any]:

@@ -80,11 +80,10 @@ class CodedTable:
             cells[:, j] = self.column(j, rows)
         return cells
 
-    def restricted(self, rows: np.ndarray, schema: ColumnSchema) -> tuple[CodedTable, ColumnSchema]:
-        """The table and schema as if only these rows had been read: nominal columns lose categories unseen in them."""
+    def present(self, rows: np.ndarray, schema: ColumnSchema) -> tuple[CodedTable, ColumnSchema]:
+        """As `restricted`, for whoever needs no order: nothing is sorted here."""
         if not (self.n_categories > 0).any():
             return self, schema
-        order = self.order()
         n_categories, categories, codes = self.n_categories.copy(), list(schema.categories), []
         for j in np.flatnonzero(self.n_categories > 0).tolist():
             column = self.column(j, rows)
@@ -96,9 +95,14 @@ class CodedTable:
             assert old is not None
             categories[j] = old[seen]
         first = np.concatenate([[0], np.cumsum(self.n_categories)]).astype(np.int64)
-        renamed = (np.concatenate(codes), first)
-        table = replace(self, n_categories=n_categories, once=False, renamed=renamed, _order=order)
+        table = replace(self, n_categories=n_categories, once=False, renamed=(np.concatenate(codes), first))
         return table, ColumnSchema(schema.names, schema.nominal, tuple(categories))
+
+    def restricted(self, rows: np.ndarray, schema: ColumnSchema) -> tuple[CodedTable, ColumnSchema]:
+        """The table and schema as if only these rows had been read: nominal columns lose categories unseen in them."""
+        if (self.n_categories > 0).any():
+            self.order()  # one order for all that are restricted
+        return self.present(rows, schema)
 
 
 @dataclass(frozen=True)

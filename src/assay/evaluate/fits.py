@@ -102,18 +102,16 @@ def score_folds(
     """Scores (folds, 2) on the training and on the test rows of each fold.
 
     The folds share their work where the estimator can; where its fit makes random choices and its seed is open, each
-    fold has a seed of its own stream and is fitted by itself. The model of a fold depends on that fold alone, so that
+    fold has a seed of its own stream. The model of a fold depends on that fold alone, so that
     `n_jobs` threads, each with some of the folds, give the same scores.
     """
     prototype = clone(estimator).set_params(**settings)
-    alone = bool(open_seeds(prototype))
+    seeds = open_seeds(prototype)
 
     def some(numbers: np.ndarray) -> list[tuple[float, ...]]:
         chosen = [folds[k] for k in numbers]
-        models: Iterable[Any] = (
-            (fit_rows(prototype, X, y, folds[k][0], streams[k]) for k in numbers)
-            if alone
-            else fit_folds(prototype, X, y, chosen)
+        models = fit_folds(
+            prototype, X, y, chosen, settings=[seeds_of(seeds, streams[k]) for k in numbers] if seeds else None
         )
         return [
             tuple(score_model(model, metric, take_rows(X, rows), y[rows]) for rows in fold)

@@ -111,16 +111,14 @@ class InnerFolds:
                 yield prototype(fold).fit(train, target), test
             return
         matrix, transforms, params = self._matrix
-        together = [range(len(self.folds))] if not learner.open_seeds else [[k] for k in range(len(self.folds))]
-        for some in together:
-            folds = [self.folds[k] for k in some]
-            through = None if transforms is None else transforms.only(*some)
-            estimator = prototype(some[0]).set_params(**params)
-            models = fit_folds(estimator, matrix, self.y, folds, transforms=through)
-            for model, k in zip(models, some):
-                test = self.folds[k][1]
-                rows = np.take(matrix, test, axis=0) if transforms is None else transforms.folds[k].apply(matrix, test)
-                yield model, rows
+        seeds = None
+        if learner.open_seeds:
+            seeds = [seeds_of(learner.open_seeds, self.stream.child(1).child(k)) for k in range(len(self.folds))]
+        estimator = prototype(0).set_params(**params)
+        models = fit_folds(estimator, matrix, self.y, self.folds, transforms=transforms, settings=seeds)
+        for k, (model, (_, test)) in enumerate(zip(models, self.folds)):
+            rows = np.take(matrix, test, axis=0) if transforms is None else transforms.folds[k].apply(matrix, test)
+            yield model, rows
 
 
 def search_trials(inner: InnerFolds, known: Mapping[int, Mapping[str, Any]]) -> Iterator[tuple[int, dict[str, Any]]]:

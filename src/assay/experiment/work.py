@@ -165,17 +165,11 @@ def _fold_values(bench: Bench, learner: Learner, units: list[Unit]) -> Iterator[
 def _models(
     bench: Bench, learner: Learner, shared: SharedTable, numbers: list[int], folds: list[Fold]
 ) -> Iterator[Any]:
-    """The fitted models of some folds: from one call that shares their work, or one by one where each fold has seeds
-    of its own."""
-    plan, matrix = bench.plan, shared.matrix
-    if not learner.open_seeds:
-        prototype = learner.prototype(threads=bench.threads).set_params(**shared.params)
-        yield from fit_folds(prototype, matrix, plan.y, folds, transforms=shared.transforms(numbers))
-        return
-    for number, fold in zip(numbers, folds, strict=True):
-        prototype = learner.prototype(threads=bench.threads, seeds=plan.seeds(learner, number))
-        prototype.set_params(**shared.params)
-        yield from fit_folds(prototype, matrix, plan.y, [fold], transforms=shared.transforms([number]))
+    """The fitted models of some folds, from one call that shares their work; each may have seeds of its own."""
+    plan = bench.plan
+    prototype = learner.prototype(threads=bench.threads).set_params(**shared.params)
+    seeds = [plan.seeds(learner, number) for number in numbers] if learner.open_seeds else None
+    return fit_folds(prototype, shared.matrix, plan.y, folds, transforms=shared.transforms(numbers), settings=seeds)
 
 
 def _score(

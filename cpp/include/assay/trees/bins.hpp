@@ -37,6 +37,31 @@ struct Bins {
 Bins make_bins(Matrix<const double> cells, Vector<const std::int32_t> n_categories, const double* weights, index_t max_bins,
                int threads);
 
+// The rank of every cell in its column, for bins of some of the rows at a time (folds): where whole columns were sorted once,
+// the bins of m rows cost O(m d), and are those that make_bins finds in these rows alone, bit for bit.
+struct Ranks {
+    index_t n = 0, d = 0;
+    std::vector<std::uint32_t> rank;           // d x n: the place among the values, or the category; no_rank if missing
+    std::vector<std::vector<double>> values;   // numeric: the distinct values, rising
+    std::vector<std::int32_t> n_categories;
+};
+constexpr std::uint32_t no_rank = 0xFFFFFFFFU;
+
+Ranks rank_columns(Matrix<const double> cells, Vector<const std::int32_t> n_categories, int threads);
+
+// Rows of a ranked table, each with a whole weight above 0 (null: 1). Categories may have new numbers (-1: gone), those of
+// column j from renamed_first[j] on; `n_categories` then counts the new ones.
+struct ChosenRanks {
+    const Ranks& ranks;
+    Vector<const std::int32_t> rows;
+    const std::int32_t* n_categories = nullptr;
+    const std::int32_t* renamed = nullptr;
+    const std::int64_t* renamed_first = nullptr;
+    const double* weights = nullptr;
+};
+
+Bins make_bins(const ChosenRanks& chosen, index_t max_bins, int threads);
+
 // Rows in an order that depends on their contents alone: by a 64-bit hash of the row's codes and of `extra` (n x k). Whatever
 // is drawn by place in that order (bootstrap samples, validation rows) is the same for any order of the table's rows.
 std::vector<std::int32_t> content_order(const Bins& bins, Matrix<const double> extra, int threads);

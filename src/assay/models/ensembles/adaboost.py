@@ -22,6 +22,8 @@ from ...base.threads import thread_count
 from ...base.usual_parameters import categorical_features_param, n_jobs_param, random_state_param, trace_param
 from ...base.weights import count_rows, in_units
 from ...data.columns import ColumnSchema, MixedInput
+from . import binning
+from .binning import binned, cells_of
 from .forest import Forest
 from .margins import Margins, margins_of
 from .sql import logistic_sql, select_sql, sums_sql
@@ -106,6 +108,12 @@ class AdaBoostClassifier(MixedInput, Classifier):
     def _draws(self) -> bool:
         return self.method == "resampling" or self.estimator is not None
 
+    _read, fit_folds, row_fits = binning.read_columns, binning.fit_folds, binning.row_fits
+
+    def shares_rows(self, X: Any) -> bool:
+        """Whether folds of this table can share the ranks of its cells."""
+        return self.estimator is None and binning.shares_rows(self, X)
+
     # -- fitting -----------------------------------------------------------------------------------------------------
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Fit the rounds."""
@@ -128,16 +136,16 @@ class AdaBoostClassifier(MixedInput, Classifier):
         self._keep_trace(trace)
         return self
 
-    def _boost_trees(self, cells: np.ndarray, codes: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
+    def _boost_trees(self, read: Any, codes: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
         """Fit by the kernel; returns the votes of the training rows."""
-        threads, classes = thread_count(self.n_jobs), self.classes_.shape[0]
+        threads, classes, cells = thread_count(self.n_jobs), self.classes_.shape[0], cells_of(read)
         if classes == 1:
             grown = _kernels.grow_adaboost(
                 _kernels.make_bins(cells[:1], self.schema_.n_categories, None, 2, 1), np.zeros(1, dtype=np.int32), 2,
                 None, True, rounds=0, max_depth=1, learning_rate=1.0, resample=False, key=0, threads=1,
             )  # fmt: skip
         else:
-            table = _kernels.make_bins(cells, self.schema_.n_categories, weights, int(self.max_bins), threads)
+            table = binned(read, self.schema_.n_categories, weights, int(self.max_bins), threads)
             whole = weights is None or count_rows(weights, MOST_DRAWN)
             if weights is not None and not whole:
                 weights, _ = in_units(weights)

@@ -22,6 +22,7 @@ from ...base.usual_parameters import categorical_features_param, n_jobs_param, r
 from ...base.views import ColumnShares
 from ...base.weights import count_rows, in_units
 from ...data.columns import ColumnSchema, MixedInput
+from . import binning
 from .binning import binned
 from .forest import Forest
 from .sql import logistic_sql, select_sql, sums_sql
@@ -156,6 +157,9 @@ class Boosting(MixedInput, Estimator):
     base_score_: np.ndarray
     n_outputs_: int
 
+    _read, shares_rows = binning.read_columns, binning.shares_rows
+    fit_folds, row_fits = binning.fit_folds, binning.row_fits
+
     # -- fitting -----------------------------------------------------------------------------------------------------
     def _batched_bytes(self, n_rows: int, n_features: int) -> float:
         return 3.0 * n_rows * n_features + 150.0 * n_rows + 2.0**29
@@ -184,10 +188,11 @@ class Boosting(MixedInput, Estimator):
         n_rows = order.shape[0]
         if self.early_stopping == "folds":
             rounds, curve = self._rounds_by_folds(table, order, *task)
-            booster = self._grown(table, order, n_rows, rounds, *task)
+            booster = self._grown(_kernels.take_rows(table, order, threads), order, n_rows, rounds, *task)
             self._keep(booster, booster.train_loss, curve)
             return
         order, n_train = self._held_out(order, target, classes, stream)
+        table = _kernels.take_rows(table, order, threads)
         booster = self._grown(table, order, n_train, self._rounds(n_rows), *task)
         if n_train < n_rows and not callable(loss):
             booster.truncate(booster.best_round)
@@ -207,8 +212,8 @@ class Boosting(MixedInput, Estimator):
         classes: int,
         stream: Stream,
     ) -> Any:
-        """The kernel after so many rounds on the first `n_train` rows of the order; the rest are held out."""
-        table = _kernels.take_rows(table, order, thread_count(self.n_jobs))
+        """The kernel after so many rounds on the first `n_train` rows of the order, in which the table is; the rest are
+        held out."""
         y = target[order].astype(np.float64)
         w = None if weights is None else weights[order]
         penalties = self._penalties()
@@ -255,7 +260,8 @@ class Boosting(MixedInput, Estimator):
             n_train = int((fold != out).sum())
             if n_train == 0 or (classes and np.unique(target[rows[:n_train]]).shape[0] < classes):
                 continue
-            booster = self._grown(table, rows, n_train, self._rounds(order.shape[0]), target, *task)
+            part = _kernels.take_rows(table, rows, thread_count(self.n_jobs))
+            booster = self._grown(part, rows, n_train, self._rounds(order.shape[0]), target, *task)
             curves.append(np.asarray(booster.valid_loss))
         if not curves:
             return self._rounds(order.shape[0]), np.empty(0)

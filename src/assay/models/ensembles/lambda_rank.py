@@ -13,6 +13,7 @@ from ...base.parameters import Choice, Integer, Nothing, Real, param
 from ...base.randomness import Stream
 from ...base.threads import thread_count
 from ..linear.linear_rank import grades_of, ordered_share
+from .binning import binned
 from .newton_boosting import _Newton
 
 FEW_QUERIES = 20
@@ -80,7 +81,7 @@ class LambdaRank(_Newton):
         codes = self._group_codes(groups, grades.shape[0])
         gains = self._gains(grades, codes)
         threads = thread_count(self.n_jobs)
-        table = _kernels.make_bins(cells, self.schema_.n_categories, None, int(self.max_bins), threads)
+        table = binned(cells, self.schema_.n_categories, None, int(self.max_bins), threads)
         order = _kernels.content_order(table, np.ascontiguousarray(gains[:, None]), threads)
         stream = self._stream() if self.random_state is not None else Stream.of(0)
         order, begin, n_train = self._by_query(order, codes, stream)

@@ -24,7 +24,8 @@ from ...base.usual_parameters import categorical_features_param, n_jobs_param, r
 from ...base.views import ColumnShares
 from ...base.weights import count_rows, in_units
 from ...data.columns import ColumnSchema, MixedInput
-from .binning import binned
+from . import binning
+from .binning import binned, cells_of
 from .boosting import weighted_quantile
 from .forest import Forest
 from .sql import select_sql, sums_sql
@@ -75,6 +76,9 @@ class TreeEnsemble(MixedInput, Estimator):
     forest_: Forest
     schema_: ColumnSchema
     _key_: int
+
+    _read, shares_rows = binning.read_columns, binning.shares_rows
+    fit_folds, row_fits = binning.fit_folds, binning.row_fits
 
     # -- fitting -----------------------------------------------------------------------------------------------------
     def _batched_bytes(self, n_rows: int, n_features: int) -> float:
@@ -371,7 +375,8 @@ class ForestNumbers(TreeEnsemble, Regressor):
             )
         # All training rows go through every tree: leaves hold the rows that reach them (Meinshausen 2006).
         leaves = partial(self.forest_.leaves, threads=thread_count(self.n_jobs))
-        self.leaf_rows_ = cells.values(leaves) if isinstance(cells, BatchedTable) else leaves(cells)
+        held = cells_of(cells)
+        self.leaf_rows_ = held.values(leaves) if isinstance(held, BatchedTable) else leaves(held)
         self.train_target_ = columns[:, 0].copy()
         self.train_weights_ = np.ones(columns.shape[0]) if weights is None else weights.copy()
 

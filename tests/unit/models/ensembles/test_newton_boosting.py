@@ -133,6 +133,41 @@ def test_splits_are_those_of_exact_search_where_every_value_has_a_bin():
     np.testing.assert_allclose(model.predict(X[left][:1]), y[left].mean(), rtol=1e-9)
 
 
+def test_leaves_hold_enough_hessian_and_splits_bring_enough_gain():
+    X, y = labels(n=900)
+    settings = {"n_estimators": 12, "max_leaf_nodes": None, "min_samples_leaf": 1}
+    model = NewtonBoostingClassifier(**settings, min_child_weight=9.0).fit(X, y)
+    scores = np.full(len(y), model.base_score_[0])
+    for t, (first, last) in enumerate(itertools.pairwise(model.forest_.offsets)):
+        p = 1 / (1 + np.exp(-scores))
+        leaf = model.forest_.leaves(X, 1)[:, t]
+        # Hessians are rounded to whole numbers in the search.
+        assert np.bincount(leaf, p * (1 - p), minlength=last - first)[np.unique(leaf)].min() >= 9.0 - 1e-3
+        scores += model.forest_.value[first + leaf, 0]
+    free = NewtonBoostingClassifier(**settings).fit(X, y)
+    assert free.forest_.node_count > 2 * model.forest_.node_count
+    costly = NewtonBoostingClassifier(**settings, min_split_gain=3.0).fit(X, y)
+    inner = costly.forest_.feature >= 0
+    assert (
+        inner.any()
+        and costly.forest_.gain[inner].min() >= 3.0 - 1e-6 > free.forest_.gain[free.forest_.feature >= 0].min()
+    )
+
+
+def test_rows_and_columns_are_drawn():
+    rng = np.random.default_rng(0)
+    signal = rng.normal(size=1000)
+    X = signal[:, None] + 0.1 * rng.normal(size=(1000, 8))
+    half = NewtonBoostingRegressor(n_estimators=40, subsample=0.5, random_state=0).fit(X, signal)
+    roots = half.forest_.n_node_samples[half.forest_.offsets[:-1]]
+    assert 460 < roots.mean() < 540 and len(set(roots.tolist())) > 20
+    for name in ("max_features", "max_features_node"):
+        model = NewtonBoostingRegressor(n_estimators=40, max_depth=3, random_state=0, **{name: 0.25}).fit(X, signal)
+        used = [set(part[part >= 0]) for part in np.split(model.forest_.feature, model.forest_.offsets[1:-1])]
+        assert len(set().union(*used)) == 8
+        assert (max(map(len, used)) <= 2) == (name == "max_features")
+
+
 def test_leaves_hold_enough_rows():
     X, y = labels(n=900)
     model = NewtonBoostingClassifier(n_estimators=30, min_samples_leaf=37, max_leaf_nodes=None).fit(X, y)

@@ -8,6 +8,7 @@ import pytest
 from sklearn.ensemble import RandomForestClassifier as PeerClassifier
 from sklearn.ensemble import RandomForestRegressor as PeerRegressor
 
+from assay import _kernels
 from assay.base import AssayError
 from assay.models.ensembles import ExtraTreesClassifier, RandomForestClassifier, RandomForestRegressor
 from assay.models.trees import CartClassifier, CartRegressor
@@ -61,6 +62,70 @@ def test_out_of_bag_score_is_near_the_score_on_new_rows():
     regressor = RandomForestRegressor(n_estimators=60, oob_score=True, random_state=0).fit(X[:800], y[:800])
     assert regressor.oob_score_ == pytest.approx(regressor.score(X[800:], y[800:]), abs=0.12)
     assert regressor.score(X[:800], y[:800]) > regressor.oob_score_ + 0.1
+
+
+def out_of_bag(model, X, keys):
+    """For each tree the rows it did not draw, found again from its stream."""
+    table = _kernels.make_bins(X, np.zeros(X.shape[1], dtype=np.int32), None, 255, 1)
+    order = _kernels.content_order(table, np.ascontiguousarray(keys[:, None], dtype=np.float64), 1)
+    counts = _kernels.bootstrap_counts(len(X), None, model._key_, model.n_estimators)
+    return [order[own == 0] for own in counts]
+
+
+def test_out_of_bag_predictions_are_the_means_of_the_trees_that_did_not_draw_the_row():
+    X, y = labels(n=300, classes=3)
+    model = RandomForestClassifier(n_estimators=20, oob_score=True, random_state=3).fit(X, y)
+    values, total, trees = model._by_tree(X), np.zeros((300, 3)), np.zeros(300)
+    for t, rows in enumerate(out_of_bag(model, X, y)):
+        total[rows] += values[rows, t]
+        trees[rows] += 1
+    with np.errstate(invalid="ignore"):
+        np.testing.assert_allclose(model.oob_prediction_, total / trees[:, None], rtol=1e-12)
+    known = trees > 0
+    assert model.oob_score_ == np.mean(total[known].argmax(axis=1) == y[known])
+
+
+def test_out_of_bag_importance_is_the_rise_of_the_error_of_permuted_columns():
+    X, y = numbers(400)
+    model = RandomForestRegressor(n_estimators=80, oob_importance=True, random_state=0).fit(X, y)
+    draws, rng = out_of_bag(model, X, y), np.random.default_rng(0)
+    for j in range(4):
+        rises = []
+        for t, rows in enumerate(draws):
+            moved = X[rows].copy()
+            before = model.forest_.sums(moved, 1, 1, first=t, last=t + 1)[:, 0]
+            moved[:, j] = moved[rng.permutation(len(rows)), j]
+            after = model.forest_.sums(moved, 1, 1, first=t, last=t + 1)[:, 0]
+            rises.append(np.mean((y[rows] - after) ** 2) - np.mean((y[rows] - before) ** 2))
+        # Two independent sets of permutations of the same trees and rows.
+        assert abs(model.oob_importances_[j] - np.mean(rises)) < 4 * model.oob_importance_errors_[j]
+    assert model.oob_importances_.argmax() in (0, 1) and model.oob_importances_[:2].min() > 0.1
+
+
+def test_columns_are_drawn_by_the_rule():
+    rules = {"third": 4, "sqrt": 3, "log2": 3, 5: 5, 40: 12, 0.5: 6, None: 12}
+    for rule, count in rules.items():
+        assert RandomForestRegressor(max_features=rule)._columns_to_try(12) == count
+    assert RandomForestRegressor()._columns_to_try(12) == 4 and RandomForestClassifier()._columns_to_try(12) == 3
+    # One column drawn at each node: the root tests each of ten equally good columns about as often.
+    rng = np.random.default_rng(0)
+    signal = rng.normal(size=400)
+    X = signal[:, None] + 0.1 * rng.normal(size=(400, 10))
+    model = RandomForestRegressor(n_estimators=300, max_features=1, max_depth=1, random_state=0).fit(X, signal)
+    roots = np.bincount(model.forest_.feature[model.forest_.offsets[:-1]], minlength=10)
+    assert roots.min() >= 12 and roots.max() <= 55
+
+
+def test_several_outputs_share_trees_that_lower_the_squared_error_of_all():
+    X, y = numbers(300)
+    both = np.column_stack([y, np.sign(X[:, 2]) + 0.1 * X[:, 3]])
+    forest = RandomForestRegressor(n_estimators=1, bootstrap=False, max_features=None, max_depth=3, random_state=0)
+    cart = CartRegressor(max_depth=3).fit(np.round(X, 1), both)
+    model = forest.fit(np.round(X, 1), both)
+    np.testing.assert_allclose(model.predict(np.round(X, 1)), cart.predict(np.round(X, 1)), rtol=1e-9)
+    assert model.n_outputs_ == 2 and set(model.forest_.feature) >= {2}
+    many = RandomForestRegressor(n_estimators=40, random_state=0, oob_score=True).fit(X, both)
+    assert many.oob_prediction_.shape == both.shape and many.score(X, both) > 0.8
 
 
 def test_permuting_a_column_that_says_nothing_changes_nothing_much():
