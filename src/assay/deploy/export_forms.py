@@ -199,10 +199,15 @@ def _bayes(model: NaiveBayes) -> Bayes:
 # -- preparation -----------------------------------------------------------------------------------------------------
 @dataclass(frozen=True)
 class Source:
-    """A raw column as a number: its cells, or the ranks of its labels in `order`."""
+    """A raw column as a number: its cells, the ranks of its labels in `order`, or a `part` of its dates.
+
+    Elapsed days are counted from `origin`.
+    """
 
     column: str
     order: tuple[str, ...] | None = None
+    part: str = ""
+    origin: str | None = None
 
 
 @dataclass(frozen=True)
@@ -254,7 +259,7 @@ def recipes_of(model: Any, form: Form | None, what: str) -> list[Recipe]:
     why = ""
     if len(links) > 1:
         why = f"the step {type(links[0]).__name__} before the learner"
-    elif prepared.dates_:
+    elif prepared.dates_ and what != "Python":
         why = f"the date in column '{plain(next(iter(prepared.dates_)))}'"
     elif prepared.words_:
         why = f"the free text in column '{plain(prepared.words_[0].name)}'"
@@ -264,15 +269,17 @@ def recipes_of(model: Any, form: Form | None, what: str) -> list[Recipe]:
     names = names_of(model.estimator)
     if len(names) != len(prepared.get_feature_names_out()):
         raise refusal(model.estimator, what)
-    orders = {name: _ranked(role) for name, role in prepared.roles_.items() if role.role == "ordinal"}
+    sources = {name: Source(name, _ranked(role)) for name, role in prepared.roles_.items() if role.role == "ordinal"}
+    for name, (origin, parts) in prepared.dates_.items():
+        sources |= {f"{name} {part}": Source(name, None, part, origin) for part in parts}
     made: list[Recipe] = []
     for j, column in enumerate(numeric):
         fill = None if block.fillings is None else float(block.fillings[j])
         centred = block.mean is not None and block.inverse_deviation is not None
         mean, factor = (float(block.mean[j]), float(block.inverse_deviation[j])) if centred else (0.0, 1.0)
-        made.append(Number(names[j], Source(column, orders.get(column)), fill, mean, factor))
+        made.append(Number(names[j], sources.get(column, Source(column)), fill, mean, factor))
     for j in block.indicated.tolist():
-        made.append(Missing(names[len(made)], Source(numeric[j], orders.get(numeric[j]))))
+        made.append(Missing(names[len(made)], sources.get(numeric[j], Source(numeric[j]))))
     if prepared.as_frame_:
         fill_label = prepared.missing_label_ if prepared.missing == "impute" else None
         for column in prepared.labels_:

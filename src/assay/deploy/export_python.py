@@ -24,6 +24,18 @@ def _text(row, name):
         return "true" if cell else "false"
     return str(int(cell)) if cell == int(cell) else repr(float(cell))
 '''
+_DATE = '''
+def _part(row, name, part, origin):
+    """A part of a date, which is a date of Python or its ISO text."""
+    cell = _cell(row, name)
+    if cell is None:
+        return None
+    if not isinstance(cell, datetime.datetime):
+        cell = datetime.datetime.fromisoformat(str(cell))
+    if part == "elapsed days":
+        return (cell - datetime.datetime.fromisoformat(origin)) / datetime.timedelta(days=1)
+    return float({"month": cell.month, "day of week": cell.isoweekday(), "hour": cell.hour}[part])
+'''
 _WALK = """
 def _scores(row):
     cells = [_cell(row, name) for name in NAMES]
@@ -129,6 +141,11 @@ def prepared_python(recipes: list[Recipe], text: str, target: str) -> str:
     for recipe in recipes:
         lines.append(f"        {recipe.name!r}: {_recipe(recipe)},")
     helpers = ("" if "def _cell(" in text else _CELL + "\n") + _TEXT
+    if any("_part(row" in line for line in lines):
+        helpers, text = (
+            helpers + "\n" + _DATE,
+            "import datetime\n" + ("" if text.startswith("import") else "\n\n") + text,
+        )
     renamed = text.replace("def predict(row):", "def _predict(row):").replace(
         "def probabilities(row):", "def _probabilities(row):"
     )
@@ -157,6 +174,8 @@ def _recipe(recipe: Recipe) -> str:
     cell = f"_cell(row, {source.column!r})"
     if source.order is not None:
         cell = f"{ {label: float(k) for k, label in enumerate(source.order)}!r}.get(_text(row, {source.column!r}))"
+    if source.part:
+        cell = f"_part(row, {source.column!r}, {source.part!r}, {source.origin or '1970-01-01'!r})"
     if isinstance(recipe, Missing):
         return f"float({cell} is None)"
     assert isinstance(recipe, Number)

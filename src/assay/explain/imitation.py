@@ -21,9 +21,8 @@ from ..models.trees import CartClassifier, CartRegressor
 from .asked import answers_of, classes_of
 
 KINDS = ("tree", "rules")
-_IN_FULL = "in full:"
 _SHOWN = 110
-"""Letters of a line of the tree that a terminal is shown."""
+"""Letters of a line of the tree in a table; `to_html` shows the whole."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,13 +70,13 @@ class Surrogate(TableRecord):
         return self.model.view() if self.kind == "tree" else self.model.rules_.view("Rules that imitate the model")
 
     def grid(self) -> Grid:
-        """The rules, or the tree as text lines."""
+        """The rules, or the tree as text lines, long ones cut short."""
         if self.kind == "rules":
             found = self.view().grid()
             return Grid(found.heads, found.rows, notes=[self.sentence], left=found.left)
-        lines = self.model.to_text().splitlines()
-        if any("…" in line or "more}" in line for line in lines):
-            lines += self._labels_in_full()
+        lines = [
+            line if len(line) <= _SHOWN else line[: _SHOWN - 1] + "…" for line in self.model.to_text().splitlines()
+        ]
         return Grid(["tree"], [[line] for line in lines], notes=[self.sentence])
 
     def _labels_in_full(self) -> list[str]:
@@ -90,14 +89,7 @@ class Surrogate(TableRecord):
                 known = schema.categories[schema.names.index(one.column)].tolist()
                 labels = [label for label in known if (label in one.categories) != one.excluded]
                 found.append(f"{clean(one.column)} in {{{', '.join(clean(label) for label in labels)}}}")
-        return [_IN_FULL, *dict.fromkeys(found)] if found else []
-
-    def to_text(self) -> str:
-        """The table for a terminal: long lists of labels are cut short; `grid` and `to_html` have them whole."""
-        found = self.grid()
-        kept = found.rows[: found.rows.index([_IN_FULL])] if [_IN_FULL] in found.rows else found.rows
-        short = [[cell if len(cell) <= _SHOWN else cell[: _SHOWN - 1] + "…" for cell in row] for row in kept]
-        return Grid(found.heads, short, notes=found.notes, left=found.left).to_text()
+        return list(dict.fromkeys(found))
 
     @property
     def how_to_read(self) -> str:
@@ -113,8 +105,12 @@ class Surrogate(TableRecord):
         return paint_svg(self.to_svg(), axes("Surrogate.plot", ax))
 
     def to_html(self) -> str:
-        """The drawing, how far to trust it, and the numbers behind it."""
-        table = self.grid().to_html()
+        """The drawing, how far to trust it, and the tree or rules behind it, every label in full."""
+        found = self.grid()
+        if self.kind == "tree":
+            lines = [*self.model.to_text().splitlines(), *self._labels_in_full()]
+            found = Grid(found.heads, [[line] for line in lines], notes=found.notes)
+        table = found.to_html()
         said = escape(clean(self.sentence, 600))
         return f"{self.to_svg()}<p>{said}</p><details><summary>Numbers</summary>{table}</details>"
 

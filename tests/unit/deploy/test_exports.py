@@ -206,6 +206,8 @@ def test_what_has_no_exact_form_is_refused_and_nothing_is_written(tmp_path):
     with pytest.raises(UsageError, match="because of the date in column 'day'"):
         dated.export(tmp_path / "m.sql")
     assert not list(tmp_path.iterdir())
+    later = pl.DataFrame({"day": [datetime(2025, 2, 3, 4, 5), None, datetime(2024, 1, 7)]})
+    agree(run_python(dated.export(tmp_path / "m.py"), later)[0], dated.predict(later))
 
 
 def test_adaboost_is_exact_or_refused(tmp_path):
