@@ -28,13 +28,13 @@ PAYLOADS = (
 )
 
 
-def show(page: Path, width: int, folder: Path) -> tuple[str, str]:
+def show(page: Path, width: int, folder: Path, *more: str) -> tuple[str, str]:
     """The document after loading, and what the browser logged."""
     done = subprocess.run(
         [
             str(BROWSER), "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
-            "--enable-logging=stderr", f"--user-data-dir={folder}", f"--window-size={width},900", "--dump-dom",
-            page.as_uri(),
+            "--enable-logging=stderr", f"--user-data-dir={folder}", f"--window-size={width},900",
+            *(more or ["--dump-dom"]), page.as_uri(),
         ],
         capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip
@@ -76,17 +76,62 @@ def test_hostile_names_and_cells_are_inert(tmp_path):
     assert "CONSOLE" not in log, log[-2000:]
 
 
-@pytest.mark.parametrize("width", [390, 1280])
-def test_nothing_overflows_and_the_console_is_silent(tmp_path, width):
+MEASURE = """
+const root = document.documentElement, style = getComputedStyle(document.body);
+document.body.dataset.over = root.scrollWidth - root.clientWidth;
+document.body.dataset.ground = style.backgroundColor;
+document.body.dataset.ink = style.color;
+"""
+DARK = "--blink-settings=preferredColorScheme=0"
+
+
+def measured(text: str, page: Path, width: int, *more: str) -> dict[str, str]:
+    """What a copy of a page without its policy finds out about itself; the original cannot run anything."""
+    free = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", text)
+    page.write_text(free.replace("</body>", f"<script>{MEASURE}</script></body>"), encoding="utf-8")
+    document, log = show(page, width, page.parent / f"profile{width}", *more, "--dump-dom")
+    assert "CONSOLE" not in log, log[-2000:]
+    return dict(re.findall(r'data-(over|ground|ink)="([^"]*)"', document))
+
+
+def brightness(colour: str) -> float:
+    """Of rgb(r, g, b), from 0 to 255."""
+    return sum(map(float, re.findall(r"[\d.]+", colour)[:3])) / 3
+
+
+@pytest.fixture(scope="module")
+def fixture_page() -> str:
     import fixture
 
-    text = render_report(fixture.classification() | {"explanation": fixture.explanation()})
-    page = tmp_path / "report.html"
-    # A copy without the policy measures itself; the original cannot run anything.
-    measured = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", text)
-    script = "document.body.dataset.over = document.documentElement.scrollWidth - document.documentElement.clientWidth"
-    page.write_text(measured.replace("</body>", f"<script>{script}</script></body>"), encoding="utf-8")
-    document, log = show(page, width, tmp_path / "profile")
-    over = re.search(r'data-over="(-?\d+)"', document)
-    assert over is not None and int(over[1]) <= 0
-    assert "CONSOLE" not in log, log[-2000:]
+    return render_report(fixture.classification() | {"explanation": fixture.explanation()})
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_nothing_overflows_and_the_console_is_silent(fixture_page, tmp_path, width):
+    assert int(measured(fixture_page, tmp_path / "report.html", width)["over"]) <= 0
+
+
+def test_dark_and_light_follow_the_reader(fixture_page, tmp_path):
+    light, dark = (measured(fixture_page, tmp_path / f"{k}.html", 1280, *words) for k, words in enumerate([[], [DARK]]))
+    assert brightness(light["ground"]) > 200 > 100 > brightness(light["ink"])
+    assert brightness(dark["ground"]) < 60 < 150 < brightness(dark["ink"])
+
+
+def test_the_page_prints(fixture_page, tmp_path):
+    page, pdf = tmp_path / "report.html", tmp_path / "report.pdf"
+    page.write_text(fixture_page, encoding="utf-8")
+    show(page, 1280, tmp_path / "profile", "--no-pdf-header-footer", f"--print-to-pdf={pdf}")
+    pages = len(re.findall(rb"/Type\s*/Page[^s]", pdf.read_bytes()))
+    assert 2 <= pages <= 60
+
+
+@pytest.mark.slow
+def test_the_report_of_the_demo_fits_a_phone_and_a_desk(tmp_path):
+    words = [sys.executable, "-m", "assay", "demo", "--out", str(tmp_path / "demo"), "--quiet"]
+    subprocess.run(words, check=True, capture_output=True, timeout=300)
+    (report,) = (tmp_path / "demo").rglob("report.html")
+    text = report.read_text(encoding="utf-8")
+    for width in (390, 1280):
+        assert int(measured(text, tmp_path / "copy.html", width)["over"]) <= 0
+        _, log = show(report, width, tmp_path / "own")
+        assert "CONSOLE" not in log, log[-2000:]

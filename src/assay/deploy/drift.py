@@ -2,7 +2,8 @@
 
 Numbers are counted between the deciles of the training table, labels by category; the population stability index
 compares the shares: sum over bins of (p - q) log(p / q), with half a row added to each bin. Below 0.1 nothing has
-moved, above 0.25 the column is another one (the usual reading).
+moved, above 0.25 the column is another one (the usual reading). Of fewer than 50 rows chance alone says that much, and
+nothing is said.
 """
 
 from __future__ import annotations
@@ -12,6 +13,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+
+ENOUGH = 50
+"""Cells from which on a column has an index."""
 
 
 class Drift:
@@ -66,9 +70,9 @@ class Drift:
         self._counts[name] += np.bincount(bins, minlength=self._counts[name].shape[0])
 
     def index(self, name: str) -> float | None:
-        """The population stability index of a column; None where nothing was counted."""
+        """The population stability index of a column; None where too little was counted."""
         counts = self._counts.get(name)
-        if counts is None or not counts.sum():
+        if counts is None or counts.sum() < ENOUGH:
             return None
         shares = self._shares[name]
         kept = (shares > 0) | (counts > 0)

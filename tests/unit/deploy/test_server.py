@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import io
 import json
+import threading
 
 import httpx
 import numpy as np
@@ -120,6 +121,14 @@ def test_metrics_count_requests_rows_labels_and_drift(server):
     assert lines["assay_request_seconds_count"] == "51"
 
 
+def test_a_few_rows_are_no_drift(package):
+    drift = Drift(package.facts["profile"])
+    drift.count(pl.DataFrame([ROW | {"hour": 1e6}] * 49))
+    assert drift.index("hour") is None
+    drift.count(pl.DataFrame([ROW | {"hour": 1e6}]))
+    assert (drift.index("hour") or 0) > 0.25
+
+
 def test_rows_like_the_training_rows_show_no_drift(package):
     drift = Drift(package.facts["profile"])
     frame = load_dataset("weather").frame.with_columns(pl.Series("hour", [float(k) for k in range(14)]))
@@ -136,6 +145,26 @@ def test_what_cannot_wait_is_refused_and_what_waits_is_answered():
 
     found, waiting = asyncio.run(go())
     assert found[:2] == [0, 2] and all(isinstance(one, Full) for one in found[2:]) and waiting == 0
+
+
+def test_what_takes_too_long_is_refused_and_the_server_goes_on(package, monkeypatch):
+    server = Server(package, limits=Limits(seconds=0.2, body_seconds=0.2))
+    whole = type(package.model).predict
+    wait = threading.Event()
+    monkeypatch.setattr(type(package.model), "predict", lambda self, rows: (wait.wait(5), whole(self, rows))[1])
+    (answer,) = ask(server, post([ROW]))
+    assert answer.status_code == 503 and "fewer rows" in answer.json()["error"]
+    wait.set()
+    (answer,) = ask(Server(package), post([ROW]))
+    assert answer.status_code == 200
+
+    async def dribble():
+        yield b'{"rows": ['
+        await asyncio.sleep(5)
+        yield b"]}"
+
+    (answer,) = ask(server, raw(dribble()))
+    assert answer.status_code == 408 and "0.2 s" in answer.json()["error"]
 
 
 def test_one_bad_request_of_a_batch_spoils_no_other(server, monkeypatch):
