@@ -219,7 +219,40 @@ void wide_gram(const Table& table, double* padded, int threads) {
     }
 }
 
-// Blocks of rows of one class each, and the sums of all classes; rows come one by one.
+// Rows of the selection from `begin`, shifted, into the blocks of their classes, until one is full or all are packed;
+// gives the next row. Whole panels go by vectors.
+ASSAY_INLINE index_t pack_classes_body(const Table& table, const std::int32_t* codes, index_t begin, index_t end,
+                                       index_t* filled, double* packed, index_t* full) {
+    using Loose = double __attribute__((vector_size(64), may_alias, aligned(8)));
+    constexpr index_t step = row_block * panel;
+    const index_t p = table.x.cols, whole = p / panel * panel, size = table.packed_size();
+    while (begin < end) {
+        const index_t row = table.selection.row(begin++), k = codes[row];
+        const double *x = table.x.row(row), *shift = table.shift + k * p;
+        double* to = packed + k * size + filled[k] * panel;
+        for (index_t j = 0; j < whole; j += panel, to += step)
+            for (index_t h = 0; h < panel; h += 8)
+                *reinterpret_cast<Vector8*>(to + h) =
+                    *reinterpret_cast<const Loose*>(x + j + h) - *reinterpret_cast<const Loose*>(shift + j + h);
+        index_t j = whole;
+        for (; j + 8 <= p; j += 8)
+            *reinterpret_cast<Vector8*>(to + j - whole) =
+                *reinterpret_cast<const Loose*>(x + j) - *reinterpret_cast<const Loose*>(shift + j);
+        for (; j < p; ++j) to[j - whole] = x[j] - shift[j];
+        to[p - whole] = 1.0;
+        if (++filled[k] == row_block) {
+            *full = k;
+            break;
+        }
+    }
+    return begin;
+}
+ASSAY_DISPATCH(index_t, pack_classes, pack_classes_body,
+               (const Table& table, const std::int32_t* codes, index_t begin, index_t end, index_t* filled, double* packed,
+                index_t* full),
+               (table, codes, begin, end, filled, packed, full))
+
+// Blocks of rows of one class each, and the sums of all classes.
 class ClassBlocks {
 public:
     ClassBlocks(const Table& table, index_t classes, double* sums)
@@ -230,14 +263,17 @@ public:
         if (weighted_) std::fill(scaled_.get(), scaled_.get() + classes * table.packed_size(), 0.0);
     }
 
-    void add(index_t row, index_t k) {
-        const index_t p = table_.x.cols, step = row_block * panel, size = table_.packed_size();
-        index_t& filled = filled_[static_cast<std::size_t>(k)];
-        const double *xs = table_.x.row(row), *shift = table_.shift + k * p;
-        const index_t place = k * size + filled * panel;
-        pack_row(xs, p, nullptr, 0, shift, 1.0, plain_.get() + place, step);
-        if (weighted_) pack_row(xs, p, nullptr, 0, shift, table_.selection.weights[row], scaled_.get() + place, step);
-        if (++filled == row_block) multiply(k);
+    // Rows begin..end of the selection, each into the block of its class.
+    void add(index_t begin, index_t end, const std::int32_t* codes) {
+        if (weighted_) {
+            for (index_t i = begin; i < end; ++i) add_weighted(table_.selection.row(i), codes[table_.selection.row(i)]);
+            return;
+        }
+        while (begin < end) {
+            index_t full = -1;
+            begin = pack_classes(table_, codes, begin, end, filled_.data(), plain_.get(), &full);
+            if (full >= 0) multiply(full);
+        }
     }
 
     void finish() {
@@ -245,6 +281,16 @@ public:
     }
 
 private:
+    void add_weighted(index_t row, index_t k) {
+        const index_t p = table_.x.cols, step = row_block * panel, size = table_.packed_size();
+        index_t& filled = filled_[static_cast<std::size_t>(k)];
+        const double *xs = table_.x.row(row), *shift = table_.shift + k * p;
+        const index_t place = k * size + filled * panel;
+        pack_row(xs, p, nullptr, 0, shift, 1.0, plain_.get() + place, step);
+        pack_row(xs, p, nullptr, 0, shift, table_.selection.weights[row], scaled_.get() + place, step);
+        if (++filled == row_block) multiply(k);
+    }
+
     void multiply(index_t k) {
         index_t& filled = filled_[static_cast<std::size_t>(k)];
         if (filled == 0) return;
@@ -344,7 +390,7 @@ void class_grams(Matrix<const double> x, const std::int32_t* codes, index_t clas
         own = allocate(cells);
         std::fill(own.get(), own.get() + cells, 0.0);
         ClassBlocks blocks(table, classes, own.get());
-        for (index_t i = begin; i < end; ++i) blocks.add(selection.row(i), codes[selection.row(i)]);
+        blocks.add(begin, end, codes);
         blocks.finish();
     });
     const Aligned padded = allocate(cells);

@@ -27,7 +27,7 @@ from .errors import DataError, UsageError, plain
 from .folds import Fold as Fold
 from .folds import Transforms, fit_separately
 from .folds import take_rows as take_rows
-from .guard import GUARDED, INFERENCE, guarded, require_squares_of_columns, squaring
+from .guard import GUARDED, INFERENCE, guarded, is_squared, require_squares_of_columns, squaring
 from .parameters import Parameter, build_init, collect, document
 from .randomness import Stream
 from .trace import Trace
@@ -57,7 +57,7 @@ def is_plain_matrix(X: Any, *, finite: bool = True) -> bool:
         return False
     if not (X.flags.c_contiguous and X.flags.aligned):
         return False
-    if not finite:
+    if not finite or is_squared(X):
         return True
     with np.errstate(over="ignore", invalid="ignore"):
         return bool(np.isfinite(X.sum()))

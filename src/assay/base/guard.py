@@ -11,6 +11,7 @@ import functools
 import inspect
 import math
 import re
+import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -199,6 +200,31 @@ def sound_target(who: str, y: Any, name: str = "y") -> Any:
 LARGEST, SMALLEST = 1e152, 1e-150
 
 
+_squared = threading.local()
+
+
+def _sum_of_squares(flat: np.ndarray) -> float:
+    """By BLAS where its threads pay; on a busy machine waking them takes longer than a million squares."""
+    return float(flat.dot(flat) if flat.size > 2**22 else np.einsum("i,i->", flat, flat))
+
+
+def squares_add_up(rows: np.ndarray) -> bool:
+    """Whether the squares of all cells add up to less than the largest square, which proves them finite too.
+
+    One pass along the memory settles most tables; a look at each column takes many times as long.
+
+    >>> squares_add_up(np.array([[1.0, 2.0]])), squares_add_up(np.array([[np.nan, 2.0]]))
+    (True, False)
+    """
+    flat = rows.ravel(order="K") if rows.flags.c_contiguous or rows.flags.f_contiguous else None
+    return flat is not None and flat.dtype == np.float64 and _sum_of_squares(flat) <= LARGEST**2
+
+
+def is_squared(rows: Any) -> bool:
+    """Whether `squares_add_up` of these rows was seen by the call that is reading them."""
+    return getattr(_squared, "rows", None) is rows
+
+
 def require_squares_of_columns(who: str, rows: np.ndarray, names: Any, *, learning: bool) -> None:
     """Refuse columns whose cells cannot be squared in float64; columns of zeros pass.
 
@@ -209,10 +235,7 @@ is 2e-200; bring it to another unit or scale it first (`assay.prepare.Scale`).
     """
     if not isinstance(rows, np.ndarray) or rows.dtype.kind != "f" or not rows.size:
         return
-    # One pass along the memory settles most tables (squares that add up to less than the largest square); a look at
-    # each column takes many times as long.
-    flat = rows.ravel(order="K") if rows.flags.c_contiguous or rows.flags.f_contiguous else None
-    within = flat is not None and flat.dtype == np.float64 and float(flat.dot(flat)) <= LARGEST**2
+    within = is_squared(rows) or squares_add_up(rows)
     within = within or (float(rows.min()) >= -LARGEST and float(rows.max()) <= LARGEST)
     if within and (not learning or bool((np.abs(rows[:8]).max(axis=0) >= SMALLEST).all())):
         return
@@ -236,10 +259,16 @@ def squaring(read: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(read)
     def call(self: Any, X: Any, *, reset: bool) -> Any:
-        rows = read(self, X, reset=reset)
-        if self._needs_squares():
+        if not self._needs_squares():
+            return read(self, X, reset=reset)
+        # What is seen here need not be looked at again on the way.
+        _squared.rows = X if type(X) is np.ndarray and X.size and squares_add_up(X) else None
+        try:
+            rows = read(self, X, reset=reset)
             names = getattr(self, "feature_names_in_", None)
             require_squares_of_columns(type(self).__name__, rows, names, learning=reset)
+        finally:
+            _squared.rows = None
         return rows
 
     call.__assay_guarded__ = True  # type: ignore[attr-defined]
@@ -292,7 +321,7 @@ def _require_finite_result(model: Any, method: str, result: Any) -> None:
         return
     if values.flags.c_contiguous:
         flat = values.ravel()
-        if math.isfinite(flat.dot(flat)):  # one quick pass; squares out of range prove nothing
+        if math.isfinite(_sum_of_squares(flat)):  # one quick pass; squares out of range prove nothing
             return
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(values.sum()):

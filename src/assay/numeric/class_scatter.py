@@ -52,7 +52,7 @@ class ClassScatter:
         """The sums of all rows, or of the listed ones; the shift comes from the rows unless given."""
         if isinstance(values, BatchedTable):
             return cls._of_batches(values, codes, n_classes, weights, kind, threads)
-        chosen = _centres(values, _members(codes, n_classes, rows)) if shift is None else shift
+        chosen = _centres(values, _samples(codes, n_classes, rows)) if shift is None else shift
         found = cls._around(chosen, values, codes, weights, rows, kind, threads)
         if shift is None and found._shift_is_far():
             found = cls._around(found.means(), values, codes, weights, rows, kind, threads)
@@ -168,6 +168,17 @@ def _of_block(
     """The sums of one block of rows."""
     found = ClassScatter.of(block, codes, n_classes, weights, **how)
     return found.class_weight, found.sum, found.products
+
+
+def _samples(codes: np.ndarray, n_classes: int, rows: np.ndarray | None) -> list[np.ndarray]:
+    """Some rows of each class, from all over the table."""
+    n = codes.shape[0] if rows is None else rows.shape[0]
+    taken = np.arange(0, n, max(1, n // (8 * _SAMPLE * n_classes)))
+    taken = taken if rows is None else np.asarray(rows)[taken]
+    found = _members(codes, n_classes, taken)
+    if any(not mine.size for mine in found):
+        found = _members(codes, n_classes, rows)
+    return found
 
 
 def _members(codes: np.ndarray, n_classes: int, rows: np.ndarray | None) -> list[np.ndarray]:
