@@ -67,6 +67,42 @@ class SparseCosineIndex:
         own = np.arange(self.table.shape[0]) if asked is None else asked
         return self._search(self.table if asked is None else self.table[asked], k, own)
 
+    def within(self, queries: csr_array, radius: float, threads: int = 1) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The rows with a distance <= radius from each query, in compressed form: (start, rows, distances).
+
+        Those of query i are rows[start[i]:start[i + 1]], in the order of their numbers. Below a radius of 1 only rows
+        with a column in common are looked at.
+
+        >>> from scipy.sparse import csr_array
+        >>> index = SparseCosineIndex(csr_array([[1.0, 0.0], [1.0, 1.0], [0.0, 2.0]]))
+        >>> index.within(csr_array([[3.0, 0.0]]), 0.5)[1]
+        array([0, 1])
+        """
+        table, other = unit_rows(queries), self.table.T.tocsr()
+        step = max(1, _CELLS // max(1, self.table.shape[0]))
+        counts, rows, distances = [np.zeros(1, dtype=np.int64)], [], []
+        for begin in range(0, table.shape[0], step):
+            products = csr_array(table[begin : begin + step] @ other)
+            if radius >= 1.0:
+                apart = np.maximum(0.0, 1.0 - products.toarray())
+                owner, found = np.nonzero(apart <= radius)
+                known = apart[owner, found]
+            else:
+                products.sort_indices()
+                apart = np.maximum(0.0, 1.0 - products.data)
+                near = apart <= radius
+                owner = np.repeat(np.arange(products.shape[0]), np.diff(products.indptr))[near]
+                found, known = products.indices[near], apart[near]
+            counts.append(np.bincount(owner, minlength=products.shape[0]))
+            rows.append(found)
+            distances.append(known)
+        start = np.cumsum(np.concatenate(counts))
+        return start, np.concatenate(rows).astype(np.int64), np.concatenate(distances)
+
+    def count(self, queries: csr_array, radius: float, threads: int = 1) -> np.ndarray:
+        """How many rows have a distance <= radius from each query."""
+        return np.diff(self.within(queries, radius, threads)[0])
+
     def _search(self, queries: csr_array, k: int, own: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
         rows = np.empty((queries.shape[0], k), dtype=np.int64)
         distances = np.empty((queries.shape[0], k))

@@ -387,17 +387,16 @@ class _Neighbours(MixedInput, Estimator):
         values = self._within_values(X, radius)
         return self._index.count(values, float(radius), thread_count(self.n_jobs))
 
-    def _within_values(self, X: Any, radius: float) -> np.ndarray:
+    def _within_values(self, X: Any, radius: float) -> Any:
         """Rows whose neighbours in a radius can be asked for."""
         check_is_fitted(self)
         if not Real(0.0).accepts(radius):
             raise ParameterError(type(self).__name__, "radius", "must be a number >= 0", f"got {radius!r}")
         distance = self._distance()
         values = self._read(X, reset=False)
-        if issparse(values) or self._searched["kind"] == "sparse cosine":
-            who = type(self).__name__
-            raise DataError(who, "X", "must not be sparse for rows in a radius", way_out="ask for the nearest ones")
-        values = self._check_cells(values, distance)
+        if self._searched["kind"] == "sparse cosine":
+            return csr_array(values)
+        values = self._check_cells(values.toarray() if issparse(values) else values, distance)
         if not distance.takes_missing and np.isnan(values).any():
             raise DataError(
                 type(self).__name__, "X", "must be complete to count rows in a radius", "Input X contains NaN"

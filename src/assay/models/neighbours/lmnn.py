@@ -30,9 +30,11 @@ class LMNN(ClassReduction):
     It minimises the squared distances of each row to its k targets (the nearest rows of its class, fixed at the start)
     and, for each impostor (a row of another class that is nearer than a target plus 1), by how much it is too near:
 
-        (1 - m) sum |L(x_i - x_j)|^2 + m sum max(0, 1 + |L(x_i - x_j)|^2 - |L(x_i - x_l)|^2).
+        (1 - m) sum |L(x_i - x_j)|^2 + m sum max(0, 1 + |L(x_i - x_j)|^2 - |L(x_i - x_l)|^2) + alpha n |L - L_0|^2.
 
-    L is square, or has `n_components` rows. L-BFGS takes some steps, then impostors are searched anew, until the loss
+    The last part keeps L near its start L_0 where the rows do not say otherwise (the unit of length is the mean distance
+    to targets at the start); without it many coefficients fitted to few rows can make a good distance worse. L is square,
+    or has `n_components` rows. L-BFGS takes some steps, then impostors are searched anew, until the loss
     no longer falls. At the start L is a multiple of the identity, or of the principal axes if it has fewer rows. Use it
     before `KNNClassifier` in a pipeline.
 
@@ -63,6 +65,7 @@ class LMNN(ClassReduction):
     n_neighbors: int = param(3, Integer(1), "Targets of each row (k).")
     n_components: int | None = param(None, Integer(1) | Nothing(), "Rows of L; None for as many as columns.")
     push: float = param(0.5, Real(0, 1, "neither"), "Weight m of the impostors, against 1 - m of the targets.")
+    alpha: float = param(0.1, Real(0), "Strength of the squared penalty on how far L is from its start, per row.")
     max_impostors: int = param(30, Integer(1), "The nearest rows of other classes that are looked at for each row.")
     max_iter: int = param(60, Integer(1), "Most steps of L-BFGS.")
     tol: float = param(1e-4, Real(0), "Stop when the loss falls by less than this share between two searches.")
@@ -86,14 +89,14 @@ class LMNN(ClassReduction):
         self.mean_ = rows.mean(axis=0)
         centred, trace = np.ascontiguousarray(rows - self.mean_), self._new_trace()
         with one_blas_thread():
-            components = self._start(centred)
+            components = start = self._start(centred)
             targets = self._targets(centred, codes)
             unit = self._unit(components, centred, targets)
             centred *= unit
             self.n_iter_, before = 0, np.inf
             impostors = self._impostors(centred @ components.T, codes)
             while True:
-                components, loss, steps = self._descend(components, centred, targets, impostors)
+                components, loss, steps = self._descend(components, start, centred, targets, impostors)
                 self.n_iter_ += steps
                 trace.record("round", steps=self.n_iter_, loss=loss / rows.shape[0])
                 met = _union(impostors, self._impostors(centred @ components.T, codes))
@@ -156,15 +159,23 @@ class LMNN(ClassReduction):
         return found
 
     def _descend(
-        self, components: np.ndarray, centred: np.ndarray, targets: np.ndarray, impostors: np.ndarray
+        self,
+        components: np.ndarray,
+        start: np.ndarray,
+        centred: np.ndarray,
+        targets: np.ndarray,
+        impostors: np.ndarray,
     ) -> tuple[np.ndarray, float, int]:
         """Some steps of L-BFGS with these impostors: the map, its loss, and how many steps."""
         shape, threads = components.shape, thread_count(self.n_jobs)
+        strength = float(self.alpha) * centred.shape[0]
 
         def loss(flat: np.ndarray) -> tuple[float, np.ndarray]:
-            z = np.ascontiguousarray(centred @ flat.reshape(shape).T)
+            now = flat.reshape(shape)
+            z, moved = np.ascontiguousarray(centred @ now.T), now - start
             value, gradient = _kernels.large_margin_loss(z, targets, impostors, self.push, threads)
-            return value, (gradient.T @ centred).ravel()
+            total = value + strength * float((moved * moved).sum())
+            return total, (gradient.T @ centred + 2.0 * strength * moved).ravel()
 
         steps = min(_STEPS, self.max_iter - self.n_iter_)
         options = {"maxiter": steps, "maxcor": 10}

@@ -11,7 +11,7 @@ from sklearn.svm import SVC
 
 from assay import config
 from assay.base import AssayError, CostError, DataError
-from assay.models.kernel_machines import SVMClassifier, kernel_choice, linear_machine, support_vectors
+from assay.models.kernel_machines import SVMClassifier, kernel_choice, linear_machine, price_path, support_vectors
 from assay.numeric import kernels
 
 KERNELS = {
@@ -216,9 +216,28 @@ def test_too_few_steps_are_warned_of():
         assert SVMClassifier(max_iter=100_000).fit(X, y).score(X, y) > 0.5
 
 
-def test_a_table_too_large_for_the_kernel_names_the_linear_route():
-    with config.use(max_seconds=1e-3), pytest.raises(CostError, match="kernel='linear'"):
-        SVMClassifier().fit(*blobs(2000))
+def test_a_table_too_large_for_the_kernel_names_the_linear_route_and_landmarks_which_both_take_it():
+    X, y = blobs(60_000, d=4)
+    with config.use(max_seconds=2.0), pytest.raises(CostError, match="kernel='linear'.*n_landmarks=500, the Nystroem"):
+        SVMClassifier().fit(X, y)
+    with config.use(max_seconds=2.0):
+        assert SVMClassifier(kernel="linear").estimate_cost(60_000, 4).seconds < 2.0
+        assert SVMClassifier(n_landmarks=20, random_state=0).fit(X, y).score(X, y) > 0.7
+        assert SVMClassifier(kernel="linear").fit(X, y).score(X, y) > 0.7
+
+
+def test_a_path_of_prices_takes_fewer_steps_than_separate_solutions():
+    X, y = blobs(300, gap=0.4)
+    # In float32 the solver stops at the tolerance; in float64 it goes on to the last digits, from wherever it starts.
+    gram, sign = kernels.Gaussian(0.2)(X).astype(np.float32), np.where(y == 1, 1.0, -1.0)
+    prices = np.array([1.0, 2.0, 4.0, 8.0])
+    model = SVMClassifier()
+    duals = [model._dual(gram, np.arange(300), sign, np.full(300, price)) for price in prices]
+    path = price_path.dual_path(duals, prices, 1e-3, None)
+    alone = [dual.solve(1e-3, None, 1) for dual in duals]
+    assert sum(one.n_iter for one in path[1:]) < 0.8 * sum(one.n_iter for one in alone[1:])
+    for one, other in zip(path, alone, strict=True):
+        assert one.objective == pytest.approx(other.objective, rel=1e-5)
 
 
 def test_rows_do_not_depend_on_their_order():

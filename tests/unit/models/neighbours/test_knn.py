@@ -21,6 +21,7 @@ from assay.base.folds import FoldTransform, FoldTransforms
 from assay.base.views import view_of
 from assay.models.neighbours import KNNClassifier, KNNRegressor
 from assay.models.neighbours.knn import _SharedSearch
+from assay.numeric import sparse_neighbours
 from assay.numeric.distances import METRICS
 from assay.prepare.impute import NumericBlock
 
@@ -693,10 +694,31 @@ def test_sparse_rows_take_part_in_leave_one_out_votes_folds_and_views():
     for (train, test), model in zip(folds, KNNClassifier(3, metric="cosine").fit_folds(csr_matrix(X), y, folds)):
         alone = KNNClassifier(3, metric="cosine").fit(csr_matrix(X[train]), y[train])
         np.testing.assert_array_equal(model.predict(csr_matrix(X[test])), alone.predict(csr_matrix(X[test])))
-    with pytest.raises(DataError, match="must not be sparse for rows in a radius"):
-        sparse.radius_count(csr_matrix(X), 0.5)
     with pytest.raises(TypeError, match="[Ss]parse"):
         KNNClassifier(3).fit(csr_matrix(X), y)
+
+
+@pytest.mark.parametrize("radius", [0.0, 0.3, 0.9999, 1.0, 1.2, 2.0])
+def test_sparse_rows_in_a_radius_are_those_of_the_dense_ones(radius, monkeypatch):
+    X, y = _words()
+    X[::7] *= np.random.default_rng(2).choice([-1.0, 1.0], size=X[::7].shape)  # angles beyond a right one
+    queries = np.vstack([X[:25], np.zeros((1, 50))])
+    sparse = KNNClassifier(1, metric="cosine").fit(csr_matrix(X), y)
+    dense = KNNClassifier(1, metric="cosine").fit(X, y)
+    every = dense.kneighbors(queries, n_neighbors=len(X))
+    apart = np.empty_like(every[0])
+    np.put_along_axis(apart, every[1], every[0], axis=1)
+    monkeypatch.setattr(sparse_neighbours, "_CELLS", 500)  # more than one block of queries
+    for given in (queries, csr_matrix(queries)):
+        start, rows, distances = sparse.radius_neighbors(given, radius)
+        for i in range(len(queries)):
+            mine, known = rows[start[i] : start[i + 1]], distances[start[i] : start[i + 1]]
+            assert (np.diff(mine) > 0).all() and (known <= radius).all()
+            np.testing.assert_allclose(known, apart[i, mine], atol=1e-14)
+            missed = np.setdiff1d(np.arange(len(X)), mine)
+            assert (apart[i, missed] > radius - 1e-12).all()
+        np.testing.assert_array_equal(sparse.radius_count(given, radius), np.diff(start))
+    assert abs(int(dense.radius_count(csr_matrix(queries), radius).sum()) - int(start[-1])) <= 60
 
 
 def test_k_chosen_on_a_sample_of_the_rows_is_that_of_all_rows_on_an_easy_table():
