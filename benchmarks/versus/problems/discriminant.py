@@ -77,8 +77,8 @@ PROBLEMS: tuple[Problem, ...] = (
         quality=_accuracy,
         gate=1e-3,
         quality_name="accuracy",
-        limit="two reads of X (480 MB, one to see that its squares are finite) and 640 multiply-adds a row in blocks of "
-        "8 x 8 (0.64 G at a million rows: 0.03 s of one core that ends eight a cycle)",
+        limit="two reads of X (480 MB, one to see that its squares are finite) and 640 multiply-adds a row in blocks "
+        "of 8 x 8 (0.64 G at a million rows: 0.03 s of one core that ends eight a cycle)",
         tried="scikit-learn: solver 'svd' takes 15 times as long; rows in float32 are as slow",
     ),
 )

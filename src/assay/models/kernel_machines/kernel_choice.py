@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
 from ...base.errors import DataError
-from ...base.estimator import Estimator
+from ...base.estimator import Estimator, Fold
+from ...base.folds import copy_columns
 from ...base.parameters import Choice, Instance, Integer, Nothing, Real, param
 from ...base.threads import one_blas_thread
 from ...numeric.kernels import (
@@ -114,6 +116,24 @@ class KernelMethod(Estimator):
             with one_blas_thread():
                 return kind, {"gaussian": Gaussian, "laplacian": Laplacian}[self.kernel]().distances(rows)
         return (kind, self._gram(clone(self)._learn_kernel(rows, None), rows)) if kind == "gram" else None
+
+    def _each_fold(
+        self, template: Any, rows: Any, y: Any, folds: list[Fold], weights: np.ndarray | None, shared: Any
+    ) -> Iterator[Any]:
+        """One clone fitted to the training rows of each fold, with what all folds share, by `_fit_read`."""
+        target = np.asarray(y)
+        for train, _ in folds:
+            model = clone(self)
+            part = rows[np.ix_(train, train)] if self._precomputed else rows[train]
+            extra = None if weights is None else weights[train]
+            model._fit_read(part, target[train], extra, shared, np.asarray(train))
+            if not self._precomputed:
+                copy_columns(template, model)
+            yield model
+
+    def _fit_read(self, X: Any, y: Any, sample_weight: Any, shared: Any, place: np.ndarray | None) -> Any:
+        """Fit, with what folds share and the numbers of these rows in it."""
+        raise NotImplementedError  # pragma: no cover
 
     def _source(self, kernel: Kernel, rows: np.ndarray, threads: int, exact: bool = False) -> KernelSource:
         """The kernel of the training rows: its matrix if that is small, needed `exact`, or there is no fast form."""

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from ...base.cost import Cost, check_cost
 from ...base.errors import ParameterError, plain
 from ...base.estimator import Fold, Regressor, check_weights
-from ...base.folds import FoldTransforms, copy_columns
+from ...base.folds import FoldTransforms
 from ...base.parameters import ArrayLike, Boolean, Real, param
 from ...base.threads import one_blas_thread, thread_count
 from ...base.usual_parameters import n_jobs_param
@@ -125,16 +125,8 @@ class KernelRidge(KernelMethod, Regressor):
         rows = template._read(X, reset=True)
         check_cost(type(self).__name__, self.estimate_cost(rows.shape[0], rows.shape[1]), self._way_out)
         weights = check_weights(type(self).__name__, sample_weight, rows.shape[0])
-        target = np.asarray(y)
         shared = _SharedKernel(template, rows, np.ones(rows.shape[0]) if weights is None else weights)
-        for train, _ in chosen:
-            model = clone(self)
-            part = rows[np.ix_(train, train)] if self._precomputed else rows[train]
-            extra = None if weights is None else weights[train]
-            model._fit_read(part, target[train], extra, shared, np.asarray(train))
-            if not self._precomputed:
-                copy_columns(template, model)
-            yield model
+        yield from self._each_fold(template, rows, y, chosen, weights, shared)
 
     def _alphas(self) -> np.ndarray:
         try:

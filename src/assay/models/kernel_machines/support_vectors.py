@@ -228,19 +228,8 @@ class SupportVectors(SparseInput, KernelMethod):
         if shared is None:
             yield from super().fit_folds(X, y, chosen, sample_weight, None)
             return
-        target, weights = np.asarray(y), check_weights(type(self).__name__, sample_weight, rows.shape[0])
-        for train, _ in chosen:
-            model = clone(self)
-            part = rows[np.ix_(train, train)] if self._precomputed else rows[train]
-            extra = None if weights is None else weights[train]
-            model._fit_read(part, target[train], extra, shared, np.asarray(train))
-            if not self._precomputed:
-                copy_columns(template, model)
-            yield model
-
-    def _fit_read(self, X: Any, y: Any, sample_weight: Any, shared: Any, place: np.ndarray | None) -> Any:
-        """Fit, with what folds share and the numbers of these rows in it."""
-        raise NotImplementedError  # pragma: no cover
+        weights = check_weights(type(self).__name__, sample_weight, rows.shape[0])
+        yield from self._each_fold(template, rows, y, chosen, weights, shared)
 
     def estimate_cost(self, n_rows: int, n_features: int, n_outputs: int = 1) -> Cost:
         """Kernel rows of the support vectors, made more than once where the cache cannot hold them; a linear machine

@@ -32,10 +32,10 @@ class LMNN(ClassReduction):
 
         (1 - m) sum |L(x_i - x_j)|^2 + m sum max(0, 1 + |L(x_i - x_j)|^2 - |L(x_i - x_l)|^2) + alpha n |L - L_0|^2.
 
-    The last part keeps L near its start L_0 where the rows do not say otherwise (the unit of length is the mean distance
-    to targets at the start); without it many coefficients fitted to few rows can make a good distance worse. L is square,
-    or has `n_components` rows. L-BFGS takes some steps, then impostors are searched anew, until the loss
-    no longer falls. At the start L is a multiple of the identity, or of the principal axes if it has fewer rows. Use it
+    The last part keeps L near its start L_0 where the rows do not say otherwise (the unit of length is the mean
+    distance to targets then): many coefficients fitted to few rows can make a good distance worse. L is square, or has
+    `n_components` rows. L-BFGS takes some steps, then impostors are searched anew, until the loss no longer falls. At
+    the start L is a multiple of the identity, or of the principal axes if it has fewer rows. Use it
     before `KNNClassifier` in a pipeline.
 
     Attributes
