@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from ...base.cost import Cost, check_cost
 from ...base.errors import ParameterError, plain
 from ...base.estimator import Fold, Regressor, check_weights
-from ...base.folds import FoldTransforms
+from ...base.folds import Transforms
 from ...base.parameters import ArrayLike, Boolean, Real, param
 from ...base.threads import one_blas_thread, thread_count
 from ...base.usual_parameters import n_jobs_param
@@ -106,12 +106,7 @@ class KernelRidge(KernelMethod, Regressor):
         return coef, said, constant
 
     def fit_folds(
-        self,
-        X: Any,
-        y: Any,
-        folds: Iterable[Fold],
-        sample_weight: Any = None,
-        transforms: FoldTransforms | None = None,
+        self, X: Any, y: Any, folds: Iterable[Fold], sample_weight: Any = None, transforms: Transforms = None
     ) -> Iterator[Any]:
         """One fitted clone per fold. Folds with the kernel in common come from one eigendecomposition of it; those
         whose gamma is taken from their rows share the distances; others, and those with preparations of their own,

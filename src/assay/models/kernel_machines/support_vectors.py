@@ -14,7 +14,7 @@ from sklearn.base import clone
 from ... import _kernels
 from ...base.cost import Cost, check_cost
 from ...base.estimator import Fold, check_weights
-from ...base.folds import Transforms, copy_columns
+from ...base.folds import Transforms
 from ...base.parameters import Integer, Nothing, param
 from ...base.threads import one_blas_thread, thread_count
 from ...base.usual_parameters import n_jobs_param, random_state_param
