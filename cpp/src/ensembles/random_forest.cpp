@@ -274,8 +274,9 @@ private:
         least_ = (options_.min_leaf - 0.5) * weight / count;
         std::iota(order_.begin(), order_.end(), 0);
         index_t tried = 0;
+        const double most = largest_score(weight);
         for (index_t j = 0; j < bins_.d; ++j) {
-            if (tried >= options_.columns_per_node && best.found()) break;
+            if ((tried >= options_.columns_per_node && best.found()) || best.score >= most) break;
             if (options_.columns_per_node < bins_.d)  // else all are tried, and the first of equals is taken
                 std::swap(order_[static_cast<std::size_t>(j)],
                           order_[static_cast<std::size_t>(j + random_.below(static_cast<std::uint32_t>(bins_.d - j)))]);
@@ -284,6 +285,13 @@ private:
         const double squares = lanes_.classes > 0 ? lanes_.squares(all_) : gradient_of(all_) * gradient_of(all_);
         base_ = packed_ ? squares / weight : part_score(total_.data(), channels_);
         return best;
+    }
+
+    // No split has a larger score: that of one that parts the classes, after which no column need be tried.
+    double largest_score(double weight) const {
+        if (target_.labels == nullptr) return infinity;
+        if (channels_ > 1) return weight;
+        return packed_ ? gradient_of(all_) : static_cast<double>(total_[0]);
     }
 
     bool try_column(std::int32_t column, index_t begin, index_t end, Split& best) {

@@ -239,12 +239,13 @@ class ScratchPart:
 
     def rows(self, chosen: np.ndarray) -> np.ndarray:
         """Some rows by number."""
-        out = np.empty((chosen.shape[0], self.width))
         if chosen.size and (np.diff(chosen) == 1).all():
             return self._read(int(chosen[0]), chosen.shape[0])
-        for place, number in enumerate(chosen.tolist()):
-            self._fill(out[place : place + 1], number)
-        return self._recoded(out)
+        file, size = self._file.fileno(), 8 * self.width
+        cells = b"".join([os.pread(file, size, size * number) for number in chosen.tolist()])
+        if len(cells) < size * chosen.shape[0]:
+            raise self._shorter()
+        return self._recoded(np.frombuffer(cells).reshape(-1, self.width).copy())
 
     def _read(self, begin: int, count: int) -> np.ndarray:
         block = np.empty((count, self.width))
@@ -256,8 +257,12 @@ class ScratchPart:
         while view:
             got = os.preadv(self._file.fileno(), [view], at)
             if got == 0:
-                raise DataError(WHO, "the scratch file", "must not change while it is read", "it became shorter")
+                raise self._shorter()
             view, at = view[got:], at + got
+
+    @staticmethod
+    def _shorter() -> DataError:
+        return DataError(WHO, "the scratch file", "must not change while it is read", "it became shorter")
 
     def _recoded(self, block: np.ndarray) -> np.ndarray:
         for j, places, numbers in self.recode:

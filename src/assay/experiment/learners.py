@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib
 import importlib.metadata
+import inspect
 import itertools
 import json
 import numbers
@@ -113,25 +114,29 @@ class Learner:
 
 def changed_parameters(estimator: Any, keep_seeds: bool = False) -> dict[str, Any]:
     """The parameters that differ from the defaults, without threads and, unless they are kept, seeds."""
-    defaults = type(estimator)().get_params(deep=False)
+    defaults = _defaults(type(estimator))
     away = ("n_jobs",) if keep_seeds else ("random_state", "n_jobs")
     return {
         name: value
         for name, value in estimator.get_params(deep=False).items()
-        if name not in away and not _same(value, defaults.get(name))
+        if name not in away and not (name in defaults and _same(value, defaults[name]))
     }
 
 
-def importable(cls: type) -> bool:
-    """Whether the class can be found again by its module and name, and made without arguments."""
-    module = sys.modules.get(cls.__module__)
-    if cls.__module__ == "__main__" or module is None or getattr(module, cls.__qualname__, None) is not cls:
-        return False
+def _defaults(cls: type) -> dict[str, Any]:
+    """The parameters as a fresh estimator has them; of one that cannot be made without arguments (a pipeline and its
+    steps) those that have a default."""
     try:
-        cls()
+        return cls().get_params(deep=False)
     except TypeError:
-        return False
-    return True
+        known = inspect.signature(cls).parameters.values()
+        return {one.name: one.default for one in known if one.default is not one.empty}
+
+
+def importable(cls: type) -> bool:
+    """Whether the class can be found again by its module and name."""
+    module = sys.modules.get(cls.__module__)
+    return cls.__module__ != "__main__" and module is not None and getattr(module, cls.__qualname__, None) is cls
 
 
 def default_learners(task: str) -> list[Entry]:

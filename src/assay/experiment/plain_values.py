@@ -63,13 +63,26 @@ def estimator_to_plain(estimator: Any, left_out: Callable[[str], bool], path: st
     if not importable(cls):
         raise NotPlain(f"the class {cls.__module__}.{cls.__qualname__}")
     changed = changed_parameters(estimator, keep_seeds=True)
-    kept = {
-        name: to_plain(value, left_out, f"{path}{name}__")
-        for name, value in changed.items()
-        if not left_out(f"{path}{name}")
-    }
+    kept = {}
+    for name, value in changed.items():
+        if left_out(f"{path}{name}"):
+            continue
+        parts = _are_parts(value)
+        kept[name] = _parts_to_plain(value, left_out, path) if parts else to_plain(value, left_out, f"{path}{name}__")
     found = {"class": f"{cls.__module__}.{cls.__qualname__}"}
     return found | ({"parameters": kept} if kept else {})
+
+
+def _are_parts(value: Any) -> bool:
+    """Whether these are the named parts of an estimator, as the steps of a pipeline."""
+    return isinstance(value, list) and all(
+        isinstance(item, tuple) and len(item) > 1 and isinstance(item[0], str) for item in value
+    )
+
+
+def _parts_to_plain(parts: list[tuple[Any, ...]], left_out: Callable[[str], bool], path: str) -> list[Any]:
+    """Named parts, whose parameters are called by the name of the part and not of the list."""
+    return [{"tuple": [to_plain(item, left_out, f"{path}{part[0]}__") for item in part]} for part in parts]
 
 
 def from_plain(value: Any) -> Any:

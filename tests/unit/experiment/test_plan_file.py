@@ -9,8 +9,12 @@ import tomllib
 import numpy as np
 import polars as pl
 import pytest
-from sklearn.ensemble import BaggingClassifier
+from sklearn.decomposition import PCA
+from sklearn.ensemble import BaggingClassifier, RandomForestClassifier
 from sklearn.model_selection import ShuffleSplit
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from assay.base.errors import AssayError, DataError
@@ -78,6 +82,22 @@ def test_a_plan_comes_back_from_its_file(table, tmp_path, number, ending):
 def test_a_plan_of_a_file_gives_the_same_results(table, tmp_path):
     plan = list(plans(table))[3]
     assert run(Plan.load(plan.save(tmp_path / "p.toml"))).to_dict() == run(plan).to_dict()
+
+
+@pytest.mark.parametrize("ending", ["toml", "json"])
+def test_pipelines_and_what_holds_a_learner_come_back_from_a_file(tmp_path, ending):
+    learners = {
+        "scaled": make_pipeline(StandardScaler(), RandomForestClassifier(n_estimators=3)),
+        "seeded": make_pipeline(PCA(2, random_state=4), RandomForestClassifier(n_estimators=3, random_state=7)),
+        "each": OneVsRestClassifier(DecisionTreeClassifier(max_depth=2)),
+    }
+    plan = Plan(load_dataset("iris"), "species", learners=learners, design="3-fold")
+    plan.save(tmp_path / f"plan.{ending}")
+    again = Plan.load(tmp_path / f"plan.{ending}")
+    assert again.fingerprint == plan.fingerprint
+    assert again.learners[1].estimator.steps[1][1].random_state == 7 and not again.learners[1].open_seeds
+    assert again.learners[0].open_seeds == plan.learners[0].open_seeds != ()
+    assert run(again, views=False).to_dict() == run(plan, views=False).to_dict()
 
 
 def test_a_plan_by_hand_needs_data_and_target_alone(tmp_path):
