@@ -206,7 +206,38 @@ def run_mixed_sklearn(data: dict[str, Any]) -> dict[str, float]:
     return means
 
 
+# -- what a fold costs beside its fit ----------------------------------------------------------------------------------
+def run_constant_assay(data: dict[str, Any]) -> dict[str, float]:
+    """A hundred folds of a learner that does nothing, on one core."""
+    from assay.experiment import Plan, run
+
+    results = run(Plan(data["table"], "kind", learners=["zero-r"], metrics=METRICS, design="10x10"), views=False)
+    return {"zero-r": float(results.learners[0].scores["accuracy"].mean())}
+
+
+def run_constant_sklearn(data: dict[str, Any]) -> dict[str, float]:
+    """The same by `cross_validate` in its own process, which is faster here than with two."""
+    from sklearn.dummy import DummyClassifier
+    from sklearn.model_selection import RepeatedStratifiedKFold, cross_validate
+
+    splitter = RepeatedStratifiedKFold(n_splits=10, n_repeats=10, random_state=0)
+    scores = cross_validate(DummyClassifier(), data["X"], data["y"], cv=splitter, scoring=list(METRICS))
+    return {"zero-r": float(scores["test_accuracy"].mean())}
+
+
 PROBLEMS: tuple[Problem, ...] = (
+    Problem(
+        id="fold-overhead",
+        title="100 folds of a constant prediction: what a fold costs beside its fit",
+        make=make,
+        sizes=by_rows("{n} x 20, 3 classes", 150, 1_000, 10_000),
+        ours=Contender("assay", "assay", run_constant_assay),
+        peers=(Contender("scikit-learn cross_validate", "scikit-learn", run_constant_sklearn),),
+        quality=quality,
+        gate=0.01,
+        quality_name="accuracy",
+        limit="the seconds of a run are those of a hundred tasks: under 0.5 s is under 5 ms a task",
+    ),
     _loop(
         "twelve-learners",
         "5x2 cross-validation of twelve learners, three metrics",

@@ -110,6 +110,27 @@ ASSAY_INLINE Word words_at_most_body(const std::uint8_t* codes, std::uint8_t lim
 ASSAY_DISPATCH(Word, words_at_most, words_at_most_body, (const std::uint8_t* codes, std::uint8_t limit, const Word* words, index_t m),
                (codes, limit, words, m))
 
+constexpr index_t few_rows = 40;
+
+// The codes of few rows in order, with the places of the rows.
+class FewCodes {
+public:
+    FewCodes(const std::uint8_t* code, const std::int32_t* rows, index_t m) {
+        for (index_t i = 0; i < m; ++i) {
+            const auto item = static_cast<std::uint16_t>(code[static_cast<index_t>(rows[i]) * block_columns] << 8 | i);
+            index_t to = i;
+            for (; to > 0 && items_[static_cast<std::size_t>(to - 1)] > item; --to)
+                items_[static_cast<std::size_t>(to)] = items_[static_cast<std::size_t>(to - 1)];
+            items_[static_cast<std::size_t>(to)] = item;
+        }
+    }
+    index_t at(index_t i) const { return items_[static_cast<std::size_t>(i)] >> 8; }
+    index_t place(index_t i) const { return items_[static_cast<std::size_t>(i)] & 255; }
+
+private:
+    std::array<std::uint16_t, few_rows> items_{};  // code, place
+};
+
 // Where values stand among the cuts of their column, to begin a search: a table over equal steps between the outermost cuts.
 class CutPlaces {
 public:

@@ -17,7 +17,7 @@
 namespace assay::ensembles {
 namespace {
 
-constexpr index_t few_rows = 40, few_words = 64, oob_chunk = 1024;
+constexpr index_t few_words = 64, oob_chunk = 1024;
 
 // A finished tree, with its tests on codes beside those on values.
 struct OneTree {
@@ -38,25 +38,6 @@ struct Split {
 };
 
 bool in_set(const std::array<std::uint64_t, 4>& set, index_t code) { return (set[static_cast<std::size_t>(code / 64)] >> (code % 64) & 1) != 0; }
-
-// The codes of few rows in order, with the places of the rows.
-class FewCodes {
-public:
-    FewCodes(const std::uint8_t* code, const std::int32_t* rows, index_t m) {
-        for (index_t i = 0; i < m; ++i) {
-            const auto item = static_cast<std::uint16_t>(code[static_cast<index_t>(rows[i]) * block_columns] << 8 | i);
-            index_t to = i;
-            for (; to > 0 && items_[static_cast<std::size_t>(to - 1)] > item; --to)
-                items_[static_cast<std::size_t>(to)] = items_[static_cast<std::size_t>(to - 1)];
-            items_[static_cast<std::size_t>(to)] = item;
-        }
-    }
-    index_t at(index_t i) const { return items_[static_cast<std::size_t>(i)] >> 8; }
-    index_t place(index_t i) const { return items_[static_cast<std::size_t>(i)] & 255; }
-
-private:
-    std::array<std::uint16_t, few_rows> items_{};  // code, place
-};
 
 // Sums of one part: G_0 .. G_{K-1}, H.
 using Sums = std::vector<std::int64_t>;
