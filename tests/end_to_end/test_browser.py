@@ -36,7 +36,7 @@ def show(page: Path, width: int, folder: Path, *more: str) -> tuple[str, str]:
             "--enable-logging=stderr", f"--user-data-dir={folder}", f"--window-size={width},900",
             *(more or ["--dump-dom"]), page.as_uri(),
         ],
-        capture_output=True, text=True, timeout=120, check=False,
+        capture_output=True, text=True, timeout=900, check=False,
     )  # fmt: skip
     return done.stdout, done.stderr
 
@@ -128,7 +128,7 @@ def test_the_page_prints(fixture_page, tmp_path):
 @pytest.mark.slow
 def test_the_report_of_the_demo_fits_a_phone_and_a_desk(tmp_path):
     words = [sys.executable, "-m", "assay", "demo", "--out", str(tmp_path / "demo"), "--quiet"]
-    subprocess.run(words, check=True, capture_output=True, timeout=300)
+    subprocess.run(words, check=True, capture_output=True, timeout=1800)
     (report,) = (tmp_path / "demo").rglob("report.html")
     text = report.read_text(encoding="utf-8")
     for width in (390, 1280):

@@ -18,7 +18,7 @@ import pytest
 
 def assay(*arguments: object, cwd: Path, **kwargs) -> subprocess.CompletedProcess:
     words = [sys.executable, "-m", "assay", *map(str, arguments)]
-    return subprocess.run(words, cwd=cwd, capture_output=True, text=True, timeout=300, env=environment(), **kwargs)
+    return subprocess.run(words, cwd=cwd, capture_output=True, text=True, timeout=1800, env=environment(), **kwargs)
 
 
 def environment() -> dict[str, str]:
@@ -224,7 +224,7 @@ def test_a_run_that_is_killed_goes_on_and_ends_with_the_same_numbers(wide, strai
     while finished(store) < 3 and process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.002)
     process.send_signal(how)
-    stdout, stderr = process.communicate(timeout=120)
+    stdout, stderr = process.communicate(timeout=900)
     kept, total = finished(store), 31 * len(json.loads(straight)["learners"])
     assert 3 <= kept < total, "the run was caught in the middle"
     assert process.returncode == (-9 if how == signal.SIGKILL else 130), stderr

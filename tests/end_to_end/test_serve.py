@@ -38,7 +38,7 @@ def serving(model, *words):
             text += line
         told = json.loads(text)
         headers = {"authorization": f"Bearer {told['token']}"}
-        with httpx.Client(base_url=told["url"], headers=headers, timeout=60) as client:
+        with httpx.Client(base_url=told["url"], headers=headers, timeout=600) as client:
             for _ in range(100):
                 try:
                     client.get("/health")
@@ -59,7 +59,7 @@ def many(client, count, workers, at_answer=lambda done: None):
     lock = threading.Lock()
 
     def work() -> None:
-        own = httpx.Client(base_url=client.base_url, headers=client.headers, timeout=60)
+        own = httpx.Client(base_url=client.base_url, headers=client.headers, timeout=600)
         while True:
             with lock:
                 if len(outcomes) >= count:
@@ -86,7 +86,7 @@ def test_many_requests_are_answered_and_sigterm_stops_in_order(model):
         assert many(client, 200, 8) == [["setosa"]] * 200
         assert client.get("/openapi.json").json()["openapi"].startswith("3.1")
         process.send_signal(signal.SIGTERM)
-        assert process.wait(timeout=60) == 0
+        assert process.wait(timeout=600) == 0
         assert "what was accepted has been answered" in process.stderr.read()
 
 

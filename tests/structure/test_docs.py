@@ -63,7 +63,7 @@ def test_generated_pages_are_current():
 
 @pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.py")), ids=lambda p: p.name)
 def test_examples_run(path, tmp_path):
-    out = subprocess.run([sys.executable, str(path)], cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    out = subprocess.run([sys.executable, str(path)], cwd=tmp_path, capture_output=True, text=True, timeout=1800)
     assert out.returncode == 0, out.stderr
     assert out.stdout.strip()
 

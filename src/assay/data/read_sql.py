@@ -235,6 +235,7 @@ def _duckdb(database: Database, decided: list[Decision], running: _Running) -> G
         config: dict[str, Any] = {"enable_external_access": "false", "autoinstall_known_extensions": "false"}
         with contextlib.closing(duckdb.connect(str(database.path), read_only=True, config=config)) as connection:
             running.cancel_now = connection.interrupt
+            connection.execute("SET enable_progress_bar = false")  # which would be written on stdout
             found = connection.execute(
                 "SELECT table_schema, table_name FROM information_schema.tables "
                 "WHERE table_schema NOT IN ('information_schema', 'pg_catalog') ORDER BY 1, 2"

@@ -48,13 +48,19 @@ def interruptible(call: Callable[[], T], cancel: Callable[[], Any] | None = None
             with contextlib.suppress(Exception):
                 cancel()
             done.wait(_PATIENCE)
-        if not done.is_set():
-            # The interpreter must not end below the library: that would look like a crash.
-            atexit.register(done.wait, _LAST_PATIENCE)
+        # The interpreter must not end below the library, nor below what the thread still clears away after its last
+        # word: that would look like a crash.
+        atexit.register(_see_out, done, thread)
         raise
     if trouble:
         raise trouble[0]
     return result[0]
+
+
+def _see_out(done: threading.Event, thread: threading.Thread) -> None:
+    """Wait until a thread has ended, for a while."""
+    if done.wait(_LAST_PATIENCE):
+        thread.join(_LAST_PATIENCE)
 
 
 _END: Any = object()

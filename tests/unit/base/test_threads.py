@@ -66,7 +66,7 @@ def test_a_long_kernel_stops_on_interrupt():
             print("interrupted", time.perf_counter() - begin)
         """
     )
-    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=900)
     word, seconds = ran.stdout.split()
     assert word == "interrupted", ran.stderr
     assert float(seconds) < 30

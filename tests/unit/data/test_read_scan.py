@@ -134,7 +134,7 @@ def run_bounded(path, code: str, spare: int) -> str:
         [sys.executable, "-c", script, str(path)],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=900,
         env={**__import__("os").environ, "POLARS_MAX_THREADS": "2"},
     )
     assert out.returncode == 0, out.stderr[-2000:]

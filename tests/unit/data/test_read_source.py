@@ -179,7 +179,7 @@ def test_the_command_line_takes_patterns_and_urls(parts):
         [sys.executable, "-m", "assay", "audit", f"{parts}/part-*.csv", "--json"],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=900,
     )
     assert out.returncode in (0, 1), out.stderr
     assert '"columns": 2' in out.stdout
