@@ -42,6 +42,7 @@ public:
             std::copy_n(rows.row(tree.order[static_cast<std::size_t>(p)]), d, points.begin() + p * d);
         place(0, 0, n);
         for (std::size_t v = count; v-- > 0;) bound(v);
+        pair_up();
     }
 
     bool leaf(std::size_t v) const { return nodes[v].left < 0; }
@@ -54,6 +55,20 @@ public:
         double sum = 0.0;
         for (index_t t = 0; t < d; ++t) sum = Terms::join(sum, std::max(0.0, std::max(a[t] - q[t], q[t] - b[t])));
         return sum * (1.0 - 1e-12);
+    }
+    // The least squared distances from the boxes of both children at once.
+    void least_of_children(const double* q, std::size_t v, double& left, double& right) const {
+        const double* const box = pairs.data() + 4 * v * static_cast<std::size_t>(d);
+        double sum[4] = {};
+        for (index_t t = 0; t < d; ++t) {
+            const double shift[4] = {-q[t], -q[t], q[t], q[t]};
+            for (int v = 0; v < 4; ++v) {
+                const double gap = box[4 * t + v] + shift[v], out = gap > 0.0 ? gap : 0.0;
+                sum[v] += out * out;
+            }
+        }
+        left = (sum[0] + sum[2]) * (1.0 - 1e-12);
+        right = (sum[1] + sum[3]) * (1.0 - 1e-12);
     }
     template <class Terms>
     double largest(const double* q, std::size_t v) const {
@@ -81,9 +96,26 @@ public:
     index_t n, d;
     std::vector<Node> nodes;
     std::vector<double> low, high, points;
+    std::vector<double> pairs;  // of a node with children, for each column: low and low, -high and -high of left and right
     neighbours::MetricOptions options;
 
 private:
+    void pair_up() {
+        pairs.resize(4 * low.size());
+        for (std::size_t v = 0; v < nodes.size(); ++v) {
+            if (leaf(v)) continue;
+            for (index_t t = 0; t < d; ++t) {
+                const auto column = static_cast<std::size_t>(t), width = static_cast<std::size_t>(d);
+                const std::size_t l = static_cast<std::size_t>(nodes[v].left) * width + column;
+                const std::size_t r = static_cast<std::size_t>(nodes[v].right) * width + column;
+                double* const to = pairs.data() + 4 * (v * width + column);
+                to[0] = low[l];
+                to[1] = low[r];
+                to[2] = -high[l];
+                to[3] = -high[r];
+            }
+        }
+    }
     void place(std::size_t v, index_t begin, index_t end) {
         if (tree.column[v] < 0) {
             nodes[v] = {begin, end, -1, -1};

@@ -33,7 +33,8 @@ class Boruvka {
 public:
     Boruvka(Matrix<const double> rows, const double* core, int threads)
         : tree_(rows, threads), measure_(neighbours::panel_distances(neighbours::Metric::euclidean)), threads_(threads),
-          n_(rows.rows), sets_(rows.rows), nearest_(at(n_), -1), reached_(at(n_), 0.0), set_(at(n_)), best_(at(n_)),
+          n_(rows.rows), sets_(rows.rows), nearest_(at(n_), -1), reached_(at(n_), 0.0), near_(at(n_ * listed), -1),
+          far_(at(n_ * listed), infinity), next_(at(n_), 0), set_(at(n_)), best_(at(n_)),
           set_of_node_(tree_.nodes.size()), least_core_(core ? tree_.nodes.size() : 0) {
         if (core) {
             core_.resize(at(n_));
@@ -54,6 +55,7 @@ public:
         index_t components = n_;
         while (components > 1 && !interrupted()) {
             refresh();
+            if (components == n_) first_search();
             search();
             const index_t before = components;
             for (index_t c = 0; c < n_; ++c) {
@@ -109,20 +111,53 @@ private:
     // Answers of earlier rounds that still hold.
     void reuse() {
         for (index_t p = 0; p < n_; ++p) {
-            const std::int32_t q = nearest_[at(p)];
-            if (q >= 0 && set_[at(q)] != set_[at(p)])
-                take(best_[at(set_[at(p)])], reached_[at(p)], static_cast<std::int32_t>(p), q);
+            const std::int32_t own = set_[at(p)];
+            std::uint8_t& next = next_[at(p)];
+            while (next < listed && near_[at(p * listed + next)] >= 0 && set_[at(near_[at(p * listed + next)])] == own) ++next;
+            const std::int32_t q = next < listed ? near_[at(p * listed + next)] : nearest_[at(p)];
+            if (next < listed) {
+                nearest_[at(p)] = q;
+                if (q >= 0) reached_[at(p)] = far_[at(p * listed + next)];
+            }
+            if (q >= 0 && set_[at(q)] != own) take(best_[at(own)], reached_[at(p)], static_cast<std::int32_t>(p), q);
         }
     }
 
+    // One foreign point, the nearest.
     struct Query {
         const double* x;
         std::int32_t own;
         double core, bound;
         std::int32_t found;
+
+        void offer(double distance, std::int32_t p) {
+            bound = distance;
+            found = p;
+        }
     };
 
-    void walk(std::size_t v, Query& query) const {
+    // The first few, in order.
+    struct FirstQuery {
+        const double* x;
+        std::int32_t own;
+        double core, bound = infinity;
+        double* distance;
+        std::int32_t* found;
+
+        void offer(double value, std::int32_t p) {
+            index_t place = listed - 1;
+            for (; place > 0 && value < distance[place - 1]; --place) {
+                distance[place] = distance[place - 1];
+                found[place] = found[place - 1];
+            }
+            distance[place] = value;
+            found[place] = p;
+            bound = distance[listed - 1];
+        }
+    };
+
+    template <class Asked>
+    void walk(std::size_t v, Asked& query) const {
         if (query.bound <= query.core) return;  // no foreign point is nearer than that
         const Node& node = tree_.nodes[v];
         if (node.left < 0) {
@@ -132,22 +167,37 @@ private:
                 double distance = distances[p - node.begin];
                 if (!(distance < query.bound) || set_[at(p)] == query.own) continue;
                 if (!core_.empty()) distance = std::max(distance, std::max(query.core, core_[at(p)]));
-                if (distance < query.bound) {
-                    query.bound = distance;
-                    query.found = static_cast<std::int32_t>(p);
-                }
+                if (distance < query.bound) query.offer(distance, static_cast<std::int32_t>(p));
             }
             return;
         }
-        const double left = lower(at(node.left), query), right = lower(at(node.right), query);
+        double left, right;
+        tree_.least_of_children(query.x, v, left, right);
+        left = lower(at(node.left), left, query.own);
+        right = lower(at(node.right), right, query.own);
         const bool left_first = left <= right;
         if (std::min(left, right) < query.bound) walk(at(left_first ? node.left : node.right), query);
         if (std::max(left, right) < query.bound) walk(at(left_first ? node.right : node.left), query);
     }
-    double lower(std::size_t v, const Query& query) const {
-        if (set_of_node_[v] == query.own) return infinity;
-        const double box = tree_.least<SquareTerms>(query.x, v);
+    double lower(std::size_t v, double box, std::int32_t own) const {
+        if (set_of_node_[v] == own) return infinity;
         return core_.empty() ? box : std::max(box, least_core_[v]);
+    }
+
+    // The nearest points of each, before any are joined.
+    void first_search() {
+        parallel_chunks(n_, 64, threads_, [&](index_t, index_t begin, index_t end) {
+            for (index_t p = begin; p < end; ++p) {
+                FirstQuery query{tree_.point(p),
+                                 static_cast<std::int32_t>(p),
+                                 core_.empty() ? 0.0 : core_[at(p)],
+                                 infinity,
+                                 far_.data() + p * listed,
+                                 near_.data() + p * listed};
+                walk(0, query);
+                reached_[at(p)] = query.bound;
+            }
+        });
     }
 
     void search() {
@@ -169,7 +219,7 @@ private:
                     const double core = core_.empty() ? 0.0 : core_[at(p)];
                     if (reached_[at(p)] >= bound || core >= bound) continue;
                     Query query{tree_.point(p), own, core, bound, -1};
-                    if (lower(0, query) < bound) walk(0, query);
+                    if (set_of_node_[0] != own) walk(0, query);
                     reached_[at(p)] = query.bound;
                     nearest_[at(p)] = query.found;
                     if (query.found >= 0) {
@@ -184,6 +234,7 @@ private:
         }
     }
 
+    static constexpr index_t listed = 4;  // points that the first search keeps
     BoxTree tree_;
     neighbours::PanelDistances measure_;
     int threads_;
@@ -191,6 +242,9 @@ private:
     DisjointSets sets_;
     std::vector<std::int32_t> nearest_;
     std::vector<double> reached_;  // no foreign point is nearer than this
+    std::vector<std::int32_t> near_;
+    std::vector<double> far_;
+    std::vector<std::uint8_t> next_;  // which of the nearest points was not yet seen in the own set
     std::vector<std::int32_t> set_;
     std::vector<Link> best_;
     std::vector<std::int32_t> set_of_node_;

@@ -3,7 +3,8 @@
 // Distances are Euclidean, or mutual reachability max(|x - y|, core_x, core_y) where core distances are given (Campello,
 // Moulavi & Sander, PAKDD 2013); `squared` quantities throughout the kernels.
 //
-// Few columns: Boruvka's rounds on the boxes of a k-d tree. Every component looks for its nearest foreign point; a point
+// Few columns: Boruvka's rounds on the boxes of a k-d tree. Every component looks for its nearest foreign point. Each point
+// begins with its four nearest ones: as long as one of them is foreign, the first such is the nearest. A point
 // whose nearest foreign point of an earlier round is still foreign need not look again, one whose last answer is no nearer
 // than its component's best so far neither, and nodes that lie in the component as a whole are passed over. Blocks of points
 // are searched with the bounds known before the block, so the tree does not depend on the number of threads.

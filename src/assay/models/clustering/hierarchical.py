@@ -49,11 +49,11 @@ def cut_merges(merges: np.ndarray, n_clusters: int | None = None, height: float 
         taken = int(above[0]) if above.size else n - 1
     else:
         taken = n - int(n_clusters or 1)
+    # Each cluster belongs to the one it went into, and that to the one it went into, ... in doubling strides.
     owner = np.arange(2 * n - 1)
-    # From the last merge taken down, each cluster belongs to the one it went into.
-    for t in range(taken - 1, -1, -1):
-        owner[int(merges[t, 0])] = owner[n + t]
-        owner[int(merges[t, 1])] = owner[n + t]
+    owner[merges[:taken, :2].astype(np.int64)] = (n + np.arange(taken))[:, None]
+    while not np.array_equal(higher := owner[owner], owner):
+        owner = higher
     return renumber_by_first(owner[:n])
 
 
