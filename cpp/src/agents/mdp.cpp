@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "assay/common/threads.hpp"
 
@@ -10,6 +11,7 @@ namespace assay::agents {
 namespace {
 
 constexpr index_t grain = 2048;  // states of a chunk
+constexpr double settled = 0.2;  // the share of the last change below which the values of a policy need no more sweeps
 
 std::size_t at(index_t i) { return static_cast<std::size_t>(i); }
 
@@ -52,56 +54,63 @@ Plan plan_values(const Process& process, double discount, bool in_place, index_t
                  index_t most_sweeps, double* values, int threads) {
     const index_t n = process.states, chunks = chunk_count(n, grain);
     const double factor = discount / (1.0 - discount);
-    std::vector<double> following(in_place ? 0 : at(n));
+    const bool span = by_span && !in_place;
+    std::vector<double> other(in_place ? 0 : at(n));
     std::vector<std::int32_t> greedy(at(n), 0);
     std::vector<Range> ranges(at(chunks));
-    Plan plan;
-    for (index_t sweep = 0; sweep < most_sweeps && !interrupted(); ++sweep) {
+    double *now = values, *following = in_place ? values : other.data();
+
+    // One sweep over all states by `value(state, values before)`; how far the values moved.
+    const auto sweep = [&](auto&& value) {
         Range range;
         if (in_place) {
             for (index_t s = 0; s < n; ++s) {
-                const double value = best_value(process, discount, values, s, greedy[at(s)]);
-                range.add(value - values[s]);
-                values[s] = value;
+                const double found = value(s, now);
+                range.add(found - now[s]);
+                now[s] = found;
             }
-        } else {
-            parallel_chunks(n, grain, threads, [&](index_t chunk, index_t begin, index_t end) {
-                Range own;
-                for (index_t s = begin; s < end; ++s) {
-                    following[at(s)] = best_value(process, discount, values, s, greedy[at(s)]);
-                    own.add(following[at(s)] - values[s]);
-                }
-                ranges[at(chunk)] = own;
-            });
-            if (interrupted()) break;
-            for (const Range& own : ranges) {
-                range.add(own.low);
-                range.add(own.high);
-            }
-            std::copy(following.begin(), following.end(), values);
+            return range;
         }
-        const bool span = by_span && !in_place;
-        const double change = span ? range.high - range.low : std::max(std::abs(range.low), std::abs(range.high));
+        parallel_chunks(n, grain, threads, [&](index_t chunk, index_t begin, index_t end) {
+            Range own;
+            for (index_t s = begin; s < end; ++s) {
+                following[s] = value(s, now);
+                own.add(following[s] - now[s]);
+            }
+            ranges[at(chunk)] = own;
+        });
+        for (const Range& own : ranges) {
+            range.add(own.low);
+            range.add(own.high);
+        }
+        std::swap(now, following);
+        return range;
+    };
+    const auto width = [&](const Range& range) {
+        return span ? range.high - range.low : std::max(std::abs(range.low), std::abs(range.high));
+    };
+
+    Plan plan;
+    for (index_t step = 0; step < most_sweeps && !interrupted(); ++step) {
+        const Range range =
+            sweep([&](index_t s, const double* before) { return best_value(process, discount, before, s, greedy[at(s)]); });
+        if (interrupted()) break;
+        const double change = width(range);
         plan.changes.push_back(change);
         if (change * factor * (span ? 0.5 : 1.0) <= tol) {
             if (span)
-                for (index_t s = 0; s < n; ++s) values[s] += 0.5 * factor * (range.low + range.high);
+                for (index_t s = 0; s < n; ++s) now[s] += 0.5 * factor * (range.low + range.high);
             plan.converged = true;
             break;
         }
         for (index_t e = 0; e < evaluations && !interrupted(); ++e) {
-            if (in_place) {
-                for (index_t s = 0; s < n; ++s)
-                    values[s] = action_value(process, discount, values, s * process.actions + greedy[at(s)]);
-                continue;
-            }
-            parallel_chunks(n, grain, threads, [&](index_t, index_t begin, index_t end) {
-                for (index_t s = begin; s < end; ++s)
-                    following[at(s)] = action_value(process, discount, values, s * process.actions + greedy[at(s)]);
+            const Range moved = sweep([&](index_t s, const double* before) {
+                return action_value(process, discount, before, s * process.actions + greedy[at(s)]);
             });
-            std::copy(following.begin(), following.end(), values);
+            if (width(moved) <= settled * change) break;
         }
     }
+    if (now != values) std::copy(now, now + n, values);
     return plan;
 }
 

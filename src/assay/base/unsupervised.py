@@ -71,12 +71,12 @@ class DensityEstimator(DensityMixin, Unsupervised):
         return self.anomaly_score(X) > threshold
 
 
-def check_count(who: str, n_samples: Any) -> int:
-    """The number of rows to draw, refused in one sentence unless it is a whole number >= 1.
+def check_count(who: str, n_samples: Any, name: str = "n_samples") -> int:
+    """The number of rows to draw (or of what `name` says), refused in one sentence unless it is a whole number >= 1.
 
     >>> check_count("sample", 3)
     3
     """
     if not Integer(1).accepts(n_samples):
-        raise ParameterError(who, "n_samples", "must be an integer >= 1", f"got {plain(repr(n_samples))}")
+        raise ParameterError(who, name, "must be an integer >= 1", f"got {plain(repr(n_samples))}")
     return int(n_samples)

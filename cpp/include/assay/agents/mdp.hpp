@@ -4,7 +4,8 @@
 //     (T V)(s) = max_a Q(s, a),   Q(s, a) = r(s, a) + g sum_s' P(s' | s, a) V(s')        (Bellman, 1957)
 //
 // Value iteration repeats V <- T V; modified policy iteration (Puterman & Shin, Management Science 24, 1978) follows each T by
-// `evaluations` sweeps with the greedy actions held; Gauss-Seidel takes new values of earlier states at once. With rows of P
+// up to `evaluations` sweeps with the greedy actions held, fewer where one moves the values by less than a fifth of what T
+// did: the values of this policy are settled as far as the next choice can tell. Gauss-Seidel takes new values of earlier states at once. With rows of P
 // that add up to 1 the sweeps stop by the span of the last change D = T V - V:
 //     T V + g/(1-g) min D <= V* <= T V + g/(1-g) max D,
 // and the middle of these bounds is given, at most `tol` from V*; otherwise (and for Gauss-Seidel) they stop when

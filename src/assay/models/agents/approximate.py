@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ...base import DataError, Estimator, plain
-from .playing import action_offset, check_protocol, play_steps
+from .playing import action_offset, check_protocol, check_walks, play_steps
 from .views import LearningCurve, curve_of
 
 
@@ -69,6 +69,7 @@ class ApproximateAgent(Estimator):
                 "the world's observation_space",
                 "must have a size n or a shape of one length",
                 f"got {plain(repr(space), 60)}",
+                "use QLearning for states of several whole numbers",
             )
         self.n_features_in_ = self.n_columns_
         return action_offset(world)
@@ -121,6 +122,7 @@ class ApproximateAgent(Estimator):
     ) -> np.ndarray:
         """The returns of walks in which the best actions are done and nothing is learned."""
         check_is_fitted(self)
+        check_walks(type(self).__name__, n_episodes, max_steps)
         gamma = float(getattr(self, "gamma", 1.0)) if discounted else 1.0
         return play_steps(type(self).__name__, world, self._act, n_episodes, max_steps, gamma, random_state)
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ...base import DataError, Stream
+from ...base.unsupervised import check_count
 from .tabular import Discrete
 
 
@@ -35,8 +36,7 @@ class PhysicalWorld:
     high: tuple[float, ...] = ()
 
     def __init__(self, max_steps: int = 500):
-        if max_steps < 1:
-            raise DataError(type(self).__name__, "max_steps", "must be at least 1", f"got {max_steps!r}")
+        check_count(type(self).__name__, max_steps, "max_steps")
         self.max_steps = int(max_steps)
         self.observation_space, self.action_space = Box(self.low, self.high), Discrete(self.n_actions)
         self._generator = np.random.default_rng(0)

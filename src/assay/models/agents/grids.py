@@ -53,7 +53,7 @@ def grid_of(
     (16, 4)
     """
     who = "grid_of"
-    text = [str(line) for line in lines]
+    text = [str(line) for line in lines] if isinstance(lines, (Sequence, np.ndarray)) else []
     if not text or not text[0] or any(len(line) != len(text[0]) for line in text):
         raise DataError(who, "lines", "must be texts of one length", f"got {plain(repr(lines), 60)}")
     cells = "".join(text).replace("F", ".")
@@ -155,7 +155,10 @@ def bandit(means: Any = 10, sd: float = 1.0, random_state: Any = 0) -> TabularWo
     >>> bandit([0.1, 0.5]).rewards.tolist()
     [[0.1, 0.5]]
     """
-    given = np.asarray(means, dtype=np.float64)
+    try:
+        given = np.asarray(means, dtype=np.float64)
+    except (TypeError, ValueError):
+        given = np.full(1, np.nan)
     if given.ndim == 0:
         if not (given >= 1 and given == int(given)):
             raise ParameterError("bandit", "parameter 'means'", "must be a number of arms or their means")

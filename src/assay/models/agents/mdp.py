@@ -53,7 +53,9 @@ class MarkovDecisionProcess(TableAgent):
 
     gamma: float = param(0.95, Real(0, 1), "Discount per step; below 1 without a horizon.")
     solver: str = param("modified", Choice(*SOLVERS), "How the values are found.")
-    evaluations: int = param(20, Integer(1), "Sweeps with the actions held, between two choices (solver 'modified').")
+    evaluations: int = param(
+        20, Integer(1), "Most sweeps with the actions held, between two choices (solver 'modified')."
+    )
     horizon: int | None = param(None, Integer(1) | Nothing(), "Steps that are left; None: without end.")
     tol: float = param(1e-8, Real(0, None, "neither"), "Largest distance from the best values.")
     max_iter: int = param(100_000, Integer(1), "Most sweeps or policies.")

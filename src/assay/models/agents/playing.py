@@ -9,6 +9,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from ... import _kernels
 from ...base import DataError, Estimator, Stream, plain, thread_count
+from ...base.unsupervised import check_count
+from .spaces import state_number
 from .tabular import TabularWorld
 from .views import PolicyGrid
 
@@ -32,9 +34,12 @@ class TableAgent(Estimator):
         )
 
     def predict(self, states: Any) -> np.ndarray:
-        """The best action in each of the states."""
+        """The best action in each of the states: their numbers, or rows of the parts of states that have several."""
         check_is_fitted(self)
         given = np.asarray(states)
+        parts = getattr(self, "state_parts_", [])
+        if len(parts) > 1 and given.ndim == 2 and given.shape[1] == len(parts):
+            given = np.array([state_number(type(self).__name__, parts, row) for row in given], dtype=np.int64)
         n = len(self.policy_)
         if given.dtype.kind not in "iu" or (given.size and (given.min() < 0 or given.max() >= n)):
             raise DataError(
@@ -60,6 +65,7 @@ class TableAgent(Estimator):
         rewards by the powers of `gamma`.
         """
         check_is_fitted(self)
+        check_walks(type(self).__name__, n_episodes, max_steps)
         gamma = float(getattr(self, "gamma", 1.0)) if discounted else 1.0
         if isinstance(world, TabularWorld):
             self._check_world(world.n_states, world.n_actions)
@@ -69,7 +75,8 @@ class TableAgent(Estimator):
         return play_steps(type(self).__name__, world, self._act, n_episodes, max_steps, gamma, random_state)
 
     def _act(self, observation: Any) -> int:
-        return int(self.policy_[int(observation)])
+        parts = getattr(self, "state_parts_", None) or [[len(self.policy_), 0]]
+        return int(self.policy_[state_number(type(self).__name__, parts, observation)])
 
     def _check_world(self, n_states: int, n_actions: int) -> None:
         if (n_states, n_actions) != self.q_values_.shape:
@@ -110,6 +117,12 @@ class TableAgent(Estimator):
             values=self.values_.tolist(),
             actions=self.grid_["actions"],
         )
+
+
+def check_walks(who: str, n_episodes: Any, max_steps: Any) -> None:
+    """Refuse walks that are none."""
+    check_count(f"{who}.play", n_episodes, "n_episodes")
+    check_count(f"{who}.play", max_steps, "max_steps")
 
 
 def play_steps(

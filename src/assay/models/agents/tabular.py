@@ -31,7 +31,7 @@ class Discrete:
 
     def contains(self, value: Any) -> bool:
         """Whether the value is one of the numbers."""
-        return bool(0 <= int(value) < self.n)
+        return isinstance(value, (int, np.integer, np.ndarray)) and bool(0 <= int(value) < self.n)
 
     def seed(self, seed: int | None = None) -> None:
         """Begin the draws of `sample` anew."""

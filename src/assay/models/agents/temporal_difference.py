@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -27,6 +29,7 @@ from ...base import (
 )
 from .playing import TableAgent, action_offset, check_protocol
 from .schedules import DECAYS, schedule
+from .spaces import Parts, count, parts_of, state_number
 from .tabular import TabularWorld
 from .views import LearningCurve, curve_of
 
@@ -68,6 +71,7 @@ class TemporalDifference(TableAgent):
         "returns_": "the sum of rewards of each episode, replicates x episodes",
         "lengths_": "steps of each episode, replicates x episodes",
         "n_steps_": "steps of all replicates",
+        "state_parts_": "of a world of Gymnasium, how many values each part of a state has and the least; else empty",
     }
     _on_policy = False
 
@@ -83,8 +87,8 @@ class TemporalDifference(TableAgent):
     def fit(self, world: Any, y: Any = None) -> Any:
         """Learn in a world: a `TabularWorld` (in the kernel), one with transitions and rewards, or one of Gymnasium.
 
-        An environment of Gymnasium must have finitely many states and actions (`observation_space.n`,
-        `action_space.n`); it is stepped through its protocol, replicate by replicate.
+        An environment of Gymnasium must have finitely many states (a Discrete, MultiDiscrete or MultiBinary space, or
+        a Tuple or Dict of such) and actions (Discrete); it is stepped through its protocol, replicate by replicate.
         """
         self._check_parameters()
         explore, rate = self._schedules()
@@ -92,6 +96,7 @@ class TemporalDifference(TableAgent):
         if by_steps:
             found = self._learn_by_steps(world, explore, rate)
         else:
+            self.state_parts_: Parts = []
             table = world if isinstance(world, TabularWorld) else TabularWorld.from_known(type(self).__name__, world)
             found = self._learn_in_table(table, explore, rate)
             world = table
@@ -152,8 +157,10 @@ class TemporalDifference(TableAgent):
         return values.reshape(self.n_replicates, world.n_states, world.n_actions), returns, lengths, updates
 
     def _learn_by_steps(self, world: Any, explore: np.ndarray, rate: np.ndarray) -> tuple[np.ndarray, ...]:
-        n_states, n_actions = finite_sizes(type(self).__name__, world)
+        self.state_parts_, n_actions = finite_spaces(type(self).__name__, world)
+        n_states = count(self.state_parts_)
         self._check_size(n_states, n_actions)
+        number = partial(state_number, type(self).__name__, self.state_parts_)
         stream, rule = self._stream(), self._rule()
         returns = np.zeros((self.n_replicates, self.n_episodes))
         lengths = np.zeros(returns.shape, dtype=np.int64)
@@ -166,7 +173,9 @@ class TemporalDifference(TableAgent):
             seed: int | None = stream.child(replicate).key % (1 << 31)
             kept = updates if self.trace and replicate == 0 else None
             for episode in range(self.n_episodes):
-                ran = _episode(agent, world, seed, explore[episode], rate[episode], self.max_steps, episode, kept)
+                ran = _episode(
+                    agent, world, number, seed, explore[episode], rate[episode], self.max_steps, episode, kept
+                )
                 returns[replicate, episode], lengths[replicate, episode] = ran
                 seed = None
             values[replicate] = agent.values()
@@ -262,27 +271,29 @@ class QLambda(TemporalDifference):
         return self._rule_of(self.trace_decay, self.traces == "accumulating", self.cut_traces)
 
 
-def finite_sizes(who: str, world: Any) -> tuple[int, int]:
-    """The numbers of states and actions of a world with Gymnasium's protocol."""
+def finite_spaces(who: str, world: Any) -> tuple[Parts, int]:
+    """The parts of the states and the number of actions of a world with Gymnasium's protocol."""
     check_protocol(who, world)
-    sizes = []
-    for name in ("observation_space", "action_space"):
-        n = getattr(getattr(world, name, None), "n", None)
-        if not isinstance(n, (int, np.integer)) or n < 1:
+    held = {name: getattr(world, name, None) for name in ("observation_space", "action_space")}
+    parts = {name: parts_of(space) for name, space in held.items()}
+    for name, found in parts.items():
+        if found is None or (name == "action_space" and len(found) != 1):
             raise DataError(
                 who,
                 f"the world's {name}",
                 "must be finite, with its size as n",
-                f"got {plain(repr(getattr(world, name, None)), 60)}",
+                f"got {plain(repr(held[name]), 60)}",
                 "use DeepQ or FittedQ for states of real numbers" if name == "observation_space" else "",
             )
-        sizes.append(int(n))
-    return sizes[0], sizes[1]
+    states, actions = parts["observation_space"], parts["action_space"]
+    assert states is not None and actions is not None
+    return states, actions[0][0]
 
 
 def _episode(
     agent: Any,
     world: Any,
+    number: Callable[[Any], int],
     seed: int | None,
     explore: float,
     rate: float,
@@ -291,13 +302,13 @@ def _episode(
     kept: list[tuple[float, ...]] | None,
 ) -> tuple[float, int]:
     """One walk by Gymnasium's protocol; its return and its steps."""
-    first_state, first_action = int(getattr(world.observation_space, "start", 0)), action_offset(world)
+    first_action = action_offset(world)
     observation, _ = world.reset(seed=seed) if seed is not None else world.reset()
-    state = int(observation) - first_state
+    state = number(observation)
     action, total = agent.begin(state, explore, rate), 0.0
     for steps in range(1, max_steps + 1):
         observation, reward, ends, stopped, _ = world.step(action + first_action)
-        before, did, state = state, action, int(observation) - first_state
+        before, did, state = state, action, number(observation)
         action = agent.step(float(reward), state, bool(ends))
         if kept is not None and len(kept) < MOST_UPDATES:
             kept.append((episode, before, did, state, float(reward), agent.error))

@@ -8,9 +8,10 @@ from typing import ClassVar
 import numpy as np
 from scipy.stats import t as student
 
-from ...base import svg
+from ...base import ParameterError, Real, svg
 from ...base.chart import Chart, Drawn, Line
 from ...base.record import Grid, Record
+from ...base.unsupervised import check_count
 from ...base.views import View
 from ...base.words import compact, number
 
@@ -135,6 +136,10 @@ class LearningCurve(Drawn, Record):
 
 def curve_of(returns: np.ndarray, window: int | None, confidence: float) -> LearningCurve:
     """The learning curve of returns, replicates x episodes; with several replicates the t interval over them."""
+    if window is not None:
+        check_count("learning_curve", window, "window")
+    if not Real(0, 1, "neither").accepts(confidence):
+        raise ParameterError("learning_curve", "confidence", "must be a number between 0 and 1", f"got {confidence!r}")
     replicates, episodes = returns.shape
     width = min(window or max(1, episodes // 50), episodes)
     blocks = episodes // width

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from assay.base import DataError
+from assay.base import DataError, ParameterError
 from assay.models.agents import CartPole, MountainCar
 
 
@@ -56,5 +56,5 @@ def test_misuse_is_refused_in_one_sentence():
     world.reset(seed=0)
     with pytest.raises(DataError, match="from 0 to 1"):
         world.step(2)
-    with pytest.raises(DataError, match="at least 1"):
+    with pytest.raises(ParameterError, match="max_steps must be an integer >= 1"):
         MountainCar(max_steps=0)

@@ -24,6 +24,7 @@ from assay.models.agents import (
     grid_of,
     windy_grid,
 )
+from assay.models.agents.spaces import count, parts_of, state_number
 from assay.models.agents.temporal_difference import schedule
 
 AGENTS = (QLearning, Sarsa, SarsaLambda, QLambda)
@@ -350,3 +351,47 @@ def test_rewards_that_are_no_numbers_are_refused():
 
     with pytest.raises(DataError, match="rewards must be finite"):
         Sarsa(n_episodes=2, random_state=0).fit(Broken(frozen_lake()))
+
+
+def test_states_of_several_parts_are_numbered_as_gymnasium_gives_them():
+    gymnasium = pytest.importorskip("gymnasium")
+    agent = QLearning(gamma=1.0, learning_rate=0.05, n_episodes=3000, random_state=0)
+    agent.fit(gymnasium.make("Blackjack-v1", sab=True))
+    assert agent.state_parts_ == [[32, 0], [11, 0], [2, 0]] and agent.q_values_.shape == (704, 2)
+    # With 20 or 21 points against any card it is best to stay (0); with few points to take one (1).
+    assert agent.predict([[20, card, 0] for card in (2, 5, 8, 10)]).tolist() == [0, 0, 0, 0]
+    assert agent.play(gymnasium.make("Blackjack-v1", sab=True), 300, random_state=0).mean() > -0.25
+
+
+def test_spaces_that_are_made_of_finite_ones_have_their_product_of_states():
+    spaces = pytest.importorskip("gymnasium").spaces
+    two = spaces.MultiDiscrete([3, 2], start=[1, 0])
+    assert parts_of(two) == [[3, 1], [2, 0]] and parts_of(spaces.MultiBinary(3)) == [[2, 0]] * 3
+    whole = spaces.Dict({"b": two, "a": spaces.Discrete(4, start=-1)})
+    numbers = {
+        state_number("", parts_of(whole), {"a": a, "b": np.array([b, c])})
+        for a in range(-1, 3)
+        for b in (1, 2, 3)
+        for c in (0, 1)
+    }
+    assert numbers == set(range(24)) == set(range(count(parts_of(whole))))
+    assert parts_of(spaces.Box(0, 1)) is None and parts_of(spaces.Tuple([two, spaces.Box(0, 1)])) is None
+    with pytest.raises(DataError, match="a state must lie in the world's observation_space"):
+        state_number("", parts_of(two), [0, 0])
+    with pytest.raises(DataError, match="a state must have 2 parts"):
+        state_number("", parts_of(two), [1])
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda agent: agent.play(cliff_walking(), 0), "n_episodes must be an integer >= 1"),
+        (lambda agent: agent.play(cliff_walking(), 1.5), "n_episodes must be an integer >= 1"),
+        (lambda agent: agent.learning_curve(-1), "window must be an integer >= 1"),
+        (lambda agent: agent.learning_curve(confidence=2), "confidence must be a number between 0 and 1"),
+    ],
+)
+def test_walks_and_windows_that_are_none_are_refused(call, words):
+    agent = QLearning(n_episodes=2, random_state=0).fit(cliff_walking())
+    with pytest.raises(ParameterError, match=words):
+        call(agent)

@@ -440,3 +440,47 @@ def test_the_online_filter_answers_for_what_it_is_given():
     with pytest.raises(ParameterError, match="'steps' must be an integer >= 0"):
         online.predict(-1)
     np.testing.assert_allclose(online.update(None), online.model.start_)
+
+
+@pytest.mark.parametrize("emission", ["categorical", "poisson"])
+def test_the_likelihood_of_symbols_and_counts_never_falls_either(emission):
+    rng = np.random.default_rng(2)
+    level = np.cumsum(rng.random(300) < 0.1) % 3
+    if emission == "categorical":
+        table = np.array([f"s{k}" for k in level * 2 + rng.integers(0, 3, 300)], dtype=object)
+        table[40:45] = None
+        priors = {"emission_prior": 0.3, "transition_prior": 0.2, "start_prior": 0.1}
+    else:
+        table = rng.poisson(2.0 + 4 * level[:, None], size=(300, 2)).astype(float)
+        table[40:45, 0] = np.nan
+        priors = {}
+    model = HiddenMarkovModel(3, emission=emission, tol=0, max_iter=25, random_state=0, trace=True, **priors)
+    model.fit(table, [100, 50, 150], sample_weight=[1.0, 2.5, 0.5])
+    values = np.array([r["values"]["log_likelihood"] for r in model.trace_])
+    assert (np.diff(values) >= -1e-9 * abs(values[-1])).all() and values[-1] > values[0]
+
+
+def test_the_likeliest_of_the_restarts_is_kept():
+    X, _ = two_levels(200)
+    found = [HiddenMarkovModel(4, n_init=n, random_state=3, max_iter=40).fit(X).log_likelihood_ for n in (1, 2, 6)]
+    assert found[0] <= found[1] <= found[2] and found[2] > found[0]
+    model = HiddenMarkovModel(4, n_init=6, random_state=3, max_iter=40, trace=True).fit(X)
+    ends = {}
+    for record in model.trace_:
+        ends[record["values"]["restart"]] = record["values"]["log_likelihood"]
+    assert len(ends) == 6 and model.log_likelihood_ == max(ends.values())
+
+
+def test_states_after_the_end_are_those_of_every_path_enumerated():
+    start, moves = np.array([0.6, 0.4]), np.array([[0.7, 0.3], [0.2, 0.8]])
+    table = np.array([[0.9, 0.1], [0.25, 0.75]])
+    model = HiddenMarkovModel(
+        2, emission="categorical", start=start, transitions=moves, emissions=table, max_iter=0
+    ).fit([[0, 1]])
+    seen = [1, 0, 0]
+    for steps in (0, 1, 2, 3):
+        belief = np.zeros(2)
+        for path in itertools.product(range(2), repeat=3 + steps):
+            chance = start[path[0]] * np.prod([moves[a, b] for a, b in itertools.pairwise(path)])
+            belief[path[-1]] += chance * np.prod([table[state, symbol] for state, symbol in zip(path, seen)])
+        np.testing.assert_allclose(model.predict([seen], steps=steps)[0], belief / belief.sum())
