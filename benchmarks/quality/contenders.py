@@ -82,6 +82,8 @@ def _catboost(equal: bool) -> Callable[[str, int, int], Any]:
         if equal:
             settings = {"iterations": ROUNDS, "learning_rate": RATE, "l2_leaf_reg": L2, "grow_policy": "Lossguide"}
             settings |= {"max_leaves": LEAVES, "depth": 16, "min_data_in_leaf": LEAST_ROWS}
+            # As everywhere else, no rows are drawn, no noise is added to gains, and a leaf takes one Newton step.
+            settings |= {"bootstrap_type": "No", "random_strength": 0.0, "leaf_estimation_iterations": 1}
 
         class WithLabels(CatBoostClassifier if task == "classify" else CatBoostRegressor):  # type: ignore[misc]
             def fit(self, X: pd.DataFrame, y: Any) -> Any:
@@ -117,6 +119,8 @@ def _forest(name: str) -> Callable[[str, int, int], Any]:
 
 EQUAL, DEFAULT, FORESTS = "boosting, equal settings", "boosting, defaults", "random forests, 100 trees"
 _SETTINGS = {"learning_rate": RATE, "min_samples_leaf": LEAST_ROWS, "max_leaf_nodes": LEAVES, "l2_regularization": L2}
+_FEW_ROWS: dict[str, Any] = {"early_stopping": "folds", "learning_rate": 0.05, "subsample": 0.5, "max_features": 0.6}
+_FEW_ROWS |= {"max_leaf_nodes": 8, "min_samples_leaf": 5}
 CONTENDERS: tuple[Contender, ...] = (
     Contender(EQUAL, "assay", _assay("NewtonBoosting", n_estimators=ROUNDS, **_SETTINGS)),
     Contender(EQUAL, "lightgbm", _lightgbm(reg_lambda=L2)),
@@ -128,6 +132,7 @@ CONTENDERS: tuple[Contender, ...] = (
     Contender(DEFAULT, "xgboost", _xgboost(equal=False)),
     Contender(DEFAULT, "catboost", _catboost(equal=False), labels="text"),
     Contender(DEFAULT, "scikit-learn", _histograms()),
+    Contender(DEFAULT, "assay, few rows", _assay("NewtonBoosting", **_FEW_ROWS)),
     Contender(FORESTS, "assay", _assay("RandomForest", n_estimators=100)),
     Contender(FORESTS, "scikit-learn", _forest("RandomForest"), labels="codes"),
 )

@@ -69,6 +69,20 @@ def lightgbm_quantised(data: dict[str, Any]) -> Any:
     return lightgbm(data, use_quantized_grad=True, force_col_wise=True)
 
 
+def lightgbm_63(data: dict[str, Any]) -> Any:
+    """The same with a quarter of the bins."""
+    return lightgbm(data, use_quantized_grad=True, force_col_wise=True, max_bin=63)
+
+
+def catboost(data: dict[str, Any]) -> Any:
+    """The peer grown leaf-wise to 31 leaves, learning rate 0.1, as the others."""
+    from catboost import CatBoostClassifier
+
+    settings = {"grow_policy": "Lossguide", "max_leaves": 31, "depth": 16, "learning_rate": 0.1}
+    model = CatBoostClassifier(iterations=100, verbose=False, allow_writing_files=False, **settings)
+    return model.fit(data["X"], data["y"])
+
+
 def xgboost(data: dict[str, Any]) -> Any:
     """The peer's histogram method, grown leaf-wise to 31 leaves, learning rate 0.1."""
     from xgboost import XGBClassifier
@@ -107,7 +121,9 @@ PROBLEMS: tuple[Problem, ...] = (
         peers=(
             Contender("LGBMClassifier", "lightgbm", lightgbm, aim=1.5),
             Contender("LGBMClassifier, quantised gradients, by column", "lightgbm", lightgbm_quantised, aim=1.2),
+            Contender("LGBMClassifier, quantised, by column, 63 bins", "lightgbm", lightgbm_63, aim=1.2),
             Contender("XGBClassifier, lossguide, 31 leaves", "xgboost", xgboost, aim=1.5),
+            Contender("CatBoostClassifier, lossguide, 31 leaves", "catboost", catboost),
         ),
         quality=log_loss_on_test,
         gate=0.01,
@@ -123,6 +139,7 @@ PROBLEMS: tuple[Problem, ...] = (
         peers=(
             Contender("LGBMClassifier", "lightgbm", lightgbm, aim=1.5),
             Contender("LGBMClassifier, quantised gradients, by column", "lightgbm", lightgbm_quantised, aim=1.2),
+            Contender("LGBMClassifier, quantised, by column, 63 bins", "lightgbm", lightgbm_63, aim=1.2),
             Contender("XGBClassifier, lossguide, 31 leaves", "xgboost", xgboost, aim=1.5),
         ),
         quality=log_loss_on_test,

@@ -68,52 +68,48 @@ void radix_sort(std::vector<std::uint32_t>& keys, std::vector<std::uint32_t>& sp
 double low_of(std::uint32_t upper) { return to_value(std::uint64_t{upper} << 32); }
 double high_of(std::uint32_t upper) { return to_value((std::uint64_t{upper} << 32) | 0xFFFFFFFFULL); }
 
-bool some_fills_a_bin(const std::vector<Run>& runs, double total, index_t max_bins) {
-    const double share = total / static_cast<double>(max_bins);
-    return std::any_of(runs.begin(), runs.end(), [&](const Run& run) { return run.weight > share; });
-}
-
-// Runs by the upper halves of the keys, or by whole values where a run of distinct values would fill a bin.
-std::vector<Run> runs_of(const std::vector<double>& values, const std::vector<double>& weights, index_t max_bins) {
-    std::vector<Run> runs;
-    const std::size_t n = values.size();
-    double total = 0;
-    for (const double w : weights) total += w;
-    if (weights.empty()) total = static_cast<double>(n);
-    if (weights.empty()) {
-        std::vector<std::uint32_t> keys(n), spare;
-        for (std::size_t i = 0; i < n; ++i) keys[i] = static_cast<std::uint32_t>(to_key(values[i]) >> 32);
-        radix_sort(keys, spare);
-        for (std::size_t i = 0; i < n; ++i) {
-            if (i == 0 || keys[i] != keys[i - 1]) runs.push_back({low_of(keys[i]), high_of(keys[i]), 0});
-            runs.back().weight += 1;
-        }
-    } else {
-        std::vector<std::pair<std::uint32_t, double>> keys(n);
-        for (std::size_t i = 0; i < n; ++i) keys[i] = {static_cast<std::uint32_t>(to_key(values[i]) >> 32), weights[i]};
-        std::sort(keys.begin(), keys.end());
-        for (std::size_t i = 0; i < n; ++i) {
-            if (i == 0 || keys[i].first != keys[i - 1].first)
-                runs.push_back({low_of(keys[i].first), high_of(keys[i].first), 0});
-            runs.back().weight += keys[i].second;
-        }
-    }
-    if (!some_fills_a_bin(runs, total, max_bins)) return runs;
-    // A heavy run may be one value, which is well, or many values that differ in their lowest bits only.
-    std::vector<std::pair<double, double>> pairs(n);
-    for (std::size_t i = 0; i < n; ++i) pairs[i] = {values[i] + 0.0, weights.empty() ? 1.0 : weights[i]};
-    std::sort(pairs.begin(), pairs.end());
-    runs.clear();
-    for (std::size_t i = 0; i < n; ++i) {
-        if (i == 0 || pairs[i].first != pairs[i - 1].first) runs.push_back({pairs[i].first, pairs[i].first, 0});
-        runs.back().weight += pairs[i].second;
-    }
-    return runs;
-}
-
 double midpoint(double low, double high) {
     const double middle = low + (high / 2 - low / 2);
     return middle < high ? middle : low;
+}
+
+// The ends of bins of nearly equal weight, from runs in rising order.
+class Cutter {
+public:
+    Cutter(double total, index_t max_bins) : rest_(total), left_(max_bins) {}
+
+    void add(const Run& run) {
+        if (any_ && left_ > 1) {
+            here_ += last_.weight;
+            // The bin ends here if the next run would carry it further beyond its share than it lacks now.
+            const double share = rest_ / static_cast<double>(left_);
+            if (!(here_ + 0.5 * run.weight < share)) {
+                cuts.push_back(midpoint(last_.high, run.low));
+                rest_ -= here_;
+                here_ = 0;
+                --left_;
+            }
+        }
+        last_ = run;
+        any_ = true;
+    }
+
+    std::vector<double> cuts;
+
+private:
+    double rest_, here_ = 0;
+    index_t left_;
+    Run last_{};
+    bool any_ = false;
+};
+
+// Calls f(item, how often) for the runs of equal items of a sorted list.
+template <class T, class F>
+void over_runs(const std::vector<T>& sorted, F&& f) {
+    for (std::size_t begin = 0, end = 0; begin < sorted.size(); begin = end) {
+        while (end < sorted.size() && sorted[end] == sorted[begin]) ++end;
+        f(sorted[begin], static_cast<double>(end - begin));
+    }
 }
 
 std::vector<double> cuts_between(const std::vector<double>& distinct) {
@@ -123,56 +119,98 @@ std::vector<double> cuts_between(const std::vector<double>& distinct) {
 }
 
 std::vector<double> cuts_of_runs(const std::vector<Run>& runs, index_t max_bins) {
-    std::vector<double> cuts;
-    double rest = 0, here = 0;
-    for (const Run& run : runs) rest += run.weight;
-    index_t left = max_bins;
-    for (std::size_t r = 0; r + 1 < runs.size() && left > 1; ++r) {
-        here += runs[r].weight;
-        // The bin ends here if the next run would carry it further beyond its share than it lacks now.
-        const double share = rest / static_cast<double>(left);
-        if (here + 0.5 * runs[r + 1].weight < share) continue;
-        cuts.push_back(midpoint(runs[r].high, runs[r + 1].low));
-        rest -= here;
-        here = 0;
-        --left;
+    double total = 0;
+    for (const Run& run : runs) total += run.weight;
+    Cutter cutter(total, max_bins);
+    for (const Run& run : runs) cutter.add(run);
+    return std::move(cutter.cuts);
+}
+
+// Runs go by the upper halves of the keys, or by whole values where a run of distinct values would fill a bin: a heavy run may
+// be one value, which is well, or many values that differ in their lowest bits only.
+std::vector<double> cuts_by_weight(const std::vector<double>& values, const std::vector<double>& weights, index_t max_bins) {
+    const std::size_t n = values.size();
+    double total = 0;
+    for (const double w : weights) total += w;
+    std::vector<Run> runs;
+    std::vector<std::pair<std::uint32_t, double>> keys(n);
+    for (std::size_t i = 0; i < n; ++i) keys[i] = {static_cast<std::uint32_t>(to_key(values[i]) >> 32), weights[i]};
+    std::sort(keys.begin(), keys.end());
+    for (std::size_t i = 0; i < n; ++i) {
+        if (i == 0 || keys[i].first != keys[i - 1].first) runs.push_back({low_of(keys[i].first), high_of(keys[i].first), 0});
+        runs.back().weight += keys[i].second;
     }
-    return cuts;
+    const double share = total / static_cast<double>(max_bins);
+    if (std::none_of(runs.begin(), runs.end(), [&](const Run& run) { return run.weight > share; })) return cuts_of_runs(runs, max_bins);
+    std::vector<std::pair<double, double>> pairs(n);
+    for (std::size_t i = 0; i < n; ++i) pairs[i] = {values[i] + 0.0, weights[i]};
+    std::sort(pairs.begin(), pairs.end());
+    runs.clear();
+    for (std::size_t i = 0; i < n; ++i) {
+        if (i == 0 || pairs[i].first != pairs[i - 1].first) runs.push_back({pairs[i].first, pairs[i].first, 0});
+        runs.back().weight += pairs[i].second;
+    }
+    return cuts_of_runs(runs, max_bins);
 }
 
 std::vector<double> cuts_of(const std::vector<double>& values, const std::vector<double>& weights, index_t max_bins) {
     std::vector<double> distinct;
     if (values.empty()) return {};
     if (few_values(values, max_bins, distinct)) return cuts_between(distinct);
-    return cuts_of_runs(runs_of(values, weights, max_bins), max_bins);
+    if (!weights.empty()) return cuts_by_weight(values, weights, max_bins);
+    const std::size_t n = values.size();
+    const double total = static_cast<double>(n), share = total / static_cast<double>(max_bins);
+    Cutter cutter(total, max_bins);
+    bool heavy = false;
+    {
+        std::vector<std::uint32_t> keys(n), spare;
+        for (std::size_t i = 0; i < n; ++i) keys[i] = static_cast<std::uint32_t>(to_key(values[i]) >> 32);
+        radix_sort(keys, spare);
+        over_runs(keys, [&](std::uint32_t, double count) { heavy = heavy || count > share; });
+        if (!heavy) over_runs(keys, [&](std::uint32_t key, double count) { cutter.add({low_of(key), high_of(key), count}); });
+    }
+    if (heavy) {
+        std::vector<double> sorted(values);
+        for (double& value : sorted) value += 0.0;
+        std::sort(sorted.begin(), sorted.end());
+        over_runs(sorted, [&](double value, double count) { cutter.add({value, value, count}); });
+    }
+    return std::move(cutter.cuts);
 }
 
 // The same from the distinct values, rising, with the weight of each; those of weight 0 do not occur.
 std::vector<double> cuts_of_counts(const std::vector<double>& values, const std::vector<std::uint32_t>& weight, index_t max_bins) {
     std::vector<double> present;
-    std::vector<Run> runs;
-    double total = 0;
-    index_t count = 0;
-    for (const std::uint32_t w : weight) count += w > 0;
-    if (count <= max_bins) {
-        for (std::size_t v = 0; v < values.size(); ++v)
-            if (weight[v] > 0) present.push_back(values[v]);
-        return cuts_between(present);
-    }
+    double total = 0, here = 0, heaviest = 0;
     std::uint32_t upper = 0;
+    index_t count = 0;
     for (std::size_t v = 0; v < values.size(); ++v) {
         if (weight[v] == 0) continue;
         const auto key = static_cast<std::uint32_t>(to_key(values[v]) >> 32);
-        if (runs.empty() || key != upper) runs.push_back({low_of(key), high_of(key), 0});
+        here = (count > 0 && key == upper ? here : 0.0) + weight[v];
         upper = key;
-        runs.back().weight += weight[v];
+        heaviest = std::max(heaviest, here);
         total += weight[v];
+        if (++count <= max_bins) present.push_back(values[v]);
     }
-    if (!some_fills_a_bin(runs, total, max_bins)) return cuts_of_runs(runs, max_bins);
-    runs.clear();
-    for (std::size_t v = 0; v < values.size(); ++v)
-        if (weight[v] > 0) runs.push_back({values[v], values[v], static_cast<double>(weight[v])});
-    return cuts_of_runs(runs, max_bins);
+    if (count <= max_bins) return cuts_between(present);
+    const bool heavy = heaviest > total / static_cast<double>(max_bins);
+    Cutter cutter(total, max_bins);
+    Run run{0, 0, 0};
+    for (std::size_t v = 0; v < values.size(); ++v) {
+        if (weight[v] == 0) continue;
+        const auto key = static_cast<std::uint32_t>(to_key(values[v]) >> 32);
+        if (run.weight > 0 && !heavy && key == upper) {
+            run.weight += weight[v];
+            continue;
+        }
+        if (run.weight > 0) cutter.add(run);
+        run = heavy ? Run{values[v], values[v], 0} : Run{low_of(key), high_of(key), 0};
+        run.weight += weight[v];
+        upper = key;
+    }
+    cutter.add(run);
+    return std::move(cutter.cuts);
 }
 
 // Categories by falling weight, then by code: the first max_bins - 1 keep their own bin if there are too many.
@@ -252,14 +290,15 @@ Bins make_bins(Matrix<const double> cells, Vector<const std::int32_t> n_categori
                 }
                 continue;
             }
+            const bool complete = weights == nullptr && std::none_of(column.begin(), column.end(), [](double x) { return std::isnan(x); });
             present.clear();
             present_weights.clear();
-            for (index_t i = 0; i < n; ++i) {
+            for (index_t i = 0; i < n && !complete; ++i) {
                 if (std::isnan(column[static_cast<std::size_t>(i)])) continue;
                 present.push_back(column[static_cast<std::size_t>(i)]);
                 if (weights != nullptr) present_weights.push_back(weight_of(i));
             }
-            bins.cuts[j] = cuts_of(present, present_weights, max_bins);
+            bins.cuts[j] = cuts_of(complete ? column : present, present_weights, max_bins);
             const auto& cuts = bins.cuts[j];
             const auto count = static_cast<index_t>(cuts.size());
             bins.n_bins[j] = static_cast<std::int32_t>(count) + 1;

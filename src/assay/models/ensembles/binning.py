@@ -19,7 +19,7 @@ from sklearn.base import clone
 from ... import _kernels
 from ...base.batches import BatchedTable
 from ...base.estimator import Estimator
-from ...base.folds import Fold, Transforms, copy_columns
+from ...base.folds import Fold, Transforms, copy_columns, fit_separately
 from ...base.threads import thread_count
 from ...data.coded import CodedTable
 from ...data.columns import ColumnSchema, MixedInput
@@ -103,9 +103,14 @@ def fit_folds(
 
 def row_fits(self: Any, X: Any, y: Any, sample_weight: Any = None) -> Callable[..., Any]:
     """A function of row numbers and parameters that gives a clone fitted to these rows; the columns are ranked once."""
-    whole: Any = clone(self)
-    cells, target = whole._read(X, reset=True), np.asarray(y)
+    whole, target = clone(self), np.asarray(y)
     weights = None if sample_weight is None else np.asarray(sample_weight)
+    try:
+        cells = whole._read(X, reset=True)
+    except (TypeError, ValueError):  # there may be rows without the cell that cannot be read
+        return lambda rows, **given: next(
+            fit_separately(clone(self).set_params(**given), X, target, [(np.asarray(rows), np.empty(0))], weights)
+        )
     threads = thread_count(getattr(self, "n_jobs", None))
     ranks = _kernels.rank_columns(cells, whole.schema_.n_categories, threads)
     table = CodedTable.of(cells, whole.schema_, threads)

@@ -181,8 +181,9 @@ class Boosting(MixedInput, Estimator):
         """Fit the forest; `target` are numbers, or class codes where `classes` > 0."""
         threads = thread_count(self.n_jobs)
         table = binned(cells, self.schema_.n_categories, weights, int(self.max_bins), threads)
-        keys = [target.astype(np.float64)] + [part for part in (weights, offset) if part is not None]
-        order = _kernels.content_order(table, np.column_stack(keys), threads)
+        keys = [target] + [part for part in (weights, offset) if part is not None]
+        order = _kernels.content_order(table, np.column_stack(keys).astype(np.float64, copy=False), threads)
+        del keys
         stream = self._stream() if self.random_state is not None else Stream.of(0)
         task = (target, weights, offset, loss, parameter, classes, stream)
         n_rows = order.shape[0]
@@ -234,10 +235,11 @@ class Boosting(MixedInput, Estimator):
             self.base_score_ = np.array([base_score(start, y[train], part, shift[train], parameter)])
         start_scores = np.ascontiguousarray(self.base_score_[None, :] + shift[:, None])
         booster = self._booster(table, y, w, start_scores, n_train, name, parameter, stream, penalties)
-        if custom is None:
-            booster.run(rounds)
-        else:
+        if custom is not None:
             self._run_custom(booster, custom, y, rounds)
+            return booster
+        del y, w, part, shift, start_scores  # the kernel has its own
+        booster.run(rounds)
         return booster
 
     def _rounds_by_folds(self, table: Any, order: np.ndarray, target: np.ndarray, *task: Any) -> tuple[int, np.ndarray]:

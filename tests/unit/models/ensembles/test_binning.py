@@ -10,6 +10,7 @@ import pytest
 from sklearn.model_selection import KFold
 
 from assay import _kernels
+from assay.base import AssayError
 from assay.base.folds import fit_folds, fit_separately
 from assay.base.randomness import Stream
 from assay.evaluate import get_metric
@@ -164,3 +165,15 @@ def test_tables_whose_parts_may_be_read_otherwise_are_read_by_fold():
     folds = [(np.arange(30, 60), np.arange(30)), (np.arange(30), np.arange(30, 60))]
     models = list(fit_folds(RandomForestClassifier(n_estimators=3, random_state=0), rows, y, folds))
     assert [bool(model.schema_.nominal[0]) for model in models] == [False, True]
+
+
+def test_a_cell_that_cannot_be_read_stops_only_the_folds_that_train_on_it():
+    X = awkward(60)[:, :2]
+    X[5, 0] = np.inf
+    y = np.arange(60) % 2
+    folds = [(np.arange(30, 60), np.arange(30)), (np.arange(30), np.arange(30, 60))]
+    models = fit_folds(RandomForestClassifier(n_estimators=3, random_state=0), X, y, folds)
+    alone = RandomForestClassifier(n_estimators=3, random_state=0).fit(X[30:], y[30:])
+    np.testing.assert_array_equal(next(models).forest_.value, alone.forest_.value)
+    with pytest.raises(AssayError, match="RandomForestClassifier: X cannot be used as it is; Input contains infinity"):
+        next(models)
