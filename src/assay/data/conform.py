@@ -86,7 +86,7 @@ class Conform:
     ) -> Conformed:
         """The rows of a piece that fit; `spoiled` are lines that were no rows, by number, each with its reason.
 
-        Columns of labels that are `settled` hold nothing more to strip or to take for missing.
+        Columns that are `settled` are finite numbers, or labels with nothing to strip or to take for missing.
         """
         self.check_columns(frame.columns)
         problems = [Problem(row, "", reason) for row, reason in (spoiled or {}).items()]
@@ -95,7 +95,7 @@ class Conform:
             wrong[row - first_row] = True
         columns = []
         for name, about in self.profile.items():
-            if name in settled:
+            if name in settled and not about.get("whole"):
                 columns.append(frame[name])
                 continue
             read, failed, rule = self._column(frame[name], about)

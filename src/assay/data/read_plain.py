@@ -82,13 +82,13 @@ def read_plain(
 def plain_piece(
     data: bytes, begin: int, separator: str, names: list[str], wanted: Mapping[str, str] | None
 ) -> tuple[pl.DataFrame, frozenset[str]] | None:
-    """The wanted columns of a piece of plain text (see `Options.wanted`), and which hold labels that are settled.
+    """The wanted columns of a piece of plain text (see `Options.wanted`), and which of them are settled (see `Piece`).
 
     None if the text is not plain, or a cell of a column of numbers is no plain number: the other way tells why.
 
     >>> frame, settled = plain_piece(b"1.5,a ,x\\n2,NA,y\\n", 0, ",", ["n", "w", "z"], {"n": "number", "w": "label"})
     >>> frame.rows(), sorted(settled)
-    ([(1.5, 'a'), (2.0, None)], ['w'])
+    ([(1.5, 'a'), (2.0, None)], ['n', 'w'])
     """
     if wanted is None or separator not in _SEPARATORS or len(names) < 2 or not set(wanted) <= set(names):
         return None
@@ -118,6 +118,7 @@ def plain_piece(
             # What becomes of a label is settled once for all the rows that have it.
             clean = follow_plan(pl.Series(name, labels, dtype=pl.String), ColumnPlan("text"))[0]
             series = clean.gather(series)
+        if kind != _TEXT:
             settled.add(name)
         columns.append(series)
     return pl.DataFrame(columns), frozenset(settled)

@@ -54,7 +54,7 @@ class Piece(NamedTuple):
     first_row: int
     frame: pl.DataFrame
     settled: frozenset[str] = frozenset()
-    """Columns of labels in which spaces and tokens for missing cells are gone already."""
+    """Columns that need no more reading: finite numbers, and labels without spaces or tokens for missing cells."""
 
 
 @dataclass(frozen=True)
