@@ -9,8 +9,8 @@ counts. Beside the table of `versus`,
     python -m benchmarks.versus.problems.serve --requests 10000
 
 prints requests per second, the median and the 99th percentile of the time to answer, processor time per request and
-the errors, and keeps them in `benchmarks/versus/results/serve.json`; the peers get a fifth of the requests each, so that
-it ends within three minutes on a busy machine.
+the errors, and keeps them in `benchmarks/versus/results/serve.json`; the peers get a fifth of the requests each, so
+that it ends within three minutes on a busy machine.
 """
 
 from __future__ import annotations
