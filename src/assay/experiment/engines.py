@@ -28,6 +28,8 @@ LOOK = 0.02
 """Seconds between two looks at a task that is done elsewhere."""
 RETURN = 30.0
 """Seconds in which the workers of a cluster may come, or come back, before a run is refused for want of any."""
+CHECK = 2.0
+"""Seconds between two questions whether a cluster has workers left."""
 TRIES = 3
 """How often a task is begun before its learner is taken for what ends the processes."""
 
@@ -104,6 +106,8 @@ class _Beside:
 class Dask:
     """Tasks on the workers of a Dask cluster: of the scheduler at an address, or of a cluster on this machine."""
 
+    _alone_since: float | None
+
     def __init__(self, n_jobs: int, scheduler: str | None) -> None:
         self._cluster: Any = None
         where = scheduler
@@ -122,6 +126,31 @@ class Dask:
             )
         self._shipped: dict[tuple[int, int | None], Any] = {}
         self._lock = threading.Lock()
+        self._asking = threading.Lock()
+        self._asked, self._alone_since = time.monotonic(), None
+
+    def check_workers(self) -> None:
+        """Refuse to wait for a cluster whose workers are all lost and do not come back; of a cluster that was started
+        here they are started anew."""
+        with self._asking:
+            now = time.monotonic()
+            if now < self._asked + CHECK:
+                return
+            self._asked = now
+            if self.client.nthreads():
+                self._alone_since = None
+                return
+            self._alone_since = now if self._alone_since is None else self._alone_since
+            if self._cluster is not None:
+                with _quiet():
+                    self._cluster.scale(self.jobs)
+            elif now - self._alone_since > RETURN:
+                raise UsageError(
+                    "run",
+                    "the Dask cluster",
+                    "has lost all its workers",
+                    way_out="start some; with a store the same command goes on from there",
+                )
 
     def _threads(self) -> int:
         """Threads of the workers that are there; lost ones may be on their way back."""
@@ -193,6 +222,7 @@ class _OnDask:
             if stop.is_set():
                 future.cancel()
                 return
+            self.engine.check_workers()
             time.sleep(LOOK)
         try:
             found = future.result()

@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,19 @@ from assay.data import batches_dask, load_dataset
 from assay.experiment import Plan, Results, Store, engines, run
 
 LEARNERS = ["zero-r", "naive-bayes", "logistic", ("random-forest-classifier", {"n_estimators": 10})]
+
+
+class Waits(GaussianNB):
+    """Says that it began, and takes its time."""
+
+    def __init__(self, marker: str = ""):
+        super().__init__()
+        self.marker = marker
+
+    def fit(self, X, y):
+        Path(self.marker).touch()
+        time.sleep(60.0)
+        return super().fit(X, y)
 
 
 class DiesOnce(GaussianNB):
@@ -122,6 +136,30 @@ def test_workers_on_their_way_are_waited_for_and_none_at_all_are_told(monkeypatc
         coming.start()
         assert not run(plan(), engine="dask", scheduler=cluster.scheduler_address, views=False).failed
         coming.join()
+
+
+def test_a_run_does_not_wait_for_workers_that_are_lost_for_good(monkeypatch, tmp_path):
+    from distributed import LocalCluster
+
+    monkeypatch.setattr(engines, "CHECK", 0.1)
+    monkeypatch.setattr(engines, "RETURN", 1.0)
+    marker = tmp_path / "began"
+
+    def lose() -> None:
+        while not marker.exists():
+            time.sleep(0.05)
+        for nanny in cluster.workers.values():
+            nanny.auto_restart = False
+            os.kill(nanny.pid, signal.SIGKILL)
+
+    with LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=":0", memory_limit=0) as cluster:
+        losing = threading.Thread(target=lose, daemon=True)
+        losing.start()
+        given = Plan(load_dataset("iris"), "species", learners=[Waits(str(marker))], design="3-fold")
+        told = pytest.raises(UsageError, match="has lost all its workers; start some; with a store the same command")
+        with Store(tmp_path / "store.sqlite") as store, told:
+            run(given, store, engine="dask", scheduler=cluster.scheduler_address, views=False)
+        losing.join()
 
 
 def test_engines_that_are_none_are_refused_in_one_sentence(monkeypatch):
