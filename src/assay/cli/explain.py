@@ -17,7 +17,7 @@ MOST_ROWS = 2000
 @click.command()
 @click.argument("model", type=click.Path(path_type=Path))
 @click.argument("data")
-@click.option("--row", type=click.IntRange(0), metavar="N", help="Explain this row (0 is the first) and not the model.")
+@click.option("--row", type=click.IntRange(1), metavar="N", help="Explain this row (1 is the first) and not the model.")
 @click.option("--target", "-t", metavar="COL", help="Column that the model predicts; known to the model by default.")
 @click.option("--wanted", metavar="CLASS|LOW:HIGH", help="With --row: what the model should say instead.")
 @click.option("--keep", multiple=True, metavar="COL", help="With --row: column that must stay as it is.")
@@ -43,11 +43,13 @@ def explain(
         read = load(data, (), options.pop("reading"))
         fitted, known = load_model(model, read)
         target = options.pop("target") or known
-        frame, y = split_target(fitted, read, target)
-        if row is None:
+        if row is not None and row > read.frame.height:
+            raise UsageError("explain", "--row", f"must lie in 1..{read.frame.height}", f"got {row}")
+        frame, y, place = split_target(fitted, read, target, row)
+        if place is None:
             found = _whole(fitted, frame, y, read, tell, **options)
         else:
-            found = _one_row(fitted, frame, y, row, read, **options)
+            found = _one_row(fitted, frame, y, place, read, **options)
         if out is not None:
             write_text(place_for(out), _page(found))
         if as_json:
@@ -83,8 +85,9 @@ def _of_run(folder: Path) -> tuple[Any, str | None]:
     return results.best_model(), plan.target.name
 
 
-def split_target(model: Any, read: Any, target: str | None) -> tuple[Any, Any]:
-    """The columns that the model reads, and the target if the table has it."""
+def split_target(model: Any, read: Any, target: str | None, row: int | None = None) -> tuple[Any, Any, int | None]:
+    """The columns that the model reads, the target if the table has it, and the place of the row (counted from 1) that
+    is asked about. Rows without a target are left out, unless one of them is asked about: then no target is used."""
     frame = read.frame
     columns = getattr(model, "columns", None) or getattr(model, "feature_names_in_", None)
     y = None
@@ -96,12 +99,17 @@ def split_target(model: Any, read: Any, target: str | None) -> tuple[Any, Any]:
         if missing:
             raise DataError("explain", f"column '{plain(missing[0])}'", "is needed by the model", "the table lacks it")
         frame = frame.select([str(name) for name in columns])
+    place = None if row is None else row - 1
     if y is not None and y.null_count():
         kept = y.is_not_null()
-        frame, y = frame.filter(kept), y.filter(kept)
+        if place is not None and not kept[place]:
+            y = None
+        else:
+            place = None if place is None else int(kept[:place].sum())
+            frame, y = frame.filter(kept), y.filter(kept)
     if frame.shape[0] == 0:
         raise DataError("explain", "the table", "must have at least one row")
-    return frame, None if y is None else _labels(model, y)
+    return frame, None if y is None else _labels(model, y), place
 
 
 def _labels(model: Any, y: Any) -> Any:
@@ -173,8 +181,6 @@ def _one_row(
 ) -> dict[str, Any]:
     from ..explain import counterfactuals, nearest_examples, shap_values
 
-    if row >= frame.shape[0]:
-        raise UsageError("explain", "--row", f"must lie in 0..{frame.shape[0] - 1}", f"got {row}")
     found: dict[str, Any] = {}
     background = frame[:: max(1, frame.shape[0] // 100)][:100]
     found["contributions"] = shap_values(model, frame[row : row + 1], background, random_state=seed)

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from ..base.errors import DataError, plain
+from ..base.errors import DataError, UsageError, plain
 from ..base.words import count
 from .compare import readings
 from .main import OK, SOME_FAILED, common_options, read_option
@@ -51,6 +51,7 @@ def predict(model: Path, data: str, out: Path | None, quiet: bool, as_json: bool
         if (promise := predictor.promise()) is not None:
             tell(f"assay: {_words(promise)}")
         place = None if out is None else place_for(out)
+        _require_apart(data, place, options["errors"])
         sink = None if as_json and place is None else FrameWriter(place)
         if sink is None:
             summary = predictor.run(data, lambda _: None, reading=readings(options["reading"]))
@@ -65,6 +66,13 @@ def predict(model: Path, data: str, out: Path | None, quiet: bool, as_json: bool
     if summary.stopped:
         raise DataError(summary.stopped)
     return SOME_FAILED if summary.n_problems else OK
+
+
+def _require_apart(data: str, *places: Path | None) -> None:
+    """Refuse to write over the rows that are read."""
+    for place in places:
+        if place is not None and place.exists() and Path(data).exists() and place.samefile(data):
+            raise UsageError("predict", plain(place, 200), "is the table itself", way_out="write to another file")
 
 
 def _beside(place: Path | None) -> Path | None:

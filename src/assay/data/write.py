@@ -1,11 +1,11 @@
 """Frames written piece by piece: CSV, NDJSON, Parquet or Arrow, to a file that is there whole or not at all.
 
 Cells of text in CSV that a spreadsheet program would run as a formula get an apostrophe before them, names of columns
-too; numbers stay as they are.
+too; numbers stay as they are, also where they are written as text.
 
 >>> import polars as pl
->>> inert(pl.DataFrame({"=cmd": ["=1+1", "plain", "-x"], "n": [-1.5, 2.0, 3.0]})).rows()
-[("'=1+1", -1.5), ('plain', 2.0), ("'-x", 3.0)]
+>>> inert(pl.DataFrame({"=cmd": ["=1+1", "-3,5", "-x"], "n": [-1.5, 2.0, 3.0]})).rows()
+[("'=1+1", -1.5), ('-3,5', 2.0), ("'-x", 3.0)]
 """
 
 from __future__ import annotations
@@ -37,9 +37,12 @@ KINDS = {
 def inert(frame: pl.DataFrame) -> pl.DataFrame:
     """The frame with an apostrophe before texts that would be run as formulas."""
     texts = [name for name, kind in frame.schema.items() if kind == pl.String]
-    starts = "^[=+\\-@\t\r]"
+    starts, number = "^[=+\\-@\t\r]", r"^[+-]?[0-9]+([.,][0-9]+)*([eE][+-]?[0-9]+)?$"
     guarded = [
-        pl.when(pl.col(name).str.contains(starts)).then("'" + pl.col(name)).otherwise(pl.col(name)).alias(name)
+        pl.when(pl.col(name).str.contains(starts) & ~pl.col(name).str.contains(number))
+        .then("'" + pl.col(name))
+        .otherwise(pl.col(name))
+        .alias(name)
         for name in texts
     ]
     names = {name: f"'{name}" for name in frame.columns if name.startswith(FORMULA)}

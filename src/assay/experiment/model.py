@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.utils.metaestimators import available_if
 
 from .._lazy import later
 from ..base.errors import DataError, plain
@@ -49,6 +50,7 @@ class PreparedModel:
         """The class or the number of each row."""
         return np.asarray(self.estimator.predict(self._prepared(rows)))
 
+    @available_if(lambda model: hasattr(model.estimator, "predict_proba"))
     def predict_proba(self, rows: Any) -> np.ndarray:
         """The probability of each class of `classes_` for each row."""
         return np.asarray(self.estimator.predict_proba(self._prepared(rows)))

@@ -44,14 +44,54 @@ def test_a_model_is_explained_by_its_importances_curves_and_an_imitation(place):
 
 
 def test_a_row_is_explained_by_contributions_changes_and_neighbours(place):
-    words = ("explain", place / "tree.assay", place / "iris.csv", "--row", 0)
+    words = ("explain", place / "tree.assay", place / "iris.csv", "--row", 1)
     found = call(*words, "--wanted", "virginica", "--keep", "sepal_length")
     assert found.exit_code == 0, found.output
     assert "would say virginica" in found.output and "nearest" in found.output and "contribution" in found.output
     number = call(
-        "explain", place / "line.assay", place / "iris.csv", "--row", 0, "--wanted", "1:2", "-t", "petal_width"
+        "explain", place / "line.assay", place / "iris.csv", "--row", 1, "--wanted", "1:2", "-t", "petal_width"
     )
     assert number.exit_code == 0 and "counterfactuals" in number.output
+
+
+def test_a_row_is_counted_in_the_table_and_needs_no_target(place, tmp_path):
+    head, *rows = (place / "iris.csv").read_text().splitlines()
+    cut = len(head.split(",")) - 1
+    rows[0] = ",".join([*rows[0].split(",")[:cut], ""])  # the first row has no species
+    (tmp_path / "gap.csv").write_text("\n".join([head, *rows]) + "\n")
+    words = ("explain", place / "tree.assay", tmp_path / "gap.csv", "--json", "-q", "--row")
+    first, second = (json.loads(call(*words, n).stdout) for n in (1, 2))
+    whole = ("explain", place / "tree.assay", place / "iris.csv", "--json", "-q", "--row", 2)
+    assert second["contributions"]["values"] and first["nearest"]["row"] != second["nearest"]["row"]
+    assert second["nearest"]["row"] == json.loads(call(*whole).stdout)["nearest"]["row"]
+    assert call(*words, len(rows) + 1).exit_code == 2 and call(*words, 0).exit_code == 2
+
+
+def test_a_saved_regression_is_explained_row_by_row_and_not_written_over(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = [(i / 7 - 4, (i * 37 % 11) - 5) for i in range(60)]
+    text = "\n".join(["a,b,y", *(f"{a:.3f},{b},{2 * a - b:.3f}" for a, b in rows)]) + "\n"
+    (tmp_path / "num.csv").write_text(text)
+    made = call(
+        "compare",
+        "num.csv",
+        "-t",
+        "y",
+        "-m",
+        "zero-r-regressor,least-squares",
+        "--design",
+        "3-fold",
+        "--save",
+        "m.assay",
+        "-q",
+    )
+    assert made.exit_code == 0, made.output
+    explained = call("explain", "m.assay", "num.csv", "--row", 1)
+    assert explained.exit_code == 0 and "contribution" in explained.output, explained.output
+    told = call("predict", "m.assay", "num.csv", "--explain", 1, "--keep", "a", "-q")
+    assert told.exit_code == 0 and "because" in told.stdout and ",-4.000," in told.stdout and "'-" not in told.stdout
+    assert call("predict", "m.assay", "num.csv", "--out", "num.csv").exit_code == 2
+    assert (tmp_path / "num.csv").read_text() == text
 
 
 def test_without_a_target_columns_are_judged_by_their_contributions(place):
@@ -85,7 +125,7 @@ def test_a_run_is_explained_and_its_report_written_again(tmp_path, monkeypatch):
     assert call("report", "run", "--format", "md").exit_code == 0 and (tmp_path / "run" / "report.md").exists()
     card = json.loads(call("report", "run/results.json", "--format", "card", "--json").stdout)
     assert card["path"].endswith("model-card.md") and (tmp_path / "run" / "model-card.md").exists()
-    explained = call("explain", "run", "iris", "--row", 100, "-q")
+    explained = call("explain", "run", "iris", "--row", 101, "-q")
     assert explained.exit_code == 0 and "would say" in explained.output
     assert call("report", "nowhere").exit_code == 3
     (tmp_path / "bad.json").write_text("[1]")
