@@ -1,4 +1,5 @@
-// Graphs: communities.
+// Graphs: communities, filters of eigenvectors.
+#include "assay/graphs/chebyshev.hpp"
 #include "assay/graphs/communities.hpp"
 #include "bindings.hpp"
 
@@ -47,6 +48,20 @@ void bind_graphs(nb::module_& m) {
             return without_gil([&] { return graphs::modularity(graph, l.data, resolution); });
         },
         "start"_a, "to"_a, "weight"_a, "labels"_a, "resolution"_a, "Modularity of a partition.");
+    m.def(
+        "chebyshev_filter",
+        [](const Starts& start, const Targets& to, const Numbers& weight, const Array2<double>& block, double low,
+           double cut, index_t degree, int threads) {
+            const auto matrix = graph_of(start, to, weight, "chebyshev_filter");
+            const auto cells = view(block);
+            require(cells.rows == matrix.n && cells.cols % 8 == 0, "chebyshev_filter",
+                    "the block must have one row per row of the matrix and a multiple of 8 columns");
+            without_gil([&] {
+                graphs::chebyshev_filter(matrix, cells.data, cells.cols, low, cut, degree, threads);
+            });
+        },
+        "start"_a, "to"_a, "weight"_a, "block"_a.noconvert(), "low"_a, "cut"_a, "degree"_a, "threads"_a,
+        "Filters a block of vectors, in place, by a Chebyshev polynomial of a sparse symmetric matrix.");
 }
 
 }  // namespace assay::bindings

@@ -603,6 +603,11 @@ def communities(start: Annotated[NDArray[numpy.int64], dict(shape=(None,), order
 def modularity(start: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], to: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], resolution: float) -> float:
     """Modularity of a partition."""
 
+def chebyshev_filter(start: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], to: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], block: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], low: float, cut: float, degree: int, threads: int) -> None:
+    """
+    Filters a block of vectors, in place, by a Chebyshev polynomial of a sparse symmetric matrix.
+    """
+
 def hmm_pass(logs: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], start: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], transitions: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, want_filtered: bool, want_smoothed: bool, want_moves: bool, lag: int, codes: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, into: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')] | None, threads: int) -> tuple:
     """
     Log likelihood of each sequence, filtered and smoothed states, expected starts, moves and symbols.

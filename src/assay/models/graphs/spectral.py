@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import diags
 
-from ...base import Cost, DataError, Integer, param, random_state_param
+from ...base import Cost, DataError, Integer, param, random_state_param, thread_count
 from ...base.columns import renumber_by_first
 from ...base.threads import one_blas_thread
 from ..clustering import KMeans
@@ -67,7 +67,9 @@ class Spectral(GraphClusterer):
         scale = diags(1.0 / np.sqrt(np.where(degrees > 0, degrees, 1.0)))
         with one_blas_thread():
             normalised = (scale @ graph.adjacency @ scale).tocsr()
-            self.eigenvalues_, vectors = largest_eigenpairs(normalised, self.n_clusters, -1.0, 1.0)
+            self.eigenvalues_, vectors = largest_eigenpairs(
+                normalised, self.n_clusters, -1.0, 1.0, threads=thread_count(self.n_jobs)
+            )
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         self.embedding_ = np.ascontiguousarray(vectors / np.where(lengths > 1e-300, lengths, 1.0))
         random = self._stream().generator()

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.linalg import expm
+from scipy.spatial import cKDTree
 
 from assay.base import CostError, config
 from assay.data import generators
 from assay.evaluate import adjusted_rand
 from assay.models.clustering import KernelKMeans, KMeans
+from assay.models.graphs import Graph
 from assay.numeric.kernels import Function, Gaussian, Linear
 
 
@@ -27,6 +30,20 @@ def test_rings_where_k_means_fails():
     radius = Function(lambda a, b: (a**2).sum(axis=1)[:, None] * (b**2).sum(axis=1))
     assert adjusted_rand(owner, KernelKMeans(2, kernel=radius, random_state=0).fit(X).labels_) > 0.95
     assert adjusted_rand(owner, KMeans(2, random_state=0).fit(X).labels_) < 0.1
+
+
+@pytest.mark.parametrize("shape", ["moons", "circles"])
+def test_the_heat_kernel_of_near_rows_finds_shapes_where_k_means_fails(shape):
+    """exp(-t L) of the graph of near rows: rows are alike if heat flows between them."""
+    frame = getattr(generators, shape)(300, noise=0.04, random_state=0).frame
+    X, owner = frame[:, :2].to_numpy(), frame[:, 2].to_numpy()
+    heat = expm(-20.0 * Graph.of_rows(X, "knn", n_neighbors=8, weighted=False).laplacian().toarray())
+    places = cKDTree(X)
+    kernel = Function(lambda a, b: heat[np.ix_(places.query(a)[1], places.query(b)[1])])
+    model = KernelKMeans(2, kernel=kernel, random_state=0).fit(X)
+    assert adjusted_rand(owner, model.labels_) > 0.99
+    assert adjusted_rand(owner, KMeans(2, random_state=0).fit(X).labels_) < 0.4
+    np.testing.assert_array_equal(model.predict(X + 1e-9), model.labels_)
 
 
 def test_the_objective_never_rises_and_kernels_add():
