@@ -17,6 +17,7 @@ from ..base.errors import AssayError, UsageError, plain
 from ..explain.tree_models import TreeModel, tree_model
 from ..models.bayes import NaiveBayes
 from ..models.neural import MLPClassifier, MLPRegressor
+from ..models.trees import C45Classifier, ID3Classifier
 
 _UNITS = (
     ("probabilit", "shares"),
@@ -98,6 +99,17 @@ def form_of(model: Any, what: str) -> Form:
     return _trees(model, trees, what)
 
 
+def check_whole_rows(model: Any, what: str) -> None:
+    """Refuse trees that split a row with a missing cell into fractions, which no export knows."""
+    if isinstance(model, (C45Classifier, ID3Classifier)):
+        raise UsageError(
+            "export",
+            f"a {type(model).__name__}",
+            f"splits rows with missing cells into fractions, which {what} has no form for",
+            way_out="take cart-classifier; to_sql and to_python of the tree hold for rows without missing cells",
+        )
+
+
 def refusal(model: Any, what: str, why: str = "cannot be written as {} exactly yet") -> UsageError:
     """What is said of a model without the form that is asked for."""
     title = model if isinstance(model, str) else f"a {type(model).__name__}"
@@ -125,7 +137,9 @@ def _linear(model: Any, what: str) -> Linear:
     classes = getattr(model, "classes_", None)
     if weights.ndim != 2 or weights.shape[1] != len(names) or (classes is None and weights.shape[0] != 1):
         raise refusal(model, what)
-    link = "identity" if classes is None else "logistic" if weights.shape[0] == 1 else "softmax"
+    link = "exp" if getattr(model, "link_", "") == "log" else "identity"
+    if classes is not None:
+        link = "logistic" if weights.shape[0] == 1 else "softmax"
     start = np.broadcast_to(np.atleast_1d(np.asarray(intercept, dtype=float)), (weights.shape[0],))
     return Linear(
         names,
@@ -252,7 +266,7 @@ class Label:
 Recipe = Number | Missing | Among | Label
 
 
-def recipes_of(model: Any, form: Form | None, what: str) -> list[Recipe]:
+def recipes_of(model: Any, what: str) -> list[Recipe]:
     """How each column that the estimator of a prepared model sees is made from the raw ones."""
     links = model.chain.links
     prepared = links[-1]
@@ -265,7 +279,7 @@ def recipes_of(model: Any, form: Form | None, what: str) -> list[Recipe]:
         why = f"the free text in column '{plain(prepared.words_[0].name)}'"
     if why:
         raise refusal("a model with its preparation", what, f"cannot be written as {{}} yet because of {why}")
-    block, numeric = prepared.block_, list(prepared.numeric_)
+    block, numeric, schema = prepared.block_, list(prepared.numeric_), getattr(model.estimator, "schema_", None)
     names = names_of(model.estimator)
     if len(names) != len(prepared.get_feature_names_out()):
         raise refusal(model.estimator, what)
@@ -283,7 +297,8 @@ def recipes_of(model: Any, form: Form | None, what: str) -> list[Recipe]:
     if prepared.as_frame_:
         fill_label = prepared.missing_label_ if prepared.missing == "impute" else None
         for column in prepared.labels_:
-            known = () if form is None else tuple(map(str, form.categories.get(len(made), ())))
+            found = None if schema is None else schema.categories[len(made)]
+            known = () if found is None else tuple(map(str, found.tolist()))
             made.append(Label(names[len(made)], column, fill_label, known))
     for code in prepared.indicators_:
         for category in code.categories:

@@ -40,7 +40,7 @@ _WALK = """
 def _scores(row):
     cells = [_cell(row, name) for name in NAMES]
     places = {j: known.get(cells[j]) for j, known in PLACES.items()}
-    scores = list(BASE)
+    sums = [0.0] * len(BASE)
     for outputs, nodes in TREES:
         node = nodes[0]
         while len(node) > 1:
@@ -53,8 +53,8 @@ def _scores(row):
                 goes_left = missing_left if cell is None else cell <= test
             node = nodes[left if goes_left else right]
         for output, value in zip(outputs, node[0]):
-            scores[output] += SCALE * value
-    return scores
+            sums[output] += value
+    return [total * SCALE + base for total, base in zip(sums, BASE)]
 """
 _NET = """
 def _scores(row):

@@ -24,11 +24,11 @@ from assay.models.ensembles import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from assay.models.linear import ElasticNet, LeastSquares, LogisticRegression, Ridge
+from assay.models.linear import GLM, ElasticNet, LeastSquares, LogisticRegression, Ridge
 from assay.models.neighbours import KNNClassifier
 from assay.models.neural import MLPClassifier, MLPRegressor
 from assay.models.rules import Ripper
-from assay.models.trees import CartClassifier, CartRegressor
+from assay.models.trees import C45Classifier, CartClassifier, CartRegressor
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(300, 4))
@@ -59,7 +59,8 @@ AMOUNT = TABLE["size"].to_numpy() + 2.0 * (TABLE["colour"] == "it's").fill_null(
 KIND = np.array(["a", "b", "it's"])[np.digitize(AMOUNT, [0, 1])]
 
 NUMBERS = [
-    (LeastSquares(), Y), (Ridge(), Y), (ElasticNet(), Y), (LogisticRegression(), TWO),
+    (LeastSquares(), Y), (Ridge(), Y), (GLM(family="poisson"), np.abs(Y)),
+    (ElasticNet(), Y), (LogisticRegression(), TWO),
     (LogisticRegression(), THREE), (CartClassifier(), TWO), (CartClassifier(), THREE),
     (CartRegressor(), Y), (CartRegressor(), np.ones(300)), (NaiveBayes(), TWO), (NaiveBayes(), THREE),
     (RandomForestClassifier(n_estimators=5, max_depth=7), THREE),
@@ -186,6 +187,29 @@ def test_a_model_goes_out_with_its_preparation(compared, learner, ending, tmp_pa
         agree(run_python(path, LATER)[0], model.predict(LATER))
     else:
         agree(run_sql(path, LATER), model.predict(LATER))
+
+
+def test_votes_that_tie_and_classes_that_are_true_or_false(tmp_path):
+    """Half of the trees for each class: the first class wins, whatever the order of sums."""
+    model = RandomForestClassifier(n_estimators=10, random_state=0).fit(X, TWO == "yes")
+    many = RNG.normal(size=(2000, 4))
+    ties = many[np.abs(model.predict_proba(many)[:, 1] - 0.5) < 1e-12]
+    assert ties.shape[0] >= 3
+    agree(run_python(export(model, tmp_path / "m.py"), ties)[0], model.predict(ties))
+    small = RandomForestClassifier(n_estimators=3, max_depth=5, random_state=0).fit(X, TWO == "yes")
+    assert [bool(one) for one in run_sql(export(small, tmp_path / "m.sql"), NEW)] == small.predict(NEW).tolist()
+
+
+def test_rows_that_a_tree_splits_into_fractions_have_no_export(tmp_path):
+    model = C45Classifier().fit(X, TWO)
+    with pytest.raises(UsageError, match="splits rows with missing cells into fractions"):
+        model.export(tmp_path / "m.py")
+
+
+def test_rules_go_out_with_their_preparation(tmp_path):
+    table = TABLE.with_columns(pl.Series("kind", KIND))
+    model = run(Plan(table, "kind", learners=["ripper"], design="3-fold")).best_model("ripper")
+    agree(run_sql(model.export(tmp_path / "m.sql"), LATER), model.predict(LATER))
 
 
 def test_rules_are_written_as_sql(tmp_path):
