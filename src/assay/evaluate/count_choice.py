@@ -19,6 +19,8 @@ class CountChoice(TableRecord):
 
     >>> print(CountChoice.of((1, 2), {"bic": (9.0, 7.0)}, {"bic": 2}).sentence)
     2 parts have most votes: bic says 2.
+    >>> print(CountChoice.of((1, 2), {"a": (9.0, 7.0), "b": (1.0, 2.0)}, {"a": 2, "b": 1}).sentence)
+    1 part, the fewest that have most votes: a says 2; b says 1.
     """
 
     counted: ClassVar[str] = "parts"
@@ -45,9 +47,12 @@ class CountChoice(TableRecord):
         votes = list(best.values())
         chosen = max(sorted(set(votes)), key=votes.count)
         said = "; ".join(f"{name} says {best[name]}" for name in best)
-        counted = cls.counted if chosen != 1 else cls.counted[:-1]
-        have = "have" if chosen != 1 else "has"
-        text = f"{chosen} {counted} {have} most votes: {said}."
+        counted, have = (cls.counted, "have") if chosen != 1 else (cls.counted[:-1], "has")
+        tied = sum(votes.count(k) == votes.count(chosen) for k in set(votes)) > 1
+        verdict = (
+            f"{chosen} {counted}, the fewest that have most votes" if tied else f"{chosen} {counted} {have} most votes"
+        )
+        text = f"{verdict}: {said}."
         return cls(k, values, best, chosen, text, errors or {}, **more)
 
     def grid(self) -> Grid:

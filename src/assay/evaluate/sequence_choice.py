@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import clone
 
-from ..base import DataError, ParameterError, Stream, UsageError, plain
+from ..base import DataError, Integer, ParameterError, Stream, UsageError, plain
 from ..base.folds import take_rows
 from ..base.record import Grid, TableRecord
 from ..base.words import listing, number
@@ -123,11 +123,12 @@ def choose_states(
     (2, ['bic', 'held-out'])
     """
     who = "choose_states"
-    wanted, counts = tuple(criteria), tuple(int(k) for k in states)
+    wanted = tuple(criteria)
+    counts = tuple(states) if isinstance(states, Iterable) else (states,)
     unknown = [name for name in wanted if name not in CRITERIA]
     if unknown or not wanted:
         raise ParameterError(who, "parameter 'criteria'", f"must name some of {listing(CRITERIA)}", f"got {wanted}")
-    if not counts or min(counts) < 1:
+    if not counts or not all(Integer(1).accepts(k) for k in counts):
         raise ParameterError(
             who, "parameter 'states'", "must hold whole numbers >= 1", f"got {plain(repr(counts), 60)}"
         )
@@ -176,6 +177,8 @@ def _prepared(who: str, model: Any, X: Any, lengths: Any) -> tuple[Any, Any, np.
     table, lengths = as_table(who, X, lengths, symbols=symbols)
     if not hasattr(table, "shape"):
         table = np.asarray(table, dtype=object if symbols else None)
+    if not table.shape:
+        raise DataError(who, "X", "must be a table, or a list of sequences", f"got {plain(repr(X), 40)}")
     if symbols and model.categories is None:
         cells = symbols_of(who, table)
         known = cells[~is_unknown(cells)]

@@ -144,6 +144,9 @@ def test_lists_of_sequences_go_through_scikit_learns_searches():
         ),
         (lambda: choose_states(walks(), criteria=["luck"]), "must name some of"),
         (lambda: choose_states(walks(), [0, 1]), "must hold whole numbers >= 1"),
+        (lambda: choose_states(walks(), "ab"), "must hold whole numbers >= 1"),
+        (lambda: choose_states(walks(), [1.5]), "must hold whole numbers >= 1"),
+        (lambda: choose_states(None), "X must be a table, or a list of sequences"),
     ],
 )
 def test_what_cannot_be_is_refused_in_one_sentence(call, words):

@@ -35,7 +35,8 @@ class DeepQ(ApproximateAgent):
     by the target net. Columns are standardised by the first steps, which are made at random. Every `check_every`
     episodes the net is tried in walks without exploring, and the best one is kept: nets get worse again now and then.
 
-    Cart-pole is solved (100 walks that bring 195 on average) by `DeepQ(stop_at=195, n_episodes=400)`.
+    Cart-pole is solved (100 walks that bring 195 on average) by `DeepQ(stop_at=195, n_episodes=400)`: with the seeds 0
+    to 5 after 60 to 170 episodes, in 2 to 19 seconds of one core, and 100 further walks bring 197 to 200.
 
     {parameters}
 
