@@ -73,7 +73,9 @@ class Decomposition:
     def is_well_posed(self, alpha: float) -> bool:
         """Whether folds of this penalty may come from the fit of all rows."""
         spread = float(self.share.max() / self.share.min())
-        return float(self.values.max(initial=0.0)) * spread <= _WELL_POSED * alpha
+        # What centring took away comes back with the constant of the fold.
+        centre = float(np.abs(self.middle).max(initial=0.0) * self.share.sum())
+        return max(float(self.values.max(initial=0.0)) * spread, centre) <= _WELL_POSED * alpha
 
     def fit_without(self, left_out: np.ndarray, targets: np.ndarray, alpha: float) -> RidgeFit | None:
         """The fit of the rows that are not left out (a mask), in their order; None if rounding does not allow it."""

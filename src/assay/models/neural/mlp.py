@@ -493,6 +493,7 @@ class MLPClassifier(_Perceptron, Classifier):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> MLPClassifier:
         """Back-propagation until the loss stands still; with `warm_start` from the weights of the last fit."""
+        self._check_parameters()
         before = self.classes_ if self.warm_start and hasattr(self, "_theta") else None
         rows, codes, weights = self._begin(X, y, sample_weight)
         self._require_classes()

@@ -129,3 +129,12 @@ def test_folds_that_share_less_equal_separate_fits_too(options, decompositions, 
         alone = KernelRidge(**options).fit(X[train], y[train])
         np.testing.assert_allclose(model.predict(X[test]), alone.predict(X[test]), rtol=1e-8)
         assert model.gamma_ == alone.gamma_
+
+
+def test_folds_of_rows_that_do_not_vary_keep_their_digits():
+    y = np.arange(40) % 2.0
+    folds = list(KFold(4).split(y))
+    learner = KernelRidge(gamma=0.5, alpha=[1e-12, 1.0])
+    for (train, test), model in zip(folds, learner.fit_folds(np.ones((40, 2)), y, folds), strict=True):
+        alone = clone(learner).fit(np.ones((len(train), 2)), y[train])
+        np.testing.assert_allclose(model.predict(np.ones((len(test), 2))), alone.predict(np.ones((len(test), 2))))

@@ -357,6 +357,21 @@ def test_odd_parameters_are_refused(table):
         MLPRegressor(loss="quantile", loss_parameter=3.0).fit(X, numbers)
     with pytest.raises(AssayError, match="float32"):
         MLPRegressor(dtype="float32").fit(1e20 * X, numbers)
+    with pytest.raises(ParameterError, match="warm_start"):
+        MLPClassifier(warm_start=np.empty(0)).fit(X, codes)
+
+
+@pytest.mark.parametrize("batch", [1, 7, 100, 331, 5000])
+def test_batches_from_one_row_to_all_make_their_number_of_steps_and_descend(table, batch):
+    X, codes, _, _ = table
+    X, codes = X[:331], codes[:331]
+    for solver, rate in (("sgd", 0.001 if batch == 1 else 0.05), ("adam", 0.002)):
+        model = MLPClassifier(
+            batch_size=batch, solver=solver, learning_rate_init=rate, max_iter=4, tol=None, random_state=0
+        )
+        model.fit(X, codes)
+        assert model.t_ == 4 * -(-331 // min(batch, 331))
+        assert model.loss_curve_[-1] < model.loss_curve_[0]
 
 
 @pytest.mark.parametrize("init", ["glorot", "he", "uniform"])
