@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..base import ParameterError, Stream
-from ..base.words import listing
+from ..base import DataError, ParameterError, Stream
+from ..base.words import count, listing
 from ..models.clustering import KMeans
 from ..models.mixtures import GaussianMixture
 from .clustering_metrics import Clustering, elbow, gap_statistic, silhouette
@@ -35,7 +35,7 @@ class KChoice(CountChoice):
 
 def choose_k(
     X: Any,
-    k: Iterable[int] = range(1, 11),
+    k: Iterable[int] | None = None,
     *,
     criteria: Iterable[str] = CRITERIA,
     cluster: Clustering | None = None,
@@ -43,11 +43,11 @@ def choose_k(
     most_rows: int = 10_000,
     random_state: Any = None,
 ) -> KChoice:
-    """Ask several criteria how many clusters there are.
+    """Ask several criteria how many clusters there are, of the numbers `k`: 1 to 10, or as far as distinct rows allow.
 
     `cluster(X, K)` gives one label per row (k-means with ten k-means++ starts if None). The silhouette needs two
-    clusters,
-    so its value for K = 1 is 0. The silhouette and the gap statistic look at `most_rows` rows drawn without
+    clusters, so its value for K = 1 is 0, as it is where every row is a cluster. Of fewer than four distinct rows
+    nothing is asked: they are one cluster. The silhouette and the gap statistic look at `most_rows` rows drawn without
     replacement.
 
     >>> rng = np.random.default_rng(0)
@@ -57,17 +57,22 @@ def choose_k(
     (3, [3])
     """
     points = np.ascontiguousarray(np.asarray(X, dtype=np.float64))
-    ks = tuple(int(one) for one in k)
+    if points.ndim != 2 or not points.size or not np.isfinite(points).all():
+        raise DataError("choose_k", "X", "must be a table of finite numbers", f"got shape {points.shape}")
+    distinct = np.unique(points, axis=0).shape[0]
+    ks = tuple(range(1, min(10, distinct - 1) + 1)) if k is None else tuple(int(one) for one in k)
     wanted = tuple(criteria)
     unknown = [name for name in wanted if name not in CRITERIA]
     if unknown or not wanted:
         raise ParameterError(
             "choose_k", "parameter 'criteria'", f"must name some of {listing(CRITERIA)}", f"got {wanted}"
         )
+    if k is None and len(ks) < 3:
+        return KChoice((1,), {}, {}, 1, f"One cluster: {count(distinct, 'distinct row')} cannot tell more apart.", {})
     stream = Stream.of(random_state)
 
-    def k_means(rows: np.ndarray, count: int) -> np.ndarray:
-        model = KMeans(count, n_init=10, random_state=stream.child(count).generator())
+    def k_means(rows: np.ndarray, n: int) -> np.ndarray:
+        model = KMeans(n, n_init=10, random_state=stream.child(n).generator())
         return model.fit(rows).labels_
 
     call = k_means if cluster is None else cluster
@@ -80,7 +85,7 @@ def choose_k(
         found = elbow(points, call, ks)
         values["elbow"], best["elbow"] = found.columns["D(K)"], found.best
     if "silhouette" in wanted:
-        scores = [0.0 if one == 1 else silhouette(part, call(part, one)) for one in ks]
+        scores = [_silhouette(part, call(part, one)) for one in ks]
         values["silhouette"], best["silhouette"] = tuple(scores), ks[int(np.argmax(scores))]
     if "gap" in wanted:
         gaps = gap_statistic(part, call, ks, n_references=n_references, random_state=stream.child(-2).generator())
@@ -94,3 +99,9 @@ def choose_k(
         ]
         values["bic"], best["bic"] = tuple(costs), ks[int(np.argmin(costs))]
     return KChoice.of(ks, values, best)
+
+
+def _silhouette(rows: np.ndarray, labels: np.ndarray) -> float:
+    """The mean silhouette; 0 of one cluster, and of rows that are each a cluster."""
+    found = np.unique(labels).shape[0]
+    return silhouette(rows, labels) if 2 <= found < rows.shape[0] else 0.0

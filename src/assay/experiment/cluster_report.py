@@ -30,6 +30,9 @@ STYLE = (
     "border-bottom:1px solid #dedfd9}th:first-child,td:first-child{text-align:left}svg{max-width:100%;height:auto}"
 )
 
+# In standard deviations (or on the arcsine scale of shares): what is smaller sets no cluster apart.
+_LEAST_EFFECT = 0.1
+
 
 @dataclass(frozen=True)
 class ClusterReport(TableRecord):
@@ -165,10 +168,7 @@ def cluster_table(
         raise ParameterError("cluster_table", "parameter 'k'", f"must lie between 1 and {len(rows)}", f"got {k}")
     choice = None
     if k is None:
-        most = min(10, len(rows) - 1)
-        choice = choose_k(
-            rows, range(1, most + 1), most_rows=3000, n_references=5, random_state=stream.child(2).generator()
-        )
+        choice = choose_k(rows, most_rows=3000, n_references=5, random_state=stream.child(2).generator())
         k = choice.chosen
     labels: dict[str, np.ndarray] = {}
     found = []
@@ -219,12 +219,26 @@ def _usable(table: Table, drop: set[str], notes: list[str]) -> tuple[Any, list[s
             "cluster_table", "parameter 'drop'", "must name columns of the table", f"got '{unknown[0]}'"
         )
     useless = [c for c in table.columns if c not in drop and no_use(table.frame[c], table.roles[c])]
-    names = [c for c in table.columns if c not in drop and c not in useless]
+    odd = [c for c in table.columns if c not in drop and c not in useless and _near_key(table, c)]
+    names = [c for c in table.columns if c not in drop and c not in useless and c not in odd]
     if not names:
         raise DataError("cluster_table", f"table '{clean(table.name, 80)}'", "has no column that varies")
+    if odd:
+        notes.append(
+            "Left out, since they are dates, or texts of which few are equal, which would make clusters of cells: "
+            f"{', '.join(clean(c, 40) for c in odd)}."
+        )
     if useless:
         notes.append(f"Left out, since they are keys, constant or empty: {', '.join(clean(c, 40) for c in useless)}.")
     return table.frame.select(names), names
+
+
+def _near_key(table: Table, name: str) -> bool:
+    """Whether a column holds dates or texts, or labels of which more than half of the rows have one of their own."""
+    role, cells = table.roles[name].role, table.frame[name].drop_nulls()
+    if role in ("datetime", "text"):
+        return True
+    return role == "nominal" and cells.len() > 20 and cells.n_unique() > cells.len() // 2
 
 
 def _labels(name: str, rows: np.ndarray, k: int) -> np.ndarray:
@@ -284,7 +298,7 @@ def _profiles(frame: Any, kept: np.ndarray, labels: np.ndarray) -> list[dict[str
                 spread = float(np.nanstd(numbers)) or 1.0
                 here = float(np.nanmean(numbers[own])) if np.isfinite(numbers[own]).any() else np.nan
                 gap = (here - float(np.nanmean(numbers))) / spread
-                if np.isfinite(gap):
+                if abs(gap) >= _LEAST_EFFECT:
                     side = "high" if gap > 0 else "low"
                     marks.append((abs(gap), f"{side} {clean(name, 40)} (mean {number(here)}, {gap:+.1f} sd)"))
             else:
@@ -294,7 +308,9 @@ def _profiles(frame: Any, kept: np.ndarray, labels: np.ndarray) -> list[dict[str
                 share, overall = counts.max() / own.sum(), float((texts == top).mean())
                 effect = float(2 * np.arcsin(np.sqrt(share)) - 2 * np.arcsin(np.sqrt(overall)))
                 said = f"{clean(name, 40)} is {clean(top, 40)} in {percent(share, 0)} ({percent(overall, 0)} of all)"
-                marks.append((abs(effect), said))
+                if abs(effect) >= _LEAST_EFFECT:
+                    marks.append((abs(effect), said))
         marks.sort(key=lambda mark: -mark[0])
-        told.append({"cluster": c, "rows": int(own.sum()), "words": "; ".join(said for _, said in marks[:3])})
+        words = "; ".join(said for _, said in marks[:3]) or "near the average in all columns"
+        told.append({"cluster": c, "rows": int(own.sum()), "words": words})
     return told

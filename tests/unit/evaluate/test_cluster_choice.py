@@ -50,3 +50,15 @@ def test_large_tables_are_sampled_for_what_is_quadratic():
 def test_unknown_criteria_are_refused():
     with pytest.raises(AssayError, match="choose_k: parameter 'criteria' must name some of"):
         choose_k(blobs(), criteria=["luck"])
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 8, 10])
+def test_few_rows_are_asked_as_far_as_they_go(n):
+    X = np.random.default_rng(n).normal(size=(n, 2))
+    found = choose_k(X, random_state=0)
+    assert 1 <= found.chosen <= n and found.k[-1] == max(1, n - 1 if n > 3 else 1)
+    assert found.sentence and found.grid() is not None and found.to_html()
+
+
+def test_equal_rows_are_one_cluster():
+    assert choose_k(np.ones((30, 2)), random_state=0).chosen == 1

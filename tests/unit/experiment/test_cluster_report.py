@@ -92,3 +92,18 @@ def test_the_audit_is_told_first():
     told = cluster_table(Table.from_frame(frame), 2, methods=["k-means"], n_resamples=2)
     assert told.findings and all(f["severity"] in ("high", "medium") for f in told.findings)
     assert "What the audit found" in told.to_page()
+
+
+def test_dates_and_texts_of_their_own_make_no_clusters():
+    rng = np.random.default_rng(0)
+    owner = np.repeat([0, 3, 6], 40)
+    days = pl.date_range(pl.date(2020, 1, 1), pl.date(2020, 4, 29), eager=True)
+    frame = pl.DataFrame(
+        {"a": owner + rng.normal(0, 0.5, 120), "b": owner + rng.normal(0, 0.5, 120), "when": days,
+         "note": [f"row {i} of many" for i in range(120)]}
+    )  # fmt: skip
+    found = cluster_table(Table.from_frame(frame), methods=["k-means"], n_resamples=2, random_state=0)
+    assert found.k == 3 and found.columns == ["a", "b"]
+    assert any("dates" in note and "when" in note for note in found.notes)
+    words = [profile["words"] for profile in found.profiles]
+    assert "near the average in all columns" in words and not any("0.0 sd" in one for one in words)

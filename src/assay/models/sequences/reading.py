@@ -12,10 +12,11 @@ from ...base import DataError, plain
 def as_table(who: str, X: Any, lengths: Any, symbols: bool) -> tuple[Any, Any]:
     """A table and the lengths of its sequences.
 
-    A list of two-dimensional arrays is a list of sequences; where `symbols` are emitted, so is a list of lists.
+    A list of two-dimensional arrays is a list of sequences; where `symbols` are emitted, so is a list of lists,
+    whatever their lengths. An array of one column is one sequence.
 
-    >>> as_table("fit", [["a", "b"], ["b"]], None, symbols=True)[1]
-    [2, 1]
+    >>> [as_table("fit", X, None, symbols=True)[1] for X in ([["a", "b"], ["b"]], [["a"], ["b"]])]
+    [[2, 1], [1, 1]]
     """
     if isinstance(X, (list, tuple)) and X and lengths is not None and not symbols:
         _same_lengths(who, X)
@@ -23,7 +24,7 @@ def as_table(who: str, X: Any, lengths: Any, symbols: bool) -> tuple[Any, Any]:
         parts = [_sequence(who, number, part, symbols) for number, part in enumerate(X)]
         several = all(part.ndim == 2 for part in parts)
         if symbols and not several:
-            several = all(part.ndim == 1 for part in parts) and any(len(part) != 1 for part in parts)
+            several = all(part.ndim == 1 for part in parts)
         if several:
             held = [part.reshape(-1, 1) if part.ndim == 1 else part for part in parts]
             empty = [number for number, part in enumerate(held) if not len(part)]

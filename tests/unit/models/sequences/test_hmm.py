@@ -484,3 +484,11 @@ def test_states_after_the_end_are_those_of_every_path_enumerated():
             chance = start[path[0]] * np.prod([moves[a, b] for a, b in itertools.pairwise(path)])
             belief[path[-1]] += chance * np.prod([table[state, symbol] for state, symbol in zip(path, seen)])
         np.testing.assert_allclose(model.predict([seen], steps=steps)[0], belief / belief.sum())
+
+
+def test_lists_of_one_symbol_are_sequences_too():
+    model = HiddenMarkovModel(
+        2, emission="categorical", start=[0.9, 0.1], transitions=[[0.2, 0.8], [0.7, 0.3]],
+        emissions=[[0.9, 0.1], [0.3, 0.7]], categories=["a", "b"], max_iter=0,
+    ).fit([["a", "b"], ["b"]])  # fmt: skip
+    assert model.score([["a"], ["b"]]) == pytest.approx(model.score([["a"]]) + model.score([["b"]]))
