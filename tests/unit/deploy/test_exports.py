@@ -10,10 +10,13 @@ import numpy as np
 import polars as pl
 import pytest
 
+from assay import catalogue
 from assay.base import UsageError
+from assay.base.errors import AssayError
 from assay.deploy import export
 from assay.deploy.exports import onnx_cells
 from assay.experiment import Plan, run
+from assay.experiment.model import PreparedModel
 from assay.models.bayes import NaiveBayes
 from assay.models.ensembles import (
     AdaBoostClassifier,
@@ -35,6 +38,7 @@ X = RNG.normal(size=(300, 4))
 Y = X @ [1.0, -2.0, 0.5, 0.0] + RNG.normal(size=300)
 TWO, THREE = np.where(Y > 0, "yes", "no"), np.array(["a", "b", "it's"])[np.digitize(Y, [-1, 1])]
 NEW = RNG.normal(size=(200, 4))
+LONG = ("cascade", "stacking-classifier", "stacking-regressor", "boost-by-filtering")
 NET = {"hidden_layer_sizes": (5, 4), "max_iter": 3, "tol": None, "random_state": 0}
 
 
@@ -237,3 +241,27 @@ def test_what_has_no_exact_form_is_refused_and_nothing_is_written(tmp_path):
 def test_adaboost_is_exact_or_refused(tmp_path):
     model = AdaBoostClassifier(n_estimators=5).fit(X, TWO)
     agree(run_python(export(model, tmp_path / "m.py"), NEW)[0], model.predict(NEW))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("task", ["classify", "regress"])
+def test_every_learner_goes_out_exactly_or_is_refused_with_a_sentence(task, tmp_path):
+    """Each learner of the catalogue with its preparation, in every form, on rows with gaps that it has not seen."""
+    target = KIND if task == "classify" else AMOUNT
+    done = 0
+    for entry in catalogue.entries():
+        if str(entry.task) != task or entry.id in LONG:
+            continue
+        plan = Plan(TABLE.with_columns(pl.Series("said", target)), "said", learners=[entry.id], design="3-fold")
+        model = PreparedModel.fit(plan, plan.learners[0])
+        for ending, run_file in (("onnx", run_onnx), ("py", lambda *a: run_python(*a)[0]), ("sql", run_sql)):
+            try:
+                path = model.export(tmp_path / f"{entry.id}.{ending}")
+            except AssayError:
+                continue
+            done += 1
+            if ending == "onnx":
+                np.testing.assert_allclose(run_file(path, LATER), shares(model, LATER), rtol=1e-7, atol=1e-7)
+            else:
+                agree(run_file(path, LATER), model.predict(LATER))
+    assert done > (30 if task == "classify" else 20)
