@@ -245,8 +245,8 @@ def _tasks(
 ) -> deque[Task]:
     """Tasks of one learner and some folds: as few as keep every thread busy where folds share their work.
 
-    Such a learner is cut only if it alone takes more than a fair share of the time, and never where the common work is
-    nearly all: each part does it again.
+    Such a learner is cut only if it alone takes more than a fair share of the time, and not where the common work of
+    repeated folds is nearly all: each part does it again.
     """
     costs = np.array([_seconds(plan, number) for number in range(len(plan.learners))])
     units_of = np.bincount([unit.learner for unit in missing], minlength=len(plan.learners))
@@ -254,7 +254,8 @@ def _tasks(
     groups: dict[tuple[int, int], list[Unit]] = {}
     for unit in missing:
         parts = jobs
-        if getattr(plan.learners[unit.learner].estimator, "_folds_in_one_pass", False):
+        one_pass = getattr(plan.learners[unit.learner].estimator, "_folds_in_one_pass", False)
+        if one_pass and plan.design.repetitions > 1:
             parts = 1
         elif plan.learners[unit.learner].entry.shares_folds:
             parts = min(jobs, math.ceil(1.1 * costs[unit.learner] * units_of[unit.learner] / fair))

@@ -544,6 +544,8 @@ def test_folds_that_are_one_pass_are_not_divided_among_threads(learner, tasks):
     plan = AnyPlan(load_dataset("iris"), "species", learners=[learner], design="5x2")
     cut = _tasks(plan, _units(plan, None, views=False), jobs=2)
     assert len(cut) == tasks and sum(len(task.units) for task in cut) == 10
+    once = AnyPlan(load_dataset("iris"), "species", learners=[learner], design="10-fold")
+    assert len(_tasks(once, _units(once, None, views=False), jobs=2)) == 2, "then each fold may search by itself"
 
 
 def test_learners_of_equal_needs_share_the_rows_of_their_pictures():
