@@ -12,6 +12,7 @@ KNNClassifier: parameter 'n_neighbors' must be an integer >= 1; got 0; choose a 
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from .redaction import redact
 
@@ -26,6 +27,16 @@ def plain(text: object, limit: int = 80) -> str:
     """
     clean = _CONTROL.sub("", str(text)).replace("\n", " ").replace("\t", " ")
     return clean if len(clean) <= limit else clean[: limit - 1] + "…"
+
+
+def quoted(value: Any, limit: int = 80) -> str:
+    """A label or a cell as Python writes it, without NumPy's name for its type.
+
+    >>> import numpy as np
+    >>> quoted(np.str_("a b")), quoted(np.int64(9))
+    ("'a b'", '9')
+    """
+    return plain(repr(value.item() if type(value).__module__ == "numpy" and value.ndim == 0 else value), limit)
 
 
 def sentence(who: str, subject: str, rule: str, came: str = "", way_out: str = "") -> str:

@@ -19,7 +19,7 @@ from ...base.batches import BatchedTable
 from ...base.columns import column_names, renumber
 from ...base.cost import Cost
 from ...base.decisions import Decisions, class_priors, costs_param, priors_param
-from ...base.errors import DataError, ParameterError, plain
+from ...base.errors import DataError, ParameterError, plain, quoted
 from ...base.estimator import Classifier, Fold, check_weights
 from ...base.folds import FoldTransform, Transforms, are_complementary, copy_columns, prepared, through_folds
 from ...base.parameters import Boolean, Choice, Nothing, Real, param
@@ -154,7 +154,7 @@ class GaussianDiscriminant(Decisions, Classifier):
             self._set_lines()
 
     def _flat(self, k: int) -> DataError:
-        where = "of all classes" if self.covariance_.shape[0] == 1 else f"of class {plain(repr(self.classes_[k]))}"
+        where = "of all classes" if self.covariance_.shape[0] == 1 else f"of class {quoted(self.classes_[k])}"
         return DataError(
             type(self).__name__,
             f"the covariance {where}",

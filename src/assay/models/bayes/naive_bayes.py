@@ -20,7 +20,7 @@ from ...base.batches import BatchedTable
 from ...base.columns import column_names
 from ...base.cost import Cost
 from ...base.decisions import Decisions, costs_param, given_priors
-from ...base.errors import DataError, ParameterError, plain
+from ...base.errors import DataError, ParameterError, plain, quoted
 from ...base.estimator import Classifier, Fold, check_lengths, check_weights
 from ...base.folds import Transforms, are_complementary
 from ...base.parameters import ArrayLike, Boolean, Choice, Mapping, Nothing, Real, param
@@ -368,7 +368,7 @@ class NaiveBayes(MixedInput, Decisions, Classifier):
             raise DataError(
                 type(self).__name__,
                 "y",
-                f"holds the label {plain(repr(labels[unknown][0]))}",
+                f"holds the label {quoted(labels[unknown][0])}",
                 "which is not in the classes of the first call to partial_fit",
                 "name every class there",
             )

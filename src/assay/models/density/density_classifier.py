@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ...base.cost import Cost
 from ...base.decisions import Decisions, class_priors, costs_param, priors_param
-from ...base.errors import DataError, ParameterError, plain
+from ...base.errors import DataError, ParameterError, plain, quoted
 from ...base.estimator import Classifier
 from ...base.parameters import Choice, Instance, param
 from ...base.unsupervised import DensityEstimator
@@ -91,7 +91,7 @@ class DensityClassifier(Decisions, Classifier):
             except DataError as error:
                 raise DataError(
                     type(self).__name__,
-                    f"the density of class {plain(repr(self.classes_[k]))}",
+                    f"the density of class {quoted(self.classes_[k])}",
                     "could not be fitted",
                     plain(str(error)),
                 ) from None

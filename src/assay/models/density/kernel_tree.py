@@ -65,7 +65,15 @@ class Placement:
         self.arrays = arrays
 
     @classmethod
-    def of(cls, who: str, rows: np.ndarray, weights: np.ndarray | None, metric: str, needed: bool = True) -> Placement:
+    def of(
+        cls,
+        who: str,
+        rows: np.ndarray,
+        weights: np.ndarray | None,
+        metric: str,
+        needed: bool = True,
+        way_out: str = "give more rows or a bandwidth",
+    ) -> Placement:
         """The placement for these training rows, which must vary if their spread is `needed`."""
         if metric == "euclidean" and not needed:
             return cls({"spread": np.array(1.0)})
@@ -79,7 +87,7 @@ class Placement:
             spread = np.sqrt(variance.mean())
             if not varies(spread, np.abs(mean).max()):
                 came = "got n_samples=1" if rows.shape[0] == 1 else "all rows are equal"
-                raise DataError(who, "X", "must vary", came, "give more rows or a bandwidth")
+                raise DataError(who, "X", "must vary", came, way_out)
             return cls({"spread": np.array(spread)})
         scale = np.sqrt(variance)
         if not (scale > 0).all():

@@ -57,7 +57,7 @@ class KNNDensity(DensityEstimator):
     def fit(self, X: Any, y: Any = None) -> KNNDensity:
         """Place and index the rows."""
         rows, _ = self._begin(X)
-        placement = Placement.of(type(self).__name__, rows, None, self.metric)
+        placement = Placement.of(type(self).__name__, rows, None, self.metric, way_out="give rows that differ")
         self._placement = placement.arrays
         n, threads = rows.shape[0], thread_count(self.n_jobs)
         self.n_neighbors_ = (

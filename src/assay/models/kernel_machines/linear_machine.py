@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, qr, solve_triangular
 
 from ...base.threads import one_blas_thread
 from ..linear.tables import table_of
@@ -29,6 +29,12 @@ _MANY, _PART = 20_000, 16
 _SQUARE = 2000
 _FIRST, _FALL = 2.0, 4.0
 _LEVEL_STEPS, _SEARCHES, _PRODUCTS, _ROUNDS = 60, 60, 200, 30
+# A pivot of the Hessian scaled to a diagonal of 1 below this leaves too few digits to a step.
+_LEAST_PIVOT = 1e-6
+# Columns whose values lie this many times their range from zero are moved to it.
+_FAR = 10.0
+# Bits between the losses and the penalty up to which a problem is solved as it is.
+_MOST_BITS = 60.0
 # The share of the rows that stays in a round, at least, beside those in the rounded part.
 _KEPT = 0.1
 
@@ -171,7 +177,32 @@ class _Newton:
             hessian = table.gram_sums(nothing, curve, self.centre, used, self.problem.threads)
         hessian[np.arange(size - 1), np.arange(size - 1)] += 1.0
         hessian[-1, -1] += least
-        return -cho_solve(cho_factor(hessian, lower=True, check_finite=False), gradient, check_finite=False)
+        if not np.isfinite(hessian).all():
+            raise LinAlgError("the products of the cells are beyond the range of float64")
+        # Scaled to a diagonal of 1, which nothing but near dependence of the columns in these rows makes singular.
+        scale = 1.0 / np.sqrt(hessian.diagonal())
+        try:
+            factor = cho_factor(scale[:, None] * hessian * scale, lower=True, check_finite=False)
+            pivots = factor[0].diagonal()
+        except LinAlgError:
+            pivots = np.zeros(1)
+        if pivots.min() > _LEAST_PIVOT:
+            return -scale * cho_solve(factor, scale * gradient, check_finite=False)
+        return self._by_rows(gradient, used, curve, least)
+
+    def _by_rows(self, gradient: np.ndarray, used: np.ndarray, curve: np.ndarray, least: float) -> np.ndarray:
+        """The step from the rows themselves, not their products, where the penalty is lost beside those: a QR
+        factorisation with pivoting, the large rows above the small ones, is stable row by row (Cox & Higham, 1998)."""
+        rows = table_of(self.problem.X).written(used) - self.centre
+        rows = np.column_stack([rows, np.ones(used.shape[0])]) * np.sqrt(curve[used])[:, None]
+        ridge = np.append(np.ones(gradient.shape[0] - 1), np.sqrt(least))
+        rows = rows[np.argsort(-np.abs(rows).max(axis=1), kind="stable")]
+        factor, order = qr(np.vstack([rows, np.diag(ridge)]), mode="r", pivoting=True, check_finite=False)
+        factor = factor[: gradient.shape[0]]
+        half = solve_triangular(factor, gradient[order], trans="T", check_finite=False)
+        step = np.empty_like(gradient)
+        step[order] = -solve_triangular(factor, half, check_finite=False)
+        return step
 
     def _by_products(self, gradient: np.ndarray, used: np.ndarray, curve: np.ndarray, least: float) -> np.ndarray:
         """Conjugate gradients on the products of the Hessian."""
@@ -202,8 +233,39 @@ def solve_linear(problem: LinearProblem, tol: float, start: tuple[np.ndarray, fl
     >>> found.coef.round(4), round(found.intercept, 4)
     (array([1.]), -2.0)
     """
+    table = table_of(problem.X)
+    shift = table.central_values(np.empty((problem.X.shape[0], 0)))
+    if isinstance(problem.X, np.ndarray):
+        shift[np.abs(shift) <= _FAR * np.ptp(problem.X, axis=0)] = 0.0
+    if shift.any():
+        moved = problem.X - shift if isinstance(problem.X, np.ndarray) else problem.X.shifted(shift)
+        problem = replace(problem, X=moved)
+        start = None if start is None else (start[0], start[1] + float(shift @ start[0]))
     with one_blas_thread():
+        found = _within_range(problem, tol, start)
+    return replace(found, intercept=found.intercept - float(shift @ found.coef))
+
+
+def _within_range(problem: LinearProblem, tol: float, start: tuple[np.ndarray, float] | None) -> LinearSolution:
+    """The solution, from columns divided by their reach and a smaller price where the penalty |w|^2 / 2 is so far below
+    the losses that a sum of the two would not hold it: there the price decides nothing but the size of beta."""
+    reach = float(np.abs(table_of(problem.X).cells).max(initial=0.0))
+    unit = 1.0 if problem.epsilon is None else float(np.std(problem.y)) or 1.0
+    most = float(problem.price.max())
+    if reach <= 1.0 or not np.log2(most) + 2.0 * np.log2(reach) - np.log2(unit) > _MOST_BITS:
         return _solve(problem, tol, start)
+    reach, factor = 2.0 ** np.floor(np.log2(reach)), most / (2.0**_MOST_BITS * unit)
+    nearer = problem.X * np.full(problem.X.shape[1], 1.0 / reach)
+    start = None if start is None else (start[0] * reach, start[1])
+    found = _solve(replace(problem, X=nearer, price=problem.price / factor), tol, start)
+    coef, of_penalty = found.coef / reach, 0.5 * float(found.coef @ found.coef)
+    return replace(
+        found,
+        coef=coef,
+        beta=found.beta * factor,
+        primal=factor * (found.primal - of_penalty) + 0.5 * float(coef @ coef),
+        dual=factor * (found.dual - of_penalty),
+    )
 
 
 def _solve(problem: LinearProblem, tol: float, start: tuple[np.ndarray, float] | None) -> LinearSolution:
@@ -268,13 +330,23 @@ def _solution(
     of_beta = whole.sums(beta)[:-1]
     gain = float(problem.y @ beta) - (0.0 if problem.epsilon is None else problem.epsilon * float(np.abs(beta).sum()))
     dual = gain - 0.5 * float(of_beta @ of_beta)
+    if converged:
+        # A rounded corner adds h / 4 at most: a bound without X'beta, whose terms cancel where cells are large.
+        smooth = 0.5 * float(theta[:-1] @ theta[:-1]) + problem.loss(f, h)[0]
+        corners = 1.0 if problem.epsilon is None or problem.epsilon > h else 2.0
+        dual = max(dual, (1.0 - 1e-11) * smooth - 0.25 * corners * h * float(problem.price.sum()))
+    # Rounding may take the bound above what it bounds.
+    dual = min(dual, primal)
+    violation = 2.0 * h
+    if not converged:
+        violation += float(np.ptp(whole.product(np.append(theta[:-1] - of_beta, 0.0))))
     return LinearSolution(
         coef=theta[:-1].copy(),
         intercept=float(theta[-1] - whole.centre @ theta[:-1]),
         beta=beta,
         primal=primal,
         dual=dual,
-        violation=2.0 * h,
+        violation=violation,
         n_iter=steps,
         converged=converged,
     )

@@ -64,6 +64,8 @@ class DualSolution:
     n_iter: int
     status: str
     shrunk: int = 0
+    coef: np.ndarray | None = None
+    """Coefficients of the columns, of a linear machine."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +106,7 @@ class Dual:
             "beta": np.ascontiguousarray(beta),
             "f": np.ascontiguousarray(f),
             "tol": tol * scale,
-            "fine": _FINE * scale if small else 0.0,
+            "fine": max(_FINE * scale, min(tol * scale, self.rounding(beta))) if small else 0.0,
             "extra": _EXTRA_STEPS * n + 10_000 if n <= _TINY else _FEW_STEPS * n,
             "block": _SMALL_BLOCK if n <= _SMALL_BLOCK else _BLOCK if n <= _LARGE else _LARGE_BLOCK,
             "max_steps": int(max_iter) if max_iter is not None else max(10_000_000, 100 * n),
@@ -118,12 +120,20 @@ class Dual:
             found = _kernels.smo_rows(self.kernel, self.cache_bytes, **given)
         beta, f, offset, objective, violation, steps, _, shrunk, status = found
         name = ("max_iter", "converged", "unbounded")[status]
+        # Steps beyond `tol` that only rounding makes can end further away than they began.
+        if name == "converged" and violation > tol * scale:
+            name = "stalled"
         return DualSolution(beta, f, offset, objective, violation, steps, name, shrunk)
+
+    def rounding(self, beta: np.ndarray) -> float:
+        """About how far rounding takes the entries of K beta, for a Gram matrix."""
+        largest = float(np.abs(np.diagonal(self.kernel)).max(initial=0.0))
+        return float(np.finfo(np.float64).eps * largest * np.linalg.norm(beta))
 
 
 def warn_unless_converged(who: str, solutions: list[DualSolution]) -> None:
-    """Warning W201 if some problem ran out of steps."""
-    left = [one for one in solutions if one.status == "max_iter"]
+    """Warning W201 if some problem ran out of steps, or ended above `tol`."""
+    left = [one for one in solutions if one.status in ("max_iter", "stalled")]
     if left:
         worst = max(one.violation for one in left)
         text = (
@@ -149,7 +159,7 @@ def hard_margin(
         bound = sign * price
         dual = Dual(gram, np.arange(n), sign, np.minimum(bound, 0.0), np.maximum(bound, 0.0), shrinking=shrinking)
         found = dual.solve(tol, max_iter, threads, start)
-        if found.status == "converged" and float(np.abs(found.beta).max()) < price:
+        if found.status in ("converged", "stalled") and float(np.abs(found.beta).max()) < price:
             return found
         if -found.objective > 2.0 / (_NARROWEST**2 * spread) or found.status == "max_iter":
             slack = 1.0 - sign * (found.f + found.offset)

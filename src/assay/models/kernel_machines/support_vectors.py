@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,9 +22,12 @@ from ...numeric.kernels import Kernel, Linear
 from ..linear.sparse import SparseInput, SparseTable
 from .fast_form import fast_form
 from .kernel_choice import SMALL, KernelMethod
-from .linear_machine import LinearProblem, solve_linear
+from .linear_machine import LinearProblem, LinearSolution, solve_linear
 from .smo import Dual, DualSolution, cache_param, max_iter_param, shrinking_param, svm_cost, tol_param
 from .training import KernelSource, Training
+
+# To which violation the primal of a small linear machine is solved, before steps on pairs of rows.
+_NEAR = 1e-6
 
 
 @dataclass(frozen=True)
@@ -121,28 +124,48 @@ class SupportVectors(SparseInput, KernelMethod):
         found = solve_linear(
             LinearProblem(X, target, price, epsilon, thread_count(self.n_jobs)), float(self.tol) * scale
         )
-        status = "converged" if found.converged else "max_iter"
-        return found.coef, DualSolution(
-            found.beta, np.empty(0), found.intercept, -found.dual, found.violation, found.n_iter, status
-        )
+        return found.coef, _as_dual(found, found.beta)
 
-    def _linear_start(
-        self, source: KernelSource, chosen: np.ndarray | None, target: np.ndarray, dual: Dual, epsilon: float | None
-    ) -> tuple[np.ndarray, np.ndarray] | None:
-        """(beta, K beta) near the solution of a linear machine of more rows than columns, on which steps by pairs are
-        slow; None for others."""
+    def _gram(self, kernel: Kernel, rows: np.ndarray) -> np.ndarray:
+        # The constant of the machine takes up where zero is: products of columns far from it would cancel.
+        if self._is_linear:
+            with np.errstate(over="ignore", invalid="ignore"):
+                rows = rows - rows.mean(axis=0)
+        return super()._gram(kernel, rows)
+
+    def _by_dual(
+        self,
+        source: KernelSource,
+        chosen: np.ndarray | None,
+        target: np.ndarray,
+        dual: Dual,
+        epsilon: float | None,
+        scale: float = 1.0,
+    ) -> DualSolution:
+        """The dual by steps on pairs of rows; that of a linear machine of more rows than columns, on which such steps
+        are slow, from the solution of the primal, which stands where rounding hides what the steps would add."""
+        tol, threads = float(self.tol), thread_count(self.n_jobs)
+        if not self._is_linear:
+            return dual.solve(tol, self.max_iter, threads, None, scale)
         rows = source.rows if chosen is None else source.rows[chosen]
-        if not self._is_linear or not isinstance(dual.kernel, np.ndarray) or rows.shape[0] <= rows.shape[1]:
-            return None
-        price = np.maximum(dual.high, -dual.low)[: rows.shape[0]]
-        scale = 1.0 if epsilon is None else float(np.std(target)) or 1.0
-        found = solve_linear(LinearProblem(rows, target, price, epsilon, 1), 1e-6 * scale)
-        parts = [found.beta] if epsilon is None else [np.maximum(found.beta, 0.0), np.minimum(found.beta, 0.0)]
-        beta = np.clip(np.concatenate(parts), dual.low, dual.high)
+        start = None
+        if isinstance(dual.kernel, np.ndarray) and rows.shape[0] > rows.shape[1]:
+            price = np.maximum(dual.high, -dual.low)[: rows.shape[0]]
+            first = solve_linear(LinearProblem(rows, target, price, epsilon, 1), min(tol, _NEAR) * scale)
+            parts = [first.beta] if epsilon is None else [np.maximum(first.beta, 0.0), np.minimum(first.beta, 0.0)]
+            lost = dual.rounding(first.beta) / scale
+            if lost > tol or (lost > 0.1 * _NEAR and first.converged):
+                return _as_dual(first, np.concatenate(parts))
+            start = self._linear_start(dual, np.concatenate(parts)) if first.converged else None
+        return in_columns(dual.solve(tol, self.max_iter, threads, start, scale), rows, dual.row[: rows.shape[0]])
+
+    def _linear_start(self, dual: Dual, beta: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+        """(beta, K beta) between the bounds, with a sum of zero; None if there is no room for it."""
+        beta = np.clip(beta, dual.low, dual.high)
         # What rounding left of the sum goes to the variable with most room.
         room = np.minimum(dual.high - beta, beta - dual.low)
         beta[np.argmax(room)] -= beta.sum()
-        if not found.converged or ((beta < dual.low) | (beta > dual.high)).any():
+        if ((beta < dual.low) | (beta > dual.high)).any():
             return None
         with one_blas_thread():
             return beta, dual.kernel[:, dual.row] @ beta
@@ -189,6 +212,10 @@ class SupportVectors(SparseInput, KernelMethod):
         """The matrix of a fold's own kernel for all rows, its training rows and others; None if that is too large."""
         if known is not None:
             kind, matrix = known
+            if self._is_linear and not self._hard:
+                most = np.full(table.n, np.max(self.C))
+                if Dual(matrix, most, most, -most, most).rounding(most) > 0.1 * _NEAR:
+                    return None  # steps on pairs of rows would be slow
             return matrix if kind == "gram" else np.exp(-self.gamma_ * matrix)
         if self.n_landmarks is not None or self._by_primal(table.n) or self._hard:
             return None
@@ -246,3 +273,22 @@ class SupportVectors(SparseInput, KernelMethod):
         centres = n_rows / 3 if self.n_landmarks is None else min(n_rows, int(self.n_landmarks))
         pairs = n_queries * (1.0 if self._is_linear else float(centres))
         return Cost(seconds=1e-10 * pairs * (n_features + 20.0), bytes=16.0 * n_queries * n_features + 1e7)
+
+
+def in_columns(found: DualSolution, rows: np.ndarray, place: np.ndarray) -> DualSolution:
+    """The solution of a linear machine with the coefficients of the columns, and the constant that goes with them;
+    `place` are the numbers of the rows in the Gram matrix, which is that of rows about some centre."""
+    beta = found.beta.reshape(-1, rows.shape[0]).sum(axis=0)
+    used = np.flatnonzero(beta)
+    coef = np.zeros(rows.shape[1])
+    if used.size:  # beta sums to zero, so any centre gives the same
+        coef = np.einsum("j,jk->k", beta[used], rows[used] - rows[used].mean(axis=0))
+    moved = float(np.mean(np.einsum("ij,j->i", rows, coef) - found.f[place]))
+    return replace(found, offset=found.offset - moved, coef=coef)
+
+
+def _as_dual(found: LinearSolution, beta: np.ndarray) -> DualSolution:
+    """The solution of a linear machine as the dual has it, with these beta."""
+    status = "converged" if found.converged else "max_iter"
+    made = (found.intercept, -found.dual, found.violation, found.n_iter, status)
+    return DualSolution(beta, np.empty(0), *made, coef=found.coef)

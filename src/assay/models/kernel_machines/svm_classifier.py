@@ -20,13 +20,13 @@ from ...base.estimator import Fold, LabelClassifier
 from ...base.guard import INFERENCE
 from ...base.parameters import Boolean, Choice, param
 from ...base.threads import thread_count
-from ...numeric.kernels import Kernel, Linear
+from ...numeric.kernels import Kernel
 from ..linear.multiclass import class_pairs, couple, duel_scores
 from ..linear.tables import validation_folds
 from .platt import fit_sigmoid
 from .price_path import dual_path, price_param, prices_of
 from .smo import Dual, DualSolution, hard_margin, warn_unless_converged
-from .support_vectors import Columns, SupportVectors
+from .support_vectors import Columns, SupportVectors, in_columns
 from .training import KernelSource, Training, kept_places
 
 
@@ -157,12 +157,13 @@ class SVMClassifier(SupportVectors, LabelClassifier):
         kernel, row = source.of(chosen)
         threads = thread_count(self.n_jobs)
         if np.isinf(self.C_):
-            return hard_margin(
+            found = hard_margin(
                 type(self).__name__, kernel, sign, float(self.tol), self.max_iter, threads, bool(self.shrinking)
             )
+            rows = source.rows if chosen is None else source.rows[chosen]
+            return in_columns(found, rows, row) if self._is_linear else found
         dual = self._dual(kernel, row, sign, price)
-        start = self._linear_start(source, chosen, sign, dual, None)
-        return dual.solve(float(self.tol), self.max_iter, threads, start)
+        return self._by_dual(source, chosen, sign, dual, None)
 
     def _dual(self, kernel: Any, row: np.ndarray, sign: np.ndarray, price: np.ndarray) -> Dual:
         bound = sign * price
@@ -189,13 +190,15 @@ class SVMClassifier(SupportVectors, LabelClassifier):
             self.dual_coef_ = np.ascontiguousarray(betas[:, used])
             if columns is not None:
                 self.coef_ = coefs
-            elif isinstance(kernel, Linear):
-                self.coef_ = np.einsum("ij,jk->ik", self.dual_coef_, self.support_vectors_)
+            elif self._is_linear:
+                self.coef_ = np.array([found.coef for found in solutions])
         self.intercept_ = np.array([found.offset for found in solutions])
         # beta'K beta = |w|^2 = 2 (objective + sum of |beta|), since the targets are the signs of beta.
         total = np.abs(betas).sum(axis=1)
         self.objective_ = np.array([-found.objective for found in solutions])
         lengths = np.sqrt(np.maximum(2.0 * (total - self.objective_), np.finfo(float).tiny))
+        if hasattr(self, "coef_"):  # exact where the two nearly cancel
+            lengths = np.maximum(np.linalg.norm(self.coef_, axis=1), np.finfo(float).tiny)
         self.margin_ = 2.0 / lengths
         self.violation_ = np.array([found.violation for found in solutions])
         self.n_iter_ = np.array([found.n_iter for found in solutions])

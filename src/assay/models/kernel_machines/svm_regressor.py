@@ -12,8 +12,6 @@ from ...base.around import in_threads
 from ...base.cv import cv_param
 from ...base.estimator import Fold, Regressor
 from ...base.parameters import Real, param
-from ...base.threads import thread_count
-from ...numeric.kernels import Linear
 from ..linear.tables import validation_folds
 from .price_path import dual_path, price_param, prices_of
 from .smo import Dual, warn_unless_converged
@@ -86,8 +84,7 @@ class SVMRegressor(SupportVectors, Regressor):
         else:
             source = self._source_of(kernel, table, shared, place)
             dual = self._dual(*source.of(None), table.target - middle, self.C_ * table.weights)
-            start = self._linear_start(source, None, table.target - middle, dual, float(self.epsilon))
-            found = dual.solve(float(self.tol), self.max_iter, thread_count(self.n_jobs), start, spread)
+            found = self._by_dual(source, None, table.target - middle, dual, float(self.epsilon), spread)
             beta, self._single_ = found.beta[: table.n] + found.beta[table.n :], source.single
         warn_unless_converged(who, [found])
         used = np.flatnonzero(beta)
@@ -97,8 +94,8 @@ class SVMRegressor(SupportVectors, Regressor):
         self._keep_vectors(table, used)
         if columns is not None and columns.landmarks is None:
             self.coef_ = coef
-        elif columns is None and isinstance(kernel, Linear):
-            self.coef_ = np.einsum("j,jk->k", self.dual_coef_, self.support_vectors_)
+        elif columns is None and found.coef is not None:
+            self.coef_ = found.coef
         self.intercept_ = float(found.offset + middle)
         self.objective_, self.violation_, self.n_iter_ = -found.objective, found.violation, found.n_iter
         return self

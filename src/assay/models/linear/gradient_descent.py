@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from ... import _kernels
 from ...base.class_weight import class_weight_param, refuse_balance, with_class_weights
 from ...base.cost import Cost
-from ...base.errors import AssayWarning, DataError, ParameterError, plain
+from ...base.errors import AssayWarning, DataError, ParameterError, quoted
 from ...base.estimator import Estimator
 from ...base.folds import hold_out_rows
 from ...base.parameters import Boolean, Choice, Integer, Nothing, Real, param
@@ -464,7 +464,7 @@ def codes_in(model: Any, labels: np.ndarray, seen: np.ndarray, codes: np.ndarray
             type(model).__name__,
             "y",
             "must hold labels named in the first call of partial_fit",
-            f"got {plain(repr(seen[unknown][0]))}",
+            f"got {quoted(seen[unknown][0])}",
         )
     return places.astype(np.int32)[codes]
 

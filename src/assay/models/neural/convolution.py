@@ -103,7 +103,8 @@ def _window(text: str, line: str) -> tuple[int, int]:
 
 def _whole(text: str, least: int, line: str) -> int:
     if not text.isdigit() or int(text) < least:
-        raise ValueError(f"stride and padding are whole numbers >= {least} (or padding=same); got {line!r}")
+        rule = "a padding is a whole number >= 0, or same" if least == 0 else f"a stride is a whole number >= {least}"
+        raise ValueError(f"{rule}; got {line!r}")
     return int(text)
 
 

@@ -162,7 +162,7 @@ def test_a_class_of_one_row_and_singular_classes_get_an_answer_and_zero_smoothin
     model = QDA().fit(rows, ["a", "a", "a", "b"])
     assert model.predict(rows).tolist() == ["a", "a", "a", "b"]
     np.testing.assert_allclose(model.covariance_[0], [[1.0, 1.0], [1.0, 1.0]], rtol=1e-3)
-    with pytest.raises(DataError, match="covariance of class np.str_.'a'. must not be singular"):
+    with pytest.raises(DataError, match="covariance of class 'a' must not be singular"):
         QDA(var_smoothing=0.0).fit(rows[[0, 1, 2, 3, 3]] + np.eye(5, 2), ["a", "a", "b", "b", "b"])
 
 

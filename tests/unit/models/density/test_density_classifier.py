@@ -52,7 +52,7 @@ def test_a_class_of_equal_rows_takes_the_bandwidth_of_all_and_other_densities_re
     model = DensityClassifier().fit(rows, labels)
     assert model.densities_[1].bandwidth_ == ParzenDensity().fit(rows).bandwidth_
     assert model.predict(rows).tolist() == labels
-    with pytest.raises(DataError, match="the density of class np.int64.1. could not be fitted"):
+    with pytest.raises(DataError, match="the density of class 1 could not be fitted"):
         DensityClassifier(density="knn").fit(rows, labels)
     with pytest.raises(ParameterError, match="cannot be 'knn' with sample weights"):
         DensityClassifier(density="knn").fit(X, y, sample_weight=np.ones(len(y)))

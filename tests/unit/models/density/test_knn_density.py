@@ -59,3 +59,6 @@ def test_equal_rows_give_a_finite_density_and_too_few_a_sentence():
     with pytest.raises(DataError, match="n_neighbors=30 needs at least that many training rows"):
         KNNDensity(30).fit(rows(20))
     assert "<svg" in KNNDensity().fit(rows()).view().to_svg()
+    for same in (np.ones((5, 2)), np.ones((1, 2))):
+        with pytest.raises(DataError, match="must vary; .*; give rows that differ"):
+            KNNDensity(1).fit(same)

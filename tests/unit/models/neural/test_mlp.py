@@ -304,6 +304,8 @@ def test_warm_start_and_partial_fit_go_on(table):
         model.set_params(hidden_layer_sizes=(5,)).fit(X, codes)
     with pytest.raises(ParameterError, match="must be given in the first call"):
         MLPClassifier().partial_fit(X, codes)
+    with pytest.raises(DataError, match=r"labels named in the first call of partial_fit; got 9\."):
+        MLPClassifier().partial_fit(X, codes + 9 * (codes == 0), classes=[0, 1, 2])
     with pytest.raises(ParameterError, match="lbfgs"):
         MLPRegressor(solver="lbfgs").partial_fit(X, numbers)
     raw = MLPRegressor(learning_rate_init=0.01, random_state=0)
