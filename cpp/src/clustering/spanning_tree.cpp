@@ -1,5 +1,6 @@
 #include "assay/clustering/spanning_tree.hpp"
 
+#include <algorithm>
 #include <limits>
 #include <numeric>
 
@@ -341,13 +342,22 @@ struct Fall {  // a row or a cluster leaves its parent at lambda
     index_t size;
 };
 
-// The condensed tree: clusters are numbered n, n + 1, ... from the root down.
+// The condensed tree: clusters are numbered n, n + 1, ... from the root down, parts of one split by their first row.
 std::vector<Fall> condense(const double* z, index_t n, index_t min_size, std::int32_t& clusters) {
     std::vector<Fall> falls;
     const auto total = static_cast<std::size_t>(2 * n - 1);
     std::vector<std::int32_t> cluster(total, -1);
     const auto size_of = [&](index_t node) { return node < n ? index_t{1} : static_cast<index_t>(z[4 * (node - n) + 3]); };
-    std::vector<index_t> stack, open{2 * n - 2};
+    const auto lambda_of = [&](index_t node) {
+        const double height = z[4 * (node - n) + 2];
+        return height > 1e-150 ? 1.0 / height : 1e150;
+    };
+    std::vector<index_t> first_row(total);
+    std::iota(first_row.begin(), first_row.begin() + n, index_t{0});
+    for (index_t t = 0; t + 1 < n; ++t)
+        first_row[static_cast<std::size_t>(n + t)] = std::min(first_row[static_cast<std::size_t>(z[4 * t])],
+                                                              first_row[static_cast<std::size_t>(z[4 * t + 1])]);
+    std::vector<index_t> stack, parts, open{2 * n - 2};
     const auto drop = [&](index_t node, std::int32_t parent, double lambda) {
         stack.assign(1, node);
         while (!stack.empty()) {
@@ -366,10 +376,23 @@ std::vector<Fall> condense(const double* z, index_t n, index_t min_size, std::in
     for (std::size_t next = 0; next < open.size(); ++next) {
         const index_t node = open[next];
         const std::int32_t own = cluster[static_cast<std::size_t>(node)];
-        const auto left = static_cast<index_t>(z[4 * (node - n)]), right = static_cast<index_t>(z[4 * (node - n) + 1]);
-        const double height = z[4 * (node - n) + 2], lambda = height > 1e-150 ? 1.0 / height : 1e150;
-        const bool splits = size_of(left) >= min_size && size_of(right) >= min_size;
-        for (const index_t child : {left, right}) {
+        const double lambda = lambda_of(node);
+        // Merges of one height are one split, in whichever order the tree lists them.
+        parts.clear();
+        stack.assign(1, node);
+        while (!stack.empty()) {
+            const index_t v = stack.back();
+            stack.pop_back();
+            for (const index_t side : {index_t{0}, index_t{1}}) {
+                const auto child = static_cast<index_t>(z[4 * (v - n) + side]);
+                (child >= n && lambda_of(child) == lambda ? stack : parts).push_back(child);
+            }
+        }
+        std::sort(parts.begin(), parts.end(), [&](index_t a, index_t b) {
+            return first_row[static_cast<std::size_t>(a)] < first_row[static_cast<std::size_t>(b)];
+        });
+        const bool splits = std::count_if(parts.begin(), parts.end(), [&](index_t v) { return size_of(v) >= min_size; }) > 1;
+        for (const index_t child : parts) {
             if (size_of(child) < min_size) {
                 drop(child, own, lambda);
                 continue;

@@ -50,7 +50,7 @@ row 1; correct the cells first, or leave the rows out.
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(rows.sum()):  # one read without a mask; a sum out of range proves nothing
             return
-    for test, refusal in ((np.isnan, _missing), (np.isinf, _infinite)):
+    for test, refusal in ((np.isnan, missing_cells), (np.isinf, _infinite)):
         wrong = test(rows)
         columns = np.flatnonzero(wrong.any(axis=0))
         if columns.size:
@@ -93,7 +93,7 @@ def _refusal(estimator: Any, X: Any, complaint: Exception) -> AssayError | None:
             way_out = "encode it first (`assay.prepare.auto_prepare` does what a learner needs), or use a method that "
             return DataError(who, column, rule, way_out=way_out + "takes labels (`assay methods --native nominal`)")
         if "NaN" in words and np.isnan(numbers).any():
-            return _missing(who, column, int(np.flatnonzero(np.isnan(numbers))[0]))
+            return missing_cells(who, column, int(np.flatnonzero(np.isnan(numbers))[0]))
         if ("inf" in words or "too large" in words) and np.isinf(numbers).any():
             return _infinite(who, column, int(np.flatnonzero(np.isinf(numbers))[0]))
     return None
@@ -121,7 +121,12 @@ def _column(names: Any, j: int) -> str:
     return f"column '{plain(f'x{j}' if names is None or j >= len(names) else names[j], 40)}'"
 
 
-def _missing(who: str, column: str, row: int) -> DataError:
+def missing_cells(who: str, column: str, row: int) -> DataError:
+    """The refusal of a column that lacks a cell.
+
+    >>> str(missing_cells("demo", "column 'a'", 3))[:44]
+    "demo: column 'a' must not have missing cells"
+    """
     way_out = (
         "fill them first (`assay.prepare.ImputeSimple`), or use a method that takes them (`assay methods --native "
     )

@@ -34,7 +34,8 @@ Edges prim_tree(Matrix<const double> rows, neighbours::Metric metric, double p, 
 void hierarchy_of_tree(const Edges& edges, double* z);
 
 // The condensed tree of HDBSCAN (Campello et al. 2013; McInnes & Healy 2017): going down the hierarchy, a split into two parts
-// of at least min_size rows each makes two clusters, any other lets rows fall out of the cluster. lambda = 1 / height.
+// of at least min_size rows each makes two clusters, any other lets rows fall out of the cluster. lambda = 1 / height. Merges of
+// one height are one split into as many parts, so that the result does not depend on which of several minimum trees was found.
 // Stability of a cluster: sum over rows of (lambda where the row leaves) - (lambda where the cluster is born). Chosen are the
 // clusters with the largest total stability of which none contains another ("leaf": those without clusters below).
 // OUT labels n (-1 noise), probabilities n (lambda of the row over the largest lambda in its cluster), stability per label.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from scipy.sparse.linalg import spsolve
 
 from ... import _kernels
 from ...base import (
+    AssayWarning,
     Choice,
     DataError,
     Integer,
@@ -25,13 +27,19 @@ from .worlds import World, read_world
 
 SOLVERS = ("value", "gauss-seidel", "modified", "policy")
 
+MOST_SOLVED = 2000
+"""States up to which the linear equations of a policy are always affordable."""
+FIRST_SWEEPS = 2000
+"""Sweeps that 'modified' makes of so few states before it turns to the equations."""
+
 
 class MarkovDecisionProcess(TableAgent):
     """The best actions in a world that is known: value, Gauss-Seidel, modified policy or policy iteration.
 
     The values are at most `tol` from the best ones (by the span of the last change where transitions add up to 1);
-    policy iteration solves the linear equations of each policy. With a `horizon` the actions of each remaining step
-    come from backward induction, and the discount may be 1.
+    policy iteration solves the linear equations of each policy, and so does 'modified' where 2000 sweeps of at most
+    2000 states did not end (a discount very near 1). Where `max_iter` ends the sweeps first, warning W201 says so. With
+    a `horizon` the actions of each remaining step come from backward induction, and the discount may be 1.
 
     {parameters}
 
@@ -74,12 +82,21 @@ class MarkovDecisionProcess(TableAgent):
             self._induce(known)
         else:
             if self.solver == "policy":
-                values, changes, converged = self._policies(known)
+                values, changes, converged = self._policies(known, np.zeros(known.n_states))
             else:
                 values, changes, converged = self._sweeps(known)
             self.changes_, self.n_iter_, self.converged_ = changes, len(changes), bool(converged)
             self.q_values_, self.policy_ = self._actions(known, values)
             self.values_ = self.q_values_.max(axis=1)
+        if not np.isfinite(self.q_values_).all():
+            rule = "must be small enough that their discounted sums are finite in float64"
+            raise DataError(who, "rewards", rule, f"got rewards up to {np.abs(known.rewards).max():.3g}", "divide them")
+        if not self.converged_:
+            text = (
+                f"{who}: not converged after {self.n_iter_} sweeps or policies (the last changed the values by "
+                f"{self.changes_[-1]:.3g}); raise max_iter or tol, or take solver='policy'."
+            )
+            warnings.warn(AssayWarning("W201", text), stacklevel=2)
         for sweep, change in enumerate(self.changes_.tolist()):
             trace.record("sweep", sweep=sweep, change=change)
         self._keep_trace(trace)
@@ -90,7 +107,8 @@ class MarkovDecisionProcess(TableAgent):
         return _kernels.action_values(*world.arrays(), values, self.gamma, thread_count(self.n_jobs))
 
     def _sweeps(self, world: World) -> tuple[np.ndarray, np.ndarray, bool]:
-        return _kernels.plan_values(
+        solves = self.solver == "modified" and world.n_states <= MOST_SOLVED
+        values, changes, converged = _kernels.plan_values(
             *world.arrays(),
             np.zeros(world.n_states),
             self.gamma,
@@ -98,16 +116,23 @@ class MarkovDecisionProcess(TableAgent):
             self.evaluations if self.solver == "modified" else 0,
             world.stochastic(),
             self.tol,
-            self.max_iter,
+            min(self.max_iter, FIRST_SWEEPS) if solves else self.max_iter,
             thread_count(self.n_jobs),
         )
+        left = self.max_iter - len(changes)
+        if converged or not solves or left < 1:
+            return values, changes, converged
+        values, more, converged = self._policies(world, values, left)
+        return values, np.concatenate([changes, more]), converged
 
-    def _policies(self, world: World) -> tuple[np.ndarray, np.ndarray, bool]:
+    def _policies(
+        self, world: World, values: np.ndarray, most: int | None = None
+    ) -> tuple[np.ndarray, np.ndarray, bool]:
         """Howard's policy iteration: the values of a policy by a linear solve; better actions until none is."""
         states = np.arange(world.n_states)
-        policy, values = self._actions(world, np.zeros(world.n_states))[1], np.zeros(world.n_states)
+        policy = self._actions(world, values)[1]
         changes: list[float] = []
-        for _ in range(self.max_iter):
+        for _ in range(self.max_iter if most is None else most):
             values, before = policy_values(world, policy, self.gamma), values
             changes.append(float(np.abs(values - before).max()))
             q = self._actions(world, values)[0]
@@ -125,7 +150,8 @@ class MarkovDecisionProcess(TableAgent):
         for _ in range(self.horizon):
             self.q_values_, self.policy_ = self._actions(world, values)
             following = self.q_values_.max(axis=1)
-            changes.append(float(np.abs(following - values).max()))
+            with np.errstate(invalid="ignore"):  # sums that overflow are refused afterwards
+                changes.append(float(np.abs(following - values).max()))
             values = following
             policies.append(self.policy_)
         self.values_, self.policies_ = values, np.array(policies[::-1])

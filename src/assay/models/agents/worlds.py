@@ -64,9 +64,12 @@ def read_world(who: str, world: Any, rewards: Any = None) -> World:
     elif given.shape == (n_states, n_actions, n_states):
         dense = rows.toarray().reshape(n_states, n_actions, n_states)
         given = (dense * given).sum(axis=2)
-    if given.shape != (n_states, n_actions) or not np.isfinite(given).all():
-        came = "got NaN or infinity" if given.shape == (n_states, n_actions) else f"got shape {given.shape}"
-        raise DataError(who, "rewards", f"must be finite numbers of shape ({n_states}, {n_actions})", came)
+    if given.shape != (n_states, n_actions):
+        raise DataError(who, "rewards", f"must have the shape ({n_states}, {n_actions})", f"got shape {given.shape}")
+    if not np.isfinite(given).all():
+        state, action = np.argwhere(~np.isfinite(given))[0].tolist()
+        came = "is missing (NaN)" if np.isnan(given[state, action]) else "is infinite"
+        raise DataError(who, "rewards", "must be finite numbers", f"that of state {state}, action {action} {came}")
     return World(rows, np.ascontiguousarray(given), sums)
 
 

@@ -21,8 +21,10 @@ class HDBSCAN(Clusterer):
     Single linkage on mutual reachability distances, max(d(x, y), core(x), core(y)), where core(x) is the distance to
     the
     `min_samples`-th nearest row, itself counted; the hierarchy is condensed to splits into parts of at least
-    `min_cluster_size` rows. Mutual reachability has many equal distances: edges are taken in the order of distance,
-    then of the smaller and the larger row number, so the result is one and the same.
+    `min_cluster_size` rows. Mutual reachability has many equal distances, and so several minimum spanning trees, of
+    which `merges_` lists one, by distance and then by row numbers. Merges of one distance are taken as one split into
+    as many parts, so clusters, probabilities and stabilities are the same for every such tree and every order of the
+    rows, and no cluster is born and dies at one distance. Clusters are numbered from the root down, by first row.
 
     Attributes
     ----------

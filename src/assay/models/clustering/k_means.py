@@ -84,7 +84,8 @@ class KMeans(CentreClusterer):
     most rows
     are settled by the triangle inequality or by a certified float32 screen. An empty cluster takes the row farthest
     from
-    its centre. `inertia_` is the weighted sum of squared distances, and never rises from step to step.
+    its centre. `inertia_` is the weighted sum of squared distances, and never rises from step to step; where `max_iter`
+    ends the steps before `tol` does, warning W201 says so.
 
     Attributes
     ----------
@@ -103,6 +104,7 @@ class KMeans(CentreClusterer):
     """
 
     _by_batches = True
+    _warns = True
 
     init: Any = param(
         "k-means++",
@@ -175,6 +177,12 @@ class KMeans(CentreClusterer):
         self._mass_ = np.bincount(self.labels_, weights, minlength=self.n_clusters).astype(np.float64)
         self._keep_trace(trace)
         self._warn_of_few_rows()
+        if not self.converged_ and self._warns:
+            text = (
+                f"{type(self).__name__}: not converged after {self.n_iter_} steps (the centres still moved by more "
+                "than tol); raise max_iter or tol."
+            )
+            warnings.warn(AssayWarning("W201", text), stacklevel=2)
         return self
 
     def _warn_of_few_rows(self) -> None:
@@ -247,6 +255,17 @@ class KMeans(CentreClusterer):
         weights = check_weights(type(self).__name__, sample_weight, rows.shape[0])
         squared = _kernels.nearest_centres(rows, self.cluster_centers_, thread_count(self.n_jobs))[1]
         return -float(squared.sum() if weights is None else weights @ squared)
+
+
+def starting_means(n_clusters: int, random_state: Any, n_jobs: int | None) -> KMeans:
+    """k-means from which another method starts: fifty steps, and no warning where more were left to do.
+
+    >>> starting_means(2, 0, 1).fit([[0.0], [1.0], [9.0]]).labels_.tolist().count(0) in (1, 2)
+    True
+    """
+    model = KMeans(n_clusters, random_state=random_state, n_jobs=n_jobs, max_iter=50)
+    model._warns = False
+    return model
 
 
 def means_of_groups(rows: np.ndarray, labels: np.ndarray, weights: np.ndarray | None, k: int) -> np.ndarray:

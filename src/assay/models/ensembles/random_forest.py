@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import numbers
+import warnings
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
@@ -16,7 +17,7 @@ from ... import _kernels
 from ...base.batches import BatchedTable
 from ...base.class_weight import class_weight_param, with_class_weights
 from ...base.cost import Cost
-from ...base.errors import ParameterError
+from ...base.errors import AssayWarning, ParameterError, plain
 from ...base.estimator import Classifier, Estimator, Regressor
 from ...base.parameters import Boolean, Choice, Integer, Nothing, Real, param
 from ...base.threads import thread_count
@@ -208,30 +209,30 @@ class TreeEnsemble(MixedInput, Estimator):
         return self.forest_.value[self.apply(X) + self.forest_.offsets[:-1]]
 
     def prediction_variance(self, X: Any) -> np.ndarray:
-        """The variance of the forest's mean over training samples, by the infinitesimal jackknife.
+        """The variance of the forest's mean over training samples, by the jackknife after the bootstrap.
 
-        One column per output or class; the Monte Carlo bias of few trees is subtracted, and what falls below 0 is 0
-        (Wager, Hastie & Efron, Journal of Machine Learning Research 15, 2014). Needs the bootstrap.
+        One column per output or class. The mean over the trees that did not draw a row is the forest without that row;
+        the squared differences add up over the rows, less what the draw of the trees alone brings. As a share of the
+        variance between trees, this is pulled towards its mean over the rows of X, the more so the noisier it is, and
+        one over the number of trees is added for their draw (Wager, Hastie & Efron, Journal of Machine Learning
+        Research 15, 2014). Needs the bootstrap.
         """
+        return self._variance_and_error(X)[0]
+
+    def _variance_and_error(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+        """The variance of the forest's mean, and its standard error by the draw of the trees."""
         check_is_fitted(self)
+        who, trees = type(self).__name__, self.forest_.n_trees
         if not self.bootstrap:
-            raise ParameterError(
-                type(self).__name__, "parameter 'bootstrap'", "must be True for the infinitesimal jackknife"
-            )
-        trees = self.forest_.n_trees
+            raise ParameterError(who, "parameter 'bootstrap'", "must be True for the jackknife")
+        if trees < 2:
+            raise ParameterError(who, "parameter 'n_estimators'", "must be at least 2 for the jackknife", "got 1 tree")
         weights = self._whole_weights_ if self._whole_weights_.shape[0] else None
-        counts = _kernels.bootstrap_counts(self.n_rows_, weights, self._key_, trees).astype(np.float64)
-        counts -= counts.mean(axis=0)
-        spread = self._by_tree(X)
-        spread = spread - spread.mean(axis=1, keepdims=True)
-        variance = np.empty((spread.shape[0], spread.shape[2]))
-        for k in range(spread.shape[2]):
-            for begin in range(0, spread.shape[0], 256):
-                part = spread[begin : begin + 256, :, k]
-                covariance = part @ counts / trees
-                bias = self.n_rows_ / trees**2 * (part**2).sum(axis=1)
-                variance[begin : begin + 256, k] = (covariance**2).sum(axis=1) - bias
-        return np.maximum(variance, 0.0)
+        counts = _kernels.bootstrap_counts(self.n_rows_, weights, self._key_, trees)
+        contrasts, copies = left_out_contrasts(counts, weights)
+        answers = self._by_tree(X)
+        found = [jackknife_variance(answers[:, :, k], contrasts, copies) for k in range(answers.shape[2])]
+        return np.column_stack([one for one, _ in found]), np.column_stack([other for _, other in found])
 
     @property
     def feature_importances_(self) -> np.ndarray:
@@ -394,7 +395,7 @@ class ForestNumbers(TreeEnsemble, Regressor):
         check_is_fitted(self)
         if not hasattr(self, "leaf_rows_"):
             raise ParameterError(type(self).__name__, "parameter 'quantiles'", "must be True for predict_quantiles")
-        wanted = np.atleast_1d(np.asarray(levels, dtype=np.float64))
+        wanted = shares_between(type(self).__name__, "levels", levels, closed=True)
         reached = self.apply(X)
         # The training rows of every leaf, leaf after leaf, by their rank in the target; with their shares of the leaf.
         ranked = np.argsort(self.train_target_, kind="stable")
@@ -417,15 +418,100 @@ class ForestNumbers(TreeEnsemble, Regressor):
         return found
 
     def predict_interval(self, X: Any, level: float = 0.95) -> np.ndarray:
-        """An interval for the mean that the forest estimates, by the infinitesimal jackknife: columns low and high.
+        """An interval for the mean that the forest estimates, by the jackknife: columns low and high.
 
-        It speaks of the uncertainty from the sample of rows; for where a new target will lie, take `predict_quantiles`.
+        The variance is `prediction_variance` plus one standard error of it by the draw of the trees, so that few trees
+        make wide intervals, not narrow ones; where that error is over half the variance, warning W208 asks for more
+        trees. With several targets the second axis is the target. It speaks of the uncertainty from the sample of
+        rows; for where a new target will lie, take `predict_quantiles`.
         """
         from scipy.special import ndtri
 
-        half = float(ndtri(0.5 + level / 2)) * np.sqrt(self.prediction_variance(X))[:, 0]
-        centre = self._means(X)[:, 0]
-        return np.column_stack([centre - half, centre + half])
+        check_is_fitted(self)
+        share = shares_between(type(self).__name__, "level", level)
+        variance, error = self._variance_and_error(X)
+        if error.sum() > 0.5 * variance.sum():
+            text = (
+                f"{type(self).__name__}: n_estimators={self.forest_.n_trees} is few for intervals from {self.n_rows_} "
+                "training rows: the draw of the trees puts an error of more than half of it on the variance, and the "
+                "intervals are wider by it; take more trees."
+            )
+            warnings.warn(AssayWarning("W208", text), stacklevel=2)
+        half = float(ndtri(0.5 + share[0] / 2)) * np.sqrt(variance + error)
+        centre = self._means(X)
+        found = np.stack([centre - half, centre + half], axis=2)
+        return found[:, 0] if self.n_outputs_ == 1 else found
+
+
+def shares_between(who: str, name: str, given: Any, closed: bool = False) -> np.ndarray:
+    """Shares strictly between 0 and 1, or with the ends (`closed`); without `closed` one number.
+
+    >>> shares_between("demo", "levels", (0, 0.5), closed=True)
+    array([0. , 0.5])
+    """
+    try:
+        found = np.asarray(given, dtype=np.float64)
+        inside = (found >= 0) & (found <= 1) if closed else (found > 0) & (found < 1)
+        good = found.ndim <= closed and bool(inside.all())
+    except (TypeError, ValueError):
+        good = False
+    if not good:
+        rule = "must be numbers from 0 to 1" if closed else "must be one number above 0 and below 1"
+        raise ParameterError(who, f"parameter '{name}'", rule, f"got {plain(repr(given))}", "0.95 is 95 %")
+    return np.atleast_1d(found)
+
+
+def left_out_contrasts(counts: np.ndarray, weights: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+    """(trees, rows): the mean over the trees that did not draw a row less the mean over all; and how often it counts.
+
+    A row of weight w is w copies, of which `counts` draws leave out each one with the chance (1 - 1/w)^counts. A row
+    that every tree drew says nothing: its contrast is 0.
+
+    >>> contrasts, copies = left_out_contrasts(np.array([[0, 2], [1, 1]]), None)
+    >>> contrasts.tolist(), copies.tolist()
+    ([[0.5, 0.0], [-0.5, 0.0]], [1.0, 1.0])
+    """
+    copies = np.ones(counts.shape[1]) if weights is None else weights
+    left_out = (1.0 - 1.0 / np.maximum(copies, 1.0)) ** counts
+    total = left_out.sum(axis=0)
+    return np.where(total > 0, left_out / np.where(total > 0, total, 1.0) - 1.0 / counts.shape[0], 0.0), copies
+
+
+def jackknife_variance(answers: np.ndarray, contrasts: np.ndarray, copies: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The variance over training samples of the mean of `answers` (rows, trees), and its standard error.
+
+    With independent trees of variance v, the sum of squared contrasts is v a on average, a = sum of all squared
+    contrasts, with variance 2 v^2 times the sum over rows of their squared shares of a, and less for the mean over many
+    answers, as many as their covariance over trees has directions. What is left beyond v a is a share of v, which
+    differs little from answer to answer: each is pulled to the common share by its noise (empirical Bayes).
+
+    >>> jackknife_variance(np.ones((2, 3)), np.zeros((3, 4)), np.ones(4))
+    (array([0., 0.]), array([0., 0.]))
+    """
+    n_answers, trees = answers.shape
+    spread = answers - answers.mean(axis=1, keepdims=True)
+    between = (spread**2).sum(axis=1)
+    # A few trees can agree by chance: the mean of all rows counts as one more of them.
+    between = (between + between.mean() / (trees - 1)) / trees
+    total = between.sum()
+    if not total > 0:
+        return np.zeros(n_answers), np.zeros(n_answers)
+    squares = (contrasts**2).sum(axis=0)
+    size = max(1, min(256, 2**24 // contrasts.shape[1]))
+    found = np.concatenate(
+        [(spread[begin : begin + size] @ contrasts) ** 2 @ copies for begin in range(0, n_answers, size)]
+    )
+    left = found - between * (squares @ copies)
+    common = left.sum() / total
+    products = spread.T @ spread if trees < n_answers else spread @ spread.T
+    directions = max(1.0, np.trace(products) ** 2 / (products**2).sum())
+    noise = 2.0 * float(((copies * squares) ** 2).sum()) + 4.0 * max(common, 0.0) * squares.max()
+    share = left / between
+    differs = max(0.0, float(between @ (share - common) ** 2) / total - noise)
+    pull = noise / (noise + differs) if noise > 0 else 0.0
+    share += pull * (common - share)
+    error = math.sqrt((1.0 - pull) * noise + pull**2 * noise / directions)
+    return between * (np.maximum(share, 0.0) + 1.0 / trees), between * error
 
 
 class _Bootstrapped(TreeEnsemble):

@@ -6,12 +6,15 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone, is_classifier, is_regressor
+from sklearn.utils import get_tags
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from ...base.around import takes_weights
+from ...base.cells import missing_cells
 from ...base.cost import Cost
 from ...base.cv import cv_param
-from ...base.errors import ParameterError, plain
+from ...base.errors import DataError, ParameterError, plain
+from ...base.folds import Fold
 from ...base.guard import INFERENCE
 from ...base.parameters import Boolean, Choice, Instance, Nothing, param
 from ...base.views import Coefficients, View
@@ -70,6 +73,7 @@ class Stacked(NamedMembers):
     def _fit_members(self, training: Training) -> None:
         members, stream = self._members(), self._stream()
         folds = self._validation_folds(training, self.cv)
+        self._check_folds(training, folds)
         prototypes = [self._prototype(member, stream.child(k)) for k, (_, member) in enumerate(members)]
         said = [out_of_fold(prototype, training, folds, self._said) for prototype in prototypes]
         self.names_ = [name for name, _ in members]
@@ -99,6 +103,9 @@ class Stacked(NamedMembers):
             extra["sample_weight"] = training.weights[known]
         self.final_estimator_ = final.fit(rows, training.target[known], **extra)
 
+    def _check_folds(self, training: Training, folds: list[Fold]) -> None:
+        """Refuse folds whose training rows no member could learn from."""
+
     def _passed(self, X: Any, outputs: np.ndarray, final: Any = None) -> np.ndarray:
         """What the combiner gets: the members' outputs and, with `passthrough`, the columns of X behind them (codes for
         labels). `final` is told which columns hold labels, in fit."""
@@ -106,7 +113,7 @@ class Stacked(NamedMembers):
             return outputs
         if final is None:
             assert self.schema_ is not None
-            return np.hstack([outputs, read_columns(self, X, self.schema_)])
+            return np.hstack([outputs, self._complete(read_columns(self, X, self.schema_), self.final_estimator_)])
         cells, self.schema_ = fit_columns(self, X, self.categorical_features)
         labels = np.flatnonzero(self.schema_.nominal)
         if labels.size and "categorical_features" not in final.get_params(deep=False):
@@ -120,7 +127,16 @@ class Stacked(NamedMembers):
         if labels.size:
             final.set_params(categorical_features=(labels + outputs.shape[1]).tolist())
         self.columns_ = [*self.columns_, *self.schema_.names]
-        return np.hstack([outputs, cells])
+        return np.hstack([outputs, self._complete(cells, final)])
+
+    def _complete(self, cells: np.ndarray, final: Any) -> np.ndarray:
+        """The columns of X, refused where a cell is missing that the combiner cannot take."""
+        assert self.schema_ is not None
+        lacking = np.argwhere(np.isnan(cells).T)
+        if lacking.size and not get_tags(final).input_tags.allow_nan:
+            column, row = lacking[0].tolist()
+            raise missing_cells(type(self).__name__, f"column '{plain(self.schema_.names[column], 40)}'", row)
+        return cells
 
     def _said(self, member: Any, X: Any) -> np.ndarray:
         """What a member hands on, (rows, outputs)."""
@@ -177,6 +193,23 @@ class StackingClassifier(Stacked, ClassCombiner):
     def _fit_members(self, training: Training) -> None:
         self._require_classes()
         super()._fit_members(training)
+
+    def _check_folds(self, training: Training, folds: list[Fold]) -> None:
+        assert training.codes is not None
+        # The members learn from the training rows of each fold, the combiner from all test rows.
+        parts = [*(train for train, _ in folds), np.concatenate([test for _, test in folds])]
+        if all(np.unique(training.codes[part]).shape[0] > 1 for part in parts):
+            return
+        sizes = np.bincount(training.codes)
+        rare = int(sizes.argmin())
+        raise DataError(
+            type(self).__name__,
+            "y",
+            "must have at least 2 classes with rows enough to be trained on and tested in the folds",
+            f"class '{plain(self.classes_[rare], 40)}' has {sizes[rare]} row{'' if sizes[rare] == 1 else 's'} for "
+            f"{len(folds)} folds",
+            "add rows of that class, or give other folds by cv",
+        )
 
     def _said(self, member: Any, X: Any) -> np.ndarray:
         wanted = self.stack_method

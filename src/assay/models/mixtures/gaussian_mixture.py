@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ...base import (
     ArrayLike,
+    AssayWarning,
     Choice,
     Cost,
     DataError,
@@ -26,7 +28,7 @@ from ...base import (
 )
 from ...base.threads import one_blas_thread
 from ...numeric.em import expectation_maximisation
-from ..clustering import KMeans
+from ..clustering.k_means import starting_means
 from ..clustering.views import Clusters, clusters_view
 from .gaussian_components import FORMS, Gaussians, PassBounds, from_labels, from_rows, with_given
 from .incomplete_rows import IncompleteRows
@@ -187,6 +189,12 @@ class GaussianMixture(Mixture):
             self.n_iter_, self.converged_ = run.n_iter, bool(run.converged)
             self.labels_ = np.argmax(self._log_parts(self._read(X, reset=False))[1], axis=1)
         self._keep_trace(trace)
+        if not self.converged_:
+            text = (
+                f"{type(self).__name__}: not converged after {self.n_iter_} steps (the last still gained more than "
+                "tol); raise max_iter or tol."
+            )
+            warnings.warn(AssayWarning("W201", text), stacklevel=2)
         return self
 
     def _start(
@@ -201,7 +209,7 @@ class GaussianMixture(Mixture):
         if self.init_params == "random" or all(part is not None for part in given):
             return with_given(from_rows(family, rows, weights, k, rng), *given), None
         scaled = rows / family.deviation
-        labels = KMeans(k, random_state=rng, n_jobs=self.n_jobs, max_iter=50).fit(scaled, None, weights).labels_
+        labels = starting_means(k, rng, self.n_jobs).fit(scaled, None, weights).labels_
         return with_given(from_labels(family, rows, labels, weights, k), *given), labels
 
     def _given(self, d: int) -> list[np.ndarray | None]:

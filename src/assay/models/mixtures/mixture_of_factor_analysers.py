@@ -12,7 +12,7 @@ from ...base import Cost, DataError, Integer, Real, Stream, n_jobs_param, param,
 from ...base.threads import one_blas_thread
 from ...numeric.em import expectation_maximisation
 from ...numeric.moments import deviation_or_one, weighted_mean
-from ..clustering import KMeans
+from ..clustering.k_means import starting_means
 from .gaussian_mixture import Mixture
 
 
@@ -134,7 +134,7 @@ class MixtureOfFactorAnalysers(Mixture):
         q = min(self.n_factors, max(d - 1, 1))
         labels = np.zeros(rows.shape[0], dtype=np.int64)
         if k > 1:
-            model = KMeans(k, random_state=stream.generator(), n_jobs=self.n_jobs, max_iter=50)
+            model = starting_means(k, stream.generator(), self.n_jobs)
             labels = model.fit(rows / np.sqrt(spread), None, share).labels_
         means, loadings, noise = np.empty((k, d)), np.empty((k, d, q)), np.empty((k, d))
         mass = np.bincount(labels, share, minlength=k)

@@ -30,7 +30,7 @@ from ...base import (
 from ...base.threads import one_blas_thread
 from ...base.unsupervised import check_count
 from ...numeric.em import expectation_maximisation
-from ..clustering import KMeans
+from ..clustering.k_means import starting_means
 from ..mixtures.gaussian_components import FORMS, Gaussians, from_labels
 from ..mixtures.incomplete_rows import IncompleteRows
 from .emissions import (
@@ -282,7 +282,7 @@ class HiddenMarkovModel(Estimator):
             return labels
         spread = filled.std(axis=0)
         found = (
-            KMeans(min(self.n_states, len(filled)), random_state=rng, n_jobs=self.n_jobs, max_iter=50)
+            starting_means(min(self.n_states, len(filled)), rng, self.n_jobs)
             .fit(filled / np.where(spread > 0, spread, 1.0), None, seen.of_present(by_row))
             .labels_
         )
@@ -323,7 +323,7 @@ class HiddenMarkovModel(Estimator):
             for state in range(k):
                 members = np.flatnonzero(own == state * m)
                 if len(members) > m:
-                    part = KMeans(m, random_state=rng, n_jobs=self.n_jobs, max_iter=50)
+                    part = starting_means(m, rng, self.n_jobs)
                     own[members] += part.fit(filled[members] / family.deviation, None, weights[members]).labels_
         parts = from_labels(family, filled, own, weights, k * m)
         if self.emissions is not None:

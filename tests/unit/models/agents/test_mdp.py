@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from assay.base import DataError
+from assay.base import AssayWarning, DataError
 from assay.models.agents import MarkovDecisionProcess
 from assay.models.agents.mdp import SOLVERS, policy_values
 from assay.models.agents.worlds import read_world
@@ -103,7 +103,7 @@ def test_a_large_sparse_world_stays_within_its_tolerance():
     [
         ({}, np.ones((2, 1, 2)), np.zeros((2, 1)), "add up to at most 1"),
         ({}, np.ones((2, 2)), np.zeros((2, 1)), "shape (state, action, next state)"),
-        ({}, np.full((2, 1, 2), 0.5), np.zeros((3, 1)), "rewards must be finite numbers of shape (2, 1)"),
+        ({}, np.full((2, 1, 2), 0.5), np.zeros((3, 1)), "rewards must have the shape (2, 1)"),
         ({"gamma": 1.0}, np.full((2, 1, 2), 0.5), np.zeros((2, 1)), "below 1 without a horizon"),
         ({}, "maze", None, "must have transitions and rewards"),
     ],
@@ -112,3 +112,32 @@ def test_what_cannot_be_is_refused_in_one_sentence(parameters, P, r, words):
     with pytest.raises(DataError) as caught:
         MarkovDecisionProcess(**parameters).fit(P, r)
     assert words in str(caught.value)
+
+
+def test_a_discount_near_one_ends_at_the_values_of_the_equations():
+    agent = MarkovDecisionProcess(gamma=0.999999).fit([np.eye(2)], rewards=[[1.0], [2.0]])
+    assert agent.converged_ and len(agent.changes_) == agent.n_iter_
+    np.testing.assert_allclose(agent.values_, np.array([1.0, 2.0]) / (1 - 0.999999), rtol=1e-12)
+    P, r = world(30, 3, seed=2)
+    P = 0.999 * np.eye(30)[:, None] + 0.001 * P  # a walk that seldom moves
+    far = MarkovDecisionProcess(gamma=0.99999).fit(P, r)
+    best = MarkovDecisionProcess(gamma=0.99999, solver="policy").fit(P, r)
+    assert far.converged_
+    np.testing.assert_allclose(far.values_, best.values_, rtol=1e-10)
+    np.testing.assert_array_equal(far.policy_, best.policy_)
+
+
+@pytest.mark.parametrize("solver", ["value", "gauss-seidel", "modified"])
+def test_sweeps_that_do_not_end_are_said(solver):
+    with pytest.warns(AssayWarning, match="W201.*not converged after 5 sweeps"):
+        agent = MarkovDecisionProcess(gamma=0.999999, solver=solver, max_iter=5).fit([np.eye(2)], [[1.0], [2.0]])
+    assert not agent.converged_
+
+
+def test_rewards_that_are_missing_or_overflow_are_named():
+    for bad, words in ((np.nan, "state 1, action 0 is missing"), (np.inf, "state 1, action 0 is infinite")):
+        with pytest.raises(DataError, match=words):
+            MarkovDecisionProcess().fit([np.eye(2)], rewards=[[1.0], [bad]])
+    for settings in ({}, {"horizon": 30, "gamma": 1.0}):
+        with pytest.raises(DataError, match="rewards must be small enough that their discounted sums are finite"):
+            MarkovDecisionProcess(**settings).fit([np.eye(2)], rewards=[[1.0], [1e308]])

@@ -78,3 +78,32 @@ def test_equal_rows_and_other_metrics():
         ours = HDBSCAN(20, metric=metric).fit(clusters())
         theirs = ScikitHDBSCAN(min_cluster_size=20, metric=metric, copy=True).fit(clusters())
         assert adjusted_rand(theirs.labels_, ours.labels_) > 0.98
+
+
+@pytest.mark.parametrize("method", ["eom", "leaf"])
+@pytest.mark.parametrize("seed", range(6))
+def test_equal_distances_give_one_answer_for_any_order_of_the_rows_and_any_tree(method, seed):
+    rng = np.random.default_rng(seed)
+    X, order = rng.integers(0, 12, size=(80, 2)).astype(float), rng.permutation(80)
+    settings = {"min_cluster_size": 4, "cluster_selection_method": method}
+    one, other = HDBSCAN(**settings).fit(X), HDBSCAN(**settings).fit(X[order])
+    assert adjusted_rand(one.labels_[order], other.labels_) == 1.0
+    np.testing.assert_array_equal(one.labels_[order] < 0, other.labels_ < 0)
+    np.testing.assert_allclose(one.probabilities_[order], other.probabilities_, rtol=1e-12)
+    np.testing.assert_allclose(np.sort(one.stabilities_), np.sort(other.stabilities_), rtol=1e-9)
+    core = np.sort(cdist(X, X), axis=1)[:, 3].copy()
+    by_rows = _kernels.spanning_hierarchy(X, core, 0, 2.0, False, 1)
+    labels, probabilities, _ = _kernels.hdbscan_labels(by_rows, 4, method == "leaf", False)
+    np.testing.assert_array_equal(labels, one.labels_)
+    np.testing.assert_allclose(probabilities, one.probabilities_, rtol=1e-12)
+    assert (one.stabilities_ > 0).all()
+
+
+def test_merges_of_one_distance_are_one_split():
+    """Three pairs at distance 1 within and 3 between: three clusters at once, none of which lasts no time."""
+    X = np.array([[0.0], [1.0], [4.0], [5.0], [8.0], [9.0]])
+    model = HDBSCAN(min_cluster_size=2, min_samples=2).fit(X)
+    assert model.labels_.tolist() == [0, 0, 1, 1, 2, 2]
+    np.testing.assert_allclose(model.stabilities_, 2 * (1 - 1 / 3))
+    ties = [[1, 0], [1, 2], [2, 2], [4, 6], [6, 3], [6, 5], [4, 2], [3, 4], [0, 3], [2, 6]]
+    assert (HDBSCAN(min_cluster_size=3, min_samples=3).fit(ties).stabilities_ > 0).all()

@@ -9,7 +9,7 @@ import pytest
 from sklearn.cluster import KMeans as ScikitKMeans
 
 from assay import _kernels
-from assay.base import AssayError
+from assay.base import AssayError, AssayWarning
 from assay.evaluate import adjusted_rand
 from assay.models.clustering import KMeans
 from assay.models.clustering.k_means import STARTS
@@ -170,3 +170,12 @@ def test_the_view_tells_sizes_and_centres():
         view = KMeans(3, random_state=0).fit(mixture(200, 4, 3)).view()
     assert sum(view.sizes) == 200 and len(view.centres) == 3
     assert view.to_svg().startswith("<svg") and "3 clusters" in view.how_to_read
+
+
+def test_steps_that_do_not_end_are_said():
+    X = mixture(400, 3, 6)
+    with pytest.warns(AssayWarning, match="W201.*KMeans: not converged after 1 steps"):
+        assert not KMeans(6, max_iter=1, random_state=0).fit(X).converged_
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", AssayWarning)
+        assert KMeans(6, random_state=0).fit(X).converged_

@@ -9,8 +9,9 @@ from sklearn.ensemble import RandomForestClassifier as PeerClassifier
 from sklearn.ensemble import RandomForestRegressor as PeerRegressor
 
 from assay import _kernels
-from assay.base import AssayError
+from assay.base import AssayError, AssayWarning
 from assay.models.ensembles import ExtraTreesClassifier, RandomForestClassifier, RandomForestRegressor
+from assay.models.ensembles.random_forest import left_out_contrasts
 from assay.models.trees import CartClassifier, CartRegressor
 
 from .test_newton_boosting import labels, mixed, numbers, score_from_plain_data
@@ -172,6 +173,76 @@ def test_the_jackknife_finds_the_spread_over_samples():
     assert low < model.predict(probe)[0] < high
 
 
+def coverage(trees: int, leaf: int, sets: int, seed: int = 1) -> tuple[float, float]:
+    """The share of intervals at 0.9 that hold the mean forecast over training sets, and their least width."""
+    rng = np.random.default_rng(seed)
+    probe, said, found = rng.uniform(size=(30, 4)), [], []
+    for k in range(sets):
+        X = rng.uniform(size=(200, 4))
+        y = 2 * X[:, 0] + np.sin(3 * X[:, 1]) + 0.4 * rng.normal(size=200)
+        model = RandomForestRegressor(n_estimators=trees, min_samples_leaf=leaf, random_state=k).fit(X, y)
+        said.append(model.predict(probe))
+        found.append(model.predict_interval(probe, 0.9))
+    centre, found = np.mean(said, axis=0), np.array(found)
+    inside = (found[:, :, 0] <= centre) & (centre <= found[:, :, 1])
+    return float(inside.mean()), float((found[:, :, 1] - found[:, :, 0]).min())
+
+
+@pytest.mark.filterwarnings("ignore::assay.base.AssayWarning")
+def test_intervals_of_few_trees_hold_the_mean_forecast():
+    share, narrowest = coverage(100, 1, 12)
+    assert share >= 0.85 and narrowest > 0
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::assay.base.AssayWarning")
+@pytest.mark.parametrize(("trees", "leaf"), [(100, 1), (250, 1), (500, 1), (500, 3), (500, 10), (2000, 1)])
+def test_intervals_hold_the_mean_forecast_as_often_as_they_say(trees, leaf):
+    share, narrowest = coverage(trees, leaf, 40)
+    assert 0.87 <= share <= 0.99 and narrowest > 0
+
+
+def test_too_few_trees_for_an_interval_are_said():
+    X, y = numbers(300)
+    model = RandomForestRegressor(n_estimators=20, random_state=0).fit(X, y)
+    with pytest.warns(AssayWarning, match="W208.*n_estimators=20 is few for intervals from 300 training rows"):
+        few = model.predict_interval(X[:40], 0.9)
+    more = RandomForestRegressor(n_estimators=1000, random_state=0).fit(X, y).predict_interval(X[:40], 0.9)
+    assert np.diff(few).mean() > np.diff(more).mean() > 0
+    with pytest.raises(AssayError, match="'n_estimators' must be at least 2 for the jackknife"):
+        RandomForestRegressor(n_estimators=1).fit(X, y).predict_interval(X)
+
+
+def test_left_out_copies_of_a_weighted_row_are_those_of_repeated_rows():
+    # Two draws of a row of weight 2 leave out each copy with chance 1/4: the mean over all draws of the two copies.
+    counts = np.array([[2, 1], [1, 3], [0, 2]])
+    contrasts, copies = left_out_contrasts(counts, np.array([2.0, 1.0]))
+    left_out = np.array([0.25, 0.5, 1.0])
+    np.testing.assert_allclose(contrasts[:, 0], left_out / left_out.sum() - 1 / 3)
+    assert copies.tolist() == [2.0, 1.0] and not contrasts[:, 1].any()
+
+
+@pytest.mark.filterwarnings("ignore::assay.base.AssayWarning")
+def test_intervals_of_several_targets_are_those_of_each():
+    X, y = numbers(120)
+    model = RandomForestRegressor(n_estimators=60, random_state=0).fit(X, np.column_stack([y, -y]))
+    found = model.predict_interval(X[:9])
+    assert found.shape == (9, 2, 2)
+    np.testing.assert_allclose(found[:, 0], -found[:, 1, ::-1], atol=1e-9)
+
+
+@pytest.mark.parametrize("level", [95, 0, 1, 1.5, -0.1, np.nan, "a", None, (0.5, 0.6)])
+def test_levels_of_intervals_are_shares(level):
+    X, y = numbers(40)
+    model = RandomForestRegressor(n_estimators=5, quantiles=True, random_state=0).fit(X, y)
+    with pytest.raises(AssayError, match="parameter 'level' must be one number above 0 and below 1; got"):
+        model.predict_interval(X, level)
+    with pytest.raises(AssayError, match="parameter 'levels' must be numbers from 0 to 1; got"):
+        model.predict_quantiles(X, (1.5, -0.1, np.nan) if level == 0 else np.nan if level == 1 else [[0.5]])
+    lowest, highest = model.predict_quantiles(X, (0, 1)).T
+    assert (lowest <= highest).all()
+
+
 def test_warm_start_adds_the_trees_that_a_larger_forest_has():
     X, y = numbers(200)
     whole = RandomForestRegressor(n_estimators=9, random_state=5).fit(X, y)
@@ -216,7 +287,7 @@ def test_out_of_bag_needs_the_bootstrap():
     X, y = labels(n=60)
     with pytest.raises(AssayError, match="needs rows that a tree did not draw"):
         RandomForestClassifier(oob_score=True, bootstrap=False).fit(X, y)
-    with pytest.raises(AssayError, match="must be True for the infinitesimal jackknife"):
+    with pytest.raises(AssayError, match="must be True for the jackknife"):
         RandomForestRegressor(n_estimators=3, bootstrap=False).fit(X, y).prediction_variance(X)
 
 

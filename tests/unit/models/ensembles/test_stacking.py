@@ -109,3 +109,27 @@ def test_combiners_of_another_kind_are_refused():
     X, y = labels(n=60, classes=2)
     with pytest.raises(AssayError, match="parameter 'final_estimator' must be a classifier; got CartRegressor"):
         StackingClassifier(final_estimator=CartRegressor()).fit(X, y)
+
+
+@pytest.mark.parametrize("cls", [StackingClassifier, StackingRegressor])
+def test_missing_cells_that_the_combiner_gets_are_named_as_the_user_knows_them(cls):
+    X, y = labels(n=60)
+    gap = X.copy()
+    gap[3, 1] = np.nan
+    words = f"{cls.__name__}: column 'x1' must not have missing cells.*first at row 3"
+    with pytest.raises(AssayError, match=words):
+        cls(passthrough=True, random_state=0).fit(gap, y)
+    model = cls(passthrough=True, random_state=0).fit(X, y)
+    with pytest.raises(AssayError, match=words):
+        model.predict(gap)
+
+
+def test_a_class_of_too_few_rows_for_the_folds_is_named():
+    X = np.arange(5.0)[:, None]
+    with pytest.raises(
+        AssayError, match="StackingClassifier: y must have at least 2 classes.*class '1' has 1 row for 4"
+    ):
+        StackingClassifier().fit(X, [0, 0, 0, 0, 1])
+    pairs = [(np.arange(4), np.array([4])), (np.array([2, 3, 4]), np.array([0, 1]))]
+    with pytest.raises(AssayError, match="class '1' has 1 row for 2 folds"):
+        StackingClassifier(cv=pairs).fit(X, [0, 0, 0, 0, 1])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ from scipy.stats import multivariate_normal
 from sklearn.datasets import load_iris
 from sklearn.mixture import GaussianMixture as ScikitMixture
 
-from assay.base import AssayError
+from assay.base import AssayError, AssayWarning
 from assay.evaluate import adjusted_rand
 from assay.models.clustering import KMeans
 from assay.models.mixtures import GaussianMixture
@@ -219,3 +220,13 @@ def test_given_starts_are_those_of_scikit_learn(form):
 def test_a_start_that_cannot_be_is_refused(wrong):
     with pytest.raises(AssayError, match=f"'{next(iter(wrong))}' must be"):
         GaussianMixture(3, **wrong).fit(mixture(60)[0])
+
+
+def test_steps_that_do_not_end_are_said():
+    X, _ = mixture(300)
+    with pytest.warns(AssayWarning, match="W201.*GaussianMixture: not converged after 1 steps") as said:
+        assert not GaussianMixture(4, max_iter=1, random_state=0).fit(X).converged_
+    assert len(said) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", AssayWarning)
+        assert GaussianMixture(4, random_state=0).fit(X).converged_
