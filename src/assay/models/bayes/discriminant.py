@@ -167,8 +167,8 @@ class GaussianDiscriminant(Decisions, Classifier):
         return self.covariance_.shape[0] == 1
 
     def _log_priors(self) -> np.ndarray:
-        with np.errstate(divide="ignore"):
-            return np.log(self.priors_)
+        """A class of prior 0 is never chosen: its logarithm is as good as minus infinity."""
+        return np.log(self.priors_, out=np.full(self.priors_.shape, -1e30), where=self.priors_ > 0)
 
     def _set_lines(self) -> None:
         """One covariance for all: scores are linear. `coef_` and `intercept_` as scikit-learn has them."""

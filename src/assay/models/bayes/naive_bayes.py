@@ -82,7 +82,7 @@ class NaiveBayes(MixedInput, Decisions, Classifier):
         "'multinomial' are the counts of one multinomial; a 'bernoulli' column counts as 1 where it is > 0.",
     )
     alpha: float = param(1.0, Real(0), "Laplace smoothing: added to every count of a discrete distribution.")
-    epsilon: float = param(1e-10, Real(0, 0.5, "neither"), "Smallest probability that a discrete event can have.")
+    epsilon: float = param(1e-10, Real(1e-15, 0.5, "left"), "Smallest probability that a discrete event can have.")
     var_smoothing: float = param(1e-9, Real(0), "Share of a column's variance added to its variance in each class.")
     fit_prior: bool = param(True, Boolean(), "Whether priors are the class shares; if not, they are equal.")
     class_prior: Any = param(

@@ -16,8 +16,12 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import LinAlgError, cholesky, eigh, solve_triangular
 
+from ...base.errors import DataError
+
 # Condition up to which a Schur complement keeps the digits of a fit of its own.
 _WELL_POSED = 1e8
+# Share of the largest eigenvalue up to which a negative one may be rounding.
+_NEGATIVE = 1e-7
 
 
 @dataclass(frozen=True)
@@ -56,6 +60,15 @@ class Decomposition:
             centred = gram - middle[:, None] - middle + mass @ middle
         root = np.sqrt(share)
         values, axes = eigh(root[:, None] * centred * root, overwrite_a=True, check_finite=False)
+        least = -_NEGATIVE * max(float(values[-1]), float(np.abs(gram).max()))
+        if values[0] < least:
+            raise DataError(
+                "KernelRidge",
+                "the kernel",
+                "must be positive semi-definite on the training rows",
+                f"the smallest eigenvalue of its matrix is {values[0]:.6g} (the largest is {values[-1]:.6g})",
+                "take another kernel or gamma",
+            )
         # What rounding makes of an eigenvalue of 0, which the axis of the constant has.
         values[values <= share.shape[0] * np.finfo(float).eps * max(float(values[-1]), 0.0)] = 0.0
         return cls(values, axes, share, middle, mass)

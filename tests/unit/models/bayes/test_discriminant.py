@@ -176,3 +176,12 @@ def test_log_density_is_that_of_the_mixture_of_classes():
     )
     np.testing.assert_allclose(model.log_density(X), expected, rtol=1e-8)
     assert (model.log_density(X + 100) < model.log_density(X)).all()
+
+
+@pytest.mark.parametrize("method", [LDA, QDA, NearestMean])
+def test_a_class_of_prior_zero_is_never_chosen(method):
+    X = np.concatenate([np.random.default_rng(k).normal(3 * k, 1, (20, 2)) for k in range(3)])
+    y = np.repeat(["a", "b", "c"], 20)
+    model = method(priors=[0.5, 0.5, 0.0]).fit(X, y)
+    assert set(model.predict(X)) == {"a", "b"} and np.isfinite(model.decision_function(X)).all()
+    np.testing.assert_array_equal(model.predict_proba(X)[:, 2], 0.0)

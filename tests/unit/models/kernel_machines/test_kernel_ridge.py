@@ -8,7 +8,7 @@ from sklearn.base import clone
 from sklearn.kernel_ridge import KernelRidge as Peer
 from sklearn.model_selection import KFold
 
-from assay.base import AssayError, CostError, config
+from assay.base import AssayError, CostError, DataError, config
 from assay.models.kernel_machines import KernelRidge, ridge_folds
 from assay.models.linear import Ridge, RidgeCV
 
@@ -138,3 +138,17 @@ def test_folds_of_rows_that_do_not_vary_keep_their_digits():
     for (train, test), model in zip(folds, learner.fit_folds(np.ones((40, 2)), y, folds), strict=True):
         alone = clone(learner).fit(np.ones((len(train), 2)), y[train])
         np.testing.assert_allclose(model.predict(np.ones((len(test), 2))), alone.predict(np.ones((len(test), 2))))
+
+
+def test_a_kernel_that_is_none_on_these_rows_is_refused():
+    X = np.random.default_rng(1).normal(size=(60, 4))
+    with pytest.raises(DataError, match="smallest eigenvalue"):
+        KernelRidge(kernel="sigmoid", gamma=0.3, fit_intercept=False).fit(X, np.sin(X[:, 0]))
+
+
+def test_large_cells_far_from_zero_keep_ridge_regression():
+    rng = np.random.default_rng(0)
+    X = rng.lognormal(10.5, 0.5, (80, 1))
+    y = 1e-5 * X[:, 0] + rng.normal(size=80)
+    kernel, plain = KernelRidge(kernel="linear", alpha=1.0).fit(X, y), Ridge(alpha=1.0).fit(X, y)
+    np.testing.assert_allclose(kernel.predict(X), plain.predict(X), rtol=1e-3)
