@@ -29,13 +29,7 @@ Table noise(index_t n, bool missing) {
 }
 
 MultiwayTree grow(const Table& t, const MultiwayOptions& options) {
-    const tables::CodedColumns columns{c_matrix(t.cells.data(), t.n, t.d), t.n_categories.data()};
-    std::vector<tables::Entry> order(t.cells.size());
-    tables::sort_columns(columns.cells, {t.n_categories.data(), t.d, 1}, order.data(), 1);
-    trees::CartTarget target;
-    target.labels = t.labels.data();
-    target.n_classes = 3;
-    return trees::grow_multiway(columns, order.data(), {t.rows.data(), t.n, 1}, target, options);
+    return trees::grow_multiway(t.columns(), t.order().data(), {t.rows.data(), t.n, 1}, t.target(3), options);
 }
 
 trees::MultiwayView view_of(const MultiwayTree& tree, const Table& t) {

@@ -30,12 +30,9 @@ Table comparison(index_t n, bool noise, bool missing) {
 }
 
 trees::Tree grow(const Table& t, Direction direction, int threads, index_t max_depth = -1) {
-    const tables::CodedColumns columns{c_matrix(t.cells.data(), t.n, t.d), t.n_categories.data()};
-    std::vector<tables::Entry> order(t.cells.size());
-    tables::sort_columns(columns.cells, {t.n_categories.data(), t.d, 1}, order.data(), 1);
-    trees::CartTarget target;
-    target.labels = t.labels.data();
-    target.n_classes = 2;
+    const auto columns = t.columns();
+    auto order = t.order();
+    const auto target = t.target(2);
     trees::ObliqueOptions oblique;
     oblique.n_columns = t.d;
     oblique.columns = numeric_columns.data();

@@ -132,14 +132,13 @@ def _whole(
     metric: str | None,
     columns: tuple[str, ...],
     seed: int,
-    wanted: str | None,
-    keep: tuple[str, ...],
+    **of_rows: Any,
 ) -> dict[str, Any]:
     from ..base.folds import take_rows
     from ..base.randomness import Stream
     from ..explain import importances, partial_dependence, shap_values, surrogate
 
-    if wanted is not None or keep:
+    if any(of_rows.values()):
         raise UsageError("explain", "--wanted and --keep", "go with --row N", way_out="name a row")
     if frame.shape[0] > MOST_ROWS:
         import numpy as np
@@ -173,11 +172,10 @@ def _one_row(
     row: int,
     read: Any,
     *,
-    metric: str | None,
-    columns: tuple[str, ...],
     seed: int,
     wanted: str | None,
     keep: tuple[str, ...],
+    **of_models: Any,
 ) -> dict[str, Any]:
     from ..explain import counterfactuals, nearest_examples, shap_values
 

@@ -197,12 +197,8 @@ class ImputeSimple(TableStep):
         """The table with its missing cells, as the indicators mark them; needs `add_indicator=True`."""
         frame = self._open_prepared(X)
         if not self.add_indicator:
-            raise ParameterError(
-                type(self).__name__,
-                "parameter 'add_indicator'",
-                "must be True for the way back",
-                way_out="without indicators nobody knows which cells were missing",
-            )
+            who, why = type(self).__name__, "without indicators nobody knows which cells were missing"
+            raise ParameterError(who, "parameter 'add_indicator'", "must be True for the way back", way_out=why)
         width = frame.width - len(self.indicated_)
         marks = self.names_out_[width:]
         empty = [

@@ -191,12 +191,8 @@ class LabelCode(TableStep):
             codes = np.asarray(X, dtype=np.int64).ravel()
             wrong = (codes < 0) | (codes >= self.classes_.shape[0])
             if wrong.any():
-                raise DataError(
-                    type(self).__name__,
-                    "the target",
-                    f"must hold codes from 0 to {self.classes_.shape[0] - 1}",
-                    f"got {codes[wrong][0]} at row {int(wrong.argmax())}",
-                )
+                rule, came = f"must hold codes from 0 to {self.classes_.shape[0] - 1}", codes[wrong][0]
+                raise DataError(type(self).__name__, "the target", rule, f"got {came} at row {int(wrong.argmax())}")
             return self.classes_[codes]
         frame = self._open_prepared(X)
         columns = []
@@ -217,13 +213,8 @@ class LabelCode(TableStep):
         if labels.dtype.kind == "O":
             missing = np.array([v is None or v != v for v in labels], dtype=bool)
             if missing.any():
-                raise DataError(
-                    type(self).__name__,
-                    "the target",
-                    "must not hold missing labels",
-                    f"first at row {int(missing.argmax())}",
-                    "drop those rows first",
-                )
+                first, way_out = f"first at row {int(missing.argmax())}", "drop those rows first"
+                raise DataError(type(self).__name__, "the target", "must not hold missing labels", first, way_out)
             labels = labels.astype(str) if any(isinstance(v, str) for v in labels) else np.array(labels.tolist())
         if labels.dtype.kind in "OcM" or type_of_target(labels) == "continuous":
             raise DataError(

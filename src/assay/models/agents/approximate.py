@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ...base import DataError, Estimator, plain
-from .playing import action_offset, check_protocol, check_walks, play_steps
+from .playing import Player, action_offset, check_protocol
 from .views import LearningCurve, curve_of
 
 
@@ -38,7 +38,7 @@ class Memory:
         return min(self.count, self.size)
 
 
-class ApproximateAgent(Estimator):
+class ApproximateAgent(Player, Estimator):
     """Base of agents for states of real numbers (or few states, which become columns of 0 and 1)."""
 
     _learned = {
@@ -110,21 +110,6 @@ class ApproximateAgent(Estimator):
 
     def _act(self, observation: Any) -> int:
         return int(self._values_of(self._columns(observation)).argmax())
-
-    def play(
-        self,
-        world: Any,
-        n_episodes: int = 100,
-        *,
-        max_steps: int = 10_000,
-        discounted: bool = False,
-        random_state: Any = None,
-    ) -> np.ndarray:
-        """The returns of walks in which the best actions are done and nothing is learned."""
-        check_is_fitted(self)
-        check_walks(type(self).__name__, n_episodes, max_steps)
-        gamma = float(getattr(self, "gamma", 1.0)) if discounted else 1.0
-        return play_steps(type(self).__name__, world, self._act, n_episodes, max_steps, gamma, random_state)
 
     def learning_curve(self, window: int | None = None) -> LearningCurve:
         """The mean return of windows of training episodes."""

@@ -15,7 +15,36 @@ from .tabular import TabularWorld
 from .views import PolicyGrid
 
 
-class TableAgent(Estimator):
+class Player:
+    """What agents share that do the best action of a state in a world."""
+
+    def play(
+        self,
+        world: Any,
+        n_episodes: int = 100,
+        *,
+        max_steps: int = 10_000,
+        discounted: bool = False,
+        random_state: Any = None,
+    ) -> np.ndarray:
+        """The returns of walks in which the best actions are done and nothing is learned.
+
+        `discounted` weighs the rewards by the powers of `gamma`.
+        """
+        check_is_fitted(self)
+        check_walks(type(self).__name__, n_episodes, max_steps)
+        gamma = float(getattr(self, "gamma", 1.0)) if discounted else 1.0
+        return self._walk(world, n_episodes, max_steps, gamma, random_state)
+
+    def _act(self, observation: Any) -> int:
+        """The best action."""
+        raise NotImplementedError  # pragma: no cover
+
+    def _walk(self, world: Any, n_episodes: int, max_steps: int, gamma: float, random_state: Any) -> np.ndarray:
+        return play_steps(type(self).__name__, world, self._act, n_episodes, max_steps, gamma, random_state)
+
+
+class TableAgent(Player, Estimator):
     """Base of agents that know `policy_`, `values_` and `q_values_` of finitely many states."""
 
     _learned = {
@@ -50,29 +79,14 @@ class TableAgent(Estimator):
             )
         return self.policy_[given]
 
-    def play(
-        self,
-        world: Any,
-        n_episodes: int = 100,
-        *,
-        max_steps: int = 10_000,
-        discounted: bool = False,
-        random_state: Any = None,
-    ) -> np.ndarray:
-        """The returns of walks in which the best actions are done and nothing is learned.
-
-        A `TabularWorld` is walked in by the kernel, any other world by Gymnasium's protocol. `discounted` weighs the
-        rewards by the powers of `gamma`.
-        """
-        check_is_fitted(self)
-        check_walks(type(self).__name__, n_episodes, max_steps)
-        gamma = float(getattr(self, "gamma", 1.0)) if discounted else 1.0
-        if isinstance(world, TabularWorld):
-            self._check_world(world.n_states, world.n_actions)
-            steps = min(max_steps, world.max_steps)
-            key, threads = Stream.of(random_state).key, thread_count(getattr(self, "n_jobs", None))
-            return _kernels.follow_policy(*world.arrays(), self.policy_, n_episodes, steps, gamma, key, threads)[0]
-        return play_steps(type(self).__name__, world, self._act, n_episodes, max_steps, gamma, random_state)
+    def _walk(self, world: Any, n_episodes: int, max_steps: int, gamma: float, random_state: Any) -> np.ndarray:
+        """A `TabularWorld` is walked in by the kernel, any other world by Gymnasium's protocol."""
+        if not isinstance(world, TabularWorld):
+            return super()._walk(world, n_episodes, max_steps, gamma, random_state)
+        self._check_world(world.n_states, world.n_actions)
+        steps = min(max_steps, world.max_steps)
+        key, threads = Stream.of(random_state).key, thread_count(getattr(self, "n_jobs", None))
+        return _kernels.follow_policy(*world.arrays(), self.policy_, n_episodes, steps, gamma, key, threads)[0]
 
     def _act(self, observation: Any) -> int:
         parts = getattr(self, "state_parts_", None) or [[len(self.policy_), 0]]
