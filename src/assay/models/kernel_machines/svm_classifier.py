@@ -313,12 +313,8 @@ class SVMClassifier(SupportVectors, LabelClassifier):
         codes = self._codes_of(values)
         if margin is None:
             if not self.probability:
-                raise ParameterError(
-                    type(self).__name__,
-                    "parameter 'margin'",
-                    "must be given where probability=False",
-                    way_out="give margin=1.0, or fit with probability=True",
-                )
+                rule, way_out = "must be given where probability=False", "give margin=1.0, or fit with probability=True"
+                raise ParameterError(type(self).__name__, "parameter 'margin'", rule, way_out=way_out)
             shares = self.predict_proba(X)
             return self.classes_[codes], doubtful(type(self).__name__, shares, None, threshold, reject_cost)
         n_classes = self.classes_.shape[0]

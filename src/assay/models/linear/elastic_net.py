@@ -318,14 +318,9 @@ def enet_path(
     array([0.25, 0.5 , 0.85])
     """
     model = ElasticNet(
-        l1_ratio=l1_ratio,
-        fit_intercept=fit_intercept,
-        positive=positive,
-        penalty_weights=penalty_weights,
-        tol=tol,
-        max_iter=max_iter,
-        n_jobs=n_jobs,
+        l1_ratio=l1_ratio, fit_intercept=fit_intercept, positive=positive, penalty_weights=penalty_weights
     )
+    model.set_params(tol=tol, max_iter=max_iter, n_jobs=n_jobs)
     rows, target, weights = model._begin(X, y, sample_weight)
     source = whole_source(rows, target, weights, fit_intercept, thread_count(n_jobs), model._require_finite)
     factors = model._penalty_weights(source, 0, rows.shape[1])

@@ -334,12 +334,8 @@ class LeastSquares(SparseInput, FiniteByGram, Regressor):
         if self.coef_.ndim == 2:
             return np.stack([model.predict_interval(X, level, kind) for model in self._by_target()], axis=1)
         if kind not in ("mean", "prediction"):
-            raise ParameterError(
-                type(self).__name__,
-                "parameter 'kind'",
-                "must be 'mean' or 'prediction'",
-                f"got {plain(repr(kind))}",
-            )
+            came = f"got {plain(repr(kind))}"
+            raise ParameterError(type(self).__name__, "parameter 'kind'", "must be 'mean' or 'prediction'", came)
         rows = self._read(X, reset=False)
         estimate = rows @ self.coef_ + self.intercept_
         variance = np.empty(rows.shape[0])

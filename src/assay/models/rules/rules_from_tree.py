@@ -90,12 +90,8 @@ class RulesFromTree(RuleLearner):
                 n_jobs=self.n_jobs,
             )
         if not hasattr(self.estimator, "to_rules") or not hasattr(self.estimator, "predict_proba"):
-            raise ParameterError(
-                type(self).__name__,
-                "parameter 'estimator'",
-                "must be a tree classifier with to_rules",
-                f"got {type(self.estimator).__name__}",
-            )
+            rule, came = "must be a tree classifier with to_rules", f"got {type(self.estimator).__name__}"
+            raise ParameterError(type(self).__name__, "parameter 'estimator'", rule, came)
         return clone(self.estimator)
 
     def estimate_cost(self, n_rows: int, n_features: int, n_outputs: int = 1) -> Cost:
