@@ -156,8 +156,10 @@ def rules_table(
     attributes = list(attributes)
     frame: Any = table.frame
     by_basket: Any = None
+    left_out = 0
     if basket is not None and item is not None:
         frame = frame.drop_nulls([basket, item])
+        left_out = table.n_rows - frame.height
         by_basket = attributes or None
     elif attributes:
         by_basket = {name: frame[name].to_list() for name in attributes}
@@ -188,6 +190,8 @@ def rules_table(
         )
     else:
         said += "; lower the support or the confidence to see more"
+    if left_out:
+        said += f"; {count(left_out, 'row')} without a basket or an item left out"
     asked = model.get_params()
     shown = ("min_support", "min_confidence", "min_lift", "max_length", "max_p_value", "prune_redundant")
     return RulesReport(

@@ -85,3 +85,9 @@ def test_the_command_prints_and_writes(tmp_path):
 def test_columns_that_are_not_there_are_named(long, basket, item, words):
     with pytest.raises(DataError, match=words):
         rules_table(long, basket, item)
+
+
+def test_rows_without_a_basket_or_an_item_are_counted():
+    frame = pl.DataFrame({"bill": ["1", "1", None, "2", "2"], "good": ["a", "b", "a", None, "a"]})
+    found = rules_table(Table.from_frame(frame), "bill", "good", min_support=0.1)
+    assert "2 rows without a basket or an item left out" in found.sentence

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,8 +12,9 @@ from scipy.sparse.csgraph import connected_components, shortest_path
 from scipy.sparse.linalg import expm_multiply
 
 from ... import _kernels
-from ...base import DataError, ParameterError, thread_count
+from ...base import AssayWarning, DataError, ParameterError, plain, thread_count
 from ...base.guard import sound_sparse
+from ...base.words import count
 from ...numeric.distances import get
 from ...numeric.neighbours import NeighbourIndex
 
@@ -59,17 +61,23 @@ class Graph:
         names: tuple[str, ...] = (),
         who: str = "Graph",
     ) -> Graph:
-        """A graph of edges (a, b); edges that come twice add their weights, loops are left out.
+        """A graph of edges (a, b) or (a, b, weight) between numbers or names; edges that come twice add their weights,
+        and loops are left out with a warning.
 
         >>> Graph.from_edges([(0, 1), (1, 2), (1, 0)]).adjacency[0, 1]
         np.float64(2.0)
+        >>> Graph.from_edges([("b", "a", 2.5)]).names
+        ('a', 'b')
         """
-        ends = np.asarray(pairs, dtype=np.int64).reshape(-1, 2)
+        ends, names, weights = _ends(who, pairs, names, weights)
         values = np.ones(len(ends)) if weights is None else np.asarray(weights, dtype=np.float64)
         n = int(ends.max(initial=-1)) + 1 if n_nodes is None else n_nodes
         if len(values) != len(ends) or (len(ends) and (ends.min() < 0 or ends.max() >= n)):
             raise DataError(who, "the edges", f"must join nodes 0 to {n - 1}, with one weight each")
         kept = ends[:, 0] != ends[:, 1]
+        if not kept.all():
+            loops = count(int((~kept).sum()), "edge")
+            warnings.warn(AssayWarning("W209", f"{who}: {loops} from a node to itself left out."), stacklevel=2)
         a, b, w = ends[kept, 0], ends[kept, 1], values[kept]
         both = coo_matrix((np.r_[w, w], (np.r_[a, b], np.r_[b, a])), shape=(n, n))
         return cls(_checked(both.tocsr(), who, symmetric=True), names)
@@ -226,6 +234,30 @@ class Graph:
         """Starts, ends and weights of the edges of each node, as the kernels take them."""
         matrix = self.adjacency
         return matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32), matrix.data.astype(np.float64)
+
+
+def _ends(who: str, pairs: Any, names: tuple[str, ...], weights: Any) -> tuple[np.ndarray, tuple[str, ...], Any]:
+    """Edges as pairs of whole numbers, the names of the nodes, and the weights."""
+    if not isinstance(pairs, np.ndarray):
+        pairs = list(pairs)
+        if weights is None and pairs and all(len(pair) == 3 for pair in pairs):
+            weights, pairs = [pair[2] for pair in pairs], [pair[:2] for pair in pairs]
+    try:
+        cells = np.asarray(pairs)
+        if cells.size and cells.shape[1:] != (2,):
+            raise ValueError("no pairs")
+        cells = cells.reshape(-1, 2)
+        if cells.dtype.kind in "US":
+            labels, ends = np.unique(cells, return_inverse=True)
+            return ends.reshape(-1, 2).astype(np.int64), tuple(map(str, labels)), weights
+        ends = cells.astype(np.int64)
+        whole = not cells.size or bool((ends == cells).all())
+    except (TypeError, ValueError):
+        whole = False
+    if not whole:
+        rule = "must be pairs of whole numbers or of names, with a weight behind them or none"
+        raise DataError(who, "the edges", rule, f"got {plain(repr(pairs[:2]), 60)}")
+    return ends, names, weights
 
 
 def _dense(given: Any, who: str) -> csr_matrix:

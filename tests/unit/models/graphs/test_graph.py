@@ -11,7 +11,7 @@ from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import minimum_spanning_tree
 from scipy.spatial.distance import cdist
 
-from assay.base import AssayError
+from assay.base import AssayError, AssayWarning, DataError
 from assay.models.graphs import Graph, GraphDrawing
 
 KARATE = Graph.of(nx.Graph(list(nx.karate_club_graph().edges)))
@@ -128,3 +128,13 @@ def test_drawing_shows_every_node_and_edge():
     assert svg.count("<circle") == 34 and svg.count("<line") == KARATE.n_edges
     assert "34 nodes and 78 edges" in drawing.how_to_read
     np.testing.assert_array_equal(drawing.places, GraphDrawing.of(KARATE).places)
+
+
+def test_edges_by_name_with_weights_and_loops_are_told():
+    graph = Graph.from_edges([("b", "a", 2.5), ("a", "c", 1.0)])
+    assert graph.names == ("a", "b", "c") and graph.adjacency[0, 1] == 2.5
+    with pytest.warns(AssayWarning, match="1 edge from a node to itself left out"):
+        assert Graph.from_edges([(0, 0), (0, 1)]).n_edges == 1
+    for wrong in ([(0, 1.5)], [("a", "b", "c", "d")], [(0, 1), (1,)]):
+        with pytest.raises(DataError, match="pairs of whole numbers or of names"):
+            Graph.from_edges(wrong)
