@@ -294,11 +294,13 @@ class Preparation(TransformerMixin, Estimator):
     def _as_float(self, numbers: pl.DataFrame) -> pl.DataFrame:
         for series in numbers.get_columns():
             if series.dtype == pl.String and series.null_count() < series.len():
+                cells = series.drop_nulls()
+                text = cells.filter(cells.cast(pl.Float64, strict=False).is_null())  # or all are numbers
                 raise DataError(
                     type(self).__name__,
                     f"column '{plain(series.name)}'",
                     "holds text where numbers are expected",
-                    f"first: '{plain(series.drop_nulls()[0], 30)}'",
+                    f"first: '{plain(text[0] if text.len() else cells[0], 30)}'",
                     "clean it or give it another role",
                 )
         return numbers.cast(pl.Float64)

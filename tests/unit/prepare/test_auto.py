@@ -357,3 +357,9 @@ def test_text_that_shares_no_word_is_set_aside_in_words_or_refused_where_nothing
     for learner in ("logistic", "naive-bayes"):
         with pytest.raises(DataError, match="holds no word that two training rows share"):
             auto_prepare({"remark": roles["remark"]}, learner).fit(frame.select("remark"))
+
+
+def test_the_cell_that_is_no_number_is_named():
+    fitted = auto_prepare({"a": Role("numeric", 1.0, "told")}, "k-means").fit(pl.DataFrame({"a": [1.0, 2.0, 4.0]}))
+    with pytest.raises(DataError, match="first: 'oops'"):
+        fitted.transform(pl.DataFrame({"a": ["0.18", "oops", "3"]}))
