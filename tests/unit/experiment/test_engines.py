@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -148,11 +150,15 @@ def test_a_run_does_not_wait_for_workers_that_are_lost_for_good(monkeypatch, tmp
     def lose() -> None:
         while not marker.exists():
             time.sleep(0.05)
-        for nanny in cluster.workers.values():
-            nanny.auto_restart = False
-            os.kill(nanny.pid, signal.SIGKILL)
+        worker.kill()
 
-    with LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=":0", memory_limit=0) as cluster:
+    # A worker without a nanny, which would start another in its place.
+    words = [sys.executable, "-m", "distributed.cli.dask_worker", "--no-nanny", "--no-dashboard", "--nthreads", "1"]
+    given_paths = os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    with LocalCluster(n_workers=0, dashboard_address=":0") as cluster:
+        worker = subprocess.Popen([*words, cluster.scheduler_address], env=given_paths, stderr=subprocess.DEVNULL)
+        while not cluster.scheduler.workers:
+            time.sleep(0.05)
         losing = threading.Thread(target=lose, daemon=True)
         losing.start()
         given = Plan(load_dataset("iris"), "species", learners=[Waits(str(marker))], design="3-fold")
@@ -160,6 +166,7 @@ def test_a_run_does_not_wait_for_workers_that_are_lost_for_good(monkeypatch, tmp
         with Store(tmp_path / "store.sqlite") as store, told:
             run(given, store, engine="dask", scheduler=cluster.scheduler_address, views=False)
         losing.join()
+        worker.wait()
 
 
 def test_engines_that_are_none_are_refused_in_one_sentence(monkeypatch):
