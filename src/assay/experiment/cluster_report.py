@@ -188,7 +188,8 @@ def cluster_table(
     if against is not None:
         known = np.array(["" if cell is None else str(cell) for cell in table.frame[against].to_list()])[kept]
         external = {name: cluster_agreement(labels[name], known) for name in wanted}
-    stable = max(found, key=lambda one: one["stability"])
+    # One cluster, or noise alone, is found again in any half of the rows.
+    stable = max(found, key=lambda one: (one["clusters"] > 1, one["stability"]))
     best = f"{stable['method']} (adjusted Rand {number(stable['stability'])} on halves)"
     words = f"{k} clusters; the most stable method is {best}."
     if k == 1:
@@ -302,7 +303,7 @@ def _profiles(frame: Any, kept: np.ndarray, labels: np.ndarray) -> list[dict[str
                     side = "high" if gap > 0 else "low"
                     marks.append((abs(gap), f"{side} {clean(name, 40)} (mean {number(here)}, {gap:+.1f} sd)"))
             else:
-                texts = np.array(["" if v is None else str(v) for v in values])
+                texts = np.array(["missing" if v is None else str(v) for v in values])
                 kinds, counts = np.unique(texts[own], return_counts=True)
                 top = kinds[np.argmax(counts)]
                 share, overall = counts.max() / own.sum(), float((texts == top).mean())

@@ -104,7 +104,7 @@ def run_sql(path, table):
     return [row[0] for row in base.execute(f"SELECT {path.read_text()} FROM t ORDER BY rowid")]
 
 
-def agree(said, wanted):
+def assert_agree(said, wanted):
     if wanted.dtype.kind == "f":
         np.testing.assert_allclose(said, wanted, rtol=1e-9, atol=1e-9)
     else:
@@ -123,12 +123,12 @@ def test_models_of_numbers_say_the_same_in_every_form(model, y, tmp_path):
     path = export(model, tmp_path / "m.py")
     assert {line for line in path.read_text().splitlines() if "import" in line} <= {"import math"}
     said, scope, rows = run_python(path, NEW)
-    agree(said, model.predict(NEW))
+    assert_agree(said, model.predict(NEW))
     if "probabilities" in scope:
         given = [list(scope["probabilities"](row).values()) for row in rows]
         np.testing.assert_allclose(given, model.predict_proba(NEW), rtol=1e-9, atol=1e-9)
     if not isinstance(model, (MLPClassifier, MLPRegressor)):
-        agree(run_sql(export(model, tmp_path / "m.sql"), NEW), model.predict(NEW))
+        assert_agree(run_sql(export(model, tmp_path / "m.sql"), NEW), model.predict(NEW))
 
 
 @pytest.mark.parametrize(
@@ -147,8 +147,8 @@ def test_labels_gaps_and_labels_never_seen_say_the_same_in_every_form(model, y, 
     np.testing.assert_allclose(
         run_onnx(export(model, tmp_path / "m.onnx"), later), shares(model, later), rtol=1e-9, atol=1e-9
     )
-    agree(run_python(export(model, tmp_path / "m.py"), later)[0], model.predict(later))
-    agree(run_sql(export(model, tmp_path / "m.sql"), later), model.predict(later))
+    assert_agree(run_python(export(model, tmp_path / "m.py"), later)[0], model.predict(later))
+    assert_agree(run_sql(export(model, tmp_path / "m.sql"), later), model.predict(later))
 
 
 @pytest.fixture(scope="module")
@@ -188,9 +188,9 @@ def test_a_model_goes_out_with_its_preparation(compared, learner, ending, tmp_pa
     if ending == "onnx":
         np.testing.assert_allclose(run_onnx(path, LATER), shares(model, LATER), rtol=1e-8, atol=1e-8)
     elif ending == "py":
-        agree(run_python(path, LATER)[0], model.predict(LATER))
+        assert_agree(run_python(path, LATER)[0], model.predict(LATER))
     else:
-        agree(run_sql(path, LATER), model.predict(LATER))
+        assert_agree(run_sql(path, LATER), model.predict(LATER))
 
 
 def test_votes_that_tie_and_classes_that_are_true_or_false(tmp_path):
@@ -199,7 +199,7 @@ def test_votes_that_tie_and_classes_that_are_true_or_false(tmp_path):
     many = RNG.normal(size=(2000, 4))
     ties = many[np.abs(model.predict_proba(many)[:, 1] - 0.5) < 1e-12]
     assert ties.shape[0] >= 3
-    agree(run_python(export(model, tmp_path / "m.py"), ties)[0], model.predict(ties))
+    assert_agree(run_python(export(model, tmp_path / "m.py"), ties)[0], model.predict(ties))
     small = RandomForestClassifier(n_estimators=3, max_depth=5, random_state=0).fit(X, TWO == "yes")
     assert [bool(one) for one in run_sql(export(small, tmp_path / "m.sql"), NEW)] == small.predict(NEW).tolist()
 
@@ -213,12 +213,12 @@ def test_rows_that_a_tree_splits_into_fractions_have_no_export(tmp_path):
 def test_rules_go_out_with_their_preparation(tmp_path):
     table = TABLE.with_columns(pl.Series("kind", KIND))
     model = run(Plan(table, "kind", learners=["ripper"], design="3-fold")).best_model("ripper")
-    agree(run_sql(model.export(tmp_path / "m.sql"), LATER), model.predict(LATER))
+    assert_agree(run_sql(model.export(tmp_path / "m.sql"), LATER), model.predict(LATER))
 
 
 def test_rules_are_written_as_sql(tmp_path):
     model = Ripper(random_state=0).fit(X, TWO)
-    agree(run_sql(export(model, tmp_path / "m.sql"), NEW), model.predict(NEW))
+    assert_agree(run_sql(export(model, tmp_path / "m.sql"), NEW), model.predict(NEW))
 
 
 def test_what_has_no_exact_form_is_refused_and_nothing_is_written(tmp_path):
@@ -235,12 +235,12 @@ def test_what_has_no_exact_form_is_refused_and_nothing_is_written(tmp_path):
         dated.export(tmp_path / "m.sql")
     assert not list(tmp_path.iterdir())
     later = pl.DataFrame({"day": [datetime(2025, 2, 3, 4, 5), None, datetime(2024, 1, 7)]})
-    agree(run_python(dated.export(tmp_path / "m.py"), later)[0], dated.predict(later))
+    assert_agree(run_python(dated.export(tmp_path / "m.py"), later)[0], dated.predict(later))
 
 
 def test_adaboost_is_exact_or_refused(tmp_path):
     model = AdaBoostClassifier(n_estimators=5).fit(X, TWO)
-    agree(run_python(export(model, tmp_path / "m.py"), NEW)[0], model.predict(NEW))
+    assert_agree(run_python(export(model, tmp_path / "m.py"), NEW)[0], model.predict(NEW))
 
 
 @pytest.mark.slow
@@ -263,5 +263,5 @@ def test_every_learner_goes_out_exactly_or_is_refused_with_a_sentence(task, tmp_
             if ending == "onnx":
                 np.testing.assert_allclose(run_file(path, LATER), shares(model, LATER), rtol=1e-7, atol=1e-7)
             else:
-                agree(run_file(path, LATER), model.predict(LATER))
+                assert_agree(run_file(path, LATER), model.predict(LATER))
     assert done > (30 if task == "classify" else 20)

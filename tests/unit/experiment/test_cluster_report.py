@@ -107,3 +107,13 @@ def test_dates_and_texts_of_their_own_make_no_clusters():
     assert any("dates" in note and "when" in note for note in found.notes)
     words = [profile["words"] for profile in found.profiles]
     assert "near the average in all columns" in words and not any("0.0 sd" in one for one in words)
+
+
+def test_a_method_that_finds_one_cluster_is_not_the_stable_one_and_gaps_are_named():
+    rng = np.random.default_rng(1)
+    kinds = [("red", "blue", None)[i % 3] for i in range(120)]
+    frame = pl.DataFrame({"a": np.arange(120) % 3 * 2.0 + rng.normal(size=120), "kind": kinds})
+    found = cluster_table(Table.from_frame(frame), k=3, methods=["k-means", "dbscan"], n_resamples=2, random_state=0)
+    clusters = {one["method"]: one["clusters"] for one in found.methods}
+    assert clusters["k-means"] == 3 and (clusters["dbscan"] > 1 or "stable method is k-means" in found.sentence)
+    assert any("kind is missing" in profile["words"] for profile in found.profiles)
