@@ -3,6 +3,7 @@
 Rows go to `benchmarks/versus/results/latest.json`, which keeps the last measurement of each problem and size with its
 date, commit, versions, load and rounds; `--pages` renews `docs/benchmarks.md` and the table and chart of README.md.
 Only ratios from one run count: contenders of a problem always run together. `--quick` takes the smallest size once.
+`--missing` leaves out what was measured at this commit, so that a run that was cut short goes on where it ended.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from .harness import ROOT, Problem, measure, wanted
+from .harness import OVERDUE, ROOT, Problem, measure, wanted
 from .pages import number, write_pages
 from .problems import all_problems
 
@@ -56,12 +57,12 @@ def _ticks() -> list[int]:
     return [int(word) for word in Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:]]
 
 
-def rows_of(problem: Problem, size: int, rounds: int | None) -> list[dict[str, Any]]:
-    """One row per peer; the ratio is given only if the quality gate holds."""
+def rows_of(problem: Problem, size: int, rounds: int | None, **limits: float) -> list[dict[str, Any]]:
+    """One row per peer; the ratio is given only if the quality gate holds; `limits` are those of `measure`."""
     at = problem.sizes[size]
     rounds = rounds or at.repeats or problem.repeats
     load, ticks = os.getloadavg()[0], _ticks()
-    results = measure(problem, size, rounds)
+    results = measure(problem, size, rounds, **limits)
     shared = {
         "problem": problem.id,
         "title": problem.title,
@@ -76,7 +77,7 @@ def rows_of(problem: Problem, size: int, rounds: int | None) -> list[dict[str, A
         "commit": code_commit(),
         "date": time.strftime("%Y-%m-%d %H:%M"),
         "machine": machine(),
-        "rounds": rounds,
+        "rounds": max(len(measured.times) for measured in results.values()),
         "load": round(load, 2),
         "stolen": round(stolen_share(ticks, _ticks()), 3),
     }
@@ -108,16 +109,21 @@ def rows_of(problem: Problem, size: int, rounds: int | None) -> list[dict[str, A
                 "megabytes": round(ours.megabytes, 1),
                 "peer_megabytes": round(theirs.megabytes, 1),
                 "error": failed,
+                "given_up": theirs.given_up,
             }
         )
     return rows
 
 
+def kept() -> list[dict[str, Any]]:
+    """The last measurement of each problem and size."""
+    return json.loads(RESULTS.read_text())["rows"] if RESULTS.exists() else []
+
+
 def keep(rows: list[dict[str, Any]], order: list[str]) -> list[dict[str, Any]]:
     """Put the measured rows in place of the kept rows of the same problems and sizes; returns all of them."""
-    old = json.loads(RESULTS.read_text())["rows"] if RESULTS.exists() else []
     measured = {(row["problem"], row["n"]) for row in rows}
-    both = [row for row in old if row["problem"] in order and (row["problem"], row["n"]) not in measured] + rows
+    both = [row for row in kept() if row["problem"] in order and (row["problem"], row["n"]) not in measured] + rows
     both.sort(key=lambda row: (order.index(row["problem"]), row["n"]))
     RESULTS.write_text(json.dumps({"rows": both}, indent=1) + "\n")
     return both
@@ -131,6 +137,9 @@ def main() -> None:
     parser.add_argument("--list", action="store_true", help="list the problems and stop")
     parser.add_argument("--size", choices=("small", "large", "all"), default="all", help="which sizes (default: all)")
     parser.add_argument("--rounds", type=int, help="runs of each contender (default: as each problem says)")
+    parser.add_argument("--limit", type=float, default=OVERDUE, help="seconds after which one run is given up")
+    parser.add_argument("--patience", type=float, default=30.0, help="seconds of a round after which no other follows")
+    parser.add_argument("--missing", action="store_true", help="leave out what was measured at this commit")
     parser.add_argument("--quick", action="store_true", help="smallest size, one round, nothing kept")
     parser.add_argument("--pages", action="store_true", help="renew docs/benchmarks.md and README.md")
     options = parser.parse_args()
@@ -141,6 +150,8 @@ def main() -> None:
     unknown = set(options.problems) - set(known)
     if unknown:
         raise SystemExit(f"versus: no problem '{min(unknown)}'; there are {', '.join(known)}.")
+    commit = code_commit() if options.missing else None
+    done = {(row["problem"], row["n"]) for row in kept() if row["commit"] == commit}
     for name in options.problems or known:
         problem = known[name]
         sizes = list(range(len(problem.sizes)))
@@ -149,7 +160,10 @@ def main() -> None:
         elif options.size == "large":
             sizes = sizes[-1:]
         for size in sizes:
-            rows = rows_of(problem, size, 1 if options.quick else options.rounds)
+            if (name, problem.sizes[size].n) in done:
+                continue
+            rounds = 1 if options.quick else options.rounds
+            rows = rows_of(problem, size, rounds, limit=options.limit, patience=options.patience)
             for row in rows:
                 ratio = row["error"] or (f"{row['ratio']:.2f}x" if row["gate_passed"] else "gate missed")
                 print(
@@ -161,7 +175,7 @@ def main() -> None:
             if not options.quick:
                 keep(rows, list(all_problems()))
     if options.pages:
-        write_pages(json.loads(RESULTS.read_text())["rows"])
+        write_pages(kept())
 
 
 if __name__ == "__main__":

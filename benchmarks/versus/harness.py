@@ -15,6 +15,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,7 +23,7 @@ from typing import Any
 
 ROOT = Path(__file__).parents[2]
 OVERDUE = 1200.0
-"""Seconds after which a contender's single run is given up."""
+"""Seconds after which a contender's single run is given up, unless a run of the harness says otherwise."""
 
 
 @dataclass(frozen=True)
@@ -104,6 +105,8 @@ class Measured:
     quality: float = float("nan")
     version: str = ""
     error: str | None = None
+    given_up: float | None = None
+    """Seconds after which a timed run was given up."""
     times: list[float] = field(default_factory=list)
 
     @property
@@ -120,13 +123,15 @@ class Worker:
         self._process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, cwd=ROOT
         )
-        told = self._ask(None)
-        self.measured.version = told.get("version", "")
 
-    def _ask(self, word: str | None) -> dict[str, Any]:
-        """Send a word, wait for the answer; a process that dies or takes too long has failed."""
+    def wait_until_ready(self) -> None:
+        """Wait until the data are made and the small call is behind it."""
+        self.measured.version = self._ask(None, OVERDUE).get("version", "")
+
+    def _ask(self, word: str | None, limit: float) -> dict[str, Any]:
+        """Send a word, wait for the answer; a process that dies or takes longer than `limit` seconds has failed."""
         assert self._process.stdin is not None and self._process.stdout is not None
-        overdue = threading.Timer(OVERDUE, self._process.kill)
+        overdue = threading.Timer(limit, self._process.kill)
         overdue.start()
         try:
             if word is not None:
@@ -141,17 +146,18 @@ class Worker:
         if line:
             told = json.loads(line)
         elif timed_out:
-            told = {"error": f"gave no answer within {OVERDUE:g} s"}
+            told = {"error": f"gave no answer within {limit:g} s"}
+            self.measured.given_up = None if word is None else limit
         else:
             told = {"error": f"its process ended with {self._process.wait()}"}
         self.measured.error = told.get("error", self.measured.error)
         return told
 
-    def go(self) -> None:
+    def go(self, limit: float) -> None:
         """One timed run."""
         if self.measured.error is not None:
             return
-        told = self._ask("go")
+        told = self._ask("go", limit)
         if "seconds" in told:
             self.measured.times.append(told["seconds"])
             self.measured.megabytes = max(self.measured.megabytes, told["megabytes"])
@@ -167,18 +173,28 @@ class Worker:
             self._process.wait()
 
 
-def measure(problem: Problem, size: int, rounds: int) -> dict[str, Measured]:
-    """Run every contender of a problem at one size, in turns; errors are kept, not raised."""
+def measure(
+    problem: Problem, size: int, rounds: int, *, limit: float = OVERDUE, patience: float = float("inf")
+) -> dict[str, Measured]:
+    """Run every contender of a problem at one size, in turns; errors are kept, not raised.
+
+    A run over `limit` seconds is given up; there is no further round after one that took more than `patience` seconds.
+    """
     left_out = problem.sizes[size].without
+    contenders = [c for c in (problem.ours, *problem.peers) if c.name not in left_out]
     workers: dict[str, Worker] = {}
     try:
-        for contender in (problem.ours, *problem.peers):
-            if contender.name not in left_out:
-                workers[contender.name] = Worker(problem, size, contender)
+        for contender in contenders:  # they load their libraries side by side, and work one at a time
+            workers[contender.name] = Worker(problem, size, contender)
+        for worker in workers.values():
+            worker.wait_until_ready()
         for number in range(rounds):
+            begin = time.monotonic()
             order = list(workers.values())
             for worker in order if number % 2 == 0 else reversed(order):
-                worker.go()
+                worker.go(limit)
+            if time.monotonic() - begin > patience:
+                break
     finally:
         for worker in workers.values():
             worker.close()

@@ -31,7 +31,9 @@ def number(value: float | None) -> str:
 
 
 def ratio_text(row: Row) -> str:
-    """The ratio, or why there is none."""
+    """The ratio, or why there is none; a peer that was given up gives a bound."""
+    if row.get("given_up") and row["seconds"]:
+        return f"over {row['given_up'] / row['seconds']:.3g}x: given up after {row['given_up']:g} s"
     if row["error"]:
         return f"failed: {row['error'][:80]}"
     return f"**{row['ratio']:.1f}x**" if row["gate_passed"] else "quality gate missed"

@@ -8,7 +8,7 @@ import sys
 
 import numpy as np
 import pytest
-from benchmarks.versus.pages import exponent, strongest
+from benchmarks.versus.pages import exponent, ratio_text, strongest
 from benchmarks.versus.problems import all_problems
 from benchmarks.versus.worker import PeakMemory, descendants
 
@@ -51,3 +51,9 @@ def test_the_strongest_peer_is_the_one_that_comes_nearest():
 def test_growth_is_the_slope_of_the_logarithms():
     assert exponent([(10, 3.0), (100, 300.0), (1000, 30_000.0)]) == pytest.approx(2.0)
     assert exponent([(10, 3.0)]) is None
+
+
+def test_a_peer_that_was_given_up_gives_a_bound():
+    row = {"error": "gave no answer within 60 s", "given_up": 60.0, "seconds": 0.5, "gate_passed": False}
+    assert ratio_text(row) == "over 120x: given up after 60 s"
+    assert ratio_text({**row, "given_up": None}).startswith("failed")

@@ -151,7 +151,9 @@ _PROFILERS = (
     ),
 )
 
-_SHAPES = tuple(Size(f"100,000 x {p}", p, {"columns": p}) for p in (20, 100, 500))
+_SHAPES = tuple(
+    Size(f"100,000 x {p}", p, {"columns": p}, without=("DataFrame.corr",) if p == 500 else ()) for p in (20, 100, 500)
+)
 _SHAPES_WITH_GAPS = tuple(Size(s.label, s.n, {**s.arguments, "gaps": 0.1}) for s in _SHAPES)
 
 PROBLEMS: tuple[Problem, ...] = (
@@ -188,7 +190,7 @@ PROBLEMS: tuple[Problem, ...] = (
         quality_name="largest error",
         lower_is_better=True,
         limit="n p^2 / 2 multiply-adds",
-        tried="pandas.DataFrame.corr takes more than a hundred times as long.",
+        tried="DataFrame.corr of pandas and of polars: over a hundred times as long at 500 columns (polars 252 s).",
     ),
     Problem(
         id="correlation-gaps",
