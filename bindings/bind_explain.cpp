@@ -80,6 +80,15 @@ void bind_explain(nb::module_& m) {
         "n_categories"_a, "cells"_a.noconvert(), "source"_a.noconvert(), "group"_a, "donors"_a, "groups"_a, "outputs"_a, "threads"_a,
         "Sums of trees for rows whose cells of one group of columns come from other rows: (groups K rows) x outputs.");
     m.def(
+        "preorder",
+        [](Array1<const std::int32_t> left, Array1<const std::int32_t> right) {
+            require(left.shape(0) > 0 && left.shape(0) == right.shape(0), "preorder", "one left and one right child per node");
+            auto order = without_gil([&] { return explain::preorder(view(left), view(right)); });
+            require(!order.empty(), "preorder", "children must be nodes of the tree, each of one parent");
+            return own(std::move(order));
+        },
+        "left"_a, "right"_a, "Nodes of a tree in preorder, from the numbers of their children (negative in leaves).");
+    m.def(
         "balanced_orders",
         [](std::int64_t count, std::int64_t players, std::int64_t swaps, std::uint64_t key) {
             const char* kernel = "balanced_orders";

@@ -2,6 +2,8 @@
 #include "assay/explain/replaced_cells.hpp"
 #include "assay/explain/tree_shap.hpp"
 
+#include <limits>
+
 #include "check.hpp"
 
 using namespace assay;
@@ -75,6 +77,73 @@ TEST("replaced cells: each alternative has the output of the changed row") {
     what.donors = c_matrix(donors.data(), 4, 1);
     explain::replaced_sums(tree.view(), what, sums.data());
     CHECK_NEAR(sums[0], 0.0, 0.0);
+}
+
+TEST("replaced cells: a chain of more tests than short codes can number, with donors for all rows and for each") {
+    const std::int32_t inner = 66000;
+    std::vector<std::int64_t> offsets{0, 2 * inner + 1}, categories(static_cast<std::size_t>(2 * inner + 1), -1);
+    std::vector<std::int32_t> feature(categories.size(), -1), left(categories.size(), -1), right(categories.size(), -1), n_categories{0, 0};
+    std::vector<double> threshold(categories.size(), 0.0), value(categories.size(), 0.0);
+    std::vector<std::uint8_t> missing_left(categories.size(), 0);
+    for (std::int32_t i = 0; i < inner; ++i) {
+        const auto at = static_cast<std::size_t>(2 * i);
+        feature[at] = i % 3 == 0 ? 0 : 1;  // up to i, the leaf beside it holds i
+        threshold[at] = i;
+        left[at] = 2 * i + 1;
+        right[at] = 2 * i + 2;
+        value[at + 1] = i;
+        missing_left[at] = i == 999;
+    }
+    value.back() = inner;
+    trees::ForestView f;
+    f.offsets = {offsets.data(), 2, 1};
+    f.feature = feature.data();
+    f.left = left.data();
+    f.right = right.data();
+    f.threshold = threshold.data();
+    f.categories = categories.data();
+    f.missing_left = missing_left.data();
+    f.value = value.data();
+    f.n_categories = n_categories.data();
+    const double none = std::numeric_limits<double>::quiet_NaN();
+    const std::vector<double> cells{100, 65000, 7e4, 7e4, none, 30000, 5, 2}, source{10, 10, 65998.5, 65998.5, none, none};
+    const auto output = [&](double a, double b) {
+        for (std::int32_t i = 0; i < inner; ++i) {
+            const double x = i % 3 == 0 ? a : b;
+            if (x <= i || (i == 999 && x != x)) return static_cast<double>(i);
+        }
+        return static_cast<double>(inner);
+    };
+    const std::vector<std::int32_t> group{0, 1}, for_all{0, 1, 2, 2, 1, 0};
+    std::vector<std::int32_t> for_each;
+    for (const auto k : for_all) for_each.insert(for_each.end(), 4, k);
+    for (const bool shared : {true, false}) {
+        explain::Replacements what;
+        what.cells = c_matrix(cells.data(), 4, 2);
+        what.source = c_matrix(source.data(), 3, 2);
+        what.group = group.data();
+        what.groups = 2;
+        what.alternatives = 3;
+        what.donors = shared ? c_matrix(for_all.data(), 6, 1) : c_matrix(static_cast<const std::int32_t*>(for_each.data()), 6, 4);
+        std::vector<double> sums(24);
+        explain::replaced_sums(f, what, sums.data());
+        for (std::size_t g = 0; g < 2; ++g)
+            for (std::size_t k = 0; k < 3; ++k)
+                for (std::size_t i = 0; i < 4; ++i) {
+                    const double x = source[static_cast<std::size_t>(for_all[3 * g + k]) * 2 + g];
+                    const double expected = g == 0 ? output(x, cells[2 * i + 1]) : output(cells[2 * i], x);
+                    CHECK_NEAR(sums[(3 * g + k) * 4 + i], expected, 0.0);
+                }
+    }
+}
+
+TEST("preorder: left sides first, and no tree where children meet") {
+    const std::vector<std::int32_t> left{2, -1, 3, -1, -1}, right{1, -1, 4, -1, -1};
+    const auto of = [](const std::vector<std::int32_t>& of_nodes) { return Vector<const std::int32_t>{of_nodes.data(), 5, 1}; };
+    CHECK((explain::preorder(of(left), of(right)) == std::vector<std::int32_t>{0, 2, 3, 4, 1}));
+    const std::vector<std::int32_t> round{0, -1, 3, -1, -1}, out{5, -1, 3, -1, -1};
+    CHECK(explain::preorder(of(round), of(right)).empty());
+    CHECK(explain::preorder(of(out), of(right)).empty());
 }
 
 namespace {

@@ -703,6 +703,11 @@ def replaced_sums(offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), o
     Sums of trees for rows whose cells of one group of columns come from other rows: (groups K rows) x outputs.
     """
 
+def preorder(left: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], right: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]:
+    """
+    Nodes of a tree in preorder, from the numbers of their children (negative in leaves).
+    """
+
 def balanced_orders(count: int, players: int, swaps: int, key: int) -> Annotated[NDArray[numpy.int32], dict(shape=(None, None))]:
     """
     Places (count x players) of the players in orders in which each of any three is between the others about equally often.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -156,7 +156,7 @@ def partial_dependence(
     X : table of rows over which the mean is taken
     columns : a column, a pair (a, b) for their joint grid, or a list of these for a list of results
     output : "auto" (probability or number), "probability", "margin" (log odds) or "value"
-    grid : values to take, instead of quantiles (one column only)
+    grid : values to take, instead of quantiles: of the one column, or a mapping of columns to theirs
     n_points : values of a column of numbers: quantiles between its least and greatest, at most so many
     curves : keep the curve of every row (individual conditional expectation)
     alpha : 1 - level of the pointwise intervals
@@ -177,12 +177,20 @@ def partial_dependence(
     asked = Asked.of(who, model, X, output=output, n_jobs=n_jobs)
     many = isinstance(columns, list)
     wanted = [_wanted(who, asked, one) for one in (columns if many else [columns])]
-    if grid is not None and (many or len(wanted[0]) != 1):
-        raise ParameterError(who, "parameter 'grid'", "must go with one column")
-    found = []
-    for group in wanted:
-        axes_ = [_grid_of(who, asked, j, n_points, grid) for j in group]
-        found.append(_dependence(asked, group, axes_, curves, alpha))
+    if grid is not None and not isinstance(grid, Mapping) and (many or len(wanted[0]) != 1):
+        way_out = "give a mapping of columns to their values"
+        raise ParameterError(who, "parameter 'grid'", "must go with one column", way_out=way_out)
+    given = (
+        {j: values for name, values in grid.items() for j in _wanted(who, asked, name)}
+        if (isinstance(grid, Mapping))
+        else dict.fromkeys(wanted[0] if grid is not None else [], grid)
+    )
+    grids = [[_grid_of(who, asked, j, n_points, given.get(j)) for j in group] for group in wanted]
+    found: list[Dependence | None] = [None] * len(wanted)
+    for batch in _together(asked, wanted, grids):
+        said = _along(asked, [wanted[g] for g in batch], [grids[g] for g in batch], curves)
+        for g, of_group in zip(batch, said):
+            found[g] = _dependence(asked, wanted[g], grids[g], *of_group, alpha)
     return found if many else found[0]
 
 
@@ -242,34 +250,78 @@ def _given_grid(who: str, asked: Asked, j: int, grid: Any) -> np.ndarray:
     return np.array(cells)
 
 
-def _dependence(
-    asked: Asked, group: Sequence[int], grids: Sequence[np.ndarray], curves: bool, alpha: float
-) -> Dependence:
-    shape = tuple(one.shape[0] for one in grids)
-    mesh = [part.ravel() for part in np.meshgrid(*grids, indexing="ij")]
-    source = np.zeros((mesh[0].shape[0], asked.cells.shape[1]))
-    for j, values in zip(group, mesh):
-        source[:, j] = values
+_AT_ONCE = 32_000_000  # outputs that are held at once
+
+
+def _together(
+    asked: Asked, wanted: Sequence[Sequence[int]], grids: Sequence[Sequence[np.ndarray]]
+) -> Iterator[list[int]]:
+    """Curves that are asked for in one walk of the trees: of columns of their own, with about as many points each."""
+    batch: list[int] = []
+    taken: set[int] = set()
+    most = 0
+    for g, group in enumerate(wanted):
+        points = math.prod(one.shape[0] for one in grids[g])
+        whole = (len(batch) + 1) * max(points, most) * asked.cells.shape[0] <= _AT_ONCE
+        alike = not batch or (most <= 2 * points and points <= 2 * most)
+        if batch and (asked.trees is None or not whole or not alike or taken & set(group)):
+            yield batch
+            batch, taken, most = [], set(), 0
+        batch.append(g)
+        taken |= set(group)
+        most = max(most, points)
+    if batch:
+        yield batch
+
+
+def _along(
+    asked: Asked, groups: Sequence[Sequence[int]], grids: Sequence[Sequence[np.ndarray]], curves: bool
+) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray | None]]:
+    """Of each group the mean output and its spread at every point of its grid, and the outputs of the rows if asked."""
+    sizes = [math.prod(one.shape[0] for one in axes_) for axes_ in grids]
+    source = np.zeros((max(sizes), asked.cells.shape[1]))
+    for group, axes_, size in zip(groups, grids, sizes):
+        for j, values in zip(group, np.meshgrid(*axes_, indexing="ij")):
+            # Shorter grids stay at their last value, which costs a walk of trees nothing.
+            source[:size, j], source[size:, j] = values.ravel(), values.ravel()[-1]
     n_rows = asked.cells.shape[0]
-    per_batch = max(1, 32_000_000 // max(1, n_rows))
-    parts, kept = [], []
-    for begin in range(0, source.shape[0], per_batch):
-        donors = np.arange(begin, min(begin + per_batch, source.shape[0])).reshape(1, -1, 1)
-        said = asked.replaced(asked.cells, source, [list(group)], donors)[0]
-        parts.append(np.stack([said.mean(axis=1), said.std(axis=1, ddof=1) if n_rows > 1 else 0.0 * said[:, 0]]))
-        kept += [said] if curves else []
-    mean, spread = np.concatenate(parts, axis=1)
+    step = max(1, _AT_ONCE // max(1, n_rows * len(groups)))
+    parts: list[list[np.ndarray]] = [[] for _ in groups]
+    kept: list[list[np.ndarray]] = [[] for _ in groups]
+    for begin in range(0, source.shape[0], step):
+        places = np.arange(begin, min(begin + step, source.shape[0]))
+        donors = np.broadcast_to(places[None, :, None], (len(groups), places.shape[0], 1))
+        for g, said in enumerate(asked.replaced(asked.cells, source, [list(group) for group in groups], donors)):
+            mean = said.mean(axis=1)
+            spread = said.std(axis=1, ddof=1, mean=mean[:, None]) if n_rows > 1 else 0.0 * mean
+            parts[g].append(np.stack([mean, spread]))
+            kept[g] += [said] if curves else []
+    for g, size in enumerate(sizes):
+        mean, spread = np.concatenate(parts[g], axis=1)[:, :size]
+        yield mean, spread, np.concatenate(kept[g])[:size] if curves else None
+
+
+def _dependence(
+    asked: Asked,
+    group: Sequence[int],
+    grids: Sequence[np.ndarray],
+    mean: np.ndarray,
+    spread: np.ndarray,
+    curves: np.ndarray | None,
+    alpha: float,
+) -> Dependence:
+    shape, n_rows = tuple(one.shape[0] for one in grids), asked.cells.shape[0]
     half = float(stats.norm.ppf(1 - alpha / 2)) * spread / math.sqrt(n_rows)
     outputs = mean.shape[1]
     whole = (*shape, outputs)
     return Dependence(
-        method="individual curves" if curves else "partial dependence",
+        method="partial dependence" if curves is None else "individual curves",
         names=[asked.names[j] for j in group],
         grid_values=[_plain_grid(asked, j, one) for j, one in zip(group, grids)],
         values=mean.reshape(whole),
         low=(mean - half).reshape(whole),
         high=(mean + half).reshape(whole),
-        curves=np.concatenate(kept).transpose(1, 0, 2).reshape(n_rows, *whole) if curves else None,
+        curves=None if curves is None else curves.transpose(1, 0, 2).reshape(n_rows, *whole),
         outputs=asked.answers.names,
         unit=asked.answers.unit,
         rows=n_rows,

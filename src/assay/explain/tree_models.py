@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from .. import _kernels
 from ..base.columns import column_names
 from ..base.errors import DataError, ParameterError, plain
 from ..models.ensembles import AdaBoostClassifier, Forest
@@ -81,15 +82,10 @@ class Grower:
         sets: dict[int, frozenset[int]] | None = None,
     ) -> None:
         """One tree; a node is a leaf where `left` is negative. `sets` are the categories that go left at a node."""
-        left, right = np.asarray(left, dtype=np.int64), np.asarray(right, dtype=np.int64)
-        order, stack = [], [0]
-        while stack:
-            node = stack.pop()
-            order.append(node)
-            if left[node] >= 0:
-                stack += [int(right[node]), int(left[node])]
+        left, right = np.ascontiguousarray(left, dtype=np.int32), np.ascontiguousarray(right, dtype=np.int32)
+        order = _kernels.preorder(left, right)
         place = np.full(left.shape[0], -1, dtype=np.int64)
-        place[order] = np.arange(len(order))
+        place[order] = np.arange(order.shape[0])
         inner = left[order] >= 0
         self.parts.append(
             {

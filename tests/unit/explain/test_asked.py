@@ -48,6 +48,17 @@ def test_replaced_cells_have_the_bits_of_a_plain_prediction(outputs, threads):
     )
 
 
+def test_more_alternatives_than_a_mask_has_bits():
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(60, 4))
+    model = RandomForestClassifier(n_estimators=5, random_state=0).fit(X, X[:, 0] > 0)
+    asked = Asked.of("test", model, X, output="probability")
+    groups = [[0], [1, 3]]
+    donors = np.stack([np.stack([rng.permutation(60) for _ in range(70)]) for _ in groups])
+    found = asked.replaced(asked.cells, asked.cells, groups, donors)
+    assert np.array_equal(found, brute(asked, asked.cells, groups, donors))
+
+
 def test_labels_and_gaps_are_replaced_in_trees_and_in_frames_alike():
     model, frame, _ = mixed_tree()
     fast, slow = Asked.of("test", model, frame), Asked.of("test", Plain(model), frame)

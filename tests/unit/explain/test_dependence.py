@@ -35,6 +35,25 @@ def test_scikit_learn_draws_the_same_curves(forest, kind):
     assert (ours.low <= ours.values).all() and ours.grid_values[0] == grid.tolist()
 
 
+def test_many_columns_in_one_walk_are_the_means_of_all_changed_tables(forest):
+    model, X = forest
+    columns = [0, 3, (1, 2), 2, 2]
+    grids = {0: [2.0, -1.0, 0.5], 2: np.linspace(-2, 2, 9), 1: [0.0, 1.0], 3: [float(X[7, 3]), 0.1]}
+    found = individual_curves(model, X, columns, grid=grids)
+    for column, one in zip(columns, found):
+        places = list(column) if isinstance(column, tuple) else [column]
+        points = np.stack([part.ravel() for part in np.meshgrid(*(grids[j] for j in places), indexing="ij")], axis=1)
+        for values, mean, rows in zip(points, one.values.reshape(len(points), -1), one.curves.reshape(200, -1).T):
+            changed = X.copy()
+            changed[:, places] = values
+            assert np.allclose(rows, model.predict(changed), rtol=1e-12)
+            assert np.isclose(mean[0], model.predict(changed).mean(), rtol=1e-12)
+    alone = partial_dependence(model, X, 2, grid=grids[2])
+    assert np.array_equal(alone.values, found[3].values) and np.array_equal(alone.low, found[4].low)
+    with pytest.raises(ParameterError, match="mapping of columns"):
+        partial_dependence(model, X, [0, 1], grid=[1.0])
+
+
 def test_two_columns_are_changed_together(forest):
     model, X = forest
     pair = partial_dependence(model, X, (1, 2), n_points=5)
