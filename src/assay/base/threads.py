@@ -30,6 +30,16 @@ def one_blas_thread() -> AbstractContextManager[object]:
     return _controller().limit(limits=1, user_api="blas")
 
 
+def one_kernel_thread() -> AbstractContextManager[object]:
+    """A context in which kernels that this thread calls work on one thread: the others are at work elsewhere.
+
+    >>> with one_kernel_thread():
+    ...     thread_count(None)
+    1
+    """
+    return _controller().limit(limits=1, user_api="openmp")
+
+
 def thread_count(n_jobs: int | None) -> int:
     """Threads for `n_jobs`: None is the OpenMP limit, negative counts back from all cores as in joblib.
 

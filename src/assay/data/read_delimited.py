@@ -138,18 +138,20 @@ def delimited_pieces(file: SourceFile, options: Options, decided: list[Decision]
                     way_out="repair the quotes",
                 )
             continue
-        body = data[:end]
-        if _blank_until(body, 0) < end:
-            begin = 0 if not header else _first_record_end(body, dialect.separator, _blank_until(body, 0))
-            told = None if dialect.preamble else plain_piece(body, begin, dialect.separator, dialect.names, wanted)
+        lines = None
+        blank = _blank_until(data, 0)
+        if blank < end:
+            begin = 0 if not header else min(_first_record_end(data, dialect.separator, blank), end)
+            told = None if dialect.preamble else plain_piece(data, begin, end, dialect.separator, dialect.names, wanted)
             if told is None:
-                frame = _frame(body, stream.shown, dialect, header=header, first=first, line=line, row=row)
-                told = frame, frozenset()
-            if told[0].height:
-                yield Piece(stream.shown, row, *told)
-            row += told[0].height
+                frame = _frame(data[:end], stream.shown, dialect, header=header, first=first, line=line, row=row)
+                told = frame, frozenset(), None
+            frame, settled, lines = told
+            if frame.height:
+                yield Piece(stream.shown, row, frame, settled)
+            row += frame.height
             header = first = False
-        line += data.count(b"\n", 0, end)
+        line += data.count(b"\n", 0, end) if lines is None else lines
         pending, size = [data[end:]], len(data) - end
 
 

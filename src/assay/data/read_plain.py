@@ -80,31 +80,33 @@ def read_plain(
 
 
 def plain_piece(
-    data: bytes, begin: int, separator: str, names: list[str], wanted: Mapping[str, str] | None
-) -> tuple[pl.DataFrame, frozenset[str]] | None:
-    """The wanted columns of a piece of plain text (see `Options.wanted`), and which of them are settled (see `Piece`).
+    data: bytes, begin: int, end: int, separator: str, names: list[str], wanted: Mapping[str, str] | None
+) -> tuple[pl.DataFrame, frozenset[str], int] | None:
+    """The wanted columns of a piece of plain text (see `Options.wanted`), which of them are settled (see `Piece`), and
+    how many lines the text until `end` has; its rows begin at `begin`.
 
     None if the text is not plain, or a cell of a column of numbers is no plain number: the other way tells why.
 
-    >>> frame, settled = plain_piece(b"1.5,a ,x\\n2,NA,y\\n", 0, ",", ["n", "w", "z"], {"n": "number", "w": "label"})
-    >>> frame.rows(), sorted(settled)
-    ([(1.5, 'a'), (2.0, None)], ['n', 'w'])
+    >>> text, wanted = b"1.5,a ,x\\n2,NA,y\\n", {"n": "number", "w": "label"}
+    >>> frame, settled, lines = plain_piece(text, 0, len(text), ",", ["n", "w", "z"], wanted)
+    >>> frame.rows(), sorted(settled), lines
+    ([(1.5, 'a'), (2.0, None)], ['n', 'w'], 2)
     """
     if wanted is None or separator not in _SEPARATORS or len(names) < 2 or not set(wanted) <= set(names):
         return None
-    text = np.empty(len(data) + _PADDING, dtype=np.uint8)
-    text[: len(data)] = np.frombuffer(data, dtype=np.uint8)
-    text[len(data) :] = 0
-    seen = _kernels.scan_text(text[: len(data)], 1)
+    text = np.empty(end + _PADDING, dtype=np.uint8)
+    text[:end] = np.frombuffer(data, dtype=np.uint8, count=end)
+    text[end:] = 0
+    seen = _kernels.scan_text(text[:end], 1)
     if seen["zero"] or seen["beyond_ascii"] or seen["quote"] or seen["stray_return"] or not seen["lines"]:
         return None
-    first, end = _body(text[begin:], len(data) - begin, header=False)
+    first, last = _body(text[begin:], end - begin, header=False)
     kinds = [_KINDS.get(wanted.get(name, ""), _SKIP) for name in names]
-    if first >= end:
+    if first >= last:
         return None
     longest = int(config.get().max_line_bytes)
     cells: Any = _kernels.read_plain(
-        text, begin + first, begin + end, ord(separator), kinds, longest, thread_count(None)
+        text, begin + first, begin + last, ord(separator), kinds, longest, thread_count(None)
     )
     if cells is None or any(kind != _SKIP and found is None for kind, found in zip(kinds, cells)):
         return None
@@ -121,7 +123,7 @@ def plain_piece(
         if kind != _TEXT:
             settled.add(name)
         columns.append(series)
-    return pl.DataFrame(columns), frozenset(settled)
+    return pl.DataFrame(columns), frozenset(settled), int(seen["lines"])
 
 
 def _bytes_of(path: Path, threads: int) -> np.ndarray:

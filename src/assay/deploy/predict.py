@@ -6,6 +6,7 @@ A row that cannot be read is left out of the predictions and listed with its rea
 
 from __future__ import annotations
 
+import contextlib
 import queue
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -16,6 +17,7 @@ import numpy as np
 
 from .._lazy import later
 from ..base.errors import DataError, UsageError, plain
+from ..base.threads import one_blas_thread, one_kernel_thread
 from ..data.conform import Conformed, Problem, conformed_pieces
 from ..data.frames import frame_of
 from .package import Package
@@ -142,11 +144,14 @@ class Predictor:
         """Predict every row of a source and hand frames with row numbers, kept columns and predictions to `write`."""
         summary = Summary(interval=self.promise())
         kept = list(keep)
+        # A product with one vector is sooner done than other threads are woken, which have the next rows to read.
+        linear = hasattr(getattr(self.model, "estimator", self.model), "coef_")
         try:
-            for piece in _ahead(conformed_pieces(source, self.profile, reading, kept)):
-                self._one(piece, kept, write, summary)
-                if progress is not None:
-                    progress(summary.rows)
+            with one_blas_thread() if linear else contextlib.nullcontext():
+                for piece in _ahead(conformed_pieces(source, self.profile, reading, kept)):
+                    self._one(piece, kept, write, summary)
+                    if progress is not None:
+                        progress(summary.rows)
         except DataError as error:
             if not summary.rows:
                 raise
@@ -202,17 +207,19 @@ def _ahead(pieces: Iterator[Conformed]) -> Iterator[Conformed]:
     waiting: queue.Queue[Any] = queue.Queue(maxsize=2)
     gone = threading.Event()
 
+    def hand_over(piece: Conformed) -> None:
+        while not gone.is_set():
+            with contextlib.suppress(queue.Full):
+                waiting.put((piece, None), timeout=0.2)
+                return
+
     def read() -> None:
         try:
-            for piece in pieces:
-                while not gone.is_set():
-                    try:
-                        waiting.put((piece, None), timeout=0.2)
-                        break
-                    except queue.Full:
-                        continue
-                if gone.is_set():
-                    return
+            with one_kernel_thread():
+                for piece in pieces:
+                    hand_over(piece)
+                    if gone.is_set():
+                        return
             waiting.put((None, None))
         except BaseException as error:
             waiting.put((None, error))
