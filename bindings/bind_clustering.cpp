@@ -1,8 +1,10 @@
-// Clusterings: k-means, density, hierarchies.
+// Clusterings: k-means, k-medians, density, hierarchies.
 #include <optional>
 
 #include "assay/clustering/dbscan.hpp"
 #include "assay/clustering/k_means.hpp"
+#include "assay/clustering/k_medians.hpp"
+#include "assay/clustering/kernel_k_means.hpp"
 #include "assay/clustering/linkage.hpp"
 #include "assay/clustering/spanning_tree.hpp"
 #include "assay/common/large_pages.hpp"
@@ -20,23 +22,21 @@ const double* weights_of(const Weights& weights, index_t n, const char* who) {
     return weights->data();
 }
 
-template <class T>
-nb::tuple k_means_bound(const Array2<const T>& rows, const Weights& weights,
-                        const nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::device::cpu>& starts,
-                        index_t max_iter, double tol, bool bounds, bool record, int threads) {
-    const char* who = "k_means";
+using Starts = nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+
+// Checks what restarts over the same rows take, lets `descend(centres, labels)` work without the lock, and gives back centres,
+// labels and how each restart ended.
+template <class T, class Descend>
+nb::tuple restarts_bound(const char* who, const Array2<const T>& rows, const Starts& starts, Descend&& descend) {
     const auto x = view(rows);
     const auto restarts = static_cast<index_t>(starts.shape(0)), k = static_cast<index_t>(starts.shape(1));
     require(x.rows > 0 && x.cols > 0, who, "rows must not be empty");
     require(restarts > 0 && k > 0 && static_cast<index_t>(starts.shape(2)) == x.cols, who,
             "starts must be restarts x k x columns");
     require(k <= (1 << 30), who, "k is too large");
-    const double* const w = weights_of(weights, x.rows, who);
     std::vector<double> centres(starts.data(), starts.data() + restarts * k * x.cols);
     std::vector<std::int32_t> labels(static_cast<std::size_t>(restarts * x.rows));
-    clustering::KMeansOptions options{max_iter, tol, bounds, record};
-    const auto runs =
-        without_gil([&] { return clustering::k_means(x, w, k, restarts, centres.data(), labels.data(), options, threads); });
+    const auto runs = without_gil([&] { return descend(k, restarts, centres.data(), labels.data()); });
     nb::list ends;
     for (const auto& run : runs) ends.append(nb::make_tuple(run.inertia, run.n_iter, run.converged, run.inertias));
     const auto rows_of = [](index_t size) { return static_cast<std::size_t>(size); };
@@ -45,14 +45,69 @@ nb::tuple k_means_bound(const Array2<const T>& rows, const Weights& weights,
 }
 
 template <class T>
-nb::tuple nearest_centres_bound(const Array2<const T>& rows, const Array2<const double>& centres, int threads) {
+nb::tuple k_means_bound(const Array2<const T>& rows, const Weights& weights, const Starts& starts, index_t max_iter,
+                        double tol, bool bounds, bool record, int threads) {
+    const auto x = view(rows);
+    const double* const w = weights_of(weights, x.rows, "k_means");
+    const clustering::KMeansOptions options{max_iter, tol, bounds, record};
+    return restarts_bound("k_means", rows, starts, [&](index_t k, index_t restarts, double* centres, std::int32_t* labels) {
+        return clustering::k_means(x, w, k, restarts, centres, labels, options, threads);
+    });
+}
+
+nb::tuple k_medians_bound(const Array2<const double>& rows, const Weights& weights, const Starts& starts, index_t max_iter,
+                          bool record, int threads) {
+    const auto x = view(rows);
+    const double* const w = weights_of(weights, x.rows, "k_medians");
+    return restarts_bound("k_medians", rows, starts, [&](index_t k, index_t restarts, double* centres, std::int32_t* labels) {
+        return clustering::k_medians(x, w, k, restarts, centres, labels, max_iter, record, threads);
+    });
+}
+
+nb::tuple kernel_k_means_bound(const Array2<const double>& gram, const Weights& weights,
+                               const Array2<const std::int64_t>& starts, index_t max_iter, bool record, int threads) {
+    const char* who = "kernel_k_means";
+    const auto g = view(gram);
+    const std::size_t restarts = starts.shape(0), k = starts.shape(1), n = gram.shape(0);
+    require(g.rows > 0 && g.rows == g.cols, who, "the kernel matrix must be square and not empty");
+    require(restarts > 0 && k > 0 && k <= n, who, "starts must be restarts x k rows, k at most the number of rows");
+    for (std::size_t s = 0; s < restarts * k; ++s)
+        require(starts.data()[s] >= 0 && starts.data()[s] < g.rows, who, "starts must be numbers of rows");
+    const double* const w = weights_of(weights, g.rows, who);
+    std::vector<std::int32_t> labels(restarts * n);
+    std::vector<double> norms(restarts * k);
+    const auto runs = without_gil([&] {
+        return clustering::kernel_k_means(g, w, static_cast<index_t>(k), static_cast<index_t>(restarts), starts.data(),
+                                          max_iter, record, labels.data(), norms.data(), threads);
+    });
+    nb::list ends;
+    for (const auto& run : runs) ends.append(nb::make_tuple(run.inertia, run.n_iter, run.converged, run.inertias));
+    return nb::make_tuple(own(std::move(labels), restarts, n), own(std::move(norms), restarts, k), ends);
+}
+
+// Labels of the nearest centres and how far they are, by `search(rows, centres, labels, distances)`.
+template <class T, class Search>
+nb::tuple nearest_bound(const char* who, const Array2<const T>& rows, const Array2<const double>& centres, Search&& search) {
     const auto x = view(rows);
     const auto c = view(centres);
-    require(c.rows > 0 && c.cols == x.cols, "nearest_centres", "centres must have the columns of rows");
+    require(c.rows > 0 && c.cols == x.cols, who, "centres must have the columns of rows");
     std::vector<std::int32_t> labels(static_cast<std::size_t>(x.rows));
-    std::vector<double> squared(labels.size());
-    if (x.rows > 0) without_gil([&] { clustering::nearest_centres(x, c, labels.data(), squared.data(), threads); });
-    return nb::make_tuple(own(std::move(labels)), own(std::move(squared)));
+    std::vector<double> distances(labels.size());
+    if (x.rows > 0) without_gil([&] { search(x, c, labels.data(), distances.data()); });
+    return nb::make_tuple(own(std::move(labels)), own(std::move(distances)));
+}
+
+template <class T>
+nb::tuple nearest_centres_bound(const Array2<const T>& rows, const Array2<const double>& centres, int threads) {
+    return nearest_bound("nearest_centres", rows, centres, [&](auto x, auto c, std::int32_t* labels, double* squared) {
+        clustering::nearest_centres(x, c, labels, squared, threads);
+    });
+}
+
+nb::tuple nearest_medians_bound(const Array2<const double>& rows, const Array2<const double>& centres, int threads) {
+    return nearest_bound("nearest_medians", rows, centres, [&](auto x, auto c, std::int32_t* labels, double* distances) {
+        clustering::nearest_medians(x, c, labels, distances, threads);
+    });
 }
 
 template <class T>
@@ -163,6 +218,12 @@ void bind_k_means(nb::module_& m) {
 void bind_clustering(nb::module_& m) {
     bind_k_means<double>(m);
     bind_k_means<float>(m);
+    m.def("k_medians", &k_medians_bound, "rows"_a, "weights"_a.none(), "starts"_a, "max_iter"_a, "record"_a, "threads"_a,
+          "Centres, labels and ends of k-medians from each start.");
+    m.def("nearest_medians", &nearest_medians_bound, "rows"_a, "centres"_a, "threads"_a,
+          "The nearest centre of each row by Manhattan distance, and that distance.");
+    m.def("kernel_k_means", &kernel_k_means_bound, "gram"_a.noconvert(), "weights"_a.none(), "starts"_a, "max_iter"_a,
+          "record"_a, "threads"_a, "Labels, norms of the means and ends of kernel k-means from each start.");
     m.def("dbscan", &dbscan_bound, "rows"_a, "weights"_a.none(), "metric"_a, "reach"_a, "min_weight"_a, "threads"_a,
           "Labels of DBSCAN (-1 for noise) and which rows are core.");
     m.def("spanning_hierarchy", &tree_hierarchy, "rows"_a, "core"_a.none(), "metric"_a, "p"_a, "boxes"_a, "threads"_a,

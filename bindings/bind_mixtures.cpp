@@ -20,17 +20,19 @@ void bind_mixtures(nb::module_& m) {
         "gaussian_pass",
         [](const Array2<const double>& rows, const std::optional<Array1<const double>>& weights,
            const Array1<const double>& constants, const Array2<const double>& means, const Array2<const double>& whitening,
-           bool diagonal, const std::optional<Bounds>& bounds, bool want_density, bool want_responsibilities, bool want_moments, int threads) {
+           bool diagonal, index_t factors, const std::optional<Bounds>& bounds, bool want_density, bool want_responsibilities, bool want_moments, int threads) {
             const char* who = "gaussian_pass";
             const auto x = view(rows);
             const auto n = static_cast<std::size_t>(x.rows), d = static_cast<std::size_t>(x.cols);
             const std::size_t k = constants.shape(0);
             require(k > 0 && d > 0, who, "there must be components and columns");
             require(means.shape(0) == k && means.shape(1) == d, who, "means must be k x d");
-            require(whitening.shape(0) == (diagonal ? k : k * d) && whitening.shape(1) == d, who,
-                    "whitening must be (k d) x d, or k x d if diagonal");
+            require(factors >= 0 && !(diagonal && factors > 0), who, "factors must be 0 for diagonal covariances, and not negative");
+            const auto q = static_cast<std::size_t>(factors);
+            require(whitening.shape(0) == (diagonal ? k : q > 0 ? k * (q + 1) : k * d) && whitening.shape(1) == d, who,
+                    "whitening must be (k d) x d, k x d if diagonal, or k (q + 1) x d with factors");
             require(!weights || weights->shape(0) == n, who, "weights must have one number per row");
-            const mixtures::GaussianComponents components{static_cast<index_t>(k), diagonal, constants.data(), means.data(),
+            const mixtures::GaussianComponents components{static_cast<index_t>(k), diagonal, factors, constants.data(), means.data(),
                                                           whitening.data()};
             mixtures::GaussianBounds kept;
             if (bounds) {
@@ -45,7 +47,7 @@ void bind_mixtures(nb::module_& m) {
                 kept = {owners.data(), lower.data(), shrink.data(), shift.data()};
             }
             std::vector<double> density(want_density ? n : 0), shares(want_responsibilities ? n * k : 0);
-            const std::size_t height = diagonal ? k : k * (d + 1), width = diagonal ? 2 * d + 1 : d + 1;
+            const std::size_t height = diagonal ? k : k * (q > 0 ? q + 2 : d + 1), width = diagonal ? 2 * d + 1 : d + 1;
             std::vector<double> moments(want_moments ? height * width : 0);
             const double total = without_gil([&] {
                 return mixtures::gaussian_pass(x, weights ? weights->data() : nullptr, components,
@@ -57,7 +59,7 @@ void bind_mixtures(nb::module_& m) {
                                   own(std::move(shares), want_responsibilities ? n : 0, k),
                                   own(std::move(moments), want_moments ? height : 0, width));
         },
-        "rows"_a, "weights"_a.none(), "constants"_a, "means"_a, "whitening"_a, "diagonal"_a, "bounds"_a.none(), "want_density"_a,
+        "rows"_a, "weights"_a.none(), "constants"_a, "means"_a, "whitening"_a, "diagonal"_a, "factors"_a, "bounds"_a.none(), "want_density"_a,
         "want_responsibilities"_a, "want_moments"_a, "threads"_a,
         "Log likelihood, log densities, responsibilities and moments of a mixture of normal distributions.");
 }

@@ -5,66 +5,10 @@
 #include <numeric>
 
 #include "assay/common/random.hpp"
-#include "screen_panel.hpp"
+#include "bounded_labels.hpp"
 
 namespace assay::clustering {
 namespace {
-
-constexpr index_t grain = 2048;  // rows per chunk of the assignment
-
-struct Nearest {
-    std::int32_t label;
-    double first, second;  // squared distances in float64
-};
-
-template <class T>
-Nearest measure_all(const T* x, const double* centres, index_t k, index_t d) {
-    constexpr double infinity = std::numeric_limits<double>::infinity();
-    Nearest found{0, infinity, infinity};
-    for (index_t j = 0; j < k; ++j) {
-        const double distance = squared_distance(x, centres + j * d, d);
-        if (distance < found.first) {
-            found.second = found.first;
-            found.first = distance;
-            found.label = static_cast<std::int32_t>(j);
-        } else if (distance < found.second) {
-            found.second = distance;
-        }
-    }
-    return found;
-}
-
-// Labels of the rows of a panel; `use(row, label, upper, lower)` gets the bounds in scaled units.
-template <class T, class Use>
-void flush(Panel& panel, Matrix<const T> rows, const double* centres, index_t k, const ScreenCentres& screen,
-           const Frame& frame, Use&& use) {
-    if (panel.size == 0) return;
-    const index_t d = rows.cols;
-    TwoLeast found;
-    two_least(panel.cells.data(), d, screen.cells.data(), screen.half_norms.data(), screen.padded, found);
-    for (index_t p = 0; p < panel.size; ++p) {
-        const index_t row = panel.rows[p];
-        const double error = screen.error(std::sqrt(panel.norms[p]), d);
-        const double best = static_cast<double>(found.best[p]), second = static_cast<double>(found.second[p]);
-        if (second - best > 2.1 * error) {
-            const double near = panel.norms[p] + 2.0 * (best + error), far = panel.norms[p] + 2.0 * (second - error);
-            use(row, found.index[p], std::sqrt(std::max(0.0, near)) * (1 + 1e-12), std::sqrt(std::max(0.0, far)) * (1 - 1e-12));
-        } else {
-            const Nearest exact = measure_all(rows.row(row), centres, k, d);
-            use(row, exact.label, std::sqrt(exact.first) * frame.scale * (1 + 1e-12),
-                std::sqrt(exact.second) * frame.scale * (1 - 1e-12));
-        }
-    }
-    panel.size = 0;
-}
-
-struct Move {
-    index_t row;
-    std::int32_t from;
-};
-
-float up(double value) { return static_cast<float>(value) * (1.0f + 2e-7f); }
-float down(double value) { return static_cast<float>(value) * (1.0f - 2e-7f); }
 
 // One start on its way.
 template <class T>
@@ -73,64 +17,18 @@ public:
     Descent(Matrix<const T> rows, const double* weights, index_t k, double* centres, std::int32_t* labels,
             const Frame& frame, const KMeansOptions& options, int threads)
         : rows_(rows), weights_(weights), k_(k), d_(rows.cols), centres_(centres), labels_(labels), frame_(frame),
-          options_(options), threads_(threads), limit_(options.tol * frame.mean_variance) {
-        const auto n = static_cast<std::size_t>(rows.rows);
-        std::fill(labels, labels + rows.rows, -1);
-        if (options.bounds) {
-            upper_.assign(n, 0.0f);
-            lower_.assign(n, 0.0f);
-        }
-        moves_.resize(static_cast<std::size_t>(chunk_count(rows.rows, grain)));
-        drift_.assign(static_cast<std::size_t>(k), 0.0);
-        half_gap_.assign(static_cast<std::size_t>(k), 0.0f);
-    }
+          options_(options), threads_(threads), limit_(options.tol * frame.mean_variance),
+          assignment_(rows, k, centres, labels, frame, options.bounds) {}
 
     bool active = true;
     KMeansRun run;
 
-    void begin_step() {
-        screen_.set(centres_, k_, d_, frame_);
-        if (!options_.bounds) return;
-        largest_ = second_ = 0.0;
-        farthest_ = 0;
-        for (index_t j = 0; j < k_; ++j) {
-            const double moved = drift_[static_cast<std::size_t>(j)];
-            if (moved > largest_) {
-                second_ = largest_;
-                largest_ = moved;
-                farthest_ = static_cast<std::int32_t>(j);
-            } else {
-                second_ = std::max(second_, moved);
-            }
-        }
-        if (k_ * k_ <= 4 * rows_.rows) find_half_gaps();
-    }
-
-    void assign(index_t chunk, index_t begin, index_t end, Panel& panel) {
-        auto& moves = moves_[static_cast<std::size_t>(chunk)];
-        moves.clear();
-        const auto take = [&](index_t row, std::int32_t label, double near, double far) {
-            if (labels_[row] != label) {
-                moves.push_back({row, labels_[row]});
-                labels_[row] = label;
-            }
-            if (options_.bounds) {
-                upper_[static_cast<std::size_t>(row)] = up(near);
-                lower_[static_cast<std::size_t>(row)] = down(far);
-            }
-        };
-        for (index_t i = begin; i < end; ++i) {
-            if (keeps_label(i)) continue;
-            panel.add(rows_.row(i), i, d_, frame_);
-            if (panel.size == panel_points) flush(panel, rows_, centres_, k_, screen_, frame_, take);
-        }
-        flush(panel, rows_, centres_, k_, screen_, frame_, take);
-    }
+    void begin_step() { assignment_.begin_step(); }
+    void assign(index_t chunk, index_t begin, index_t end, Panel& panel) { assignment_.assign(chunk, begin, end, panel); }
 
     // Means of the labels just given; false when the run has ended.
     void update() {
-        index_t changed = 0;
-        for (const auto& moves : moves_) changed += static_cast<index_t>(moves.size());
+        const index_t changed = assignment_.changed();
         ++run.n_iter;
         if (options_.record) run.inertias.push_back(inertia_of(rows_, weights_, view(), labels_, threads_));
         if (changed == 0) {
@@ -161,32 +59,6 @@ public:
 private:
     Matrix<const double> view() const { return c_matrix<const double>(centres_, k_, d_); }
     double weight(index_t i) const { return weights_ ? weights_[i] : 1.0; }
-
-    bool keeps_label(index_t i) {
-        const std::int32_t own = labels_[i];
-        if (own < 0 || !options_.bounds) return false;
-        float& u = upper_[static_cast<std::size_t>(i)];
-        float& l = lower_[static_cast<std::size_t>(i)];
-        u = up(static_cast<double>(u) + drift_[static_cast<std::size_t>(own)]);
-        l = down(std::max(0.0, static_cast<double>(l) - (own == farthest_ ? second_ : largest_)));
-        const float bound = std::max(l, half_gap_[static_cast<std::size_t>(own)]);
-        if (u * (1.0f + 1e-6f) < bound) return true;
-        u = up(std::sqrt(squared_distance(rows_.row(i), centres_ + own * d_, d_)) * frame_.scale * (1 + 1e-12));
-        return u * (1.0f + 1e-6f) < bound;
-    }
-
-    void find_half_gaps() {
-        constexpr double infinity = std::numeric_limits<double>::infinity();
-        gaps_.assign(static_cast<std::size_t>(k_), infinity);
-        for (index_t a = 0; a < k_; ++a)
-            for (index_t b = 0; b < a; ++b) {
-                const double gap = squared_distance(centres_ + a * d_, centres_ + b * d_, d_);
-                gaps_[static_cast<std::size_t>(a)] = std::min(gaps_[static_cast<std::size_t>(a)], gap);
-                gaps_[static_cast<std::size_t>(b)] = std::min(gaps_[static_cast<std::size_t>(b)], gap);
-            }
-        for (std::size_t j = 0; j < gaps_.size(); ++j)
-            half_gap_[j] = down(0.5 * std::sqrt(gaps_[j]) * frame_.scale * (1 - 1e-12));
-    }
 
     void add_row(index_t i, double sign, double* sums, double* mass, std::int64_t* count, std::int32_t label) const {
         const double w = sign * weight(i);
@@ -220,7 +92,7 @@ private:
     }
 
     void correct() {
-        for (const auto& moves : moves_)
+        for (const auto& moves : assignment_.moves())
             for (const Move& move : moves) {
                 add_row(move.row, -1.0, sums_.data(), mass_.data(), count_.data(), move.from);
                 add_row(move.row, 1.0, sums_.data(), mass_.data(), count_.data(), labels_[move.row]);
@@ -228,36 +100,17 @@ private:
     }
 
     void relocate_empty() {
-        std::vector<index_t> empty;
-        for (index_t j = 0; j < k_; ++j)
-            if (count_[static_cast<std::size_t>(j)] == 0) empty.push_back(j);
-        if (empty.empty()) return;
-        std::vector<double> away(static_cast<std::size_t>(rows_.rows));
-        parallel_chunks(rows_.rows, grain, threads_, [&](index_t, index_t begin, index_t end) {
-            for (index_t i = begin; i < end; ++i)
-                away[static_cast<std::size_t>(i)] =
-                    weight(i) > 0 ? squared_distance(rows_.row(i), centres_ + labels_[i] * d_, d_) : 0.0;
+        assignment_.relocate_empty(weights_, count_, threads_, [&](index_t row, std::int32_t from, std::int32_t to) {
+            add_row(row, -1.0, sums_.data(), mass_.data(), count_.data(), from);
+            add_row(row, 1.0, sums_.data(), mass_.data(), count_.data(), to);
         });
-        for (const index_t j : empty) {
-            index_t taken = -1;
-            for (index_t i = 0; i < rows_.rows; ++i)
-                if (away[static_cast<std::size_t>(i)] > (taken < 0 ? 0.0 : away[static_cast<std::size_t>(taken)]) &&
-                    count_[static_cast<std::size_t>(labels_[i])] > 1)
-                    taken = i;
-            if (taken < 0) return;
-            add_row(taken, -1.0, sums_.data(), mass_.data(), count_.data(), labels_[taken]);
-            labels_[taken] = static_cast<std::int32_t>(j);
-            add_row(taken, 1.0, sums_.data(), mass_.data(), count_.data(), labels_[taken]);
-            away[static_cast<std::size_t>(taken)] = 0.0;
-            if (options_.bounds) upper_[static_cast<std::size_t>(taken)] = lower_[static_cast<std::size_t>(taken)] = 0.0f;
-        }
     }
 
     double move_centres() {
         double total = 0.0;
         for (index_t j = 0; j < k_; ++j) {
             if (count_[static_cast<std::size_t>(j)] == 0) {
-                drift_[static_cast<std::size_t>(j)] = 0.0;
+                assignment_.drifted(j, 0.0);
                 continue;
             }
             double moved = 0.0;
@@ -269,7 +122,7 @@ private:
                 c = to;
             }
             total += moved;
-            drift_[static_cast<std::size_t>(j)] = std::sqrt(moved) * frame_.scale * (1 + 1e-9);
+            assignment_.drifted(j, std::sqrt(moved));
         }
         return total;
     }
@@ -284,13 +137,9 @@ private:
     int threads_;
     double limit_;
     bool settled_ = false;
-    ScreenCentres screen_;
-    std::vector<float> upper_, lower_, half_gap_;
-    std::vector<double> drift_, sums_, mass_, gaps_;
+    BoundedLabels<T, Euclidean> assignment_;
+    std::vector<double> sums_, mass_;
     std::vector<std::int64_t> count_;
-    std::vector<std::vector<Move>> moves_;
-    double largest_ = 0.0, second_ = 0.0;
-    std::int32_t farthest_ = 0;
 };
 
 }  // namespace
@@ -298,34 +147,13 @@ private:
 template <class T>
 double inertia_of(Matrix<const T> rows, const double* weights, Matrix<const double> centres, const std::int32_t* labels,
                   int threads) {
-    std::vector<double> parts(static_cast<std::size_t>(chunk_count(rows.rows, grain)));
-    parallel_chunks(rows.rows, grain, threads, [&](index_t c, index_t begin, index_t end) {
-        double sum = 0.0;
-        for (index_t i = begin; i < end; ++i)
-            sum += (weights ? weights[i] : 1.0) * squared_distance(rows.row(i), centres.row(labels[i]), rows.cols);
-        parts[static_cast<std::size_t>(c)] = sum;
-    });
-    return std::accumulate(parts.begin(), parts.end(), 0.0);
+    return sum_of_distances<Euclidean>(rows, weights, centres, labels, threads);
 }
 
 template <class T>
 void nearest_centres(Matrix<const T> rows, Matrix<const double> centres, std::int32_t* labels, double* squared,
                      int threads) {
-    const Frame frame = frame_of(rows, nullptr, threads);
-    ScreenCentres screen;
-    screen.set(centres.data, centres.rows, centres.cols, frame);
-    parallel_chunks(rows.rows, grain, threads, [&](index_t, index_t begin, index_t end) {
-        Panel panel(rows.cols);
-        const auto take = [&](index_t row, std::int32_t label, double, double) { labels[row] = label; };
-        for (index_t i = begin; i < end; ++i) {
-            panel.add(rows.row(i), i, rows.cols, frame);
-            if (panel.size == panel_points) flush(panel, rows, centres.data, centres.rows, screen, frame, take);
-        }
-        flush(panel, rows, centres.data, centres.rows, screen, frame, take);
-        if (squared)
-            for (index_t i = begin; i < end; ++i)
-                squared[i] = squared_distance(rows.row(i), centres.row(labels[i]), rows.cols);
-    });
+    label_all<T, Euclidean>(rows, centres, labels, squared, threads);
 }
 
 template <class T>

@@ -1,4 +1,5 @@
-// Panels of 64 points in float32 and the two least scores against k centres, as k_means.hpp has them.
+// Panels of 64 points in float32 and the two least scores against k centres, as k_means.hpp has them, for squared Euclidean
+// and for Manhattan distances.
 #pragma once
 
 #include <algorithm>
@@ -21,9 +22,10 @@ struct TwoLeast {
     std::int32_t index[panel_points];
 };
 
-template <int W, int NV>
-ASSAY_INLINE void two_least_body(const float* panel, index_t d, const float* centres, const float* half_norms, index_t k,
-                                 TwoLeast& out) {
+// Scores are offset - <x, c>, or offset + sum |x - c|.
+template <bool Manhattan, int W, int NV>
+ASSAY_INLINE void scores_body(const float* panel, index_t d, const float* centres, const float* offsets, index_t k,
+                              TwoLeast& out) {
     using vec = typename FloatLanes<W>::type;
     using whole = typename FloatLanes<W>::whole;
     constexpr float infinity = std::numeric_limits<float>::infinity();
@@ -41,7 +43,7 @@ ASSAY_INLINE void two_least_body(const float* panel, index_t d, const float* cen
 #pragma GCC unroll 4
             for (int r = 0; r < centre_block; ++r)
 #pragma GCC unroll 4
-                for (int v = 0; v < NV; ++v) sum[r][v] = vec{} + half_norms[j + r];
+                for (int v = 0; v < NV; ++v) sum[r][v] = vec{} + offsets[j + r];
             const float* const centre = centres + j * d;
             for (index_t t = 0; t < d; ++t) {
                 vec x[NV];
@@ -52,7 +54,12 @@ ASSAY_INLINE void two_least_body(const float* panel, index_t d, const float* cen
                 for (int r = 0; r < centre_block; ++r) {
                     const float c = centre[r * d + t];
 #pragma GCC unroll 4
-                    for (int v = 0; v < NV; ++v) sum[r][v] -= c * x[v];
+                    for (int v = 0; v < NV; ++v) {
+                        if constexpr (Manhattan)
+                            sum[r][v] += reinterpret_cast<vec>(reinterpret_cast<whole>(x[v] - c) & 0x7fffffff);
+                        else
+                            sum[r][v] -= c * x[v];
+                    }
                 }
             }
 #pragma GCC unroll 4
@@ -76,30 +83,45 @@ ASSAY_INLINE void two_least_body(const float* panel, index_t d, const float* cen
     }
 }
 
-ASSAY_DISPATCH_LANES(void, two_least, two_least_body,
-                     (const float* panel, index_t d, const float* centres, const float* half_norms, index_t k, TwoLeast& out),
-                     (panel, d, centres, half_norms, k, out))
+template <int W, int NV>
+ASSAY_INLINE void products_body(const float* panel, index_t d, const float* centres, const float* offsets, index_t k,
+                                TwoLeast& out) {
+    scores_body<false, W, NV>(panel, d, centres, offsets, k, out);
+}
+template <int W, int NV>
+ASSAY_INLINE void gaps_body(const float* panel, index_t d, const float* centres, const float* offsets, index_t k,
+                            TwoLeast& out) {
+    scores_body<true, W, NV>(panel, d, centres, offsets, k, out);
+}
+ASSAY_DISPATCH_LANES(void, least_products, products_body,
+                     (const float* panel, index_t d, const float* centres, const float* offsets, index_t k, TwoLeast& out),
+                     (panel, d, centres, offsets, k, out))
+ASSAY_DISPATCH_LANES(void, least_gaps, gaps_body,
+                     (const float* panel, index_t d, const float* centres, const float* offsets, index_t k, TwoLeast& out),
+                     (panel, d, centres, offsets, k, out))
 
-// The squared distance of a row and a centre in float64, from differences.
-template <class T>
-ASSAY_INLINE double squared_distance_body(const T* x, const double* c, index_t d) {
+// The distance of a row and a centre in float64 from differences: their squares, or their sizes.
+template <bool Manhattan, class T>
+ASSAY_INLINE double distance_body(const T* x, const double* c, index_t d) {
     double part[8] = {};
     index_t j = 0;
     for (; j + 8 <= d; j += 8)
         for (index_t v = 0; v < 8; ++v) {
             const double gap = static_cast<double>(x[j + v]) - c[j + v];
-            part[v] += gap * gap;
+            part[v] += Manhattan ? std::abs(gap) : gap * gap;
         }
     for (index_t v = 0; j < d; ++j, ++v) {
         const double gap = static_cast<double>(x[j]) - c[j];
-        part[v] += gap * gap;
+        part[v] += Manhattan ? std::abs(gap) : gap * gap;
     }
     return ((part[0] + part[4]) + (part[1] + part[5])) + ((part[2] + part[6]) + (part[3] + part[7]));
 }
-ASSAY_DISPATCH(double, squared_distance_double, squared_distance_body<double>,
+ASSAY_DISPATCH(double, squared_distance_double, (distance_body<false, double>),
                (const double* x, const double* c, index_t d), (x, c, d))
-ASSAY_DISPATCH(double, squared_distance_float, squared_distance_body<float>,
+ASSAY_DISPATCH(double, squared_distance_float, (distance_body<false, float>),
                (const float* x, const double* c, index_t d), (x, c, d))
+ASSAY_DISPATCH(double, manhattan_distance, (distance_body<true, double>),
+               (const double* x, const double* c, index_t d), (x, c, d))
 inline double squared_distance(const double* x, const double* c, index_t d) { return squared_distance_double(x, c, d); }
 inline double squared_distance(const float* x, const double* c, index_t d) { return squared_distance_float(x, c, d); }
 
@@ -161,9 +183,50 @@ Frame frame_of(Matrix<const T> rows, const double* weights, int threads) {
     return frame;
 }
 
+// How centres are compared: the distance in float64 and its length in the units of the triangle inequality; the float32 scores,
+// which order centres as the distances do, what turns a score into a length, and the largest error of a score.
+struct Euclidean {
+    template <class T>
+    static double measure(const T* x, const double* c, index_t d) {
+        return squared_distance(x, c, d);
+    }
+    static double length(double measured) { return std::sqrt(measured); }
+    static double norm_part(double cell) { return cell * cell; }
+    static double norm(double sum) { return std::sqrt(sum); }
+    static float offset(double sum) { return static_cast<float>(0.5 * sum); }
+    static void scores(const float* panel, index_t d, const float* cells, const float* offsets, index_t k, TwoLeast& out) {
+        least_products(panel, d, cells, offsets, k, out);
+    }
+    static double error(double squared_norm, double largest, index_t d) {
+        return 1.02 * static_cast<double>(d + 8) * 0x1.0p-24 * (0.5 * largest * largest + std::sqrt(squared_norm) * largest) +
+               1e-37;
+    }
+    static double length_of_score(double squared_norm, double score) {
+        return std::sqrt(std::max(0.0, squared_norm + 2.0 * score));
+    }
+};
+
+// |float32 - exact| <= (d + 8) 2^-24 (|x|_1 + |c|_1), and |x|_1 <= sqrt(d) |x|_2.
+struct Manhattan {
+    static double measure(const double* x, const double* c, index_t d) { return manhattan_distance(x, c, d); }
+    static double length(double measured) { return measured; }
+    static double norm_part(double cell) { return std::abs(cell); }
+    static double norm(double sum) { return sum; }
+    static float offset(double) { return 0.0f; }
+    static void scores(const float* panel, index_t d, const float* cells, const float* offsets, index_t k, TwoLeast& out) {
+        least_gaps(panel, d, cells, offsets, k, out);
+    }
+    static double error(double squared_norm, double largest, index_t d) {
+        return 1.02 * static_cast<double>(d + 8) * 0x1.0p-24 * (std::sqrt(static_cast<double>(d) * squared_norm) + largest) +
+               1e-37;
+    }
+    static double length_of_score(double, double score) { return std::max(0.0, score); }
+};
+
 // k centres on the float32 side, padded to whole blocks with centres that are never nearest.
+template <class Geometry>
 struct ScreenCentres {
-    std::vector<float> cells, half_norms;
+    std::vector<float> cells, offsets;
     double largest_norm = 0.0;
     index_t k = 0, padded = 0;
 
@@ -171,23 +234,18 @@ struct ScreenCentres {
         k = count;
         padded = (count + centre_block - 1) / centre_block * centre_block;
         cells.assign(static_cast<std::size_t>(padded * d), 0.0f);
-        half_norms.assign(static_cast<std::size_t>(padded), std::numeric_limits<float>::infinity());
+        offsets.assign(static_cast<std::size_t>(padded), std::numeric_limits<float>::infinity());
         largest_norm = 0.0;
         for (index_t j = 0; j < count; ++j) {
-            double norm = 0.0;
+            double sum = 0.0;
             for (index_t t = 0; t < d; ++t) {
                 const double c = (centres[j * d + t] - frame.mean[static_cast<std::size_t>(t)]) * frame.scale;
                 cells[static_cast<std::size_t>(j * d + t)] = static_cast<float>(c);
-                norm += c * c;
+                sum += Geometry::norm_part(c);
             }
-            half_norms[static_cast<std::size_t>(j)] = static_cast<float>(0.5 * norm);
-            largest_norm = std::max(largest_norm, std::sqrt(norm));
+            offsets[static_cast<std::size_t>(j)] = Geometry::offset(sum);
+            largest_norm = std::max(largest_norm, Geometry::norm(sum));
         }
-    }
-    // The largest error of a score of a point with this norm.
-    double error(double norm, index_t d) const {
-        return 1.02 * static_cast<double>(d + 8) * 0x1.0p-24 * (0.5 * largest_norm * largest_norm + norm * largest_norm) +
-               1e-37;
     }
 };
 

@@ -24,25 +24,40 @@ std::size_t at(I i) {
     return static_cast<std::size_t>(i);
 }
 
-// The lower triangles of all W_c in blocks of four rows: block a holds, for b = 0..4a+3, the four cells W[4a..4a+3][b].
+// All W_c in blocks of four rows. Triangles: block a holds, for b = 0..4a+3, the four cells W[4a..4a+3][b]. Factors: the d
+// inverse variances, then R in blocks that hold all columns.
 struct PackedWhitening {
     std::vector<double> cells;
     index_t blocks, size;
 
-    PackedWhitening(const double* whitening, index_t k, index_t d)
-        : blocks((d + height - 1) / height), size(2 * height * blocks * (blocks + 1)) {
-        cells.assign(static_cast<std::size_t>(k * size), 0.0);
-        for (index_t c = 0; c < k; ++c)
-            for (index_t a = 0; a < blocks; ++a)
-                for (index_t b = 0; b < std::min(d, height * (a + 1)); ++b)
-                    for (index_t r = 0; r < height; ++r) {
-                        const index_t row = height * a + r;
-                        if (row < d && b <= row)
-                            cells[static_cast<std::size_t>(c * size + offset(a) + b * height + r)] =
-                                whitening[(c * d + row) * d + b];
-                    }
+    PackedWhitening(const GaussianComponents& parts, index_t d)
+        : blocks(((parts.factors > 0 ? parts.factors : d) + height - 1) / height),
+          size(parts.factors > 0 ? d + height * blocks * d : 2 * height * blocks * (blocks + 1)) {
+        if (parts.diagonal) return;
+        cells.assign(static_cast<std::size_t>(parts.k * size), 0.0);
+        for (index_t c = 0; c < parts.k; ++c)
+            if (parts.factors > 0)
+                pack_factors(parts.whitening + c * (parts.factors + 1) * d, parts.factors, d, cells.data() + c * size);
+            else
+                pack_triangle(parts.whitening + c * d * d, d, cells.data() + c * size);
     }
     static index_t offset(index_t a) { return height * height * a * (a + 1) / 2; }
+
+private:
+    void pack_triangle(const double* whitening, index_t d, double* to) const {
+        for (index_t a = 0; a < blocks; ++a)
+            for (index_t b = 0; b < std::min(d, height * (a + 1)); ++b)
+                for (index_t r = 0; r < height; ++r) {
+                    const index_t row = height * a + r;
+                    if (row < d && b <= row) to[offset(a) + b * height + r] = whitening[row * d + b];
+                }
+    }
+    static void pack_factors(const double* whitening, index_t q, index_t d, double* to) {
+        for (index_t t = 0; t < d; ++t) to[t] = whitening[t] * whitening[t];
+        for (index_t f = 0; f < q; ++f)
+            for (index_t t = 0; t < d; ++t)
+                to[d + (f / height * d + t) * height + f % height] = whitening[(f + 1) * d + t];
+    }
 };
 
 // A group of rows, dimension by dimension; four by four cells at a time.
@@ -104,6 +119,49 @@ ASSAY_INLINE void quadratic_body(const double* panel, index_t d, const double* m
     }
 }
 ASSAY_DISPATCH_BLOCKED(quadratic, quadratic_body,
+                       (const double* panel, index_t d, const double* mean, const double* packed, index_t blocks,
+                        double constant, double* z, double* logs),
+                       (panel, d, mean, packed, blocks, constant, z, logs))
+
+// logs[p] = constant - (|V^-1/2 (x_p - m)|^2 - |R (x_p - m)|^2) / 2 for a group of rows; z is room for x - m.
+template <int W, int MR, int NV>
+ASSAY_INLINE void factors_body(const double* panel, index_t d, const double* mean, const double* packed, index_t blocks,
+                               double constant, double* z, double* logs) {
+    using vec = typename Lanes<W>::type;
+    for (index_t first = 0; first < group; first += W * NV) {
+        vec total[NV] = {};
+        for (index_t t = 0; t < d; ++t)
+#pragma GCC unroll 4
+            for (int v = 0; v < NV; ++v) {
+                const vec gap = *reinterpret_cast<const vec*>(panel + t * group + first + v * W) - mean[t];
+                *reinterpret_cast<vec*>(z + t * group + first + v * W) = gap;
+                total[v] += packed[t] * gap * gap;
+            }
+        for (index_t a = 0; a < blocks; ++a) {
+            vec sum[height][NV] = {};
+            const double* const cell = packed + d + a * d * height;
+            for (index_t t = 0; t < d; ++t) {
+                vec x[NV];
+#pragma GCC unroll 4
+                for (int v = 0; v < NV; ++v) x[v] = *reinterpret_cast<const vec*>(z + t * group + first + v * W);
+#pragma GCC unroll 4
+                for (int r = 0; r < height; ++r)
+#pragma GCC unroll 4
+                    for (int v = 0; v < NV; ++v) sum[r][v] += cell[t * height + r] * x[v];
+            }
+#pragma GCC unroll 4
+            for (int r = 0; r < height; ++r)
+#pragma GCC unroll 4
+                for (int v = 0; v < NV; ++v) total[v] -= sum[r][v] * sum[r][v];
+        }
+#pragma GCC unroll 4
+        for (int v = 0; v < NV; ++v) {
+            const vec squares = total[v] > 0.0 ? total[v] : vec{};
+            *reinterpret_cast<vec*>(logs + first + v * W) = constant - 0.5 * squares;
+        }
+    }
+}
+ASSAY_DISPATCH_BLOCKED(factor_logs, factors_body,
                        (const double* panel, index_t d, const double* mean, const double* packed, index_t blocks,
                         double constant, double* z, double* logs),
                        (panel, d, mean, packed, blocks, constant, z, logs))
@@ -223,33 +281,84 @@ ASSAY_DISPATCH_BLOCKED(sandwich, sandwich_body,
                        (const double* rows, index_t width, const double* curvatures, double* weighted, double* block),
                        (rows, width, curvatures, weighted, block))
 
-// Rows on their way into B_c: 64 of them, [x - m_c, 1] padded to whole vectors.
+// sums (lines + 1) x width of a tile of rows with shares r: line f < q is sum r (R z)_f z, line q is sum r z, the last is
+// sum r z^2. `transposed` is R^T, width x lines; `hidden` is room for 64 x lines.
+template <int W, int MR, int NV>
+ASSAY_INLINE void factor_moments_body(const double* rows, index_t width, const double* shares, const double* transposed,
+                                      index_t q, index_t lines, double* hidden, double* sums) {
+    std::fill(hidden, hidden + tile_rows * lines, 0.0);
+    multiply<W, MR, NV>(rows, 1, width, transposed, lines, hidden, lines, tile_rows, lines, width, false);
+    for (index_t p = 0; p < tile_rows; ++p) {
+        hidden[p * lines + q] = 1.0;
+        for (index_t f = 0; f < lines; ++f) hidden[p * lines + f] *= shares[p];
+    }
+    multiply<W, MR, NV>(hidden, lines, 1, rows, width, sums, width, lines, width, tile_rows, false);
+    double* const squares = sums + lines * width;
+    for (index_t p = 0; p < tile_rows; ++p) {
+        const double* const z = rows + p * width;
+        for (index_t t = 0; t < width; ++t) squares[t] += shares[p] * z[t] * z[t];
+    }
+}
+ASSAY_DISPATCH_BLOCKED(factor_moments, factor_moments_body,
+                       (const double* rows, index_t width, const double* shares, const double* transposed, index_t q,
+                        index_t lines, double* hidden, double* sums),
+                       (rows, width, shares, transposed, q, lines, hidden, sums))
+
+// Rows on their way into the moments: 64 of them, [x - m_c, 1] padded to whole vectors.
 struct Gatherer {
-    index_t width;
-    std::vector<double> rows, shares, weighted;
+    index_t k, d, q, width, lines;  // lines of the moments of a component, and one more with factors
+    std::vector<double> rows, shares, room, transposed;
     std::vector<index_t> count;
     double* blocks;
 
-    Gatherer(index_t k, index_t d, double* out)
-        : width(padded(d + 1)), rows(static_cast<std::size_t>(k * tile_rows * width)),
-          shares(static_cast<std::size_t>(k * tile_rows)), weighted(static_cast<std::size_t>(tile_rows * width)),
-          count(static_cast<std::size_t>(k), 0), blocks(out) {}
+    Gatherer(const GaussianComponents& parts, index_t columns, double* out)
+        : k(parts.k), d(columns), q(parts.factors), width(padded(d + 1)), lines(q > 0 ? padded(q + 1) : width),
+          rows(at(k * tile_rows * width)), shares(at(k * tile_rows)), room(at(tile_rows * lines)),
+          transposed(at(q > 0 ? k * width * lines : 0), 0.0), count(at(k), 0), blocks(out) {
+        for (index_t c = 0; c < k && q > 0; ++c)
+            for (index_t f = 0; f < q; ++f)
+                for (index_t t = 0; t < d; ++t)
+                    transposed[at((c * width + t) * lines + f)] = parts.whitening[(c * (q + 1) + f + 1) * d + t];
+    }
+    static index_t cells(const GaussianComponents& parts, index_t d) {
+        return padded(d + 1) * (parts.factors > 0 ? padded(parts.factors + 1) + 1 : padded(d + 1));
+    }
 
-    void add(index_t c, const double* x, const double* mean, index_t d, double share) {
-        index_t& held = count[static_cast<std::size_t>(c)];
+    void add(index_t c, const double* x, const double* mean, double share) {
+        index_t& held = count[at(c)];
         double* const to = rows.data() + (c * tile_rows + held) * width;
         centre(x, mean, d, to);
         to[d] = 1.0;
-        shares[static_cast<std::size_t>(c * tile_rows + held)] = share;
+        shares[at(c * tile_rows + held)] = share;
         if (++held == tile_rows) flush(c);
     }
     void flush(index_t c) {
-        index_t& held = count[static_cast<std::size_t>(c)];
+        index_t& held = count[at(c)];
         if (held == 0) return;
         double* const own = shares.data() + c * tile_rows;
         std::fill(own + held, own + tile_rows, 0.0);
-        sandwich(rows.data() + c * tile_rows * width, width, own, weighted.data(), blocks + c * width * width);
+        const double* const tile = rows.data() + c * tile_rows * width;
+        if (q > 0)
+            factor_moments(tile, width, own, transposed.data() + c * width * lines, q, lines, room.data(),
+                           blocks + c * (lines + 1) * width);
+        else
+            sandwich(tile, width, own, room.data(), blocks + c * width * width);
         held = 0;
+    }
+    // The moments of merged blocks, without padding.
+    void unpack(const double* merged, double* moments) const {
+        for (index_t c = 0; c < k; ++c) {
+            if (q > 0) {
+                for (index_t f = 0; f < q + 2; ++f)
+                    std::copy_n(merged + (c * (lines + 1) + (f <= q ? f : lines)) * width, d + 1,
+                                moments + (c * (q + 2) + f) * (d + 1));
+                continue;
+            }
+            for (index_t a = 0; a <= d; ++a)
+                for (index_t b = 0; b <= d; ++b)
+                    moments[(c * (d + 1) + a) * (d + 1) + b] =
+                        merged[(c * width + std::max(a, b)) * width + std::min(a, b)];
+        }
     }
 };
 
@@ -399,6 +508,8 @@ private:
         const double *const mean = parts_.means + c * d_, constant = parts_.constants[c];
         if (parts_.diagonal)
             diagonal_logs(panel, d_, mean, parts_.whitening + c * d_, constant, found);
+        else if (parts_.factors > 0)
+            factor_logs(panel, d_, mean, packed_.cells.data() + c * packed_.size, packed_.blocks, constant, z_.data(), found);
         else
             quadratic(panel, d_, mean, packed_.cells.data() + c * packed_.size, packed_.blocks, constant, z_.data(), found);
     }
@@ -435,17 +546,18 @@ private:
 double gaussian_pass(Matrix<const double> rows, const double* weights, const GaussianComponents& components,
                      const GaussianBounds* bounds, double* log_density, double* responsibilities, double* moments,
                      int threads) {
-    const index_t n = rows.rows, d = rows.cols, k = components.k, width = padded(d + 1);
-    const bool diagonal = components.diagonal;
-    const index_t cells = !moments ? 1 : diagonal ? k * (2 * d + 1) : k * width * width;
+    const index_t n = rows.rows, d = rows.cols, k = components.k;
+    const bool diagonal = components.diagonal, gathers = moments && !diagonal;
+    const index_t cells = !moments ? 1 : k * (diagonal ? 2 * d + 1 : Gatherer::cells(components, d));
     const index_t grain = (chunk_grain(n, cells) + gaussian_block - 1) / gaussian_block * gaussian_block;
     const index_t chunks = chunk_count(n, grain);
-    const PackedWhitening packed(components.whitening, diagonal ? 0 : k, diagonal ? 0 : d);
+    const PackedWhitening packed(components, d);
+    const GaussianComponents none;
     std::vector<double> sums(at(moments ? chunks * cells : 0), 0.0), totals(at(chunks), 0.0);
     parallel_chunks(n, grain, threads, [&](index_t chunk, index_t begin, index_t end) {
         Block block(rows, weights, components, packed);
         double* const own = moments ? sums.data() + chunk * cells : nullptr;
-        Gatherer gatherer(moments && !diagonal ? k : 0, d, own);
+        Gatherer gatherer(gathers ? components : none, d, own);
         for (index_t first = begin; first < end && !interrupted(); first += gaussian_block) {
             block.look(first, std::min(gaussian_block, end - first), bounds);
             totals[at(chunk)] += block.share(log_density);
@@ -458,11 +570,11 @@ double gaussian_pass(Matrix<const double> rows, const double* weights, const Gau
                 else if (moments)
                     block.each(c, [&](index_t row, double share) {
                         const double w = weights ? weights[row] : 1.0;
-                        if (share > negligible && w > 0.0) gatherer.add(c, rows.row(row), components.means + c * d, d, share * w);
+                        if (share > negligible && w > 0.0) gatherer.add(c, rows.row(row), components.means + c * d, share * w);
                     });
             }
         }
-        if (moments && !diagonal)
+        if (gathers)
             for (index_t c = 0; c < k; ++c) gatherer.flush(c);
     });
     if (moments) {
@@ -473,13 +585,7 @@ double gaussian_pass(Matrix<const double> rows, const double* weights, const Gau
         if (diagonal)
             std::copy(merged.begin(), merged.end(), moments);
         else
-            for (index_t c = 0; c < k; ++c)
-                for (index_t a = 0; a <= d; ++a)
-                    for (index_t b = 0; b <= d; ++b) {
-                        const index_t high = std::max(a, b), low = std::min(a, b);
-                        moments[(c * (d + 1) + a) * (d + 1) + b] =
-                            merged[static_cast<std::size_t>((c * width + high) * width + low)];
-                    }
+            Gatherer(components, d, nullptr).unpack(merged.data(), moments);
     }
     double total = 0.0;
     for (const double part : totals) total += part;

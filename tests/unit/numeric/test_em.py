@@ -72,3 +72,9 @@ def test_rounding_is_no_fall():
 def test_a_likelihood_that_is_not_a_number_is_refused():
     with pytest.raises(DataError, match="must have a log likelihood in float64"):
         expectation_maximisation("Mixture", lambda _: 0.0, lambda p: (p, float("nan")), Stream(0))
+
+
+def test_steps_that_run_out_are_told_with_the_way_out():
+    with pytest.warns(AssayWarning, match=r"W201.*Mixture: not converged after 2 steps .*raise max_iter or tol"):
+        found = expectation_maximisation("Mixture", start, step, Stream.of(0), max_iter=2, tol=0.0)
+    assert not found.converged

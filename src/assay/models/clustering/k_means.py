@@ -20,6 +20,7 @@ from ...base import (
     ParameterError,
     Real,
     Stream,
+    Trace,
     check_weights,
     n_jobs_param,
     param,
@@ -43,6 +44,8 @@ class CentreClusterer(Clusterer):
 
     _first = "n_clusters"
     _squares = True
+    _warns = True
+    _unsettled = "rows still changed their cluster); raise max_iter"
 
     n_clusters: int = param(8, Integer(1), "How many clusters.")
 
@@ -70,6 +73,23 @@ class CentreClusterer(Clusterer):
                 f"got shape {centres.shape}",
             )
         return centres
+
+    def _far_rows(self, rows: np.ndarray, weights: np.ndarray | None, keys: list[int], threads: int) -> np.ndarray:
+        """For each key the numbers of k rows far apart, by greedy k-means++."""
+        k, trials = self.n_clusters, 2 + int(np.log(self.n_clusters))
+        return np.stack([_kernels.plus_plus_starts(rows, weights, k, trials, key, 0, threads) for key in keys])
+
+    def _best_restart(self, ends: list[Any], trace: Trace, what: str) -> int:
+        """The restart with the least inertia, whose end is kept; what was recorded goes into the trace."""
+        for r, end in enumerate(ends):
+            for value in end[3]:
+                trace.record(what, restart=r, inertia=float(value))
+        best = min(range(len(ends)), key=lambda r: (ends[r][0], r))
+        self.inertia_, self.n_iter_, self.converged_ = float(ends[best][0]), int(ends[best][1]), bool(ends[best][2])
+        if not self.converged_ and self._warns:
+            text = f"{type(self).__name__}: not converged after {self.n_iter_} steps ({self._unsettled}."
+            warnings.warn(AssayWarning("W201", text), stacklevel=3)
+        return best
 
     def view(self) -> Clusters:
         """Sizes and centres of the clusters."""
@@ -104,7 +124,7 @@ class KMeans(CentreClusterer):
     """
 
     _by_batches = True
-    _warns = True
+    _unsettled = "the centres still moved by more than tol); raise max_iter or tol"
 
     init: Any = param(
         "k-means++",
@@ -167,22 +187,12 @@ class KMeans(CentreClusterer):
         else:
             settings = (self.max_iter, self.tol, self.algorithm == "bounds", trace.on, threads)
             centres, labels, ends = _kernels.k_means(rows, weights, starts, *settings)
-        best = min(range(restarts), key=lambda r: (ends[r][0], r))
-        for r, end in enumerate(ends):
-            for value in end[3]:
-                trace.record("k-means", restart=r, inertia=float(value))
+        best = self._best_restart(ends, trace, "k-means")
         self.cluster_centers_ = centres.reshape(starts.shape)[best].copy()
         self.labels_ = labels[best].copy()
-        self.inertia_, self.n_iter_, self.converged_ = float(ends[best][0]), int(ends[best][1]), bool(ends[best][2])
         self._mass_ = np.bincount(self.labels_, weights, minlength=self.n_clusters).astype(np.float64)
         self._keep_trace(trace)
         self._warn_of_few_rows()
-        if not self.converged_ and self._warns:
-            text = (
-                f"{type(self).__name__}: not converged after {self.n_iter_} steps (the centres still moved by more "
-                "than tol); raise max_iter or tol."
-            )
-            warnings.warn(AssayWarning("W201", text), stacklevel=2)
         return self
 
     def _warn_of_few_rows(self) -> None:
@@ -201,8 +211,7 @@ class KMeans(CentreClusterer):
         if not isinstance(self.init, str):
             return self._given_centres(self.init, rows.shape[1])
         if self.init == "k-means++":
-            chosen = _kernels.plus_plus_starts(rows, weights, k, 2 + int(np.log(k)), stream.key, 0, threads)
-            return rows[chosen].astype(np.float64)
+            return rows[self._far_rows(rows, weights, [stream.key], threads)[0]].astype(np.float64)
         rng = stream.generator()
         if self.init == "random":
             share = None if weights is None else weights / weights.sum()

@@ -19,7 +19,6 @@ from ...base import (
 )
 from ...data.columns import MixedInput
 from .k_means import CentreClusterer
-from .k_medians import fill_empty
 
 
 class KPrototypes(MixedInput, CentreClusterer):
@@ -34,7 +33,7 @@ class KPrototypes(MixedInput, CentreClusterer):
 
     Attributes
     ----------
-    cluster_centers_ (numbers, and codes of categories), labels_, inertia_, n_iter_, gamma_
+    cluster_centers_ (numbers, and codes of categories), labels_, inertia_, n_iter_, converged_, gamma_
 
     Examples
     --------
@@ -65,10 +64,10 @@ class KPrototypes(MixedInput, CentreClusterer):
         self._spread_ = _deviations(rows, nominal)
         self.gamma_ = 1.0 if self.gamma == "auto" else float(self.gamma)
         scaled, trace, stream = rows / self._spread_, self._new_trace(), self._stream()
-        best, share = np.inf, np.ones(rows.shape[0])
+        best, share, ends = np.inf, np.ones(rows.shape[0]), []
         for restart in range(self.n_init):
             centres = self._start(scaled, nominal, stream.child(restart).generator())
-            labels, step = np.full(rows.shape[0], -1), 0
+            labels, step, settled = np.full(rows.shape[0], -1), 0, False
             for _ in range(self.max_iter):
                 step += 1
                 away = _mixed_distances(scaled, centres, nominal, self.gamma_)
@@ -76,15 +75,18 @@ class KPrototypes(MixedInput, CentreClusterer):
                 near = away[np.arange(len(following)), following]
                 following = fill_empty(following, near, share, self.n_clusters)
                 trace.record("k-prototypes", restart=restart, inertia=float(near.sum()))
-                if (following == labels).all():
+                settled = bool((following == labels).all())
+                if settled:
                     break
                 labels = following
                 centres = _prototypes(scaled, labels, nominal, centres)
-            if float(near.sum()) < best:
-                best = float(near.sum())
+            ends.append((float(near.sum()), step, settled, ()))
+            if ends[-1][0] < best:
+                best = ends[-1][0]
                 self.cluster_centers_ = np.where(np.isnan(centres), 0.0, centres * self._spread_)
-                self.labels_, self.inertia_, self.n_iter_ = labels, best, step
+                self.labels_ = labels
                 self._known_ = ~np.isnan(centres)
+        self._best_restart(ends, trace, "k-prototypes")
         self._keep_trace(trace)
         return self
 
@@ -137,3 +139,24 @@ def _prototypes(rows: np.ndarray, labels: np.ndarray, nominal: np.ndarray, befor
                 values, counts = np.unique(cells, return_counts=True) if nominal[j] else (cells, cells)
                 centres[c, j] = values[np.argmax(counts)] if nominal[j] else cells.mean()
     return centres
+
+
+def fill_empty(labels: np.ndarray, away: np.ndarray, share: np.ndarray, k: int) -> np.ndarray:
+    """Each empty cluster takes the row farthest from its centre of a cluster with more than one row.
+
+    >>> fill_empty(np.array([0, 0, 0]), np.array([0.0, 5.0, 1.0]), np.ones(3), 2)
+    array([0, 1, 0])
+    """
+    counts = np.bincount(labels[share > 0], minlength=k)
+    if counts.all():
+        return labels
+    labels, left = labels.copy(), np.where(share > 0, away, 0.0)
+    for empty in np.flatnonzero(counts == 0):
+        left[counts[labels] <= 1] = 0.0
+        row = int(np.argmax(left))
+        if left[row] <= 0.0:
+            break
+        counts[labels[row]] -= 1
+        labels[row], left[row] = empty, 0.0
+        counts[empty] = 1
+    return labels

@@ -10,9 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from ... import _kernels
 from ...base import (
     Choice,
-    Clusterer,
     Cost,
-    DataError,
     Instance,
     Integer,
     Nothing,
@@ -25,21 +23,24 @@ from ...base import (
 )
 from ...base.threads import one_blas_thread
 from ...numeric.kernels import Gaussian, Kernel, Linear, Polynomial
-from .k_medians import fill_empty
-from .views import Clusters, clusters_view
+from .k_means import CentreClusterer
+
+_BLOCK = 1024  # rows that are labelled at once, so that predict needs no matrix of all pairs
 
 
-class KernelKMeans(Clusterer):
+class KernelKMeans(CentreClusterer):
     """k-means with distances in the space of a kernel: |phi(x) - m|^2 needs the kernel matrix alone.
 
     With the linear kernel it is k-means; with others clusters need not be convex. `kernel` may be any kernel of
-    `assay.numeric.kernels`, sums and products of them too.
+    `assay.numeric.kernels`, sums and products of them too. The matrix is made once, in float64; a step reads the
+    lines of the rows that changed their cluster. Where `max_iter` ends the steps before the labels settle, warning
+    W201 says so.
 
     {parameters}
 
     Attributes
     ----------
-    labels_, inertia_ (in the space of the kernel), n_iter_
+    labels_, inertia_ (in the space of the kernel), n_iter_, converged_
 
     Examples
     --------
@@ -51,11 +52,8 @@ class KernelKMeans(Clusterer):
     (1, 1)
     """
 
-    _first = "n_clusters"
-    _squares = True
     _way_out = "use k-means or dbscan, which need no kernel matrix, or take a sample of the rows"
 
-    n_clusters: int = param(8, Integer(1), "How many clusters.")
     kernel: Any = param(
         "gaussian",
         Choice("gaussian", "linear", "polynomial") | Instance(Kernel),
@@ -66,16 +64,16 @@ class KernelKMeans(Clusterer):
     )
     degree: int = param(2, Integer(1), "Degree of the polynomial kernel.")
     n_init: int = param(5, Integer(1), "Restarts, of which the one with the least inertia is kept.")
-    max_iter: int = param(100, Integer(1), "Most steps of each restart.")
+    max_iter: int = param(300, Integer(1), "Most steps of each restart.")
     random_state: Any = random_state_param()
     n_jobs: int | None = n_jobs_param()
     trace: bool = trace_param()
 
     def estimate_cost(self, n_rows: int, n_features: int, n_outputs: int = 1) -> Cost:
-        """All pairs of rows in memory, and k products with that matrix for each step."""
+        """All pairs of rows in memory; each restart reads that matrix about three times."""
         pairs = float(n_rows) ** 2
-        work = pairs * (1e-9 * n_features + 20 * self.n_init * 2e-10 * self.n_clusters)
-        return Cost(seconds=work, bytes=16.0 * pairs)
+        work = pairs * (1e-9 * n_features + 3 * self.n_init * 5e-10)
+        return Cost(seconds=work, bytes=8.0 * pairs + 16.0 * n_rows * self.n_clusters * self.n_init)
 
     def _kernel(self, rows: np.ndarray, weights: np.ndarray | None) -> Kernel:
         if isinstance(self.kernel, Kernel):
@@ -93,70 +91,34 @@ class KernelKMeans(Clusterer):
         """Find labels; `y` is not used."""
         rows, weights = self._begin(X, sample_weight)
         share = np.ones(rows.shape[0]) if weights is None else weights
-        if np.count_nonzero(share) < self.n_clusters:
-            raise DataError(
-                type(self).__name__,
-                "X",
-                f"must have at least n_clusters={self.n_clusters} rows with weight",
-                f"got n_samples={np.count_nonzero(share)}",
-                "ask for fewer clusters",
-            )
-        trace, stream, best, threads = self._new_trace(), self._stream(), np.inf, thread_count(self.n_jobs)
+        self._require_rows(int(np.count_nonzero(share)))
+        trace, stream, threads = self._new_trace(), self._stream(), thread_count(self.n_jobs)
+        keys = [stream.child(r).key for r in range(self.n_init)]
+        starts = self._far_rows(rows, weights, keys, threads)
         with one_blas_thread():
             gram = self._kernel(rows, weights)(rows)
-            own = np.diag(gram).copy()
-            for restart in range(self.n_init):
-                trials = 2 + int(np.log(self.n_clusters))
-                key = stream.child(restart).key
-                start = _kernels.plus_plus_starts(rows, weights, self.n_clusters, trials, key, 0, threads)
-                away = own[:, None] - 2 * gram[:, start] + own[start]
-                labels, step = np.argmin(away, axis=1), 0
-                for _ in range(self.max_iter):
-                    step += 1
-                    labels = fill_empty(labels, away[np.arange(len(labels)), labels], share, self.n_clusters)
-                    away = _distances(gram, own, labels, share, self.n_clusters)
-                    following = np.argmin(away, axis=1)
-                    total = float(share @ away[np.arange(len(labels)), following])
-                    trace.record("kernel k-means", restart=restart, inertia=total)
-                    if (following == labels).all():
-                        break
-                    labels = following
-                if total < best:
-                    best = total
-                    self.labels_, self.inertia_, self.n_iter_ = labels, total, step
-        self._rows_, self._share_ = rows.copy(), share.copy()
+        if isinstance(self.kernel, Kernel) and not np.array_equal(gram, gram.T):
+            gram = (gram + gram.T) / 2  # a user's function may round k(x, y) and k(y, x) differently
+        labels, norms, ends = _kernels.kernel_k_means(
+            np.ascontiguousarray(gram), weights, starts, self.max_iter, trace.on, threads
+        )
+        best = self._best_restart(ends, trace, "kernel k-means")
+        self.labels_ = labels[best].copy()
+        self._rows_, self._share_, self._norms_ = rows.copy(), share.copy(), norms[best].copy()
         self._keep_trace(trace)
         return self
 
     def predict(self, X: Any) -> np.ndarray:
         """The nearest cluster of each row, in the space of the kernel."""
         check_is_fitted(self)
-        rows = self._read(X, reset=False)
-        train, weights = self._rows_, self._share_
+        rows, train = self._read(X, reset=False), self._rows_
+        mass = np.bincount(self.labels_, self._share_, minlength=self.n_clusters)
+        groups = np.zeros((train.shape[0], self.n_clusters))
+        groups[np.arange(train.shape[0]), self.labels_] = self._share_ / np.where(mass > 0, mass, 1.0)[self.labels_]
+        found = np.empty(rows.shape[0], dtype=self.labels_.dtype)
         with one_blas_thread():
-            kernel = self._kernel(train, weights)
-            groups, mass = _groups(self.labels_, weights, self.n_clusters)
-            centre = np.einsum("ic,ic->c", groups, kernel(train) @ groups)
-            away = centre - 2 * kernel(rows, train) @ groups
-        return np.argmin(np.where(mass > 0, away, np.inf), axis=1)
-
-    def view(self) -> Clusters:
-        """Sizes of the clusters."""
-        check_is_fitted(self)
-        return clusters_view(self)
-
-
-def _groups(labels: np.ndarray, share: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-    """Each row's part in the mean of its cluster, and the weight of each cluster."""
-    mass = np.bincount(labels, share, minlength=k)
-    groups = np.zeros((labels.shape[0], k))
-    groups[np.arange(labels.shape[0]), labels] = share / np.where(mass > 0, mass, 1.0)[labels]
-    return groups, mass
-
-
-def _distances(gram: np.ndarray, own: np.ndarray, labels: np.ndarray, share: np.ndarray, k: int) -> np.ndarray:
-    """Squared distances of rows to the means of clusters in the space of the kernel; infinite to empty ones."""
-    groups, mass = _groups(labels, share, k)
-    products = gram @ groups
-    centres = np.einsum("ic,ic->c", groups, products)
-    return np.where(mass > 0, np.maximum(own[:, None] - 2 * products + centres, 0.0), np.inf)
+            kernel = self._kernel(train, self._share_)
+            for first in range(0, rows.shape[0], _BLOCK):
+                away = self._norms_ - 2 * kernel(rows[first : first + _BLOCK], train) @ groups
+                found[first : first + _BLOCK] = np.argmin(away, axis=1)
+        return found

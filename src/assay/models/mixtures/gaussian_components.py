@@ -112,7 +112,7 @@ class Gaussians:
         scales = np.ascontiguousarray(whitening.reshape(shape))
         full = self.form == "full"
         known = bounds.moved_to(means, whitening, np.linalg.cholesky(self.covariances)) if bounds and full else None
-        return _kernels.gaussian_pass(table, weights, constants, means, scales, not full, known, *want, threads)
+        return _kernels.gaussian_pass(table, weights, constants, means, scales, not full, 0, known, *want, threads)
 
     def log_parts(self, rows: np.ndarray, threads: int) -> tuple[np.ndarray, np.ndarray]:
         """Log density of each row, and responsibilities."""

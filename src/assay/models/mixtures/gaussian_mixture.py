@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from ...base import (
     ArrayLike,
-    AssayWarning,
     Choice,
     Cost,
     DataError,
@@ -189,12 +187,6 @@ class GaussianMixture(Mixture):
             self.n_iter_, self.converged_ = run.n_iter, bool(run.converged)
             self.labels_ = np.argmax(self._log_parts(self._read(X, reset=False))[1], axis=1)
         self._keep_trace(trace)
-        if not self.converged_:
-            text = (
-                f"{type(self).__name__}: not converged after {self.n_iter_} steps (the last still gained more than "
-                "tol); raise max_iter or tol."
-            )
-            warnings.warn(AssayWarning("W201", text), stacklevel=2)
         return self
 
     def _start(

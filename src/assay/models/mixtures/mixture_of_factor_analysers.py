@@ -6,60 +6,113 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.linalg import solve_triangular
 from sklearn.utils.validation import check_is_fitted
 
-from ...base import Cost, DataError, Integer, Real, Stream, n_jobs_param, param, random_state_param, trace_param
+from ... import _kernels
+from ...base import (
+    Cost,
+    DataError,
+    Integer,
+    Real,
+    Stream,
+    n_jobs_param,
+    param,
+    random_state_param,
+    thread_count,
+    trace_param,
+)
 from ...base.threads import one_blas_thread
 from ...numeric.em import expectation_maximisation
 from ...numeric.moments import deviation_or_one, weighted_mean
 from ..clustering.k_means import starting_means
+from .gaussian_components import PassBounds
 from .gaussian_mixture import Mixture
+
+_BOUNDED = 128
 
 
 @dataclass(frozen=True)
 class Factors:
-    """Weights (k), means (k, d), loadings (k, d, q) and noise variances (k, d)."""
+    """Weights (k), means (k, d), loadings (k, d, q) and noise variances (k, d); one step of EM."""
 
     weights: np.ndarray
     means: np.ndarray
     loadings: np.ndarray
     noise: np.ndarray
 
-    def posterior(self, c: int) -> tuple[np.ndarray, np.ndarray, float]:
-        """beta with E[z | x] = beta (x - mean), the covariance of z given x, and log det of the covariance of x.
+    def pass_over(
+        self,
+        rows: np.ndarray,
+        weights: np.ndarray | None,
+        want: tuple[bool, bool, bool],
+        threads: int,
+        bounds: PassBounds | None = None,
+    ) -> tuple[Any, np.ndarray]:
+        """Log likelihood, log densities, responsibilities and moments by the kernel, and the factors C.
 
-        By Woodbury: only q x q matrices are inverted.
+        C C' = I + L' V^-1 L: by Woodbury only q x q matrices are inverted.
         """
-        scaled = self.loadings[c] / self.noise[c][:, None]
-        inner = np.eye(self.loadings.shape[2]) + self.loadings[c].T @ scaled
-        spread = np.linalg.inv(inner)
-        logs = float(np.log(self.noise[c]).sum() + np.linalg.slogdet(inner)[1])
-        return spread @ scaled.T, (spread + spread.T) / 2, logs
+        k, d, q = self.loadings.shape
+        scaled = self.loadings / self.noise[:, :, None]
+        inner = np.linalg.cholesky(np.eye(q) + np.swapaxes(self.loadings, 1, 2) @ scaled)
+        logs = np.log(self.noise).sum(axis=1) + 2 * np.log(np.diagonal(inner, axis1=1, axis2=2)).sum(axis=1)
+        constants = np.log(np.maximum(self.weights, 1e-300)) - 0.5 * (logs + d * np.log(2 * np.pi))
+        products = np.linalg.solve(inner, np.swapaxes(scaled, 1, 2))
+        whitening = np.concatenate([1.0 / np.sqrt(self.noise)[:, None, :], products], axis=1).reshape(k * (q + 1), d)
+        known = None if bounds is None else self._moved(bounds)
+        means = np.ascontiguousarray(self.means)
+        return _kernels.gaussian_pass(
+            rows, weights, constants, means, whitening, False, q, known, *want, threads
+        ), inner
 
-    def log_joint(self, rows: np.ndarray) -> np.ndarray:
-        """log p_c + log density of each row under each component."""
-        k, d = self.means.shape
-        logs = np.empty((rows.shape[0], k))
-        for c in range(k):
-            beta, _, determinant = self.posterior(c)
-            gaps = rows - self.means[c]
-            scaled = gaps / self.noise[c]
-            quadratic = np.einsum("ij,ij->i", gaps, scaled)
-            quadratic -= np.einsum("ij,ij->i", gaps @ beta.T, scaled @ self.loadings[c])
-            logs[:, c] = np.log(max(self.weights[c], 1e-300)) - 0.5 * (
-                np.maximum(quadratic, 0.0) + determinant + d * np.log(2 * np.pi)
-            )
-        return logs
+    def _moved(self, bounds: PassBounds) -> Any:
+        """What the move of the components since the pass before costs the bounds."""
+        d = self.means.shape[1]
+        covariances = self.loadings @ np.swapaxes(self.loadings, 1, 2) + np.eye(d) * self.noise[:, None, :]
+        factors = np.linalg.cholesky(covariances)
+        whitening = np.stack([solve_triangular(factor, np.eye(d), lower=True) for factor in factors])
+        return bounds.moved_to(self.means, whitening, factors)
+
+    def step(
+        self, rows: np.ndarray, weights: np.ndarray | None, floor: np.ndarray, threads: int, bounds: PassBounds | None
+    ) -> tuple[Factors, float]:
+        """One step: loadings and means together by regression of rows on [E z, 1], then the noise that is left."""
+        k, d, q = self.loadings.shape
+        (total, _, _, sums), inner = self.pass_over(rows, weights, (False, False, True), threads, bounds)
+        sums = sums.reshape(k, q + 2, d + 1)
+        counts, second = sums[:, q, d], sums[:, q + 1, :d]
+        alive = counts > 1e-12 * counts.sum()
+        mass = np.where(alive, counts, 1.0)[:, None, None]
+        # E z = beta (x - m) with beta = C^-T R, so the sums with R (x - m) give those with E z.
+        back = np.linalg.inv(inner)
+        turned = np.swapaxes(back, 1, 2) @ sums[:, :q]
+        cross = np.concatenate([turned[:, :, :d], sums[:, q : q + 1, :d]], axis=1)
+        spread = np.swapaxes(back, 1, 2) @ back
+        beta = spread @ np.swapaxes(self.loadings / self.noise[:, :, None], 1, 2)
+        square = np.empty((k, q + 1, q + 1))
+        square[:, :q, :q] = turned[:, :, :d] @ np.swapaxes(beta, 1, 2) + mass * spread
+        square[:, q, :q] = square[:, :q, q] = turned[:, :, d]
+        square[:, q, q] = mass[:, 0, 0]
+        square[~alive] = np.eye(q + 1)
+        both = np.linalg.solve(square, cross)
+        left = (second - np.einsum("kij,kij->kj", both, cross)) / mass[:, 0]
+        keep = alive[:, None]
+        return Factors(
+            counts / counts.sum(),
+            self.means + np.where(keep, both[:, q], 0.0),
+            np.where(keep[:, :, None], np.swapaxes(both[:, :q], 1, 2), self.loadings),
+            np.where(keep, np.maximum(left, floor), self.noise),
+        ), float(total)
 
 
 class MixtureOfFactorAnalysers(Mixture):
     """A mixture of normal distributions with covariances W W' + diag(v): a few factors and noise of each column.
 
     Between diagonal and full covariances: q factors need d q numbers per component instead of d (d + 1) / 2, and
-    every step
-    costs n k d q by Woodbury's identity. No step lowers the likelihood (Ghahramani & Hinton, 1997); no noise
-    variance falls
-    below `reg_covar` of its column's variance.
+    every step costs at most n k d q by Woodbury's identity, in one pass. No step lowers the likelihood (Ghahramani &
+    Hinton, 1997); no noise variance falls below `reg_covar` of its column's variance. Where `max_iter` ends the steps
+    before `tol` does, warning W201 says so.
 
     {parameters}
 
@@ -91,9 +144,10 @@ class MixtureOfFactorAnalysers(Mixture):
     trace: bool = trace_param()
 
     def estimate_cost(self, n_rows: int, n_features: int, n_outputs: int = 1) -> Cost:
-        """A hundred steps of n k d q multiply-adds."""
+        """A hundred steps of n k d q multiply-adds at most."""
         work = float(n_rows) * n_features * self.n_components * (self.n_factors + 2)
-        return Cost(seconds=100 * self.n_init * 2e-9 * work, bytes=40.0 * n_rows * n_features)
+        bytes_ = n_rows * (24.0 * n_features + 12.0 * self.n_components + 40.0)
+        return Cost(seconds=100 * self.n_init * 3e-10 * work, bytes=bytes_)
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> MixtureOfFactorAnalysers:
         """Climb the likelihood; `y` is not used."""
@@ -104,12 +158,21 @@ class MixtureOfFactorAnalysers(Mixture):
         share = np.ones(rows.shape[0]) if weights is None else weights
         centre = weighted_mean(rows, weights)
         spread = deviation_or_one(np.sqrt(weighted_mean((rows - centre) ** 2, weights)), centre) ** 2
-        floor, trace = self.reg_covar * spread, self._new_trace()
+        floor, trace, threads = self.reg_covar * spread, self._new_trace(), thread_count(self.n_jobs)
+        bounds: PassBounds | None = None
+
+        def start(stream: Stream) -> Factors:
+            nonlocal bounds
+            state, labels = self._start(rows, share, spread, floor, stream)
+            # Beyond so many columns the bounds' move costs more than it saves.
+            bounds = PassBounds(rows.shape[0], self.n_components, labels) if rows.shape[1] <= _BOUNDED else None
+            return state
+
         with one_blas_thread():
             run = expectation_maximisation(
                 type(self).__name__,
-                lambda stream: self._start(rows, share, spread, floor, stream),
-                lambda state: _step(state, rows, share, floor),
+                start,
+                lambda state: state.step(rows, weights, floor, threads, bounds),
                 self._stream(),
                 restarts=self.n_init,
                 max_iter=self.max_iter,
@@ -128,8 +191,8 @@ class MixtureOfFactorAnalysers(Mixture):
 
     def _start(
         self, rows: np.ndarray, share: np.ndarray, spread: np.ndarray, floor: np.ndarray, stream: Stream
-    ) -> Factors:
-        """The leading axes of each cluster of k-means."""
+    ) -> tuple[Factors, np.ndarray]:
+        """The leading axes of each cluster of k-means, and the labels."""
         k, d = self.n_components, rows.shape[1]
         q = min(self.n_factors, max(d - 1, 1))
         labels = np.zeros(rows.shape[0], dtype=np.int64)
@@ -149,12 +212,12 @@ class MixtureOfFactorAnalysers(Mixture):
             noise[c] = np.maximum(
                 np.diag(covariance) - (loadings[c] ** 2).sum(axis=1), np.maximum(floor, 0.05 * spread)
             )
-        return Factors(mass / mass.sum(), means, loadings, noise)
+        return Factors(mass / mass.sum(), means, loadings, noise), labels
 
     def _log_parts(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        logs = Factors(self.weights_, self.means_, self.loadings_, self.noise_variance_).log_joint(rows)
-        density = np.logaddexp.reduce(logs, axis=1)
-        return density, np.exp(logs - density[:, None])
+        state = Factors(self.weights_, self.means_, self.loadings_, self.noise_variance_)
+        (_, density, shares, _), _ = state.pass_over(rows, None, (True, True, False), thread_count(self.n_jobs))
+        return density, shares
 
     def _n_parameters(self) -> int:
         k, d, q = self.loadings_.shape
@@ -169,27 +232,3 @@ class MixtureOfFactorAnalysers(Mixture):
         hidden, noise = rng.normal(size=(n_samples, q)), rng.normal(size=(n_samples, d))
         made = self.means_[owner] + np.einsum("nij,nj->ni", self.loadings_[owner], hidden)
         return made + noise * np.sqrt(self.noise_variance_[owner])
-
-
-def _step(state: Factors, rows: np.ndarray, share: np.ndarray, floor: np.ndarray) -> tuple[Factors, float]:
-    """One step: loadings and means together by regression of rows on [E z, 1], then the noise that is left."""
-    logs = state.log_joint(rows)
-    density = np.logaddexp.reduce(logs, axis=1)
-    shares = np.exp(logs - density[:, None]) * share[:, None]
-    counts = shares.sum(axis=0)
-    k, _, q = state.loadings.shape
-    means, loadings, noise = state.means.copy(), state.loadings.copy(), state.noise.copy()
-    for c in range(k):
-        if counts[c] <= 1e-12 * counts.sum():
-            continue
-        beta, spread, _ = state.posterior(c)
-        gaps = rows - state.means[c]
-        hidden = np.concatenate([gaps @ beta.T, np.ones((rows.shape[0], 1))], axis=1)
-        weighted = hidden * shares[:, c : c + 1]
-        cross, square = gaps.T @ weighted, hidden.T @ weighted
-        square[:q, :q] += counts[c] * spread
-        both = np.linalg.solve(square, cross.T).T
-        loadings[c], means[c] = both[:, :q], state.means[c] + both[:, q]
-        left = (shares[:, c] @ (gaps**2) - np.einsum("ij,ij->i", both, cross)) / counts[c]
-        noise[c] = np.maximum(left, floor)
-    return Factors(counts / counts.sum(), means, loadings, noise), float(share @ density)

@@ -7,7 +7,8 @@ import pytest
 from scipy.linalg import expm
 from scipy.spatial import cKDTree
 
-from assay.base import CostError, config
+from assay import _kernels
+from assay.base import AssayWarning, CostError, config
 from assay.data import generators
 from assay.evaluate import adjusted_rand
 from assay.models.clustering import KernelKMeans, KMeans
@@ -58,3 +59,51 @@ def test_the_objective_never_rises_and_kernels_add():
 def test_the_kernel_matrix_is_announced():
     with config.use(max_bytes=1e6), pytest.raises(CostError, match="use k-means or dbscan"):
         KernelKMeans(2).fit(np.arange(1000.0)[:, None])
+
+
+def plain_kernel_k_means(gram: np.ndarray, share: np.ndarray, start: np.ndarray, steps: int = 100) -> np.ndarray:
+    """The definition, with every product made anew."""
+    own, k = np.diag(gram), len(start)
+    labels = (own[:, None] - 2 * gram[:, start] + own[start]).argmin(axis=1)
+    for _ in range(steps):
+        groups = np.eye(k)[labels] * share[:, None]
+        groups /= groups.sum(axis=0)
+        products = gram @ groups
+        away = own[:, None] - 2 * products + (groups * products).sum(axis=0)
+        if (away.argmin(axis=1) == labels).all():
+            return labels
+        labels = away.argmin(axis=1)
+    raise AssertionError("no end")
+
+
+def test_sums_that_follow_the_rows_that_moved_are_those_made_anew():
+    """More rows than a strip, more steps than between two fresh sums."""
+    rng = np.random.default_rng(0)
+    X, share = rng.normal(size=(1500, 2)), rng.random(1500)
+    gram = Gaussian(gamma=0.3)(X)
+    starts = np.stack([rng.choice(1500, 12, replace=False) for _ in range(3)])
+    labels, norms, ends = _kernels.kernel_k_means(gram, share, starts, 500, False, 1)
+    assert max(end[1] for end in ends) > 32 and all(end[2] for end in ends)
+    for r in range(3):
+        np.testing.assert_array_equal(labels[r], plain_kernel_k_means(gram, share, starts[r], 500))
+        groups = np.eye(12)[labels[r]] * share[:, None]
+        groups /= groups.sum(axis=0)
+        np.testing.assert_allclose(norms[r], (groups * (gram @ groups)).sum(axis=0), rtol=1e-10)
+    again = _kernels.kernel_k_means(gram, share, starts, 500, False, 3)
+    np.testing.assert_array_equal(labels, again[0])
+    np.testing.assert_array_equal(norms, again[1])
+
+
+def test_steps_that_run_out_are_told_and_the_inertia_is_that_of_the_labels():
+    X = np.random.default_rng(2).normal(size=(300, 2))
+    with pytest.warns(AssayWarning, match="W201.*KernelKMeans: not converged after 1 steps"):
+        model = KernelKMeans(5, kernel="linear", max_iter=1, n_init=1, random_state=0).fit(X)
+    means = np.stack([X[model.labels_ == c].mean(axis=0) for c in range(5)])
+    assert not model.converged_
+    assert model.inertia_ == pytest.approx(((X - means[model.labels_]) ** 2).sum())
+
+
+def test_an_empty_cluster_takes_the_farthest_row():
+    X = np.array([[0.0], [0.1], [0.2], [0.3], [9.0]])
+    labels, _, ends = _kernels.kernel_k_means(X @ X.T, None, np.array([[0, 0]]), 100, False, 1)
+    assert labels[0].tolist() == [0, 0, 0, 0, 1] and ends[0][2]

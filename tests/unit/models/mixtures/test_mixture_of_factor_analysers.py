@@ -7,6 +7,7 @@ import pytest
 from scipy.stats import multivariate_normal
 from sklearn.decomposition import FactorAnalysis
 
+from assay.base import AssayWarning
 from assay.evaluate import adjusted_rand
 from assay.models.mixtures import GaussianMixture, MixtureOfFactorAnalysers
 
@@ -55,3 +56,47 @@ def test_it_stands_between_diagonal_and_full_covariances():
     assert found.bic(X) < min(full.bic(X), diagonal.bic(X))
     drawn = found.sample(20_000, random_state=0)
     np.testing.assert_allclose(drawn.mean(axis=0), X.mean(axis=0), atol=0.6)
+
+
+def plain_step(model: MixtureOfFactorAnalysers, X: np.ndarray, share: np.ndarray) -> dict[str, np.ndarray]:
+    """One step of EM as Ghahramani & Hinton write it, with dense covariances."""
+    parts = list(zip(model.weights_, model.means_, model.loadings_, model.noise_variance_))
+    logs = np.stack(
+        [np.log(w) + multivariate_normal(m, L @ L.T + np.diag(v)).logpdf(X) for w, m, L, v in parts], axis=1
+    )
+    shares = np.exp(logs - np.logaddexp.reduce(logs, axis=1)[:, None]) * share[:, None]
+    found: dict[str, list[np.ndarray]] = {"means_": [], "loadings_": [], "noise_variance_": []}
+    for c, (_, m, L, v) in enumerate(parts):
+        beta = L.T @ np.linalg.inv(L @ L.T + np.diag(v))
+        hidden = np.c_[(X - m) @ beta.T, np.ones(len(X))]
+        q = L.shape[1]
+        square = (hidden * shares[:, [c]]).T @ hidden
+        square[:q, :q] += shares[:, c].sum() * (np.eye(q) - beta @ L)
+        both = np.linalg.solve(square, (hidden * shares[:, [c]]).T @ X).T
+        found["loadings_"].append(both[:, :q])
+        found["means_"].append(both[:, q])
+        left = X.T @ (X * shares[:, [c]]) - both @ ((hidden * shares[:, [c]]).T @ X)
+        found["noise_variance_"].append(np.diag(left) / shares[:, c].sum())
+    return {"weights_": shares.sum(axis=0) / share.sum(), **{name: np.stack(part) for name, part in found.items()}}
+
+
+@pytest.mark.parametrize("q", [1, 3, 9])
+def test_a_step_of_the_kernel_is_that_of_the_definition(q):
+    X, _ = rows(n=700, d=11, q=3, k=3, seed=2)
+    share = np.random.default_rng(0).random(700) + 0.1
+    before, after = (
+        MixtureOfFactorAnalysers(3, n_factors=q, tol=0.0, max_iter=steps, random_state=0) for steps in (4, 5)
+    )
+    with pytest.warns(AssayWarning, match="W201.*MixtureOfFactorAnalysers: not converged after 4 steps"):
+        before.fit(X, sample_weight=share)
+    with pytest.warns(AssayWarning, match="W201"):
+        after.fit(X, sample_weight=share)
+    for name, value in plain_step(before, X, share).items():
+        np.testing.assert_allclose(getattr(after, name), value, rtol=1e-7, atol=1e-9)
+
+
+def test_threads_change_no_bit():
+    X, _ = rows(n=3000)
+    one, two = (MixtureOfFactorAnalysers(3, n_factors=2, random_state=0, n_jobs=jobs).fit(X) for jobs in (1, 2))
+    for name in ("weights_", "means_", "loadings_", "noise_variance_", "log_likelihood_"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(two, name))
