@@ -6,6 +6,7 @@
 
 #include "assay/common/random.hpp"
 #include "assay/common/simd.hpp"
+#include "assay/trees/packed_sums.hpp"
 #include "check.hpp"
 
 using namespace assay;
@@ -164,4 +165,34 @@ TEST("the votes of AdaBoost do not depend on threads and miss no more than their
         missed += (score > 0) != (labels[static_cast<std::size_t>(i)] == 1) ? 1.0 : 0.0;
     }
     CHECK(missed / static_cast<double>(data.n) <= bound);
+}
+
+TEST("rough scores lead to the first boundary of the largest exact score") {
+    Random random(11);
+    for (int trial = 0; trial < 300; ++trial) {
+        const index_t count = 1 + static_cast<index_t>(random.below(255));
+        // Few different words make ties, and words near each other scores that differ by less than float can tell.
+        const std::uint32_t kinds = 1 + random.below(trial % 2 == 0 ? 3 : 100000);
+        std::vector<trees::Word> sums(256, 0);
+        trees::Word sum = 0;
+        for (index_t b = 0; b < count; ++b) {
+            const auto g = static_cast<trees::Word>(static_cast<std::int64_t>(random.below(kinds)) - 20000) << 32;
+            sums[static_cast<std::size_t>(b)] = sum += random.below(3) == 0 ? 0 : g + 1 + random.below(kinds);
+        }
+        const auto score = [&](auto left, auto right, auto h, auto hr) { return h > 0 && hr > 0 ? (left * left * hr + right * right * h) / (h * hr) : -1; };
+        const auto exact = [&](trees::Word own) {
+            return score(trees::gradient_of(own), trees::gradient_of(sum - own), trees::weight_of(own), trees::weight_of(sum - own));
+        };
+        std::vector<float> rough(256, -1.0F);
+        for (std::size_t b = 0; b < static_cast<std::size_t>(count); ++b)
+            rough[b] = score(static_cast<float>(trees::gradient_of(sums[b])), static_cast<float>(trees::gradient_of(sum - sums[b])),
+                             static_cast<float>(trees::weight_of(sums[b])), static_cast<float>(trees::weight_of(sum - sums[b])));
+        index_t best = -2, expected = -1;
+        double top = -1;
+        for (index_t b = 0; b < count; ++b)
+            if (exact(sums[static_cast<std::size_t>(b)]) > top) top = exact(sums[static_cast<std::size_t>(b)]), expected = b;
+        const double found = trees::first_largest_of(rough.data(), sums.data(), count, exact, best);
+        CHECK(best == expected);
+        CHECK(expected < 0 || found == top);
+    }
 }

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <vector>
@@ -70,29 +71,57 @@ ASSAY_DISPATCH(double, scan_words, scan_words_body,
                (const Word* histogram, index_t count, Word start, Word total, double least, index_t& best),
                (histogram, count, start, total, least, best))
 
-// The same with counts of K classes in a word.
+// The score of a part of a node against the rest, with counts of K classes in a word.
+template <int K>
+ASSAY_INLINE double counts_score(Word left, Word total, double least) {
+    constexpr int bits = 64 / K;
+    constexpr Word mask = (Word{1} << bits) - 1;
+    const Word right = total - left;
+    double h = 0, hr = 0, s = 0, sr = 0;
+    for (int k = 0; k < K; ++k) {
+        const auto l = static_cast<double>(static_cast<std::int32_t>(left >> (bits * k) & mask));
+        const auto r = static_cast<double>(static_cast<std::int32_t>(right >> (bits * k) & mask));
+        h += l;
+        hr += r;
+        s += l * l;
+        sr += r * r;
+    }
+    return h < least || hr < least || !(h * hr > 0) ? -infinity : (s * hr + sr * h) / (h * hr);
+}
+
+// The same scan with counts of K classes.
 template <int K>
 ASSAY_INLINE double scan_counts_body(const Word* histogram, index_t count, Word start, Word total, double least, index_t& best) {
     constexpr int bits = 64 / K;
     constexpr Word mask = (Word{1} << bits) - 1;
     alignas(64) Word sums[bin_stride];
-    alignas(64) double score[bin_stride];
+    alignas(64) float score[bin_stride];
+    alignas(64) std::int32_t smaller[bin_stride];
     trees::running_words(histogram, count, start, sums);
-    for (index_t b = 0; b < count; ++b) {
-        const Word left = sums[b], right = total - left;
-        double h = 0, hr = 0, s = 0, sr = 0;
+    const index_t padded = (count + trees::rough_lanes - 1) / trees::rough_lanes * trees::rough_lanes;
+    for (index_t b = count; b < padded; ++b) sums[b] = total;
+    std::int32_t all[K];
+    for (int k = 0; k < K; ++k) all[k] = static_cast<std::int32_t>(total >> (bits * k) & mask);
+#pragma omp simd
+    for (index_t b = 0; b < padded; ++b) {
+        std::int32_t h = 0, hr = 0;
+        float s = 0, sr = 0;
         for (int k = 0; k < K; ++k) {
-            const auto l = static_cast<double>(static_cast<std::int32_t>(left >> (bits * k) & mask));
-            const auto r = static_cast<double>(static_cast<std::int32_t>(right >> (bits * k) & mask));
+            const auto l = static_cast<std::int32_t>(sums[b] >> (bits * k) & mask);
+            const std::int32_t r = all[k] - l;
             h += l;
             hr += r;
-            s += l * l;
-            sr += r * r;
+            s += static_cast<float>(l) * static_cast<float>(l);
+            sr += static_cast<float>(r) * static_cast<float>(r);
         }
-        const bool holds = (h >= least) & (hr >= least) & (h * hr > 0);
-        score[b] = holds ? (s * hr + sr * h) / (h * hr) : -infinity;
+        const auto weight = static_cast<float>(h), rest = static_cast<float>(hr);
+        score[b] = (s * rest + sr * weight) / (weight * rest);
+        smaller[b] = h < hr ? h : hr;
     }
-    return trees::first_largest(score, count, best);
+    const auto enough = static_cast<std::int32_t>(std::max(std::ceil(least), 1.0));
+#pragma omp simd
+    for (index_t b = 0; b < padded; ++b) score[b] = smaller[b] >= enough ? score[b] : -1.0F;
+    return trees::first_largest_of(score, sums, count, [&](Word sum) { return counts_score<K>(sum, total, least); }, best);
 }
 ASSAY_DISPATCH(double, scan_three, scan_counts_body<3>,
                (const Word* histogram, index_t count, Word start, Word total, double least, index_t& best),

@@ -74,27 +74,29 @@ public:
             index_t begin, end, depth;
             std::int32_t parent;
             bool is_right;
+            Word sum;  // of the words, where they say all of a row
         };
-        std::vector<Open> stack{{0, static_cast<index_t>(rows_.size()), 0, -1, false}};
+        const auto drawn = static_cast<index_t>(rows_.size());
+        std::vector<Open> stack{{0, drawn, 0, -1, false, lean_ ? std::accumulate(words_.begin(), words_.end(), Word{0}) : 0}};
         while (!stack.empty()) {
             const Open at = stack.back();
             stack.pop_back();
             const auto id = static_cast<std::int32_t>(tree_.nodes.feature.size());
             if (at.parent >= 0) (at.is_right ? tree_.nodes.right : tree_.nodes.left)[static_cast<std::size_t>(at.parent)] = id;
-            const double count = add_node(at.begin, at.end);
+            const double count = add_node(at.begin, at.end, at.sum);
             if (count < options_.min_split || count < 2 * options_.min_leaf || at.end - at.begin < 2 ||
                 (options_.max_depth >= 0 && at.depth >= options_.max_depth) || pure(at.begin, at.end))
                 continue;
             Split split = find(at.begin, at.end, count);
             if (!split.found()) continue;
-            const index_t middle = partition(at.begin, at.end, split);
+            const index_t middle = lean_ ? partition_words(at.begin, at.end, split) : partition(at.begin, at.end, split);
             if (!split.nominal && !options_.extra) centre(split);
             if (middle == at.begin || middle == at.end) continue;
-            const double left_count = count_of(at.begin, middle);
+            const double left_count = lean_ ? weight(left_sum_) : count_of(at.begin, middle);
             if (std::min(left_count, count - left_count) < options_.min_leaf) continue;
             keep(static_cast<std::size_t>(id), split, left_count >= count - left_count);
-            stack.push_back({middle, at.end, at.depth + 1, id, true});
-            stack.push_back({at.begin, middle, at.depth + 1, id, false});
+            stack.push_back({middle, at.end, at.depth + 1, id, true, at.sum - left_sum_});
+            stack.push_back({at.begin, middle, at.depth + 1, id, false, left_sum_});
         }
         tree_.nodes.offsets.push_back(static_cast<std::int64_t>(tree_.nodes.feature.size()));
         return std::move(tree_);
@@ -141,11 +143,6 @@ public:
 
 private:
     double count_of(index_t begin, index_t end) const {
-        if (lean_) {
-            Word sum = 0;
-            for (index_t i = begin; i < end; ++i) sum += words_[static_cast<std::size_t>(i)];
-            return weight(sum);
-        }
         double total = 0;
         for (index_t i = begin; i < end; ++i) total += counts_[static_cast<std::size_t>(i)];
         return total;
@@ -184,7 +181,7 @@ private:
     }
 
     // Appends a leaf with its value; returns the rows it counts.
-    double add_node(index_t begin, index_t end) {
+    double add_node(index_t begin, index_t end, Word sum) {
         trees::Forest& f = tree_.nodes;
         const index_t k = target_.width;
         std::vector<double>& value = value_;
@@ -192,8 +189,8 @@ private:
         double weight = 0;
         std::fill(total_.begin(), total_.end(), 0);
         if (packed_) {
-            all_ = 0;
-            for (index_t i = begin; i < end; ++i) all_ += words_[static_cast<std::size_t>(i)];
+            all_ = sum;
+            for (index_t i = begin; i < end && !lean_; ++i) all_ += words_[static_cast<std::size_t>(i)];
             weight = this->weight(all_);
             if (lanes_.classes > 0) {
                 for (index_t c = 0; c < k; ++c) value[static_cast<std::size_t>(c)] = static_cast<double>(lanes_.of(all_, c));
@@ -286,11 +283,13 @@ private:
             std::fill(total_.begin(), total_.end(), 0);
             add_word(all_, total_.data());
         }
-        codes_.resize(static_cast<std::size_t>(m));
+        codes_.resize(std::max(codes_.size(), static_cast<std::size_t>(m)));
         std::uint8_t low = 255, high = 0;
+        const std::int32_t* rows = rows_.data() + begin;
+        std::uint8_t* own = codes_.data();
         for (index_t i = 0; i < m; ++i) {
-            const std::uint8_t c = code[static_cast<index_t>(rows_[static_cast<std::size_t>(begin + i)]) * block_columns];
-            codes_[static_cast<std::size_t>(i)] = c;
+            const std::uint8_t c = code[static_cast<index_t>(rows[i]) * block_columns];
+            own[i] = c;
             low = std::min(low, c);
             high = std::max(high, c);
         }
@@ -409,14 +408,11 @@ private:
 
     // The score of a part of the node against the rest, or minus infinity if a side is too small.
     double word_score(Word left) const {
-        double g, h, gr, hr;  // squares and weights
-        if (lanes_.classes > 0) {
-            const Word right = all_ - left;
-            g = lanes_.squares(left), h = lanes_.weight(left), gr = lanes_.squares(right), hr = lanes_.weight(right);
-        } else {
-            g = gradient_of(left), h = weight_of(left), gr = gradient_of(all_) - g, hr = weight_of(all_) - h;
-            g *= g, gr *= gr;
-        }
+        if (lanes_.classes == 3) return counts_score<3>(left, all_, least_);
+        if (lanes_.classes == 4) return counts_score<4>(left, all_, least_);
+        double g = gradient_of(left), gr = gradient_of(all_) - g;
+        const double h = weight_of(left), hr = weight_of(all_) - h;;
+        g *= g, gr *= gr;
         return h < least_ || hr < least_ ? -infinity : (g * hr + gr * h) / (h * hr);
     }
 
@@ -435,20 +431,36 @@ private:
         const bool some = (marks[absent / 64] >> (absent % 64) & 1) != 0;
         const Word missing = sums[absent];
         std::array<std::uint8_t, few_words> bins;
-        std::size_t count = 0;
+        std::array<Word, few_words> held;  // the sums of these bins
+        index_t count = 0;
         for (std::size_t w = 0; w < marks.size(); ++w)
-            for (Word left = marks[w]; left != 0; left &= left - 1) bins[count++] = static_cast<std::uint8_t>(w * 64 + static_cast<std::size_t>(std::countr_zero(left)));
-        const std::size_t present = count - some;
+            for (Word left = marks[w]; left != 0; left &= left - 1) {
+                const std::size_t c = w * 64 + static_cast<std::size_t>(std::countr_zero(left));
+                bins[static_cast<std::size_t>(count)] = static_cast<std::uint8_t>(c);
+                held[static_cast<std::size_t>(count++)] = std::exchange(sums[c], Word{0});
+            }
+        const index_t present = count - some;
         for (int side = 0; side < (some ? 2 : 1) && count > 1; ++side) {
             const bool missing_left = side == 1;
-            Word left = missing_left ? missing : 0;
-            for (std::size_t i = 0; i + (some && !missing_left ? 0 : 1) < present; ++i) {
-                left += sums[bins[i]];
-                if (take(word_score(left), column, false, some, missing_left, best)) best.bin = bins[i];
-            }
+            index_t at = -1;
+            const double top = scan_held(held.data(), some && !missing_left ? present : present - 1, missing_left ? missing : 0, at);
+            if (at >= 0 && take(top, column, false, some, missing_left, best)) best.bin = bins[static_cast<std::size_t>(at)];
         }
-        for (std::size_t i = 0; i < count; ++i) sums[bins[i]] = 0;
         return count > 1;
+    }
+
+    // The largest score of the boundaries after bins 0..count-1, and the first that has it.
+    double scan_held(const Word* histogram, index_t count, Word start, index_t& at) const {
+        if (count > 4) {
+            const auto scan = lanes_.classes == 3 ? scan_three : lanes_.classes == 4 ? scan_four : scan_words;
+            return scan(histogram, count, start, all_, least_, at);
+        }
+        double top = -infinity;
+        for (index_t b = 0; b < count; ++b) {
+            const double score = word_score(start += histogram[b]);
+            if (score > top) top = score, at = b;
+        }
+        return top;
     }
 
     bool scan_words_of(std::int32_t column, const std::uint8_t* code, index_t begin, index_t end, Split& best) {
@@ -464,8 +476,7 @@ private:
         for (int side = 0; side < (some ? 2 : 1); ++side) {
             const bool missing_left = side == 1;
             index_t at = -1;
-            const auto scan = lanes_.classes == 3 ? scan_three : lanes_.classes == 4 ? scan_four : scan_words;
-            const double top = scan(histogram, some && !missing_left ? count : count - 1, missing_left ? missing : 0, all_, least_, at);
+            const double top = scan_held(histogram, some && !missing_left ? count : count - 1, missing_left ? missing : 0, at);
             if (at >= 0 && take(top, column, false, some, missing_left, best)) best.bin = at;
         }
         return true;
@@ -477,8 +488,10 @@ private:
         const bool some = high == absent;
         if (some) {
             high = 0;
-            for (const std::uint8_t c : codes_)
-                if (c != absent) high = std::max(high, static_cast<index_t>(c));
+            for (index_t i = 0; i < end - begin; ++i) {
+                const index_t c = codes_[static_cast<std::size_t>(i)];
+                if (c != absent) high = std::max(high, c);
+            }
         }
         index_t at = low;
         if (low < high) {
@@ -493,7 +506,10 @@ private:
             while (at < high - 1 && edge(at) <= cut) ++at;  // the first of these cuts above the drawn one
         }
         if (packed_ && !some) {
-            const Word left = words_at_most(codes_.data(), static_cast<std::uint8_t>(at), words_.data() + begin, end - begin);
+            const auto limit = static_cast<std::uint8_t>(at);
+            const Word* words = words_.data() + begin;
+            const Word left = end - begin < 12 ? words_at_most_body(codes_.data(), limit, words, end - begin)
+                                                     : words_at_most(codes_.data(), limit, words, end - begin);
             if (take(word_score(left), column, false, false, false, best)) best.bin = at;
             return true;
         }
@@ -542,12 +558,54 @@ private:
         }
         next_ = next;
         const index_t middle = divide(rows_, spare_rows_, begin, end);
-        if (!lean_) {
-            divide(counts_, spare_rows_, begin, end);
-            divide(weights_, spare_weights_, begin, end);
-        }
+        divide(counts_, spare_rows_, begin, end);
+        divide(weights_, spare_weights_, begin, end);
         if (packed_) divide(words_, spare_words_, begin, end);
         return middle;
+    }
+
+    // The same where a word says all of a row, in one pass; `left_sum_` is the sum of the words that went left.
+    index_t partition_words(index_t begin, index_t end, const Split& split) {
+        const std::uint8_t* code = codes(split.column);
+        const index_t m = end - begin;
+        spare_rows_.resize(std::max(spare_rows_.size(), static_cast<std::size_t>(m) + 1));
+        spare_words_.resize(spare_rows_.size());
+        std::int32_t *rows = rows_.data() + begin, *left = rows, *right = spare_rows_.data();
+        Word *words = words_.data() + begin, *left_words = words, *right_words = spare_words_.data(), sum = 0;
+        const auto divide = [&](auto goes_left) {
+            for (index_t i = 0; i < m; ++i) {
+                const std::int32_t row = rows[i];
+                const Word word = words[i];
+                const index_t goes = goes_left(code[static_cast<index_t>(row) * block_columns]);
+                *left = *right = row;
+                *left_words = *right_words = word;
+                sum += word & (Word{0} - static_cast<Word>(goes));
+                left += goes;
+                left_words += goes;
+                right += 1 - goes;
+                right_words += 1 - goes;
+            }
+        };
+        index_t next = bin_stride;
+        if (split.nominal) {
+            divide([&](index_t c) { return goes_left(split, c) ? 1 : 0; });
+        } else {
+            const index_t absent = bins_.n_bins[static_cast<std::size_t>(split.column)], bin = split.bin;
+            const index_t missing_goes = split.missing_left ? absent : -1;
+            if (options_.extra)
+                divide([&](index_t c) { return static_cast<int>(c <= bin) | static_cast<int>(c == missing_goes); });
+            else
+                divide([&](index_t c) {
+                    const int goes = static_cast<int>(c <= bin) | static_cast<int>(c == missing_goes);
+                    next = std::min(next, goes != 0 ? bin_stride : c);
+                    return goes;
+                });
+        }
+        std::copy(spare_rows_.data(), right, left);
+        std::copy(spare_words_.data(), right_words, left_words);
+        next_ = next;
+        left_sum_ = sum;
+        return begin + (left - rows);
     }
 
     // Between the last bin to the left and the first of the node's rows to the right (`next_`) all cuts part these rows
@@ -624,7 +682,7 @@ private:
     std::vector<std::int32_t> rows_, counts_, spare_rows_, order_;
     std::vector<std::int64_t> weights_, spare_weights_, histogram_;
     std::vector<Word> words_, spare_words_, word_histogram_ = std::vector<Word>(bin_stride), few_histogram_ = std::vector<Word>(bin_stride);
-    Word all_ = 0;
+    Word all_ = 0, left_sum_ = 0;
     std::vector<std::uint8_t> codes_, sides_;
     std::vector<double> value_;
     Sums left_, right_, total_, missing_;

@@ -58,25 +58,60 @@ struct Terms {
     double g_scale = 1, h_scale = 1, l2 = 0, l1 = 0;
     double g = 0, h = 0;      // of the node
     double least = 0;         // Hessian that each side must have
+    Word all = 0;             // the sum of the node
+    // In units of the sums: what each side must have, and l2; not `rough` where they are too large or too small for float.
+    std::uint32_t least_units = 0;
+    float l2_units = 0;
+    bool rough = false;
     double lower = -infinity, upper = infinity;
 };
 
 double shrunk(double g, double l1) { return std::copysign(std::max(std::abs(g) - l1, 0.0), g); }
 
-// Scores T(G_L)^2 / (H_L + l2) + T(G_R)^2 / (H_R + l2) of the boundaries after bins 0..count-1, the largest first seen.
+// The score T(G_L)^2 / (H_L + l2) + T(G_R)^2 / (H_R + l2) of a boundary with these sums to its left.
+ASSAY_INLINE double boundary_score(double g, double h, const Terms& t) {
+    const double gl = t.g_scale * g, hl = t.h_scale * h, gr = t.g - gl, hr = t.h - hl;
+    double a = std::abs(gl) - t.l1, c = std::abs(gr) - t.l1;
+    a = a > 0 ? a : 0;
+    c = c > 0 ? c : 0;
+    const double dl = hl + t.l2, dr = hr + t.l2;
+    const double s = (a * a * dr + c * c * dl) / (dl * dr);
+    const bool holds = (hl >= t.least) & (hr >= t.least) & (dl * dr > 0);
+    return holds ? s : -infinity;
+}
+
+// The same as scan_body: scores in float say which boundaries may be the best, and those are scored in double.
+ASSAY_INLINE double scan_rough(const Word* histogram, index_t count, Word start, const Terms& t, index_t& best) {
+    alignas(64) Word sums[bin_stride];
+    alignas(64) float score[bin_stride];
+    alignas(64) std::uint32_t smaller[bin_stride];
+    running_words(histogram, count, start, sums);
+    const index_t padded = (count + rough_lanes - 1) / rough_lanes * rough_lanes;
+    for (index_t b = count; b < padded; ++b) sums[b] = t.all;  // nothing to the right, which does not hold or is worth no more
+    const auto all_g = static_cast<std::int32_t>(t.all >> 32);
+    const auto all_h = static_cast<std::uint32_t>(t.all), least = t.least_units;
+    const float l2 = t.l2_units;
+#pragma omp simd
+    for (index_t b = 0; b < padded; ++b) {
+        const auto gl = static_cast<std::int32_t>(sums[b] >> 32), gr = all_g - gl;
+        const auto hl = static_cast<std::uint32_t>(sums[b]), hr = all_h - hl;
+        const float a = static_cast<float>(gl), c = static_cast<float>(gr);
+        const float dl = static_cast<float>(hl) + l2, dr = static_cast<float>(hr) + l2;
+        score[b] = (a * a * dr + c * c * dl) / (dl * dr);
+        smaller[b] = hl < hr ? hl : hr;
+    }
+#pragma omp simd
+    for (index_t b = 0; b < padded; ++b) score[b] = smaller[b] >= least ? score[b] : -1.0F;
+    const auto exact = [&](Word sum) { return boundary_score(gradient_of(sum), hessian_of(sum), t); };
+    return first_largest_of(score, sums, count, exact, best);
+}
+
+// Scores of the boundaries after bins 0..count-1, the largest first seen.
 ASSAY_INLINE double scan_body(const Word* histogram, index_t count, Word start, const Terms& t, index_t& best) {
+    if (t.rough) return scan_rough(histogram, count, start, t, best);
     alignas(64) double g[bin_stride], h[bin_stride], score[bin_stride];
     running_sums(histogram, count, start, g, h);
-    for (index_t b = 0; b < count; ++b) {
-        const double gl = t.g_scale * g[b], hl = t.h_scale * h[b], gr = t.g - gl, hr = t.h - hl;
-        double a = std::abs(gl) - t.l1, c = std::abs(gr) - t.l1;
-        a = a > 0 ? a : 0;
-        c = c > 0 ? c : 0;
-        const double dl = hl + t.l2, dr = hr + t.l2;
-        const double s = (a * a * dr + c * c * dl) / (dl * dr);
-        const bool holds = (hl >= t.least) & (hr >= t.least) & (dl * dr > 0);
-        score[b] = holds ? s : -infinity;
-    }
+    for (index_t b = 0; b < count; ++b) score[b] = boundary_score(g[b], h[b], t);
     return first_largest(score, count, best);
 }
 ASSAY_DISPATCH(double, scan, scan_body, (const Word* histogram, index_t count, Word start, const Terms& t, index_t& best),
@@ -241,6 +276,12 @@ struct HistogramGrower::State {
         t.least = std::max(options.min_hessian, (options.min_rows - 0.5) * t.h / leaf.rows);
         t.lower = leaf.lower;
         t.upper = leaf.upper;
+        t.all = leaf.sum;
+        // The scale of Hessians is a power of two: least and l2 in its units are exact.
+        const double least = std::ceil(t.least / h_scale), l2 = t.l2 / h_scale;
+        t.least_units = static_cast<std::uint32_t>(std::clamp(least, t.l2 > 0 ? 0.0 : 1.0, 4294967295.0));
+        t.l2_units = static_cast<float>(l2);
+        t.rough = t.l1 == 0 && (l2 == 0 || (l2 > 0x1p-30 && l2 < 0x1p33));
         return t;
     }
 

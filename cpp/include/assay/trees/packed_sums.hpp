@@ -44,10 +44,43 @@ ASSAY_INLINE double first_largest(const double* score, index_t count, index_t& b
 #pragma omp simd reduction(max : top)
     for (index_t b = 0; b < count; ++b) top = score[b] > top ? score[b] : top;
     best = -1;
-    if (top > -std::numeric_limits<double>::infinity())
-        for (best = 0; score[best] != top; ++best) {
-        }
+    if (!(top > -std::numeric_limits<double>::infinity())) return top;
+    constexpr index_t lanes = 16;
+    for (best = 0; best + lanes <= count; best += lanes) {
+        int here = 0;
+        for (index_t b = 0; b < lanes; ++b) here |= score[best + b] == top ? 1 : 0;
+        if (here != 0) break;
+    }
+    while (score[best] != top) ++best;
     return top;
+}
+
+// Rough scores in float, room for `rough_lanes` of them at a time, say which boundaries may be the best; `exact` scores those in
+// double, by the sum to the left. Each term of a score is positive and no operation loses more than a rounding, so that a rough one
+// is right to half of `rough_error`. Minus one marks a boundary that does not hold.
+constexpr float rough_error = 4e-6F;
+constexpr index_t rough_lanes = 32;
+template <class Exact>
+ASSAY_INLINE double first_largest_of(const float* score, const Word* sums, index_t count, Exact exact, index_t& best) {
+    float top = -1;
+#pragma omp simd reduction(max : top)
+    for (index_t b = 0; b < count; ++b) top = score[b] > top ? score[b] : top;
+    best = -1;
+    double largest = -std::numeric_limits<double>::infinity();
+    if (top < 0) return largest;
+    const float enough = top - top * rough_error;
+    for (index_t from = 0; from < count; from += rough_lanes) {
+        int here = 0;
+        for (index_t b = 0; b < rough_lanes; ++b) here |= score[from + b] >= enough ? 1 : 0;
+        if (here == 0) continue;
+        const index_t to = from + rough_lanes < count ? from + rough_lanes : count;
+        for (index_t b = from; b < to; ++b) {
+            if (score[b] < enough || (b > from && sums[b] == sums[b - 1])) continue;
+            const double own = exact(sums[b]);
+            if (own > largest) largest = own, best = b;
+        }
+    }
+    return largest;
 }
 
 }  // namespace assay::trees
