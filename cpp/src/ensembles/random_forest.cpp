@@ -5,7 +5,6 @@
 #include <bit>
 #include <cmath>
 #include <limits>
-#include <mutex>
 #include <numeric>
 #include <utility>
 
@@ -13,20 +12,12 @@
 #include "assay/common/simd.hpp"
 #include "assay/common/threads.hpp"
 #include "forest_words.hpp"
+#include "grown_trees.hpp"
 
 namespace assay::ensembles {
 namespace {
 
 constexpr index_t few_words = 64, oob_chunk = 1024;
-
-// A finished tree, with its tests on codes beside those on values.
-struct OneTree {
-    trees::Forest nodes;
-    std::vector<std::uint8_t> bin;
-    std::vector<std::int32_t> set;                  // nominal: place in `sets`, else -1
-    std::vector<std::array<std::uint64_t, 4>> sets;  // codes that go left
-    std::vector<bool> drawn;                        // by row, where rows out of bag are asked for
-};
 
 struct Split {
     double score = -infinity;
@@ -36,8 +27,6 @@ struct Split {
     std::array<std::uint64_t, 4> set{};
     bool found() const { return column >= 0; }
 };
-
-bool in_set(const std::array<std::uint64_t, 4>& set, index_t code) { return (set[static_cast<std::size_t>(code / 64)] >> (code % 64) & 1) != 0; }
 
 // Sums of one part: G_0 .. G_{K-1}, H.
 using Sums = std::vector<std::int64_t>;
@@ -686,53 +675,6 @@ private:
     std::vector<std::uint8_t> codes_, sides_;
     std::vector<double> value_;
     Sums left_, right_, total_, missing_;
-};
-
-// The values of the leaf of a row of the bins, where `column` reads row `other` instead; the nodes of the tree are those
-// of `f` from `first` on.
-const double* values_of(const OneTree& tree, const trees::Forest& f, std::size_t first, const Bins& bins, index_t row, std::int32_t column,
-                        index_t other) {
-    std::size_t node = 0;
-    while (true) {
-        const std::size_t at = first + node;
-        const std::int32_t feature = f.feature[at];
-        if (feature < 0) return f.value.data() + at * static_cast<std::size_t>(f.width);
-        const index_t code = bins.code(feature == column ? other : row, feature);
-        const bool left = code == bins.n_bins[static_cast<std::size_t>(feature)]
-                              ? f.missing_left[at] != 0
-                              : (tree.set[node] >= 0 ? in_set(tree.sets[static_cast<std::size_t>(tree.set[node])], code) : code <= tree.bin[node]);
-        node = static_cast<std::size_t>(left ? f.left[at] : f.right[at]);
-    }
-}
-
-// Finished trees join the forest in their order, each as soon as those before it have: few are held twice, and few wait.
-class Joining {
-public:
-    Joining(trees::Forest& forest, std::vector<OneTree>& trees, bool keeps_codes)
-        : forest_(forest), trees_(trees), keeps_codes_(keeps_codes), finished_(trees.size(), false) {}
-
-    void finish(index_t number) {
-        const std::lock_guard lock(mutex_);
-        finished_[static_cast<std::size_t>(number)] = true;
-        for (; next_ < trees_.size() && finished_[next_]; ++next_) {
-            OneTree& tree = trees_[next_];
-            // Room that is never written to costs nothing; a forest that outgrows it is moved.
-            if (next_ == 0) trees::reserve(forest_, tree.nodes.feature.size() * trees_.size() * 5 / 4);
-            trees::append(forest_, tree.nodes);
-            if (keeps_codes_)
-                tree.nodes = trees::Forest{};
-            else
-                tree = OneTree{};
-        }
-    }
-
-private:
-    std::mutex mutex_;
-    trees::Forest& forest_;
-    std::vector<OneTree>& trees_;
-    const bool keeps_codes_;
-    std::vector<bool> finished_;
-    std::size_t next_ = 0;
 };
 
 double row_loss(const ForestTarget& target, const double* value, std::int32_t row) {
