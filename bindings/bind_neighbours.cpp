@@ -1,4 +1,5 @@
 // Neighbour search: the screened Euclidean index, panels for any metric, the k-d tree.
+#include "assay/neighbours/byte_screen.hpp"
 #include "assay/neighbours/distance_reduce.hpp"
 #include "assay/neighbours/kd_tree.hpp"
 #include "assay/neighbours/kernel_functions.hpp"
@@ -59,6 +60,54 @@ Screen checked_screen(const char* kernel, const Rows& rows, const Array1<const f
                 "half_norms must be infinite after the last row");
     require(queries.shape(1) == rows.shape(1), kernel, "queries must have the columns of rows");
     return {panels.data(), half_norms.data(), centre.data(), scale, largest_norm};
+}
+
+// Runs search(rows, distances) and returns both as m x k arrays.
+template <class Search>
+nb::tuple nearest_arrays(const char* kernel, index_t n, const Rows& queries, index_t k, Search&& search) {
+    require(k >= 1 && k <= n, kernel, "k must be between 1 and the number of rows");
+    const std::size_t m = queries.shape(0);
+    std::vector<std::int64_t> nearest(m * to_size(k));
+    std::vector<double> distances(m * to_size(k));
+    without_gil([&] { search(nearest.data(), distances.data()); });
+    return nb::make_tuple(own(std::move(nearest), m, to_size(k)), own(std::move(distances), m, to_size(k)));
+}
+
+nb::object byte_screen(const Rows& rows, bool only_if_it_pays, int threads) {
+    const auto X = view(rows);
+    if (!byte_products() || X.cols > most_byte_columns) return nb::none();
+    const index_t padded = byte_panel_count(X.rows) * byte_points;
+    Aligned<std::uint8_t> panels(to_size(padded * byte_width(X.cols)));
+    Aligned<float> half_norms(to_size(padded)), steps(to_size(padded)), residuals(to_size(padded));
+    std::vector<double> centre(to_size(X.cols));
+    const double scale = without_gil([&] {
+        return build_byte_screen(X, {panels.data, half_norms.data, steps.data, residuals.data, centre.data()},
+                                 only_if_it_pays, threads);
+    });
+    if (scale == 0.0) return nb::none();
+    return nb::make_tuple(panels.own(), half_norms.own(), steps.own(), residuals.own(), own(std::move(centre)), scale);
+}
+
+nb::tuple byte_screen_nearest(const Rows& rows, const Flags& panels, const Array1<const float>& half_norms,
+                              const Array1<const float>& steps, const Array1<const float>& residuals,
+                              const Array1<const double>& centre, double scale, const Rows& queries, index_t k,
+                              int threads) {
+    const char* const kernel = "byte_screen_nearest";
+    const auto X = view(rows), Q = view(queries);
+    const auto padded = to_size(byte_panel_count(X.rows) * byte_points);
+    require(half_norms.shape(0) == padded && steps.shape(0) == padded && residuals.shape(0) == padded, kernel,
+            "half_norms, steps and residuals must have one value per padded row");
+    require(X.cols >= 1 && X.cols <= most_byte_columns && panels.shape(0) == padded * to_size(byte_width(X.cols)), kernel,
+            "panels must hold every padded row");
+    require(centre.shape(0) == rows.shape(1), kernel, "centre must have one value per column");
+    require(queries.shape(1) == rows.shape(1), kernel, "queries must have the columns of rows");
+    for (std::size_t i = rows.shape(0); i < padded; ++i)
+        require(half_norms.data()[i] == std::numeric_limits<float>::infinity(), kernel,
+                "half_norms must be infinite after the last row");
+    const ByteScreen screen{panels.data(), half_norms.data(), steps.data(), residuals.data(), centre.data(), scale};
+    return nearest_arrays(kernel, X.rows, queries, k, [&](std::int64_t* nearest, double* distances) {
+        nearest_by_bytes(X, screen, Q, k, nearest, distances, threads);
+    });
 }
 
 Metric checked_metric(const char* kernel, int metric) {
@@ -134,17 +183,6 @@ MixedTreeView checked_mixed_tree(const char* kernel, const Array1<const std::int
                              n};
     require(well_formed(tree), kernel, "the links of the tree must lead to its nodes and rows");
     return tree;
-}
-
-// Runs search(rows, distances) and returns both as m x k arrays.
-template <class Search>
-nb::tuple nearest_arrays(const char* kernel, index_t n, const Rows& queries, index_t k, Search&& search) {
-    require(k >= 1 && k <= n, kernel, "k must be between 1 and the number of rows");
-    const std::size_t m = queries.shape(0);
-    std::vector<std::int64_t> nearest(m * to_size(k));
-    std::vector<double> distances(m * to_size(k));
-    without_gil([&] { search(nearest.data(), distances.data()); });
-    return nb::make_tuple(own(std::move(nearest), m, to_size(k)), own(std::move(distances), m, to_size(k)));
 }
 
 template <class Count>
@@ -271,6 +309,11 @@ const char* const within_text = "The rows within the reduced radius of each quer
 void bind_neighbours(nb::module_& m) {
     m.def("euclidean_screen", &euclidean_screen, "rows"_a, "threads"_a,
           "The float32 index of rows: (panels, half_norms, centre, scale, largest_norm), or None if out of range.");
+    m.def("byte_screen", &byte_screen, "rows"_a, "only_if_it_pays"_a, "threads"_a,
+          "The rows in bytes: (panels, half_norms, steps, residuals, centre, scale), or None if they or the machine cannot.");
+    m.def("byte_screen_nearest", &byte_screen_nearest, "rows"_a, "panels"_a, "half_norms"_a, "steps"_a, "residuals"_a,
+          "centre"_a, "scale"_a, "queries"_a, "k"_a, "threads"_a,
+          nearest_text);
     def_euclidean<index_t>(m, "euclidean_nearest", "k", nearest_text, nearest_by([](const auto& index, auto... asked) {
         nearest_euclidean(index.rows, index.screen, asked...);
     }));

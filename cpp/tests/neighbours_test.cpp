@@ -5,6 +5,7 @@
 
 #include "assay/common/random.hpp"
 #include "assay/common/simd.hpp"
+#include "assay/neighbours/byte_screen.hpp"
 #include "assay/neighbours/kd_tree.hpp"
 #include "assay/neighbours/kernel_functions.hpp"
 #include "assay/neighbours/mixed_tree.hpp"
@@ -68,6 +69,32 @@ Found screened(Matrix<const double> X, Matrix<const double> Q, index_t k, int th
     return found;
 }
 
+struct InBytes {
+    std::vector<std::uint8_t> panels;
+    std::vector<float> half_norms, steps, residuals;
+    std::vector<double> centre;
+    double scale;
+    InBytes(Matrix<const double> X, bool only_if_it_pays)
+        : panels(static_cast<std::size_t>(byte_panel_count(X.rows) * byte_points * byte_width(X.cols))),
+          half_norms(static_cast<std::size_t>(byte_panel_count(X.rows) * byte_points)), steps(half_norms),
+          residuals(half_norms), centre(static_cast<std::size_t>(X.cols)),
+          scale(build_byte_screen(
+              X, {panels.data(), half_norms.data(), steps.data(), residuals.data(), centre.data()}, only_if_it_pays, 2)) {}
+    ByteScreen screen() const {
+        return {panels.data(), half_norms.data(), steps.data(), residuals.data(), centre.data(), scale};
+    }
+};
+
+// The answer by bytes, and how many queries were left open.
+std::pair<Found, index_t> in_bytes(Matrix<const double> X, Matrix<const double> Q, index_t k, int threads) {
+    const InBytes index(X, false);
+    const auto size = static_cast<std::size_t>(Q.rows * k);
+    Found found{std::vector<std::int64_t>(size), std::vector<double>(size)};
+    const index_t open =
+        nearest_by_bytes(X, index.screen(), Q, k, found.rows.data(), found.distances.data(), threads);
+    return {found, open};
+}
+
 Found in_tree(Matrix<const double> X, Matrix<const double> Q, index_t k, Metric metric) {
     const KdTree tree = build_kd_tree(X, 1);
     const KdTreeView view{tree.order.data(), tree.column.data(), tree.right.data(), tree.low.data(),
@@ -124,6 +151,37 @@ TEST("screened search, panels and tree give the float64 answer on friendly and n
     }
 }
 
+TEST("search in bytes gives the float64 answer, and leaves no query of friendly data open") {
+    for (Shape shape : {Shape::normal, Shape::grid, Shape::offset, Shape::copies, Shape::outlier}) {
+        for (index_t d : {1, 2, 4, 5, 17, 64, 133}) {
+            const index_t n = 1203, m = 29;
+            const auto x = draw(shape, n, d, 21), q = draw(shape, m, d, 22);
+            const auto X = c_matrix(x.data(), n, d), Q = c_matrix(q.data(), m, d);
+            const Found expected = by_definition(x, q, d, n);
+            for (index_t k : {1, 6, 65, 200, 513, 1203}) {
+                const auto [found, open] = in_bytes(X, Q, k, 2);
+                Found first;
+                for (index_t i = 0; i < m; ++i) {
+                    first.rows.insert(first.rows.end(), expected.rows.begin() + i * n, expected.rows.begin() + i * n + k);
+                    first.distances.insert(first.distances.end(), expected.distances.begin() + i * n,
+                                           expected.distances.begin() + i * n + k);
+                }
+                CHECK(found == first);
+                if (shape == Shape::normal && d >= 4 && k <= 6) CHECK(open == (byte_products() ? 0 : m));
+                if (k > most_byte_neighbours) CHECK(open == m);
+            }
+        }
+    }
+}
+
+TEST("rows that bytes cannot tell apart are refused at once, others are not") {
+    const auto normal = draw(Shape::normal, 4000, 20, 23), copies = draw(Shape::copies, 4000, 20, 24);
+    CHECK((InBytes(c_matrix(normal.data(), 4000, 20), true).scale > 0.0) == byte_products());
+    CHECK(InBytes(c_matrix(copies.data(), 4000, 20), true).scale == 0.0);
+    const std::vector<double> huge{1e200, -1e200, 3e199, 1e199};
+    CHECK(InBytes(c_matrix(huge.data(), 4, 1), false).scale == 0.0);
+}
+
 TEST("the tree gives the neighbours of brute force for every metric it knows") {
     for (Shape shape : {Shape::normal, Shape::grid, Shape::copies}) {
         const auto x = draw(shape, 700, 3, 5), q = draw(shape, 40, 3, 6);
@@ -148,6 +206,7 @@ TEST("every instruction set finds the same rows where distances are exact") {
     for (int level = 0; level <= static_cast<int>(best); ++level) {
         set_simd_level(static_cast<Simd>(level));
         CHECK(screened(X, Q, 10, 1) == expected);
+        CHECK(in_bytes(X, Q, 10, 1).first == expected);
         CHECK(by_panels(X, Q, 10, Metric::euclidean) == expected);
         CHECK(in_tree(X, Q, 10, Metric::euclidean) == expected);
     }

@@ -10,6 +10,7 @@
 #include "assay/common/simd.hpp"
 #include "assay/common/threads.hpp"
 #include "assay/neighbours/panel_visitor.hpp"
+#include "rescorer.hpp"
 #if defined(__x86_64__) && defined(__GNUC__)
 #include <immintrin.h>
 #define ASSAY_HAS_AVX512 1
@@ -22,36 +23,6 @@ constexpr int group = 12;             // queries of a register tile
 constexpr index_t chunk_groups = 10;  // groups that meet a panel while it is in the first-level cache
 constexpr index_t panels_between_looks = 4096;
 constexpr double far_query = 1e6;     // |q'| above this goes to the float64 scan
-
-// ---- exact distances of scattered rows ------------------------------------------------------------------------------
-
-class Rescorer {
-public:
-    explicit Rescorer(Matrix<const double> rows, Metric metric = Metric::euclidean, const MetricOptions& options = {})
-        : rows_(rows), measure_(panel_distances(metric)), options_(options),
-          panel_(static_cast<std::size_t>(rows.cols * panel_lanes), 0.0) {}
-
-    // Reduced distances from `query` to the listed rows.
-    template <class Row>
-    void score(const double* query, const Row* listed, index_t count, double* out) {
-        double lanes[panel_lanes];
-        for (index_t first = 0; first < count; first += panel_lanes) {
-            const index_t used = std::min(panel_lanes, count - first);
-            for (index_t lane = 0; lane < used; ++lane) {
-                const double* row = rows_.row(static_cast<index_t>(listed[first + lane]));
-                for (index_t j = 0; j < rows_.cols; ++j) panel_[static_cast<std::size_t>(j * panel_lanes + lane)] = row[j];
-            }
-            measure_(query, panel_.data(), 1, rows_.cols, options_, lanes);
-            std::copy(lanes, lanes + used, out + first);
-        }
-    }
-
-private:
-    Matrix<const double> rows_;
-    PanelDistances measure_;
-    MetricOptions options_;
-    std::vector<double> panel_;
-};
 
 // ---- one query's candidates ------------------------------------------------------------------------------------------
 
@@ -507,19 +478,6 @@ void pack_queries(Matrix<const double> queries, index_t first, index_t count, co
         for (index_t j = 0; j < d; ++j)
             packed[j * group + t] =
                 usable ? static_cast<float>((queries(first + t, j) - screen.centre[j]) * screen.scale) : 0.0F;
-    }
-}
-
-void scan_rows(Rescorer& rescorer, const double* query, index_t n, Nearest& nearest) {
-    std::int64_t listed[panel_lanes];
-    double distances[panel_lanes];
-    nearest.clear();
-    for (index_t first = 0; first < n; first += panel_lanes) {
-        const index_t used = std::min(panel_lanes, n - first);
-        for (index_t i = 0; i < used; ++i) listed[i] = first + i;
-        rescorer.score(query, listed, used, distances);
-        for (index_t i = 0; i < used; ++i)
-            if (!nearest.full() || distances[i] < nearest.bound()) nearest.offer(distances[i], listed[i]);
     }
 }
 

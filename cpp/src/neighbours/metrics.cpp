@@ -303,19 +303,69 @@ PanelDistances panel_distances(Metric metric) {
     return nullptr;
 }
 
+namespace {
+
+typedef double Eight __attribute__((vector_size(64)));
+typedef long long EightPlaces __attribute__((vector_size(64)));
+
+// Columns [from, from + 8) of 8 rows, turned: lane l of column j comes from row l.
+ASSAY_INLINE void turn_square(const double* const* rows, index_t from, double* panel) {
+    Eight pairs[8], fours[8];
+    for (int i = 0; i < 8; i += 2) {
+        Eight a, b;
+        __builtin_memcpy(&a, rows[i] + from, sizeof a);
+        __builtin_memcpy(&b, rows[i + 1] + from, sizeof b);
+        pairs[i] = __builtin_shuffle(a, b, EightPlaces{0, 8, 2, 10, 4, 12, 6, 14});
+        pairs[i + 1] = __builtin_shuffle(a, b, EightPlaces{1, 9, 3, 11, 5, 13, 7, 15});
+    }
+    for (int i = 0; i < 8; i += 4)
+        for (int odd = 0; odd < 2; ++odd) {
+            const Eight a = pairs[i + odd], b = pairs[i + 2 + odd];
+            fours[i + odd] = __builtin_shuffle(a, b, EightPlaces{0, 1, 8, 9, 4, 5, 12, 13});
+            fours[i + 2 + odd] = __builtin_shuffle(a, b, EightPlaces{2, 3, 10, 11, 6, 7, 14, 15});
+        }
+    for (int i = 0; i < 4; ++i) {
+        const Eight low = __builtin_shuffle(fours[i], fours[i + 4], EightPlaces{0, 1, 2, 3, 8, 9, 10, 11});
+        const Eight high = __builtin_shuffle(fours[i], fours[i + 4], EightPlaces{4, 5, 6, 7, 12, 13, 14, 15});
+        __builtin_memcpy(panel + (from + i) * panel_lanes, &low, sizeof low);
+        __builtin_memcpy(panel + (from + i + 4) * panel_lanes, &high, sizeof high);
+    }
+}
+
+ASSAY_INLINE void pack_rest(const double* const* rows, index_t from, index_t d, double* panel) {
+    for (index_t j = from; j < d; ++j)
+        for (index_t lane = 0; lane < panel_lanes; ++lane) panel[j * panel_lanes + lane] = rows[lane][j];
+}
+// A cache line of each row, then the next: the rows come from memory side by side.
+ASSAY_INLINE void pack_squares(const double* const* rows, index_t d, double* panel) {
+    index_t from = 0;
+    for (; from + 8 <= d; from += 8) {
+        for (index_t lane = 0; lane < panel_lanes; ++lane) __builtin_prefetch(rows[lane] + std::min(d - 1, from + 32));
+        turn_square(rows, from, panel);
+        turn_square(rows + 8, from, panel + 8);
+    }
+    pack_rest(rows, from, d, panel);
+}
+ASSAY_INLINE void pack_plainly(const double* const* rows, index_t d, double* panel) {
+    for (index_t from = 0; from < d; from += 8) pack_rest(rows, from, std::min(d, from + 8), panel);
+}
+ASSAY_DISPATCH_EACH(void, pack_dispatched, pack_squares, pack_plainly, pack_plainly,
+                    (const double* const* rows, index_t d, double* panel), (rows, d, panel))
+
+}  // namespace
+
+void pack_panel(const double* const* rows, index_t d, double* panel) { pack_dispatched(rows, d, panel); }
+
 void pack_panels(Matrix<const double> rows, const std::int64_t* order, double* panels, int threads) {
+    const std::vector<double> zeros(static_cast<std::size_t>(rows.cols), 0.0);
     parallel_chunks(panel_count(rows.rows), 64, threads, [&](index_t, index_t begin, index_t end) {
         for (index_t b = begin; b < end; ++b) {
-            double* panel = panels + b * rows.cols * panel_lanes;
+            const double* lanes[panel_lanes];
             for (index_t lane = 0; lane < panel_lanes; ++lane) {
                 const index_t i = b * panel_lanes + lane;
-                if (i < rows.rows) {
-                    const double* row = rows.row(order == nullptr ? i : static_cast<index_t>(order[i]));
-                    for (index_t j = 0; j < rows.cols; ++j) panel[j * panel_lanes + lane] = row[j];
-                } else {
-                    for (index_t j = 0; j < rows.cols; ++j) panel[j * panel_lanes + lane] = 0.0;
-                }
+                lanes[lane] = i >= rows.rows ? zeros.data() : rows.row(order == nullptr ? i : static_cast<index_t>(order[i]));
             }
+            pack_panel(lanes, rows.cols, panels + b * rows.cols * panel_lanes);
         }
     });
 }

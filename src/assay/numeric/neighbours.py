@@ -1,8 +1,8 @@
 """The neighbour index: rows as the metric compares them, and the questions that it answers.
 
 `nearest` gives the k nearest rows of each query, `within` the rows in a radius, `count` how many these are. Behind them
-stand the float32 screen (Euclidean), float64 panels (any metric) or a tree; all of them give the same rows and the same
-distances, bit for bit. Of two rows at the same distance the one with the smaller row number is nearer.
+stand bytes or float32 that rule rows out (Euclidean), float64 panels (any metric) or a tree; all of them give the same
+rows and distances, bit for bit. Of two rows at the same distance the one with the smaller row number is nearer.
 
 >>> index = NeighbourIndex(np.array([[0.0], [1.0], [5.0]]), get("euclidean"))
 >>> index.nearest(np.array([[0.8]]), k=2)[0]
@@ -23,6 +23,7 @@ from .distances import KNOWN_EUCLIDEAN, PRESENT_EUCLIDEAN, Distance, Euclidean, 
 __all__ = ["NeighbourIndex", "choose_algorithm", "get", "nearest_known"]
 
 _SCREEN = ("panels", "half_norms", "centre", "scale", "largest_norm")
+_BYTES = ("panels", "half_norms", "steps", "residuals", "centre", "scale")
 _TREE = ("order", "column", "right", "low", "high", "panels")
 _MIXED_TREE = (
     "order",
@@ -41,6 +42,10 @@ _MIXED_TREE = (
 _NO_FLAGS = np.zeros(0, dtype=np.uint8)
 # Rows from which the tree is faster, by number of columns (measured with k = 15 on normal data).
 _TREE_FROM = {1: 200, 2: 200, 3: 200, 4: 200, 5: 500, 6: 2_000, 7: 50_000, 8: 300_000, 9: 2_000_000}
+
+
+# Columns and rows from which bytes are faster than float32, where the machine multiplies them (measured as above).
+_BYTES_FROM = ((60, 3_000), (16, 10_000))
 
 
 def choose_algorithm(distance: Distance, n_rows: int, n_features: int) -> str:
@@ -77,6 +82,7 @@ class NeighbourIndex:
         self.algorithm = choose_algorithm(distance, *placed.shape) if algorithm == "auto" else algorithm
         self._nominal = self.placement.get("nominal", _NO_FLAGS)
         self.kind, self._arrays = self._build(threads)
+        self._floats: tuple[str, dict[str, Any]] | None = None
         self._metric: dict[str, Any] = {"metric": distance.code, "p": distance.power}
 
     def state(self) -> dict[str, Any]:
@@ -95,7 +101,7 @@ class NeighbourIndex:
         index = cls.__new__(cls)
         index.distance, index.placement, index.rows = distance, state["placement"], state["rows"]
         index.algorithm, index.kind, index._arrays = state["algorithm"], state["kind"], state["arrays"]
-        index._nominal = index.placement.get("nominal", _NO_FLAGS)
+        index._nominal, index._floats = index.placement.get("nominal", _NO_FLAGS), None
         index._metric = {"metric": distance.code, "p": distance.power}
         return index
 
@@ -105,11 +111,29 @@ class NeighbourIndex:
             return "mixed tree", {**arrays, "nominal": self._nominal, "n": self.rows.shape[0]}
         if self.algorithm == "kd_tree":
             return "tree", dict(zip(_TREE, _kernels.kd_tree(self.rows, threads), strict=True))
+        n_rows, n_columns = self.rows.shape
+        many = any(n_columns >= columns and n_rows >= rows for columns, rows in _BYTES_FROM)
+        if many and isinstance(self.distance, Euclidean):
+            bytes_: Any = _kernels.byte_screen(self.rows, True, threads)
+            if bytes_ is not None:
+                return "bytes", {"rows": self.rows, **dict(zip(_BYTES, bytes_, strict=True))}
+        return self._build_floats(threads)
+
+    def _build_floats(self, threads: int) -> tuple[str, dict[str, Any]]:
+        """The float32 screen, or float64 panels where there is none."""
         if isinstance(self.distance, Euclidean):
             screen: Any = _kernels.euclidean_screen(self.rows, threads)
             if screen is not None:
                 return "screen", {"rows": self.rows, **dict(zip(_SCREEN, screen, strict=True))}
         return "panels", {"panels": _kernels.metric_panels(self.rows, threads), "n": self.rows.shape[0]}
+
+    def _for_radius(self, threads: int) -> tuple[str, dict[str, Any]]:
+        """What answers questions about a radius: bytes give way to floats, which are made when first asked for."""
+        if self.kind != "bytes":
+            return self.kind, self._arrays
+        if self._floats is None:
+            self._floats = self._build_floats(threads)
+        return self._floats
 
     def place(self, queries: np.ndarray) -> np.ndarray:
         """Queries as the metric compares them."""
@@ -124,7 +148,9 @@ class NeighbourIndex:
         """
         queries = np.ascontiguousarray(queries) if placed else self.place(queries)
         given: dict[str, Any] = {"queries": queries, "k": k, "threads": threads, **self._arrays}
-        if self.kind == "screen":
+        if self.kind == "bytes":
+            found, reduced = _kernels.byte_screen_nearest(**given)
+        elif self.kind == "screen":
             found, reduced = _kernels.euclidean_nearest(**given)
         elif self.kind == "tree":
             found, reduced = _kernels.kd_tree_nearest(**given, **self._metric)
@@ -187,12 +213,13 @@ class NeighbourIndex:
     def count(self, queries: np.ndarray, radius: float, threads: int = 1) -> np.ndarray:
         """How many rows have a distance <= radius from each query."""
         reach = self.distance.reduce_radius(radius)
-        given: dict[str, Any] = {"queries": self.place(queries), "threads": threads, **self._arrays}
-        if self.kind == "screen":
+        kind, arrays = self._for_radius(threads)
+        given: dict[str, Any] = {"queries": self.place(queries), "threads": threads, **arrays}
+        if kind == "screen":
             return _kernels.euclidean_count(**given, squared_radius=reach)
-        if self.kind == "tree":
+        if kind == "tree":
             return _kernels.kd_tree_count(**given, **self._metric, radius=reach)
-        if self.kind == "mixed tree":
+        if kind == "mixed tree":
             return _kernels.mixed_tree_count(**given, radius=reach)
         return _kernels.metric_count(**given, **self._metric, nominal=self._nominal, radius=reach)
 
@@ -202,12 +229,13 @@ class NeighbourIndex:
         Those of query i are rows[start[i]:start[i + 1]], in the order of their numbers.
         """
         reach = self.distance.reduce_radius(radius)
-        given: dict[str, Any] = {"queries": self.place(queries), "threads": threads, **self._arrays}
-        if self.kind == "screen":
+        kind, arrays = self._for_radius(threads)
+        given: dict[str, Any] = {"queries": self.place(queries), "threads": threads, **arrays}
+        if kind == "screen":
             start, rows, reduced = _kernels.euclidean_within(**given, squared_radius=reach)
-        elif self.kind == "tree":
+        elif kind == "tree":
             start, rows, reduced = _kernels.kd_tree_within(**given, **self._metric, radius=reach)
-        elif self.kind == "mixed tree":
+        elif kind == "mixed tree":
             start, rows, reduced = _kernels.mixed_tree_within(**given, radius=reach)
         else:
             start, rows, reduced = _kernels.metric_within(**given, **self._metric, nominal=self._nominal, radius=reach)
