@@ -105,7 +105,7 @@ class NeighbourIndex:
         index._metric = {"metric": distance.code, "p": distance.power}
         return index
 
-    def _build(self, threads: int) -> tuple[str, dict[str, Any]]:
+    def _build(self, threads: int, *, bytes_too: bool = True) -> tuple[str, dict[str, Any]]:
         if self.algorithm == "kd_tree" and isinstance(self.distance, Mixed):
             arrays = dict(zip(_MIXED_TREE, _kernels.mixed_tree(self.rows, self._nominal, threads), strict=True))
             return "mixed tree", {**arrays, "nominal": self._nominal, "n": self.rows.shape[0]}
@@ -113,14 +113,10 @@ class NeighbourIndex:
             return "tree", dict(zip(_TREE, _kernels.kd_tree(self.rows, threads), strict=True))
         n_rows, n_columns = self.rows.shape
         many = any(n_columns >= columns and n_rows >= rows for columns, rows in _BYTES_FROM)
-        if many and isinstance(self.distance, Euclidean):
-            bytes_: Any = _kernels.byte_screen(self.rows, True, threads)
-            if bytes_ is not None:
-                return "bytes", {"rows": self.rows, **dict(zip(_BYTES, bytes_, strict=True))}
-        return self._build_floats(threads)
-
-    def _build_floats(self, threads: int) -> tuple[str, dict[str, Any]]:
-        """The float32 screen, or float64 panels where there is none."""
+        if bytes_too and many and isinstance(self.distance, Euclidean):
+            rounded: Any = _kernels.byte_screen(self.rows, True, threads)
+            if rounded is not None:
+                return "bytes", {"rows": self.rows, **dict(zip(_BYTES, rounded, strict=True))}
         if isinstance(self.distance, Euclidean):
             screen: Any = _kernels.euclidean_screen(self.rows, threads)
             if screen is not None:
@@ -132,7 +128,7 @@ class NeighbourIndex:
         if self.kind != "bytes":
             return self.kind, self._arrays
         if self._floats is None:
-            self._floats = self._build_floats(threads)
+            self._floats = self._build(threads, bytes_too=False)
         return self._floats
 
     def place(self, queries: np.ndarray) -> np.ndarray:
