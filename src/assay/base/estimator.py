@@ -146,6 +146,11 @@ def _summable(weights: np.ndarray) -> np.ndarray:
     return np.where(weights > 0, np.maximum(scaled, np.finfo(np.float64).smallest_subnormal), 0.0)
 
 
+_PLAIN = (type(None), bool, int, float, str)
+_REQUESTS = frozenset({"_metadata_request", "_sklearn_output_config", "_skl_callbacks"})
+"""What scikit-learn keeps in an estimator beside its parameters, and takes along into clones."""
+
+
 @dataclass_transform(kw_only_default=True)
 class Estimator(BaseEstimator):
     """Base of every method: parameters come from declarations, the constructor only stores them."""
@@ -186,6 +191,13 @@ class Estimator(BaseEstimator):
     def _get_param_names(cls) -> list[str]:
         # The declarations know the names; scikit-learn would inspect the signature at every clone.
         return sorted(cls.__parameters__)
+
+    def __sklearn_clone__(self) -> Any:
+        # Parameters that are plain values need no copies of their own, and every fold of a run is a clone.
+        given = {name: getattr(self, name) for name in self.__parameters__}
+        if _REQUESTS.isdisjoint(vars(self)) and all(type(value) in _PLAIN for value in given.values()):
+            return type(self)(**given)
+        return super().__sklearn_clone__()
 
     def _check_parameters(self) -> None:
         for name, declared in self.__parameters__.items():

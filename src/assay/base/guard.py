@@ -293,18 +293,27 @@ def require_finite_state(model: Any) -> None:
             )
 
 
+# What cannot hold a number that is not finite: a model has many names, and every fold of a run is looked at.
+_PLAIN = frozenset({str, bytes, int, bool, type(None)})
+
+
 def _is_finite(value: Any) -> bool:
+    kind = type(value)
+    if kind in _PLAIN:
+        return True
     if isinstance(value, np.ndarray):
         if value.dtype.kind != "f":
             return True
+        if value.size < 4096:
+            return bool(np.isfinite(value).all())
         with np.errstate(over="ignore", invalid="ignore"):
-            return bool(np.isfinite(value.sum())) or bool(np.isfinite(value).all())
+            return math.isfinite(value.sum()) or bool(np.isfinite(value).all())
     if isinstance(value, float):
         return value - value == 0.0
     if isinstance(value, (list, tuple)):
-        return all(map(_is_finite, value))
+        return all(_is_finite(part) for part in value if type(part) not in _PLAIN)
     if isinstance(value, dict):
-        return all(map(_is_finite, value.values()))
+        return all(_is_finite(part) for part in value.values() if type(part) not in _PLAIN)
     if hasattr(value, "__dataclass_fields__"):
         return all(_is_finite(getattr(value, name)) for name in value.__dataclass_fields__)
     return True

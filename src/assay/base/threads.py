@@ -5,9 +5,12 @@ The kernels run on OpenMP, so `OMP_NUM_THREADS`, joblib's limits and `threadpool
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
-from contextlib import AbstractContextManager
+import threading
+from collections.abc import Iterator
+from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
@@ -21,16 +24,44 @@ def _controller() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-def one_blas_thread() -> AbstractContextManager[object]:
+_lock = threading.Lock()
+_limits: list[Any] = []
+_inside = 0
+
+
+def _renew_lock() -> None:
+    global _lock
+    _lock = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_lock)  # a thread that is not there any more may have held it
+
+
+@contextlib.contextmanager
+def one_blas_thread() -> Iterator[None]:
     """A context in which BLAS works on one thread, so that its sums do not depend on how many there are.
+
+    The limit holds for the process: the first to enter sets it, in any thread, and the last to leave takes it back.
 
     >>> with one_blas_thread():
     ...     pass
     """
-    return _controller().limit(limits=1, user_api="blas")
+    global _inside
+    with _lock:
+        if _inside == 0:
+            _limits.append(_controller().limit(limits=1, user_api="blas"))
+        _inside += 1
+    try:
+        yield
+    finally:
+        with _lock:
+            _inside -= 1
+            if _inside == 0:
+                _limits.pop().restore_original_limits()
 
 
-def one_kernel_thread() -> AbstractContextManager[object]:
+def one_kernel_thread() -> contextlib.AbstractContextManager[object]:
     """A context in which kernels that this thread calls work on one thread: the others are at work elsewhere.
 
     >>> with one_kernel_thread():

@@ -482,7 +482,7 @@ class Plan:
         splits = list(self.design.splits(y, self.stratified, self.random_state, units))
         if self.design.kind == "holdout" and units is not None:
             return splits[:1]
-        if self.classes is not None and any(np.unique(self.y[split.train]).size < 2 for split in splits):
+        if self.classes is not None and any(np.ptp(self.y[split.train]) == 0 for split in splits):
             raise DesignError(
                 "Plan",
                 f"design '{plain(self.design.name)}'",

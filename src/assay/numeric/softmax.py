@@ -34,8 +34,8 @@ def log_softmax(scores: np.ndarray) -> np.ndarray:
     >>> np.exp(log_softmax(np.array([[1001.0, 1002.0, 1003.0]]))).round(3)
     array([[0.09 , 0.245, 0.665]])
     """
-    shifted = scores - scores.max(axis=1, keepdims=True)
-    return shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
+    shifted = scores - _along_rows(np.maximum, scores)
+    return shifted - np.log(_along_rows(np.add, np.exp(shifted)))
 
 
 def softmax(scores: np.ndarray) -> np.ndarray:
@@ -44,8 +44,20 @@ def softmax(scores: np.ndarray) -> np.ndarray:
     >>> softmax(np.array([[1.0, 2.0, 3.0]])).round(3)
     array([[0.09 , 0.245, 0.665]])
     """
-    found = np.exp(log_softmax(scores))
-    return found / found.sum(axis=1, keepdims=True)
+    found = scores - _along_rows(np.maximum, scores)
+    np.exp(found, out=found)
+    found /= _along_rows(np.add, found)
+    return found
+
+
+def _along_rows(combine: np.ufunc, scores: np.ndarray) -> np.ndarray:
+    """`combine.reduce` of each row, bit for bit; column after column where they are few, which is many times faster."""
+    if not 0 < scores.shape[1] < 8:
+        return combine.reduce(scores, axis=1, keepdims=True)
+    found = scores[:, 0].copy()
+    for k in range(1, scores.shape[1]):
+        combine(found, scores[:, k], out=found)
+    return found[:, None]
 
 
 def ridge(coefficients: np.ndarray, alpha: float) -> float:

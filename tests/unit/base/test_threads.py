@@ -9,6 +9,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from assay import _kernels
 from assay.base import ParameterError, thread_count
+from assay.base.threads import one_blas_thread
 
 
 def test_threadpoolctl_limits_hold():
@@ -71,3 +72,20 @@ def test_a_long_kernel_stops_on_interrupt():
     assert word == "interrupted", ran.stderr
     assert float(seconds) < 30
     assert signal.SIGINT
+
+
+def blas_threads() -> list[int]:
+    return [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
+
+
+def test_the_last_to_leave_gives_blas_its_threads_back():
+    """Contexts of several threads overlap in any order: the one that entered first may leave first."""
+    with threadpool_limits(limits=2, user_api="blas"):
+        before = blas_threads()
+        first, second = one_blas_thread(), one_blas_thread()
+        first.__enter__()
+        second.__enter__()
+        first.__exit__(None, None, None)
+        assert set(blas_threads()) == {1}
+        second.__exit__(None, None, None)
+        assert blas_threads() == before != [1] * len(before)

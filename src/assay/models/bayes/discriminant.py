@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import log_softmax, softmax
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
@@ -28,6 +27,7 @@ from ...base.usual_parameters import n_jobs_param
 from ...base.views import Coefficients, Contributions, View, coefficients_of
 from ...numeric.class_scatter import ClassScatter
 from ...numeric.moments import varies
+from ...numeric.softmax import log_softmax, softmax
 from ...numeric.solves import cholesky
 from .shrinkage import ledoit_wolf, oracle_approximating, shrink
 from .views import gaussian_gains
@@ -212,11 +212,11 @@ class GaussianDiscriminant(Decisions, Classifier):
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """The class probabilities of each row."""
-        return softmax(self._scores(X), axis=1)
+        return softmax(self._scores(X))
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Log of the class probabilities of each row."""
-        return log_softmax(self._scores(X), axis=1)
+        return log_softmax(self._scores(X))
 
     def log_density(self, X: Any) -> np.ndarray:
         """Log density of each row under the mixture of the classes: low for a row unlike all of them.
