@@ -138,15 +138,16 @@ def delimited_pieces(file: SourceFile, options: Options, decided: list[Decision]
                     way_out="repair the quotes",
                 )
             continue
-        lines = None
+        lines: int | None = None
         blank = _blank_until(data, 0)
         if blank < end:
             begin = 0 if not header else min(_first_record_end(data, dialect.separator, blank), end)
             told = None if dialect.preamble else plain_piece(data, begin, end, dialect.separator, dialect.names, wanted)
-            if told is None:
+            if told is not None:
+                frame, settled, lines = told
+            else:
                 frame = _frame(data[:end], stream.shown, dialect, header=header, first=first, line=line, row=row)
-                told = frame, frozenset(), None
-            frame, settled, lines = told
+                settled = frozenset()
             if frame.height:
                 yield Piece(stream.shown, row, frame, settled)
             row += frame.height

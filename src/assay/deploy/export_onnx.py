@@ -16,10 +16,12 @@ from .export_forms import (
     Among,
     Bayes,
     Form,
+    Kernels,
     Label,
     Linear,
     Missing,
     Net,
+    Normal,
     Number,
     Recipe,
     Source,
@@ -168,7 +170,10 @@ def onnx_of(
     """The model as the bytes of an ONNX file."""
     graph = Graph(onnx)
     seen = Seen.bare(graph, form) if recipes is None else Seen.prepared(graph, form, recipes, kinds or {})
-    scores = {Linear: _linear, Trees: _trees, Net: _net, Bayes: _bayes}[type(form)](graph, seen, form)
+    ways = {Linear: _linear, Trees: _trees, Net: _net, Bayes: _bayes, Normal: _normal, Kernels: _kernels}
+    if type(form) not in ways or (form.classes is not None and not form.probabilities):
+        raise refusal(f"a {title}", "ONNX")
+    scores = ways[type(form)](graph, seen, form)
     name = "prediction" if form.classes is None else "probabilities"
     _linked(graph, form, scores, name)
     double = onnx.TensorProto.DOUBLE
@@ -191,6 +196,10 @@ def _linked(graph: Graph, form: Form, scores: str, name: str) -> None:
         graph.node("Exp", scores, out=name)
     elif form.link == "softmax":
         graph.node("Softmax", scores, out=name, axis=1)
+    elif form.link == "rest":
+        shares = graph.node("Sigmoid", scores)
+        total = graph.node("ReduceSum", shares, graph.constant(np.array([1])), keepdims=1)
+        graph.node("Div", shares, total, out=name)
     elif form.link == "logistic":
         # Of two classes the first has score 0.
         halves = graph.node("Mul", scores, graph.constant(np.array([[-0.5, 0.5]])))
@@ -203,8 +212,6 @@ def _linked(graph: Graph, form: Form, scores: str, name: str) -> None:
 
 
 def _linear(graph: Graph, seen: Seen, form: Any) -> str:
-    if form.classes is not None and not form.probabilities:
-        raise refusal("a classifier without probabilities", "ONNX")
     products = graph.product(seen.matrix(), form.weights)
     return graph.node("Add", products, graph.constant(np.array(form.intercept)))
 
@@ -218,6 +225,37 @@ def _net(graph: Graph, seen: Seen, form: Any) -> str:
         units = graph.product(units, weights)
         units = graph.node("Add", units, graph.constant(biases))
     return units
+
+
+def _normal(graph: Graph, seen: Seen, form: Any) -> str:
+    scores, along = [], graph.constant(np.array([1]))
+    for constant, mean, factor in zip(form.constants, form.means, form.factors):
+        gaps = graph.node("Sub", seen.matrix(), graph.constant(mean[None, :]))
+        white = graph.product(gaps, factor.T if factor.ndim == 2 else np.diag(factor))
+        half = graph.node("Mul", graph.node("Mul", white, white), graph.constant(np.array(0.5)))
+        total = graph.node("ReduceSum", half, along, keepdims=1)
+        scores.append(graph.node("Sub", graph.constant(np.array([[constant]])), total))
+    return graph.joined(scores)
+
+
+def _kernels(graph: Graph, seen: Seen, form: Any) -> str:
+    rows = seen.matrix()
+    if form.kernel in ("gaussian", "laplacian"):
+        # Gaps to every vector: the square of a sum would lose digits where both are near each other.
+        gaps = graph.node("Unsqueeze", rows, graph.constant(np.array([1])))
+        gaps = graph.node("Sub", gaps, graph.constant(form.vectors[None, :, :]))
+        sizes = graph.node("Abs", gaps) if form.kernel == "laplacian" else graph.node("Mul", gaps, gaps)
+        total = graph.node("ReduceSum", sizes, graph.constant(np.array([2])), keepdims=0)
+        values = graph.node("Exp", graph.node("Mul", total, graph.constant(np.array(-form.gamma))))
+    else:
+        products = graph.product(rows, form.gamma * form.vectors)
+        products = graph.node("Add", products, graph.constant(np.array(form.constant)))
+        if form.kernel == "sigmoid":
+            values = graph.node("Tanh", products)
+        else:
+            values = graph.node("Pow", products, graph.constant(np.array(float(form.degree))))
+    sums = graph.product(values, form.coefficients)
+    return graph.node("Add", sums, graph.constant(np.array(form.intercept)[None, :]))
 
 
 def _bayes(graph: Graph, seen: Seen, form: Any) -> str:

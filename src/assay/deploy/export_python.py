@@ -2,11 +2,32 @@
 
 from __future__ import annotations
 
+import re
+import textwrap
 from typing import Any
 
 import numpy as np
 
-from .export_forms import Among, Bayes, Form, Label, Linear, Missing, Net, Number, Recipe, Trees, outputs_of, trees_in
+from ..models.rule_sets.linear import LinearCondition, LinearSum
+from .export_forms import (
+    Among,
+    Bayes,
+    Form,
+    Joined,
+    Kernels,
+    Label,
+    Linear,
+    Missing,
+    Near,
+    Net,
+    Normal,
+    Number,
+    Recipe,
+    Ruled,
+    Trees,
+    outputs_of,
+    trees_in,
+)
 
 _CELL = '''
 def _cell(row, name):
@@ -92,6 +113,120 @@ def _scores(row):
             scores = [s + table[place] for s, table in zip(scores, tables)]
     return scores
 """
+_NORMAL = """
+def _scores(row):
+    cells = [row[name] for name in NAMES]
+    scores = []
+    for constant, means, factor in CLASSES_AS_NORMAL:
+        gaps = [cell - mean for cell, mean in zip(cells, means)]
+        white = [sum(gap * f for gap, f in zip(gaps, line)) for line in factor]
+        scores.append(constant - 0.5 * sum(w * w for w in white))
+    return scores
+"""
+_KERNELS = """
+def _scores(row):
+    cells = [row[name] for name in NAMES]
+    values = [KERNEL for vector in VECTORS]
+    return [sum(c * v for c, v in zip(line, values)) + b for line, b in zip(COEFFICIENTS, INTERCEPT)]
+"""
+_PRODUCT = "GAMMA * sum(a * b for a, b in zip(cells, vector)) + CONSTANT"
+_KERNEL = {
+    "polynomial": f"({_PRODUCT}) ** DEGREE",
+    "sigmoid": f"math.tanh({_PRODUCT})",
+    "gaussian": "math.exp(-GAMMA * sum((a - b) ** 2 for a, b in zip(cells, vector)))",
+    "laplacian": "math.exp(-GAMMA * sum(abs(a - b) for a, b in zip(cells, vector)))",
+}
+_NEAR = """
+def _scores(row):
+    cells = [row[name] for name in NAMES]
+    found = sorted((DISTANCE, number) for number, other in enumerate(ROWS))[:COUNT]
+    first, last = found[0][0], found[-1][0]
+    votes = [VOTE for distance, _ in found]
+    total = sum(votes)
+    return [
+        sum(vote * SAID[number][output] for vote, (_, number) in zip(votes, found)) / total
+        for output in range(len(SAID[0]))
+    ]
+"""
+_DISTANCES = {
+    2.0: "math.sqrt(sum((a - b) ** 2 for a, b in zip(cells, other)))",
+    1.0: "sum(abs(a - b) for a, b in zip(cells, other))",
+    np.inf: "max(abs(a - b) for a, b in zip(cells, other))",
+}
+_VOTES = {
+    "uniform": "1.0",
+    "distance": "1.0 / (distance + 1e-10)",
+    "rank": "(last - distance) / (last - first) if last > first else 1.0",
+    "gaussian": "math.exp(-0.5 * (distance / last) ** 2) if last > 0.0 else 1.0",
+}
+_JOINED = """
+def _given(row):
+    given = []
+    for ask, names, places in MEMBERS:
+        said = ask({own: row[name] for own, name in names})
+        shares = [0.0] * OUTPUTS
+        for place, share in zip(places, said):
+            shares[place] = share
+        given.append(shares)
+    return given
+
+
+def _rule(said):
+    \"\"\"What the members say of one output, as one number.\"\"\"
+RULE
+
+
+def _scores(row):
+    given = _given(row)
+CHOSEN
+    scores = [_rule([one[k] for one in given]) for k in range(OUTPUTS)]
+SETTLED
+"""
+_RULES = {
+    "mean": "    return sum(weight * one for weight, one in zip(WEIGHTS, said))",
+    "majority": "    return sum(weight * one for weight, one in zip(WEIGHTS, said))",
+    "minimum": "    return min(one for weight, one in zip(WEIGHTS, said) if weight > 0.0)",
+    "maximum": "    return max(one for weight, one in zip(WEIGHTS, said) if weight > 0.0)",
+    "product": """    if any(one <= 0.0 for weight, one in zip(WEIGHTS, said) if weight > 0.0):
+        return -math.inf
+    return sum(weight * len(said) * math.log(one) for weight, one in zip(WEIGHTS, said) if weight > 0.0)""",
+    "median": """    below, ends = 0.0, []
+    for one, weight in sorted(zip(said, WEIGHTS), key=lambda pair: pair[0]):
+        below += weight
+        if below >= 0.5 - 1e-12 and not ends:
+            ends = [one]
+        if below > 0.5 + 1e-12:
+            return 0.5 * ends[0] + 0.5 * one
+    return 0.5 * ends[0] + 0.5 * max(said)""",
+}
+_MAJORITY = """    for shares in given:
+        best = shares.index(max(shares))
+        shares[:] = [float(k == best) for k in range(OUTPUTS)]"""
+_BY_SUM = """    total = sum(scores)
+    if total <= 0.0:
+        given = _given(row)
+        scores = [sum(one[k] for one in given) / len(given) for k in range(OUTPUTS)]
+        total = sum(scores)
+    return [score / total for score in scores]"""
+_BY_POWERS = """    top = max(scores)
+    scores = [math.exp(score - (top if top > -math.inf else 0.0)) for score in scores]
+"""
+_RULED = """
+def predict(row):
+    \"\"\"What the rules say of a row, a mapping of columns.\"\"\"
+    cells = {name: _cell(row, name) for name in NAMES}
+"""
+_DUELS = """
+def _duels(scores):
+    \"\"\"Duels won plus the sums of the scores, squeezed so that they never outweigh a duel.\"\"\"
+    won, total = [0.0] * len(CLASSES), [0.0] * len(CLASSES)
+    pairs = [(a, b) for a in range(len(CLASSES)) for b in range(a + 1, len(CLASSES))]
+    for (first, second), score in zip(pairs, scores):
+        won[second if score > 0.0 else first] += 1.0
+        total[second] += score
+        total[first] -= score
+    return [w + t / (3.0 * (abs(t) + 1.0)) for w, t in zip(won, total)]
+"""
 _PROBABILITIES = {
     "logistic": """
     score = _scores(row)[0]
@@ -103,6 +238,10 @@ _PROBABILITIES = {
     powers = [math.exp(score - max(scores)) for score in scores]
     return {label: power / sum(powers) for label, power in zip(CLASSES, powers)}
 """,
+    "rest": """
+    shares = [1.0 / (1.0 + math.exp(-s)) if s >= 0.0 else 1.0 - 1.0 / (1.0 + math.exp(s)) for s in _scores(row)]
+    return {label: share / sum(shares) for label, share in zip(CLASSES, shares)}
+""",
     "shares": """
     scores = _scores(row)
     return dict(zip(CLASSES, scores if len(scores) > 1 else (1.0 - scores[0], scores[0])))
@@ -112,6 +251,8 @@ _PROBABILITIES = {
 
 def python_of(form: Form) -> str:
     """The source of `predict` (and `probabilities`) for rows of the columns that the form names."""
+    if isinstance(form, Ruled):
+        return _CELL.lstrip("\n") + "\n" + _ruled(form)
     body = _scores(form)
     classed = form.classes is not None
     if classed:
@@ -126,10 +267,14 @@ def python_of(form: Form) -> str:
         if isinstance(form, Net) and (form.scale, form.center) != (1.0, 0.0):
             scaled = f"{scaled} * {form.scale!r} + {form.center!r}"
         body += f"    return {scaled}\n"
-    elif form.link == "softmax" or _many(form):
+    elif form.link == "duels":
+        body = body.replace("\n\ndef predict(row):", f"\n{_DUELS}\n\ndef predict(row):")
+        body += "    scores = _duels(scores)\n    return CLASSES[scores.index(max(scores))]\n"
+    elif form.link in ("softmax", "rest") or _many(form):
         body += "    return CLASSES[scores.index(max(scores))]\n"
     else:
         body += f"    return CLASSES[1] if scores[0] > {0.5 if form.link == 'shares' else 0.0} else CLASSES[0]\n"
+    # A member brings what it needs itself, but what joins the members may need it too.
     head = "import math\n" if "math." in body else ""
     head += _CELL.lstrip("\n") if "_cell(" in body and not head else _CELL if "_cell(" in body else ""
     return head + ("\n" if head else "") + body.lstrip("\n")
@@ -140,20 +285,19 @@ def prepared_python(recipes: list[Recipe], text: str, target: str) -> str:
     lines = []
     for recipe in recipes:
         lines.append(f"        {recipe.name!r}: {_recipe(recipe)},")
-    helpers = ("" if "def _cell(" in text else _CELL + "\n") + _TEXT
+    # Members of a model have functions of the same names inside their own.
+    helpers = ("" if re.search(r"^def _cell\(", text, re.MULTILINE) else _CELL + "\n") + _TEXT
     if any("_part(row" in line for line in lines):
         helpers, text = (
             helpers + "\n" + _DATE,
             "import datetime\n" + ("" if text.startswith("import") else "\n\n") + text,
         )
-    renamed = text.replace("def predict(row):", "def _predict(row):").replace(
-        "def probabilities(row):", "def _probabilities(row):"
-    )
+    renamed = re.sub(r"^def (predict|probabilities)\(row\):", r"def _\1(row):", text, flags=re.MULTILINE)
     parts = [renamed.rstrip("\n"), "\n", helpers.rstrip("\n"), "\n\ndef prepare(row):"]
     parts += ['    """The columns that the model sees."""', "    return {", *lines, "    }", "\n\ndef predict(row):"]
     parts += [f'    """{_plain_words(target)} of a row, a mapping of raw columns; None is missing."""']
     parts += ["    return _predict(prepare(row))"]
-    if "def _probabilities(row):" in renamed:
+    if "\ndef _probabilities(row):" in renamed:
         parts += ["\n\ndef probabilities(row):", '    """The probability of each class."""']
         parts += ["    return _probabilities(prepare(row))"]
     return "\n".join(parts) + "\n"
@@ -187,6 +331,8 @@ def _recipe(recipe: Recipe) -> str:
 
 
 def _many(form: Form) -> bool:
+    if isinstance(form, (Joined, Near)):
+        return True
     return isinstance(form, Trees) and form.trees is not None and form.trees.outputs > 1
 
 
@@ -205,6 +351,21 @@ def _scores(form: Form) -> str:
         layers = [(w.tolist(), b.tolist()) for w, b in form.layers]
         text = _NET.replace("ACTIVATION", _ACTIVATIONS[form.activation])
         return f"NAMES = {form.names!r}\nLAYERS = {layers!r}\n\n{text}"
+    if isinstance(form, Normal):
+        factors = [f.T if f.ndim == 2 else np.diag(f) for f in form.factors]
+        classes = [(c, m.tolist(), f.tolist()) for c, m, f in zip(form.constants.tolist(), form.means, factors)]
+        return f"NAMES = {form.names!r}\nCLASSES_AS_NORMAL = {classes!r}\n\n{_NORMAL}"
+    if isinstance(form, Kernels):
+        return _kernels(form)
+    if isinstance(form, Near):
+        distance = _DISTANCES.get(form.power, f"sum(abs(a - b) ** {form.power!r} for a, b in zip(cells, other))")
+        distance = distance if form.power in _DISTANCES else f"{distance} ** (1.0 / {form.power!r})"
+        text = (
+            _NEAR.replace("DISTANCE", distance).replace("VOTE", _VOTES[form.weights]).replace("COUNT", str(form.count))
+        )
+        return f"NAMES = {form.names!r}\nROWS = {form.rows.tolist()!r}\nSAID = {form.said.tolist()!r}\n\n{text}"
+    if isinstance(form, Joined):
+        return _joined(form)
     assert isinstance(form, Bayes)
     names = form.names
     gaussian = [(names[j], *(part.tolist() for part in parts)) for j, *parts in form.gaussian]
@@ -216,6 +377,86 @@ def _scores(form: Form) -> str:
         f"COUNTED = {[(names[j], slope.tolist()) for j, slope in form.counted]!r}\n"
         f"MARKS = {[(names[j], table.tolist()) for j, table in form.marks]!r}\nTABLES = {tables!r}\n\n{_BAYES}"
     )
+
+
+def _kernels(form: Kernels) -> str:
+    text = _KERNEL[form.kernel].replace("GAMMA", repr(form.gamma)).replace("CONSTANT", repr(form.constant))
+    text = _KERNELS.replace("KERNEL", text.replace("DEGREE", repr(form.degree)), 1)
+    head = f"NAMES = {form.names!r}\nVECTORS = {form.vectors.tolist()!r}\n"
+    head += f"COEFFICIENTS = {form.coefficients.tolist()!r}\nINTERCEPT = {form.intercept.tolist()!r}\n"
+    return f"{head}\n{text}"
+
+
+def _joined(form: Joined) -> str:
+    """Each member is a function that holds what it needs, so that names of members do not meet."""
+    outputs = 1 if form.classes is None else len(form.classes)
+    text, listed = "", []
+    for k, member in enumerate(form.members):
+        own = python_of(member.form)
+        if form.classes is None:
+            ask, places = "lambda row: [predict(row)]", [0]
+        elif "\ndef probabilities(row):" in own:
+            ask, places = "lambda row: probabilities(row).values()", member.places
+        else:
+            ask = f"lambda row: [float(label == predict(row)) for label in {_written(member.form.classes)}]"
+            places = member.places
+        body = textwrap.indent(own.rstrip("\n"), "    ")
+        text += f"def _member_{k}():\n{body}\n\n    return {ask}\n\n\n"
+        listed.append(f"    (_member_{k}(), {list(zip(member.form.names, member.columns))!r}, {places!r}),")
+    chosen = _MAJORITY if form.rule == "majority" else ""
+    settled = "    return scores" if form.classes is None else _BY_SUM
+    settled = (_BY_POWERS if form.rule == "product" else "") + settled
+    rule = _JOINED.replace("RULE", _RULES[form.rule]).replace("CHOSEN\n", chosen and f"{chosen}\n")
+    rule = rule.replace("SETTLED", settled).replace("OUTPUTS", str(outputs))
+    weights = [member.weight for member in form.members]
+    return f"{text}MEMBERS = [\n" + "\n".join(listed) + f"\n]\nWEIGHTS = {weights!r}\n\n{rule}"
+
+
+def _ruled(form: Ruled) -> str:
+    rules = form.rules
+    assert rules is not None
+    head = f"NAMES = {form.names!r}\n\n{_RULED}"
+    if rules.semantics == "ordered":
+        lines = [f"    if {_premise(rule)}:\n        return {_conclusion(rule.conclusion)}" for rule in rules.rules]
+        return head + "\n".join([*lines, f"    return {_conclusion(rules.default)}"]) + "\n"
+    assert rules.classes is not None
+    ballots = [f"        ({_premise(rule)}, {rules._ballot(rule).tolist()!r})," for rule in rules.rules]
+    said = [f"    votes = [0.0] * {len(rules.classes)}", "    for held, ballot in [", *ballots, "    ]:"]
+    said += ["        if held:", "            votes = [v + b for v, b in zip(votes, ballot)]"]
+    said += [f"    classes = {_written(rules.classes)}"]
+    said += [f"    return classes[votes.index(max(votes))] if any(votes) else {_conclusion(rules.default)}"]
+    return head + "\n".join(said) + "\n"
+
+
+def _conclusion(said: Any) -> str:
+    if isinstance(said, LinearSum):
+        return said.to_python(lambda name, fill: f"({fill!r} if cells[{name!r}] is None else cells[{name!r}])")
+    return repr(said)
+
+
+def _premise(rule: Any) -> str:
+    return " and ".join(map(_condition, rule.conditions)) or "True"
+
+
+def _condition(condition: Any) -> str:
+    """The test of a condition; it never holds for a missing cell unless missing cells pass."""
+    if isinstance(condition, LinearCondition):
+        text = _conclusion(condition.sum)
+        low = f"{condition.low!r} < " if np.isfinite(condition.low) else ""
+        high = f" <= {condition.high!r}" if np.isfinite(condition.high) else ""
+        return f"({low}({text}){high})" if low or high else "True"
+    cell = f"cells[{condition.column!r}]"
+    if condition.on_presence:
+        if condition.excluded:
+            return "True" if condition.missing else f"{cell} is not None"
+        return f"{cell} is None" if condition.missing else "False"
+    if condition.categories is None:
+        low = f"{condition.low!r} < " if np.isfinite(condition.low) else ""
+        high = f" <= {condition.high!r}" if np.isfinite(condition.high) else ""
+        test = f"{low}{cell}{high}"
+    else:
+        test = f"{cell} {'not in' if condition.excluded else 'in'} {tuple(condition.categories)!r}"
+    return f"({cell} is None or {test})" if condition.missing else f"({cell} is not None and {test})"
 
 
 def _written(values: Any) -> str:

@@ -11,12 +11,43 @@ from typing import Any
 
 from ..models.ensembles.sql import double, sums_sql
 from ..models.rule_sets.sql import identifier, literal
-from .export_forms import Among, Bayes, Form, Label, Linear, Missing, Net, Number, Recipe, Source, Trees, refusal
+from .export_forms import (
+    Among,
+    Bayes,
+    Form,
+    Label,
+    Linear,
+    Missing,
+    Net,
+    Normal,
+    Number,
+    Recipe,
+    Source,
+    Trees,
+    refusal,
+)
+
+MOST_TERMS = 10_000
+"""Products of a net or of normal classes that are written into one expression."""
+_ACTIVATIONS = {
+    "identity": "{u}",
+    "relu": "CASE WHEN {u} > 0e0 THEN {u} ELSE 0e0 END",
+    # Beyond these ends nothing changes in a double, and EXP is not asked for more than it can hold.
+    "tanh": "CASE WHEN {u} > 2e1 THEN 1e0 WHEN {u} < -2e1 THEN -1e0 ELSE 1e0 - 2e0 / (1e0 + EXP(2e0 * {u})) END",
+    "logistic": "CASE WHEN {u} > 4e1 THEN 1e0 WHEN {u} < -7e2 THEN 0e0 ELSE 1e0 / (1e0 + EXP(-{u})) END",
+}
 
 
 def sql_of(form: Form) -> str:
     """What the model says of a row."""
-    scores = _scores(form)
+    if isinstance(form, Net):
+        return _net(form)
+    return _answer(form, _scores(form))
+
+
+def _answer(form: Form, scores: list[str]) -> str:
+    if form.link == "duels":
+        raise refusal("a model of duels between classes", "SQL")
     if form.classes is None:
         return f"EXP({scores[0]})" if form.link == "exp" else scores[0]
     labels = [literal(label) for label in form.classes]
@@ -49,7 +80,55 @@ def _scores(form: Form) -> list[str]:
         return sums_sql("export", form.trees.forest, form.schema, form.trees.base, form.trees.scale)
     if isinstance(form, Bayes):
         return [_bayes(form, names, k) for k in range(form.priors.shape[0])]
-    raise refusal("a net" if isinstance(form, Net) else "this model", "SQL")
+    if isinstance(form, Normal):
+        return _normal(form, names)
+    raise refusal("this model", "SQL")
+
+
+def _few_terms(what: str, count: int) -> None:
+    if count > MOST_TERMS:
+        raise refusal(what, "SQL", f"has {count:,} products, too many for one expression of {{}}", "export as .onnx")
+
+
+def _weighed(weights: Any, names: list[str]) -> list[str]:
+    return [f"({double(float(w))}) * {name}" for w, name in zip(weights, names) if w]
+
+
+def _normal(form: Normal, names: list[str]) -> list[str]:
+    """constant - half of the squares of the whitened gaps to the mean, each written twice."""
+    _few_terms("a model of normal classes", 2 * form.factors.size)
+    scores = []
+    for constant, mean, factor in zip(form.constants, form.means, form.factors):
+        gaps = [f"({name} - ({double(float(m))}))" for name, m in zip(names, mean)]
+        lines = (
+            factor.T
+            if factor.ndim == 2
+            else [[f if j == k else 0.0 for j in range(len(gaps))] for k, f in enumerate(factor)]
+        )
+        sums = [" + ".join(_weighed(line, gaps)) or "0e0" for line in lines]
+        squares = " + ".join(f"({one}) * ({one})" for one in sums)
+        scores.append(f"({double(float(constant))} - 5e-1 * ({squares}))")
+    return scores
+
+
+def _net(form: Net) -> str:
+    """Layers as subqueries inside each other: the sums of a layer, then what the activation makes of them."""
+    _few_terms("a net", sum(weights.size for weights, _ in form.layers))
+    units, table = [identifier(name) for name in form.names], ""
+    for number, (weights, biases) in enumerate(form.layers):
+        sums = [" + ".join([double(float(b)), *_weighed(line, units)]) for line, b in zip(weights, biases)]
+        if number == len(form.layers) - 1:
+            text = _answer(form, [f"({one})" for one in sums])
+            if (form.scale, form.center) != (1.0, 0.0):
+                text = f"({text}) * {double(form.scale)} + ({double(form.center)})"
+            return f"(SELECT {text}\nFROM ({table}) AS units_{number})" if table else text
+        listed = ",\n  ".join(f"{one} AS u{k}" for k, one in enumerate(sums))
+        table = f"SELECT\n  {listed}" + (f"\nFROM ({table}) AS units_{number}" if table else "")
+        active = _ACTIVATIONS[form.activation]
+        made = ",\n  ".join(f"{active.format(u=f'u{k}')} AS h{k}" for k in range(len(sums)))
+        units = [f"h{k}" for k in range(len(sums))]
+        table = f"SELECT\n  {made}\nFROM ({table}) AS sums_{number}"
+    raise AssertionError("a net has a layer")  # pragma: no cover
 
 
 def _bayes(form: Bayes, names: list[str], k: int) -> str:

@@ -218,7 +218,7 @@ def _try_python(model: Any, text: str, check: Any, form: Form | None) -> None:
         for table, wanted in _answers(model, check):
             said = [scope["predict"](row) for row in _rows_of(model, table)[1]]
             _agree("Python", model, said, wanted, _tolerance(form))
-    except (ArithmeticError, NameError, TypeError, RecursionError, MemoryError, SyntaxError):
+    except (ArithmeticError, LookupError, NameError, TypeError, RecursionError, MemoryError, SyntaxError):
         raise refusal(model, "Python") from None
 
 

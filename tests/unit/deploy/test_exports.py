@@ -9,6 +9,7 @@ from datetime import datetime
 import numpy as np
 import polars as pl
 import pytest
+from sklearn.base import clone
 
 from assay import catalogue
 from assay.base import UsageError
@@ -17,20 +18,28 @@ from assay.deploy import export
 from assay.deploy.exports import onnx_cells
 from assay.experiment import Plan, run
 from assay.experiment.model import PreparedModel
-from assay.models.bayes import NaiveBayes
+from assay.models.baselines import OneRClassifier
+from assay.models.bayes import QDA, RDA, NaiveBayes
+from assay.models.density import DensityClassifier
 from assay.models.ensembles import (
     AdaBoostClassifier,
+    BaggingClassifier,
+    BaggingRegressor,
     ExtraTreesRegressor,
     GradientBoostingRegressor,
     NewtonBoostingClassifier,
     NewtonBoostingRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
+    RandomSubspaceClassifier,
+    VotingClassifier,
+    VotingRegressor,
 )
-from assay.models.linear import GLM, ElasticNet, LeastSquares, LogisticRegression, Ridge
-from assay.models.neighbours import KNNClassifier
+from assay.models.kernel_machines import KernelRidge, SVMClassifier, SVMRegressor
+from assay.models.linear import GLM, ElasticNet, LeastSquares, LogisticRegression, OneVsOne, OneVsRest, Ridge
+from assay.models.neighbours import KNNClassifier, KNNRegressor
 from assay.models.neural import MLPClassifier, MLPRegressor
-from assay.models.rules import Ripper
+from assay.models.rules import Ripper, RulesFromTree, SequentialCovering
 from assay.models.trees import C45Classifier, CartClassifier, CartRegressor
 
 RNG = np.random.default_rng(0)
@@ -115,6 +124,86 @@ def shares(model, table):
     return model.predict_proba(table) if getattr(model, "classes_", None) is not None else model.predict(table)[:, None]
 
 
+TRIO = [("bayes", NaiveBayes()), ("tree", CartClassifier(max_depth=3)), ("logistic", LogisticRegression())]
+DUO = [("ridge", Ridge()), ("tree", CartRegressor(max_depth=3)), ("near", KNNRegressor(weights="gaussian"))]
+GRID = np.stack(np.meshgrid(*[np.arange(3.0)] * 4), axis=-1).reshape(-1, 4)
+"""Whole numbers: many rows at equal distances, and cells that are the ends of tests."""
+FORMS = {
+    "py sql onnx": [
+        (QDA(), THREE), (QDA(covariance="diagonal"), TWO), (RDA(), THREE), (OneVsRest(), THREE), (OneVsRest(), TWO),
+        (BaggingClassifier(n_estimators=3, estimator=CartClassifier(max_depth=5), random_state=0), THREE),
+        (BaggingClassifier(n_estimators=3, estimator=CartClassifier(max_depth=5), random_state=0), TWO),
+        (BaggingRegressor(n_estimators=3, estimator=CartRegressor(max_depth=5), random_state=0), Y),
+        (RandomSubspaceClassifier(n_estimators=3, estimator=CartClassifier(max_depth=5), random_state=0), THREE),
+    ],
+    "py onnx": [
+        (SVMRegressor(), Y), (SVMRegressor(kernel="sigmoid", gamma=0.1), Y), (SVMRegressor(kernel="laplacian"), Y),
+        (KernelRidge(kernel="polynomial"), Y), (KernelRidge(), Y),
+    ],
+    "py sql": [
+        (Ripper(random_state=0), THREE), (SequentialCovering(), THREE), (SequentialCovering(ordered=False), THREE),
+        (RulesFromTree(), TWO), (OneRClassifier(), THREE), (SVMClassifier(kernel="linear"), TWO),
+        (SVMClassifier(kernel="linear", multi_class="ovr"), THREE),
+    ],
+    "py": [
+        (SVMClassifier(), TWO), (SVMClassifier(), THREE),
+        (SVMClassifier(kernel="polynomial", multi_class="ovr"), THREE),
+        (OneVsOne(), THREE), (KNNClassifier(), TWO), (KNNClassifier(weights="distance"), THREE),
+        (KNNRegressor(weights="rank", metric="chebyshev"), Y), (KNNRegressor(metric="minkowski", p=3), Y),
+        (KNNRegressor(metric="manhattan"), Y), (VotingRegressor(estimators=DUO, rule="median"), Y),
+        (VotingRegressor(estimators=DUO, rule="minimum"), Y), (VotingRegressor(estimators=DUO, weights=[1, 2, 3]), Y),
+        (VotingClassifier(estimators=TRIO, rule="median", weights=[1, 2, 0.5]), THREE),
+        (VotingClassifier(estimators=TRIO, rule="product", weights=[1, 2, 0.5]), THREE),
+        (VotingClassifier(estimators=TRIO, rule="maximum"), THREE), (VotingClassifier(estimators=TRIO), TWO),
+        (VotingClassifier(estimators=[*TRIO, ("rules", Ripper(random_state=0))], rule="majority"), THREE),
+        (BaggingClassifier(estimator=NaiveBayes(), n_estimators=2, max_features=0.5, random_state=0), THREE),
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("on_ends", [False, True], ids=["", "on ends"])
+@pytest.mark.parametrize(
+    ("endings", "model", "y"),
+    [(endings, *case) for endings, cases in FORMS.items() for case in cases],
+    ids=lambda value: type(value).__name__ if hasattr(value, "fit") else value if isinstance(value, str) else "",
+)
+def test_kernels_rows_normal_classes_rules_and_members_say_the_same(endings, model, y, on_ends, tmp_path):
+    train, rows = (np.clip(np.rint(X), 0, 2), GRID) if on_ends else (X, NEW)
+    if on_ends and isinstance(model, (QDA, RDA)):
+        train = train + 0.1 * X  # a class must not be flat
+    model = clone(model).fit(train, y)
+    for ending in ("py", "sql", "onnx"):
+        if ending not in endings.split():
+            with pytest.raises(UsageError, match=r"cannot be written|can be written as|holds no"):
+                export(model, tmp_path / f"m.{ending}")
+            continue
+        path = export(model, tmp_path / f"m.{ending}")
+        if ending == "onnx":
+            np.testing.assert_allclose(run_onnx(path, rows), shares(model, rows), rtol=1e-8, atol=1e-9)
+        elif ending == "sql":
+            assert_agree(run_sql(path, rows), model.predict(rows))
+        else:
+            assert {line.strip() for line in path.read_text().splitlines() if "import" in line} <= {"import math"}
+            said, scope, asked = run_python(path, rows)
+            assert_agree(said, model.predict(rows))
+            if "probabilities" in scope:
+                given = [list(scope["probabilities"](row).values()) for row in asked]
+                np.testing.assert_allclose(given, model.predict_proba(rows), rtol=1e-8, atol=1e-9)
+
+
+def test_training_rows_beyond_what_a_text_should_hold_are_refused(tmp_path):
+    many = RNG.normal(size=(60_000, 4))
+    with pytest.raises(UsageError, match="holds 240,000 numbers of training rows, too many for Python"):
+        export(KNNRegressor().fit(many, many[:, 0]), tmp_path / "m.py")
+    wide = MLPRegressor(hidden_layer_sizes=(120, 100), max_iter=1, tol=None, random_state=0).fit(X, Y)
+    with pytest.raises(UsageError, match="products, too many for one expression of SQL; export as .onnx"):
+        export(wide, tmp_path / "m.sql")
+    labelled = KNNClassifier().fit(TABLE[["size", "grade"]], KIND)
+    with pytest.raises(UsageError, match="measures by 'mixed', which has no form in Python; code labels"):
+        export(labelled, tmp_path / "m.py")
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize(("model", "y"), NUMBERS, ids=lambda value: type(value).__name__)
 def test_models_of_numbers_say_the_same_in_every_form(model, y, tmp_path):
     model.fit(X, y)
@@ -127,8 +216,7 @@ def test_models_of_numbers_say_the_same_in_every_form(model, y, tmp_path):
     if "probabilities" in scope:
         given = [list(scope["probabilities"](row).values()) for row in rows]
         np.testing.assert_allclose(given, model.predict_proba(NEW), rtol=1e-9, atol=1e-9)
-    if not isinstance(model, (MLPClassifier, MLPRegressor)):
-        assert_agree(run_sql(export(model, tmp_path / "m.sql"), NEW), model.predict(NEW))
+    assert_agree(run_sql(export(model, tmp_path / "m.sql"), NEW), model.predict(NEW))
 
 
 @pytest.mark.parametrize(
@@ -151,12 +239,15 @@ def test_labels_gaps_and_labels_never_seen_say_the_same_in_every_form(model, y, 
     assert_agree(run_sql(export(model, tmp_path / "m.sql"), later), model.predict(later))
 
 
+FURTHER = ["qda", "one-vs-rest", "bagging-classifier", "voting-classifier", "svm-classifier"]
+
+
 @pytest.fixture(scope="module")
 def compared():
     """Every form of preparation: gaps filled and marked, standardised, one-hot, ranks, labels as they are."""
     found = {}
     for target, cells, learners in (
-        ("kind", KIND, ["logistic", "naive-bayes", "cart-classifier", "random-forest-classifier", "lda"]),
+        ("kind", KIND, ["logistic", "naive-bayes", "cart-classifier", "random-forest-classifier", "lda", *FURTHER]),
         ("amount", AMOUNT, ["ridge", "newton-boosting-regressor", "mlp-regressor"]),
     ):
         plan = Plan(TABLE.with_columns(pl.Series(target, cells)), target, learners=learners, design="3-fold")
@@ -176,14 +267,13 @@ def compared():
         "ridge",
         "newton-boosting-regressor",
         "mlp-regressor",
+        "qda",
+        "one-vs-rest",
+        "bagging-classifier",
     ],
 )
 def test_a_model_goes_out_with_its_preparation(compared, learner, ending, tmp_path):
     model = compared[learner]
-    if learner == "mlp-regressor" and ending == "sql":
-        with pytest.raises(UsageError, match="cannot be written as SQL"):
-            export(model, tmp_path / "m.sql")
-        return
     path = model.export(tmp_path / f"m.{ending}")
     if ending == "onnx":
         np.testing.assert_allclose(run_onnx(path, LATER), shares(model, LATER), rtol=1e-8, atol=1e-8)
@@ -191,6 +281,12 @@ def test_a_model_goes_out_with_its_preparation(compared, learner, ending, tmp_pa
         assert_agree(run_python(path, LATER)[0], model.predict(LATER))
     else:
         assert_agree(run_sql(path, LATER), model.predict(LATER))
+
+
+@pytest.mark.parametrize("learner", ["voting-classifier", "svm-classifier"])
+def test_members_and_kernels_go_out_with_their_preparation_as_python(compared, learner, tmp_path):
+    model = compared[learner]
+    assert_agree(run_python(model.export(tmp_path / "m.py"), LATER)[0], model.predict(LATER))
 
 
 def test_votes_that_tie_and_classes_that_are_true_or_false(tmp_path):
@@ -214,6 +310,7 @@ def test_rules_go_out_with_their_preparation(tmp_path):
     table = TABLE.with_columns(pl.Series("kind", KIND))
     model = run(Plan(table, "kind", learners=["ripper"], design="3-fold")).best_model("ripper")
     assert_agree(run_sql(model.export(tmp_path / "m.sql"), LATER), model.predict(LATER))
+    assert_agree(run_python(model.export(tmp_path / "m.py"), LATER)[0], model.predict(LATER))
 
 
 def test_rules_are_written_as_sql(tmp_path):
@@ -222,7 +319,7 @@ def test_rules_are_written_as_sql(tmp_path):
 
 
 def test_what_has_no_exact_form_is_refused_and_nothing_is_written(tmp_path):
-    model = KNNClassifier().fit(X, TWO)
+    model = DensityClassifier().fit(X, TWO)
     costly = NaiveBayes(costs=[[0.0, 50.0], [1.0, 0.0]])
     for one, ending in [(model, "py"), (model, "sql"), (model, "onnx"), (costly.fit(X, TWO), "py"), (costly, "sql")]:
         with pytest.raises(UsageError, match="cannot be written as .* exactly yet"):
@@ -231,7 +328,7 @@ def test_what_has_no_exact_form_is_refused_and_nothing_is_written(tmp_path):
         export(model, tmp_path / "m.pmml")
     days = pl.DataFrame({"day": [datetime(2024, 1, 1 + k % 28) for k in range(60)], "y": np.arange(60.0) % 28})
     dated = run(Plan(days, "y", learners=["ridge"], design="3-fold")).best_model("ridge")
-    with pytest.raises(UsageError, match="because of the date in column 'day'"):
+    with pytest.raises(UsageError, match=r"because of the date in column 'day'; .* export as .py, or give the parts"):
         dated.export(tmp_path / "m.sql")
     assert not list(tmp_path.iterdir())
     later = pl.DataFrame({"day": [datetime(2025, 2, 3, 4, 5), None, datetime(2024, 1, 7)]})
