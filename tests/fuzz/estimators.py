@@ -204,7 +204,7 @@ def _judge_error(given: Case, name: str, error: Exception, outcome: Outcome) -> 
     """A refusal is one sentence of ours: who, then what; any other exception is a finding."""
     text = str(error)
     ours = isinstance(error, (AssayError, ValueError, TypeError)) and re.match(r"[A-Za-z0-9_.]+: ", text)
-    if (ours and "\n" not in text) or isinstance(error, NotFittedError) or text.startswith(NAMES):
+    if (ours and "\n" not in text) or isinstance(error, NotFittedError) or (ours and f"\n{NAMES}" in text):
         outcome.refused += 1
         return
     place = traceback.extract_tb(error.__traceback__)[-1]

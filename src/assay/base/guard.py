@@ -19,7 +19,7 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.exceptions import NotFittedError
 
-from .errors import AssayError, CostError, DataError, KindError, plain
+from .errors import AssayError, CostError, DataError, KindError, plain, sentence
 
 # Methods that get the guard; a class that has none of its own inherits a guarded one, or one that calls them.
 GUARDED = (
@@ -36,7 +36,8 @@ GUARDED = (
     "inverse_transform",
     "score",
 )
-# The comparison of the columns' names with those of fit is a list by scikit-learn, and its own checks ask for it.
+# The comparison of the columns' names with those of fit is a list by scikit-learn; its own checks ask for it, which is
+# why it stands below our sentence.
 _NAMES = "The feature names should match those that were passed during fit"
 # How the conversion of cells to numbers complains, be it called by NumPy, pandas or Polars.
 _CONVERSION = ("setting an array element with a sequence", "float() argument must be", "could not convert")
@@ -350,6 +351,41 @@ def _require_finite_result(model: Any, method: str, result: Any) -> None:
         )
 
 
+def _other_names(who: str, words: str) -> str:
+    """The sentence for a table whose columns have other names than in fit, from scikit-learn's list of them.
+
+    >>> lost = "Feature names seen at fit time, yet now missing:\\n- age\\n"
+    >>> _other_names("LDA", f"Feature names unseen at fit time:\\n- agge\\n{lost}")
+    "LDA: column 'age' is needed and not in the table; column 'agge' was not there in fit; is it 'age'? rename it."
+    >>> _other_names("LDA", "Feature names unseen at fit time:\\n- id\\n").split("; ")[0]
+    "LDA: column 'id' was not there in fit"
+    """
+    import difflib
+
+    part, found = "", {"seen": [], "unseen": []}  # type: tuple[str, dict[str, list[str]]]
+    for line in words.splitlines():
+        part = "unseen" if "unseen at fit" in line else "seen" if "seen at fit" in line else part
+        if part and line.startswith("- "):
+            found[part].append(line[2:])
+
+    def named(names: list[str]) -> str:
+        return f"column '{plain(names[0], 60)}'" + (f" (and {len(names) - 1} more)" if names[1:] else "")
+
+    select = "select the columns of fit by name: X[list(model.feature_names_in_)]"
+    lost, new = found["seen"], found["unseen"]
+    if not lost and not new:
+        return sentence(who, "the columns of X", "must stand in the same order as in fit", "", select)
+    if not lost:
+        return sentence(who, named(new), "was not there in fit", "", select)
+    came = f"{named(new)} was not there in fit" if new else ""
+    near = difflib.get_close_matches(lost[0], new, n=1, cutoff=0.6)
+    way_out = "give the table every column of fit, under its name"
+    if near:
+        it = "it" if near[0] == new[0] else f"'{plain(near[0], 60)}'"
+        way_out = f"is {it} '{plain(lost[0], 60)}'? rename it"
+    return sentence(who, named(lost), "is needed and not in the table", came, way_out)
+
+
 def _restated(who: str, error: Exception) -> Exception | None:
     """A refusal by scikit-learn's validation, NumPy's conversion to numbers or an encoder as one sentence of ours.
 
@@ -362,8 +398,10 @@ def _restated(who: str, error: Exception) -> Exception | None:
     if words in _OVERFLOWS or isinstance(error, np.linalg.LinAlgError):
         came = "products of its cells are beyond the range of float64"
         return DataError(who, "X", "cannot be used as it is", came, "scale its columns first (`assay.prepare.Scale`)")
-    if isinstance(error, (AssayError, NotFittedError)) or words.startswith((f"{who}: ", _NAMES)):
+    if isinstance(error, (AssayError, NotFittedError)) or words.startswith(f"{who}: "):
         return None
+    if words.startswith(_NAMES):
+        return DataError(f"{_other_names(who, words)}\n{words}")
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next

@@ -23,7 +23,7 @@ from ..base.errors import DataError, plain
 from .parse import ColumnPlan, follow_plan, has_decimal_commas, parse_columns, plan_column
 from .read import pieces_of_source
 from .read_source import Options
-from .roles import nearest
+from .roles import nearest_free
 from .table import plain_types
 
 MOST_PROBLEMS = 10_000
@@ -74,7 +74,7 @@ class Conform:
                 "predict",
                 f"column '{plain(lost[0])}'{more}",
                 "is needed and not in the table",
-                way_out=nearest(lost[0], list(names)),
+                way_out=nearest_free(lost[0], names, self.profile),
             )
 
     def __call__(

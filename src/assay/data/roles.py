@@ -16,7 +16,7 @@ The rules, in order:
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -487,3 +487,15 @@ def nearest(name: object, names: Sequence[str]) -> str:
         return "did you mean " + " or ".join(f"'{plain(lowered[found], 40)}'" for found in near) + "?"
     shown = ", ".join(f"'{plain(known, 40)}'" for known in list(names)[:8])
     return f"the columns are {shown}{', ...' if len(names) > 8 else ''}"
+
+
+def nearest_free(name: object, names: Sequence[str], used: Collection[str]) -> str:
+    """The hint for a column that is not there, among the columns of the table that are not used already.
+
+    >>> nearest_free("age", ["agge", "wage"], ["age", "wage"])
+    "did you mean 'agge'?"
+    >>> nearest_free("age", ["wage"], ["age", "wage"])
+    'the table has no column that could be it'
+    """
+    free = [known for known in names if known not in used]
+    return nearest(name, free) if free else "the table has no column that could be it"

@@ -31,6 +31,7 @@ from ..base.errors import AssayError, plain
 from ..base.record import jsonable
 from ..data.conform import conformed_pieces
 from ..data.frames import typed_frame
+from ..data.roles import nearest
 from .batching import Batcher, Full
 from .drift import Drift
 from .openapi import LARGEST_NUMBER, LARGEST_WHOLE, LONGEST_TEXT, description
@@ -264,11 +265,12 @@ class Server:
                         problems.append({"row": number, "column": name, "reason": reason})
                 columns[name].append(cell)
             if len(row) > len(names) or any(name not in columns for name in row):
-                problems += [
-                    {"row": number, "column": plain(name), "reason": "is no column of the model"}
-                    for name in row
-                    if name not in columns
-                ]
+                free = [name for name in names if name not in row]
+                for name in (name for name in row if name not in columns):
+                    hint = f"; {nearest(name, free)}" if free and len(problems) < _SHOWN else ""
+                    problems.append(
+                        {"row": number, "column": plain(name), "reason": f"is no column of the model{hint}"}
+                    )
             if len(problems) > 10_000:
                 break
         if problems:

@@ -14,6 +14,7 @@ from sklearn.utils.metaestimators import available_if
 from .._lazy import later
 from ..base.errors import DataError, plain
 from ..data.profile import profile_table
+from ..data.roles import nearest_free
 from ..data.table import plain_types, to_polars
 from ..prepare import Chain
 from .plan import Learner, Plan
@@ -72,7 +73,11 @@ class PreparedModel:
         missing = [name for name in self.columns if name not in frame.columns]
         if missing:
             raise DataError(
-                self.learner.title, f"column '{plain(missing[0])}'", "is needed to predict", "the rows do not have it"
+                self.learner.title,
+                f"column '{plain(missing[0])}'" + (f" (and {len(missing) - 1} more)" if missing[1:] else ""),
+                "is needed to predict",
+                "the rows do not have it",
+                nearest_free(missing[0], frame.columns, self.columns),
             )
         return self.learner.named(self.chain, self.chain.transform(frame.select(self.columns)))
 

@@ -151,6 +151,32 @@ def test_a_prediction_beyond_float64_says_so():
         model.predict(np.array([[1.0, 1.0, 1.0], [1e308, 1e308, 1e308]]))
 
 
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        (
+            {"a": "aa"},
+            "column 'a' is needed and not in the table; column 'aa' was not there in fit; is it 'a'? rename it.",
+        ),
+        ({"a": "zz"}, "not in the table; column 'zz' was not there in fit; give the table every column of fit"),
+        (["b", "c"], "column 'a' is needed and not in the table; give the table every column of fit, under its name."),
+        (["a"], "column 'b' (and 1 more) is needed and not in the table"),
+        (["a", "b", "c", "b2"], "column 'b2' was not there in fit; select the columns of fit by name"),
+        (["c", "b", "a"], "the columns of X must stand in the same order as in fit; select the columns of fit by name"),
+    ],
+)
+def test_other_names_than_in_fit_are_a_sentence_above_the_list_of_scikit_learn(changed, said):
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    model = Ridge().fit(frame, y)
+    frame["b2"] = 1.0
+    later = frame[["a", "b", "c"]].rename(columns=changed) if isinstance(changed, dict) else frame[changed]
+    with pytest.raises(DataError) as caught:
+        model.predict(later)
+    first, listed = str(caught.value).split("\n", 1)
+    assert first.startswith("Ridge: ") and said in first
+    assert listed.startswith("The feature names should match those that were passed during fit.")
+
+
 def test_ordinary_input_passes_untouched():
     assert sound_table("fit", X) is X and sound_target("fit", y) is y and sound_target("fit", None) is None
 
