@@ -27,16 +27,23 @@ void bind_graphs(nb::module_& m) {
     m.def(
         "communities",
         [](const Starts& start, const Targets& to, const Numbers& weight, double resolution, bool refine, index_t rounds,
-           std::uint64_t key) {
+           std::uint64_t key, int threads) {
             const auto graph = graph_of(start, to, weight, "communities");
             std::vector<std::int32_t> labels(static_cast<std::size_t>(graph.n));
             auto found = without_gil([&] {
-                return graphs::communities(graph, {resolution, refine, rounds, key}, labels.data());
+                return graphs::communities(graph, {resolution, refine, rounds, key, threads}, labels.data());
             });
             return nb::make_tuple(own(std::move(labels)), own(std::move(found)));
         },
-        "start"_a, "to"_a, "weight"_a, "resolution"_a, "refine"_a, "rounds"_a, "key"_a,
+        "start"_a, "to"_a, "weight"_a, "resolution"_a, "refine"_a, "rounds"_a, "key"_a, "threads"_a,
         "Communities by Louvain or Leiden, and the modularity of each level.");
+    m.def(
+        "is_plain_graph",
+        [](const Starts& start, const Targets& to, const Numbers& weight) {
+            const auto graph = graph_of(start, to, weight, "is_plain_graph");
+            return without_gil([&] { return graphs::is_plain_graph(graph); });
+        },
+        "start"_a, "to"_a, "weight"_a, "Whether a matrix is symmetric and positive, without loops, its targets rising.");
     m.def(
         "modularity",
         [](const Starts& start, const Targets& to, const Numbers& weight, const Targets& labels, double resolution) {

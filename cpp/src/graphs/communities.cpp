@@ -7,6 +7,8 @@
 #include "assay/common/interrupt.hpp"
 #include "assay/common/large_pages.hpp"
 #include "assay/common/random.hpp"
+#include "assay/common/simd.hpp"
+#include "assay/common/threads.hpp"
 
 namespace assay::graphs {
 namespace {
@@ -28,53 +30,69 @@ struct Level {
     index_t n = 0;
     LargeVector<std::int64_t> start;
     LargeVector<Edge<Weight>> edges;
-    LargeVector<double> degree;
+    LargeVector<Weight> degree;
 
     const Edge<Weight>* begin(std::int32_t i) const { return edges.data() + start[at(i)]; }
     const Edge<Weight>* end(std::int32_t i) const { return edges.data() + start[at(i) + 1]; }
     void weigh() {
         n = static_cast<index_t>(start.size()) - 1;
-        degree.assign(at(n), 0.0);
+        degree.assign(at(n), Weight(0));
         for (std::int32_t i = 0; i < n; ++i)
             for (const auto* e = begin(i); e != end(i); ++e) degree[at(i)] += e->weight;
     }
 };
 
-// Weights of a node to communities, in the order they were met; 0 is what was not met. No branches: what comes cannot be
-// foreseen.
+// Weights of a node to communities, in the order they were met, beside the degrees of each community: what is asked for
+// together lies together. 0 is what was not met. No branches: what comes cannot be foreseen.
 template <class Weight>
 class Tally {
 public:
-    explicit Tally(index_t n) : sum_(at(n), Weight(0)), met_(at(n) + 1) {}
+    explicit Tally(index_t n) : slots_(at(n)), met_(at(n) + 1) {}
     void add(std::int32_t c, Weight weight) {
-        Weight& held = sum_[at(c)];
+        Slot& slot = slots_[at(c)];
         met_[at(count_)] = c;
-        count_ += held == Weight(0);
-        held += weight;
+        count_ += slot.sum == Weight(0);
+        slot.sum += weight;
     }
-    Weight of(std::int32_t c) const { return sum_[at(c)]; }
+    Weight of(std::int32_t c) const { return slots_[at(c)].sum; }
+    Weight& mass(std::int32_t c) { return slots_[at(c)].mass; }
+    void expect(std::int32_t c) const { __builtin_prefetch(slots_.data() + c); }
+    // Tells each community that was met with its sum and its mass, and forgets the sums.
     template <class Use>
-    void each(Use&& use) const {
-        for (index_t m = 0; m < count_; ++m) use(met_[at(m)], sum_[at(met_[at(m)])]);
-    }
-    void clear() {
-        for (index_t m = 0; m < count_; ++m) sum_[at(met_[at(m)])] = Weight(0);
+    void take(Use&& use) {
+        for (index_t m = 0; m < count_; ++m) {
+            Slot& slot = slots_[at(met_[at(m)])];
+            const Weight sum = slot.sum;
+            slot.sum = Weight(0);
+            use(met_[at(m)], sum, slot.mass);
+        }
         count_ = 0;
     }
 
 private:
-    LargeVector<Weight> sum_;
+    struct Slot {
+        Weight sum = 0, mass = 0;
+    };
+    LargeVector<Slot> slots_;
     LargeVector<std::int32_t> met_;
     index_t count_ = 0;
 };
 
-// Nodes come in an order that memory does not know: the edges of a node to come and the labels of a nearer one's neighbours are
-// asked for ahead.
+constexpr std::size_t farther_ahead = 20, far_ahead = 8, near_ahead = 3;
+
+// Nodes come in an order that memory does not know: where the edges of a node begin, the edges of a nearer one and the labels
+// of a still nearer one's neighbours are asked for ahead. Always inlined: compilers leave out calls of functions that do nothing
+// but this.
 template <class Weight>
-void expect(const Level<Weight>& level, std::int32_t far, std::int32_t near, const LargeVector<std::int32_t>& labels) {
-    const auto* const first = level.begin(far);
+ASSAY_INLINE void expect(const Level<Weight>& level, const LargeVector<std::int32_t>& order, std::size_t turn,
+            const LargeVector<std::int32_t>& labels) {
+    if (turn + farther_ahead >= order.size()) return;
+    __builtin_prefetch(level.start.data() + order[turn + farther_ahead]);
+    const auto* const first = level.begin(order[turn + far_ahead]);
     __builtin_prefetch(first);
     __builtin_prefetch(reinterpret_cast<const char*>(first) + 64);
+    const std::int32_t near = order[turn + near_ahead];
+    __builtin_prefetch(level.degree.data() + near);
     const auto* const stop = std::min(level.end(near), level.begin(near) + 32);
     for (const auto* e = level.begin(near); e != stop; ++e) __builtin_prefetch(labels.data() + e->to);
 }
@@ -92,6 +110,7 @@ public:
             first_.start.push_back(static_cast<std::int64_t>(first_.edges.size()));
         }
         first_.weigh();
+        for (int t = 0; t < team_size(options.threads); ++t) tallies_.emplace_back(graph.n);
         total_ = std::accumulate(first_.degree.begin(), first_.degree.end(), 0.0);
     }
 
@@ -140,7 +159,7 @@ private:
             LargeVector<std::int32_t> parts;
             std::int32_t parts_count = count;
             if (!last && options_.refine) {
-                parts = refine(*level, own);
+                parts = refine(*level, own, count);
                 parts_count = number(parts);
             }
             if (last || parts_count == static_cast<std::int32_t>(level->n)) {
@@ -170,64 +189,77 @@ private:
     // Moves nodes until none gains; the gain in modularity.
     double move_nodes(const Level<Weight>& level, LargeVector<std::int32_t>& community) {
         const index_t n = level.n;
-        LargeVector<double> mass(at(n), 0.0);
+        Tally<Weight>& tally = tallies_[0];
+        for (std::int32_t c = 0; c < n; ++c) tally.mass(c) = Weight(0);
         LargeVector<std::int32_t> size(at(n), 0), empty;
         for (index_t i = 0; i < n; ++i) {
-            mass[at(community[at(i)])] += level.degree[at(i)];
+            tally.mass(community[at(i)]) += level.degree[at(i)];
             ++size[at(community[at(i)])];
         }
         for (index_t c = n; c-- > 0;)
             if (size[at(c)] == 0) empty.push_back(static_cast<std::int32_t>(c));
         // A ring of waiting nodes.
         LargeVector<std::int32_t> queue = shuffled(n);
-        LargeVector<std::uint8_t> waits(at(n), 1);
+        // How much a node would lose by its best other move when it was last looked at, less what its neighbours' moves may have
+        // taken since; below 0 it waits.
+        LargeVector<float> slack(at(n), -1.0F);
         std::size_t head = 0, waiting = at(n);
-        Tally<Weight> tally(n);
         const double scale = options_.resolution / total_;
         double gained = 0.0;
         index_t looked = 0;
         while (waiting > 0) {
             if ((++looked & 4095) == 0 && interrupted()) break;
             const std::int32_t i = queue[head];
-            if (head + far_ahead < queue.size()) expect(level, queue[head + far_ahead], queue[head + near_ahead], community);
+            expect(level, queue, head, community);
+            if (head + 1 < queue.size()) {
+                const std::int32_t next = queue[head + 1];
+                const auto* const stop = std::min(level.end(next), level.begin(next) + 32);
+                for (const auto* e = level.begin(next); e != stop; ++e) tally.expect(community[at(e->to)]);
+            }
             head = head + 1 == queue.size() ? 0 : head + 1;
             --waiting;
-            waits[at(i)] = 0;
             const std::int32_t own = community[at(i)];
             const auto *const first = level.begin(i), *const last = level.end(i);
             for (const auto* e = first; e != last; ++e)
                 if (e->to != i) tally.add(community[at(e->to)], e->weight);
-            const double degree = level.degree[at(i)];
-            mass[at(own)] -= degree;
+            const Weight whole = level.degree[at(i)];
+            const double degree = static_cast<double>(whole), factor = scale * degree;
+            tally.mass(own) -= whole;
             std::int32_t best = own;
-            const double staying = tally.of(own) - scale * degree * mass[at(own)];
-            double gain = staying;
-            tally.each([&](std::int32_t c, Weight weight) {
-                const double here = weight - scale * degree * mass[at(c)];
-                if (here > gain + 1e-12 * degree) {
-                    gain = here;
-                    best = c;
-                }
+            const double staying = static_cast<double>(tally.of(own)) - factor * static_cast<double>(tally.mass(own));
+            double gain = staying, second = 0.0;
+            const double margin = 1e-12 * degree;
+            tally.take([&](std::int32_t c, Weight weight, Weight mass) {
+                const double met = static_cast<double>(weight) - factor * static_cast<double>(mass);
+                const double here = c == own ? -1e300 : met;
+                const bool more = here > gain + margin;
+                const double less = more ? gain : here;
+                second = less > second ? less : second;
+                gain = more ? here : gain;
+                best = more ? c : best;
             });
-            tally.clear();
-            if (gain < -1e-12 * degree && size[at(own)] > 1 && !empty.empty()) {  // better off alone
+            if (gain < -margin && size[at(own)] > 1 && !empty.empty()) {  // better off alone
                 best = empty.back();
                 gain = 0.0;
             }
-            mass[at(best)] += degree;
+            slack[at(i)] = std::max(0.0F, static_cast<float>(gain - second));
+            tally.mass(best) += whole;
             if (best == own) continue;
             gained += 2.0 * (gain - staying) / total_;
             if (size[at(best)]++ == 0) empty.pop_back();
             if (--size[at(own)] == 0) empty.push_back(own);
             community[at(i)] = best;
-            // Neighbours elsewhere wait again; without branches.
+            // Neighbours that may now gain by a move wait again; without branches.
             std::size_t tail = head + waiting;
             tail = tail >= queue.size() ? tail - queue.size() : tail;
             for (const auto* e = first; e != last; ++e) {
                 const std::int32_t j = e->to;
-                const bool joins = !waits[at(j)] & (community[at(j)] != best);
+                float& left = slack[at(j)];
+                const float weight = j == i ? 0.0F : static_cast<float>(e->weight);
+                const float after = left + (community[at(j)] == best ? weight : -weight);
+                const bool joins = (left >= 0.0F) & (after < 0.0F);
+                left = left >= 0.0F ? after : left;
                 queue[tail] = joins ? j : queue[tail];
-                waits[at(j)] |= static_cast<std::uint8_t>(joins);
                 waiting += joins;
                 tail += joins;
                 tail = tail == queue.size() ? 0 : tail;
@@ -236,34 +268,84 @@ private:
         return gained;
     }
 
-    LargeVector<std::int32_t> refine(const Level<Weight>& level, const LargeVector<std::int32_t>& community) {
+    // Members of each group in the order they come in `order`: group g owns places begin[g] to begin[g + 1].
+    struct Groups {
+        LargeVector<std::int64_t> begin;
+        LargeVector<std::int32_t> members;
+
+        template <class Order>
+        Groups(const LargeVector<std::int32_t>& group, std::int32_t count, Order&& order)
+            : begin(at(count) + 1, 0), members(group.size()) {
+            for (const std::int32_t g : group) ++begin[at(g) + 1];
+            std::partial_sum(begin.begin(), begin.end(), begin.begin());
+            LargeVector<std::int64_t> place(begin.begin(), begin.end() - 1);
+            for (std::size_t turn = 0; turn < group.size(); ++turn) {
+                const std::int32_t i = order(turn);
+                members[at(place[at(group[at(i)])]++)] = i;
+            }
+        }
+        // The first group of each of so many parts of about equal size.
+        std::vector<std::int32_t> parts(index_t count) const {
+            std::vector<std::int32_t> first;
+            const auto total = static_cast<std::int64_t>(members.size());
+            for (index_t c = 0; c <= count; ++c)
+                first.push_back(static_cast<std::int32_t>(
+                    std::lower_bound(begin.begin(), begin.end() - 1, total * c / count) - begin.begin()));
+            first.back() = static_cast<std::int32_t>(begin.size()) - 1;
+            return first;
+        }
+    };
+
+    // Each thread has a tally of its own, which is empty between communities.
+    Tally<Weight>& own_tally() { return tallies_[tallies_.size() > 1 ? at(omp_get_thread_num()) : 0]; }
+
+    // Parts of a level that are worked on side by side; their number depends on the level alone.
+    static index_t shares(const Level<Weight>& level) { return level.n < 8192 ? 1 : 8; }
+
+    // Communities do not see each other here, so each is refined by itself, in the drawn order of its nodes.
+    LargeVector<std::int32_t> refine(const Level<Weight>& level, const LargeVector<std::int32_t>& community,
+                                     std::int32_t count) {
         const index_t n = level.n;
         LargeVector<std::int32_t> part(at(n));
         std::iota(part.begin(), part.end(), 0);
-        LargeVector<double> whole(at(n), 0.0), mass = level.degree, outward(at(n), 0.0);
+        LargeVector<double> outward(at(n), 0.0);  // weight from a part to the rest of its community
         LargeVector<std::uint8_t> alone(at(n), 1);
+        const LargeVector<std::int32_t> order = shuffled(n);
+        const Groups groups(community, count, [&](std::size_t turn) { return order[turn]; });
+        const index_t chunks = shares(level);
+        const auto first = groups.parts(chunks);
+        parallel_chunks(chunks, 1, options_.threads, [&](index_t chunk, index_t, index_t) {
+            Tally<Weight>& tally = own_tally();
+            for (std::int32_t c = first[at(chunk)]; c < first[at(chunk) + 1]; ++c)
+                refine_one(level, community, c, groups, tally, part, outward, alone);
+        });
+        return part;
+    }
+
+    void refine_one(const Level<Weight>& level, const LargeVector<std::int32_t>& community, std::int32_t c,
+                    const Groups& groups, Tally<Weight>& tally, LargeVector<std::int32_t>& part,
+                    LargeVector<double>& outward, LargeVector<std::uint8_t>& alone) const {
+        const auto begin = at(groups.begin[at(c)]), end = at(groups.begin[at(c) + 1]);
+        if (end - begin < 2) return;
         const double scale = options_.resolution / total_;
-        for (index_t i = 0; i < n; ++i) whole[at(community[at(i)])] += level.degree[at(i)];
-        // outward[p]: weight from part p to the rest of its community.
-        for (std::int32_t i = 0; i < n; ++i) {
-            const std::int32_t c = community[at(i)];
+        double whole = 0.0;
+        for (std::size_t turn = begin; turn < end; ++turn) {
+            const std::int32_t i = groups.members[turn];
+            expect(level, groups.members, turn, community);
+            whole += static_cast<double>(level.degree[at(i)]);
+            tally.mass(i) = level.degree[at(i)];
             Weight sum = 0;
             for (const auto *e = level.begin(i), *last = level.end(i); e != last; ++e)
                 sum += e->to != i && community[at(e->to)] == c ? e->weight : Weight(0);
-            outward[at(i)] = sum;
+            outward[at(i)] = static_cast<double>(sum);
         }
-        Tally<Weight> tally(n);
-        const LargeVector<std::int32_t> order = shuffled(n);
-        for (std::size_t turn = 0; turn < order.size(); ++turn) {
-            const std::int32_t i = order[turn];
-            if (turn + far_ahead < order.size()) expect(level, order[turn + far_ahead], order[turn + near_ahead], community);
+        for (std::size_t turn = begin; turn < end; ++turn) {
+            const std::int32_t i = groups.members[turn];
             if (!alone[at(i)]) continue;
-            const std::int32_t c = community[at(i)];
-            const double degree = level.degree[at(i)];
-            if (outward[at(i)] < scale * degree * (whole[at(c)] - degree)) continue;
+            const double degree = static_cast<double>(level.degree[at(i)]);
+            if (outward[at(i)] < scale * degree * (whole - degree)) continue;
             Weight inner = 0;
-            const auto *const first = level.begin(i), *const last = level.end(i);
-            for (const auto* e = first; e != last; ++e) {
+            for (const auto *e = level.begin(i), *last = level.end(i); e != last; ++e) {
                 if (e->to == i || community[at(e->to)] != c) continue;
                 tally.add(part[at(e->to)], e->weight);
                 inner += e->weight;
@@ -271,51 +353,55 @@ private:
             std::int32_t best = -1;
             double gain = 0.0;
             Weight shared = 0;
-            tally.each([&](std::int32_t p, Weight weight) {
-                if (outward[at(p)] < scale * mass[at(p)] * (whole[at(c)] - mass[at(p)])) return;
-                const double here = weight - scale * degree * mass[at(p)];
+            tally.take([&](std::int32_t p, Weight weight, Weight held) {
+                const double mass = static_cast<double>(held);
+                if (outward[at(p)] < scale * mass * (whole - mass)) return;
+                const double here = static_cast<double>(weight) - scale * degree * mass;
                 if (here > gain) {
                     gain = here;
                     best = p;
                     shared = weight;
                 }
             });
-            if (best >= 0 && best != part[at(i)]) {
-                mass[at(best)] += degree;
-                mass[at(part[at(i)])] -= degree;
-                outward[at(best)] += static_cast<double>(inner) - 2.0 * static_cast<double>(shared);
-                part[at(i)] = best;
-                alone[at(i)] = 0;
-                alone[at(best)] = 0;
-            }
-            tally.clear();
+            if (best < 0 || best == part[at(i)]) continue;
+            tally.mass(best) += level.degree[at(i)];
+            tally.mass(part[at(i)]) -= level.degree[at(i)];
+            outward[at(best)] += static_cast<double>(inner) - 2.0 * static_cast<double>(shared);
+            part[at(i)] = best;
+            alone[at(i)] = 0;
+            alone[at(best)] = 0;
         }
-        return part;
     }
 
-    Level<Weight> aggregate(const Level<Weight>& level, const LargeVector<std::int32_t>& parts, std::int32_t count) const {
-        LargeVector<std::int64_t> begin(at(count) + 1, 0);
-        for (const std::int32_t p : parts) ++begin[at(p) + 1];
-        std::partial_sum(begin.begin(), begin.end(), begin.begin());
-        LargeVector<std::int32_t> members(parts.size());
-        LargeVector<std::int64_t> place(begin.begin(), begin.end() - 1);
-        for (std::size_t i = 0; i < parts.size(); ++i) members[at(place[at(parts[i])]++)] = static_cast<std::int32_t>(i);
+    Level<Weight> aggregate(const Level<Weight>& level, const LargeVector<std::int32_t>& parts, std::int32_t count) {
+        const Groups groups(parts, count, [](std::size_t turn) { return static_cast<std::int32_t>(turn); });
+        const index_t chunks = shares(level);
+        const auto first = groups.parts(chunks);
         Level<Weight> higher;
-        higher.start.reserve(at(count) + 1);
-        higher.start.push_back(0);
-        higher.edges.reserve(level.edges.size());
-        Tally<Weight> tally(count);
-        for (std::int32_t p = 0; p < count; ++p) {
-            for (std::int64_t m = begin[at(p)]; m < begin[at(p) + 1]; ++m) {
-                const std::int32_t i = members[at(m)];
-                if (at(m) + far_ahead < members.size())
-                    expect(level, members[at(m) + far_ahead], members[at(m) + near_ahead], parts);
-                for (const auto *e = level.begin(i), *last = level.end(i); e != last; ++e) tally.add(parts[at(e->to)], e->weight);
+        higher.start.assign(at(count) + 1, 0);
+        std::vector<LargeVector<Edge<Weight>>> found(at(chunks));
+        parallel_chunks(chunks, 1, options_.threads, [&](index_t chunk, index_t, index_t) {
+            Tally<Weight>& tally = own_tally();
+            auto& edges = found[at(chunk)];
+            std::size_t most = 0;
+            for (auto m = at(groups.begin[at(first[at(chunk)])]); m < at(groups.begin[at(first[at(chunk) + 1])]); ++m)
+                most += at(level.end(groups.members[m]) - level.begin(groups.members[m]));
+            edges.reserve(most);
+            for (std::int32_t p = first[at(chunk)]; p < first[at(chunk) + 1]; ++p) {
+                const std::size_t before = edges.size();
+                for (auto m = at(groups.begin[at(p)]); m < at(groups.begin[at(p) + 1]); ++m) {
+                    const std::int32_t i = groups.members[m];
+                    expect(level, groups.members, m, parts);
+                    for (const auto *e = level.begin(i), *last = level.end(i); e != last; ++e)
+                        tally.add(parts[at(e->to)], e->weight);
+                }
+                tally.take([&](std::int32_t q, Weight weight, Weight) { edges.push_back({q, weight}); });
+                higher.start[at(p) + 1] = static_cast<std::int64_t>(edges.size() - before);
             }
-            tally.each([&](std::int32_t q, Weight weight) { higher.edges.push_back({q, weight}); });
-            tally.clear();
-            higher.start.push_back(static_cast<std::int64_t>(higher.edges.size()));
-        }
+        });
+        std::partial_sum(higher.start.begin(), higher.start.end(), higher.start.begin());
+        higher.edges.reserve(at(higher.start.back()));
+        for (const auto& edges : found) higher.edges.insert(higher.edges.end(), edges.begin(), edges.end());
         return higher;
     }
 
@@ -330,10 +416,10 @@ private:
         return next;
     }
 
-    static constexpr std::size_t far_ahead = 8, near_ahead = 3;
     CommunityOptions options_;
     Random random_;
     Level<Weight> first_;
+    std::vector<Tally<Weight>> tallies_;
     double total_ = 0.0;
 };
 
@@ -347,6 +433,38 @@ std::vector<double> communities(const Csr& graph, const CommunityOptions& option
         whole = graph.weight[e] == std::floor(graph.weight[e]) && graph.weight[e] >= 0.0 && sum < 2147483647.0;
     }
     return whole ? Search<std::int32_t>(graph, options).run(labels) : Search<double>(graph, options).run(labels);
+}
+
+bool is_plain_graph(const Csr& graph) {
+    double largest = 0.0;
+    for (index_t i = 0; i < graph.n; ++i)
+        for (std::int64_t e = graph.start[i]; e < graph.start[i + 1]; ++e) {
+            const double weight = graph.weight[e];
+            if (!(weight > 0.0) || !std::isfinite(weight) || graph.to[e] == i) return false;
+            if (e > graph.start[i] && graph.to[e] <= graph.to[e - 1]) return false;
+            largest = std::max(largest, weight);
+        }
+    LargeVector<std::int64_t> next(graph.start, graph.start + graph.n);
+    constexpr std::int64_t ahead = 16;
+    const std::int64_t edges = graph.start[graph.n];
+    for (index_t i = 0; i < graph.n; ++i) {
+        // Edges to smaller nodes have all been met by now.
+        if (next[at(i)] < graph.start[i + 1] && graph.to[next[at(i)]] < i) return false;
+        for (std::int64_t e = next[at(i)]; e < graph.start[i + 1]; ++e) {
+            if (e + 2 * ahead < edges) {
+                __builtin_prefetch(next.data() + graph.to[e + 2 * ahead]);
+                const std::int64_t back = next[at(graph.to[e + ahead])];
+                __builtin_prefetch(graph.to + back);
+                __builtin_prefetch(graph.weight + back);
+            }
+            const std::int32_t j = graph.to[e];
+            const std::int64_t back = next[at(j)]++;
+            if (back >= graph.start[j + 1] || graph.to[back] != i ||
+                std::abs(graph.weight[back] - graph.weight[e]) > 1e-12 * largest)
+                return false;
+        }
+    }
+    return true;
 }
 
 double modularity(const Csr& graph, const std::int32_t* labels, double resolution) {

@@ -232,8 +232,7 @@ class Graph:
 
     def arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Starts, ends and weights of the edges of each node, as the kernels take them."""
-        matrix = self.adjacency
-        return matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32), matrix.data.astype(np.float64)
+        return _arrays(self.adjacency)
 
 
 def _ends(who: str, pairs: Any, names: tuple[str, ...], weights: Any) -> tuple[np.ndarray, tuple[str, ...], Any]:
@@ -267,11 +266,21 @@ def _dense(given: Any, who: str) -> csr_matrix:
     return csr_matrix(cells)
 
 
+def _arrays(matrix: csr_matrix) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Starts, targets and weights; what has the right type is not copied."""
+    edges = int(matrix.indptr[-1])
+    parts = ((matrix.indptr, np.int64), (matrix.indices[:edges], np.int32), (matrix.data[:edges], np.float64))
+    start, to, weight = (np.ascontiguousarray(part, dtype=kind) for part, kind in parts)
+    return start, to, weight
+
+
 def _checked(matrix: csr_matrix, who: str, symmetric: bool = False) -> csr_matrix:
     """A symmetric matrix of positive weights without loops."""
     if matrix.shape[0] != matrix.shape[1]:
         raise DataError(who, "a graph", "must be a square matrix", f"got shape {matrix.shape}")
-    matrix = csr_matrix(matrix, dtype=np.float64)
+    if _kernels.is_plain_graph(*_arrays(matrix)):
+        return csr_matrix(matrix, dtype=np.float64)
+    matrix = csr_matrix(matrix, dtype=np.float64, copy=True)
     matrix.sum_duplicates()
     if not symmetric:
         matrix.setdiag(0.0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ... import _kernels
-from ...base import Boolean, Cost, Integer, Real, param, random_state_param, trace_param
+from ...base import Boolean, Cost, Integer, Real, param, random_state_param, thread_count, trace_param
 from .graph_clusterer import GraphClusterer
 
 
@@ -47,10 +47,10 @@ class Louvain(GraphClusterer):
         """Find communities; `y` is not used."""
         graph, trace = self._graph(X), self._new_trace()
         start, to, weight = graph.arrays()
-        resolution, refine = float(self.resolution), bool(self.refine)
-        labels, levels = _kernels.communities(start, to, weight, resolution, refine, self.n_rounds, self._stream().key)
+        settings = (float(self.resolution), bool(self.refine), self.n_rounds, self._stream().key)
+        labels, levels = _kernels.communities(start, to, weight, *settings, thread_count(self.n_jobs))
         self.labels_, self.levels_ = labels, levels
-        self.modularity_ = graph.modularity(labels, self.resolution)
+        self.modularity_ = float(_kernels.modularity(start, to, weight, labels, settings[0]))
         for value in levels:
             trace.record("level", modularity=float(value))
         self._keep_trace(trace)

@@ -11,6 +11,7 @@ from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import minimum_spanning_tree
 from scipy.spatial.distance import cdist
 
+from assay import _kernels
 from assay.base import AssayError, AssayWarning, DataError
 from assay.models.graphs import Graph, GraphDrawing
 
@@ -138,3 +139,41 @@ def test_edges_by_name_with_weights_and_loops_are_told():
     for wrong in ([(0, 1.5)], [("a", "b", "c", "d")], [(0, 1), (1,)]):
         with pytest.raises(DataError, match="pairs of whole numbers or of names"):
             Graph.from_edges(wrong)
+
+
+def test_the_quick_look_at_a_matrix_refuses_all_that_is_no_plain_graph():
+    plain = weighted(40).adjacency
+    plain.sort_indices()
+
+    def looks(change) -> bool:
+        start, to, weight = plain.indptr.astype(np.int64), plain.indices.astype(np.int32), plain.data.copy()
+        start, to, weight = change(start, to.copy(), weight) or (start, to, weight)
+        return _kernels.is_plain_graph(start, to, weight)
+
+    def without_an_edge(start, to, weight):
+        return np.r_[start[:1], start[1:] - 1], to[1:], weight[1:]
+
+    def swapped(start, to, weight):
+        to[:2], weight[:2] = to[1::-1].copy(), weight[1::-1].copy()
+
+    def other_weight(start, to, weight):
+        weight[0] *= 1 + 1e-6
+
+    def negative(start, to, weight):
+        weight[:] = -weight
+
+    def missing(start, to, weight):
+        weight[3] = np.nan
+
+    assert looks(lambda *parts: None)
+    for change in (without_an_edge, swapped, other_weight, negative, missing):
+        assert not looks(change), change.__name__
+    with_loop = csr_matrix(plain.toarray() + np.eye(40))
+    assert not _kernels.is_plain_graph(with_loop.indptr.astype(np.int64), with_loop.indices, with_loop.data)
+
+
+def test_a_matrix_that_comes_in_is_left_as_it_was():
+    given = csr_matrix(weighted(12).adjacency.toarray() + np.eye(12))
+    before = given.toarray()
+    assert Graph.of(given).adjacency.diagonal().sum() == 0.0
+    np.testing.assert_array_equal(given.toarray(), before)

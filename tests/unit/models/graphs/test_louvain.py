@@ -104,3 +104,19 @@ def test_whole_weights_are_counted_as_others_are_added(refine):
     everything = Graph.from_edges(np.r_[pairs, silent], np.r_[weights, np.zeros(len(silent))], n_nodes=graph.n_nodes)
     zeros = Louvain(affinity="precomputed", refine=refine, random_state=3).fit(everything.adjacency)
     assert zeros.modularity_ == pytest.approx(whole.modularity_, abs=0.01)
+
+
+@pytest.mark.parametrize("refine", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_threads_change_no_label(refine, weighted):
+    """Large enough that communities are refined and become nodes side by side."""
+    graph, owner = planted(9000, 30, seed=3)
+    matrix = graph.adjacency.copy()
+    if weighted:
+        matrix.data *= 1.5
+    settings = {"affinity": "precomputed", "refine": refine, "random_state": 1}
+    one, two = (Louvain(**settings, n_jobs=jobs).fit(matrix) for jobs in (1, 2))
+    np.testing.assert_array_equal(one.labels_, two.labels_)
+    np.testing.assert_array_equal(one.levels_, two.levels_)
+    assert one.modularity_ == pytest.approx(one.levels_[-1])
+    assert adjusted_rand(owner, one.labels_) > 0.9
