@@ -23,17 +23,17 @@ void visit_arrays(Chains& fitted, Visit&& visit) {
     visit("donor_offsets", fitted.donor_offsets);
     visit("donor_predictions", fitted.donor_predictions);
     visit("donor_values", fitted.donor_values);
-    visit("node_offsets", fitted.node_offsets);
-    visit("word_offsets", fitted.word_offsets);
-    visit("feature", fitted.feature);
-    visit("left", fitted.left);
-    visit("right", fitted.right);
-    visit("threshold", fitted.threshold);
-    visit("categories", fitted.categories);
-    visit("words", fitted.words);
-    visit("missing_left", fitted.missing_left);
-    visit("leaf_offsets", fitted.leaf_offsets);
-    visit("leaf_values", fitted.leaf_values);
+    auto& trees = fitted.leaves.trees;
+    visit("node_offsets", trees.offsets);
+    visit("feature", trees.feature);
+    visit("left", trees.left);
+    visit("right", trees.right);
+    visit("threshold", trees.threshold);
+    visit("categories", trees.categories);
+    visit("words", trees.words);
+    visit("missing_left", trees.missing_left);
+    visit("leaf_offsets", fitted.leaves.offsets);
+    visit("leaf_values", fitted.leaves.values);
 }
 
 bool ascending_to(const std::vector<std::int64_t>& offsets, std::size_t length, std::size_t last) {
@@ -46,6 +46,9 @@ bool ascending_to(const std::vector<std::int64_t>& offsets, std::size_t length, 
 // Arrays may come from a file: what is drawn for a column of categories must be one of them, and trees must be trees.
 void check_cells(const FittedChains& fitted, std::size_t chains, const char* who) {
     const std::size_t v = fitted.design.n_categories.size();
+    const trees::Forest& trees = fitted.leaves.trees;
+    const std::vector<std::int64_t>& offsets = fitted.leaves.offsets;
+    const std::vector<double>& values = fitted.leaves.values;
     const auto fits = [&](std::size_t column, double cell) {
         const std::int32_t categories = fitted.design.n_categories[column];
         return std::isfinite(cell) && (categories == 0 || (cell >= 0 && cell < categories && cell == std::floor(cell)));
@@ -61,7 +64,7 @@ void check_cells(const FittedChains& fitted, std::size_t chains, const char* who
         require(known, who, "a column must have a conditional of its kind");
         require(kind != Conditional::matching || fitted.donor_offsets[number] < fitted.donor_offsets[number + 1], who,
                 "matching needs donors");
-        require(kind != Conditional::tree || fitted.node_offsets[number] < fitted.node_offsets[number + 1], who,
+        require(kind != Conditional::tree || trees.offsets[number] < trees.offsets[number + 1], who,
                 "a tree must have a node");
     }
     for (const double prediction : fitted.donor_predictions) require(std::isfinite(prediction), who, "donors must be numbers");
@@ -69,22 +72,21 @@ void check_cells(const FittedChains& fitted, std::size_t chains, const char* who
         const std::size_t column = number % v;
         for (std::int64_t k = fitted.donor_offsets[number]; k < fitted.donor_offsets[number + 1]; ++k)
             require(fits(column, fitted.donor_values[static_cast<std::size_t>(k)]), who, "donors must be cells of their column");
-        const std::int64_t first = fitted.node_offsets[number], count = fitted.node_offsets[number + 1] - first;
-        const std::int64_t words = fitted.word_offsets[number + 1] - fitted.word_offsets[number];
+        const std::int64_t first = trees.offsets[number], count = trees.offsets[number + 1] - first;
         for (std::int64_t i = 0; i < count; ++i) {
             const auto at = static_cast<std::size_t>(first + i);
-            const std::int32_t tested = fitted.feature[at];
+            const std::int32_t tested = trees.feature[at];
             require(tested < static_cast<std::int32_t>(v), who, "tests must name columns");
-            for (std::int64_t k = fitted.leaf_offsets[at]; k < fitted.leaf_offsets[at + 1]; ++k)
-                require(fits(column, fitted.leaf_values[static_cast<std::size_t>(k)]), who, "leaves must hold cells of their column");
+            for (std::int64_t k = offsets[at]; k < offsets[at + 1]; ++k)
+                require(fits(column, values[static_cast<std::size_t>(k)]), who, "leaves must hold cells of their column");
             if (tested < 0) {
-                require(fitted.leaf_offsets[at] < fitted.leaf_offsets[at + 1], who, "leaves must hold cells");
+                require(offsets[at] < offsets[at + 1], who, "leaves must hold cells");
                 continue;
             }
-            require(fitted.left[at] > i && fitted.left[at] < count && fitted.right[at] > i && fitted.right[at] < count, who,
+            require(trees.left[at] > i && trees.left[at] < count && trees.right[at] > i && trees.right[at] < count, who,
                     "children must come after their parent");
             const std::int64_t needed = (fitted.design.n_categories[static_cast<std::size_t>(tested)] + 63) / 64;
-            require(fitted.categories[at] < 0 || fitted.categories[at] + needed <= words, who, "words are missing");
+            require(trees.categories[at] < 0 || trees.categories[at] + needed <= static_cast<std::int64_t>(trees.words.size()), who, "words are missing");
         }
     }
 }
@@ -107,15 +109,15 @@ FittedChains from_dict(nb::dict arrays, std::size_t chains) {
             who, "one value per column");
     require(fitted.coefficient.size() == chains * p * (p + 1) && fitted.drawn.size() == fitted.coefficient.size(), who,
             "one row of coefficients per output");
-    const std::size_t nodes = fitted.feature.size();
+    const trees::Forest& trees = fitted.leaves.trees;
+    const std::size_t nodes = trees.feature.size();
     require(ascending_to(fitted.donor_offsets, chains * v + 1, fitted.donor_values.size()) &&
                 fitted.donor_predictions.size() == fitted.donor_values.size(),
             who, "donors must match their offsets");
-    require(ascending_to(fitted.node_offsets, chains * v + 1, nodes) &&
-                ascending_to(fitted.word_offsets, chains * v + 1, fitted.words.size()) &&
-                ascending_to(fitted.leaf_offsets, nodes + 1, fitted.leaf_values.size()) && fitted.left.size() == nodes &&
-                fitted.right.size() == nodes && fitted.threshold.size() == nodes && fitted.categories.size() == nodes &&
-                fitted.missing_left.size() == nodes,
+    require(ascending_to(trees.offsets, chains * v + 1, nodes) &&
+                ascending_to(fitted.leaves.offsets, nodes + 1, fitted.leaves.values.size()) && trees.left.size() == nodes &&
+                trees.right.size() == nodes && trees.threshold.size() == nodes && trees.categories.size() == nodes &&
+                trees.missing_left.size() == nodes,
             who, "tree arrays must match their offsets");
     check_cells(fitted, chains, who);
     return fitted;

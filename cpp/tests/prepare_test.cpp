@@ -240,7 +240,7 @@ TEST("chains do not depend on threads, and completing other rows only reads the 
         options.threads = 3;
         const Chains three = chains_of(cells, n, categories, method, {5, 6, 7}, options);
         CHECK(one.imputed == three.imputed && one.fitted.drawn == three.fitted.drawn);
-        CHECK(one.fitted.leaf_values == three.fitted.leaf_values && one.fitted.donor_values == three.fitted.donor_values);
+        CHECK(one.fitted.leaves.values == three.fitted.leaves.values && one.fitted.donor_values == three.fitted.donor_values);
         const std::vector<std::uint64_t> keys{1, 2, 3};
         std::vector<double> whole(one.imputed.size()), again(one.imputed.size());
         options.threads = 1;

@@ -2,9 +2,9 @@
 
 The file (20 columns, half a gigabyte per 3 million rows) lies in the folder of temporary files and is read by each
 contender itself; memory is counted above the loaded process, and the page cache is nobody's. Stochastic descent by
-`partial_fit` comes near the optimum with every pass over the file; it is given averaged steps, the best schedule found,
-and the number of passes with which its loss is within the gate of the optimum. Dask-ML's Newton iteration holds the
-blocks of the file by tasks. Quality is the mean log loss of rows that nobody fitted.
+`partial_fit` is given averaged steps and the best schedule found; with it one pass over the file is within the gate of
+the optimum, and further passes are shown beside it at the smaller sizes. Dask-ML's Newton iteration holds the blocks of
+the file by tasks. Quality is the mean log loss of rows that nobody fitted.
 """
 
 from __future__ import annotations
@@ -101,12 +101,18 @@ PROBLEMS: tuple[Problem, ...] = (
         sizes=(
             Size("200,000 x 20", 200_000, {"rows": 200_000}),
             Size("2,000,000 x 20", 2_000_000, {"rows": 2_000_000}),
-            Size("20,000,000 x 20", 20_000_000, {"rows": 20_000_000}, repeats=1, without=("Dask-ML, Newton",)),
+            Size(
+                "20,000,000 x 20",
+                20_000_000,
+                {"rows": 20_000_000},
+                repeats=1,
+                without=("Dask-ML, Newton", "partial_fit, 5 passes"),
+            ),
         ),
         ours=Contender("LogisticRegression.fit_batches", "assay", _ours),
         peers=(
-            Contender("partial_fit, 5 passes", "scikit-learn", partial(_descent, passes=5), aim=5.0),
-            Contender("partial_fit, 1 pass", "scikit-learn", partial(_descent, passes=1)),
+            Contender("partial_fit, 1 pass", "scikit-learn", partial(_descent, passes=1), aim=5.0),
+            Contender("partial_fit, 5 passes", "scikit-learn", partial(_descent, passes=5)),
             Contender("Dask-ML, Newton", "dask-ml", _dask_ml, aim=5.0),
         ),
         quality=_test_log_loss,
@@ -117,6 +123,7 @@ PROBLEMS: tuple[Problem, ...] = (
         limit="one decoding of the file (3.2 GB of float64 at 20 million rows), one copy to disk, one back per pass",
         tried="Schedules of SGDClassifier, averaged: 'invscaling' with eta0 .1 and power_t .25 is the best of five; "
         "'optimal' and power_t .5 end far from the optimum, and nothing in the fit says so. One pass with the best one "
-        "is as good as the optimum on rows that nobody fitted. Dask-ML holds the table, and is left out at 20 million.",
+        "is as good as the optimum on rows that nobody fitted (2 million rows: log loss 1.0e-5 above it; five passes, "
+        "2.4e-5). Dask-ML holds the table, and is left out at 20 million.",
     ),
 )

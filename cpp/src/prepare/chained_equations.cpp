@@ -10,6 +10,7 @@
 #include "assay/common/threads.hpp"
 #include "assay/statistics/gram.hpp"
 #include "assay/tables/coded_columns.hpp"
+#include "assay/trees/cart.hpp"
 
 namespace assay::prepare {
 namespace {
@@ -75,7 +76,7 @@ ASSAY_DISPATCH(void, add_scaled, add_scaled_body, (const double* row, index_t p,
 // A fitted conditional of one column, as kept for later rows.
 struct KeptModel {
     Donors donors;
-    DonorTree tree;
+    DonorForest tree;
 };
 
 class Chain {
@@ -238,15 +239,16 @@ private:
         grow.min_leaf = static_cast<double>(options_.donors);
         grow.min_split = 2 * grow.min_leaf;
         grow.threads = threads_;
-        tree_.tree = trees::grow_cart(columns, entries.data(), {sampled.data(), m, 1}, target, grow);
+        tree_.trees = trees::forest_of(trees::grow_cart(columns, entries.data(), {sampled.data(), m, 1}, target, grow));
         hang_donors(j, rows, repeats);
     }
 
     // Puts the sampled values into the leaves that their rows reach.
     void hang_donors(index_t j, const std::vector<std::int64_t>& rows, const std::vector<double>& repeats) {
         std::vector<std::int32_t> leaf(n_);
-        trees::apply_tree(tree_view(tree_), c_matrix<const double>(cells_.data(), n_, v_), {leaf.data(), n_, 1}, threads_);
-        const std::size_t nodes = tree_.tree.feature.size();
+        trees::apply_forest(trees::view_of(tree_.trees, design_.n_categories.data()), c_matrix<const double>(cells_.data(), n_, v_),
+                            c_matrix(leaf.data(), n_, 1), threads_);
+        const std::size_t nodes = tree_.trees.feature.size();
         tree_.offsets.assign(nodes + 1, 0);
         for (std::size_t i = 0; i < rows.size(); ++i)
             tree_.offsets[leaf[rows[i]] + 1] += static_cast<std::int64_t>(repeats[i]);
@@ -256,14 +258,6 @@ private:
         for (std::size_t i = 0; i < rows.size(); ++i)
             for (auto r = static_cast<std::int64_t>(repeats[i]); r > 0; --r)
                 tree_.values[next[leaf[rows[i]]]++] = problem_.cells(rows[i], j);
-    }
-
-    trees::TreeView tree_view(const DonorTree& tree) const {
-        const auto nodes = static_cast<index_t>(tree.tree.feature.size());
-        return {{tree.tree.feature.data(), nodes, 1}, {tree.tree.left.data(), nodes, 1},
-                {tree.tree.right.data(), nodes, 1}, tree.tree.threshold.data(), tree.tree.categories.data(),
-                {tree.tree.words.data(), static_cast<index_t>(tree.tree.words.size()), 1},
-                tree.tree.missing_left.data(), design_.n_categories.data()};
     }
 
     // -- missing cells ---------------------------------------------------------------------------------------------
@@ -279,7 +273,7 @@ private:
         model.donor_values = {donors_.values.data(), count, 1};
         model.donor_sums = {donors_.sums.data(), count + 1, 1};
         if (model.kind == Conditional::tree) {
-            model.tree = tree_view(tree_);
+            model.trees = trees::view_of(tree_.trees, design_.n_categories.data());
             model.leaf_offsets = tree_.offsets.data();
             model.leaf_values = tree_.values.data();
         }
@@ -336,14 +330,13 @@ private:
                 to.donors.values.push_back(donors_.values[from]);
             }
         } else if (problem_.kind(j) == Conditional::tree) {
-            to.tree.offsets.assign(1, 0);
             for (std::size_t t = 0; t + 1 < tree_.offsets.size(); ++t) {
                 const index_t begin = tree_.offsets[t], count = tree_.offsets[t + 1] - begin;
                 const index_t most = std::min(count, kept_leaf_donors);
                 for (index_t k = 0; k < most; ++k) to.tree.values.push_back(tree_.values[begin + k * count / most]);
                 to.tree.offsets.push_back(static_cast<std::int64_t>(to.tree.values.size()));
             }
-            to.tree.tree = std::move(tree_.tree);
+            to.tree.trees = std::move(tree_.trees);
         }
     }
 
@@ -357,7 +350,7 @@ private:
     std::vector<KeptModel> kept_;
     std::vector<double> shift_, scratch_;
     Donors donors_;
-    DonorTree tree_;
+    DonorForest tree_;
     std::vector<tables::Entry> column_order_;
 };
 
@@ -375,19 +368,10 @@ void gather(Chain& chain, FittedChains& to) {
         append(to.donor_predictions, model.donors.predictions);
         append(to.donor_values, model.donors.values);
         to.donor_offsets.push_back(static_cast<std::int64_t>(to.donor_values.size()));
-        const trees::Tree& tree = model.tree.tree;
-        append(to.feature, tree.feature);
-        append(to.left, tree.left);
-        append(to.right, tree.right);
-        append(to.threshold, tree.threshold);
-        append(to.categories, tree.categories);
-        append(to.words, tree.words);
-        append(to.missing_left, tree.missing_left);
-        to.node_offsets.push_back(static_cast<std::int64_t>(to.feature.size()));
-        to.word_offsets.push_back(static_cast<std::int64_t>(to.words.size()));
-        const auto before = static_cast<std::int64_t>(to.leaf_values.size());
-        for (std::size_t t = 1; t < model.tree.offsets.size(); ++t) to.leaf_offsets.push_back(before + model.tree.offsets[t]);
-        append(to.leaf_values, model.tree.values);
+        trees::append(to.leaves.trees, model.tree.trees);
+        const auto before = static_cast<std::int64_t>(to.leaves.values.size());
+        for (std::size_t t = 1; t < model.tree.offsets.size(); ++t) to.leaves.offsets.push_back(before + model.tree.offsets[t]);
+        append(to.leaves.values, model.tree.values);
     }
 }
 
@@ -404,14 +388,10 @@ ConditionalView conditional_of(const FittedChains& fitted, index_t chain, index_
     model.donor_predictions = {fitted.donor_predictions.data() + donors, count, 1};
     model.donor_values = {fitted.donor_values.data() + donors, count, 1};
     model.donor_sums = {sums.data(), count + 1, 1};
-    const index_t node = fitted.node_offsets[number], nodes = fitted.node_offsets[number + 1] - node;
-    const index_t word = fitted.word_offsets[number];
-    model.tree = {{fitted.feature.data() + node, nodes, 1}, {fitted.left.data() + node, nodes, 1},
-                  {fitted.right.data() + node, nodes, 1}, fitted.threshold.data() + node, fitted.categories.data() + node,
-                  {fitted.words.data() + word, fitted.word_offsets[number + 1] - word, 1},
-                  fitted.missing_left.data() + node, fitted.design.n_categories.data()};
-    model.leaf_offsets = fitted.leaf_offsets.data() + node;
-    model.leaf_values = fitted.leaf_values.data();
+    model.trees = trees::view_of(fitted.leaves.trees, fitted.design.n_categories.data());
+    model.tree = number;
+    model.leaf_offsets = fitted.leaves.offsets.data();
+    model.leaf_values = fitted.leaves.values.data();
     return model;
 }
 
@@ -441,9 +421,6 @@ Chains run_chains(Matrix<const double> cells, Vector<const std::int32_t> n_categ
     });
     FittedChains& fitted = result.fitted;
     fitted.donor_offsets.push_back(0);
-    fitted.node_offsets.push_back(0);
-    fitted.word_offsets.push_back(0);
-    fitted.leaf_offsets.push_back(0);
     if (!interrupted())
         for (auto& chain : chains) {
             gather(*chain, fitted);

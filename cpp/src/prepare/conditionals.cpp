@@ -141,8 +141,7 @@ double match(const ConditionalView& model, double prediction, index_t k, Random*
 
 double leaf_value(const ConditionalView& model, const Design& design, const double* cells, Random* random,
                   double* scratch) {
-    std::int32_t leaf = 0;
-    trees::apply_tree(model.tree, c_matrix(cells, 1, design.columns()), {&leaf, 1, 1}, 1);
+    const std::int64_t leaf = model.trees.offsets[model.tree] + trees::leaf_of(model.trees, model.tree, cells);
     const std::int64_t begin = model.leaf_offsets[leaf], count = model.leaf_offsets[leaf + 1] - begin;
     const double* values = model.leaf_values + begin;
     if (random != nullptr) return values[random->below(static_cast<std::uint32_t>(count))];

@@ -7,6 +7,7 @@
 
 #include "assay/common/simd.hpp"
 #include "assay/common/threads.hpp"
+#include "assay/trees/cart.hpp"
 #include "assay/trees/forest_codes.hpp"
 
 namespace assay::trees {
@@ -328,6 +329,31 @@ void walk_codes(const Plan& plan, const Plan::Tree& tree, const Code* codes, ind
 void ranks_among(const double* cuts, std::int32_t count, const double* x, std::int32_t m, std::int32_t* rank) {
     ranks(cuts, count, x, m, rank);
 }
+
+Forest forest_of(Tree&& tree) {
+    Forest forest;
+    forest.width = tree.width;
+    forest.feature = std::move(tree.feature);
+    forest.left = std::move(tree.left);
+    forest.right = std::move(tree.right);
+    forest.threshold = std::move(tree.threshold);
+    forest.categories = std::move(tree.categories);
+    forest.words = std::move(tree.words);
+    forest.missing_left = std::move(tree.missing_left);
+    forest.value = std::move(tree.value);
+    forest.rows = std::move(tree.rows);
+    forest.weight = std::move(tree.weight);
+    forest.offsets.push_back(forest.n_nodes());
+    return forest;
+}
+
+ForestView view_of(const Forest& f, const std::int32_t* n_categories) {
+    return {{f.offsets.data(), static_cast<index_t>(f.offsets.size()), 1}, f.feature.data(), f.left.data(), f.right.data(),
+            f.threshold.data(), f.categories.data(), {f.words.data(), static_cast<index_t>(f.words.size()), 1},
+            f.missing_left.data(), f.value.data(), f.width, n_categories};
+}
+
+std::int32_t leaf_of(const ForestView& f, index_t tree, const double* row) { return walk(f, tree, row); }
 
 void reserve(Forest& forest, std::size_t nodes) {
     for (auto* list : {&forest.feature, &forest.left, &forest.right}) list->reserve(nodes);

@@ -184,12 +184,14 @@ class Dask:
 
 
 def _local_cluster(n_workers: int) -> Any:
-    """Workers on this machine, each a process with one thread."""
+    """Workers on this machine, each a process with one thread; a task is begun `TRIES` times, as by processes."""
     try:
+        import dask
         from distributed import LocalCluster
     except ImportError:
         raise UsageError("run", "Dask", "must be installed", way_out="run pip install 'assay[dask]'") from None
-    with _quiet():
+    # The scheduler reads when it starts how often a task may lose its worker.
+    with _quiet(), dask.config.set({"distributed.scheduler.allowed-failures": TRIES - 1}):
         return LocalCluster(n_workers=n_workers, threads_per_worker=1, dashboard_address=":0", memory_limit=0)
 
 

@@ -51,14 +51,7 @@ struct FittedChains {
     std::vector<double> deviation;                         // m x v
     std::vector<std::int64_t> donor_offsets;               // m v + 1
     std::vector<double> donor_predictions, donor_values;
-    std::vector<std::int64_t> node_offsets, word_offsets;  // m v + 1
-    std::vector<std::int32_t> feature, left, right;
-    std::vector<double> threshold;
-    std::vector<std::int64_t> categories;
-    std::vector<std::uint64_t> words;
-    std::vector<std::uint8_t> missing_left;
-    std::vector<std::int64_t> leaf_offsets;                // nodes + 1, into leaf_values
-    std::vector<double> leaf_values;
+    DonorForest leaves;                                    // m v trees, without a node where the conditional is none
 };
 
 struct Chains {

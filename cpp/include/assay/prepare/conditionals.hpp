@@ -24,7 +24,7 @@
 
 #include "assay/common/random.hpp"
 #include "assay/common/views.hpp"
-#include "assay/trees/cart.hpp"
+#include "assay/trees/forest.hpp"
 
 namespace assay::prepare {
 
@@ -35,10 +35,10 @@ struct Donors {
     std::vector<double> predictions, values, sums;
 };
 
-// A tree and the values of the rows in each of its nodes (empty but for leaves): values[offsets[t] .. offsets[t + 1]).
-struct DonorTree {
-    trees::Tree tree;
-    std::vector<std::int64_t> offsets;
+// Trees and the values of the rows in each of their nodes (none but in leaves): values[offsets[i] .. offsets[i + 1]) of node i.
+struct DonorForest {
+    trees::Forest trees;
+    std::vector<std::int64_t> offsets{0};
     std::vector<double> values;
 };
 
@@ -72,8 +72,9 @@ struct ConditionalView {
     const double* drawn = nullptr;
     double deviation = 0;                                         // s*, standardised
     Vector<const double> donor_predictions, donor_values, donor_sums;
-    trees::TreeView tree;
-    const std::int64_t* leaf_offsets = nullptr;
+    trees::ForestView trees;
+    index_t tree = 0;                                             // which of them
+    const std::int64_t* leaf_offsets = nullptr;                   // of the nodes of all trees
     const double* leaf_values = nullptr;
 };
 

@@ -44,6 +44,15 @@ struct ForestView {
     index_t n_trees() const { return offsets.size - 1; }
 };
 
+struct Tree;
+// A tree of cart.hpp as a forest of one; its traces and linear tests are left behind.
+Forest forest_of(Tree&& tree);
+
+ForestView view_of(const Forest& forest, const std::int32_t* n_categories);
+
+// The leaf of `tree` that a row of cells reaches, counted from the first node of the tree.
+std::int32_t leaf_of(const ForestView& forest, index_t tree, const double* row);
+
 // What to do with the values of the leaves that a row reaches.
 struct Gathering {
     index_t first = 0, last = 0;  // trees first .. last-1
