@@ -418,7 +418,8 @@ private:
                     if constexpr (shared) {
                         const Range here = share[static_cast<std::size_t>(g)];
                         const std::int32_t* at = order.data();
-                        if (at[here.end - 1] - at[here.begin] == here.end - here.begin - 1)
+                        // Those of one column that rise stay as they stand; others are put in another order by every test.
+                        if (rises[static_cast<std::size_t>(g)] != 0)
                             add_to_all(add, to + at[here.begin], here.end - here.begin);
                         else
                             for (index_t q = here.begin; q < here.end; ++q) to[at[q]] += add;

@@ -10,7 +10,12 @@ from sklearn.linear_model import RidgeClassifier
 
 from assay.base.errors import ParameterError, UsageError
 from assay.explain.asked import Asked, log_odds
-from assay.models.ensembles import NewtonBoostingClassifier, NewtonBoostingRegressor, RandomForestClassifier
+from assay.models.ensembles import (
+    NewtonBoostingClassifier,
+    NewtonBoostingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
 from tests.unit.explain.models import Plain, mixed_table, mixed_tree
 
 
@@ -57,6 +62,25 @@ def test_more_alternatives_than_a_mask_has_bits():
     donors = np.stack([np.stack([rng.permutation(60) for _ in range(70)]) for _ in groups])
     found = asked.replaced(asked.cells, asked.cells, groups, donors)
     assert np.array_equal(found, brute(asked, asked.cells, groups, donors))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_any_groups_donors_and_gaps_have_the_bits_of_a_plain_prediction(seed):
+    """Groups of several columns, donors in any order, gaps among them, for all rows and for each."""
+    rng = np.random.default_rng(seed)
+    n, d, m = int(rng.integers(1, 120)), int(rng.integers(2, 8)), int(rng.integers(1, 60))
+    train = rng.integers(0, 4, size=(150, d)).astype(float) if seed % 2 else rng.normal(size=(150, d))
+    train[rng.random(train.shape) < 0.1] = np.nan
+    target = np.nan_to_num(train).sum(axis=1)
+    model = RandomForestRegressor(n_estimators=3, random_state=0).fit(train, target)
+    asked = Asked.of("test", model, train[rng.integers(0, 150, n)])
+    source = rng.normal(size=(m, d)) * 2
+    source[rng.random(source.shape) < 0.1] = np.nan
+    cut = int(rng.integers(1, d + 1))
+    groups = [part.tolist() for part in np.array_split(rng.permutation(d)[:cut], min(cut, 3))]
+    for columns in (1, n):
+        donors = rng.integers(0, m, size=(len(groups), int(rng.integers(1, 40)), columns))
+        assert np.array_equal(asked.replaced(asked.cells, source, groups, donors), brute(asked, source, groups, donors))
 
 
 def test_labels_and_gaps_are_replaced_in_trees_and_in_frames_alike():
