@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import special, stats
 from sklearn.metrics import roc_auc_score
 
 from assay.base import DataError, ParameterError
@@ -51,6 +51,49 @@ def test_test_of_two_areas_is_the_t_test_of_their_difference():
     assert result.interval == pytest.approx((result.effect - half, result.effect + half))
     assert delong(y, b, a).statistic == pytest.approx(-result.statistic)
     assert delong(y, a, b, alternative="greater").p_value == pytest.approx(result.p_value / 2)
+
+
+def test_degrees_of_freedom_are_those_of_the_two_parts():
+    """Satterthwaite's formula on the variances of placements of 7 positive and 30 negative rows, by hand."""
+    y = np.repeat([1, 0], [7, 30])
+    scores = np.random.default_rng(3).normal(size=37) + y
+    above = (scores[:7, None] > scores[None, 7:]).astype(float)
+    first, second = above.mean(axis=1).var(ddof=1) / 7, above.mean(axis=0).var(ddof=1) / 30
+    result = delong(y, scores)
+    assert result.df == pytest.approx((first + second) ** 2 / (first**2 / 6 + second**2 / 29))
+    error = np.sqrt(first + second)
+    half = stats.t.ppf(0.975, result.df) * error / (result.effect * (1 - result.effect))
+    ends = special.expit(special.logit(result.effect) + np.array([-half, half]))
+    assert result.interval == pytest.approx(tuple(ends))
+    plain = stats.t.ppf(0.975, result.df) * error
+    assert delong(y, scores, transform="none").interval == pytest.approx(
+        (result.effect - plain, min(1.0, result.effect + plain))
+    )
+    assert delong([1] * 4 + [0] * 9, [2.0] * 4 + [1.0] * 9).df == 3
+
+
+def test_open_ends_are_the_ends_of_the_scale():
+    y = np.arange(60) % 2
+    scores = np.random.default_rng(4).normal(size=60) + y
+    assert delong(y, scores, alternative="greater").interval[1] == 1.0
+    assert delong(y, scores, alternative="less").interval[0] == 0.0
+    assert delong(y, scores, -scores, alternative="greater").interval[1] == 1.0
+    assert delong(y, scores, -scores, alternative="less").interval[0] == -1.0
+
+
+def test_the_sentence_names_the_better_one():
+    y = np.arange(80) % 2
+    scores = np.random.default_rng(5).normal(size=80)
+    better, worse = scores + y, scores
+    assert "of A is" in str(delong(y, better, worse)) and "higher than that of B" in str(delong(y, better, worse))
+    assert "lower than that of B" in str(delong(y, worse, better))
+    assert " 0 higher than" in str(delong(y, worse, worse))
+
+
+@pytest.mark.parametrize(("positives", "valid"), [(9, False), (10, True)])
+def test_ten_rows_of_a_class_are_enough(positives, valid):
+    y = np.arange(60) < positives
+    assert delong(y, np.random.default_rng(6).normal(size=60) + y).valid is valid
 
 
 def test_interval_agrees_with_the_bootstrap():

@@ -188,6 +188,20 @@ def test_ties_everywhere_give_a_defined_answer():
         assert bootstrap_interval(Y, np.ones(N), random_state=0).interval == (0.5, 0.5)
 
 
+def test_probabilities_of_zero_and_one_are_probabilities():
+    certain = np.where(np.arange(N) % 7 == 0, 1.0 - Y, Y).astype(float)
+    assert bootstrap_interval(Y, certain, metric="brier", random_state=0).estimate == pytest.approx(
+        np.mean((certain - Y) ** 2)
+    )
+
+
+def test_a_small_scale_is_not_taken_for_no_width(recwarn):
+    """Errors of 1e-6 vary by 1e-7: far above rounding."""
+    y = RNG.normal(size=N)
+    result = bootstrap_interval(y, y + 1e-3 * RNG.normal(size=N), metric="mse", random_state=0)
+    assert 0 < result.interval[1] - result.interval[0] < 1e-6 and not [w for w in recwarn if "W302" in str(w.message)]
+
+
 def test_result_is_plain_data_and_html():
     result = bootstrap_interval(Y, SCORES, random_state=0)
     record = json.loads(json.dumps(result.to_dict()))

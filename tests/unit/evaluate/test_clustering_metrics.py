@@ -159,6 +159,38 @@ def test_elbow_and_gap_find_the_blobs_and_tell():
     assert again.columns == gap.columns
 
 
+def test_gap_and_its_spread_are_those_of_the_references():
+    """With labels that do not depend on the points, D(K) of a reference is known from the reference alone."""
+    X = np.random.default_rng(8).normal(size=(30, 2))
+    found = gap_statistic(X, lambda points, k: np.arange(len(points)) % k, (1, 2, 3), n_references=4, random_state=0)
+    drawn = []
+
+    def keep(points, k):
+        drawn.append((points, k))
+        return np.arange(len(points)) % k
+
+    gap_statistic(X, keep, (1, 2, 3), n_references=4, random_state=0)
+    logs = np.log([inertia(points, np.arange(len(points)) % k) for points, k in drawn]).reshape(5, 3)
+    own = np.log([inertia(X, np.arange(30) % k) for k in (1, 2, 3)])
+    references = logs[~np.isclose(logs, own).all(axis=1)]
+    assert references.shape == (4, 3)
+    assert found.columns["gap"] == pytest.approx(references.mean(axis=0) - own)
+    assert found.columns["s"] == pytest.approx(references.std(axis=0) * np.sqrt(1.25))
+
+
+def test_metrics_name_the_ends_of_their_scales():
+    for name in ("rand_index", "purity", "pair_precision", "pair_recall", "pair_f1"):
+        assert METRICS[name].bounds == (0.0, 1.0)
+    for name in ("adjusted_rand", "adjusted_mutual_information"):
+        assert METRICS[name].bounds == (-1.0, 1.0)
+
+
+def test_labels_far_apart_and_below_zero_are_only_names():
+    truth = np.array([0, 0, 1, 1, 2, 2])
+    for names in ([-5, 7, 10**15], [-(2**62), 0, 2**62], [-3, -2, -1]):
+        assert rand_index(truth, np.array(names)[[0, 0, 1, 1, 2, 1]]) == rand_index(truth, [0, 0, 1, 1, 2, 1])
+
+
 def test_gap_sees_that_there_are_no_clusters():
     X = RNG.uniform(size=(100, 2))
     for rule in ("largest", "first"):
