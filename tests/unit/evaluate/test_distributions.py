@@ -52,3 +52,19 @@ def test_noncentrality_interval_puts_the_statistic_into_both_tails():
     assert stats.ncf.sf(13.0, 2, 6, low) == pytest.approx(0.05, abs=1e-6)
     assert stats.ncf.cdf(13.0, 2, 6, high) == pytest.approx(0.05, abs=1e-6)
     assert d.noncentrality_interval(0.01, 2, 6, 0.1)[0] == 0.0
+
+
+@pytest.mark.parametrize(("k", "n"), [(4, 8), (3, 8), (0, 1), (1, 1), (0, 0), (0, 3)])
+@pytest.mark.parametrize("rate", [0.5, 0.3])
+@pytest.mark.parametrize("alternative", d.ALTERNATIVES)
+def test_p_values_in_the_middle_and_of_almost_nothing(k, n, rate, alternative):
+    """No p-value is above 1, none or one trial included."""
+    expected = stats.binomtest(k, n, rate, alternative).pvalue if n else 1.0
+    assert d.binomial_p_value(k, n, rate, alternative) == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize(("k", "n"), [(4, 8), (3, 8), (5, 8), (4, 9), (5, 9), (0, 8), (1, 2), (0, 1)])
+def test_mid_p_is_the_tails_with_half_of_what_was_seen(k, n):
+    fewer = min(k, n - k)
+    tails = 2 * (stats.binom.cdf(fewer, n, 0.5) - 0.5 * stats.binom.pmf(fewer, n, 0.5))
+    assert d.mid_p_value(k, n) == pytest.approx(min(1.0, tails))

@@ -42,6 +42,28 @@ def test_anova_pairs_use_the_common_variance_and_are_corrected():
     assert all(p["p_value"] <= p["p_holm"] <= p["p_bonferroni"] for p in result.details["pairs"])
 
 
+def test_pairs_without_variation_are_the_same_or_apart_for_sure():
+    pairs = anova({"a": [1.0, 1.0], "b": [1.0, 1.0], "c": [2.0, 2.0]}).details["pairs"]
+    assert [p["statistic"] for p in pairs] == [0.0, -np.inf, -np.inf]
+
+
+def test_effects_are_shares_of_the_largest_statistic():
+    """Kendall's W and Q reach 1 where all rows agree; statistics themselves are those of SciPy and statsmodels."""
+    result = friedman(SCORES)
+    assert result.effect == pytest.approx(result.statistic / (14 * 3)) and result.df == 3
+    truth = np.ones(9)
+    apart = {"a": truth, "b": np.zeros(9), "c": np.zeros(9)}
+    assert cochran_q(truth, apart).statistic == pytest.approx(18) and cochran_q(truth, apart).effect == 1.0
+    mixed = {"a": truth, "b": np.arange(9) % 2, "c": np.arange(9) % 3 == 0}
+    found = cochran_q(truth, mixed)
+    assert found.details["rows_that_differ"] == 8 and found.effect == pytest.approx(found.statistic / (8 * 2))
+
+
+@pytest.mark.parametrize(("rows", "learners", "close"), [(10, 5, False), (11, 5, True), (10, 6, True)])
+def test_friedman_says_when_chi_square_is_close(rows, learners, close):
+    assert friedman(np.random.default_rng(3).normal(size=(rows, learners))).valid is close
+
+
 def test_eta_squared_interval_covers_the_truth():
     rng, covered = np.random.default_rng(2), 0
     means = np.array([0.0, 0.5, 1.0])

@@ -251,3 +251,14 @@ def test_unequal_splits_count_by_the_mean_of_their_own_ratios():
     many = corrected_resampled_t(A[:4], B[:4], n_train=[90, 60, 90, 60], n_test=[10, 40, 10, 40])
     one = corrected_resampled_t(A[:4], B[:4], n_train=1.0, n_test=(10 / 90 + 40 / 60) / 2)
     assert many.statistic == pytest.approx(one.statistic)
+
+
+def test_the_normal_interval_is_walds():
+    half = {"two-sided": 1.959964, "less": 1.644854, "greater": 1.644854}
+    error = np.sqrt(0.15 * 0.85 / 100)
+    for alternative, z in half.items():
+        low, high = binomial_test(15, 100, 0.1, method="normal", alternative=alternative).interval
+        assert low == pytest.approx(0.0 if alternative == "less" else 0.15 - z * error, abs=1e-6)
+        assert high == pytest.approx(1.0 if alternative == "greater" else 0.15 + z * error, abs=1e-6)
+    assert binomial_test(1, 50, 0.1, method="normal", alternative="greater").interval[0] == 0.0
+    assert binomial_test(49, 50, 0.9, method="normal", alternative="less").interval[1] == 1.0
