@@ -253,3 +253,42 @@ def test_perfect_predictions_reach_the_good_bound(name):
 def test_shared_work_is_done_once():
     evidence = Evidence([0, 1, 1], labels=[0, 1, 0])
     assert evidence.confusion is evidence.confusion and evidence.margins is evidence.margins
+
+
+def test_certain_probabilities_cost_what_scikit_learn_says():
+    y = np.array([0, 1, 1, 0, 1])
+    certain = np.array([0.0, 1.0, 1.0, 1.0, 0.6])
+    found = score_many(["log_loss"], y, probabilities=certain)["log_loss"]
+    assert found == pytest.approx(reference.log_loss(y, certain), rel=1e-12)
+    right = score_many(["log_loss"], y, probabilities=y.astype(float))["log_loss"]
+    assert 0 <= right < 1e-15
+
+
+@pytest.mark.parametrize("count", [255, 256, 257, 300])
+def test_many_classes_are_counted_like_few(count):
+    rng = np.random.default_rng(count)
+    truth = np.concatenate([np.arange(count), rng.integers(0, count, 200)])
+    guess = np.where(rng.random(truth.size) < 0.7, truth, rng.integers(0, count, truth.size))
+    found = score_many(["accuracy", "f1_macro"], truth, labels=guess)
+    assert found["accuracy"] == pytest.approx(reference.accuracy_score(truth, guess))
+    assert found["f1_macro"] == pytest.approx(reference.f1_score(truth, guess, average="macro"))
+
+
+@pytest.mark.parametrize("classes", [[0, 1, 2, 5], [0, 2, 3], [1, 2, 3], [3, 1, 0]])
+def test_classes_with_gaps_are_looked_up(classes):
+    rng = np.random.default_rng(1)
+    truth = np.concatenate([classes, rng.choice(classes, 60)])
+    guess = np.concatenate([classes[::-1], rng.choice(classes, 60)])
+    found = confusion_matrix(truth, guess, classes=np.array(classes))
+    assert found.tolist() == reference.confusion_matrix(truth, guess, labels=classes).tolist()
+
+
+@pytest.mark.parametrize(("truth", "guess"), [([0, 0, 0], [0, 0, 0]), ([0, 0, 1], [0, 0, 0]), ([0, 0, 0], [0, 1, 0])])
+def test_a_class_nobody_has_or_guesses_counts_zero(truth, guess):
+    found = score_many(["precision", "recall", "f1"], truth, labels=guess, classes=[0, 1])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert found["precision"] == reference.precision_score(truth, guess, zero_division=0)
+        assert found["recall"] == reference.recall_score(truth, guess, zero_division=0)
+    with pytest.raises(DataError, match="two classes"):
+        score_many(["precision"], [0, 1, 2], labels=[0, 1, 2])

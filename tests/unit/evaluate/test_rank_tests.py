@@ -86,3 +86,30 @@ def test_midranks_equal_scipys():
     assert midranks(values) == pytest.approx(stats.rankdata(values))
     assert midranks(np.array([])).shape == (0,)
     assert midranks(np.array([0.3, 0.1 + 0.2]), tolerance=1e-12).tolist() == [1.5, 1.5]
+
+
+@pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
+def test_the_lower_tail_too_is_that_of_all_signs(alternative):
+    differences = np.array([0.1, -0.2, 0.4, -0.9, -0.7, 0.35])
+    ranks = midranks(np.abs(differences))
+    sums = np.array([sum(r for r, s in zip(ranks, signs) if s) for signs in product([0, 1], repeat=6)])
+    seen = ranks[differences > 0].sum()
+    tails = {"greater": np.mean(sums >= seen), "less": np.mean(sums <= seen)}
+    tails["two-sided"] = min(1.0, 2 * min(tails.values()))
+    assert wilcoxon(differences, np.zeros(6), alternative=alternative).p_value == pytest.approx(tails[alternative])
+
+
+@pytest.mark.parametrize("scale", [1e-9, 1.0, 1e9])
+def test_the_unit_of_the_scores_does_not_matter(scale):
+    rng = np.random.default_rng(7)
+    a, b = rng.normal(0.4, 1, 12), rng.normal(0, 1, 12)
+    b[:2] = a[:2] + 1e-15
+    one, other = wilcoxon(a, b), wilcoxon(scale * a, scale * b)
+    assert other.p_value == one.p_value and other.details["zero_differences"] == 2
+    assert other.effect == pytest.approx(scale * one.effect)
+
+
+def test_the_effect_of_the_sign_test_is_the_share_of_wins():
+    assert sign_test([2.0, 2, 2, 0, 1, 1], np.ones(6)).effect == pytest.approx(4 / 6)
+    assert sign_test([2.0, 2, 2, 0], np.ones(4)).effect == 0.75
+    assert sign_test([1.0, 1.0], np.ones(2), ties="drop").effect == 0.5
