@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -87,3 +89,22 @@ def test_hanley_and_mcneil_foresee_the_spread_of_areas():
 def test_mistakes_get_one_sentence(call, error, words):
     with pytest.raises(error, match=words):
         call()
+
+
+@pytest.mark.parametrize(("m", "n"), [(7, 40), (40, 7), (1, 9)])
+@pytest.mark.parametrize("area", [0.55, 0.8, 0.95])
+def test_hanley_and_mcneils_error_is_their_formula(area, m, n):
+    """Hanley and McNeil (1982), equation 1, with positive and negative counts that differ."""
+    q1, q2 = area / (2 - area), 2 * area**2 / (1 + area)
+    variance = (area * (1 - area) + (m - 1) * (q1 - area**2) + (n - 1) * (q2 - area**2)) / (m * n)
+    assert hanley_mcneil_error(area, m, n) == pytest.approx(math.sqrt(variance))
+
+
+@pytest.mark.parametrize("positives", [0.1, 0.5, 0.8])
+def test_rows_for_an_area_are_the_fewest_that_reach_the_width(positives):
+    count = sample_size_for_width(0.1, of="auc", expected=0.75, positives=positives)
+
+    def width(n):
+        return 2 * 1.959963985 * hanley_mcneil_error(0.75, n * positives, n * (1 - positives))
+
+    assert width(count) <= 0.1 < width(count - 1)

@@ -152,3 +152,11 @@ def test_drawing():
 def test_bad_input_gets_one_sentence(call, error, words):
     with pytest.raises(error, match=words):
         call()
+
+
+def test_bins_nobody_is_in_are_left_out():
+    p = np.repeat([0.05, 0.95], [30, 20])
+    curve = calibration_curve(np.arange(50) % 2, p, n_bins=10, **FAST)
+    assert len(curve.predicted) == 2 and curve.predicted == pytest.approx([0.05, 0.95])
+    weighted = calibration_curve(np.arange(50) % 2, p, n_bins=10, sample_weight=np.where(p < 0.5, 1.0, 0.0), **FAST)
+    assert weighted.predicted == pytest.approx([0.05])
