@@ -56,20 +56,6 @@ public:
         for (index_t t = 0; t < d; ++t) sum = Terms::join(sum, std::max(0.0, std::max(a[t] - q[t], q[t] - b[t])));
         return sum * (1.0 - 1e-12);
     }
-    // The least squared distances from the boxes of both children at once.
-    void least_of_children(const double* q, std::size_t v, double& left, double& right) const {
-        const double* const box = pairs.data() + 4 * v * static_cast<std::size_t>(d);
-        double sum[4] = {};
-        for (index_t t = 0; t < d; ++t) {
-            const double shift[4] = {-q[t], -q[t], q[t], q[t]};
-            for (int v = 0; v < 4; ++v) {
-                const double gap = box[4 * t + v] + shift[v], out = gap > 0.0 ? gap : 0.0;
-                sum[v] += out * out;
-            }
-        }
-        left = (sum[0] + sum[2]) * (1.0 - 1e-12);
-        right = (sum[1] + sum[3]) * (1.0 - 1e-12);
-    }
     template <class Terms>
     double largest(const double* q, std::size_t v) const {
         const double *const a = low.data() + v * static_cast<std::size_t>(d), *const b = high.data() + v * static_cast<std::size_t>(d);

@@ -4,6 +4,7 @@
 #include <limits>
 #include <numeric>
 
+#include "../linear/tiles.hpp"
 #include "point_boxes.hpp"
 
 namespace assay::clustering {
@@ -29,6 +30,109 @@ void sort_edges(Edges& edges) {
     }
     edges = std::move(sorted);
 }
+
+constexpr index_t listed = 4;  // points that the first search keeps
+
+// A point that looks for foreign ones. `shift` holds -x, -x, x, x of each column, as the pairs of boxes are laid out.
+struct Query {
+    const double* x;
+    const double* shift;
+    std::int32_t own;
+    double core, bound;
+};
+
+// One foreign point, the nearest.
+struct NearestQuery : Query {
+    std::int32_t found = -1;
+
+    void offer(double distance, std::int32_t p) {
+        bound = distance;
+        found = p;
+    }
+};
+
+// The first few, in order.
+struct FirstQuery : Query {
+    double* distance;
+    std::int32_t* found;
+
+    void offer(double value, std::int32_t p) {
+        index_t place = listed - 1;
+        for (; place > 0 && value < distance[place - 1]; --place) {
+            distance[place] = distance[place - 1];
+            found[place] = found[place - 1];
+        }
+        distance[place] = value;
+        found[place] = p;
+        bound = distance[listed - 1];
+    }
+};
+
+// What a walk through the boxes reads.
+struct Forest {
+    const BoxTree& tree;
+    neighbours::PanelDistances measure;
+    const std::int32_t *set, *set_of_node;
+    const double *core, *least_core;  // null for plain distances
+};
+
+// Nearer boxes first; a box is left out if all its points are of the query's set, or none can be nearer than the bound.
+template <class Asked>
+ASSAY_INLINE void walk_body(const Forest& forest, Asked& query) {
+    using vec = Lanes<4>::type;
+    struct Later {
+        std::int32_t node;
+        double least;
+    };
+    Later later[64];
+    index_t waiting = 0;
+    const BoxTree& tree = forest.tree;
+    const index_t d = tree.d;
+    std::int32_t v = 0;
+    double least = 0.0;
+    for (;;) {
+        if (least < query.bound && query.bound > query.core) {  // no foreign point is nearer than the core distance
+            const Node& node = tree.nodes[static_cast<std::size_t>(v)];
+            if (node.left >= 0) {
+                const double* const box = tree.pairs.data() + 4 * v * d;
+                vec sum = {};
+                for (index_t t = 0; t < d; ++t) {
+                    const vec gap = *reinterpret_cast<const vec*>(box + 4 * t) + *reinterpret_cast<const vec*>(query.shift + 4 * t);
+                    const vec out = gap > 0.0 ? gap : vec{};
+                    sum += out * out;
+                }
+                double left = (sum[0] + sum[2]) * (1.0 - 1e-12), right = (sum[1] + sum[3]) * (1.0 - 1e-12);
+                if (forest.least_core) {
+                    left = std::max(left, forest.least_core[node.left]);
+                    right = std::max(right, forest.least_core[node.right]);
+                }
+                left = forest.set_of_node[node.left] == query.own ? infinity : left;
+                right = forest.set_of_node[node.right] == query.own ? infinity : right;
+                const bool left_first = left <= right;
+                const double second = left_first ? right : left;
+                later[waiting] = {left_first ? node.right : node.left, second};
+                waiting += second < query.bound;
+                v = left_first ? node.left : node.right;
+                least = left_first ? left : right;
+                continue;
+            }
+            alignas(64) double distances[neighbours::leaf_rows];
+            tree.leaf_distances(forest.measure, query.x, static_cast<std::size_t>(v), distances);
+            for (index_t p = node.begin; p < node.end; ++p) {
+                double distance = distances[p - node.begin];
+                if (!(distance < query.bound) || forest.set[p] == query.own) continue;
+                if (forest.core) distance = std::max(distance, std::max(query.core, forest.core[p]));
+                if (distance < query.bound) query.offer(distance, static_cast<std::int32_t>(p));
+            }
+        }
+        if (waiting == 0) return;
+        --waiting;
+        v = later[waiting].node;
+        least = later[waiting].least;
+    }
+}
+ASSAY_DISPATCH(void, walk_nearest, walk_body<NearestQuery>, (const Forest& forest, NearestQuery& query), (forest, query))
+ASSAY_DISPATCH(void, walk_first, walk_body<FirstQuery>, (const Forest& forest, FirstQuery& query), (forest, query))
 
 class Boruvka {
 public:
@@ -124,78 +228,31 @@ private:
         }
     }
 
-    // One foreign point, the nearest.
-    struct Query {
-        const double* x;
-        std::int32_t own;
-        double core, bound;
-        std::int32_t found;
-
-        void offer(double distance, std::int32_t p) {
-            bound = distance;
-            found = p;
-        }
-    };
-
-    // The first few, in order.
-    struct FirstQuery {
-        const double* x;
-        std::int32_t own;
-        double core, bound = infinity;
-        double* distance;
-        std::int32_t* found;
-
-        void offer(double value, std::int32_t p) {
-            index_t place = listed - 1;
-            for (; place > 0 && value < distance[place - 1]; --place) {
-                distance[place] = distance[place - 1];
-                found[place] = found[place - 1];
-            }
-            distance[place] = value;
-            found[place] = p;
-            bound = distance[listed - 1];
-        }
-    };
-
-    template <class Asked>
-    void walk(std::size_t v, Asked& query) const {
-        if (query.bound <= query.core) return;  // no foreign point is nearer than that
-        const Node& node = tree_.nodes[v];
-        if (node.left < 0) {
-            alignas(64) double distances[neighbours::leaf_rows];
-            tree_.leaf_distances(measure_, query.x, v, distances);
-            for (index_t p = node.begin; p < node.end; ++p) {
-                double distance = distances[p - node.begin];
-                if (!(distance < query.bound) || set_[at(p)] == query.own) continue;
-                if (!core_.empty()) distance = std::max(distance, std::max(query.core, core_[at(p)]));
-                if (distance < query.bound) query.offer(distance, static_cast<std::int32_t>(p));
-            }
-            return;
-        }
-        double left, right;
-        tree_.least_of_children(query.x, v, left, right);
-        left = lower(at(node.left), left, query.own);
-        right = lower(at(node.right), right, query.own);
-        const bool left_first = left <= right;
-        if (std::min(left, right) < query.bound) walk(at(left_first ? node.left : node.right), query);
-        if (std::max(left, right) < query.bound) walk(at(left_first ? node.right : node.left), query);
+    Forest forest() const {
+        return {tree_, measure_, set_.data(), set_of_node_.data(), core_.empty() ? nullptr : core_.data(),
+                core_.empty() ? nullptr : least_core_.data()};
     }
-    double lower(std::size_t v, double box, std::int32_t own) const {
-        if (set_of_node_[v] == own) return infinity;
-        return core_.empty() ? box : std::max(box, least_core_[v]);
+    double core_of(index_t p) const { return core_.empty() ? 0.0 : core_[at(p)]; }
+    const double* shifted(index_t p, std::vector<double>& shift) const {
+        const double* const x = tree_.point(p);
+        for (index_t t = 0; t < tree_.d; ++t) {
+            double* const to = shift.data() + 4 * t;
+            to[0] = to[1] = -x[t];
+            to[2] = to[3] = x[t];
+        }
+        return x;
     }
 
     // The nearest points of each, before any are joined.
     void first_search() {
+        const Forest forest = this->forest();
         parallel_chunks(n_, 64, threads_, [&](index_t, index_t begin, index_t end) {
+            std::vector<double> shift(at(4 * tree_.d));
             for (index_t p = begin; p < end; ++p) {
-                FirstQuery query{tree_.point(p),
-                                 static_cast<std::int32_t>(p),
-                                 core_.empty() ? 0.0 : core_[at(p)],
-                                 infinity,
+                FirstQuery query{{shifted(p, shift), shift.data(), static_cast<std::int32_t>(p), core_of(p), infinity},
                                  far_.data() + p * listed,
                                  near_.data() + p * listed};
-                walk(0, query);
+                walk_first(forest, query);
                 reached_[at(p)] = query.bound;
             }
         });
@@ -205,11 +262,13 @@ private:
         reuse();
         constexpr index_t block = 4096, grain = 64;
         std::vector<Link> found(at(block));
+        const Forest forest = this->forest();
         for (index_t first = 0; first < n_ && !interrupted(); first += block) {
             const index_t size = std::min(block, n_ - first);
             parallel_chunks(size, grain, threads_, [&](index_t, index_t begin, index_t end) {
                 std::int32_t last = -1;
                 double bound = infinity;
+                std::vector<double> shift(at(4 * tree_.d));
                 for (index_t i = begin; i < end; ++i) {
                     const index_t p = first + i;
                     const std::int32_t own = set_[at(p)], q = nearest_[at(p)];
@@ -217,10 +276,10 @@ private:
                     if (q >= 0 && set_[at(q)] != own) continue;
                     if (own != last) bound = best_[at(own)].distance;
                     last = own;
-                    const double core = core_.empty() ? 0.0 : core_[at(p)];
+                    const double core = core_of(p);
                     if (reached_[at(p)] >= bound || core >= bound) continue;
-                    Query query{tree_.point(p), own, core, bound, -1};
-                    if (set_of_node_[0] != own) walk(0, query);
+                    NearestQuery query{{shifted(p, shift), shift.data(), own, core, bound}};
+                    if (set_of_node_[0] != own) walk_nearest(forest, query);
                     reached_[at(p)] = query.bound;
                     nearest_[at(p)] = query.found;
                     if (query.found >= 0) {
@@ -235,7 +294,6 @@ private:
         }
     }
 
-    static constexpr index_t listed = 4;  // points that the first search keeps
     BoxTree tree_;
     neighbours::PanelDistances measure_;
     int threads_;
