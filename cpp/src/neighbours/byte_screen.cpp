@@ -230,7 +230,7 @@ ASSAY_BYTES void round_rows(Matrix<const double> rows, index_t begin, index_t co
     for (int lane = 0; lane < lot; ++lane) {
         const double rounded = out.steps[lane] * std::sqrt(static_cast<double>(out.squares[lane]));
         const double rest = std::sqrt(static_cast<double>(rests[lane])) * (1.0 + 0x1p-10);
-        const double residual = rest + 0x1p-17 * (rounded + rest) + 0x1p-60;
+        const double residual = rest + 0x1p-17 * (rounded + rest) + 0x1p-50;  // the last: squares below the range
         const bool finite = most[lane] <= farthest_row && rests[lane] < infinity;
         out.residuals[lane] = finite ? std::nextafter(static_cast<float>(residual), infinity) : 0.0F;
         out.sizes[lane] = finite ? most[lane] : infinity;
@@ -290,7 +290,7 @@ public:
         Query& query = chunk.queries[static_cast<std::size_t>(at)];
         query.limit = std::min(query.limit, limit);
         const double u = (query.limit + query.residual) * (1.0 + 0x1p-20), w = query.size + u;
-        const double right = 0.5 * (u * u - query.square) + 0x1p-19 * w * w + 0x1p-100;
+        const double right = 0.5 * (u * u - query.square) + 0x1p-19 * w * w + 0x1p-80;  // the last: rows of about zero
         chunk.reach[static_cast<std::size_t>(at)] = above(u);
         chunk.bounds[static_cast<std::size_t>(at)] = above(right);
     }
@@ -558,7 +558,7 @@ Chunk open_chunk(Matrix<const double> queries, index_t begin, index_t end, const
 
 // The medians of the columns of a sample, and the power of two that takes the median size of a row to 1.
 double choose_centre(Matrix<const double> rows, double* centre, int threads) {
-    const index_t d = rows.cols, stride = std::max<index_t>(1, rows.rows / 512), sample = (rows.rows + stride - 1) / stride;
+    const index_t d = rows.cols, stride = std::max<index_t>(1, rows.rows / 128), sample = (rows.rows + stride - 1) / stride;
     std::vector<double> columns(static_cast<std::size_t>(d * sample)), lengths(static_cast<std::size_t>(sample), 0.0);
     for (index_t i = 0; i < sample; ++i)
         for (index_t j = 0; j < d; ++j) columns[static_cast<std::size_t>(j * sample + i)] = rows(i * stride, j);

@@ -306,7 +306,6 @@ PanelDistances panel_distances(Metric metric) {
 namespace {
 
 typedef double Eight __attribute__((vector_size(64)));
-typedef long long EightPlaces __attribute__((vector_size(64)));
 
 // Columns [from, from + 8) of 8 rows, turned: lane l of column j comes from row l.
 ASSAY_INLINE void turn_square(const double* const* rows, index_t from, double* panel) {
@@ -315,18 +314,18 @@ ASSAY_INLINE void turn_square(const double* const* rows, index_t from, double* p
         Eight a, b;
         __builtin_memcpy(&a, rows[i] + from, sizeof a);
         __builtin_memcpy(&b, rows[i + 1] + from, sizeof b);
-        pairs[i] = __builtin_shuffle(a, b, EightPlaces{0, 8, 2, 10, 4, 12, 6, 14});
-        pairs[i + 1] = __builtin_shuffle(a, b, EightPlaces{1, 9, 3, 11, 5, 13, 7, 15});
+        pairs[i] = __builtin_shufflevector(a, b, 0, 8, 2, 10, 4, 12, 6, 14);
+        pairs[i + 1] = __builtin_shufflevector(a, b, 1, 9, 3, 11, 5, 13, 7, 15);
     }
     for (int i = 0; i < 8; i += 4)
         for (int odd = 0; odd < 2; ++odd) {
             const Eight a = pairs[i + odd], b = pairs[i + 2 + odd];
-            fours[i + odd] = __builtin_shuffle(a, b, EightPlaces{0, 1, 8, 9, 4, 5, 12, 13});
-            fours[i + 2 + odd] = __builtin_shuffle(a, b, EightPlaces{2, 3, 10, 11, 6, 7, 14, 15});
+            fours[i + odd] = __builtin_shufflevector(a, b, 0, 1, 8, 9, 4, 5, 12, 13);
+            fours[i + 2 + odd] = __builtin_shufflevector(a, b, 2, 3, 10, 11, 6, 7, 14, 15);
         }
     for (int i = 0; i < 4; ++i) {
-        const Eight low = __builtin_shuffle(fours[i], fours[i + 4], EightPlaces{0, 1, 2, 3, 8, 9, 10, 11});
-        const Eight high = __builtin_shuffle(fours[i], fours[i + 4], EightPlaces{4, 5, 6, 7, 12, 13, 14, 15});
+        const Eight low = __builtin_shufflevector(fours[i], fours[i + 4], 0, 1, 2, 3, 8, 9, 10, 11);
+        const Eight high = __builtin_shufflevector(fours[i], fours[i + 4], 4, 5, 6, 7, 12, 13, 14, 15);
         __builtin_memcpy(panel + (from + i) * panel_lanes, &low, sizeof low);
         __builtin_memcpy(panel + (from + i + 4) * panel_lanes, &high, sizeof high);
     }

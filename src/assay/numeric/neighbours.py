@@ -45,7 +45,7 @@ _TREE_FROM = {1: 200, 2: 200, 3: 200, 4: 200, 5: 500, 6: 2_000, 7: 50_000, 8: 30
 
 
 # Columns and rows from which bytes are faster than float32, where the machine multiplies them (measured as above).
-_BYTES_FROM = ((60, 3_000), (16, 10_000))
+_BYTES_FROM = ((200, 1_000), (60, 2_000), (16, 8_000))
 
 
 def choose_algorithm(distance: Distance, n_rows: int, n_features: int) -> str:

@@ -7,13 +7,14 @@
 // and spreads a row's length over its columns: neither a column of another size nor an outlying cell spoils the steps of
 // the others. A row a is then kept as its own step times whole numbers from -127 to 127:
 //     H a = a^ + r,   a^ = step n,   |r| <= e,
-// with e, the residual, measured when the row is rounded, and raised for the rounding of H in float32 (at most 2^-17 |a|).
+// with e, the residual, measured when the row is rounded, and raised for the rounding of H in float32 (at most 2^-17 |a|) and for what
+// leaves the range of float32 (2^-50).
 //
 // Bound. With b^ and f the rounded query and its residual, the triangle inequality gives, for D = |a^ - b^|,
 //     D - e - f <= |a - b| <= D + e + f,   D^2 = |a^|^2 + |b^|^2 - 2 step_a step_b <n_a, n_b>.
 // Let T be the k-th smallest upper bound seen. A row with D > T + e + f has k rows nearer. With u = T + f the others are
-//     (|a^|^2 - e^2) / 2 - step_a step_b <n_a, n_b> - u e  <=  (u^2 - |b^|^2) / 2 + 2^-19 (|b^| + u)^2,
-// where the last term covers the float32 arithmetic of the left side (residuals are below 0.26 |a^| for 4096 columns or
+//     (|a^|^2 - e^2) / 2 - step_a step_b <n_a, n_b> - u e  <=  (u^2 - |b^|^2) / 2 + 2^-19 (|b^| + u)^2 + 2^-80,
+// where the last terms cover the float32 arithmetic of the left side (residuals are below 0.26 |a^| for 4096 columns or
 // fewer, so rows that matter have |a^| <= 1.36 (|b^| + u)) and of the float64 distances, whose error is relative. The
 // margin, 2 T (e + f), shrinks with the distance itself. A register tile holds the whole-number products of 12 queries
 // and 32 rows; the left side costs four instructions per 16 rows.
