@@ -138,7 +138,10 @@ _KERNEL = {
 }
 _NEAR = """
 def _scores(row):
-    cells = [row[name] for name in NAMES]
+    cells = [_cell(row, name) for name in NAMES]
+    known = sum(cell is not None for cell in cells)
+    # Where cells are missing, the others are scaled up to all columns.
+    scale = len(cells) / known if known else 0.0
     found = sorted((DISTANCE, number) for number, other in enumerate(ROWS))[:COUNT]
     first, last = found[0][0], found[-1][0]
     votes = [VOTE for distance, _ in found]
@@ -149,7 +152,7 @@ def _scores(row):
     ]
 """
 _DISTANCES = {
-    2.0: "math.sqrt(sum((a - b) ** 2 for a, b in zip(cells, other)))",
+    2.0: "math.sqrt(sum((a - b) ** 2 for a, b in zip(cells, other) if a is not None) * scale)",
     1.0: "sum(abs(a - b) for a, b in zip(cells, other))",
     np.inf: "max(abs(a - b) for a, b in zip(cells, other))",
 }
@@ -267,6 +270,8 @@ def python_of(form: Form) -> str:
         if isinstance(form, Net) and (form.scale, form.center) != (1.0, 0.0):
             scaled = f"{scaled} * {form.scale!r} + {form.center!r}"
         body += f"    return {scaled}\n"
+    elif len(form.classes or ()) == 1:
+        body += "    return CLASSES[0]\n"
     elif form.link == "duels":
         body = body.replace("\n\ndef predict(row):", f"\n{_DUELS}\n\ndef predict(row):")
         body += "    scores = _duels(scores)\n    return CLASSES[scores.index(max(scores))]\n"

@@ -51,6 +51,8 @@ def _answer(form: Form, scores: list[str]) -> str:
     if form.classes is None:
         return f"EXP({scores[0]})" if form.link == "exp" else scores[0]
     labels = [literal(label) for label in form.classes]
+    if len(labels) == 1:
+        return labels[0]
     if len(scores) == 1:
         least = "0.5e0" if form.link == "shares" else "0e0"
         return f"CASE WHEN {scores[0]} > {least} THEN {labels[1]} ELSE {labels[0]} END"

@@ -191,6 +191,28 @@ def test_kernels_rows_normal_classes_rules_and_members_say_the_same(endings, mod
                 np.testing.assert_allclose(given, model.predict_proba(rows), rtol=1e-8, atol=1e-9)
 
 
+def test_gaps_that_neighbours_take_one_class_and_names_of_any_letters(tmp_path):
+    names = ["it's", "new\nline", "def predict(row):", 'COUNT "VOTE" {u}']
+    frame = pl.DataFrame(X, schema=names)
+    near = KNNClassifier(weights="distance").fit(frame, THREE)
+    gaps = pl.DataFrame(np.where(RNG.random(NEW.shape) < 0.3, np.nan, NEW), schema=names).fill_nan(None)
+    assert_agree(run_python(export(near, tmp_path / "near.py"), gaps)[0], near.predict(gaps))
+    later = pl.DataFrame(NEW, schema=names)
+    for model in (QDA(), BaggingClassifier(n_estimators=2, estimator=CartClassifier(max_depth=3)), Ripper()):
+        for y in (THREE, np.array(["only"] * 300)):
+            model.fit(frame, y)
+            assert_agree(run_python(export(model, tmp_path / "m.py"), later)[0], model.predict(later))
+            path = export(model, tmp_path / "m.sql")
+            if not isinstance(model, QDA) or y is not THREE:
+                continue
+            base = sqlite3.connect(":memory:")
+            quoted = [chr(34) + name.replace(chr(34), chr(34) * 2) + chr(34) for name in names]
+            base.execute(f"CREATE TABLE t ({', '.join(quoted)})")
+            base.executemany("INSERT INTO t VALUES (?, ?, ?, ?)", later.rows())
+            said = [row[0] for row in base.execute(f"SELECT {path.read_text()} FROM t ORDER BY rowid")]
+            assert_agree(said, model.predict(later))
+
+
 def test_training_rows_beyond_what_a_text_should_hold_are_refused(tmp_path):
     many = RNG.normal(size=(60_000, 4))
     with pytest.raises(UsageError, match="holds 240,000 numbers of training rows, too many for Python"):
