@@ -63,5 +63,5 @@ def cluster(
         for title, grid in grids:
             sides = [(head, "left" if j == 0 or head == "what it is" else "right") for j, head in enumerate(grid.heads)]
             out.print(table(title, sides, grid.rows))
-        tell(f"assay: {plain(report.sentence, 300)}")
+        tell(f"assay: {plain(report.sentence, 600)}")
     return OK

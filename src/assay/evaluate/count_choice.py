@@ -55,6 +55,15 @@ class CountChoice(TableRecord):
         text = f"{verdict}: {said}."
         return cls(k, values, best, chosen, text, errors or {}, **more)
 
+    def runner_up(self) -> int:
+        """The count beyond the chosen one that most criteria name, the least of equals; the chosen one if none is.
+
+        >>> CountChoice.of((1, 2, 3), {}, {"a": 1, "b": 1, "c": 3}).runner_up()
+        3
+        """
+        others = [found for found in self.best.values() if found > self.chosen]
+        return max(sorted(set(others)), key=others.count) if others else self.chosen
+
     def grid(self) -> Grid:
         """A row for each count; the one that a criterion picks is marked."""
         rows = [

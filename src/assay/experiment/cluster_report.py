@@ -24,6 +24,8 @@ from ..prepare import auto_prepare
 METHODS = ("k-means", "gaussian-mixture", "hierarchical", "dbscan", "hdbscan")
 MOST_ROWS = 20_000
 _FINDINGS = 12
+_EVIDENCE_ROWS = 1000
+_REFERENCES = 19  # the largest of so many is passed by chance once in twenty
 STYLE = (
     "body{font-family:system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#1d2126;"
     "background:#f6f5f1}table{border-collapse:collapse;margin:1rem 0}td,th{padding:.25rem .7rem;text-align:right;"
@@ -51,6 +53,9 @@ class ClusterReport(TableRecord):
     findings: list[dict[str, Any]]
     against: str | None
     external: dict[str, ClusterAgreement]
+    evidence: dict[str, Any]
+    """Adjusted Rand of k-means with `k` clusters with itself on halves of the rows (`stability`), and on tables without
+    groups (`without_groups`); empty where no criterion asks for more than one."""
     sentence: str
 
     def grid(self) -> Grid:
@@ -135,7 +140,10 @@ def cluster_table(
 
     Columns are prepared as k-means needs them (indicators, imputation, standard deviations of 1). `k` is asked of four
     criteria if None. Stability is the mean adjusted Rand index of a method's labels with those it gives to
-    `n_resamples` halves of the rows, with its 5th and 95th percentile. The interval of the mean silhouette takes the
+    `n_resamples` halves of the rows, with its 5th and 95th percentile. Whether there are groups at all is asked of the
+    gap statistic and of stability: k-means must find its clusters again on halves of the rows better than on 19 tables
+    of the same spread without groups; the sentence says where it does not, and where the criteria disagree. The
+    interval of the mean silhouette takes the
     clusters as given and the rows for a sample. Profiles are those of the first method's clusters. `against` names a
     column of known labels, which stays out of the clustering and is compared with each method's.
 
@@ -191,9 +199,8 @@ def cluster_table(
     # One cluster, or noise alone, is found again in any half of the rows.
     stable = max(found, key=lambda one: (one["clusters"] > 1, one["stability"]))
     best = f"{stable['method']} (adjusted Rand {number(stable['stability'])} on halves)"
-    words = f"{k} clusters; the most stable method is {best}."
-    if k == 1:
-        words = "One cluster: the rows do not fall into groups that the criteria would tell apart; --k asks for more."
+    tried = k if k > 1 or choice is None else choice.runner_up()
+    evidence = _evidence(rows, tried, stream.child(3)) if tried > 1 else {}
     return ClusterReport(
         name=table.name,
         n_rows=table.n_rows,
@@ -208,7 +215,8 @@ def cluster_table(
         findings=[f for f in audit(table).to_dict()["findings"] if f["severity"] != "low"],
         against=against,
         external=external,
-        sentence=words,
+        evidence=evidence,
+        sentence=_verdict(k, choice, evidence, best),
     )
 
 
@@ -263,6 +271,62 @@ def _stability(name: str, rows: np.ndarray, labels: np.ndarray, k: int, stream: 
         )
         values.append(adjusted_rand(labels[half], _labels(name, rows[half], k)))
     return np.array(values)
+
+
+def _evidence(rows: np.ndarray, k: int, stream: Stream) -> dict[str, Any]:
+    """How well k-means finds its k clusters again on halves: of the rows, and of tables of the same spread without
+    groups, uniform in the box of the principal axes or normal by turns."""
+    if len(rows) > _EVIDENCE_ROWS:
+        rows = rows[np.sort(stream.child(-1).generator().choice(len(rows), _EVIDENCE_ROWS, replace=False))]
+    centre = rows.mean(axis=0)
+    axes = np.linalg.svd(rows - centre, full_matrices=False)[2]
+    places = (rows - centre) @ axes.T
+
+    def stability(table: np.ndarray, own: Stream) -> float:
+        return float(_stability("k-means", table, _labels("k-means", table, k), k, own, 3).mean())
+
+    chance = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for b in range(_REFERENCES):
+            draw = stream.child(b).generator()
+            if b % 2:
+                drawn = draw.uniform(places.min(axis=0), places.max(axis=0), size=places.shape)
+            else:
+                drawn = places.std(axis=0) * draw.normal(size=places.shape)
+            chance.append(stability(drawn, stream.child(b).child(1)))
+        return {"k": k, "stability": stability(rows, stream.child(_REFERENCES)), "without_groups": chance}
+
+
+def _verdict(k: int, choice: KChoice | None, evidence: dict[str, Any], best: str) -> str:
+    """How many clusters, in words, and what speaks against them."""
+    votes = {} if choice is None else choice.best
+    said = ", ".join(f"{name} says {found}" for name, found in votes.items())
+    disagree = len(set(votes.values())) > 1
+    if not evidence:
+        return "One cluster: the rows do not fall into groups that the criteria would tell apart; --k asks for more."
+    tried, held, most = evidence["k"], evidence["stability"], max(evidence["without_groups"])
+    better = "better" if held > most else "no better"
+    chance = (
+        f"k-means finds {tried} clusters again on halves {better} (adjusted Rand {number(held)}) than on tables "
+        f"without groups (up to {number(most)})"
+    )
+    if k == 1 and not held > most and votes.get("gap", 1) == 1:
+        return f"One cluster: no evidence for more. {chance[0].upper()}{chance[1:]}, and the criteria say: {said}."
+    if k == 1:
+        return f"One cluster by a split vote: the criteria disagree ({said}), and {chance}; look at --k {tried}, too."
+    if not held > most and (choice is None or votes.get("gap") == 1):
+        reasons = chance if choice is None else f"the gap statistic says 1, and {chance}"
+        shown = f" The criteria disagree ({said}); {k} clusters are shown." if disagree else ""
+        return f"No evidence for more than one cluster: {reasons}.{shown}"
+    words = f"{k} clusters; the most stable method is {best}."
+    if not held > most:
+        words += f" Take them with care: {chance}."
+    if disagree:
+        words += f" The criteria disagree on the number: {said}."
+    elif votes:
+        words += f" All criteria say {k}."
+    return words
 
 
 def _told(name: str, rows: np.ndarray, labels: np.ndarray, stability: np.ndarray) -> dict[str, Any]:

@@ -117,3 +117,44 @@ def test_a_method_that_finds_one_cluster_is_not_the_stable_one_and_gaps_are_name
     clusters = {one["method"]: one["clusters"] for one in found.methods}
     assert clusters["k-means"] == 3 and (clusters["dbscan"] > 1 or "stable method is k-means" in found.sentence)
     assert any("kind is missing" in profile["words"] for profile in found.profiles)
+
+
+def table_of(cells: np.ndarray) -> Table:
+    return Table.from_frame(pl.DataFrame({f"x{j}": column for j, column in enumerate(cells.T)}))
+
+
+def test_five_blobs_are_five_clusters_by_all_criteria_and_nothing_speaks_against_them():
+    rng = np.random.default_rng(1)
+    centres = 8.0 * np.array([[0, 0], [1, 0], [0, 1], [1, 1], [0.5, 0.5]])
+    report = cluster_table(
+        table_of(centres[np.arange(250) % 5] + 0.7 * rng.normal(size=(250, 2))), methods=["k-means"], n_resamples=2
+    )
+    assert report.k == 5 and set(report.choice.best.values()) == {5}
+    assert report.sentence.startswith("5 clusters; the most stable method is k-means")
+    assert report.sentence.endswith("All criteria say 5.")
+    assert report.evidence["stability"] > max(report.evidence["without_groups"])
+    assert len(report.to_dict()["evidence"]["without_groups"]) == 19
+
+
+@pytest.mark.parametrize("kind", ["normal", "uniform"])
+def test_noise_is_said_to_be_no_evidence_for_clusters(kind):
+    rng = np.random.default_rng(3)
+    cells = rng.normal(size=(300, 4)) if kind == "normal" else rng.random((300, 4))
+    report = cluster_table(table_of(cells), methods=["k-means"], n_resamples=1)
+    assert "no evidence for more" in report.sentence.lower()
+    asked = cluster_table(table_of(cells), 4, methods=["k-means"], n_resamples=1)
+    assert asked.sentence.startswith(
+        "No evidence for more than one cluster: k-means finds 4 clusters again on halves no"
+    )
+    assert not asked.evidence["stability"] > max(asked.evidence["without_groups"])
+
+
+def test_criteria_that_disagree_are_named_and_no_lack_of_evidence_is_claimed():
+    """Two far groups of two near ones, which standard deviations of columns hide: the criteria do not agree."""
+    rng = np.random.default_rng(0)
+    centres = np.array([[0.0, 0.0], [3.0, 0.0], [30.0, 0.0], [33.0, 0.0]])
+    cells = centres[np.arange(300) % 4] + 0.3 * rng.normal(size=(300, 2))
+    report = cluster_table(table_of(cells), methods=["k-means"], n_resamples=1)
+    assert len(set(report.choice.best.values())) > 2 and report.choice.best["gap"] > 1
+    assert "the criteria disagree (elbow says 1, silhouette says 4" in report.sentence
+    assert "no evidence" not in report.sentence.lower() and "--k 4" in report.sentence
