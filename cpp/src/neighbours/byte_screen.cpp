@@ -411,6 +411,7 @@ ASSAY_BYTES ASSAY_INLINE void insert_highs(const Query& query, index_t first) {
 ASSAY_BYTES __attribute__((noinline)) void take(const ByteScreen& screen, Chunk& chunk, Contest& contest, index_t at,
                                                 std::uint32_t hits, const std::int32_t* products, std::int32_t row) {
     Query& query = chunk.queries[static_cast<std::size_t>(at)];
+    if (!query.open) return;  // norms that no rounding gives pass every bound
     const index_t before = query.count;
     const auto square = static_cast<float>(query.square), residual = static_cast<float>(query.residual * (1.0 + 0x1p-20));
     const float step = 2.0F * chunk.steps[static_cast<std::size_t>(at)];

@@ -87,6 +87,10 @@ public:
 
     // The same where the k-th smallest score is known.
     void tighten(Candidates& c, float& bound, double kth) {
+        if (c.query == nullptr) {  // a place without a query: norms that no rows give pass every bound
+            c.count = 0;
+            return;
+        }
         bound = std::min(bound, above(kth + 2.0 * rounding_.error_below(c.query_norm, kth)));
         keep_below(c, bound);
         if (c.count > (capacity + k_) / 2) settle(c, bound);

@@ -14,7 +14,7 @@ public:
         : rows_(rows), measure_(panel_distances(metric)), options_(options),
           panel_(static_cast<std::size_t>(rows.cols * panel_lanes), 0.0) {}
 
-    // Reduced distances from `query` to the listed rows.
+    // Reduced distances from `query` to the listed rows; infinity where there is none, so that they can be sorted.
     template <class Row>
     void score(const double* query, const Row* listed, index_t count, double* out) {
         double lanes[panel_lanes];
@@ -25,7 +25,8 @@ public:
                 side_by_side[lane] = rows_.row(static_cast<index_t>(listed[first + std::min(lane, used - 1)]));
             pack_panel(side_by_side, rows_.cols, panel_.data());
             measure_(query, panel_.data(), 1, rows_.cols, options_, lanes);
-            std::copy(lanes, lanes + used, out + first);
+            for (index_t lane = 0; lane < used; ++lane)
+                out[first + lane] = lanes[lane] == lanes[lane] ? lanes[lane] : __builtin_inf();
         }
     }
 

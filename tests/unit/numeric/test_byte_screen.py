@@ -201,10 +201,28 @@ def test_arrays_from_outside_are_checked_before_use():
             _kernels.byte_screen_nearest(**given, **{**made, name: value})
     with pytest.raises(ValueError, match="k must be between 1 and the number of rows"):
         _kernels.byte_screen_nearest(**{**given, "k": 101}, **made)
-    # Numbers that no rounding gave lead to a slower answer or a wrong one, never outside the rows.
+
+
+@in_bytes
+@pytest.mark.parametrize("kernel", ["byte_screen", "euclidean"])
+def test_numbers_that_no_rows_give_never_lead_outside_the_rows(kernel):
     rng = np.random.default_rng(8)
-    for name in ("steps", "residuals", "half_norms"):
-        values = made[name].copy()
-        values[:100] = rng.choice([0.0, np.nan, -1e30, 1e30, np.inf], size=100)
-        found = _kernels.byte_screen_nearest(**given, **{**made, name: values})[0]
-        assert ((found >= 0) & (found < 100)).all()
+    rows = rng.normal(size=(2000, 5))
+    if kernel == "byte_screen":
+        made, nearest = _kernels.byte_screen(rows, False, 1), _kernels.byte_screen_nearest
+    else:
+        made, nearest = _kernels.euclidean_screen(rows, 1), _kernels.euclidean_nearest
+    for place, array in enumerate(made):
+        if not isinstance(array, np.ndarray) or array.shape[0] < 2000 or array.dtype == np.uint8:
+            continue
+        for share in (0.05, 1.0):
+            spoiled, hit = array.copy(), rng.random(array.shape[0]) < share
+            hit[2000:] = False
+            spoiled[hit] = rng.choice([0.0, np.nan, -1e30, 1e30, np.inf, -np.inf], size=hit.sum()).astype(array.dtype)
+            for k in (3, 100):
+                found = nearest(rows, *made[:place], spoiled, *made[place + 1 :], rows[:2].copy(), k, 1)[0]
+                assert ((found >= 0) & (found < 2000)).all()
+    for value in (np.nan, np.inf):
+        spoiled = rows.copy()
+        spoiled[:50] = value
+        assert (nearest(spoiled, *made, rows[:2].copy(), 100, 1)[0] < 2000).all()
