@@ -23,15 +23,14 @@ void visit_arrays(Chains& fitted, Visit&& visit) {
     visit("donor_offsets", fitted.donor_offsets);
     visit("donor_predictions", fitted.donor_predictions);
     visit("donor_values", fitted.donor_values);
-    auto& trees = fitted.leaves.trees;
-    visit("node_offsets", trees.offsets);
-    visit("feature", trees.feature);
-    visit("left", trees.left);
-    visit("right", trees.right);
-    visit("threshold", trees.threshold);
-    visit("categories", trees.categories);
-    visit("words", trees.words);
-    visit("missing_left", trees.missing_left);
+    visit("node_offsets", fitted.leaves.trees.offsets);
+    visit("feature", fitted.leaves.trees.feature);
+    visit("left", fitted.leaves.trees.left);
+    visit("right", fitted.leaves.trees.right);
+    visit("threshold", fitted.leaves.trees.threshold);
+    visit("categories", fitted.leaves.trees.categories);
+    visit("words", fitted.leaves.trees.words);
+    visit("missing_left", fitted.leaves.trees.missing_left);
     visit("leaf_offsets", fitted.leaves.offsets);
     visit("leaf_values", fitted.leaves.values);
 }
