@@ -293,6 +293,8 @@ Bins make_bins(Matrix<const double> cells, Vector<const std::int32_t> n_categori
             const bool complete = weights == nullptr && std::none_of(column.begin(), column.end(), [](double x) { return std::isnan(x); });
             present.clear();
             present_weights.clear();
+            if (!complete) present.reserve(static_cast<std::size_t>(n));
+            if (weights != nullptr) present_weights.reserve(static_cast<std::size_t>(n));
             for (index_t i = 0; i < n && !complete; ++i) {
                 if (std::isnan(column[static_cast<std::size_t>(i)])) continue;
                 present.push_back(column[static_cast<std::size_t>(i)]);

@@ -187,11 +187,13 @@ def _holds_text(array: np.ndarray) -> bool:
 
 
 def _from_series(owner: Any, series: Any) -> Column:
-    dtype = series.dtype
+    dtype, native = series.dtype, series.to_native()
     if dtype.is_numeric():
+        if isinstance(getattr(native, "dtype", None), np.dtype):  # a missing cell is NaN already
+            return np.asarray(native, dtype=np.float64)
         if series.is_null().any():
-            return series.cast(nw.Float64).fill_null(float("nan")).to_numpy().astype(np.float64)
-        return series.to_numpy().astype(np.float64)
+            return series.cast(nw.Float64).fill_null(float("nan")).to_numpy().astype(np.float64, copy=False)
+        return series.to_numpy().astype(np.float64, copy=False)
     if dtype.is_temporal():
         raise DataError(
             _who(owner),
@@ -199,9 +201,15 @@ def _from_series(owner: Any, series: Any) -> Column:
             "holds dates",
             way_out="expand it with assay.prepare.DateParts or leave it out",
         )
-    native = series.to_native()
     if isinstance(native, pl.Series) and native.dtype in (pl.String, pl.Boolean, pl.Categorical, pl.Enum):
         return native if native.dtype == pl.Boolean else native.cast(pl.String)
+    coded = getattr(native, "cat", None)
+    if isinstance(dtype, (nw.Categorical, nw.Enum)) and hasattr(coded, "codes"):
+        labels = list(coded.categories)
+        if labels and all(type(label) is str for label in labels):
+            # One look-up by the codes: no cell becomes an object. A missing cell has the code -1.
+            codes = np.asarray(coded.codes)
+            return pl.Series([*labels, None], dtype=pl.String).gather(np.where(codes < 0, len(labels), codes))
     values = series.to_numpy().astype(object)
     values[series.is_null().to_numpy()] = None
     # A categorical column is nominal whatever its categories are, numbers too.

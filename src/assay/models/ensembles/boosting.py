@@ -168,9 +168,12 @@ class Boosting(MixedInput, Estimator):
         """What limits a tree beyond its size, as arguments of the kernel."""
         raise NotImplementedError  # pragma: no cover
 
+    def _binned(self, cells: np.ndarray, weights: np.ndarray | None) -> Any:
+        return binned(cells, self.schema_.n_categories, weights, int(self.max_bins), thread_count(self.n_jobs))
+
     def _boost(
         self,
-        cells: np.ndarray,
+        table: Any,
         target: np.ndarray,
         weights: np.ndarray | None,
         offset: np.ndarray | None,
@@ -178,9 +181,8 @@ class Boosting(MixedInput, Estimator):
         parameter: float,
         classes: int = 0,
     ) -> None:
-        """Fit the forest; `target` are numbers, or class codes where `classes` > 0."""
+        """Fit the forest on binned columns; `target` are numbers, or class codes where `classes` > 0."""
         threads = thread_count(self.n_jobs)
-        table = binned(cells, self.schema_.n_categories, weights, int(self.max_bins), threads)
         keys = [target] + [part for part in (weights, offset) if part is not None]
         order = _kernels.content_order(table, np.column_stack(keys).astype(np.float64, copy=False), threads)
         del keys
