@@ -120,21 +120,19 @@ def _forest(name: str) -> Callable[[str, int, int], Any]:
 
 EQUAL, DEFAULT, FORESTS = "boosting, equal settings", "boosting, defaults", "random forests, 100 trees"
 _SETTINGS = {"learning_rate": RATE, "min_samples_leaf": LEAST_ROWS, "max_leaf_nodes": LEAVES, "l2_regularization": L2}
-_FEW_ROWS: dict[str, Any] = {"early_stopping": "folds", "learning_rate": 0.05, "subsample": 0.5, "max_features": 0.6}
-_FEW_ROWS |= {"max_leaf_nodes": 8, "min_samples_leaf": 5}
 CONTENDERS: tuple[Contender, ...] = (
     Contender(EQUAL, "assay", _assay("NewtonBoosting", n_estimators=ROUNDS, **_SETTINGS)),
     Contender(EQUAL, "lightgbm", _lightgbm(reg_lambda=L2)),
     Contender(EQUAL, "xgboost", _xgboost(equal=True)),
     Contender(EQUAL, "catboost", _catboost(equal=True, drawing=False), labels="text"),
     Contender(EQUAL, "catboost, drawing", _catboost(equal=True), labels="text"),
+    Contender(EQUAL, "assay, drawing", _assay("NewtonBoosting", n_estimators=ROUNDS, subsample=0.8, **_SETTINGS)),
     Contender(EQUAL, "scikit-learn", _histograms(max_iter=ROUNDS, early_stopping=False, **_SETTINGS)),
     Contender(DEFAULT, "assay", _assay("NewtonBoosting")),
     Contender(DEFAULT, "lightgbm", _lightgbm()),
     Contender(DEFAULT, "xgboost", _xgboost(equal=False)),
     Contender(DEFAULT, "catboost", _catboost(equal=False), labels="text"),
     Contender(DEFAULT, "scikit-learn", _histograms()),
-    Contender(DEFAULT, "assay, few rows", _assay("NewtonBoosting", **_FEW_ROWS)),
     Contender(FORESTS, "assay", _assay("RandomForest", n_estimators=100)),
     Contender(FORESTS, "scikit-learn", _forest("RandomForest"), labels="codes"),
 )

@@ -264,27 +264,27 @@ void Booster::grow_round() {
     for (index_t output = 0; output < k; ++output) move(changes[static_cast<std::size_t>(output)], first + output, output, 1.0);
     if (options_.loss == Loss::given) return;
     double loss = measure(0, n_train_, true) / train_weight_;
-    if (options_.row_share >= 1) {
-        const double before = train_loss.back();
-        const double slack = 1e-13 * std::max(1.0, std::abs(before));
-        for (int halving = 0; !(loss <= before + slack) && halving < most_halvings; ++halving) {
-            for (index_t output = 0; output < k; ++output) {
-                move(changes[static_cast<std::size_t>(output)], first + output, output, -0.5);
-                const auto begin = forest.offsets[static_cast<std::size_t>(first + output)];
-                const auto end = forest.offsets[static_cast<std::size_t>(first + output) + 1];
-                for (auto i = begin; i < end; ++i) forest.value[static_cast<std::size_t>(i)] *= 0.5;
-            }
-            loss = measure(0, n_train_, true) / train_weight_;
+    const double before = train_loss.back();
+    const double slack = 1e-13 * std::max(1.0, std::abs(before));
+    const auto take_back = [&](double share) {  // of what the round added
+        for (index_t output = 0; output < k; ++output) {
+            move(changes[static_cast<std::size_t>(output)], first + output, output, -share);
+            const auto begin = forest.offsets[static_cast<std::size_t>(first + output)];
+            const auto end = forest.offsets[static_cast<std::size_t>(first + output) + 1];
+            for (auto i = begin; i < end; ++i) forest.value[static_cast<std::size_t>(i)] *= 1 - share;
         }
-        const bool no_tree = std::all_of(changes.begin(), changes.end(), [](const Change& c) { return c.leaves.size() < 2; });
-        if (!(loss <= before + slack) || (no_tree && loss >= before)) {
-            for (index_t output = 0; output < k; ++output)
-                move(changes[static_cast<std::size_t>(output)], first + output, output, -1.0);
-            truncate(first / k);
-            ended = true;
-            return;
-        }
+        return measure(0, n_train_, true) / train_weight_;
+    };
+    for (int halving = 0; !(loss <= before + slack) && halving < most_halvings; ++halving) loss = take_back(0.5);
+    const bool no_tree = std::all_of(changes.begin(), changes.end(), [](const Change& c) { return c.leaves.size() < 2; });
+    const bool rose = !(loss <= before + slack);
+    if (options_.row_share >= 1 && (rose || (no_tree && loss >= before))) {
+        take_back(1);
+        truncate(first / k);
+        ended = true;
+        return;
     }
+    if (rose) loss = std::min(take_back(1), before);  // other rows are drawn for the next round
     train_loss.push_back(loss);
     if (n_train_ == n_) return;
     valid_loss.push_back(measure(n_train_, n_, false) / valid_weight_);

@@ -203,7 +203,7 @@ def _from_series(owner: Any, series: Any) -> Column:
         )
     if isinstance(native, pl.Series) and native.dtype in (pl.String, pl.Boolean, pl.Categorical, pl.Enum):
         return native if native.dtype == pl.Boolean else native.cast(pl.String)
-    coded = getattr(native, "cat", None)
+    coded: Any = getattr(native, "cat", None)
     if isinstance(dtype, (nw.Categorical, nw.Enum)) and hasattr(coded, "codes"):
         labels = list(coded.categories)
         if labels and all(type(label) is str for label in labels):

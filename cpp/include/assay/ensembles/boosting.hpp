@@ -8,7 +8,7 @@
 //   Losses with no curvature (absolute error, quantile) are grown with h = 1 and take such values in both orders.
 //   Softmax over K classes grows K trees a round: g_k = p_k - [y = k], h_k = K / (K - 1) p_k (1 - p_k), which bounds the curvature.
 //   If the training loss rose after a round (Newton steps may overshoot), the round's values are halved until it does not; a
-// round that cannot lower it is dropped and ends the fit. This holds where every round sees all rows.
+// round that cannot lower it is dropped and ends the fit; where rows are drawn, its trees stay with the value 0 and others follow.
 //   Rows 0..n_train-1 are fitted, the others are validation rows: with `patience` > 0 the fit ends when their loss has not
 // fallen for so many rounds, and rounds after the best are dropped.
 //   Row sampling: row i takes part in round t if the draw of (key, t, i) is below `row_share`. Columns: `columns_per_tree` of them.

@@ -47,13 +47,37 @@ LOG_LINK = ("poisson", "gamma", "tweedie")
 MOST_ROUNDS = 1000
 """Rounds at most where early stopping chooses how many."""
 
-ROUNDS_OF_FEW_ROWS = 100
-"""Rounds where there are too few rows to hold some out."""
+ROUNDS_UNSTOPPED = 100
+"""Rounds where nothing tells how many are good: no early stopping, or a loss of one's own."""
 
-FEW_ROWS = 1000
+FEW_ROWS = 2000
+"""Below, folds choose the number of rounds; from here on rows held out do."""
 
 FOLDS = 5
-"""Folds that choose the number of rounds, if asked to."""
+"""Folds that choose the number of rounds."""
+
+REPEATED = 4
+"""A table of whole weights is repeated row by row before rows are drawn, up to so many times its length."""
+
+USUAL: dict[str, Any] = {
+    "learning_rate": 0.1,
+    "max_leaf_nodes": 31,
+    "min_samples_leaf": 20,
+    "min_samples_category": 5,
+    "subsample": 1.0,
+    "l2_regularization": 1.0,
+}
+"""What 'auto' stands for."""
+
+OF_FEW_ROWS: dict[str, Any] = {
+    "learning_rate": 0.05,
+    "max_leaf_nodes": (8, 31),  # the folds choose
+    "min_samples_leaf": 5,
+    "min_samples_category": 2,
+    "subsample": 0.7,
+    "l2_regularization": 3.0,
+}
+"""What 'auto' stands for where folds choose the number of rounds of few rows: see docs/quality.md."""
 
 MOST_ROWS = 1e9
 """Rows that whole-number weights may stand for; beyond, they are weights like any other."""
@@ -106,6 +130,12 @@ def weighted_quantile(values: np.ndarray, weights: np.ndarray, level: float) -> 
     return 0.5 * (here + float(values[order[at + 1]]))
 
 
+def _mean_curve(curves: Sequence[np.ndarray]) -> np.ndarray:
+    """The mean of losses by round; one that ended stays at its lowest."""
+    longest = max(curve.shape[0] for curve in curves)
+    return np.mean([np.pad(c, (0, longest - c.shape[0]), constant_values=c.min()) for c in curves], axis=0)
+
+
 class Boosting(MixedInput, Estimator):
     """Rounds of trees on binned columns; the classes below add the loss and what predictions are."""
 
@@ -115,6 +145,7 @@ class Boosting(MixedInput, Estimator):
     _learned = {
         "forest_": "the trees as arrays",
         "n_estimators_": "rounds kept",
+        "max_leaf_nodes_": "leaves of a tree at most",
         "base_score_": "score before the first round",
         "train_loss_, validation_loss_": "mean loss before the first round and after each",
         "feature_importances_": "share of the gain that each column brought",
@@ -123,18 +154,18 @@ class Boosting(MixedInput, Estimator):
     n_estimators: int | str = param(
         "auto",
         Integer(1) | Choice("auto"),
-        "Rounds. 'auto': as many as lower the loss of rows held out, up to 1000 (100 for tables of fewer than 1000 "
-        "rows, of which none are held out).",
+        "Rounds. 'auto': as many as lower the loss of rows that were not fitted, up to 1000: those of five folds for "
+        "tables of fewer than 2000 rows, else rows held out (100 rounds without early stopping).",
     )
-    learning_rate: float = param(0.1, Real(0, 1, "right"), "Factor of every tree's values.")
-    max_leaf_nodes: int | None = param(31, Integer(2) | Nothing(), "Leaves of a tree at most; None for no limit.")
+    learning_rate: float | str = param(0.1, Real(0, 1, "right"), "Factor of every tree's values.")
+    max_leaf_nodes: int | str | None = param(31, Integer(2) | Nothing(), "Leaves of a tree at most; None for no limit.")
     max_depth: int | None = param(None, Integer(1) | Nothing(), "Deepest level of a leaf; None for no limit.")
-    min_samples_leaf: int = param(
+    min_samples_leaf: int | str = param(
         20,
         Integer(1),
         "Rows that a leaf must hold; a row of whole-number weight w counts as w rows (10**9 at most).",
     )
-    subsample: float = param(1.0, Real(0, 1, "right"), "Share of the rows drawn for each round.")
+    subsample: float | str = param(1.0, Real(0, 1, "right"), "Share of the rows drawn for each round.")
     max_features: float = param(1.0, Real(0, 1, "right"), "Share of the columns drawn for each tree.")
     max_bins: int = param(
         255, Integer(2, 255), "Bins per column; a column of no more distinct values is taken exactly."
@@ -142,8 +173,8 @@ class Boosting(MixedInput, Estimator):
     early_stopping: bool | str = param(
         "auto",
         Boolean() | Choice("auto", "folds"),
-        "Whether rows are held out to end the rounds: 'auto' does so where `n_estimators` is 'auto'; 'folds' takes the "
-        "number of rounds that is best over five folds, and fits all rows.",
+        "Whether rows are held out to end the rounds; 'folds' takes the number of rounds that is best over five folds, "
+        "and fits all rows. 'auto': where `n_estimators` is 'auto', by folds for tables of fewer than 2000 rows.",
     )
     validation_fraction: float = param(0.1, Real(0, 1, "neither"), "Share of the rows held out for early stopping.")
     n_iter_no_change: int = param(20, Integer(1), "Rounds without a lower loss of the rows held out that end the fit.")
@@ -156,6 +187,7 @@ class Boosting(MixedInput, Estimator):
     schema_: ColumnSchema
     base_score_: np.ndarray
     n_outputs_: int
+    max_leaf_nodes_: int | None
 
     _read, shares_rows = binning.read_columns, binning.shares_rows
     fit_folds, row_fits = binning.fit_folds, binning.row_fits
@@ -164,8 +196,8 @@ class Boosting(MixedInput, Estimator):
     def _batched_bytes(self, n_rows: int, n_features: int) -> float:
         return 3.0 * n_rows * n_features + 150.0 * n_rows + 2.0**29
 
-    def _penalties(self) -> dict[str, Any]:
-        """What limits a tree beyond its size, as arguments of the kernel."""
+    def _penalties(self, n_rows: int) -> dict[str, Any]:
+        """What limits a tree beyond its size in a table of so many rows, as arguments of the kernel."""
         raise NotImplementedError  # pragma: no cover
 
     def _binned(self, cells: np.ndarray, weights: np.ndarray | None) -> Any:
@@ -183,23 +215,45 @@ class Boosting(MixedInput, Estimator):
     ) -> None:
         """Fit the forest on binned columns; `target` are numbers, or class codes where `classes` > 0."""
         threads = thread_count(self.n_jobs)
-        keys = [target] + [part for part in (weights, offset) if part is not None]
+        repeated = self._repeats(weights, target.shape[0])
+        keys = [part for part in (target, None if repeated else weights, offset) if part is not None]
         order = _kernels.content_order(table, np.column_stack(keys).astype(np.float64, copy=False), threads)
         del keys
+        if weights is not None and repeated:
+            order, weights = np.repeat(order, weights[order].astype(np.int64)), None
         stream = self._stream() if self.random_state is not None else Stream.of(0)
         task = (target, weights, offset, loss, parameter, classes, stream)
         n_rows = order.shape[0]
-        if self.early_stopping == "folds":
-            rounds, curve = self._rounds_by_folds(table, order, *task)
-            booster = self._grown(_kernels.take_rows(table, order, threads), order, n_rows, rounds, *task)
+        if self._stops(n_rows) == "folds":
+            leaves, curve = self._best_by_folds(table, order, *task)
+            rounds = max(1, int(np.argmin(curve))) if curve.shape[0] else min(self._rounds(n_rows), ROUNDS_UNSTOPPED)
+            booster = self._grown(_kernels.take_rows(table, order, threads), order, n_rows, rounds, leaves, *task)
             self._keep(booster, booster.train_loss, curve)
+            self.max_leaf_nodes_ = leaves
             return
         order, n_train = self._held_out(order, target, classes, stream)
         table = _kernels.take_rows(table, order, threads)
-        booster = self._grown(table, order, n_train, self._rounds(n_rows), *task)
+        leaves = self._setting("max_leaf_nodes", n_rows)
+        booster = self._grown(table, order, n_train, self._rounds(n_rows), leaves, *task)
+        self.max_leaf_nodes_ = leaves
         if n_train < n_rows and not callable(loss):
             booster.truncate(booster.best_round)
         self._keep(booster, booster.train_loss, booster.valid_loss)
+
+    def _repeats(self, weights: np.ndarray | None, n_rows: int) -> bool:
+        """Whether a row of whole weight w becomes w rows: drawn one by one, they are what repeated rows would be."""
+        if weights is None or not count_rows(weights, max(REPEATED * n_rows, FEW_ROWS)):
+            return False
+        total = int(weights.sum())
+        return bool(self._stops(total)) or float(self._setting("subsample", total)) < 1
+
+    def _setting(self, name: str, n_rows: int) -> Any:
+        """The value of a parameter, or what 'auto' stands for in a table of so many rows."""
+        value = getattr(self, name)
+        if not isinstance(value, str):
+            return value
+        few = isinstance(self.n_estimators, str) and n_rows < FEW_ROWS and self._stops(n_rows) == "folds"
+        return (OF_FEW_ROWS if few else USUAL)[name]
 
     def _grown(
         self,
@@ -207,6 +261,7 @@ class Boosting(MixedInput, Estimator):
         order: np.ndarray,
         n_train: int,
         rounds: int,
+        leaves: int | None,
         target: np.ndarray,
         weights: np.ndarray | None,
         offset: np.ndarray | None,
@@ -219,7 +274,7 @@ class Boosting(MixedInput, Estimator):
         held out."""
         y = target[order].astype(np.float64)
         w = None if weights is None else weights[order]
-        penalties = self._penalties()
+        penalties = self._penalties(order.shape[0])
         if w is not None and not count_rows(w, MOST_ROWS):
             w, factor = in_units(w)
             penalties |= {name: factor * penalties[name] for name in PENALTIES if name in penalties}
@@ -236,7 +291,7 @@ class Boosting(MixedInput, Estimator):
             start = "squared_error" if custom is not None else name
             self.base_score_ = np.array([base_score(start, y[train], part, shift[train], parameter)])
         start_scores = np.ascontiguousarray(self.base_score_[None, :] + shift[:, None])
-        booster = self._booster(table, y, w, start_scores, n_train, name, parameter, stream, penalties)
+        booster = self._booster(table, y, w, start_scores, n_train, name, parameter, stream, penalties, leaves)
         if custom is not None:
             self._run_custom(booster, custom, y, rounds)
             return booster
@@ -244,8 +299,10 @@ class Boosting(MixedInput, Estimator):
         booster.run(rounds)
         return booster
 
-    def _rounds_by_folds(self, table: Any, order: np.ndarray, target: np.ndarray, *task: Any) -> tuple[int, np.ndarray]:
-        """How many rounds give the lowest mean loss over five folds, and that loss by round.
+    def _best_by_folds(
+        self, table: Any, order: np.ndarray, target: np.ndarray, *task: Any
+    ) -> tuple[int | None, np.ndarray]:
+        """The number of leaves with the lowest loss at its best round, and that loss by round: the mean of five folds.
 
         Every class is spread over the folds; after a fold has ended, its loss stays what it was at its best round.
         """
@@ -254,24 +311,28 @@ class Boosting(MixedInput, Estimator):
             raise ParameterError(
                 type(self).__name__, "parameter 'early_stopping'", "must be False for a loss of your own", "got 'folds'"
             )
-        draws = stream.child(0).generator().permutation(order.shape[0])
-        groups = target[order] if classes else np.zeros(order.shape[0])
-        fold = np.empty(order.shape[0], dtype=np.int64)
-        fold[np.lexsort((draws, groups))] = np.arange(order.shape[0]) % FOLDS
-        curves = []
-        for out in range(min(FOLDS, order.shape[0])):
+        n_rows = order.shape[0]
+        given = self._setting("max_leaf_nodes", n_rows)
+        sizes = given if isinstance(given, tuple) else (given,)
+        draws = stream.child(0).generator().permutation(n_rows)
+        groups = target[order] if classes else np.zeros(n_rows)
+        fold = np.empty(n_rows, dtype=np.int64)
+        fold[np.lexsort((draws, groups))] = np.arange(n_rows) % FOLDS
+        curves: list[list[np.ndarray]] = [[] for _ in sizes]
+        for out in range(min(FOLDS, n_rows)):
             rows = np.concatenate([order[fold != out], order[fold == out]])
             n_train = int((fold != out).sum())
             if n_train == 0 or (classes and np.unique(target[rows[:n_train]]).shape[0] < classes):
                 continue
             part = _kernels.take_rows(table, rows, thread_count(self.n_jobs))
-            booster = self._grown(part, rows, n_train, self._rounds(order.shape[0]), target, *task)
-            curves.append(np.asarray(booster.valid_loss))
-        if not curves:
-            return self._rounds(order.shape[0]), np.empty(0)
-        longest = max(curve.shape[0] for curve in curves)
-        mean = np.mean([np.pad(c, (0, longest - c.shape[0]), constant_values=c.min()) for c in curves], axis=0)
-        return max(1, int(np.argmin(mean))), mean
+            for leaves, found in zip(sizes, curves, strict=True):
+                booster = self._grown(part, rows, n_train, self._rounds(n_rows), leaves, target, *task)
+                found.append(np.asarray(booster.valid_loss))
+        if not curves[0]:
+            return sizes[-1], np.empty(0)
+        means = [_mean_curve(found) for found in curves]
+        best = int(np.argmin([mean.min() for mean in means]))
+        return sizes[best], means[best]
 
     def _booster(
         self,
@@ -284,8 +345,10 @@ class Boosting(MixedInput, Estimator):
         parameter: float,
         stream: Stream,
         penalties: dict[str, Any],
+        leaves: int | None,
     ) -> Any:
         """The kernel that grows the rounds, at the scores before the first."""
+        n_rows = y.shape[0]
         return _kernels.Booster(
             table,
             y,
@@ -294,14 +357,14 @@ class Boosting(MixedInput, Estimator):
             n_train,
             loss=LOSSES.index(loss),
             parameter=parameter,
-            learning_rate=float(self.learning_rate),
+            learning_rate=float(self._setting("learning_rate", n_rows)),
             first_order=self._first_order,
-            row_share=float(self.subsample),
+            row_share=float(self._setting("subsample", n_rows)),
             columns_per_tree=self._columns(self.max_features, len(self.schema_.names)),
-            max_leaves=0 if self.max_leaf_nodes is None else int(self.max_leaf_nodes),
+            max_leaves=0 if leaves is None else int(leaves),
             max_depth=-1 if self.max_depth is None else int(self.max_depth),
-            min_rows=float(self.min_samples_leaf),
-            patience=int(self.n_iter_no_change) if n_train < y.shape[0] else 0,
+            min_rows=float(self._setting("min_samples_leaf", n_rows)),
+            patience=int(self.n_iter_no_change) if n_train < n_rows else 0,
             key=stream.child(1).key,
             threads=thread_count(self.n_jobs),
             **penalties,
@@ -315,19 +378,27 @@ class Boosting(MixedInput, Estimator):
         self._record()
 
     def chosen(self) -> dict[str, int | float | str]:
-        """The number of rounds, where rows held out ended the fit."""
+        """The number of rounds, where rows held out ended the fit, and that of leaves, where folds chose it."""
         check_is_fitted(self)
-        return {"rounds": int(self.n_estimators_)} if np.size(self.validation_loss_) else {}
+        if not np.size(self.validation_loss_):
+            return {}
+        found: dict[str, int | float | str] = {"rounds": int(self.n_estimators_)}
+        if isinstance(self.max_leaf_nodes, str) and self.max_leaf_nodes_ is not None:
+            found["leaves"] = int(self.max_leaf_nodes_)
+        return found
 
     def _rounds(self, n_rows: int) -> int:
         if not isinstance(self.n_estimators, str):
             return int(self.n_estimators)
-        return MOST_ROUNDS if self._stops_early(n_rows) else ROUNDS_OF_FEW_ROWS
+        return MOST_ROUNDS if self._stops(n_rows) else ROUNDS_UNSTOPPED
 
-    def _stops_early(self, n_rows: float) -> bool:
+    def _stops(self, n_rows: int) -> bool | str:
+        """What ends the rounds: nothing, rows held out, or 'folds'."""
         if self.early_stopping != "auto":
-            return bool(self.early_stopping)
-        return isinstance(self.n_estimators, str) and n_rows >= FEW_ROWS and not callable(getattr(self, "loss", None))
+            return self.early_stopping
+        if not isinstance(self.n_estimators, str) or callable(getattr(self, "loss", None)):
+            return False
+        return "folds" if n_rows < FEW_ROWS else True
 
     @staticmethod
     def _columns(share: float, n_columns: int) -> int:
@@ -335,7 +406,7 @@ class Boosting(MixedInput, Estimator):
 
     def _held_out(self, order: np.ndarray, target: np.ndarray, classes: int, stream: Stream) -> tuple[np.ndarray, int]:
         """The rows with those to hold out last, and how many are fitted; each class gives its share."""
-        if not self._stops_early(order.shape[0]):
+        if not self._stops(order.shape[0]):
             return order, order.shape[0]
         draws: np.ndarray = stream.child(0).generator().permutation(order.shape[0])
         out = np.zeros(order.shape[0], dtype=bool)
@@ -466,7 +537,7 @@ class Boosting(MixedInput, Estimator):
         """A pass over every cell per level of every tree, one byte a cell."""
         cells = float(n_rows) * n_features
         rounds = 200.0 if isinstance(self.n_estimators, str) else float(int(self.n_estimators))
-        leaves = 31 if self.max_leaf_nodes is None else int(self.max_leaf_nodes)
+        leaves = np.max(self._setting("max_leaf_nodes", n_rows) or 31)
         levels = 1.0 + 0.5 * math.log2(leaves)
         return Cost(seconds=(6e-8 + 1e-9 * levels * rounds) * cells + 1e-5 * rounds, bytes=2.0 * cells + 120.0 * n_rows)
 

@@ -13,7 +13,7 @@ class _FirstOrder(Boosting):
 
     _first_order = True
 
-    def _penalties(self) -> dict[str, Any]:
+    def _penalties(self, n_rows: int) -> dict[str, Any]:
         return {
             "columns_per_node": 0,
             "min_hessian": 0.0,

@@ -8,16 +8,16 @@ import numpy as np
 from sklearn.utils import Tags
 
 from ... import _kernels
-from ...base.errors import DataError, ParameterError
-from ...base.parameters import Choice, Integer, Nothing, Real, param
+from ...base.errors import DataError
+from ...base.parameters import Boolean, Choice, Integer, Nothing, Real, param
 from ...base.randomness import Stream
 from ...base.threads import thread_count
 from ..linear.linear_rank import grades_of, ordered_share
 from .binning import binned
 from .newton_boosting import _Newton
 
-FEW_QUERIES = 20
-"""Queries below which none are held out."""
+FEW_QUERIES, FEW_RANKED = 20, 1000
+"""Queries and rows below which no query is held out."""
 
 MOST_LEVELS = 30
 """Levels up to which gains double."""
@@ -61,22 +61,29 @@ class LambdaRank(_Newton):
     _by_batches = False
     _learned = {"train_loss_, validation_loss_": "1 - NDCG before the first round and after each, mean over queries"}
 
+    n_estimators: int | str = param(
+        "auto",
+        Integer(1) | Choice("auto"),
+        "Rounds. 'auto': as many as better the order of queries held out, up to 1000 (100 for tables of fewer than "
+        "1000 rows or 20 queries, of which none are held out).",
+    )
+    early_stopping: bool | str = param(
+        "auto",
+        Boolean() | Choice("auto"),
+        "Whether queries are held out to end the rounds: 'auto' does so where `n_estimators` is 'auto'.",
+    )
     gain: str = param(
         "order",
         Choice("order", "exponential", "linear"),
         "Gain of a row: 2^level - 1 with the level of its grade among those of its query (the level itself, if there "
         "are more than 30), 2^y - 1, or y.",
     )
-    l2_regularization: float = param(0.0, Real(0), "L2 penalty on the values of leaves.")
+    l2_regularization: float | str = param(0.0, Real(0), "L2 penalty on the values of leaves.")
     truncation: int | None = param(30, Integer(1) | Nothing(), "Places of a query that count in NDCG; None for all.")
 
     def fit(self, X: Any, y: Any, groups: Any = None) -> LambdaRank:
         """Learn from grades y: within a group (all rows, without groups) larger y comes first."""
         self._check_parameters()
-        if self.early_stopping == "folds":
-            raise ParameterError(
-                type(self).__name__, "parameter 'early_stopping'", "must be 'auto', True or False", "got 'folds'"
-            )
         cells, grades, _ = self._begin_rows(X, grades_of(type(self).__name__, y), None)
         codes = self._group_codes(groups, grades.shape[0])
         gains = self._gains(grades, codes)
@@ -88,9 +95,18 @@ class LambdaRank(_Newton):
         gains = np.ascontiguousarray(gains[order])
         self.base_score_, self.n_outputs_ = np.zeros(1), 1
         table, start = _kernels.take_rows(table, order, threads), np.zeros((gains.shape[0], 1))
-        booster = self._booster(table, gains, None, start, n_train, "given", 0.0, stream, self._penalties())
+        penalties, self.max_leaf_nodes_ = self._penalties(n_train), self._setting("max_leaf_nodes", n_train)
+        booster = self._booster(
+            table, gains, None, start, n_train, "given", 0.0, stream, penalties, self.max_leaf_nodes_
+        )
         self._keep(booster, *self._run_rounds(booster, gains, begin, n_train))
         return self
+
+    def _stops(self, n_rows: int) -> bool:
+        """Whether queries are held out."""
+        if self.early_stopping != "auto":
+            return bool(self.early_stopping)
+        return isinstance(self.n_estimators, str) and n_rows >= FEW_RANKED
 
     def _group_codes(self, groups: Any, n_rows: int) -> np.ndarray:
         if groups is None:
@@ -138,7 +154,7 @@ class LambdaRank(_Newton):
         place = np.empty(int(codes.max()) + 1, dtype=np.int64)
         place[found[np.argsort(first, kind="stable")]] = np.arange(found.shape[0])
         count, held = found.shape[0], 0
-        if count >= FEW_QUERIES and self._stops_early(order.shape[0]):
+        if count >= FEW_QUERIES and self._stops(order.shape[0]):
             held = max(1, int(float(self.validation_fraction) * count + 0.5))
             place = stream.child(0).generator().permutation(count)[place]
         query = place[codes[order]]

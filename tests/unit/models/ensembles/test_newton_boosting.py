@@ -104,6 +104,29 @@ def test_whole_weights_are_repetitions():
     np.testing.assert_allclose(by_weight.predict(X), by_rows.predict(X), rtol=1e-12)
 
 
+@pytest.mark.parametrize("rows", [300, 1100], ids=["folds", "held out"])
+def test_whole_weights_are_repetitions_where_rows_are_drawn(rows):
+    rng = np.random.default_rng(7)
+    X, counts = rng.normal(size=(rows, 3)), rng.integers(0, 5, size=rows)
+    y = X[:, 0] + rng.normal(size=rows)
+    own = np.repeat(np.arange(rows), counts)
+    settings = {"max_leaf_nodes": 8, "random_state": 0, "learning_rate": 0.2}
+    weighted = NewtonBoostingRegressor(**settings).fit(X, y, sample_weight=counts)
+    repeated = NewtonBoostingRegressor(**settings).fit(X[own], y[own])
+    assert weighted.n_estimators_ == repeated.n_estimators_ > 1
+    assert np.array_equal(weighted.predict(X), repeated.predict(X))
+
+
+@pytest.mark.parametrize("rate", [0.1, 1.0])
+def test_training_loss_never_rises_where_rows_are_drawn(rate):
+    X, y = labels(n=200)
+    y = np.where(np.random.default_rng(1).random(200) < 0.3, 1 - y, y)
+    model = NewtonBoostingClassifier(n_estimators=150, learning_rate=rate, subsample=0.3, min_samples_leaf=2).fit(X, y)
+    assert model.n_estimators_ == 150
+    assert np.diff(model.train_loss_).max() <= 1e-12
+    assert np.isclose(model.train_loss_[-1], log_loss(y, model.predict_proba(X)), rtol=1e-9)
+
+
 def test_one_leaf_value_is_the_regularised_newton_step():
     X = np.repeat([[0.0], [1.0]], 50, axis=0)
     y = np.repeat([1.0, 5.0], 50)
@@ -297,12 +320,17 @@ def test_folds_choose_the_rounds_and_all_rows_are_fitted(classes):
     worth = X[:, 0] + 0.5 * rng.normal(size=400)
     cls = NewtonBoostingClassifier if classes else NewtonBoostingRegressor
     y = np.digitize(worth, [-0.4, 0.6][: classes - 1]) if classes else worth
-    model = cls(early_stopping="folds", learning_rate=0.3, random_state=0).fit(X, y)
+    model = cls(learning_rate=0.3, random_state=0).fit(X, y)
     assert model.n_estimators_ == max(1, int(np.argmin(model.validation_loss_))) < 100
-    same = cls(n_estimators=model.n_estimators_, learning_rate=0.3, random_state=0).fit(X, y)
+    assert model.chosen() == {"rounds": model.n_estimators_, "leaves": model.max_leaf_nodes_}
+    few = {"min_samples_leaf": 5, "min_samples_category": 2, "subsample": 0.7, "l2_regularization": 3.0}
+    few |= {"max_leaf_nodes": model.max_leaf_nodes_, "learning_rate": 0.3}
+    same = cls(n_estimators=model.n_estimators_, random_state=0, **few).fit(X, y)
     assert np.array_equal(model.predict(X), same.predict(X))
+    other = cls(early_stopping="folds", random_state=0, **few | {"max_leaf_nodes": 39 - model.max_leaf_nodes_})
+    assert other.fit(X, y).validation_loss_.min() >= model.validation_loss_.min()
     order = rng.permutation(400)
-    shuffled = cls(early_stopping="folds", learning_rate=0.3, random_state=0).fit(X[order], y[order])
+    shuffled = cls(learning_rate=0.3, random_state=0, n_jobs=2).fit(X[order], y[order])
     assert np.array_equal(model.predict(X), shuffled.predict(X))
     with pytest.raises(AssayError, match="early_stopping"):
         NewtonBoostingRegressor(early_stopping="folds", loss=lambda y, f: (f - y, np.ones_like(y))).fit(X, worth)
