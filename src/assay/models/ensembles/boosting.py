@@ -53,8 +53,8 @@ ROUNDS_UNSTOPPED = 100
 FEW_ROWS = 2000
 """Below, folds choose the number of rounds; from here on rows held out do."""
 
-FOLDS = 5
-"""Folds that choose the number of rounds."""
+FOLDS, DECIDING = 5, 2
+"""Folds that choose the number of rounds, and how many of them choose the number of leaves."""
 
 REPEATED = 4
 """A table of whole weights is repeated row by row before rows are drawn, up to so many times its length."""
@@ -66,16 +66,18 @@ USUAL: dict[str, Any] = {
     "min_samples_category": 5,
     "subsample": 1.0,
     "l2_regularization": 1.0,
+    "max_bins": 255,
 }
 """What 'auto' stands for."""
 
 OF_FEW_ROWS: dict[str, Any] = {
-    "learning_rate": 0.05,
+    "learning_rate": 0.08,
     "max_leaf_nodes": (8, 31),  # the folds choose
     "min_samples_leaf": 5,
     "min_samples_category": 2,
     "subsample": 0.7,
     "l2_regularization": 3.0,
+    "max_bins": 64,
 }
 """What 'auto' stands for where folds choose the number of rounds of few rows: see docs/quality.md."""
 
@@ -167,7 +169,7 @@ class Boosting(MixedInput, Estimator):
     )
     subsample: float | str = param(1.0, Real(0, 1, "right"), "Share of the rows drawn for each round.")
     max_features: float = param(1.0, Real(0, 1, "right"), "Share of the columns drawn for each tree.")
-    max_bins: int = param(
+    max_bins: int | str = param(
         255, Integer(2, 255), "Bins per column; a column of no more distinct values is taken exactly."
     )
     early_stopping: bool | str = param(
@@ -201,7 +203,11 @@ class Boosting(MixedInput, Estimator):
         raise NotImplementedError  # pragma: no cover
 
     def _binned(self, cells: np.ndarray, weights: np.ndarray | None) -> Any:
-        return binned(cells, self.schema_.n_categories, weights, int(self.max_bins), thread_count(self.n_jobs))
+        n_rows = cells.shape[0]
+        if weights is not None and self._repeats(weights, n_rows):
+            n_rows = int(weights.sum())
+        bins = int(self._setting("max_bins", n_rows))
+        return binned(cells, self.schema_.n_categories, weights, bins, thread_count(self.n_jobs))
 
     def _boost(
         self,
@@ -304,6 +310,8 @@ class Boosting(MixedInput, Estimator):
     ) -> tuple[int | None, np.ndarray]:
         """The number of leaves with the lowest loss at its best round, and that loss by round: the mean of five folds.
 
+        Where there is a choice, the first two folds decide on the leaves.
+
         Every class is spread over the folds; after a fold has ended, its loss stays what it was at its best round.
         """
         loss, classes, stream = task[2], task[4], task[5]
@@ -325,6 +333,9 @@ class Boosting(MixedInput, Estimator):
             if n_train == 0 or (classes and np.unique(target[rows[:n_train]]).shape[0] < classes):
                 continue
             part = _kernels.take_rows(table, rows, thread_count(self.n_jobs))
+            if len(curves[0]) == DECIDING:
+                best = int(np.argmin([_mean_curve(found).min() for found in curves]))
+                sizes, curves = sizes[best : best + 1], curves[best : best + 1]
             for leaves, found in zip(sizes, curves, strict=True):
                 booster = self._grown(part, rows, n_train, self._rounds(n_rows), leaves, target, *task)
                 found.append(np.asarray(booster.valid_loss))

@@ -88,7 +88,7 @@ class LambdaRank(_Newton):
         codes = self._group_codes(groups, grades.shape[0])
         gains = self._gains(grades, codes)
         threads = thread_count(self.n_jobs)
-        table = binned(cells, self.schema_.n_categories, None, int(self.max_bins), threads)
+        table = binned(cells, self.schema_.n_categories, None, int(self._setting("max_bins", grades.shape[0])), threads)
         order = _kernels.content_order(table, np.ascontiguousarray(gains[:, None]), threads)
         stream = self._stream() if self.random_state is not None else Stream.of(0)
         order, begin, n_train = self._by_query(order, codes, stream)

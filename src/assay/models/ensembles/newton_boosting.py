@@ -148,21 +148,51 @@ class BoostedNumbers(Boosting, Regressor):
         return "log" if self.loss in LOG_LINK else "identity"
 
 
-_FEW = "; {} for fewer than 2000 rows whose number of rounds is 'auto'."
+_FEW = "; {} for tables of fewer than 2000 rows whose number of rounds the folds choose."
 
 
 class _Newton(Boosting):
-    """Penalties and constraints of second-order boosting."""
+    """Penalties and constraints of second-order boosting; what is 'auto' goes by the number of rows where rounds do."""
 
-    l2_regularization: float | str = param(1.0, Real(0), "L2 penalty on the values of leaves.")
+    learning_rate: float | str = param(
+        "auto", Real(0, 1, "right") | Choice("auto"), "Factor of every tree's values. 'auto': 0.1" + _FEW.format(0.08)
+    )
+    max_leaf_nodes: int | str | None = param(
+        "auto",
+        Integer(2) | Nothing() | Choice("auto"),
+        "Leaves of a tree at most; None for no limit. 'auto': 31" + _FEW.format("8 or 31, which the folds choose too,"),
+    )
+    min_samples_leaf: int | str = param(
+        "auto",
+        Integer(1) | Choice("auto"),
+        "Rows that a leaf must hold; a row of whole-number weight w counts as w rows (10**9 at most). 'auto': 20"
+        + _FEW.format(5),
+    )
+    subsample: float | str = param(
+        "auto",
+        Real(0, 1, "right") | Choice("auto"),
+        "Share of the rows drawn for each round. 'auto': 1" + _FEW.format(0.7),
+    )
+    min_samples_category: int | str = param(
+        "auto",
+        Integer(0) | Choice("auto"),
+        "Rows that a category must have in a node to be placed by its own gradient. 'auto': 5" + _FEW.format(2),
+    )
+    l2_regularization: float | str = param(
+        "auto",
+        Real(0) | Choice("auto"),
+        "L2 penalty on the values of leaves. 'auto': 1" + _FEW.format(3),
+    )
+    max_bins: int | str = param(
+        "auto",
+        Integer(2, 255) | Choice("auto"),
+        "Bins per column; a column of no more distinct values is taken exactly. 'auto': 255" + _FEW.format(64),
+    )
     l1_regularization: float = param(0.0, Real(0), "L1 penalty on the values of leaves.")
     min_child_weight: float = param(1e-3, Real(0), "Sum of the Hessians that a leaf must hold.")
     min_split_gain: float = param(0.0, Real(0), "Decrease of the penalised loss that a split must bring.")
     category_smoothing: float = param(
         20.0, Real(0), "Added to L2 in splits of nominal columns, and to the Hessian of a category in their order."
-    )
-    min_samples_category: int | str = param(
-        5, Integer(0), "Rows that a category must have in a node to be placed by its own gradient."
     )
     growth: str = param(
         "leaf_wise", Choice("leaf_wise", "depth_wise"), "Which leaf is split next: of largest gain, or of least depth."
@@ -255,41 +285,7 @@ class _Newton(Boosting):
         return groups + [[j] for j in range(len(self.schema_.names)) if j not in held]
 
 
-class _ByRows(_Newton):
-    """Settings that go by the number of rows, where the number of rounds does."""
-
-    learning_rate: float | str = param(
-        "auto", Real(0, 1, "right") | Choice("auto"), "Factor of every tree's values. 'auto': 0.1" + _FEW.format(0.05)
-    )
-    max_leaf_nodes: int | str | None = param(
-        "auto",
-        Integer(2) | Nothing() | Choice("auto"),
-        "Leaves of a tree at most; None for no limit. 'auto': 31" + _FEW.format("8 or 31, as the folds say,"),
-    )
-    min_samples_leaf: int | str = param(
-        "auto",
-        Integer(1) | Choice("auto"),
-        "Rows that a leaf must hold; a row of whole-number weight w counts as w rows (10**9 at most). 'auto': 20"
-        + _FEW.format(5),
-    )
-    subsample: float | str = param(
-        "auto",
-        Real(0, 1, "right") | Choice("auto"),
-        "Share of the rows drawn for each round. 'auto': 1" + _FEW.format(0.7),
-    )
-    min_samples_category: int | str = param(
-        "auto",
-        Integer(0) | Choice("auto"),
-        "Rows that a category must have in a node to be placed by its own gradient. 'auto': 5" + _FEW.format(2),
-    )
-    l2_regularization: float | str = param(
-        "auto",
-        Real(0) | Choice("auto"),
-        "L2 penalty on the values of leaves. 'auto': 1" + _FEW.format(3),
-    )
-
-
-class NewtonBoostingClassifier(_ByRows, BoostedClasses):
+class NewtonBoostingClassifier(_Newton, BoostedClasses):
     """Boosted trees by second-order steps, for two or more classes.
 
     Every round fits a tree to the gradients and Hessians of the log loss: leaves take the regularised Newton step,
@@ -317,7 +313,7 @@ class NewtonBoostingClassifier(_ByRows, BoostedClasses):
             )
 
 
-class NewtonBoostingRegressor(_ByRows, BoostedNumbers):
+class NewtonBoostingRegressor(_Newton, BoostedNumbers):
     """Boosted trees by second-order steps, for numbers.
 
     As `NewtonBoostingClassifier`, for squared, absolute, Huber, quantile, Poisson, gamma and Tweedie loss, or one of
