@@ -147,7 +147,7 @@ class Boosting(MixedInput, Estimator):
     _learned = {
         "forest_": "the trees as arrays",
         "n_estimators_": "rounds kept",
-        "max_leaf_nodes_": "leaves of a tree at most",
+        "max_leaf_nodes_": "leaves of a tree at most, where the folds chose them, else None",
         "base_score_": "score before the first round",
         "train_loss_, validation_loss_": "mean loss before the first round and after each",
         "feature_importances_": "share of the gain that each column brought",
@@ -235,13 +235,13 @@ class Boosting(MixedInput, Estimator):
             rounds = max(1, int(np.argmin(curve))) if curve.shape[0] else min(self._rounds(n_rows), ROUNDS_UNSTOPPED)
             booster = self._grown(_kernels.take_rows(table, order, threads), order, n_rows, rounds, leaves, *task)
             self._keep(booster, booster.train_loss, curve)
-            self.max_leaf_nodes_ = leaves
+            if isinstance(self.max_leaf_nodes, str):
+                self.max_leaf_nodes_ = leaves
             return
         order, n_train = self._held_out(order, target, classes, stream)
         table = _kernels.take_rows(table, order, threads)
         leaves = self._setting("max_leaf_nodes", n_rows)
         booster = self._grown(table, order, n_train, self._rounds(n_rows), leaves, *task)
-        self.max_leaf_nodes_ = leaves
         if n_train < n_rows and not callable(loss):
             booster.truncate(booster.best_round)
         self._keep(booster, booster.train_loss, booster.valid_loss)
@@ -385,7 +385,7 @@ class Boosting(MixedInput, Estimator):
         """What the kernel has grown, with the losses by round."""
         self.forest_ = Forest.of(booster.forest(), self.schema_.n_categories)
         self.n_estimators_ = int(booster.rounds)
-        self.train_loss_, self.validation_loss_ = train_loss, validation_loss
+        self.train_loss_, self.validation_loss_, self.max_leaf_nodes_ = train_loss, validation_loss, None
         self._record()
 
     def chosen(self) -> dict[str, int | float | str]:
@@ -394,7 +394,7 @@ class Boosting(MixedInput, Estimator):
         if not np.size(self.validation_loss_):
             return {}
         found: dict[str, int | float | str] = {"rounds": int(self.n_estimators_)}
-        if isinstance(self.max_leaf_nodes, str) and self.max_leaf_nodes_ is not None:
+        if self.max_leaf_nodes_ is not None:
             found["leaves"] = int(self.max_leaf_nodes_)
         return found
 

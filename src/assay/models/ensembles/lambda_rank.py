@@ -95,10 +95,8 @@ class LambdaRank(_Newton):
         gains = np.ascontiguousarray(gains[order])
         self.base_score_, self.n_outputs_ = np.zeros(1), 1
         table, start = _kernels.take_rows(table, order, threads), np.zeros((gains.shape[0], 1))
-        penalties, self.max_leaf_nodes_ = self._penalties(n_train), self._setting("max_leaf_nodes", n_train)
-        booster = self._booster(
-            table, gains, None, start, n_train, "given", 0.0, stream, penalties, self.max_leaf_nodes_
-        )
+        penalties, leaves = self._penalties(n_train), self._setting("max_leaf_nodes", n_train)
+        booster = self._booster(table, gains, None, start, n_train, "given", 0.0, stream, penalties, leaves)
         self._keep(booster, *self._run_rounds(booster, gains, begin, n_train))
         return self
 
