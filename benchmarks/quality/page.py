@@ -42,9 +42,9 @@ SETTINGS = (
     "bins) were found on 22 other generated tables of 160 to 1500 rows, where they have 0.99 of CatBoost's loss at its",
     "defaults in the geometric mean (0.83 to 1.10) in a twentieth of the time. A first choice, 16 leaves, was looked",
     "at here too, and given up: it was worse on iris and checkerboard, after which small tables and checkerboards",
-    "joined the 22; a learning rate of 0.05 and 255 bins were slower, and better by a hundredth. Forests: 100 trees, the",
-    "root of the number of columns drawn for classes, a third for numbers; scikit-learn's forests get codes for labels, as",
-    "they take none.",
+    "joined the 22; a learning rate of 0.05 and 255 bins were slower, and better by a hundredth. Forests: 100 trees,",
+    "the root of the number of columns drawn for classes, a third for numbers; scikit-learn's forests get codes for",
+    "labels, as they take none.",
 )
 SIGNS = {"better": "+", "worse": "-", "open": ""}
 
