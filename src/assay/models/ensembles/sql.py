@@ -16,7 +16,7 @@ MOST_NODES = 20_000
 
 
 def sums_sql(who: str, forest: Forest, schema: ColumnSchema, base: np.ndarray, scale: float = 1.0) -> list[str]:
-    """One expression per output: its base plus `scale` times the sum of its trees, each a nested CASE."""
+    """One expression per output: its base plus `scale` times the sum of its trees, each a CASE."""
     if forest.node_count > MOST_NODES:
         raise ParameterError(
             who,
@@ -50,28 +50,39 @@ def double(value: float) -> str:
 
 
 def _tree_sql(forest: Forest, schema: ColumnSchema, begin: int, end: int, output: int) -> str:
-    # Children come after their parents: written from the last node back, nothing recurses.
-    made = [""] * (end - begin)
+    # Children come after their parents: written from the last node back, nothing recurses. Databases bound how deep a
+    # CASE nests: the child that nests deeper goes on in the same CASE, so that 2^k leaves nest k deep at most.
+    arms: list[list[str]] = [[] for _ in range(end - begin)]
+    last, depth = [""] * (end - begin), [0] * (end - begin)
     for place in reversed(range(end - begin)):
         node = begin + place
         if forest.feature[node] < 0:
-            made[place] = double(float(forest.value[node, output]))
+            last[place] = double(float(forest.value[node, output]))
             continue
-        left, right = made[int(forest.children_left[node])], made[int(forest.children_right[node])]
-        made[place] = f"CASE WHEN {_test_sql(forest, schema, node)} THEN {left} ELSE {right} END"
-    return made[0]
+        left, right = int(forest.children_left[node]), int(forest.children_right[node])
+        inner, after = (left, right) if depth[left] <= depth[right] else (right, left)
+        first = f"WHEN {_test_sql(forest, schema, node, inner == left)} THEN {_case_sql(arms[inner], last[inner])}"
+        arms[place], last[place] = [first, *arms[after]], last[after]
+        depth[place] = max(depth[inner] + 1, depth[after])
+        arms[inner], arms[after] = [], []
+    return _case_sql(arms[0], last[0])
 
 
-def _test_sql(forest: Forest, schema: ColumnSchema, node: int) -> str:
+def _case_sql(arms: list[str], last: str) -> str:
+    return f"CASE {' '.join(arms)} ELSE {last} END" if arms else last
+
+
+def _test_sql(forest: Forest, schema: ColumnSchema, node: int, goes_left: bool) -> str:
+    """Whether a row goes left, or else whether it goes right."""
     column = int(forest.feature[node])
-    name, lost = identifier(schema.names[column]), bool(forest.missing_go_to_left[node])
+    name, lost = identifier(schema.names[column]), bool(forest.missing_go_to_left[node]) == goes_left
     known = schema.categories[column]
     if forest.category_offset[node] < 0 or known is None:
-        test = f"{name} <= {double(float(forest.threshold[node]))}"
+        test = f"{name} {'<=' if goes_left else '>'} {double(float(forest.threshold[node]))}"
         return f"({test} OR {name} IS NULL)" if lost else test
     goes = set(forest.categories_left(node))
     # Unknown categories go where missing cells go.
-    listed = [literal(one) for c, one in enumerate(known.tolist()) if (c in goes) != lost]
+    listed = [literal(one) for c, one in enumerate(known.tolist()) if ((c in goes) == goes_left) != lost]
     if not listed:
         return "TRUE" if lost else "FALSE"
     inside = f"{name} {'NOT IN' if lost else 'IN'} ({', '.join(listed)})"
