@@ -102,7 +102,8 @@ PROBLEMS: tuple[Problem, ...] = (
         gate=0.001,
         quality_name="modularity",
         limit="a few passes over the edges per level, at random places of memory",
-        tried="leidenalg gives igraph's modularity in ten times its time. Fewer looks at level one end lower.",
+        tried="leidenalg gives igraph's modularity in ten times its time. Fewer looks at level one than slack allows "
+        "end lower.",
     ),
     Problem(
         id="spectral",

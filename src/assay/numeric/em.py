@@ -69,7 +69,7 @@ def expectation_maximisation(
     """Climb from `restarts` starts, each on its own child stream, and keep the likeliest end (the first of equals).
 
     A run ends when a step gains at most `tol` times `scale` (the number of rows, say, for a gain per row), or after
-    `max_iter` steps, which warning W201 tells. Priors and floors belong into the likelihood that `step` returns, for
+    `max_iter` steps, which warning W201 tells (0 steps are meant). Priors and floors belong into the likelihood that `step` returns, for
     it is that which must rise.
     """
     best: Run[Parameters] | None = None
@@ -94,7 +94,7 @@ def expectation_maximisation(
             "which exact arithmetic does not allow; rescale the columns or raise the smallest variance allowed."
         )
         warnings.warn(AssayWarning("W205", text), stacklevel=3)
-    if not best.converged:
+    if not best.converged and max_iter > 0:
         end = f"not converged after {best.n_iter} steps (the last still gained more than tol)"
         text = f"{who}: {end}; raise max_iter or tol."
         warnings.warn(AssayWarning("W201", text), stacklevel=3)

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from assay.base import AssayWarning
 from assay.evaluate import adjusted_rand
 from assay.models.clustering import KMeans, KPrototypes
 
@@ -37,3 +38,9 @@ def test_missing_cells_add_nothing():
     np.testing.assert_array_equal(model.predict(X), model.labels_)
     values = [r["values"]["inertia"] for r in model.trace_ if r["values"]["restart"] == 0]
     assert (np.diff(values) <= 1e-9).all()
+
+
+def test_steps_that_run_out_are_told():
+    table = pd.DataFrame({"x": np.random.default_rng(0).normal(size=80), "y": np.arange(80) % 7})
+    with pytest.warns(AssayWarning, match=r"W201.*KPrototypes: not converged after 1 steps .*raise max_iter"):
+        assert not KPrototypes(5, max_iter=1, n_init=1, random_state=0).fit(table).converged_

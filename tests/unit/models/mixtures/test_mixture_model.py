@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from assay.base import AssayError
+from assay.base import AssayError, AssayWarning
 from assay.evaluate import adjusted_rand
 from assay.models.mixtures import GaussianMixture, MixtureModel
 from assay.models.mixtures.distributions import DISTRIBUTIONS
@@ -92,3 +92,10 @@ def test_values_that_a_distribution_cannot_have_are_refused():
         MixtureModel(1, distributions="poisson").fit([[0.5], [1.0]])
     with pytest.raises(AssayError, match="parameter 'distributions' must be names among"):
         MixtureModel(2, distributions=["normal"]).fit([[0.5], [1.0]])
+
+
+def test_steps_that_run_out_are_told_with_the_way_out():
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    with pytest.warns(AssayWarning, match=r"W201.*MixtureModel: not converged after 2 steps .*raise max_iter or tol"):
+        model = MixtureModel(2, max_iter=2, tol=0.0, random_state=0).fit(X)
+    assert not model.converged_

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import warnings
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from scipy.special import logsumexp
 from scipy.stats import multivariate_normal, poisson
 
 from assay import _kernels
-from assay.base import DataError, ParameterError
+from assay.base import AssayWarning, DataError, ParameterError
 from assay.models.sequences import HiddenMarkovModel
 
 FORMS = ("full", "tied", "diag", "spherical")
@@ -492,3 +493,12 @@ def test_lists_of_one_symbol_are_sequences_too():
         emissions=[[0.9, 0.1], [0.3, 0.7]], categories=["a", "b"], max_iter=0,
     ).fit([["a", "b"], ["b"]])  # fmt: skip
     assert model.score([["a"], ["b"]]) == pytest.approx(model.score([["a"]]) + model.score([["b"]]))
+
+
+def test_steps_that_run_out_are_told_with_the_way_out():
+    X, _ = two_levels()
+    with pytest.warns(
+        AssayWarning, match=r"W201.*HiddenMarkovModel: not converged after 2 steps .*raise max_iter or tol"
+    ):
+        model = HiddenMarkovModel(2, max_iter=2, tol=0.0, random_state=0).fit(X)
+    assert not model.converged_
