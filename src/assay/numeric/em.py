@@ -69,8 +69,8 @@ def expectation_maximisation(
     """Climb from `restarts` starts, each on its own child stream, and keep the likeliest end (the first of equals).
 
     A run ends when a step gains at most `tol` times `scale` (the number of rows, say, for a gain per row), or after
-    `max_iter` steps, which warning W201 tells (0 steps are meant). Priors and floors belong into the likelihood that `step` returns, for
-    it is that which must rise.
+    `max_iter` steps, which warning W201 tells (unless 0 were asked for). Priors and floors belong into the likelihood
+    that `step` returns, for it is that which must rise.
     """
     best: Run[Parameters] | None = None
     for restart in range(restarts):

@@ -502,3 +502,6 @@ def test_steps_that_run_out_are_told_with_the_way_out():
     ):
         model = HiddenMarkovModel(2, max_iter=2, tol=0.0, random_state=0).fit(X)
     assert not model.converged_
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        HiddenMarkovModel(2, max_iter=0, random_state=0).fit(X)  # no steps were asked for
