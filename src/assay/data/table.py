@@ -479,6 +479,22 @@ def plain_types(frame: pl.DataFrame, notes: dict[str, dict[str, Any]]) -> pl.Dat
     return pl.DataFrame(columns)
 
 
+def plain_rows(rows: Any, who: str) -> pl.DataFrame:
+    """Rows that a fitted thing is given, by plain types; infinite cells are refused, as they are in arrays."""
+    notes: dict[str, dict[str, Any]] = {}
+    frame = plain_types(to_polars(rows), notes)
+    for name, told in notes.items():
+        if "infinite" in told:
+            raise DataError(
+                who,
+                f"column '{plain(name)}'",
+                "must be finite (Input X contains infinity)",
+                f"first at row {told['infinite_rows'][0]}",
+                "leave the cell empty if its value is not known",
+            )
+    return frame
+
+
 def _plain_type(series: pl.Series) -> tuple[pl.Series, dict[str, Any]]:
     """The column as one of the plain types, and a note if cells had to go."""
     if series.dtype.is_decimal() and bool((series.abs() > 2**53).any()):

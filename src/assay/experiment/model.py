@@ -15,7 +15,7 @@ from .._lazy import later
 from ..base.errors import DataError, plain
 from ..data.profile import profile_table
 from ..data.roles import nearest_free
-from ..data.table import plain_types, to_polars
+from ..data.table import plain_rows
 from ..prepare import Chain
 from .plan import Learner, Plan
 
@@ -69,7 +69,7 @@ class PreparedModel:
         return self.chain.explain()
 
     def _prepared(self, rows: Any) -> Any:
-        frame = plain_types(to_polars(getattr(rows, "frame", rows)), {})
+        frame = plain_rows(getattr(rows, "frame", rows), self.learner.title)
         missing = [name for name in self.columns if name not in frame.columns]
         if missing:
             raise DataError(

@@ -33,7 +33,7 @@ from ..base import (
 from ..data.columns import split_columns
 from ..data.forked import use_polars
 from ..data.roles import nearest
-from ..data.table import plain_types, to_polars
+from ..data.table import plain_rows, plain_types, to_polars
 from .encode import as_text
 
 
@@ -152,7 +152,7 @@ class TableStep(TransformerMixin, Estimator):
         framed = is_frame(X)
         validate_data(self, X, reset=reset, skip_check_array=True)
         if framed:
-            frame = _with_categories(plain_types(to_polars(X), {}), X)
+            frame = _with_categories(plain_rows(X, type(self).__name__), X)
             if frame.height == 0 or frame.width == 0:
                 check_array(np.empty(frame.shape), estimator=self)
             if not reset and frame.columns != self.names_in_:

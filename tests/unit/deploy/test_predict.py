@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 from click.testing import CliRunner
 
-from assay.base import UsageError
+from assay.base import DataError, UsageError
 from assay.cli.main import assay as command
 from assay.data import load_dataset
 from assay.deploy import Predictor, open_package
@@ -136,3 +136,12 @@ def test_a_bare_model_takes_the_columns_it_names(tmp_path):
 def TABLE_FILE(folder):
     TABLE.write_csv(folder / "t.csv")
     return folder / "t.csv"
+
+
+@pytest.mark.parametrize("cell", [np.inf, -np.inf])
+def test_infinite_cells_are_not_taken_for_missing_ones(folder, cell):
+    model = open_package(folder / "numbers.assay").model
+    rows = TABLE.head(3).with_columns(a=pl.Series([0.5, cell, None]))
+    with pytest.raises(DataError, match="column 'a' must be finite.*first at row 1"):
+        model.predict(rows)
+    assert np.isfinite(model.predict(rows[[0, 2]])).all()
