@@ -70,7 +70,8 @@ class CentreClusterer(Clusterer):
                 type(self).__name__,
                 "parameter 'init'",
                 f"must be a name or finite centres of shape {(self.n_clusters, n_features)}",
-                f"got shape {centres.shape}",
+                f"got shape {centres.shape}"
+                + ("" if np.isfinite(centres).all() else " with cells that are not finite"),
             )
         return centres
 
@@ -90,6 +91,15 @@ class CentreClusterer(Clusterer):
             text = f"{type(self).__name__}: not converged after {self.n_iter_} steps ({self._unsettled}."
             warnings.warn(AssayWarning("W201", text), stacklevel=3)
         return best
+
+    def _warn_of_few_rows(self) -> None:
+        found = np.unique(self.labels_).shape[0]
+        if found < self.n_clusters:
+            text = (
+                f"{type(self).__name__}: only {found} different rows were found for n_clusters={self.n_clusters}, so "
+                "some clusters are empty; ask for fewer clusters."
+            )
+            warnings.warn(AssayWarning("W206", text), stacklevel=3)
 
     def view(self) -> Clusters:
         """Sizes and centres of the clusters."""
@@ -194,16 +204,6 @@ class KMeans(CentreClusterer):
         self._keep_trace(trace)
         self._warn_of_few_rows()
         return self
-
-    def _warn_of_few_rows(self) -> None:
-        found = np.unique(self.labels_).shape[0]
-        if found < self.n_clusters:
-            text = (
-                f"KMeans: only {found} different rows were found for n_clusters={self.n_clusters}, so some clusters "
-                f"are "
-                "empty; ask for fewer clusters."
-            )
-            warnings.warn(AssayWarning("W206", text), stacklevel=3)
 
     def _start(self, rows: np.ndarray, weights: np.ndarray | None, stream: Stream, threads: int) -> np.ndarray:
         """Centres from which one restart begins."""

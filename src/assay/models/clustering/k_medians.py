@@ -64,6 +64,7 @@ class KMedians(CentreClusterer):
         self.cluster_centers_ = centres.reshape(starts.shape)[best].copy()
         self.labels_ = labels[best].copy()
         self._keep_trace(trace)
+        self._warn_of_few_rows()
         return self
 
     def predict(self, X: Any) -> np.ndarray:

@@ -11,6 +11,7 @@ from ... import _kernels
 from ...base import (
     Choice,
     Cost,
+    DataError,
     Instance,
     Integer,
     Nothing,
@@ -25,6 +26,7 @@ from ...base.threads import one_blas_thread
 from ...numeric.kernels import Gaussian, Kernel, Linear, Polynomial
 from .k_means import CentreClusterer
 
+_FEWEST_DIGITS = 1e-10  # of the largest value of the kernel, that distances must amount to
 _BLOCK = 1024  # rows that are labelled at once, so that predict needs no matrix of all pairs
 
 
@@ -95,8 +97,13 @@ class KernelKMeans(CentreClusterer):
         trace, stream, threads = self._new_trace(), self._stream(), thread_count(self.n_jobs)
         keys = [stream.child(r).key for r in range(self.n_init)]
         starts = self._far_rows(rows, weights, keys, threads)
-        with one_blas_thread():
-            gram = self._kernel(rows, weights)(rows)
+        kernel = self._kernel(rows, weights)
+        # Distances under the linear kernel do not change with the origin, but their digits do.
+        self._origin_ = np.average(rows, axis=0, weights=weights) if isinstance(kernel, Linear) else np.zeros(1)
+        rows = rows - self._origin_
+        with one_blas_thread(), np.errstate(over="ignore", invalid="ignore"):
+            gram = kernel(rows)
+        self._require_digits(gram, share, rows)
         if isinstance(self.kernel, Kernel) and not np.array_equal(gram, gram.T):
             gram = (gram + gram.T) / 2  # a user's function may round k(x, y) and k(y, x) differently
         labels, norms, ends = _kernels.kernel_k_means(
@@ -106,12 +113,29 @@ class KernelKMeans(CentreClusterer):
         self.labels_ = labels[best].copy()
         self._rows_, self._share_, self._norms_ = rows.copy(), share.copy(), norms[best].copy()
         self._keep_trace(trace)
+        self._warn_of_few_rows()
         return self
+
+    def _require_digits(self, gram: np.ndarray, share: np.ndarray, rows: np.ndarray) -> None:
+        """Refuse kernel values that overflowed, or whose differences are those of rounding."""
+        largest = float(np.abs(np.diag(gram)).max())
+        told = "overflow" if not np.isfinite(gram.sum()) else ""
+        if not told and np.ptp(rows, axis=0).any():
+            spread = float(share @ np.diag(gram) / share.sum() - share @ gram @ share / share.sum() ** 2)
+            told = "agree in all but their last digits" if spread <= _FEWEST_DIGITS * largest else ""
+        if told:
+            raise DataError(
+                "KernelKMeans",
+                "X",
+                "must be such that distances follow from the values of the kernel",
+                f"these {told}",
+                "standardise the columns first",
+            )
 
     def predict(self, X: Any) -> np.ndarray:
         """The nearest cluster of each row, in the space of the kernel."""
         check_is_fitted(self)
-        rows, train = self._read(X, reset=False), self._rows_
+        rows, train = self._read(X, reset=False) - self._origin_, self._rows_
         mass = np.bincount(self.labels_, self._share_, minlength=self.n_clusters)
         groups = np.zeros((train.shape[0], self.n_clusters))
         groups[np.arange(train.shape[0]), self.labels_] = self._share_ / np.where(mass > 0, mass, 1.0)[self.labels_]

@@ -8,10 +8,10 @@ from scipy.linalg import expm
 from scipy.spatial import cKDTree
 
 from assay import _kernels
-from assay.base import AssayWarning, CostError, config
+from assay.base import AssayWarning, CostError, DataError, config
 from assay.data import generators
 from assay.evaluate import adjusted_rand
-from assay.models.clustering import KernelKMeans, KMeans
+from assay.models.clustering import KernelKMeans, KMeans, KMedians
 from assay.models.graphs import Graph
 from assay.numeric.kernels import Function, Gaussian, Linear
 
@@ -23,6 +23,29 @@ def test_the_linear_kernel_is_k_means():
     plain = KMeans(3, n_init=5, random_state=0).fit(X)
     assert adjusted_rand(plain.labels_, ours.labels_) == 1.0
     assert ours.inertia_ == pytest.approx(plain.inertia_, rel=1e-6)
+
+
+@pytest.mark.parametrize("offset", [1e6, 1e9])
+def test_the_origin_does_not_matter_to_the_linear_kernel(offset):
+    rng = np.random.default_rng(1)
+    X = np.concatenate([rng.normal(m, 1.0, (30, 2)) for m in (0, 8)])
+    here, far = (KernelKMeans(2, kernel="linear", random_state=0).fit(X + at) for at in (0, offset))
+    assert far.inertia_ == pytest.approx(here.inertia_, rel=1e-6) and (far.predict(X + offset) == far.labels_).all()
+    assert adjusted_rand(far.labels_, here.labels_) == 1.0
+
+
+@pytest.mark.parametrize(("times", "offset", "words"), [(1e80, 0, "overflow"), (1.0, 1e9, "last digits")])
+def test_kernel_values_without_digits_are_refused(times, offset, words):
+    X = np.random.default_rng(2).normal(size=(40, 2)) * times + offset
+    with pytest.raises(DataError, match=words):
+        KernelKMeans(2, kernel="polynomial", random_state=0).fit(X)
+
+
+def test_too_few_different_rows_are_told():
+    X = np.repeat([[0.0, 0.0], [5.0, 1.0]], 6, axis=0)
+    for clusterer in (KernelKMeans(3, random_state=0), KMedians(3, random_state=0)):
+        with pytest.warns(AssayWarning, match=f"W206.*{type(clusterer).__name__}: only 2 different rows"):
+            clusterer.fit(X)
 
 
 def test_rings_where_k_means_fails():
