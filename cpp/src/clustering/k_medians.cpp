@@ -107,8 +107,8 @@ public:
         : rows_(rows), weights_(weights), k_(k), d_(rows.cols), centres_(centres), labels_(labels), threads_(threads),
           assignment_(rows, k, centres, labels, frame, true), count_(at(k), 0), dirty_(at(k), 0), brackets_(at(k * rows.cols)) {}
 
-    KMediansRun descend(index_t max_iter, bool record) {
-        KMediansRun run;
+    KMeansRun descend(index_t max_iter, bool record) {
+        KMeansRun run;
         while (!run.converged && run.n_iter < max_iter && !interrupted()) {
             assignment_.begin_step();
             parallel_chunks(rows_.rows, grain, threads_, [&](index_t chunk, index_t begin, index_t end) {
@@ -222,10 +222,10 @@ void nearest_medians(Matrix<const double> rows, Matrix<const double> centres, st
     label_all<double, Manhattan>(rows, centres, labels, distances, threads);
 }
 
-std::vector<KMediansRun> k_medians(Matrix<const double> rows, const double* weights, index_t k, index_t restarts,
+std::vector<KMeansRun> k_medians(Matrix<const double> rows, const double* weights, index_t k, index_t restarts,
                                    double* centres, std::int32_t* labels, index_t max_iter, bool record, int threads) {
     const Frame frame = frame_of(rows, weights, threads);
-    std::vector<KMediansRun> runs;
+    std::vector<KMeansRun> runs;
     for (index_t r = 0; r < restarts; ++r) {
         MedianDescent descent(rows, weights, k, centres + r * k * rows.cols, labels + r * rows.rows, frame, threads);
         runs.push_back(descent.descend(max_iter, record));

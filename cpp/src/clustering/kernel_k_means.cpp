@@ -52,7 +52,7 @@ struct KernelDescent {
     const double* weights;
     std::int32_t* labels;
     bool active = true;
-    KernelKMeansRun run;
+    KMeansRun run;
     LargeVector<double> sums;  // k x n
     std::vector<double> away, mass, norms;
     std::vector<std::int32_t> next;
@@ -191,13 +191,13 @@ void follow(Matrix<const double> gram, std::vector<KernelDescent>& descents, int
 
 }  // namespace
 
-std::vector<KernelKMeansRun> kernel_k_means(Matrix<const double> gram, const double* weights, index_t k, index_t restarts,
+std::vector<KMeansRun> kernel_k_means(Matrix<const double> gram, const double* weights, index_t k, index_t restarts,
                                             const std::int64_t* starts, index_t max_iter, bool record,
                                             std::int32_t* labels, double* centre_norms, int threads) {
     const index_t n = gram.rows;
     std::vector<double> own(at(n));
     for (index_t i = 0; i < n; ++i) own[at(i)] = gram(i, i);
-    std::vector<KernelKMeansRun> runs;
+    std::vector<KMeansRun> runs;
     // So many restarts at once that their sums stay small beside the matrix.
     const index_t together = std::clamp<index_t>(n / (4 * k), 1, 8);
     for (index_t first = 0; first < restarts && !interrupted(); first += together) {

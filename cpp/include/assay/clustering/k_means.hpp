@@ -41,11 +41,12 @@ struct KMeansOptions {
     bool record = false;  // inertia of every step
 };
 
+// How a restart ended; of k-medians and kernel k-means, too.
 struct KMeansRun {
     double inertia = 0.0;
     std::int32_t n_iter = 0;
     bool converged = false;
-    std::vector<double> inertias;  // before each step, if recorded
+    std::vector<double> inertias;  // of each step, if recorded
 };
 
 template <class T>

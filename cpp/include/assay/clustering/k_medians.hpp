@@ -21,18 +21,12 @@
 #include <cstdint>
 #include <vector>
 
+#include "assay/clustering/k_means.hpp"
 #include "assay/common/views.hpp"
 
 namespace assay::clustering {
 
-struct KMediansRun {
-    double inertia = 0.0;
-    std::int32_t n_iter = 0;
-    bool converged = false;
-    std::vector<double> inertias;  // before each step, if recorded
-};
-
-std::vector<KMediansRun> k_medians(Matrix<const double> rows, const double* weights, index_t k, index_t restarts,
+std::vector<KMeansRun> k_medians(Matrix<const double> rows, const double* weights, index_t k, index_t restarts,
                                    double* centres, std::int32_t* labels, index_t max_iter, bool record, int threads);
 
 // The nearest centre of each row by Manhattan distance, and that distance.

@@ -21,18 +21,12 @@
 #include <cstdint>
 #include <vector>
 
+#include "assay/clustering/k_means.hpp"
 #include "assay/common/views.hpp"
 
 namespace assay::clustering {
 
-struct KernelKMeansRun {
-    double inertia = 0.0;
-    std::int32_t n_iter = 0;
-    bool converged = false;
-    std::vector<double> inertias;  // after each step, if recorded
-};
-
-std::vector<KernelKMeansRun> kernel_k_means(Matrix<const double> gram, const double* weights, index_t k, index_t restarts,
+std::vector<KMeansRun> kernel_k_means(Matrix<const double> gram, const double* weights, index_t k, index_t restarts,
                                             const std::int64_t* starts, index_t max_iter, bool record,
                                             std::int32_t* labels, double* centre_norms, int threads);
 
