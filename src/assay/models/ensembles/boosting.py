@@ -63,7 +63,7 @@ USUAL: dict[str, Any] = {
     "learning_rate": 0.1,
     "max_leaf_nodes": 31,
     "min_samples_leaf": 20,
-    "min_samples_category": 5,
+    "min_samples_category": 20,
     "subsample": 1.0,
     "l2_regularization": 1.0,
     "max_bins": 255,

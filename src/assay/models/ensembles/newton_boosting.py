@@ -176,7 +176,7 @@ class _Newton(Boosting):
     min_samples_category: int | str = param(
         "auto",
         Integer(0) | Choice("auto"),
-        "Rows that a category must have in a node to be placed by its own gradient. 'auto': 5" + _FEW.format(2),
+        "Rows that a category must have in a node to be placed by its own gradient. 'auto': 20" + _FEW.format(2),
     )
     l2_regularization: float | str = param(
         "auto",
