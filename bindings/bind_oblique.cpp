@@ -121,6 +121,11 @@ void bind_oblique(nb::module_& m) {
             require(coefficient.shape(1) == columns.shape(0) && fill.shape(1) == columns.shape(0) &&
                         coefficient.shape(0) == intercept.shape(0) && fill.shape(0) == intercept.shape(0),
                     "linear_leaf_values", "one coefficient and fill per node and column");
+            // A package may hold any numbers; a tree says nothing of how many models of leaves there are.
+            for (std::size_t k = 0; k < columns.shape(0); ++k)
+                require(columns(k) >= 0 && static_cast<std::size_t>(columns(k)) < cells.shape(1), "linear_leaf_values", "no such column");
+            for (std::size_t i = 0; i < leaf.shape(0); ++i)
+                require(leaf(i) >= 0 && static_cast<std::size_t>(leaf(i)) < intercept.shape(0), "linear_leaf_values", "no model of this leaf");
             std::vector<double> value(leaf.shape(0));
             without_gil([&] {
                 trees::linear_leaf_values(view(leaf), intercept.data(), view(coefficient), view(fill), view(columns),

@@ -14,6 +14,7 @@ from sklearn.datasets import make_friedman1
 from sklearn.linear_model import LinearRegression
 from sklearn.tree import DecisionTreeRegressor
 
+from assay import _kernels
 from assay.models.rules import LinearSum, RuleSet
 from assay.models.trees import CartRegressor, ModelTreeRegressor
 from assay.models.trees._engine import Tree
@@ -376,3 +377,12 @@ def test_growing_is_that_of_the_regression_tree():
     tree = CartRegressor(min_samples_leaf=4, min_samples_split=4).fit(X, y).tree_
     np.testing.assert_array_equal(grown.feature, tree.feature)
     np.testing.assert_array_equal(grown.threshold, tree.threshold)
+
+
+def test_the_kernel_of_leaves_refuses_columns_and_leaves_that_are_not_there():
+    """What a changed package may hold is no place in memory."""
+    one = np.ones((1, 1))
+    for leaf, column in ((0, 7), (0, -1), (3, 0), (-1, 0)):
+        numbers = np.array([leaf], dtype=np.int32), np.array([column], dtype=np.int32)
+        with pytest.raises(ValueError, match="no such column|no model of this leaf"):
+            _kernels.linear_leaf_values(numbers[0], np.ones(1), one, one, numbers[1], one, 1)
