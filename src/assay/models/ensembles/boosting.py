@@ -211,7 +211,7 @@ class Boosting(MixedInput, Estimator):
 
     def _boost(
         self,
-        table: Any,
+        held: list[Any],
         target: np.ndarray,
         weights: np.ndarray | None,
         offset: np.ndarray | None,
@@ -219,7 +219,8 @@ class Boosting(MixedInput, Estimator):
         parameter: float,
         classes: int = 0,
     ) -> None:
-        """Fit the forest on binned columns; `target` are numbers, or class codes where `classes` > 0."""
+        """Fit the forest on the bins in the list; `target` are numbers, or class codes where `classes` > 0."""
+        table = held.pop()
         threads = thread_count(self.n_jobs)
         repeated = self._repeats(weights, target.shape[0])
         keys = [part for part in (target, None if repeated else weights, offset) if part is not None]

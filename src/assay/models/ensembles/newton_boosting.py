@@ -27,7 +27,7 @@ class BoostedClasses(Boosting, Classifier):
         weights = with_class_weights(type(self).__name__, self.class_weight, self.classes_, codes, weights)
         self._check_constraints()
         count = self.classes_.shape[0]
-        table = self._binned(cells, weights)
+        table = [self._binned(cells, weights)]  # in a list, so that it is held by nobody here
         del cells  # they are as large as all that follows
         if count == 1:
             self._boost(table, np.zeros(codes.shape[0]), weights, None, "squared_error", 0.0)
@@ -97,7 +97,7 @@ class BoostedNumbers(Boosting, Regressor):
             shift = shift[np.broadcast_to(np.asarray(sample_weight, dtype=np.float64), shift.shape) > 0]
         self._check_range(target)
         self._check_constraints()
-        table = self._binned(cells, weights)
+        table = [self._binned(cells, weights)]  # in a list, so that it is held by nobody here
         del cells  # they are as large as all that follows
         self._boost(table, target, weights, shift, self.loss, self._parameter(target, weights))
         return self
