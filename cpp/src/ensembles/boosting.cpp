@@ -15,6 +15,8 @@ namespace {
 
 constexpr index_t row_chunk = 2048;
 constexpr int most_halvings = 8;
+constexpr index_t least_losses_shared = 8192;
+constexpr std::size_t least_rows_shared = 32768;  // of a pass that adds a number to each row
 
 // One chunk of rows: gradients, Hessians (not for a null pointer) and the weighted sum of the loss in eight lanes.
 template <class Terms>
@@ -134,7 +136,8 @@ bool Booster::settles_leaves() const {
 double Booster::measure(index_t begin, index_t end, bool with_gradients) {
     const index_t m = end - begin, k = options_.outputs;
     std::vector<double> parts(static_cast<std::size_t>(chunk_count(m, row_chunk)), 0.0);
-    parallel_chunks(m, row_chunk, options_.tree.threads, [&](index_t c, index_t from, index_t to) {
+    const int team = m * k < least_losses_shared ? 1 : options_.tree.threads;
+    parallel_chunks(m, row_chunk, team, [&](index_t c, index_t from, index_t to) {
         const index_t at = begin + from, count = to - from;
         const double* w = weights_.empty() ? nullptr : weights_.data() + at;
         const double *y = y_.data() + at, *f = scores.data() + at * k;
@@ -223,7 +226,8 @@ Booster::Change Booster::grow_tree(index_t output) {
     change.leaves = grower_.grow(change.rows, growing, tree_options, forest);
     const auto first = static_cast<std::size_t>(forest.offsets[static_cast<std::size_t>(tree)]);
     const bool settles = settles_leaves(), newton = options_.first_order && !flat;
-    parallel_chunks(static_cast<index_t>(change.leaves.size()), 1, options_.tree.threads, [&](index_t i, index_t, index_t) {
+    const int team = settles || newton ? threads_for(change) : 1;
+    parallel_chunks(static_cast<index_t>(change.leaves.size()), 1, team, [&](index_t i, index_t, index_t) {
         const trees::GrownLeaf& leaf = change.leaves[static_cast<std::size_t>(i)];
         double& value = forest.value[first + static_cast<std::size_t>(leaf.node)];
         if (settles) value = leaf.end > leaf.begin ? leaf_constant(leaf, change.rows, output) : 0.0;
@@ -243,11 +247,16 @@ Booster::Change Booster::grow_tree(index_t output) {
     return change;
 }
 
+// Threads for a pass over the leaves of a tree: one where waking others takes as long as the pass.
+int Booster::threads_for(const Change& change) const {
+    return change.rows.size() < least_rows_shared ? 1 : options_.tree.threads;
+}
+
 // Adds `factor` times the values of a tree to the scores.
 void Booster::move(const Change& change, index_t tree, index_t output, double factor) {
     const double* value = forest.value.data() + forest.offsets[static_cast<std::size_t>(tree)];
     const index_t k = options_.outputs;
-    parallel_chunks(static_cast<index_t>(change.leaves.size()), 1, options_.tree.threads, [&](index_t l, index_t, index_t) {
+    parallel_chunks(static_cast<index_t>(change.leaves.size()), 1, threads_for(change), [&](index_t l, index_t, index_t) {
         const trees::GrownLeaf& leaf = change.leaves[static_cast<std::size_t>(l)];
         const double step = factor * value[leaf.node];
         for (index_t i = leaf.begin; i < leaf.end; ++i)

@@ -17,7 +17,7 @@ namespace assay::trees {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
-constexpr index_t prefetch = 24, partition_chunk = 16384, parallel_cells = 30000;
+constexpr index_t prefetch = 24, partition_chunk = 16384, parallel_cells = 120000;
 
 double hessian_of(Word sum) { return weight_of(sum); }
 

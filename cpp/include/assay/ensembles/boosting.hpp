@@ -66,6 +66,7 @@ private:
     double measure(index_t begin, index_t end, bool with_gradients);
     void grow_round();
     Change grow_tree(index_t output);
+    int threads_for(const Change& change) const;
     void move(const Change& change, index_t tree, index_t output, double factor);
     double leaf_constant(const trees::GrownLeaf& leaf, const std::vector<std::int32_t>& rows, index_t output) const;
     bool settles_leaves() const;
