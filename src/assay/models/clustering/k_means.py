@@ -266,13 +266,13 @@ class KMeans(CentreClusterer):
         return -float(squared.sum() if weights is None else weights @ squared)
 
 
-def starting_means(n_clusters: int, random_state: Any, n_jobs: int | None) -> KMeans:
+def starting_means(n_clusters: int, random_state: Any, n_jobs: int | None, n_init: Any = "auto") -> KMeans:
     """k-means from which another method starts: fifty steps, and no warning where more were left to do.
 
     >>> starting_means(2, 0, 1).fit([[0.0], [1.0], [9.0]]).labels_.tolist().count(0) in (1, 2)
     True
     """
-    model = KMeans(n_clusters, random_state=random_state, n_jobs=n_jobs, max_iter=50)
+    model = KMeans(n_clusters, random_state=random_state, n_jobs=n_jobs, max_iter=50, n_init=n_init)
     model._warns = False
     return model
 

@@ -29,6 +29,7 @@ from ..clustering.k_means import starting_means
 from .gaussian_components import PassBounds
 from .gaussian_mixture import Mixture
 
+_STARTS = 4  # of k-means, of which the best is where EM begins: two groups in one part do not come apart again
 _BOUNDED = 128
 
 
@@ -197,7 +198,7 @@ class MixtureOfFactorAnalysers(Mixture):
         q = min(self.n_factors, max(d - 1, 1))
         labels = np.zeros(rows.shape[0], dtype=np.int64)
         if k > 1:
-            model = starting_means(k, stream.generator(), self.n_jobs)
+            model = starting_means(k, stream.generator(), self.n_jobs, _STARTS)
             labels = model.fit(rows / np.sqrt(spread), None, share).labels_
         means, loadings, noise = np.empty((k, d)), np.empty((k, d, q)), np.empty((k, d))
         mass = np.bincount(labels, share, minlength=k)
