@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import numpy as np
@@ -11,11 +12,13 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from ..base import Cost, DataError, Integer, Nothing, ParameterError, check_lengths, param
 from ..base.estimator import count_labels, distinct_labels
+from ..base.threads import one_blas_thread
 from ..base.words import count as counted
 from ..numeric.moments import weighted_mean
 from .reduction import ClassReduction, settle_signs
 
 # Cells of a dense table of memberships, up to which it is quicker made than a sparse one.
+_SMALL = 300_000  # cells
 _FEW = 2**16
 
 
@@ -63,7 +66,9 @@ class LDAProjection(ClassReduction):
                 type(self).__name__, "y", "must hold at least 2 classes", f"got {present.shape[0]} class", "check y"
             )
         self.classes_ = classes[present]
-        self._solve(rows, codes, np.ones(rows.shape[0]) if weights is None else weights)
+        # Waking the threads of BLAS takes longer than the products of a small table.
+        with one_blas_thread() if rows.size <= _SMALL else contextlib.nullcontext():
+            self._solve(rows, codes, np.ones(rows.shape[0]) if weights is None else weights)
         return self
 
     def _codes(self, y: Any) -> tuple[np.ndarray, np.ndarray]:
