@@ -45,7 +45,8 @@ def test_too_few_different_rows_are_told():
     X = np.repeat([[0.0, 0.0], [5.0, 1.0]], 6, axis=0)
     for clusterer in (KernelKMeans(3, random_state=0), KMedians(3, random_state=0)):
         with pytest.warns(AssayWarning, match=f"W206.*{type(clusterer).__name__}: only 2 different rows"):
-            clusterer.fit(X)
+            labels = clusterer.fit(X).labels_
+        assert len(set(labels)) == 2 and adjusted_rand(labels, np.repeat([0, 1], 6)) == 1.0
 
 
 def test_rings_where_k_means_fails():
