@@ -23,16 +23,14 @@ struct OneTree {
 
 bool in_set(const std::array<std::uint64_t, 4>& set, index_t code) { return (set[static_cast<std::size_t>(code / 64)] >> (code % 64) & 1) != 0; }
 
-// The values of the leaf of a row of the bins, where `column` reads row `other` instead; the nodes of the tree are those
-// of `f` from `first` on.
-const double* values_of(const OneTree& tree, const trees::Forest& f, std::size_t first, const trees::Bins& bins, index_t row, std::int32_t column,
-                        index_t other) {
+// The values of the leaf of a row of the bins; the nodes of the tree are those of `f` from `first` on.
+const double* values_of(const OneTree& tree, const trees::Forest& f, std::size_t first, const trees::Bins& bins, index_t row) {
     std::size_t node = 0;
     while (true) {
         const std::size_t at = first + node;
         const std::int32_t feature = f.feature[at];
         if (feature < 0) return f.value.data() + at * static_cast<std::size_t>(f.width);
-        const index_t code = bins.code(feature == column ? other : row, feature);
+        const index_t code = bins.code(row, feature);
         const bool left = code == bins.n_bins[static_cast<std::size_t>(feature)]
                               ? f.missing_left[at] != 0
                               : (tree.set[node] >= 0 ? in_set(tree.sets[static_cast<std::size_t>(tree.set[node])], code) : code <= tree.bin[node]);

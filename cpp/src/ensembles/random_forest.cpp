@@ -13,6 +13,7 @@
 #include "assay/common/threads.hpp"
 #include "forest_words.hpp"
 #include "grown_trees.hpp"
+#include "out_of_bag.hpp"
 
 namespace assay::ensembles {
 namespace {
@@ -677,17 +678,6 @@ private:
     Sums left_, right_, total_, missing_;
 };
 
-double row_loss(const ForestTarget& target, const double* value, std::int32_t row) {
-    if (target.labels != nullptr)
-        return std::max_element(value, value + target.width) - value == target.labels[row] ? 0.0 : 1.0;
-    double loss = 0;
-    for (index_t k = 0; k < target.width; ++k) {
-        const double rest = target.y[row * target.width + k] - value[k];
-        loss += rest * rest;
-    }
-    return loss;
-}
-
 }  // namespace
 
 std::vector<std::int32_t> bootstrap_counts(index_t n, const double* whole_weights, std::uint64_t key, index_t tree) {
@@ -728,35 +718,11 @@ GrownForest grow_forest(const Bins& bins, const ForestTarget& target, const Fore
     grown.oob_loss.assign(trees.size(), std::numeric_limits<double>::quiet_NaN());
     if (options.permute) grown.permuted_loss.assign(trees.size() * static_cast<std::size_t>(bins.d), 0.0);
     const auto measure = [&](index_t t, const OneTree& tree) {
-        std::vector<std::int32_t> out;
-        for (std::int32_t i = 0; i < static_cast<std::int32_t>(n); ++i)
-            if (!tree.drawn[static_cast<std::size_t>(i)]) out.push_back(i);
-        if (out.empty()) return;
-        const auto loss_with = [&](std::int32_t column, const std::vector<std::int32_t>& others) {
-            double loss = 0, weight = 0;
-            for (std::size_t i = 0; i < out.size(); ++i) {
-                const double w = target.weights != nullptr ? target.weights[out[i]] : 1.0;
-                loss += w * row_loss(target, values_of(tree, tree.nodes, 0, bins, out[i], column, others[i]), out[i]);
-                weight += w;
-            }
-            return loss / weight;
-        };
-        const double loss = loss_with(-1, out);
-        grown.oob_loss[static_cast<std::size_t>(t)] = loss;
-        if (!options.permute) return;
-        std::vector<std::uint8_t> used(static_cast<std::size_t>(bins.d), 0);
-        for (const std::int32_t column : tree.nodes.feature)
-            if (column >= 0) used[static_cast<std::size_t>(column)] = 1;
-        for (std::int32_t j = 0; j < static_cast<std::int32_t>(bins.d); ++j) {
-            double& permuted = grown.permuted_loss[static_cast<std::size_t>(t * bins.d + j)];
-            permuted = loss;
-            if (used[static_cast<std::size_t>(j)] == 0 || interrupted()) continue;
-            std::vector<std::int32_t> others = out;
-            Random random(options.key ^ 0xA24BAED4963EE407ULL, static_cast<std::uint64_t>((options.first_tree + t) * bins.d + j));
-            for (std::size_t i = others.size(); i > 1; --i)
-                std::swap(others[i - 1], others[random.below(static_cast<std::uint32_t>(i))]);
-            permuted = loss_with(j, others);
-        }
+        OutOfBag out(bins, target, tree);
+        if (out.size() == 0) return;
+        double* permuted = options.permute ? grown.permuted_loss.data() + t * bins.d : nullptr;
+        const auto stream = static_cast<std::uint64_t>(options.first_tree + t);
+        grown.oob_loss[static_cast<std::size_t>(t)] = out.losses(options.key ^ 0xA24BAED4963EE407ULL, stream, permuted);
     };
     Joining joining(grown.forest, trees, options.bootstrap && options.out_of_bag);
     parallel_chunks(options.trees, 1, options.threads, [&](index_t t, index_t, index_t) {
@@ -776,7 +742,7 @@ GrownForest grow_forest(const Bins& bins, const ForestTarget& target, const Fore
                 const auto first = static_cast<std::size_t>(grown.forest.offsets[static_cast<std::size_t>(t)]);
                 for (index_t i = begin; i < end; ++i) {
                     if (tree.drawn[static_cast<std::size_t>(i)]) continue;
-                    const double* value = values_of(tree, grown.forest, first, bins, i, -1, i);
+                    const double* value = values_of(tree, grown.forest, first, bins, i);
                     for (index_t c = 0; c < k; ++c) grown.oob_sum[static_cast<std::size_t>(i * k + c)] += value[c];
                     ++grown.oob_trees[static_cast<std::size_t>(i)];
                 }

@@ -11,6 +11,7 @@ from sklearn.ensemble import RandomForestRegressor as PeerRegressor
 from assay import _kernels
 from assay.base import AssayError, AssayWarning
 from assay.models.ensembles import ExtraTreesClassifier, RandomForestClassifier, RandomForestRegressor
+from assay.models.ensembles.forest import Forest
 from assay.models.ensembles.random_forest import left_out_contrasts
 from assay.models.trees import CartClassifier, CartRegressor
 
@@ -101,6 +102,47 @@ def test_out_of_bag_importance_is_the_rise_of_the_error_of_permuted_columns():
         # Two independent sets of permutations of the same trees and rows.
         assert abs(model.oob_importances_[j] - np.mean(rises)) < 4 * model.oob_importance_errors_[j]
     assert model.oob_importances_.argmax() in (0, 1) and model.oob_importances_[:2].min() > 0.1
+
+
+def tree_loss(forest, tree, cells, y):
+    """Errors of one tree, or its squared error."""
+    leaves = forest.offsets[tree] + forest.leaves(cells, 1)[:, tree]
+    values = forest.value[leaves]
+    return np.mean(values.argmax(axis=1) != y) if y.ndim == 1 else np.mean((values - y) ** 2)
+
+
+@pytest.mark.parametrize("target", ["labels", "numbers"])
+def test_of_two_rows_out_of_bag_each_takes_the_cell_of_the_other(target):
+    # The only permutation that keeps no cell in its place: every tree can be checked by predicting the swapped rows.
+    rng = np.random.default_rng(5)
+    n, n_trees = 9, 600
+    X = np.column_stack([rng.normal(size=n), rng.integers(0, 3, n), rng.normal(size=n), rng.integers(0, 2, n)])
+    X[[1, 4], 2] = np.nan
+    n_categories = np.array([0, 3, 0, 0], dtype=np.int32)
+    y = rng.integers(0, 3, n).astype(np.int32) if target == "labels" else rng.normal(size=(n, 1))
+    width = 3 if target == "labels" else 1
+    table = _kernels.make_bins(X, n_categories, None, 255, 1)
+    grown = _kernels.grow_forest(
+        table, y if width == 3 else None, y if width == 1 else None, width, None, True, n_trees=n_trees, first_tree=0,
+        columns_per_node=2, max_depth=-1, min_split=2.0, min_leaf=1.0, bootstrap=True, extra=False, out_of_bag=False,
+        permute=True, key=11, threads=2,
+    )  # fmt: skip
+    before, after = grown["oob_loss"], grown["permuted_loss"]
+    forest = Forest.of({k: v for k, v in grown.items() if "oob" not in k and "permuted" not in k}, n_categories)
+
+    checked = 0
+    for t, own in enumerate(_kernels.bootstrap_counts(n, None, 11, n_trees)):
+        rows = np.flatnonzero(own == 0)
+        if len(rows) != 2:
+            continue
+        checked += 1
+        assert before[t] == pytest.approx(tree_loss(forest, t, X[rows], y[rows]), rel=1e-12)
+        for j in range(X.shape[1]):
+            swapped = X[rows].copy()
+            swapped[:, j] = swapped[::-1, j]
+            assert after[t, j] == pytest.approx(tree_loss(forest, t, swapped, y[rows]), rel=1e-12, abs=1e-15)
+    assert checked > 50
+    assert (after != before[:, None]).any(axis=0).all()
 
 
 def test_columns_are_drawn_by_the_rule():
