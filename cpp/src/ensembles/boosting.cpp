@@ -5,6 +5,7 @@
 #include <limits>
 #include <numeric>
 
+#include "assay/common/freed_memory.hpp"
 #include "assay/common/random.hpp"
 #include "assay/common/threads.hpp"
 #include "assay/losses/softmax.hpp"
@@ -114,6 +115,7 @@ Booster::Booster(const trees::Bins& bins, std::vector<double> y, std::vector<dou
                  index_t n_train, const BoostingOptions& options)
     : scores(std::move(start)), bins_(bins), options_(options), n_(bins.n), n_train_(n_train), y_(std::move(y)),
       weights_(std::move(weights)), grower_(bins, options.tree) {
+    return_freed_memory(n_ * bins.d);
     g_.resize(static_cast<std::size_t>(n_ * options_.outputs));
     h_.resize(g_.size());
     for (index_t i = 0; i < n_; ++i) {

@@ -9,6 +9,7 @@
 #include <numeric>
 #include <utility>
 
+#include "assay/common/freed_memory.hpp"
 #include "assay/common/order_keys.hpp"
 #include "assay/common/threads.hpp"
 #include "assay/tables/coded_columns.hpp"
@@ -18,20 +19,28 @@ namespace assay::trees {
 namespace {
 
 constexpr int digit_bits = 11, digits = 3, buckets = 1 << digit_bits;
-constexpr index_t columns_at_once = 4;  // held as numbers by a thread
+constexpr index_t columns_at_once = 4;  // whose keys a thread holds
 
 // A run of equal keys: the smallest and the largest value that has the key, and the weight of its cells.
 struct Run {
     double low, high, weight;
 };
 
+// A numeric column of the table.
+struct Column {
+    Matrix<const double> cells;
+    index_t at;
+    double operator[](index_t row) const { return cells(row, at); }
+};
+
 // The distinct values of a column if there are at most `most`; found by probing, so that a column of many stops early.
-bool few_values(const std::vector<double>& values, index_t most, std::vector<double>& found) {
+bool few_values(const Column& column, index_t most, std::vector<double>& found) {
     std::array<std::uint64_t, 1024> slots{};
     std::array<bool, 1024> taken{};
     found.clear();
-    for (const double value : values) {
-        const std::uint64_t key = to_key(value);
+    for (index_t i = 0; i < column.cells.rows; ++i) {
+        if (std::isnan(column[i])) continue;
+        const std::uint64_t key = to_key(column[i]);
         std::size_t at = static_cast<std::size_t>((key * 0x9E3779B97F4A7C15ULL) >> 54);
         while (taken[at] && slots[at] != key) at = (at + 1) & 1023;
         if (taken[at]) continue;
@@ -42,6 +51,20 @@ bool few_values(const std::vector<double>& values, index_t most, std::vector<dou
     }
     std::sort(found.begin(), found.end());
     return true;
+}
+
+// The upper halves of the keys of some columns, without missing cells, read row by row.
+void take_keys(Matrix<const double> cells, const index_t* columns, index_t count, std::vector<std::uint32_t>* keys) {
+    std::array<std::size_t, columns_at_once> size{};
+    for (index_t k = 0; k < count; ++k) keys[k].resize(static_cast<std::size_t>(cells.rows));
+    for (index_t i = 0; i < cells.rows; ++i)
+        for (index_t k = 0; k < count; ++k) {
+            const double x = cells(i, columns[k]);
+            auto& to = size[static_cast<std::size_t>(k)];
+            keys[k][to] = static_cast<std::uint32_t>(to_key(x) >> 32);
+            to += std::isnan(x) ? 0 : 1;
+        }
+    for (index_t k = 0; k < count; ++k) keys[k].resize(size[static_cast<std::size_t>(k)]);
 }
 
 void radix_sort(std::vector<std::uint32_t>& keys, std::vector<std::uint32_t>& spare) {
@@ -153,29 +176,36 @@ std::vector<double> cuts_by_weight(const std::vector<double>& values, const std:
     return cuts_of_runs(runs, max_bins);
 }
 
-std::vector<double> cuts_of(const std::vector<double>& values, const std::vector<double>& weights, index_t max_bins) {
-    std::vector<double> distinct;
-    if (values.empty()) return {};
-    if (few_values(values, max_bins, distinct)) return cuts_between(distinct);
-    if (!weights.empty()) return cuts_by_weight(values, weights, max_bins);
-    const std::size_t n = values.size();
-    const double total = static_cast<double>(n), share = total / static_cast<double>(max_bins);
+// Of a column of more than `max_bins` values, from the upper halves of its keys.
+std::vector<double> cuts_of(const Column& column, std::vector<std::uint32_t>& keys, std::vector<std::uint32_t>& spare, index_t max_bins) {
+    const auto total = static_cast<double>(keys.size()), share = total / static_cast<double>(max_bins);
     Cutter cutter(total, max_bins);
     bool heavy = false;
-    {
-        std::vector<std::uint32_t> keys(n), spare;
-        for (std::size_t i = 0; i < n; ++i) keys[i] = static_cast<std::uint32_t>(to_key(values[i]) >> 32);
-        radix_sort(keys, spare);
-        over_runs(keys, [&](std::uint32_t, double count) { heavy = heavy || count > share; });
-        if (!heavy) over_runs(keys, [&](std::uint32_t key, double count) { cutter.add({low_of(key), high_of(key), count}); });
-    }
+    radix_sort(keys, spare);
+    over_runs(keys, [&](std::uint32_t, double count) { heavy = heavy || count > share; });
     if (heavy) {
-        std::vector<double> sorted(values);
-        for (double& value : sorted) value += 0.0;
+        std::vector<double> sorted;
+        sorted.reserve(keys.size());
+        for (index_t i = 0; i < column.cells.rows; ++i)
+            if (!std::isnan(column[i])) sorted.push_back(column[i] + 0.0);
         std::sort(sorted.begin(), sorted.end());
         over_runs(sorted, [&](double value, double count) { cutter.add({value, value, count}); });
+    } else {
+        over_runs(keys, [&](std::uint32_t key, double count) { cutter.add({low_of(key), high_of(key), count}); });
     }
     return std::move(cutter.cuts);
+}
+
+std::vector<double> cuts_of(const Column& column, const double* weights, index_t max_bins) {
+    std::vector<double> present, own;
+    present.reserve(static_cast<std::size_t>(column.cells.rows));
+    own.reserve(present.capacity());
+    for (index_t i = 0; i < column.cells.rows; ++i) {
+        if (std::isnan(column[i])) continue;
+        present.push_back(column[i]);
+        own.push_back(weights[i]);
+    }
+    return cuts_by_weight(present, own, max_bins);
 }
 
 // The same from the distinct values, rising, with the weight of each; those of weight 0 do not occur.
@@ -251,6 +281,39 @@ const std::vector<std::uint8_t>& keep_categories(Bins& bins, std::size_t column,
     return bins.bin_of_category[column] = category_bins(weight, max_bins);
 }
 
+bool is_category(double cell, index_t count) { return cell >= 0 && cell < static_cast<double>(count); }
+
+std::vector<double> category_weights(Matrix<const double> cells, index_t column, index_t count, const double* weights) {
+    std::vector<double> weight(static_cast<std::size_t>(count), 0.0);
+    for (index_t i = 0; i < cells.rows; ++i)
+        if (is_category(cells(i, column), count)) weight[static_cast<std::size_t>(cells(i, column))] += weights == nullptr ? 1.0 : weights[i];
+    return weight;
+}
+
+// The codes of a block of columns whose bins are known, some rows of all its columns at a time.
+void code_block(Matrix<const double> cells, index_t b, Bins& bins) {
+    const index_t n = bins.n, first = b * block_columns;
+    for (index_t from = 0; from < n; from += ranked_together) {
+        const index_t some = std::min(ranked_together, n - from);
+        for (index_t c = 0; c < bins.block_width(b); ++c) {
+            const auto j = static_cast<std::size_t>(first + c);
+            const auto missing = static_cast<std::uint8_t>(bins.n_bins[j]);
+            std::uint8_t* codes = bins.codes.data() + (b * n + from) * block_columns + c;
+            double x[ranked_together];
+            for (index_t i = 0; i < some; ++i) x[i] = cells(from + i, first + c);
+            if (bins.n_categories[j] > 0) {
+                for (index_t i = 0; i < some; ++i)
+                    codes[i * block_columns] =
+                        is_category(x[i], bins.n_categories[j]) ? bins.bin_of_category[j][static_cast<std::size_t>(x[i])] : missing;
+                continue;
+            }
+            std::int32_t rank[ranked_together];
+            ranks_among(bins.cuts[j].data(), static_cast<std::int32_t>(bins.cuts[j].size()), x, static_cast<std::int32_t>(some), rank);
+            for (index_t i = 0; i < some; ++i) codes[i * block_columns] = std::isnan(x[i]) ? missing : static_cast<std::uint8_t>(rank[i]);
+        }
+    }
+}
+
 }  // namespace
 
 Bins make_bins(Matrix<const double> cells, Vector<const std::int32_t> n_categories, const double* weights, index_t max_bins,
@@ -259,61 +322,39 @@ Bins make_bins(Matrix<const double> cells, Vector<const std::int32_t> n_categori
     Bins bins = empty_bins(n, cells.cols, n_categories.data);
     parallel_chunks(bins.blocks, 1, threads, [&](index_t b, index_t, index_t) {
         const index_t first = b * block_columns, width = bins.block_width(b);
-        std::array<std::vector<double>, columns_at_once> columns;
-        for (auto& column : columns) column.resize(static_cast<std::size_t>(n));
-        std::vector<double> present, present_weights;
-        for (index_t c = 0; c < width; ++c) {
-            const auto j = static_cast<std::size_t>(first + c);
-            const index_t held = c % columns_at_once;
-            if (held == 0) {
-                const index_t some = std::min(columns_at_once, width - c);
-                for (index_t i = 0; i < n; ++i) {
-                    const double* row = cells.row(i) + first + c;
-                    for (index_t k = 0; k < some; ++k) columns[static_cast<std::size_t>(k)][static_cast<std::size_t>(i)] = row[k];
-                }
-            }
-            const auto& column = columns[static_cast<std::size_t>(held)];
-            std::uint8_t* codes = bins.codes.data() + b * n * block_columns + c;
-            const auto weight_of = [&](index_t i) { return weights == nullptr ? 1.0 : weights[i]; };
-            if (n_categories[first + c] > 0) {
-                const index_t k = n_categories[first + c];
-                std::vector<double> weight(static_cast<std::size_t>(k), 0.0);
-                const auto known = [&](double cell) { return cell >= 0 && cell < static_cast<double>(k); };
-                for (index_t i = 0; i < n; ++i)
-                    if (known(column[static_cast<std::size_t>(i)]))
-                        weight[static_cast<std::size_t>(column[static_cast<std::size_t>(i)])] += weight_of(i);
-                const auto& map = keep_categories(bins, j, weight, max_bins);
-                for (index_t i = 0; i < n; ++i) {
-                    const double cell = column[static_cast<std::size_t>(i)];
-                    codes[i * block_columns] = known(cell) ? map[static_cast<std::size_t>(cell)]
-                                                           : static_cast<std::uint8_t>(bins.n_bins[j]);
-                }
+        std::vector<index_t> many;  // columns to be cut by their keys
+        for (index_t column = first; column < first + width; ++column) {
+            const auto j = static_cast<std::size_t>(column);
+            if (n_categories[column] > 0) {
+                keep_categories(bins, j, category_weights(cells, column, n_categories[column], weights), max_bins);
                 continue;
             }
-            const bool complete = weights == nullptr && std::none_of(column.begin(), column.end(), [](double x) { return std::isnan(x); });
-            present.clear();
-            present_weights.clear();
-            if (!complete) present.reserve(static_cast<std::size_t>(n));
-            if (weights != nullptr) present_weights.reserve(static_cast<std::size_t>(n));
-            for (index_t i = 0; i < n && !complete; ++i) {
-                if (std::isnan(column[static_cast<std::size_t>(i)])) continue;
-                present.push_back(column[static_cast<std::size_t>(i)]);
-                if (weights != nullptr) present_weights.push_back(weight_of(i));
-            }
-            bins.cuts[j] = cuts_of(complete ? column : present, present_weights, max_bins);
-            const auto& cuts = bins.cuts[j];
-            const auto count = static_cast<index_t>(cuts.size());
-            bins.n_bins[j] = static_cast<std::int32_t>(count) + 1;
-            std::int32_t rank[ranked_together];
-            for (index_t from = 0; from < n; from += ranked_together) {
-                const index_t some = std::min(ranked_together, n - from);
-                const double* x = column.data() + from;
-                ranks_among(cuts.data(), static_cast<std::int32_t>(count), x, static_cast<std::int32_t>(some), rank);
-                for (index_t i = 0; i < some; ++i)
-                    codes[(from + i) * block_columns] = static_cast<std::uint8_t>(std::isnan(x[i]) ? bins.n_bins[j] : rank[i]);
+            std::vector<double> distinct;
+            if (few_values({cells, column}, max_bins, distinct))
+                bins.cuts[j] = cuts_between(distinct);
+            else if (weights != nullptr)
+                bins.cuts[j] = cuts_of({cells, column}, weights, max_bins);
+            else
+                many.push_back(column);
+        }
+        std::array<std::vector<std::uint32_t>, columns_at_once> keys;
+        std::vector<std::uint32_t> spare;
+        for (std::size_t from = 0; from < many.size(); from += columns_at_once) {
+            const index_t some = std::min(columns_at_once, static_cast<index_t>(many.size() - from));
+            take_keys(cells, many.data() + from, some, keys.data());
+            for (index_t k = 0; k < some; ++k) {
+                const index_t column = many[from + static_cast<std::size_t>(k)];
+                bins.cuts[static_cast<std::size_t>(column)] = cuts_of({cells, column}, keys[static_cast<std::size_t>(k)], spare, max_bins);
             }
         }
+        for (auto* list : {&keys[0], &keys[1], &keys[2], &keys[3], &spare}) *list = {};
+        for (index_t column = first; column < first + width; ++column) {
+            const auto j = static_cast<std::size_t>(column);
+            if (n_categories[column] == 0) bins.n_bins[j] = static_cast<std::int32_t>(bins.cuts[j].size()) + 1;
+        }
+        code_block(cells, b, bins);
     });
+    return_freed_memory(n * cells.cols);
     return bins;
 }
 

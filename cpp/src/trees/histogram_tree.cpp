@@ -8,6 +8,7 @@
 #include <memory>
 #include <numeric>
 
+#include "assay/common/large_pages.hpp"
 #include "assay/common/random.hpp"
 #include "assay/common/simd.hpp"
 #include "assay/common/threads.hpp"
@@ -157,7 +158,7 @@ struct Leaf {
 struct HistogramGrower::State {
     const Bins& bins;
     HistogramOptions options;
-    std::vector<Word> words;
+    LargeVector<Word> words;
     std::vector<std::int32_t> scratch;
     std::vector<std::unique_ptr<Word[]>> pool;
     std::vector<Node> nodes;

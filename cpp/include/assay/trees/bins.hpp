@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "assay/common/large_pages.hpp"
 #include "assay/common/views.hpp"
 
 namespace assay::trees {
@@ -22,7 +23,7 @@ constexpr index_t block_columns = 8, bin_stride = 256;
 
 struct Bins {
     index_t n = 0, d = 0, blocks = 0;
-    std::vector<std::uint8_t> codes;
+    LargeVector<std::uint8_t> codes;
     std::vector<std::int32_t> n_bins, n_categories;
     std::vector<std::vector<double>> cuts;                  // numeric: ends of all bins but the last
     std::vector<std::vector<std::uint8_t>> bin_of_category;  // nominal

@@ -88,13 +88,19 @@ PENALTIES = ("min_hessian", "l2", "l1", "min_gain", "smoothing")
 """What stands beside sums of weights, in their unit."""
 
 
-def base_score(loss: str, y: np.ndarray, weights: np.ndarray | None, offset: np.ndarray, parameter: float) -> float:
+def base_score(
+    loss: str, y: np.ndarray, weights: np.ndarray | None, offset: np.ndarray | None, parameter: float
+) -> float:
     """The constant that, added to the offsets, minimises the loss.
 
-    >>> base_score("poisson", np.array([1.0, 3.0]), None, np.zeros(2), 0.0) == math.log(2.0)
+    >>> base_score("poisson", np.array([1.0, 3.0]), None, None, 0.0) == math.log(2.0)
     True
     """
+    if loss == "log_loss" and offset is None and weights is None:  # whole numbers: no copies of the rows
+        ones = float(np.count_nonzero(y))
+        return _log_odds(y.shape[0] - ones, ones)
     w = np.ones(y.shape[0]) if weights is None else weights
+    offset = np.zeros(y.shape[0]) if offset is None else offset
     if loss == "squared_error":
         return math.fsum(w * (y - offset)) / math.fsum(w)
     if loss in ("absolute_error", "huber", "quantile"):
@@ -104,7 +110,7 @@ def base_score(loss: str, y: np.ndarray, weights: np.ndarray | None, offset: np.
         top = math.fsum(w * y * np.exp((1.0 - power) * offset))
         return math.log(max(top / math.fsum(w * np.exp((2.0 - power) * offset)), 1e-100))
     second, first = math.fsum(w * y), math.fsum(w * (1.0 - y))
-    score = math.log(max(second / (first + second), 1e-100)) - math.log(max(first / (first + second), 1e-100))
+    score = _log_odds(first, second)
     if not offset.any():
         return score
     for _ in range(100):
@@ -114,6 +120,11 @@ def base_score(loss: str, y: np.ndarray, weights: np.ndarray | None, offset: np.
         if abs(step) < 1e-12:
             break
     return score
+
+
+def _log_odds(first: float, second: float) -> float:
+    """Of the weights of two classes."""
+    return math.log(max(second / (first + second), 1e-100)) - math.log(max(first / (first + second), 1e-100))
 
 
 def weighted_quantile(values: np.ndarray, weights: np.ndarray, level: float) -> float:
@@ -285,7 +296,7 @@ class Boosting(MixedInput, Estimator):
         if w is not None and not count_rows(w, MOST_ROWS):
             w, factor = in_units(w)
             penalties |= {name: factor * penalties[name] for name in PENALTIES if name in penalties}
-        shift = np.zeros(y.shape[0]) if offset is None else offset[order]
+        shift = None if offset is None else offset[order]
         custom = loss if callable(loss) else None
         name = "given" if custom is not None else str(loss)
         self.n_outputs_ = classes if name == "softmax" else 1
@@ -296,8 +307,10 @@ class Boosting(MixedInput, Estimator):
             self.base_score_ = np.log(np.maximum(shares, 1e-100) / shares.sum())
         else:
             start = "squared_error" if custom is not None else name
-            self.base_score_ = np.array([base_score(start, y[train], part, shift[train], parameter)])
-        start_scores = np.ascontiguousarray(self.base_score_[None, :] + shift[:, None])
+            moved = None if shift is None else shift[train]
+            self.base_score_ = np.array([base_score(start, y[train], part, moved, parameter)])
+        start_scores = np.empty((y.shape[0], self.n_outputs_))
+        start_scores[:] = self.base_score_ if shift is None else self.base_score_ + shift[:, None]
         booster = self._booster(table, y, w, start_scores, n_train, name, parameter, stream, penalties, leaves)
         if custom is not None:
             self._run_custom(booster, custom, y, rounds)
