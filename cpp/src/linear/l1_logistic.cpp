@@ -13,6 +13,7 @@ namespace assay {
 namespace {
 
 constexpr int most_halvings = 20, most_sweeps = 1000;
+constexpr std::size_t most_mixed = 6;
 
 // sum of x[k] v[index[k]] in eight running sums.
 ASSAY_INLINE double gather_dot_body(const float* x, const std::int32_t* index, index_t count, const double* v) {
@@ -64,9 +65,7 @@ ASSAY_INLINE double sweep_body(const Sweep& s) {
         if (!(curvature > 0.0)) continue;
         const double target = curvature * before - gradient, size = std::abs(target) - l1;
         const double after = size > 0.0 ? std::copysign(size, target) / curvature : 0.0, move = after - before;
-        const double wrong = before == 0.0 ? std::max(std::abs(gradient) - l1, 0.0)
-                                           : std::abs(gradient + std::copysign(l1, before));
-        worst = std::max(worst, before != 0.0 && after == 0.0 ? curvature * std::abs(move) : wrong);
+        worst = std::max(worst, curvature * std::abs(move));
         if (after != 0.0 || move != 0.0) s.live.push_back(at);
         if (move == 0.0) continue;
         model.step[place] += move;
@@ -76,6 +75,12 @@ ASSAY_INLINE double sweep_body(const Sweep& s) {
     return worst;
 }
 ASSAY_DISPATCH(double, sweep_once, sweep_body, (const Sweep& s), (s))
+
+// Where a sweep ended, and how far it went: each move times the root of its curvature.
+struct Swept {
+    std::vector<double> step, along, moves;
+    double shift;
+};
 
 class Solver {
 public:
@@ -101,7 +106,7 @@ public:
         L1LogisticResult result;
         product(point_, problem_.intercept ? point_[p_] : 0.0, eta_);
         LogisticSums sums = derivatives();
-        double value = sums.loss + penalty(point_);
+        double value = sums.loss + penalty(point_), last = 0.0;
         for (index_t iteration = 0;; ++iteration) {
             const double worst = gradient();
             result.separated = sums.not_right == 0.0;
@@ -113,8 +118,9 @@ public:
                 break;
             }
             if (iteration == max_iter || interrupted()) break;
-            // Sharper models as the optimum comes near: superlinear convergence.
-            const double share = std::min(0.1, std::sqrt(worst / total_));
+            // Sharper models as the steps do better (Eisenstat & Walker): superlinear convergence.
+            const double share = iteration == 0 ? 0.1 : std::min(0.1, worst * worst / (last * last));
+            last = worst;
             const double decrease = solve(std::max(share * worst, 0.01 * tol * total_));
             result.steps.back().longest = longest_;
             const double reached = line_search(value, decrease, sums);
@@ -219,20 +225,28 @@ private:
         std::fill(along.begin(), along.end(), 0.0);
         shift_ = model_.weight > 0.0 ? -level_ / model_.weight : 0.0;
         std::vector<index_t> all(model_.columns.size()), places, live;
+        std::vector<double> before;
+        // A mixture reads the rows a dozen times, in order.
+        const bool mixing = model_.starts.back() > 4 * n_;
+        ends_ = 0;
         std::iota(all.begin(), all.end(), 0);
         places = all;
         bool everything = true;
         for (int sweep = 0; sweep < most_sweeps && !interrupted(); ++sweep) {
+            before = model_.step;
             const double worst = sweep_once({problem_, model_, point_, along.data(), shift_, places, live});
-            ++sweeps_;
             if (worst <= accuracy) {
                 if (everything) break;
                 places = all;
                 everything = true;
-            } else {
+            } else if (10 * live.size() < 9 * all.size()) {
                 places = live;
                 everything = false;
+            } else {
+                places = all;
+                everything = true;
             }
+            if (mixing) mix(before);
         }
         double decrease = level_ * shift_;
         longest_ = std::abs(shift_);
@@ -243,6 +257,100 @@ private:
             longest_ = std::max(longest_, std::abs(d));
         }
         return decrease;
+    }
+
+    // The model at the step, the step of c eliminated.
+    double model_value() const {
+        double value = 0.0, tilted = level_;
+        for (const double a : change_) value += a * a;
+        value *= 0.5;
+        for (std::size_t at = 0; at < model_.columns.size(); ++at) {
+            const index_t j = model_.columns[at];
+            const double d = model_.step[at];
+            value += model_.gradient[at] * d + 0.5 * problem_.ridge[j] * d * d +
+                     problem_.l1[j] * std::abs(point_[j] + d);
+            tilted += model_.tilt[at] * d;
+        }
+        return model_.weight > 0.0 ? value - 0.5 * tilted * tilted / model_.weight : value;
+    }
+
+    // Goes from where the last sweep ended to the mixture of the last ends whose moves by their sweeps cancel best
+    // (Anderson's extrapolation), less the coefficients that would change sign, which become zero; stays if the model is
+    // not lower there.
+    void mix(const std::vector<double>& before) {
+        if (swept_.size() < most_mixed) swept_.emplace_back();
+        const std::size_t place = ends_ % most_mixed, count = std::min<std::size_t>(++ends_, most_mixed);
+        Swept& end = swept_[place];
+        end.step = model_.step;
+        end.along = change_;
+        end.shift = shift_;
+        end.moves.resize(before.size());
+        for (std::size_t at = 0; at < before.size(); ++at)
+            end.moves[at] = std::sqrt(model_.curvature[at]) * (model_.step[at] - before[at]);
+        for (std::size_t a = 0; a < count; ++a)
+            products_[a][place] = products_[place][a] =
+                std::inner_product(end.moves.begin(), end.moves.end(), swept_[a].moves.begin(), 0.0);
+        double shares[most_mixed];
+        if (count < 2 || !cancelling_shares(count, shares)) return;
+        const double plain = model_value();
+        const auto blend = [&](std::vector<double>& out, std::vector<double> Swept::*part) {
+            for (std::size_t k = 0; k < out.size(); ++k) out[k] *= shares[place];
+            for (std::size_t a = 0; a < count; ++a)
+                if (a != place)
+                    for (std::size_t k = 0; k < out.size(); ++k) out[k] += shares[a] * (swept_[a].*part)[k];
+        };
+        blend(model_.step, &Swept::step);
+        blend(change_, &Swept::along);
+        shift_ = 0.0;
+        for (std::size_t a = 0; a < count; ++a) shift_ += shares[a] * swept_[a].shift;
+        for (std::size_t at = 0; at < before.size(); ++at) {
+            const double from = point_[model_.columns[at]], value = from + model_.step[at];
+            if (value == 0.0 || value * (from + end.step[at]) > 0.0) continue;
+            add_column(at, -value);
+            model_.step[at] = -from;
+        }
+        if (model_value() < plain) return;
+        model_.step = end.step;
+        change_ = end.along;
+        shift_ = end.shift;
+        ends_ = 0;
+    }
+
+    // change_ += move times the column at a place of the model
+    void add_column(std::size_t at, double move) {
+        const index_t j = model_.columns[at], first = problem_.columns.begin(j);
+        const index_t count = problem_.columns.end(j) - first;
+        const std::int32_t* const index = problem_.columns.indices + first;
+        const float* const x = model_.cells.data() + model_.starts[at];
+        for (index_t k = 0; k < count; ++k) change_[size(index[k])] += move * static_cast<double>(x[k]);
+        if (model_.weight > 0.0) shift_ -= move * model_.tilt[at] / model_.weight;
+    }
+
+    // Shares that sum to one, in proportion to the solution of products * shares = 1; false if there are none.
+    bool cancelling_shares(std::size_t count, double* shares) const {
+        double left[most_mixed][most_mixed], trace = 0.0, sum = 0.0;
+        for (std::size_t a = 0; a < count; ++a) {
+            std::copy_n(products_[a], count, left[a]);
+            trace += left[a][a];
+            shares[a] = 1.0;
+        }
+        for (std::size_t a = 0; a < count; ++a) left[a][a] += 1e-12 * trace;
+        for (std::size_t a = 0; a < count; ++a) {
+            if (!(left[a][a] > 0.0)) return false;
+            for (std::size_t b = a + 1; b < count; ++b) {
+                const double factor = left[b][a] / left[a][a];
+                for (std::size_t c = a; c < count; ++c) left[b][c] -= factor * left[a][c];
+                shares[b] -= factor * shares[a];
+            }
+        }
+        for (std::size_t a = count; a-- > 0;) {
+            for (std::size_t b = a + 1; b < count; ++b) shares[a] -= left[a][b] * shares[b];
+            shares[a] /= left[a][a];
+            sum += shares[a];
+        }
+        if (!(std::abs(sum) > 0.0 && std::isfinite(sum))) return false;
+        for (std::size_t a = 0; a < count; ++a) shares[a] /= sum;
+        return true;
     }
 
     // Takes the longest of step, step / 2, ... that gains its share; returns the objective there.
@@ -275,7 +383,9 @@ private:
     double total_ = 0.0, level_ = 0.0, shift_ = 0.0, longest_ = 0.0, rest_ = 0.9;
     std::vector<double> eta_, change_, residual_, curvature_, root_, gradient_, slopes_;
     Model model_;
-    index_t sweeps_ = 0;
+    std::vector<Swept> swept_;  // a ring
+    std::size_t ends_ = 0;      // put into it
+    double products_[most_mixed][most_mixed] = {};
 };
 
 }  // namespace

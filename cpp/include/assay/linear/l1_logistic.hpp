@@ -9,12 +9,15 @@
 // so that each coordinate sees the curvature H_jj - h_j^2 / S of its centred column, at no cost in stored cells.
 // Columns times sqrt(D) are kept in single precision for the quadratic model alone (an approximate Hessian); gradients,
 // objective and optimality come from the table itself in double precision. Columns that are zero with a gradient well
-// inside their penalty rest until the next gradient. The model is solved to a share of the violation that was left, then
-// the step is halved until the objective falls by its share.
+// inside their penalty rest until the next gradient. After each sweep the ends of the last sweeps are mixed so that
+// their moves cancel best (Anderson), as long as the model falls: a third of the sweeps where most columns are active.
+// The model is solved to a share of the violation that was left, which shrinks with the square of what the step before
+// achieved; then the step is halved until the objective falls by its share.
 // Stops when no violation of optimality exceeds tol times the total weight, with one step more from there.
 // Cost of an iteration: three reads of the stored cells, and two for every sweep over the working columns.
 // References: Yuan, Ho & Lin, An improved GLMNET for L1-regularized logistic regression, JMLR 13, 2012; Friedman, Hastie &
-// Tibshirani, J. Statistical Software 33(1), 2010.
+// Tibshirani, J. Statistical Software 33(1), 2010; Bertrand & Massias, Anderson acceleration of coordinate descent, AISTATS
+// 2021; Eisenstat & Walker, SIAM J. Scientific Computing 17(1), 1996.
 #pragma once
 
 #include <cstdint>
