@@ -20,6 +20,7 @@ void bind_elastic_net(nb::module_& m);
 void bind_descent(nb::module_& m);
 void bind_sparse(nb::module_& m);
 void bind_chained_equations(nb::module_& m);
+void bind_monomials(nb::module_& m);
 void bind_ensembles(nb::module_& m);
 void bind_losses(nb::module_& m);
 void bind_clustering(nb::module_& m);
@@ -55,6 +56,7 @@ NB_MODULE(_kernels, m) {
     assay::bindings::bind_sparse(m);
     assay::bindings::bind_descent(m);
     assay::bindings::bind_chained_equations(m);
+    assay::bindings::bind_monomials(m);
     assay::bindings::bind_ensembles(m);
     assay::bindings::bind_losses(m);
     assay::bindings::bind_clustering(m);

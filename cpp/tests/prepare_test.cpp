@@ -5,6 +5,7 @@
 #include "assay/common/random.hpp"
 #include "assay/prepare/chained_equations.hpp"
 #include "assay/prepare/conditionals.hpp"
+#include "assay/prepare/monomials.hpp"
 #include "assay/statistics/gram.hpp"
 #include "check.hpp"
 
@@ -282,4 +283,20 @@ TEST("the residual deviation of a conditional has n - columns - 1 degrees of fre
         precision += 1.0 / (s * s);
     }
     CHECK_NEAR(precision / draws * rss / df, 1.0, 0.01);
+}
+
+TEST("monomials are products of their columns, NaN beyond the range") {
+    const std::vector<double> x = {2.0, 3.0, 1e200, -1.0};
+    const std::vector<std::int64_t> runs = {-1, 0, 2, 0, 0, 2, 1, 1, 1};  // a, b; a^2, a b; b^2
+    for (const bool ones : {false, true}) {
+        const index_t width = 5 + ones;
+        std::vector<double> out(2 * width);
+        MonomialRuns given{c_matrix<const std::int64_t>(runs.data(), 3, 3), ones, true};
+        monomials(c_matrix<const double>(x.data(), 2, 2), given, c_matrix(out.data(), 2, width), 1);
+        const std::vector<double> first = {2.0, 3.0, 4.0, 6.0, 9.0};
+        for (index_t k = 0; k < 5; ++k) CHECK(out[k + ones] == first[k]);
+        if (ones) CHECK(out[0] == 1.0 && out[width] == 1.0);
+        CHECK(std::isnan(out[width + ones + 2]));
+        CHECK(out[width + ones + 3] == -1e200);
+    }
 }

@@ -455,6 +455,11 @@ def complete_rows(fitted: dict, cells: Annotated[NDArray[numpy.float64], dict(sh
     Complete other rows by fitted chains: draws, or means and most probable categories.
     """
 
+def monomials(x: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], runs: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu', writable=False)], ones: bool, finite: bool, out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], threads: int) -> None:
+    """
+    Monomials of each row, by runs of (parent, first column, count), into out.
+    """
+
 class Bins:
     """Columns as one-byte codes."""
 

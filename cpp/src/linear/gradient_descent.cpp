@@ -209,12 +209,12 @@ public:
                 best_theta = data_.validation.size > 0 ? state_.theta : before;
             best = std::min(best, watched);
             waited = better ? 0 : waited + 1;
-            if (options_.tol < 0.0) continue;
+            const bool adaptive = options_.schedule == DescentSchedule::adaptive, endless = options_.tol < 0.0;
+            if (endless && !adaptive) continue;
             if (full && options_.by_gradient && largest <= options_.tol * first_gradient) {
                 history.status = DescentStatus::converged;
                 break;
             }
-            const bool adaptive = options_.schedule == DescentSchedule::adaptive;
             if (waited < options_.patience || (options_.by_gradient && full && !adaptive && data_.validation.size == 0))
                 continue;
             waited = 0;
@@ -222,6 +222,7 @@ public:
                 eta /= 5.0;
                 continue;
             }
+            if (endless) continue;
             history.status = DescentStatus::converged;
             break;
         }

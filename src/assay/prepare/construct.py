@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from collections.abc import Mapping as Mapped
-from itertools import combinations, combinations_with_replacement
-from math import comb
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,9 @@ from sklearn.utils.validation import check_is_fitted
 from ..base.cost import Cost
 from ..base.errors import DataError, ParameterError, plain
 from ..base.parameters import ArrayLike, Boolean, Instance, Integer, Mapping, Nothing, param
+from ..base.threads import thread_count
 from ..data.roles import nearest
+from ..numeric.monomials import count_monomials, monomial_cells, monomial_names, monomial_powers
 from .expression import Node, evaluate, parse
 from .step import TableStep, columns_param, is_number, matrix_of
 
@@ -145,11 +146,6 @@ def _only_compared(node: Node, column: str) -> bool:
     return not (node.kind == "column" and node.value == column)
 
 
-def _monomial(names: list[str], powers: np.ndarray) -> str:
-    factors = [name if power == 1 else f"{name}^{power}" for name, power in zip(names, powers) if power]
-    return " ".join(factors) or "1"
-
-
 BASIS = {
     "sin": "sin",
     "cos": "cos",
@@ -206,23 +202,16 @@ class Polynomial(TableStep):
         self._plan(self.names_in_, list(self.names_in_))
 
     def _apply_cells(self, cells: np.ndarray) -> np.ndarray:
-        return np.ascontiguousarray(self._made(np.ascontiguousarray(cells.T)).T)
+        return self._made(cells)
 
     def _plan(self, names: list[str], used: list[str]) -> None:
         """The monomials of the columns in use, and the names of all that comes out."""
         self.used_ = used
-        count = len(used)
-        pick = combinations if self.interaction_only else combinations_with_replacement
-        rows = [np.zeros(count, dtype=np.int64)] if self.include_bias else []
-        for size in range(1, self.degree + 1):
-            for chosen in pick(range(count), size):
-                row = np.zeros(count, dtype=np.int64)
-                for j in chosen:
-                    row[j] += 1
-                rows.append(row)
-        self.powers_ = np.array(rows, dtype=np.int64).reshape(len(rows), count)
-        passed = [name for name in names if name not in self.used_]
-        self.names_out_ = passed + [_monomial(self.used_, row) for row in self.powers_] + self._extra_names()
+        powers = monomial_powers(len(used), int(self.degree), bool(self.interaction_only))
+        self.powers_ = np.vstack([np.zeros((1, len(used)), dtype=np.int64), powers]) if self.include_bias else powers
+        chosen = set(used)
+        passed = [name for name in names if name not in chosen]
+        self.names_out_ = passed + monomial_names(used, self.powers_) + self._extra_names()
         if len(set(self.names_out_)) != len(self.names_out_):
             twice = next(name for name in self.names_out_ if self.names_out_.count(name) > 1)
             raise DataError(
@@ -233,37 +222,25 @@ class Polynomial(TableStep):
         frame = self._like_fit(frame, dict.fromkeys(self.used_, "number"))
         passed = frame.drop(self.used_)
         names = self.names_out_[passed.width :]
-        made = self._made(np.ascontiguousarray(matrix_of(frame.select(self.used_), frame.height).T))
+        made = self._made(matrix_of(frame.select(self.used_), frame.height))
         return passed.with_columns(
-            [pl.Series(name, cells, nan_to_null=True) for name, cells in zip(names, made, strict=True)]
+            [
+                pl.Series(name, cells, nan_to_null=True)
+                for name, cells in zip(names, np.ascontiguousarray(made.T), strict=True)
+            ]
         )
 
-    def _made(self, columns: np.ndarray) -> np.ndarray:
-        """All that comes out, a row for each new column; what does not exist is NaN."""
+    def _made(self, cells: np.ndarray) -> np.ndarray:
+        """All that comes out; what does not exist is NaN."""
+        ones = not self.powers_[:1].any() and self.powers_.shape[0] > 0
+        made = monomial_cells(cells, self.powers_[int(ones) :], ones=ones, finite=True, threads=thread_count(None))
         with np.errstate(all="ignore"):
-            made = self._monomials(columns)
-            extras = self._extras(list(columns))
-            made = np.vstack([made, *extras]) if extras else made
-            if not np.isfinite(made.sum()):
-                made[np.isinf(made)] = np.nan
-        return made
-
-    def _monomials(self, columns: np.ndarray) -> np.ndarray:
-        """Each monomial is an earlier one times a column, so that the whole set costs one product per cell."""
-        made = np.empty((self.powers_.shape[0], columns.shape[1]))
-        place: dict[tuple[int, ...], int] = {}
-        for j, powers in enumerate(self.powers_.tolist()):
-            place[tuple(powers)] = j
-            last = max((k for k, power in enumerate(powers) if power), default=-1)
-            if last < 0:
-                made[j] = 1.0
-                continue
-            powers[last] -= 1
-            if any(powers):
-                np.multiply(made[place[tuple(powers)]], columns[last], out=made[j])
-            else:
-                made[j] = columns[last]
-        return made
+            extras = self._extras(list(np.ascontiguousarray(cells.T)))
+        if not extras:
+            return made
+        more = np.column_stack(extras)
+        more[np.isinf(more)] = np.nan
+        return np.hstack([made, more])
 
     def _extra_names(self) -> list[str]:
         names = [f"{BASIS[name]} {column}" for name in self._listed("functions", BASIS) for column in self.used_]
@@ -320,7 +297,7 @@ class Polynomial(TableStep):
 
     def estimate_cost(self, n_rows: int, n_features: int, n_outputs: int = 1) -> Cost:
         """One product per cell that comes out."""
-        monomials = float(comb(n_features + self.degree, self.degree))
+        monomials = count_monomials(n_features, int(self.degree), bool(self.interaction_only)) + 1.0
         extra = n_features * len(list(self.functions)) + n_features**2 / 2 * len(list(self.pairs))
         cells = n_rows * (monomials + extra)
         return Cost(seconds=4e-9 * cells + 6e-6 * monomials + 1e-5, bytes=24.0 * cells + 400.0 * monomials)

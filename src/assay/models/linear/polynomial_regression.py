@@ -17,9 +17,11 @@ from ...base.errors import AssayWarning
 from ...base.estimator import Fold, Regressor, check_weights
 from ...base.folds import Transforms, copy_columns
 from ...base.parameters import Boolean, Choice, Integer, Nothing, param
+from ...base.threads import thread_count
 from ...base.usual_parameters import n_jobs_param, random_state_param
 from ...base.views import Coefficients
 from ...base.words import first_names
+from ...numeric.monomials import count_monomials, monomial_cells, monomial_names, monomial_powers
 from .least_squares import LeastSquares
 
 VALIDATION_FOLDS = 5
@@ -90,7 +92,7 @@ class PolynomialRegression(Regressor):
         self.center_ = np.where(np.isfinite(short), short, middle)
 
     def _solve(self, rows: np.ndarray, target: np.ndarray, weights: np.ndarray | None, degree: int) -> LeastSquares:
-        powers = monomials(rows.shape[1], degree, bool(self.interaction_only))
+        powers = monomial_powers(rows.shape[1], degree, bool(self.interaction_only))
         with warnings.catch_warnings():
             # Named here by monomial instead.
             warnings.simplefilter("ignore", AssayWarning)
@@ -101,17 +103,7 @@ class PolynomialRegression(Regressor):
 
     def _expand(self, rows: np.ndarray, powers: np.ndarray) -> np.ndarray:
         scaled = (rows - self.center_) / self.scale_
-        table = np.empty((rows.shape[0], powers.shape[0]))
-        # Each monomial is one of lower degree times a column.
-        places: dict[tuple[int, ...], int] = {}
-        for m, power in enumerate(powers.tolist()):
-            last = next(j for j in range(len(power) - 1, -1, -1) if power[j])
-            places[tuple(power)] = m
-            lower = power.copy()
-            lower[last] -= 1
-            column = scaled[:, last]
-            table[:, m] = column * table[:, places[tuple(lower)]] if any(lower) else column
-        return table
+        return monomial_cells(scaled, powers, threads=thread_count(self.n_jobs))
 
     def _draws(self) -> bool:
         return self.criterion == "validation"
@@ -122,7 +114,7 @@ class PolynomialRegression(Regressor):
         """The criterion of a fitted degree; smaller is better."""
         if self.criterion == "validation":
             order = self._stream().child(0).generator().permutation(rows.shape[0])
-            table = self._expand(rows, monomials(rows.shape[1], degree, bool(self.interaction_only)))
+            table = self._expand(rows, monomial_powers(rows.shape[1], degree, bool(self.interaction_only)))
             parts = np.array_split(order, min(VALIDATION_FOLDS, rows.shape[0]))
             folds = [(np.sort(np.setdiff1d(order, part)), np.sort(part)) for part in parts if part.size]
             total = 0.0
@@ -141,7 +133,7 @@ class PolynomialRegression(Regressor):
 
     def _keep(self, degree: int, solved: LeastSquares) -> PolynomialRegression:
         self.degree_ = degree
-        self.powers_ = monomials(self.n_features_in_, degree, bool(self.interaction_only))
+        self.powers_ = monomial_powers(self.n_features_in_, degree, bool(self.interaction_only))
         self.scaled_coef_, self.scaled_intercept_ = solved.coef_.copy(), float(solved.intercept_)
         self.sigma_, self.r2_, self.adjusted_r2_ = solved.sigma_, solved.r2_, solved.adjusted_r2_
         self.df_residual_, self.rank_, self.dropped_ = solved.df_residual_, solved.rank_, solved.dropped_
@@ -198,10 +190,7 @@ class PolynomialRegression(Regressor):
         check_is_fitted(self, "powers_")
         names = getattr(self, "feature_names_in_", None)
         columns = [f"x{j}" for j in range(self.n_features_in_)] if names is None else [str(name) for name in names]
-        return [
-            " ".join(columns[j] if e == 1 else f"{columns[j]}^{e}" for j, e in enumerate(power) if e)
-            for power in self.powers_.tolist()
-        ]
+        return monomial_names(columns, self.powers_)
 
     def fit_folds(
         self, X: Any, y: Any, folds: Iterable[Fold], sample_weight: Any = None, transforms: Transforms = None
@@ -215,7 +204,7 @@ class PolynomialRegression(Regressor):
         weights = check_weights(type(self).__name__, sample_weight, rows.shape[0])
         whole._place(rows)
         degree = int(self.degree)
-        table = whole._expand(rows, monomials(rows.shape[1], degree, bool(self.interaction_only)))
+        table = whole._expand(rows, monomial_powers(rows.shape[1], degree, bool(self.interaction_only)))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", AssayWarning)
             solved = list(self._inner().fit_folds(table, target, folds, sample_weight=weights))
@@ -242,35 +231,6 @@ class PolynomialRegression(Regressor):
         check_is_fitted(self)
         names = self.get_monomial_names()
         return Coefficients(names=names, values=[self.coef_.tolist()], intercept=[self.intercept_])
-
-
-def monomials(n_features: int, degree: int, interaction_only: bool = False) -> np.ndarray:
-    """Exponents of all monomials of degree 1 to `degree`, by degree, in scikit-learn's order.
-
-    >>> monomials(2, 2).tolist()
-    [[1, 0], [0, 1], [2, 0], [1, 1], [0, 2]]
-    """
-    choose = itertools.combinations if interaction_only else itertools.combinations_with_replacement
-    listed = [chosen for total in range(1, degree + 1) for chosen in choose(range(n_features), total)]
-    powers = np.zeros((len(listed), n_features), dtype=np.int64)
-    for m, chosen in enumerate(listed):
-        for j in chosen:
-            powers[m, j] += 1
-    return powers
-
-
-def count_monomials(n_features: int, degree: int, interaction_only: bool = False) -> float:
-    """How many monomials there are, without making them.
-
-    >>> count_monomials(2, 2)
-    5.0
-    """
-    if interaction_only:
-        return float(sum(math.comb(n_features, total) for total in range(1, min(degree, n_features) + 1)))
-    try:
-        return float(math.comb(n_features + degree, degree) - 1)
-    except OverflowError:
-        return math.inf
 
 
 # A number m 2^e as (m, e).

@@ -383,6 +383,14 @@ def test_trace_is_the_descent_path_and_free_of_influence(numbers):
 
 
 # -- partial_fit -----------------------------------------------------------------------------------------------------
+def test_the_adaptive_step_also_falls_when_all_epochs_are_asked_for(numbers):
+    X, y = numbers
+    model = quiet(GradientDescentRegressor(batch_size=1, tol=None, max_iter=40, trace=True, random_state=0), X, y)
+    steps = [record["values"]["step"] for record in model.trace_]
+    assert model.n_iter_ == 40 and steps[-1] < steps[0] / 20
+    assert model.score(X, y) > Ridge(alpha=1e-6).fit(X, y).score(X, y) - 1e-3
+
+
 def test_partial_fit_continues_where_fit_would_be(numbers):
     X, y = numbers
     whole = quiet(GradientDescentRegressor(max_iter=5, tol=None, momentum=0.5), X, y)

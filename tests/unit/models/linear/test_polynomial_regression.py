@@ -10,7 +10,7 @@ from sklearn.preprocessing import PolynomialFeatures
 
 from assay.base import AssayWarning, CostError
 from assay.models.linear import PolynomialRegression
-from assay.models.linear.polynomial_regression import count_monomials, monomials
+from assay.numeric.monomials import count_monomials, monomial_powers
 
 
 @pytest.fixture
@@ -136,4 +136,4 @@ def test_a_degree_out_of_reach_is_refused_before_it_starts(table):
 
 def test_monomials_are_counted_without_being_made():
     for p, degree, only in [(3, 4, False), (5, 3, True), (2, 6, True)]:
-        assert count_monomials(p, degree, only) == len(monomials(p, degree, only))
+        assert count_monomials(p, degree, only) == len(monomial_powers(p, degree, only))
