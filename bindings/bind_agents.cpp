@@ -54,15 +54,8 @@ agents::Outcomes outcomes_of(const char* who, std::int64_t n_states, std::int64_
 agents::Rule rule_of(bool on_policy, double lambda, bool accumulate, bool cut, bool softmax, double discount, double power) {
     require(lambda >= 0.0 && lambda <= 1.0 && discount >= 0.0 && discount <= 1.0 && power >= 0.0, "rule",
             "lambda and discount must be in [0, 1] and power not negative");
-    agents::Rule rule;
-    rule.on_policy = on_policy;
-    rule.lambda = lambda;
-    rule.accumulate = accumulate;
-    rule.cut = cut;
-    rule.softmax = softmax;
-    rule.discount = discount;
-    rule.power = power;
-    return rule;
+    return {.on_policy = on_policy, .accumulate = accumulate, .cut = cut, .softmax = softmax,
+            .lambda = lambda, .discount = discount, .power = power};
 }
 
 void bind_learning(nb::module_& m) {

@@ -312,18 +312,10 @@ void bind_ensembles(nb::module_& m) {
                 options.key = key;
                 options.monotone = std::move(monotone);
                 options.interactions = std::move(interactions);
-                options.tree.columns_per_node = columns_per_node;
-                options.tree.max_leaves = max_leaves;
-                options.tree.max_depth = max_depth;
-                options.tree.min_rows = min_rows;
-                options.tree.min_hessian = min_hessian;
-                options.tree.l2 = l2;
-                options.tree.l1 = l1;
-                options.tree.min_gain = min_gain;
-                options.tree.smoothing = smoothing;
-                options.tree.min_category_rows = min_category_rows;
-                options.tree.depth_wise = depth_wise;
-                options.tree.threads = threads;
+                options.tree = {.max_leaves = max_leaves, .max_depth = max_depth, .min_rows = min_rows,
+                                .min_hessian = min_hessian, .l2 = l2, .l1 = l1, .min_gain = min_gain,
+                                .smoothing = smoothing, .min_category_rows = min_category_rows,
+                                .depth_wise = depth_wise, .columns_per_node = columns_per_node, .threads = threads};
                 std::vector<double> targets(y.data(), y.data() + n);
                 std::vector<double> start(scores.data(), scores.data() + n * scores.shape(1));
                 new (self) BoosterHandle{table, std::make_unique<ensembles::Booster>(

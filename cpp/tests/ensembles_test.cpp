@@ -120,17 +120,7 @@ TEST("a forest sums what its coded trees say") {
     const auto bins = bins_of(data, 1);
     const auto model = boosted(bins, data, 1);
     const trees::Forest& f = model.forest;
-    trees::ForestView view;
-    view.offsets = {f.offsets.data(), static_cast<index_t>(f.offsets.size()), 1};
-    view.feature = f.feature.data();
-    view.left = f.left.data();
-    view.right = f.right.data();
-    view.threshold = f.threshold.data();
-    view.categories = f.categories.data();
-    view.words = {f.words.data(), static_cast<index_t>(f.words.size()), 1};
-    view.missing_left = f.missing_left.data();
-    view.value = f.value.data();
-    view.n_categories = data.n_categories.data();
+    const trees::ForestView view = trees::view_of(f, data.n_categories.data());
     std::vector<double> sums(static_cast<std::size_t>(data.n), 0.0);
     trees::add_predictions(view, c_matrix(data.cells.data(), data.n, data.d), {0, f.n_trees(), 1},
                            c_matrix(sums.data(), data.n, 1), 2);

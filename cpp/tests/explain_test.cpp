@@ -11,25 +11,21 @@ using namespace assay;
 namespace {
 
 // 80 if both columns are above a half, else 0; four rows, one in each corner.
-struct And {
-    std::vector<std::int64_t> offsets{0, 5}, categories = std::vector<std::int64_t>(5, -1);
-    std::vector<std::int32_t> feature{0, -1, 1, -1, -1}, left{1, -1, 3, -1, -1}, right{2, -1, 4, -1, -1}, n_categories{0, 0};
-    std::vector<double> threshold{0.5, 0, 0.5, 0, 0}, value{0, 0, 0, 0, 80}, cover{4, 2, 2, 1, 1};
-    std::vector<std::uint8_t> missing_left = std::vector<std::uint8_t>(5, 0);
+struct And : trees::Forest {
+    std::vector<std::int32_t> n_categories{0, 0};
+    std::vector<double> cover{4, 2, 2, 1, 1};
 
-    trees::ForestView view() const {
-        trees::ForestView f;
-        f.offsets = {offsets.data(), 2, 1};
-        f.feature = feature.data();
-        f.left = left.data();
-        f.right = right.data();
-        f.threshold = threshold.data();
-        f.categories = categories.data();
-        f.missing_left = missing_left.data();
-        f.value = value.data();
-        f.n_categories = n_categories.data();
-        return f;
+    And() {
+        offsets = {0, 5};
+        feature = {0, -1, 1, -1, -1};
+        left = {1, -1, 3, -1, -1};
+        right = {2, -1, 4, -1, -1};
+        threshold = {0.5, 0, 0.5, 0, 0};
+        categories.assign(5, -1);
+        missing_left.assign(5, 0);
+        value = {0, 0, 0, 0, 80};
     }
+    trees::ForestView view() const { return trees::view_of(*this, n_categories.data()); }
 };
 
 }  // namespace
@@ -81,30 +77,24 @@ TEST("replaced cells: each alternative has the output of the changed row") {
 
 TEST("replaced cells: a chain of more tests than short codes can number, with donors for all rows and for each") {
     const std::int32_t inner = 66000;
-    std::vector<std::int64_t> offsets{0, 2 * inner + 1}, categories(static_cast<std::size_t>(2 * inner + 1), -1);
-    std::vector<std::int32_t> feature(categories.size(), -1), left(categories.size(), -1), right(categories.size(), -1), n_categories{0, 0};
-    std::vector<double> threshold(categories.size(), 0.0), value(categories.size(), 0.0);
-    std::vector<std::uint8_t> missing_left(categories.size(), 0);
+    const auto nodes = static_cast<std::size_t>(2 * inner + 1);
+    const std::vector<std::int32_t> n_categories{0, 0};
+    trees::Forest chain;
+    chain.offsets = {0, 2 * inner + 1};
+    for (auto* list : {&chain.feature, &chain.left, &chain.right}) list->assign(nodes, -1);
+    for (auto* list : {&chain.threshold, &chain.value}) list->assign(nodes, 0.0);
+    chain.categories.assign(nodes, -1);
+    chain.missing_left.assign(nodes, 0);
     for (std::int32_t i = 0; i < inner; ++i) {
         const auto at = static_cast<std::size_t>(2 * i);
-        feature[at] = i % 3 == 0 ? 0 : 1;  // up to i, the leaf beside it holds i
-        threshold[at] = i;
-        left[at] = 2 * i + 1;
-        right[at] = 2 * i + 2;
-        value[at + 1] = i;
-        missing_left[at] = i == 999;
+        chain.feature[at] = i % 3 == 0 ? 0 : 1;  // up to i, the leaf beside it holds i
+        chain.threshold[at] = i;
+        chain.left[at] = 2 * i + 1;
+        chain.right[at] = 2 * i + 2;
+        chain.value[at + 1] = i;
+        chain.missing_left[at] = i == 999;
     }
-    value.back() = inner;
-    trees::ForestView f;
-    f.offsets = {offsets.data(), 2, 1};
-    f.feature = feature.data();
-    f.left = left.data();
-    f.right = right.data();
-    f.threshold = threshold.data();
-    f.categories = categories.data();
-    f.missing_left = missing_left.data();
-    f.value = value.data();
-    f.n_categories = n_categories.data();
+    chain.value.back() = inner;
     const double none = std::numeric_limits<double>::quiet_NaN();
     const std::vector<double> cells{100, 65000, 7e4, 7e4, none, 30000, 5, 2}, source{10, 10, 65998.5, 65998.5, none, none};
     const auto output = [&](double a, double b) {
@@ -126,7 +116,7 @@ TEST("replaced cells: a chain of more tests than short codes can number, with do
         what.alternatives = 3;
         what.donors = shared ? c_matrix(for_all.data(), 6, 1) : c_matrix(static_cast<const std::int32_t*>(for_each.data()), 6, 4);
         std::vector<double> sums(24);
-        explain::replaced_sums(f, what, sums.data());
+        explain::replaced_sums(trees::view_of(chain, n_categories.data()), what, sums.data());
         for (std::size_t g = 0; g < 2; ++g)
             for (std::size_t k = 0; k < 3; ++k)
                 for (std::size_t i = 0; i < 4; ++i) {

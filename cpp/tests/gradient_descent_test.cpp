@@ -102,13 +102,8 @@ TEST("full batches give the same bits for any number of threads, and small ones 
 
 TEST("a fused stochastic epoch equals batches of one row to rounding") {
     const Rows rows(300, 6, 0);
-    DescentOptions options;
-    options.max_epochs = 3;
-    options.batch_size = 1;
-    options.eta0 = 0.01;
-    options.l1 = 0.02;
-    options.l2 = 0.1;
-    options.schedule = DescentSchedule::invscaling;
+    DescentOptions options{.max_epochs = 3, .batch_size = 1, .schedule = DescentSchedule::invscaling, .eta0 = 0.01,
+                           .l1 = 0.02, .l2 = 0.1};
     DescentState fused = state_of(1, rows.p, 0), plain = fused;
     descend(rows.data(Loss::squared_error, 1), options, fused);
     options.momentum = 1e-300;  // takes the general path and moves nothing

@@ -335,9 +335,27 @@ void WeightedTarget::start(const double* target, const double* of_rows, index_t 
     y_squares = dot(residual.data(), weighted_residual.data(), n_rows);
 }
 
+void WeightedTarget::settle(const std::vector<double>& before, const std::vector<double>& norms, Gradient& gradient) {
+    double squares = 0, moved = 0, sum = 0;
+    for (std::size_t i = 0; i < residual.size(); ++i) {
+        const double w = weights[i] / weight;
+        double& r = residual[i];
+        if (w == 0) r = 0;
+        weighted_residual[i] = w * r;
+        squares += w * r * r;
+        sum += w * r;
+        const double change = r - before[i];
+        moved += w * change * change;
+    }
+    residual_sum = sum;
+    gradient.residual_squares = squares;
+    const double way = std::sqrt(moved) * norm_factor;
+    for (std::size_t j = 0; j < norms.size(); ++j) gradient.slack[j] += way * norms[j];
+}
+
 ColumnDesign::ColumnDesign(const ColumnTable& table, const double* weights, index_t n_problems, bool intercept,
                            double* x_mean, double* y_mean, bool keep_low, int threads)
-    : table_(table), x_mean_(x_mean), norms_(at(table.p)), parts_(at(n_problems)) {
+    : TargetDesign(n_problems), table_(table), x_mean_(x_mean), norms_(at(table.p)) {
     p = table.p;
     problems = n_problems;
     const index_t n = table.stride;
@@ -632,23 +650,7 @@ void ColumnDesign::refresh(std::vector<Request>& requests, const double* penalty
     for (const Request& request : requests) before.push_back(parts_[at(request.problem)].residual);
     residuals(requests, threads);
     parallel_chunks(count, 1, threads, [&](index_t k, index_t, index_t) {
-        Request& request = requests[at(k)];
-        Part& part = parts_[at(request.problem)];
-        double squares = 0, moved = 0, sum = 0;
-        for (index_t i = 0; i < n; ++i) {
-            const double w = part.weights[i] / part.weight;
-            double& r = part.residual[at(i)];
-            if (w == 0) r = 0;
-            part.weighted_residual[at(i)] = w * r;
-            squares += w * r * r;
-            sum += w * r;
-            const double change = r - before[at(k)][at(i)];
-            moved += w * change * change;
-        }
-        part.residual_sum = sum;
-        request.gradient.residual_squares = squares;
-        const double way = std::sqrt(moved) * part.norm_factor;
-        for (index_t j = 0; j < p; ++j) request.gradient.slack[at(j)] += way * norms_[at(j)];
+        parts_[at(requests[at(k)].problem)].settle(before[at(k)], norms_, requests[at(k)].gradient);
     });
     // A column is read if some problem cannot do without it; the others keep what they know of it. In single precision
     // where there is such a copy: the rounding is bounded and goes to the slack, and only columns with a coefficient, or

@@ -136,17 +136,33 @@ struct WeightedTarget {
     std::vector<double> weighted_residual;  // w r / W
 
     void start(const double* target, const double* of_rows, index_t n_rows, index_t n_columns, bool intercept);
+    // After the residual has changed from `before`: weighs it, sums it, and lets the slack of the columns, whose norms are
+    // given, grow by the way it has gone.
+    void settle(const std::vector<double>& before, const std::vector<double>& norms, Gradient& gradient);
 };
 
-class ColumnDesign final : public Design {
+// A design that keeps a target for each problem.
+template <class Part>
+class TargetDesign : public Design {
+public:
+    double y_squares(index_t problem) const override { return parts_[at(problem)].y_squares; }
+    const double* cross(index_t problem) const override { return parts_[at(problem)].cross.data(); }
+
+protected:
+    explicit TargetDesign(index_t n_problems) : parts_(at(n_problems)) {}
+    std::vector<Part> parts_;
+};
+
+struct ColumnPart : WeightedTarget {
+    std::vector<RowRange> ranges;  // of the rows with weight
+    std::vector<double> shares;    // w / W
+};
+
+class ColumnDesign final : public TargetDesign<ColumnPart> {
 public:
     // keep_low: with a copy in single precision, for the passes whose rounding can be bounded.
     ColumnDesign(const ColumnTable& table, const double* weights, index_t n_problems, bool intercept, double* x_mean,
                  double* y_mean, bool keep_low, int threads);
-    double y_squares(index_t problem) const override { return parts_[static_cast<std::size_t>(problem)].y_squares; }
-    const double* cross(index_t problem) const override {
-        return parts_[static_cast<std::size_t>(problem)].cross.data();
-    }
     void block(index_t problem, const std::vector<index_t>& columns, index_t first, Block& block,
                int threads) const override;
     void refresh(std::vector<Request>& requests, const double* penalty_weights, int threads) override;
@@ -166,10 +182,7 @@ public:
                   const std::vector<double>& v, std::vector<double>& b, ResidualState& state) const override;
 
 private:
-    struct Part : WeightedTarget {
-        std::vector<RowRange> ranges;  // of the rows with weight
-        std::vector<double> shares;    // w / W
-    };
+    using Part = ColumnPart;
     template <class Cell>
     const Cell* column(index_t j) const {
         if constexpr (std::is_same_v<Cell, float>) return low_.get() + j * low_stride_;
@@ -196,18 +209,13 @@ private:
     std::unique_ptr<float[]> low_;  // column j over scales_[j], a power of two >= |x_j|, or null
     index_t low_stride_ = 0;        // a multiple of 16
     std::vector<double> scales_;
-    std::vector<Part> parts_;
 };
 
 // The columns of a sparse table: only stored cells are read, and the means are taken out of sums, never out of cells.
-class SparseColumnDesign final : public Design {
+class SparseColumnDesign final : public TargetDesign<WeightedTarget> {
 public:
     SparseColumnDesign(const SparseColumnTable& table, const double* weights, index_t n_problems, bool intercept,
                        double* x_mean, double* y_mean, int threads);
-    double y_squares(index_t problem) const override { return parts_[static_cast<std::size_t>(problem)].y_squares; }
-    const double* cross(index_t problem) const override {
-        return parts_[static_cast<std::size_t>(problem)].cross.data();
-    }
     void block(index_t problem, const std::vector<index_t>& columns, index_t first, Block& block,
                int threads) const override;
     void refresh(std::vector<Request>& requests, const double* penalty_weights, int threads) override;
@@ -228,7 +236,6 @@ private:
     const SparseColumnTable table_;
     const double* x_mean_;
     std::vector<double> norms_;
-    std::vector<Part> parts_;
 };
 
 // out[a * tile_width + b] = left_a . right_b over `count` cells (a multiple of 8), for at most 4 left and tile_width right

@@ -66,7 +66,7 @@ struct Sides {
 
 SparseColumnDesign::SparseColumnDesign(const SparseColumnTable& table, const double* weights, index_t n_problems,
                                        bool intercept, double* x_mean, double* y_mean, int threads)
-    : table_(table), x_mean_(x_mean), norms_(at(table.columns.lines)), parts_(at(n_problems)) {
+    : TargetDesign(n_problems), table_(table), x_mean_(x_mean), norms_(at(table.columns.lines)) {
     p = table.columns.lines;
     problems = n_problems;
     const index_t n = table.columns.places;
@@ -207,20 +207,7 @@ void SparseColumnDesign::refresh(std::vector<Request>& requests, const double* p
             for (index_t k = table.begin(j); k < table.end(j); ++k)
                 part.residual[at(table.indices[k])] -= value * table.values[k];
         }
-        double squares = 0, moved = 0, sum = 0;
-        for (index_t i = 0; i < n; ++i) {
-            const double w = part.weights[i] / part.weight;
-            double& residual = part.residual[at(i)];
-            if (w == 0) residual = 0;
-            part.weighted_residual[at(i)] = w * residual;
-            sum += w * residual;
-            squares += w * residual * residual;
-            moved += w * (residual - before[at(i)]) * (residual - before[at(i)]);
-        }
-        part.residual_sum = sum;
-        request.gradient.residual_squares = squares;
-        const double way = std::sqrt(moved) * part.norm_factor;
-        for (index_t j = 0; j < p; ++j) request.gradient.slack[at(j)] += way * norms_[at(j)];
+        part.settle(before, norms_, request.gradient);
     });
     // A column is read if some problem cannot do without it; the others keep what they know of it.
     const auto needs = [&](const Request& request, index_t j) {

@@ -83,6 +83,22 @@ ASSAY_INLINE void transpose_body(const double* const* rows, index_t d, double* p
 }
 ASSAY_DISPATCH(void, transpose, transpose_body, (const double* const* rows, index_t d, double* panel), (rows, d, panel))
 
+// sum[r] += cell[b * height + r] z[b] over the first `count` dimensions of a group of rows.
+template <int W, int NV>
+ASSAY_INLINE void add_products(const double* cell, const double* z, index_t count,
+                               typename Lanes<W>::type (&sum)[height][NV]) {
+    using vec = typename Lanes<W>::type;
+    for (index_t b = 0; b < count; ++b) {
+        vec x[NV];
+#pragma GCC unroll 4
+        for (int v = 0; v < NV; ++v) x[v] = *reinterpret_cast<const vec*>(z + b * group + v * W);
+#pragma GCC unroll 4
+        for (int r = 0; r < height; ++r)
+#pragma GCC unroll 4
+            for (int v = 0; v < NV; ++v) sum[r][v] += cell[b * height + r] * x[v];
+    }
+}
+
 // logs[p] = constant - |W (x_p - m)|^2 / 2 for a group of rows; z is room for x - m.
 template <int W, int MR, int NV>
 ASSAY_INLINE void quadratic_body(const double* panel, index_t d, const double* mean, const double* packed, index_t blocks,
@@ -100,15 +116,7 @@ ASSAY_INLINE void quadratic_body(const double* panel, index_t d, const double* m
                 for (int v = 0; v < NV; ++v)
                     *reinterpret_cast<vec*>(z + b * group + first + v * W) =
                         *reinterpret_cast<const vec*>(panel + b * group + first + v * W) - mean[b];
-            for (index_t b = 0; b < stop; ++b) {
-                vec x[NV];
-#pragma GCC unroll 4
-                for (int v = 0; v < NV; ++v) x[v] = *reinterpret_cast<const vec*>(z + b * group + first + v * W);
-#pragma GCC unroll 4
-                for (int r = 0; r < height; ++r)
-#pragma GCC unroll 4
-                    for (int v = 0; v < NV; ++v) sum[r][v] += cell[b * height + r] * x[v];
-            }
+            add_products<W, NV>(cell, z + first, stop, sum);
 #pragma GCC unroll 4
             for (int r = 0; r < height; ++r)
 #pragma GCC unroll 4
@@ -140,15 +148,7 @@ ASSAY_INLINE void factors_body(const double* panel, index_t d, const double* mea
         for (index_t a = 0; a < blocks; ++a) {
             vec sum[height][NV] = {};
             const double* const cell = packed + d + a * d * height;
-            for (index_t t = 0; t < d; ++t) {
-                vec x[NV];
-#pragma GCC unroll 4
-                for (int v = 0; v < NV; ++v) x[v] = *reinterpret_cast<const vec*>(z + t * group + first + v * W);
-#pragma GCC unroll 4
-                for (int r = 0; r < height; ++r)
-#pragma GCC unroll 4
-                    for (int v = 0; v < NV; ++v) sum[r][v] += cell[t * height + r] * x[v];
-            }
+            add_products<W, NV>(cell, z + first, d, sum);
 #pragma GCC unroll 4
             for (int r = 0; r < height; ++r)
 #pragma GCC unroll 4

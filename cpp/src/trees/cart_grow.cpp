@@ -327,12 +327,8 @@ Tree grow_cart(const CodedColumns& columns, Wide* order, Vector<const std::int32
                const CartOptions& options) {
     if (options.criterion == Criterion::second_order) return grow_second_order(columns, order, rows, target, options);
     const index_t n = rows.size;
-    Samples data;
-    data.label = target.labels;
-    data.n_classes = target.n_classes;
-    data.outputs = target.outputs;
-    data.weight = target.weights;
-    data.repeat = target.repeats;
+    Samples data{.label = target.labels, .outputs = target.outputs, .weight = target.weights,
+                 .repeat = target.repeats, .n_classes = target.n_classes};
     const bool classify = target.labels != nullptr;
     std::vector<std::int64_t> table;
     if (options.criterion == Criterion::entropy) {

@@ -11,21 +11,7 @@ from typing import Any
 
 from ..models.ensembles.sql import double, sums_sql
 from ..models.rule_sets.sql import identifier, literal
-from .export_forms import (
-    Among,
-    Bayes,
-    Form,
-    Label,
-    Linear,
-    Missing,
-    Net,
-    Normal,
-    Number,
-    Recipe,
-    Source,
-    Trees,
-    refusal,
-)
+from . import export_forms as forms
 
 MOST_TERMS = 10_000
 """Products of a net or of normal classes that are written into one expression."""
@@ -38,16 +24,16 @@ _ACTIVATIONS = {
 }
 
 
-def sql_of(form: Form) -> str:
+def sql_of(form: forms.Form) -> str:
     """What the model says of a row."""
-    if isinstance(form, Net):
+    if isinstance(form, forms.Net):
         return _net(form)
     return _answer(form, _scores(form))
 
 
-def _answer(form: Form, scores: list[str]) -> str:
+def _answer(form: forms.Form, scores: list[str]) -> str:
     if form.link == "duels":
-        raise refusal("a model of duels between classes", "SQL")
+        raise forms.refusal("a model of duels between classes", "SQL")
     if form.classes is None:
         return f"EXP({scores[0]})" if form.link == "exp" else scores[0]
     labels = [literal(label) for label in form.classes]
@@ -65,38 +51,40 @@ def _answer(form: Form, scores: list[str]) -> str:
     return f"(SELECT CASE {' '.join(tests)} ELSE {labels[-1]} END FROM (SELECT\n  {listed}) AS scores)"
 
 
-def prepared_sql(recipes: list[Recipe], text: str, kinds: Mapping[str, str]) -> str:
+def prepared_sql(recipes: list[forms.Recipe], text: str, kinds: Mapping[str, str]) -> str:
     """The expression with the preparation before it."""
     columns = ",\n  ".join(f"{_recipe(recipe, kinds)} AS {identifier(recipe.name)}" for recipe in recipes)
     return f"(SELECT {text}\nFROM (SELECT\n  {columns}) AS prepared)"
 
 
-def _scores(form: Form) -> list[str]:
+def _scores(form: forms.Form) -> list[str]:
     names = [identifier(name) for name in form.names]
-    if isinstance(form, Linear):
+    if isinstance(form, forms.Linear):
         return [
             " + ".join([double(float(b)), *(f"{double(float(w))} * {name}" for w, name in zip(line, names) if w)])
             for line, b in zip(form.weights, form.intercept)
         ]
-    if isinstance(form, Trees) and form.trees is not None and form.schema is not None:
+    if isinstance(form, forms.Trees) and form.trees is not None and form.schema is not None:
         return sums_sql("export", form.trees.forest, form.schema, form.trees.base, form.trees.scale)
-    if isinstance(form, Bayes):
+    if isinstance(form, forms.Bayes):
         return [_bayes(form, names, k) for k in range(form.priors.shape[0])]
-    if isinstance(form, Normal):
+    if isinstance(form, forms.Normal):
         return _normal(form, names)
-    raise refusal("this model", "SQL")
+    raise forms.refusal("this model", "SQL")
 
 
 def _few_terms(what: str, count: int) -> None:
     if count > MOST_TERMS:
-        raise refusal(what, "SQL", f"has {count:,} products, too many for one expression of {{}}", "export as .onnx")
+        raise forms.refusal(
+            what, "SQL", f"has {count:,} products, too many for one expression of {{}}", "export as .onnx"
+        )
 
 
 def _weighed(weights: Any, names: list[str]) -> list[str]:
     return [f"({double(float(w))}) * {name}" for w, name in zip(weights, names) if w]
 
 
-def _normal(form: Normal, names: list[str]) -> list[str]:
+def _normal(form: forms.Normal, names: list[str]) -> list[str]:
     """constant - half of the squares of the whitened gaps to the mean, each written twice."""
     _few_terms("a model of normal classes", 2 * form.factors.size)
     scores = []
@@ -113,7 +101,7 @@ def _normal(form: Normal, names: list[str]) -> list[str]:
     return scores
 
 
-def _net(form: Net) -> str:
+def _net(form: forms.Net) -> str:
     """Layers as subqueries inside each other: the sums of a layer, then what the activation makes of them."""
     _few_terms("a net", sum(weights.size for weights, _ in form.layers))
     units, table = [identifier(name) for name in form.names], ""
@@ -133,7 +121,7 @@ def _net(form: Net) -> str:
     raise AssertionError("a net has a layer")  # pragma: no cover
 
 
-def _bayes(form: Bayes, names: list[str], k: int) -> str:
+def _bayes(form: forms.Bayes, names: list[str], k: int) -> str:
     """log P(class k) and what each column adds, nothing where its cell is missing."""
     terms = [double(float(form.priors[k]))]
     for j, mean, half, constant in form.gaussian:
@@ -151,19 +139,19 @@ def _bayes(form: Bayes, names: list[str], k: int) -> str:
     return "\n    + ".join(terms)
 
 
-def _recipe(recipe: Recipe, kinds: Mapping[str, str]) -> str:
-    if isinstance(recipe, Label):
+def _recipe(recipe: forms.Recipe, kinds: Mapping[str, str]) -> str:
+    if isinstance(recipe, forms.Label):
         return _label(recipe, kinds)
-    if isinstance(recipe, Among):
+    if isinstance(recipe, forms.Among):
         test = _among(recipe.column, recipe.labels, kinds) if recipe.labels else ""
         if recipe.missing:
             lost = f"{identifier(recipe.column)} IS NULL"
             test = f"{test} OR {lost}" if test else lost
         return f"CASE WHEN {test} THEN 1e0 ELSE 0e0 END"
     cell = _number(recipe.source, kinds)
-    if isinstance(recipe, Missing):
+    if isinstance(recipe, forms.Missing):
         return f"CASE WHEN {cell} IS NULL THEN 1e0 ELSE 0e0 END"
-    assert isinstance(recipe, Number)
+    assert isinstance(recipe, forms.Number)
     if recipe.fill is not None:
         cell = f"COALESCE({cell}, {double(recipe.fill)})"
     return (
@@ -171,7 +159,7 @@ def _recipe(recipe: Recipe, kinds: Mapping[str, str]) -> str:
     )
 
 
-def _number(source: Source, kinds: Mapping[str, str]) -> str:
+def _number(source: forms.Source, kinds: Mapping[str, str]) -> str:
     name = identifier(source.column)
     if source.order is not None:
         tests = [
@@ -200,7 +188,7 @@ def _value(label: str, kind: str | None) -> Any:
         return float(label)
 
 
-def _label(recipe: Label, kinds: Mapping[str, str]) -> str:
+def _label(recipe: forms.Label, kinds: Mapping[str, str]) -> str:
     kind, name = kinds.get(recipe.column), identifier(recipe.column)
     text = name
     if kind in ("boolean", "number"):

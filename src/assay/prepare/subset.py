@@ -356,12 +356,8 @@ class BackwardSelector(_StepwiseSelector):
 
     Attributes
     ----------
-    support_ : mask of the chosen columns
     order_ : array, the columns that were taken out, in that order
-    n_features_to_select_ : int, how many were chosen
-    path_ : dict of `sizes`, `criterion` and `subsets`: the best subset met of each size
-    scores_ : dict of arrays over the same sizes: `criterion`, `cv_error` and its standard error, `rss`, `r2`, `aic` ...
-    trace_ : list, with `trace=True`: every step with all its candidates and their losses
+    support_, n_features_to_select_, path_, scores_, trace_ : as those of `ForwardSelector`
 
     Examples
     --------

@@ -14,12 +14,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from ...base.cost import Cost
 from ...base.errors import AssayWarning, DataError, ParameterError, plain
-from ...base.estimator import Fold, Regressor, check_weights
+from ...base.estimator import Fold, check_weights
 from ...base.folds import Transforms, copy_columns, prepared, through_folds
 from ...base.parameters import Boolean, Choice, param
 from ...base.threads import one_blas_thread, thread_count
 from ...base.usual_parameters import n_jobs_param
-from ...base.views import Coefficients, coefficients_of
 from ...base.words import first_names
 from ...numeric.solves import (
     CHUNK,
@@ -33,6 +32,7 @@ from ...numeric.solves import (
     with_intercept,
 )
 from .gram import Centred, FiniteByGram, GramStatistics
+from .predictions import LinearNumbers
 from .ridge import rest_of
 from .sparse import SparseInput
 from .summary import CoefficientRow, RegressionSummary, SummaryOfTargets
@@ -57,7 +57,7 @@ BY_TARGET = (
 )  # fmt: skip
 
 
-class LeastSquares(SparseInput, FiniteByGram, Regressor):
+class LeastSquares(SparseInput, FiniteByGram, LinearNumbers):
     """Linear regression by least squares, with standard errors, tests and intervals for its coefficients.
 
     Small problems are solved in double-double arithmetic, which gives every digit that float64 columns hold; large ones
@@ -308,11 +308,6 @@ class LeastSquares(SparseInput, FiniteByGram, Regressor):
         )
         warnings.warn(AssayWarning("W101", text), stacklevel=4)
 
-    def predict(self, X: Any) -> np.ndarray:
-        """The linear prediction of each row."""
-        check_is_fitted(self)
-        return self._read(X, reset=False) @ self.coef_.T + self.intercept_
-
     def confidence_intervals(self, level: float = 0.95) -> np.ndarray:
         """Intervals of the coefficients, one row each (low, high): the intercept first if fitted, then the columns.
 
@@ -451,11 +446,6 @@ class LeastSquares(SparseInput, FiniteByGram, Regressor):
             seconds=1e-3 + n_rows * width * (5e-9 + 1e-10 * width) + 1e-9 * width**3,
             bytes=16.0 * n_rows * width + 48.0 * width**2,
         )
-
-    def view(self) -> Coefficients:
-        """The coefficients."""
-        check_is_fitted(self)
-        return coefficients_of(self, np.atleast_2d(self.coef_), np.atleast_1d(self.intercept_))
 
 
 def _residual_moments(

@@ -12,17 +12,17 @@ from ...base.views import Coefficients, coefficients_of
 
 
 class LinearNumbers(Regressor):
-    """A linear model of one target."""
+    """A linear model of one target, or of several."""
 
     def predict(self: Any, X: Any) -> np.ndarray:
         """The linear prediction of each row."""
         check_is_fitted(self)
-        return self._read(X, reset=False) @ self.coef_ + self.intercept_
+        return self._read(X, reset=False) @ self.coef_.T + self.intercept_
 
     def view(self: Any) -> Coefficients:
         """The coefficients."""
         check_is_fitted(self)
-        return coefficients_of(self, self.coef_[None], self.intercept_)
+        return coefficients_of(self, np.atleast_2d(self.coef_), np.atleast_1d(self.intercept_))
 
 
 class LinearClasses(LabelClassifier):

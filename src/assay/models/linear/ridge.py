@@ -9,18 +9,17 @@ from typing import Any
 import numpy as np
 from scipy.linalg import eigh, lstsq, svd
 from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted
 
 from ...base.cost import Cost
 from ...base.errors import ParameterError, plain
-from ...base.estimator import Fold, Regressor, check_weights
+from ...base.estimator import Fold, check_weights
 from ...base.folds import FoldTransform, Transforms, are_complementary, copy_columns, prepared, through_folds
 from ...base.parameters import ArrayLike, Boolean, Real, param
 from ...base.threads import thread_count
 from ...base.usual_parameters import n_jobs_param
-from ...base.views import Coefficients, coefficients_of
 from ...numeric.solves import cholesky, exact_solve, reduce_rows
 from .gram import Centred, FiniteByGram, GramStatistics, complement
+from .predictions import LinearNumbers
 from .sparse import SparseInput
 from .sparse_ridge import solve_by_products, solve_in_dual
 from .tables import require_narrow, table_of
@@ -29,7 +28,7 @@ from .tables import require_narrow, table_of
 SAFE_CONDITION = 1e-8
 
 
-class Ridge(SparseInput, FiniteByGram, Regressor):
+class Ridge(SparseInput, FiniteByGram, LinearNumbers):
     """Least squares with a squared penalty on the coefficients, solved in closed form from one Gram matrix.
 
     Minimises sum_i w_i (y_i - b0 - x_i b)^2 + alpha |b|^2; the intercept b0 is not penalised. The objective is that of
@@ -111,11 +110,6 @@ class Ridge(SparseInput, FiniteByGram, Regressor):
             self.intercept_ = intercept if self.fit_intercept else np.zeros_like(intercept)
         return self
 
-    def predict(self, X: Any) -> np.ndarray:
-        """The linear prediction of each row."""
-        check_is_fitted(self)
-        return self._read(X, reset=False) @ self.coef_.T + self.intercept_
-
     def fit_folds(
         self, X: Any, y: Any, folds: Iterable[Fold], sample_weight: Any = None, transforms: Transforms = None
     ) -> Iterator[Ridge]:
@@ -152,11 +146,6 @@ class Ridge(SparseInput, FiniteByGram, Regressor):
             seconds=1e-3 + n_rows * width * (1e-9 + 3e-11 * width) + 2e-10 * width**3,
             bytes=8.0 * n_rows * width + 32.0 * width**2,
         )
-
-    def view(self) -> Coefficients:
-        """The coefficients."""
-        check_is_fitted(self)
-        return coefficients_of(self, np.atleast_2d(self.coef_), np.atleast_1d(self.intercept_))
 
 
 @dataclass(frozen=True)
