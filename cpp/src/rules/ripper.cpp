@@ -61,7 +61,7 @@ private:
         const double k = static_cast<double>(rule.conditions.size()), m = table_.possible_tests();
         if (k == 0) return 0;
         double bits = log2_positive(k);
-        if (k > 1) bits += 2 * log2_positive(bits);
+        bits += 2 * log2_positive(bits);
         const double share = std::min(k / m, 1.0);
         return 0.5 * (bits + subset_bits(std::max(m, k), k, share));
     }
@@ -73,7 +73,7 @@ private:
         const double share = total_positive_ / total_, errors = false_positive + false_negative;
         double bits = log2_positive(total_ + 1);
         if (covered > open) {
-            if (covered > 0) bits += subset_bits(covered, false_positive, std::min(share * errors / covered, 1.0));
+            bits += subset_bits(covered, false_positive, std::min(share * errors / covered, 1.0));
             if (open > 0) bits += subset_bits(open, false_negative, false_negative / open);
         } else {
             if (covered > 0) bits += subset_bits(covered, false_positive, false_positive / covered);

@@ -28,7 +28,7 @@ def t_p_value(t: float, df: float, alternative: str = "two-sided") -> float:
         return float(special.stdtr(df, -t)) if np.isfinite(t) else float(t < 0)
     if alternative == "less":
         return float(special.stdtr(df, t)) if np.isfinite(t) else float(t > 0)
-    return float(min(1.0, 2.0 * special.stdtr(df, -abs(t)))) if np.isfinite(t) else 0.0
+    return float(2.0 * special.stdtr(df, -abs(t))) if np.isfinite(t) else 0.0
 
 
 def f_quantile(probability: float, df_between: float, df_within: float) -> float:

@@ -68,3 +68,10 @@ def test_mid_p_is_the_tails_with_half_of_what_was_seen(k, n):
     fewer = min(k, n - k)
     tails = 2 * (stats.binom.cdf(fewer, n, 0.5) - 0.5 * stats.binom.pmf(fewer, n, 0.5))
     assert d.mid_p_value(k, n) == pytest.approx(min(1.0, tails))
+
+
+def test_no_p_value_is_above_one_by_rounding():
+    """Of an outcome in the middle every other one is as rare: the sum of all masses, which may round above 1."""
+    for n in range(1, 16):
+        for rate in (0.1, 0.2, 1 / 3, 0.5):
+            assert max(d.binomial_p_value(k, n, rate) for k in range(n + 1)) <= 1.0

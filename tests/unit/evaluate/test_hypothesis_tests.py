@@ -130,6 +130,13 @@ def test_identical_scores_give_p_one_and_a_constant_difference_p_zero_with_a_mar
         assert ("the differences vary", False) in result.assumptions and not result.valid
 
 
+def test_one_sided_tests_of_no_difference():
+    """Identical scores say nothing for either side; a mean of zero with variation stands in the middle of its law."""
+    for alternative in ("greater", "less"):
+        assert paired_t([1.0, 2.0, 3.0], [1.0, 2.0, 3.0], alternative=alternative).p_value == 1.0
+        assert paired_t([1.0, 3.0, 2.0], [2.0, 2.0, 2.0], alternative=alternative).p_value == pytest.approx(0.5)
+
+
 @each_fold_test
 def test_rounding_does_not_count_as_variation(test, a, b):
     noisy = a + 1e-17 + (0.1 + 0.2 - 0.3)

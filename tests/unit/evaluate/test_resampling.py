@@ -173,6 +173,81 @@ def test_impossible_splits_are_refused(call, error):
         call()
 
 
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("holdout", "one split that holds out 25 % of the rows for testing"),
+        ("holdout-0.3", "one split that holds out 30 % of the rows for testing"),
+        ("5-fold", "5-fold cross-validation: every row is tested once"),
+        ("2x5", "2 repetitions of 5-fold cross-validation: every row is tested 2 times"),
+    ],
+)
+def test_a_design_in_words(name, words):
+    assert make_design(name).describe() == words
+
+
+@pytest.mark.parametrize(("name", "rows"), [("5-fold", 5), ("3x4", 4), ("holdout", 2), ("leave-one-out", 2)])
+def test_as_many_rows_as_folds_are_enough_and_one_fewer_is_not(name, rows):
+    splits = make_design(name).splits(np.zeros(rows), False, 0)
+    assert all(s.test.size == 1 for s in splits if rows == make_design(name).folds)
+    with pytest.raises(DesignError, match=f"needs at least {rows} rows"):
+        make_design(name).splits(np.zeros(rows - 1), False, 0)
+
+
+@pytest.mark.parametrize(("rows", "share", "tested"), [(10, 0.01, 1), (2, 0.9, 1), (10, 0.99, 9), (10, 0.26, 3)])
+def test_holdout_keeps_a_row_on_each_side(rows, share, tested):
+    (split,) = make_design("holdout", test_share=share).splits(np.zeros(rows), False, 0)
+    assert (split.test.size, split.train.size) == (tested, rows - tested)
+
+
+@pytest.mark.parametrize(("share", "tested"), [(None, 15), (0.2, 12), (0.5, 30), (0.9, 30)])
+def test_holdout_of_whole_groups_takes_the_nearest_whole_part(share, tested):
+    """Sixty groups of a row each: one part of four, five and two, and never more than half."""
+    (split,) = make_design("holdout", test_share=share).splits(np.zeros(60), False, 0, groups=np.arange(60))
+    assert split.test.size == tested
+
+
+def test_as_many_groups_as_folds_are_enough():
+    groups = np.repeat(np.arange(4), 3)
+    assert [s.test.size for s in make_design("4-fold").splits(np.zeros(12), False, 0, groups=groups)] == [3] * 4
+    with pytest.raises(DesignError, match="needs at least 5 groups.*got 4"):
+        make_design("5-fold").splits(np.zeros(12), False, 0, groups=groups)
+
+
+def test_the_largest_groups_are_dealt_first_each_to_the_fold_that_holds_least():
+    """Sizes 8 | 7, then 6 to the 7, 5 to the 8, and 4 to either of 13 (longest processing time first)."""
+    groups = np.repeat(np.arange(5), [8, 7, 6, 5, 4])
+    for seed in range(6):
+        splits = make_design("2-fold").splits(np.zeros(30), False, seed, groups=groups)
+        assert sorted(s.test.size for s in splits) == [13, 17]
+
+
+def test_groups_of_one_class_go_where_that_class_is_lacking():
+    """Two groups of each class and two folds: each fold gets one of each, though sizes would say otherwise."""
+    y = np.repeat([0, 1, 0, 1], [10, 9, 4, 3])
+    groups = np.repeat(np.arange(4), [10, 9, 4, 3])
+    for seed in range(6):
+        for split in make_design("2-fold").splits(y, True, seed, groups=groups):
+            assert sorted(np.unique(y[split.test])) == [0, 1]
+
+
+def test_many_small_classes_are_counted_and_the_first_three_named():
+    y = np.array(["common"] * 20 + ["u", "u", "v", "v", "w", "w", "x", "x"])
+    with pytest.warns(AssayWarning, match=r"classes 'u' \(2\), 'v' \(2\), 'w' \(2\) and 1 more have fewer") as caught:
+        make_design("3-fold").splits(y, True, 0)
+    assert "one row" not in str(caught[0].message)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        make_design("2-fold").splits(y, True, 0)
+
+
+def test_the_count_of_splits_needs_the_rows_for_leave_one_out_alone():
+    assert DesignSplitter("3x4").get_n_splits() == 12
+    assert DesignSplitter("leave-one-out").get_n_splits(np.zeros((7, 2))) == 7
+    with pytest.raises(DataError, match="is needed to count"):
+        DesignSplitter("leave-one-out").get_n_splits()
+
+
 def test_sizes_are_those_of_the_splits():
     for name in ("5x2", "10-fold", "holdout", "leave-one-out"):
         design = make_design(name)

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from scipy import stats
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.experimental import enable_iterative_imputer  # noqa: F401
 from sklearn.impute import IterativeImputer, SimpleImputer
@@ -136,6 +137,24 @@ def test_pooled_coefficients_agree_with_statsmodels():
     ours = fit_multiple(ImputeMultiple(n_imputations=15, method="pmm", random_state=0), LeastSquares(), X, y)
     np.testing.assert_allclose(ours.coefficients.estimate, theirs.params, atol=0.05)
     np.testing.assert_allclose(ours.coefficients.standard_error, theirs.bse, rtol=0.25)
+
+
+@pytest.mark.parametrize("holes", [1, 8], ids=["few missing", "most missing"])
+def test_a_missing_number_is_drawn_from_the_t_distribution_of_its_prediction(holes):
+    """Six rows, intercept and two slopes: (draw - prediction) / (s sqrt(1 + h)) is t with three degrees of freedom."""
+    rng = np.random.default_rng(4)
+    X = np.column_stack([rng.normal(size=(6 + holes, 2)) * [1.0, 3.0], np.zeros(6 + holes)])
+    X[:, 2] = 10 + X[:, 0] - 0.5 * X[:, 1] + 2 * rng.normal(size=6 + holes)
+    design = np.column_stack([np.ones(6 + holes), X[:, :2]])
+    beta, (squares,), _, _ = np.linalg.lstsq(design[:6], X[:6, 2], rcond=None)
+    inverse = np.linalg.inv(design[:6].T @ design[:6])
+    X[6:, 2] = np.nan
+    draws = ImputeMultiple(n_imputations=4000, max_iter=1, method="norm", random_state=0).fit(X).imputed_
+    assert draws.shape == (4000, holes)
+    for k in range(holes):
+        row = design[6 + k]
+        scale = np.sqrt(squares / 3 * (1 + row @ inverse @ row))
+        assert stats.kstest((draws[:, k] - row @ beta) / scale, stats.t(3).cdf).statistic < 1.63 / np.sqrt(4000)
 
 
 def test_each_label_is_drawn_as_often_as_its_model_says():

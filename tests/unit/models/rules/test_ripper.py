@@ -162,6 +162,32 @@ def test_description_length_counts_the_tests_of_a_rule_as_cohen_does(conditions)
     assert first["bits"] == pytest.approx(0.5 * (length + name) + np.log2(len(y) + 1))
 
 
+def _subset_bits(total, chosen, p):
+    return -chosen * np.log2(p) - (total - chosen) * np.log2(1 - p)
+
+
+@pytest.mark.parametrize("counts", [(20, 5, 3, 72), (45, 30, 2, 23), (30, 20, 5, 45)], ids=["few", "most", "half"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_description_length_counts_exceptions_as_weka_does(counts, weighted):
+    """RuleStats.dataDL of WEKA: of the larger side the errors are coded against what the class frequency expects."""
+    right, wrong, missed, rest = counts
+    X = np.repeat([1.0, 1.0, 0.0, 0.0], counts)[:, None]
+    y = np.repeat(["rare", "common", "rare", "common"], counts)
+    weights = None
+    if weighted:
+        X, y, weights = np.array([[1.0], [1.0], [0.0], [0.0]]), y[np.cumsum(counts) - 1], np.array(counts, dtype=float)
+    model = Ripper(random_state=0, categorical_features=[0], prune=False, optimisation_passes=0, trace=True)
+    first = next(r["values"] for r in model.fit(X, y, weights).trace_ if r["what"] == "rule added")
+    covered, left, errors, total = right + wrong, missed + rest, wrong + missed, sum(counts)
+    share = (right + missed) / total
+    if covered > left:
+        exceptions = _subset_bits(covered, wrong, share * errors / covered) + _subset_bits(left, missed, missed / left)
+    else:
+        expected = (1 - share) * errors / left
+        exceptions = _subset_bits(covered, wrong, wrong / covered) + _subset_bits(left, missed, expected)
+    assert first["bits"] == pytest.approx(0.5 * _subset_bits(2, 1, 0.5) + np.log2(total + 1) + exceptions)
+
+
 # -- hard tables ---
 def test_three_hundred_classes():
     y = np.repeat(np.arange(300), 4)
