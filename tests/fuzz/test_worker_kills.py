@@ -8,14 +8,13 @@ import random
 import signal
 import sqlite3
 import threading
-from pathlib import Path
 
 import pytest
 
 from assay.base.errors import UsageError
 from assay.data import read_table
 from assay.experiment import Plan, Store, run
-from tests.fuzz.kills import kept, write_table
+from tests.fuzz.kills import kept, processes_below, write_table
 from tests.helpers import examples
 
 LEARNERS = ["one-r", "cart-classifier", "knn-classifier", "logistic"]
@@ -25,17 +24,7 @@ ROUNDS = 8
 def victims(engine: str) -> list[int]:
     """Processes that do the work of runs of this process."""
     mark = b"assay.experiment.apart" if engine == "processes" else b"spawn_main"
-    found = []
-    for entry in Path("/proc").iterdir():
-        with contextlib.suppress(OSError, ValueError, IndexError):
-            words = (entry / "cmdline").read_bytes()
-            parents, number = [], int(entry.name)
-            while number > 1:
-                number = int((Path("/proc") / str(number) / "stat").read_text().rsplit(") ", 1)[1].split()[1])
-                parents.append(number)
-            if mark in words and os.getpid() in parents:
-                found.append(int(entry.name))
-    return found
+    return processes_below(os.getpid(), mark)
 
 
 class Killer(threading.Thread):
