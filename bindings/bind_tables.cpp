@@ -1,5 +1,6 @@
 #include <memory>
 
+#include "assay/tables/column_facts.hpp"
 #include "assay/tables/plain_text.hpp"
 #include "assay/tables/survey.hpp"
 #include "coded_columns.hpp"
@@ -210,6 +211,16 @@ void bind_tables(nb::module_& m) {
         "text"_a.noconvert(), "begin"_a, "end"_a, "separator"_a, "kinds"_a, "longest"_a, "threads"_a,
         "The columns of a plain delimited text: (cells, labels) each, None for one that failed or was not wanted. "
         "None if the text is not plain.");
+    m.def(
+        "column_facts",
+        [](Array2<const double> cells) {
+            auto facts = without_gil([&] { return tables::column_facts(view(cells)); });
+            return nb::make_tuple(own(std::move(facts.low)), own(std::move(facts.high)), own(std::move(facts.missing)),
+                                  own(std::move(facts.infinite)), own(std::move(facts.first_odd)),
+                                  own(std::move(facts.zero_one)));
+        },
+        "cells"_a.noconvert(),
+        "(smallest, largest, missing cells, infinite cells, first row with one or -1, all 0, 1 or missing) by column.");
     m.def(
         "standard_rows",
         [](std::vector<Array1<const double>> columns, std::int64_t begin, std::int64_t end, Array1<const double> centre,

@@ -1,4 +1,5 @@
 #include "assay/tables/coded_columns.hpp"
+#include "assay/tables/column_facts.hpp"
 #include "assay/tables/plain_text.hpp"
 #include "assay/tables/survey.hpp"
 
@@ -248,4 +249,17 @@ TEST("plain text becomes columns; a cell that does not fit fails its column alon
     CHECK(!read("1,2\n1,2,3\n", {CellKind::number, CellKind::number}).plain);
     CHECK(!read("1,2\n\n3,4\n", {CellKind::number, CellKind::number}).plain);
     CHECK(!read("1,2\n,\n", {CellKind::number, CellKind::number}).plain);
+}
+
+TEST("facts of columns pass over missing cells and name the first odd row") {
+    const double nan = std::numeric_limits<double>::quiet_NaN(), infinite = std::numeric_limits<double>::infinity();
+    const std::vector<double> cells{1.0, nan, 0.0, nan, 3.0,        //
+                                    0.0, nan, 1.0, 2.0, -infinite,  //
+                                    1.0, nan, nan, 5.0, infinite};
+    const auto facts = tables::column_facts(c_matrix(cells.data(), 3, 5));
+    CHECK(facts.low[0] == 0.0 && facts.high[0] == 1.0 && facts.zero_one[0] == 1 && facts.first_odd[0] == -1);
+    CHECK(std::isnan(facts.low[1]) && std::isnan(facts.high[1]) && facts.missing[1] == 3 && facts.zero_one[1] == 1);
+    CHECK(facts.zero_one[2] == 1 && facts.missing[2] == 1 && facts.first_odd[2] == 2);
+    CHECK(facts.low[3] == 2.0 && facts.high[3] == 5.0 && facts.zero_one[3] == 0 && facts.first_odd[3] == 0);
+    CHECK(facts.low[4] == -infinite && facts.high[4] == infinite && facts.infinite[4] == 2 && facts.first_odd[4] == 1);
 }

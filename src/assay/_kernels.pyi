@@ -81,6 +81,11 @@ def read_plain(text: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='
     The columns of a plain delimited text: (cells, labels) each, None for one that failed or was not wanted. None if the text is not plain.
     """
 
+def column_facts(cells: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> tuple:
+    """
+    (smallest, largest, missing cells, infinite cells, first row with one or -1, all 0, 1 or missing) by column.
+    """
+
 def standard_rows(columns: Sequence[Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]], begin: int, end: int, centre: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], spread: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], complete: bool) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]:
     """
     Rows of (x - centre) / spread from columns; a missing cell is 0, or its row is left out where `complete`.

@@ -68,23 +68,9 @@ class ColumnFacts:
     @classmethod
     def of(cls, block: np.ndarray, first_row: int) -> ColumnFacts:
         """The facts of one block, whose first row has this number in the table."""
-        low, high = block.min(axis=0), block.max(axis=0)
-        if np.isnan(low).any():
-            low, high = np.fmin.reduce(block, axis=0), np.fmax.reduce(block, axis=0)
-        missing = np.zeros(block.shape[1], dtype=np.int64)
-        infinite, first = missing.copy(), np.full(block.shape[1], np.iinfo(np.int64).max)
-        with np.errstate(over="ignore", invalid="ignore"):
-            suspect = np.flatnonzero(~np.isfinite(block.sum(axis=0)))
-        for j in suspect.tolist():
-            absent, endless = np.isnan(block[:, j]), np.isinf(block[:, j])
-            missing[j], infinite[j] = absent.sum(), endless.sum()
-            if missing[j] or infinite[j]:
-                first[j] = first_row + int(np.argmax(absent | endless))
-        zero_one = (low >= 0.0) & (high <= 1.0) | np.isnan(low)
-        for j in np.flatnonzero(zero_one & ~np.isnan(low)).tolist():
-            column = block[:, j]
-            zero_one[j] = bool(((column == 0.0) | (column == 1.0) | np.isnan(column)).all())
-        return cls(low, high, missing, infinite, first, zero_one)
+        low, high, missing, infinite, odd, zero_one = _kernels.column_facts(np.ascontiguousarray(block))
+        first = np.where(odd < 0, np.iinfo(np.int64).max, odd + first_row)
+        return cls(low, high, missing, infinite, first, zero_one.astype(bool))
 
     def joined(self, other: ColumnFacts) -> ColumnFacts:
         """The facts of the rows of both."""
@@ -119,6 +105,8 @@ class Part(Protocol):
 
 Work = Callable[..., Any]
 """What is done with a block and the values of its rows; it must be importable where the parts lie."""
+Moments = tuple[np.ndarray, np.ndarray, float]
+"""Mean and variance of the columns, and the total weight."""
 Runner = Callable[[Sequence[Part], Work, list[list[np.ndarray | None]], Work], Iterator[Any]]
 """Runs a work on every part and gives what comes of each, in the order of the parts."""
 
@@ -207,7 +195,9 @@ class BatchedTable:
         named: bool = True,
         runner: Runner = run_here,
         changes: tuple[Callable[[np.ndarray], np.ndarray], ...] = (),
+        moments: Moments | None = None,
     ) -> None:
+        self._moments = moments
         self.parts, self.names, self.categories, self.facts = parts, names, categories, facts
         self.target, self.weights, self.named, self._runner, self._changes = target, weights, named, runner, changes
         self.starts = np.concatenate([[0], np.cumsum([part.n_rows for part in parts])]).astype(np.int64)
@@ -313,7 +303,11 @@ class BatchedTable:
     # -- sums that many learners ask for -----------------------------------------------------------------------------
     def moments(self, weights: np.ndarray | None, threads: int) -> tuple[np.ndarray, np.ndarray, float]:
         """(mean, variance, total weight) of the columns."""
-        mean, variance, weight = self.total(functools.partial(_moments, threads=threads), weights, merge=_joint_moments)
+        if weights is None and self._moments is not None:
+            return self._moments
+        mean, variance, weight = self.total(
+            functools.partial(block_moments, threads=threads), weights, merge=joint_moments
+        )
         return mean, variance, float(weight)
 
     def __matmul__(self, v: Any) -> np.ndarray:
@@ -344,11 +338,12 @@ def _product(block: np.ndarray, v: np.ndarray) -> np.ndarray:
     return block @ v
 
 
-def _moments(block: np.ndarray, weights: np.ndarray | None, threads: int) -> tuple[np.ndarray, np.ndarray, float]:
+def block_moments(block: np.ndarray, weights: np.ndarray | None, threads: int) -> Moments:
+    """(mean, variance, total weight) of the columns of a block."""
     return _kernels.column_moments(block, _NO_ROWS, _NONE if weights is None else weights, threads)
 
 
-def _joint_moments(first: Any, second: Any) -> tuple[np.ndarray, np.ndarray, float]:
+def joint_moments(first: Moments, second: Moments) -> Moments:
     """Mean, variance and weight of two sets of rows (Chan, Golub & LeVeque 1983)."""
     total = first[2] + second[2]
     share = second[2] / total

@@ -9,9 +9,10 @@ cache, whatever the source was.
 from __future__ import annotations
 
 import functools
+import mmap
 import os
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,14 +20,27 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from ..base.batches import BatchedTable, CodedLabels, ColumnFacts, block_rows, joined_facts, read_ahead, run_here
+from ..base.batches import (
+    BatchedTable,
+    CodedLabels,
+    ColumnFacts,
+    Moments,
+    block_moments,
+    block_rows,
+    joined_facts,
+    joint_moments,
+    read_ahead,
+    run_here,
+)
 from ..base.errors import DataError, ParameterError, plain
 from .columns import UNSEEN, number_codes
 from .read import scan_table
 from .read_scan import Scan
+from .read_source import Cells
 from .table import Table, plain_types, to_polars
 
 WHO = "Batches"
+_AHEAD = getattr(mmap, "MAP_POPULATE", None)
 MOST_LABELS = 1_000_000
 """Categories of one column beyond which it is no column of categories."""
 
@@ -181,6 +195,9 @@ class Batches:
         if any(labels is not None for labels in categories):
             for part in opened:
                 part.part.recode = _recodings(spec, part.labels, categories)
+        moments = None
+        if all(labels is None for labels in categories):
+            moments = functools.reduce(joint_moments, [part.moments for part in opened if part.moments is not None])
         target: Any = None
         if spec.target is not None:
             target = _joined_target([part.target for part in opened], [part.target_labels for part in opened])
@@ -193,6 +210,7 @@ class Batches:
             target,
             weights,
             runner=runner,
+            moments=moments,
         )
 
 
@@ -219,52 +237,69 @@ class ScratchPart:
         try:
             self._file = tempfile.TemporaryFile(prefix="assay-", dir=scratch, buffering=0)  # noqa: SIM115
         except OSError as error:
-            raise _no_scratch(scratch, error) from None
+            raise _no_scratch(scratch, error.strerror or error) from None
+
+    @property
+    def path(self) -> str:
+        """Under which other processes of this user can open the file, where the system has such a path."""
+        return f"/proc/{os.getpid()}/fd/{self._file.fileno()}"
+
+    def unwritten(self, why: str) -> DataError:
+        """That the file cannot take more."""
+        return _no_scratch(self._scratch, why)
 
     def write(self, block: np.ndarray) -> None:
         """Add rows at the end."""
-        try:
-            view = memoryview(np.ascontiguousarray(block).data).cast("B")
-            while view:
-                view = view[self._file.write(view) :]
-        except OSError as error:
-            raise _no_scratch(self._scratch, error) from None
+        self.overwrite(self.n_rows, block)
         self.n_rows += block.shape[0]
+
+    def written(self, begin: int, count: int, *, soon: bool = True) -> np.ndarray:
+        """Rows as they lie in the file, read-only: its pages are mapped (all at once, if they are read `soon`) for as
+        long as the array lives, which takes no copy."""
+        if not count:
+            return np.empty((0, self.width))
+        at, size = 8 * self.width * begin, 8 * self.width * count
+        base = at - at % mmap.ALLOCATIONGRANULARITY
+        try:
+            if _AHEAD is None:
+                pages = mmap.mmap(self._file.fileno(), at - base + size, access=mmap.ACCESS_READ, offset=base)
+            else:
+                flags = mmap.MAP_SHARED | (_AHEAD if soon else 0)
+                pages = mmap.mmap(self._file.fileno(), at - base + size, flags, mmap.PROT_READ, offset=base)
+        except ValueError:  # the file ends before
+            raise DataError(WHO, "the scratch file", "must not change while it is read", "it became shorter") from None
+        return np.frombuffer(pages, np.float64, count * self.width, at - base).reshape(count, self.width)
+
+    def overwrite(self, begin: int, block: np.ndarray) -> None:
+        """Rows of the file anew."""
+        view, at = memoryview(np.ascontiguousarray(block).data).cast("B"), 8 * self.width * begin
+        try:
+            while view:
+                done = os.pwrite(self._file.fileno(), view, at)
+                view, at = view[done:], at + done
+        except OSError as error:
+            raise self.unwritten(error.strerror or str(error)) from None
 
     def blocks(self) -> Iterator[np.ndarray]:
         """The rows, some at a time."""
         size = block_rows(self.width)
         for begin in range(0, self.n_rows, size):
-            yield self._read(begin, min(size, self.n_rows - begin))
+            yield self._recoded(self.written(begin, min(size, self.n_rows - begin)))
 
     def rows(self, chosen: np.ndarray) -> np.ndarray:
         """Some rows by number."""
-        if chosen.size and (np.diff(chosen) == 1).all():
-            return self._read(int(chosen[0]), chosen.shape[0])
-        file, size = self._file.fileno(), 8 * self.width
-        cells = b"".join([os.pread(file, size, size * number) for number in chosen.tolist()])
-        if len(cells) < size * chosen.shape[0]:
-            raise self._shorter()
-        return self._recoded(np.frombuffer(cells).reshape(-1, self.width).copy())
-
-    def _read(self, begin: int, count: int) -> np.ndarray:
-        block = np.empty((count, self.width))
-        self._fill(block, begin)
-        return self._recoded(block)
-
-    def _fill(self, block: np.ndarray, begin: int) -> None:
-        view, at = memoryview(block.data).cast("B"), 8 * self.width * begin
-        while view:
-            got = os.preadv(self._file.fileno(), [view], at)
-            if got == 0:
-                raise self._shorter()
-            view, at = view[got:], at + got
-
-    @staticmethod
-    def _shorter() -> DataError:
-        return DataError(WHO, "the scratch file", "must not change while it is read", "it became shorter")
+        out, size = np.empty((chosen.shape[0], self.width)), block_rows(self.width)
+        order = np.argsort(chosen, kind="stable")
+        places = chosen[order] // size
+        for places_of_block in np.split(order, np.flatnonzero(np.diff(places)) + 1) if order.size else ():
+            begin = int(chosen[places_of_block[0]]) // size * size
+            block = self.written(begin, min(size, self.n_rows - begin), soon=False)
+            out[places_of_block] = block[chosen[places_of_block] - begin]
+        return self._recoded(out)
 
     def _recoded(self, block: np.ndarray) -> np.ndarray:
+        if self.recode and not block.flags.writeable:
+            block = block.copy()
         for j, places, numbers in self.recode:
             column = block[:, j]
             if numbers is not None:
@@ -281,6 +316,7 @@ class OpenedPart:
 
     part: Any
     facts: ColumnFacts | None
+    moments: Moments | None
     labels: list[list[Any] | None]
     target: np.ndarray | None
     target_labels: list[Any] | None
@@ -291,8 +327,16 @@ class OpenedPart:
     def of(cls, source: Any, spec: Spec) -> OpenedPart:
         """Read a source to its end."""
         reader = _Reader(spec)
-        for frame in read_ahead(_frames(source)):
-            reader.take(frame)
+        cells = reader.cells_of(source) if isinstance(source, Scan) else None
+        if cells is None:
+            for frame in read_ahead(_frames(source)):
+                reader.take(frame)
+            return reader.done()
+        for frame, written in read_ahead(source.pieces_beside(cells)):
+            if written is None:
+                reader.take(frame)
+            else:
+                reader.take_written(frame, written, source.compare_labels)
         return reader.done()
 
 
@@ -302,14 +346,60 @@ class _Reader:
     def __init__(self, spec: Spec) -> None:
         self.spec = spec
         self.part = ScratchPart(spec.scratch, len(spec.names))
-        self.facts: list[ColumnFacts] = []
+        self.facts: ColumnFacts | None = None
+        self.moments: Moments | None = None
         self.codes: list[dict[Any, int] | None] = [
             {} if label or declared else None for label, declared in zip(spec.labelled, spec.declared)
         ]
         self.target_codes: dict[Any, int] = {}
         self.targets: list[np.ndarray] = []
         self.weights: list[np.ndarray] = []
-        self.seen = self.left_out = 0
+        self.seen = self.left_out = self.looked = 0
+
+    def cells_of(self, source: Scan) -> Cells | None:
+        """What a decoder may write to the scratch file itself; None where a column holds labels."""
+        spec = self.spec
+        if any(spec.labelled):
+            return None
+        whole = tuple(source._types[name].is_integer() for name in spec.names)
+        others = tuple(name for name in dict.fromkeys((spec.target, spec.weight)) if name is not None)
+        return Cells(spec.names, whole, others, self.part.path, self.part.unwritten)
+
+    def take_written(self, frame: pl.DataFrame, rows: int, compare: Callable[[str, np.ndarray, int], None]) -> None:
+        """Add rows that a decoder wrote to the scratch file, where they follow all rows seen before."""
+        block = self.part.written(self.seen, rows, soon=False)
+        for j, name in enumerate(self.spec.names):
+            compare(name, block[:, j], self.seen + 1)
+        kept = self._kept(frame)
+        if kept is not None:
+            self.left_out += int((~kept).sum())
+            frame = frame.filter(pl.Series(kept))
+        self._hold(frame)
+        # Rows that were left out make room before these, never after.
+        if kept is not None:
+            self.part.write(block[kept])
+        elif self.part.n_rows < self.seen:
+            self.part.write(block.copy())
+        else:
+            self.part.n_rows += rows
+        self.seen += rows
+        self._look()
+
+    def _look(self, *, end: bool = False) -> None:
+        """Gather what is known of the blocks that are complete; infinite cells become missing, as in whole files."""
+        size = block_rows(self.part.width)
+        while self.looked + size <= self.part.n_rows or (end and self.looked < self.part.n_rows):
+            block = self.part.written(self.looked, min(size, self.part.n_rows - self.looked))
+            facts = ColumnFacts.of(block, self.looked)
+            if facts.infinite.any():
+                block = np.where(np.isinf(block), np.nan, block)
+                self.part.overwrite(self.looked, block)
+                facts = ColumnFacts.of(block, self.looked)
+            self._declare(block)
+            moments = block_moments(block, None, 1)
+            self.facts = facts if self.facts is None else self.facts.joined(facts)
+            self.moments = moments if self.moments is None else joint_moments(self.moments, moments)
+            self.looked += block.shape[0]
 
     def take(self, frame: pl.DataFrame) -> None:
         """Add the rows of a frame."""
@@ -327,19 +417,22 @@ class _Reader:
         self.seen += frame.height
 
     def _add(self, frame: pl.DataFrame) -> None:
-        spec, kept = self.spec, self._kept(frame)
+        kept = self._kept(frame)
         if kept is not None:
             self.left_out += int((~kept).sum())
             frame = frame.filter(pl.Series(kept))
         if not frame.height:
             return
-        if spec.target is not None:
-            self.targets.append(self._target(frame[spec.target]))
-        if spec.weight is not None:
-            self.weights.append(frame[spec.weight].cast(pl.Float64).to_numpy().astype(np.float64))
-        block = self._numbers(frame)
-        self.facts.append(ColumnFacts.of(block, self.part.n_rows))
-        self.part.write(block)
+        self._hold(frame)
+        self.part.write(self._numbers(frame))
+        self._look()
+
+    def _hold(self, frame: pl.DataFrame) -> None:
+        """Keep what is held of the rows: target and weight."""
+        if self.spec.target is not None:
+            self.targets.append(self._target(frame[self.spec.target]))
+        if self.spec.weight is not None:
+            self.weights.append(frame[self.spec.weight].cast(pl.Float64).to_numpy().astype(np.float64))
 
     def _kept(self, frame: pl.DataFrame) -> np.ndarray | None:
         """Which rows have a target and a weight; None for all."""
@@ -393,20 +486,25 @@ class _Reader:
                     block[:, j] = _codes_of(frame[name], codes)
                 else:
                     block[:, j] = frame[name].cast(pl.Float64).to_numpy()
+        return block
+
+    def _declare(self, block: np.ndarray) -> None:
+        """Remember the numbers of columns whose numbers are categories."""
         for j, (label, declared) in enumerate(zip(self.spec.labelled, self.spec.declared)):
             codes = self.codes[j]
             if declared and not label and codes is not None:
                 for value in np.unique(block[:, j]).tolist():
                     if value == value:
                         codes.setdefault(value, len(codes))
-        return block
 
     def done(self) -> OpenedPart:
         """All that is held."""
+        self._look(end=True)
         labels = [None if codes is None else list(codes) for codes in self.codes]
         return OpenedPart(
             self.part,
-            joined_facts(self.facts) if self.facts else None,
+            self.facts,
+            self.moments,
             labels,
             np.concatenate(self.targets) if self.targets else None,
             list(self.target_codes) if self.spec.target_is_label else None,
@@ -494,13 +592,13 @@ def _no_use(kind: pl.DataType, role: Any, declared: bool, *, asked: bool) -> str
     return {"id": "an id", "text": "free text", "datetime": "a date or time"}.get(role.role, "")
 
 
-def _no_scratch(scratch: str | None, error: OSError) -> DataError:
+def _no_scratch(scratch: str | None, why: object) -> DataError:
     folder = scratch or tempfile.gettempdir()
     return DataError(
         WHO,
         f"the scratch file in '{plain(folder, 200)}'",
         "could not be written",
-        plain(error.strerror or error, 100),
+        plain(why, 100),
         "give a folder with room for 8 bytes a cell as scratch=",
     )
 

@@ -41,19 +41,24 @@ Answer = tuple[dict[str, Any], pl.DataFrame | None]
 def answers(job: dict[str, Any], kept: dict[str, Any]) -> Iterator[Answer]:
     """What a job gives: facts, frames, and at the end {"done"} or {"error"}; `kept` lasts between jobs."""
     ways = {"columnar": columnar, "sheets": sheets, "sheet": sheet}
+    ended = False
     try:
-        yield from ways[job["ask"]](job, kept)
+        for facts, frame in ways[job["ask"]](job, kept):
+            ended = "done" in facts
+            yield facts, frame
     except MemoryError:
         yield {"error": "it needs more memory than the limit"}, None
     except FAILURES as error:
         text = str(error).strip()
         yield {"error": text.splitlines()[0] if text else type(error).__name__}, None
     else:
-        yield {"done": True}, None
+        if not ended:
+            yield {"done": True}, None
 
 
 def columnar(job: dict[str, Any], kept: dict[str, Any]) -> Iterator[Answer]:
-    """A Parquet or Arrow file in frames of `job["piece"]` bytes, unless `whole` and too large by its own count."""
+    """A Parquet or Arrow file in frames of `job["piece"]` bytes, unless `whole` and too large by its own count. With
+    `cells`, columns of numbers go to a file as rows, and only the others are told; with `most`, so many rows alone."""
     lazy = _lazy(job)
     width = sum(32 if kind in (pl.String, pl.Binary) else 8 for kind in lazy.collect_schema().dtypes())
     rows = int(lazy.select(pl.len()).collect().item())
@@ -62,13 +67,62 @@ def columnar(job: dict[str, Any], kept: dict[str, Any]) -> Iterator[Answer]:
         yield {"too_large": needed, "why": f" for {rows} rows"}, None
         return
     step = max(1024, int(job["piece"] / max(width, 1)))
-    frame = lazy.collect() if job["whole"] else None
-    for start in range(0, max(rows, 1), step):
-        try:
-            part = frame[start : start + step] if frame is not None else lazy.slice(start, step).collect()
-        except FAILURES as error:
-            raise ValueError(f"row {start + 1} or later: {error}") from None
+    if job.get("most"):
+        yield {"row": 1, "done": True}, lazy.head(job["most"]).collect()
+        return
+    cells = job.get("cells")
+    if cells is not None and rows and _suit(cells, lazy.collect_schema()):
+        yield from _written(lazy, cells, step)
+        return
+    if job["whole"] or not rows:
+        frame = lazy.collect()
+        for start in range(0, max(rows, 1), step):
+            yield {"row": start + 1}, frame[start : start + step]
+        return
+    for start, part in _parts(lazy, step):
         yield {"row": start + 1}, part
+
+
+def _parts(lazy: pl.LazyFrame, step: int) -> Iterator[tuple[int, pl.DataFrame]]:
+    """Frames of at most so many rows with the number of their first row; each group of rows of the file is decoded
+    once."""
+    start = 0
+    try:
+        for part in lazy.collect_batches(chunk_size=step, maintain_order=True):
+            for begin in range(0, part.height, step):
+                yield start + begin, part[begin : begin + step]
+            start += part.height
+    except FAILURES as error:
+        raise ValueError(f"row {start + 1} or later: {error}") from None
+
+
+def _suit(cells: dict[str, Any], schema: pl.Schema) -> bool:
+    """Whether every column of `cells` holds numbers of its kind here: floats, or whole ones that 64 bits take."""
+    small = (pl.Int8, pl.Int16, pl.Int32, pl.UInt8, pl.UInt16, pl.UInt32)
+    for name, whole in zip(cells["columns"], cells["whole"]):
+        if schema.get(name) not in ((*small, pl.Int64) if whole else (*small, pl.Float32, pl.Float64)):
+            return False
+    return all(name in schema for name in cells["others"]) and os.access(cells["file"], os.W_OK)
+
+
+def _written(lazy: pl.LazyFrame, cells: dict[str, Any], step: int) -> Iterator[Answer]:
+    """The columns of `cells` as rows of float64 at their place in its file; each answer has the others."""
+    columns, others = list(cells["columns"]), list(cells["others"])
+    file = os.open(cells["file"], os.O_WRONLY)
+    try:
+        for start, part in _parts(lazy.select(list(dict.fromkeys([*columns, *others]))), step):
+            block = part.select(pl.col(columns).cast(pl.Float64)).to_numpy(order="c")
+            left, place = memoryview(block.data).cast("B"), 8 * len(columns) * start
+            while left:
+                try:
+                    done = os.pwrite(file, left, place)
+                except OSError as error:
+                    yield {"unwritten": error.strerror or str(error)}, None
+                    return
+                left, place = left[done:], place + done
+            yield {"row": start + 1, "written": part.height}, part.select(others)
+    finally:
+        os.close(file)
 
 
 def _lazy(job: dict[str, Any]) -> pl.LazyFrame:

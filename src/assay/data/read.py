@@ -28,7 +28,7 @@ from .read_excel import read_excel
 from .read_ndjson import ndjson_pieces, read_ndjson
 from .read_notes import WHO, Decision, refuse
 from .read_scan import BATCH_ROWS, SAMPLE_ROWS, Scan
-from .read_source import Options, Piece, SourceFile, database_of, files_of, too_large
+from .read_source import Cells, Options, Piece, SourceFile, database_of, files_of, too_large
 from .read_sql import Database, open_address, sql_pieces
 from .read_waiting import interruptible
 from .table import Table
@@ -163,7 +163,7 @@ def scan_table(
     kind = _one_kind(files)
     known: dict[str, Any] = {}
     return Scan(
-        lambda decided: _pieces_of(files, options, decided, known),
+        lambda decided, most=None: _pieces_of(files, options, decided, known, most=most),
         name=_name_of(path, files),
         source=_source_of(path, files),
         reading=kind if len(files) == 1 else f"{len(files)} files, {kind}",
@@ -175,6 +175,7 @@ def scan_table(
         fill_columns=kind == "NDJSON",
         known_roles=known,
         parts=[partial(_pieces_of, [file], options, known=known) for file in files],
+        columnar=kind in ("Parquet", "Arrow"),
     )
 
 
@@ -475,13 +476,18 @@ def _few(names: list[str]) -> str:
 
 
 def _pieces_of(
-    files: list[SourceFile], options: Options, decided: list[Decision], known: dict[str, Any]
+    files: list[SourceFile],
+    options: Options,
+    decided: list[Decision],
+    known: dict[str, Any],
+    cells: Cells | None = None,
+    most: int | None = None,
 ) -> Iterator[Piece]:
     """The pieces of several files one after the other, with the columns of each compared with the first's."""
     first: tuple[str, pl.DataFrame] | None = None
     for file in files:
         own: list[Decision] = [] if first is not None else decided
-        for piece in _file_pieces(file, options, own, known):
+        for piece in _file_pieces(file, options, own, known, cells, most):
             if first is None:
                 first = (piece.shown, piece.frame.clear())
             elif file.kind != "NDJSON":
@@ -489,13 +495,20 @@ def _pieces_of(
             yield piece
 
 
-def _file_pieces(file: SourceFile, options: Options, decided: list[Decision], known: dict[str, Any]) -> Iterator[Piece]:
+def _file_pieces(
+    file: SourceFile,
+    options: Options,
+    decided: list[Decision],
+    known: dict[str, Any],
+    cells: Cells | None,
+    most: int | None,
+) -> Iterator[Piece]:
     if file.kind in ("CSV", "TSV"):
         yield from delimited_pieces(file, options, decided)
     elif file.kind == "NDJSON":
         yield from ndjson_pieces(file, options, decided)
     elif file.kind in ("Parquet", "Arrow"):
-        yield from columnar_pieces(file)
+        yield from columnar_pieces(file, cells, most)
     else:
         part = _read_file(file, options)
         decided[:] = part.decisions

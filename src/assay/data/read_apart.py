@@ -41,6 +41,7 @@ class Decoder:
         self._kept: dict[str, Any] = {}
         self._child: subprocess.Popen[bytes] | None = None
         self._owner = 0
+        self._told_all = False
 
     def ask(self, limit: float | None = None, **job: Any) -> Iterator[tuple[dict[str, Any], pl.DataFrame | None]]:
         """The answers to a job, each with its frame where it has one; `limit` is on the memory it may take."""
@@ -54,8 +55,8 @@ class Decoder:
             except _Ended:
                 yield from self._heard(self._started(), job)
         except BaseException:
-            # Nobody hears the rest of the answer.
-            self.close()
+            if not self._told_all:  # nobody hears the rest of the answer
+                self.close()
             raise
 
     def _started(self) -> subprocess.Popen[bytes]:
@@ -79,7 +80,7 @@ class Decoder:
         with contextlib.suppress(BrokenPipeError):
             child.stdin.write(json.dumps(job).encode() + b"\n")
             child.stdin.flush()
-        began = False
+        began = self._told_all = False
         while True:
             line = child.stdout.readline()
             if not line and not began and child.wait() == 0:
@@ -89,8 +90,9 @@ class Decoder:
             body = child.stdout.read(facts["frame"]) if facts and "frame" in facts else b""
             if facts is None or len(body) < facts.get("frame", 0):
                 raise DecoderDied(f"its decoder ended with {_ending(child.wait())}")
+            self._told_all = bool(facts.keys() & {"done", "error"})
             yield facts, pl.read_ipc_stream(body) if body else None
-            if facts.keys() & {"done", "error"}:
+            if self._told_all:
                 return
 
     def close(self) -> None:

@@ -11,7 +11,7 @@ from ..base import config
 from ..base.errors import DataError, plain
 from .read_apart import DecoderDied, decoder
 from .read_notes import refuse
-from .read_source import Piece, SourceFile, too_large
+from .read_source import Cells, Piece, SourceFile, too_large
 from .table import with_names
 
 _PIECE_BYTES = 1 << 25
@@ -22,26 +22,31 @@ def read_columnar(file: SourceFile) -> pl.DataFrame:
     return pl.concat([piece.frame for piece in _pieces(file, whole=True)], rechunk=False)
 
 
-def columnar_pieces(file: SourceFile) -> Iterator[Piece]:
-    """A Parquet or Arrow file as frames of some tens of megabytes each."""
-    for piece in _pieces(file, whole=False):
-        if piece.frame.height:
+def columnar_pieces(file: SourceFile, cells: Cells | None = None, most: int | None = None) -> Iterator[Piece]:
+    """A Parquet or Arrow file as frames of some tens of megabytes each; with `cells`, their columns are written to its
+    file instead, if they are numbers here; with `most`, at most so many of the first rows and no more."""
+    for piece in _pieces(file, whole=False, cells=cells, most=most):
+        if piece.frame.height or piece.written:
             yield piece
 
 
-def _pieces(file: SourceFile, *, whole: bool) -> Iterator[Piece]:
+def _pieces(file: SourceFile, *, whole: bool, cells: Cells | None = None, most: int | None = None) -> Iterator[Piece]:
     size = file.path.stat().st_size
     with open(file.path, "rb") as stream:
         streaming = file.kind == "Arrow" and stream.read(6) != b"ARROW1"
     if streaming and 2 * size > config.memory_limit():
         raise too_large(file.shown, 2.0 * size)
-    trouble: DataError | None = None
+    trouble: Exception | None = None
     with decoder() as child:
         job: dict[str, Any] = {"ask": "columnar", "path": str(file.path.absolute()), "kind": file.kind}
+        if cells is not None:
+            job["cells"] = {"columns": cells.columns, "whole": cells.whole, "others": cells.others, "file": cells.file}
         try:
-            for facts, frame in child.ask(**job, piece=_PIECE_BYTES, whole=whole):
+            for facts, frame in child.ask(**job, piece=_PIECE_BYTES, whole=whole, most=most):
                 if frame is not None:
-                    yield Piece(file.shown, facts["row"], with_names(frame))
+                    yield Piece(file.shown, facts["row"], with_names(frame), written=facts.get("written"))
+                elif "unwritten" in facts and cells is not None:
+                    trouble = cells.unwritten(facts["unwritten"])
                 elif "too_large" in facts:
                     trouble = too_large(file.shown, facts["too_large"], facts["why"])
                 elif "error" in facts:

@@ -14,7 +14,7 @@ from ..base.errors import AssayWarning, ParameterError, plain
 from .map_columns import pick
 from .parse import NEEDED, ColumnPlan, follow_plan, parse_columns, plan_column
 from .read_notes import WHO, Decision, refuse
-from .read_source import Piece
+from .read_source import Cells, Piece
 from .table import Table, plain_types
 
 SAMPLE_ROWS = 20_000
@@ -43,7 +43,7 @@ class Scan:
 
     def __init__(
         self,
-        pieces: Callable[[list[Decision]], Iterator[Piece]],
+        pieces: Callable[..., Iterator[Piece]],
         *,
         name: str,
         source: str,
@@ -55,16 +55,18 @@ class Scan:
         declared_types: bool,
         fill_columns: bool,
         known_roles: Mapping[str, Any] | None = None,
-        parts: Sequence[Callable[[list[Decision]], Iterator[Piece]]] = (),
+        parts: Sequence[Callable[..., Iterator[Piece]]] = (),
+        columnar: bool = False,
     ):
         for what, value in (("sample_rows", sample_rows), ("batch_rows", batch_rows)):
             if not isinstance(value, int) or isinstance(value, bool) or value < 1:
                 raise ParameterError(WHO, f"parameter '{what}'", "must be an integer >= 1", f"got {plain(repr(value))}")
         self._pieces, self._parse_text, self._fill = pieces, parse_text, fill_columns
         self._parts = tuple(parts) or (pieces,)
-        self._batch_rows = batch_rows
+        self._batch_rows, self._columnar = batch_rows, columnar
         self.name, self.source = name, source
         self.failed: dict[str, int] = {}
+        self._told: set[str] = set()
         decided: list[Decision] = []
         sample = self._sample(decided, sample_rows)
         self.read_notes = tuple(decided)
@@ -113,6 +115,21 @@ class Scan:
         for piece in self._pieces([]):
             yield self._typed(piece, seen, told)
 
+    def pieces_beside(self, cells: Cells) -> Iterator[tuple[pl.DataFrame, int | None]]:
+        """As `pieces`, of one part; where the decoder writes the cells, frames of the others and so many rows."""
+        self.failed = {}
+        seen: dict[str, int] = {}
+        told: set[str] = set()
+        for piece in self._pieces([], cells=cells) if self._columnar else self._pieces([]):
+            columns = self.columns if piece.written is None else cells.others
+            yield self._typed(piece, seen, told, columns), piece.written
+
+    def compare_labels(self, name: str, cells: Any, first_row: int) -> None:
+        """Tell of numbers in a column that the decoder wrote which the sample does not have, once."""
+        if name in self._labels:
+            series = pl.Series(name, cells, nan_to_null=True)
+            self._compare_labels(series, Piece(f"'{plain(self.source, 300)}'", first_row, pl.DataFrame()), self._told)
+
     def batches(self, batch_rows: int | None = None) -> Iterator[Table]:
         """Tables of `batch_rows` rows (the last may be shorter), all with the same columns, types and roles."""
         size = self._batch_rows if batch_rows is None else batch_rows
@@ -147,7 +164,7 @@ class Scan:
     def _sample(self, decided: list[Decision], sample_rows: int) -> pl.DataFrame:
         frames: list[pl.DataFrame] = []
         rows = 0
-        for piece in self._pieces(decided):
+        for piece in self._pieces(decided, most=sample_rows) if self._columnar else self._pieces(decided):
             part = piece.frame.head(sample_rows - rows)
             frames.append(part if self._fill or not frames else pick(part, frames[0].columns))
             rows += frames[-1].height
@@ -164,8 +181,10 @@ class Scan:
             raise refuse(shown, "holds column names but no rows", way_out="check that it was written completely")
         return sample
 
-    def _typed(self, piece: Piece, seen: dict[str, int], told: set[str]) -> pl.DataFrame:
-        """A piece with the columns and types of the sample."""
+    def _typed(
+        self, piece: Piece, seen: dict[str, int], told: set[str], wanted: Sequence[str] | None = None
+    ) -> pl.DataFrame:
+        """A piece with the columns (or some of them) and types of the sample."""
         frame = piece.frame
         extra = [name for name in frame.columns if name not in self._types]
         if extra:
@@ -177,7 +196,7 @@ class Scan:
                 way_out="raise sample_rows",
             )
         columns = []
-        for name in self.columns:
+        for name in self.columns if wanted is None else wanted:
             if name not in frame.columns:
                 if not self._fill:
                     raise refuse(

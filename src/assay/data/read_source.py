@@ -7,7 +7,7 @@ import glob
 import os
 import re
 import stat
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -55,6 +55,20 @@ class Piece(NamedTuple):
     frame: pl.DataFrame
     settled: frozenset[str] = frozenset()
     """Columns that need no more reading: finite numbers, and labels without spaces or tokens for missing cells."""
+    written: int | None = None
+    """Rows whose numbers went to the file of `Cells`; the frame has the other columns."""
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Columns of numbers that a decoder may write itself, as rows of float64, to a file that it can open."""
+
+    columns: tuple[str, ...]
+    whole: tuple[bool, ...]
+    others: tuple[str, ...]
+    file: str
+    unwritten: Callable[[str], Exception]
+    """What is raised where the file cannot take them."""
 
 
 @dataclass(frozen=True)

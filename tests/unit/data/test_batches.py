@@ -8,7 +8,7 @@ import pytest
 
 from assay.base.batches import CodedLabels
 from assay.base.errors import AssayError
-from assay.data import Batches, scan_table
+from assay.data import Batches, batches, read_columnar, scan_table
 from assay.models.bayes import NaiveBayes
 from assay.models.linear import LeastSquares, LogisticRegression, Ridge
 
@@ -169,3 +169,90 @@ def test_a_column_of_labels_without_a_label_changes_nothing(frame):
 def test_a_table_without_rows_is_refused(frame):
     with pytest.raises(AssayError, match="must have at least one row"):
         Ridge().fit_batches(Batches([frame.clear()], "y", columns=["a"]))
+
+
+@pytest.fixture(scope="module")
+def numbers(tmp_path_factory):
+    """Two Parquet files of numbers of several kinds with missing and infinite cells, and the frames they hold."""
+    n, folder = 4000, tmp_path_factory.mktemp("numbers")
+    cells = RNG.normal(size=(n, 4))
+    cells[7, 0], cells[3100, 1], cells[20, 2] = np.inf, -np.inf, np.nan
+    frame = pl.DataFrame(
+        {
+            "unused": np.arange(n).astype(str),
+            "y": pl.Series([None if i % 701 == 5 else float(i % 2) for i in range(n)]),
+            "a": cells[:, 0],
+            "b": pl.Series(cells[:, 1], dtype=pl.Float32),
+            "c": pl.Series([None if i % 11 == 0 else v for i, v in enumerate(cells[:, 2].tolist())]),
+            "whole": pl.Series(np.arange(n) % 5, dtype=pl.Int16),
+            "w": (np.arange(n) % 9 > 0).astype(float),
+        }
+    )
+    parts = [frame[:2500], frame[2500:]]
+    for k, part in enumerate(parts):
+        part.write_parquet(folder / f"part-{k}.parquet", row_group_size=700)
+    return folder / "*.parquet", parts
+
+
+@pytest.mark.parametrize("weight", [None, "w"])
+@pytest.mark.parametrize("written", [True, False])
+def test_cells_that_the_decoder_writes_are_those_that_it_would_send(numbers, weight, written, monkeypatch):
+    path, parts = numbers
+    monkeypatch.setattr(read_columnar, "_PIECE_BYTES", 1000)
+    asked = []
+    take = batches._Reader.take_written
+    monkeypatch.setattr(batches._Reader, "take_written", lambda self, *more: (asked.append(1), take(self, *more)))
+    if not written:
+        monkeypatch.setattr(batches.ScratchPart, "path", "/nowhere/at/all")
+    names = ["a", "b", "c", "whole"]
+    found = Batches(str(path), "y", weight=weight, columns=names, nominal=["whole"])
+    expected = Batches(parts, "y", weight=weight, columns=names, nominal=["whole"])
+    assert (len(asked) if found.table.shape else 0) == (5 if written else 0)  # pieces of 1024 rows, file by file
+    np.testing.assert_array_equal(found.table[:], expected.table[:])
+    np.testing.assert_array_equal(found.table[[3800, 5, 5, 2400]], expected.table[[3800, 5, 5, 2400]])
+    np.testing.assert_array_equal(found.table.target, expected.table.target)
+    if weight is not None:
+        np.testing.assert_array_equal(found.table.weights, expected.table.weights)
+    for name in ("low", "high", "missing", "infinite", "first_odd", "zero_one"):
+        np.testing.assert_array_equal(getattr(found.table.facts, name), getattr(expected.table.facts, name))
+    assert found.rows_left_out == expected.rows_left_out > 0
+    assert found.table.categories[3].tolist() == [0.0, 1.0, 2.0, 3.0, 4.0]
+
+
+def test_moments_of_the_first_pass_are_the_bits_of_another(tmp_path, monkeypatch):
+    monkeypatch.setattr("assay.base.batches.LEAST_BLOCK", 512)
+    monkeypatch.setattr("assay.base.batches.BLOCK_CELLS", 1000)
+    cells = RNG.normal(size=(3000, 3)) * [1.0, 1e-3, 1e5]
+    for k in range(2):
+        frame = pl.DataFrame({f"x{j}": cells[1500 * k : 1500 * (k + 1), j] for j in range(3)})
+        frame.write_parquet(tmp_path / f"p{k}.parquet")
+    table = Batches(str(tmp_path / "*.parquet")).table
+    known = table.moments(None, 1)
+    table._moments = None
+    for one, other in zip(known, table.moments(None, 2), strict=True):
+        np.testing.assert_array_equal(one, other)
+    np.testing.assert_allclose(known[1], cells.var(axis=0), rtol=1e-12)
+
+
+def test_a_scratch_file_that_is_full_is_one_sentence(numbers, monkeypatch):
+    monkeypatch.setattr(batches.ScratchPart, "path", "/dev/full")
+    with pytest.raises(AssayError, match="the scratch file in '.*' could not be written; No space left on device"):
+        _ = Batches(str(numbers[0]), "y", columns=["a", "b"]).table
+
+
+def test_a_part_with_other_types_is_refused_as_before(tmp_path):
+    pl.DataFrame({"x": [1, 2, 3], "y": [0.5, 1.0, 2.0]}).write_parquet(tmp_path / "p1.parquet")
+    pl.DataFrame({"x": [1.0, 2.5], "y": [0.5, 1.0]}).write_parquet(tmp_path / "p2.parquet")
+    with pytest.raises(AssayError, match=r"'2\.5' in row 2, column 'x', which holds Int64 in the first 3 rows"):
+        _ = Batches(scan_table(str(tmp_path / "*.parquet"), sample_rows=3), "y", columns=["x"]).table
+    pl.DataFrame({"z": [1, 2], "y": [0.5, 1.0]}).write_parquet(tmp_path / "p2.parquet")
+    with pytest.raises(AssayError, match="has a column 'z' in row 1 that the first 3 rows do not have"):
+        _ = Batches(scan_table(str(tmp_path / "*.parquet"), sample_rows=3), "y", columns=["x"]).table
+
+
+def test_new_numbers_in_a_binary_column_are_told_with_their_row(tmp_path):
+    values = [0, 1] * 15_000
+    values[25_000] = 7
+    pl.DataFrame({"flag": values, "y": np.arange(30_000.0)}).write_parquet(tmp_path / "t.parquet")
+    with pytest.warns(UserWarning, match=r"column 'flag' is binary in the first 20000 rows, but row 25001 .* '7"):
+        _ = Batches(tmp_path / "t.parquet", "y").table
