@@ -8,6 +8,7 @@
 
 #include <nanobind/stl/optional.h>
 
+#include <algorithm>
 #include <limits>
 #include <new>
 
@@ -346,40 +347,54 @@ void bind_neighbours(nb::module_& m) {
         "nearest_of_candidates",
         [](int metric_code, double p, const Flags& nominal, const Rows& rows, const Rows& queries,
            const Array2<const std::int64_t>& candidates, const Rows& bounds, double ratio,
-           const Array1<const double>& slack, index_t k, int threads) {
+           const Array1<const double>& slack, index_t k, int threads,
+           const std::optional<Array1<const std::int64_t>>& place, const std::optional<Flags>& kept,
+           const std::optional<Array1<const double>>& mean, const std::optional<Array1<const double>>& factor) {
             const char* kernel = "nearest_of_candidates";
             const Metric metric = checked_metric(kernel, metric_code);
             require(queries.shape(1) == rows.shape(1), kernel, "queries must have the columns of rows");
-            require(candidates.shape(0) == queries.shape(0), kernel, "candidates must have one list per query");
+            const std::size_t m = queries.shape(0), lists = candidates.shape(0), length = candidates.shape(1);
+            require((place ? place->shape(0) : lists) == m, kernel, "candidates must have one list per query");
+            require(!kept || kept->shape(0) == rows.shape(0), kernel, "kept must have one flag per row");
+            require(mean.has_value() == factor.has_value(), kernel, "mean and factor must come together");
+            require(!mean || (mean->shape(0) == rows.shape(1) && factor->shape(0) == rows.shape(1)), kernel,
+                    "mean and factor must have one value per column");
             require(bounds.shape(0) == candidates.shape(0) && bounds.shape(1) == candidates.shape(1), kernel,
                     "bounds must have the shape of candidates");
             require(slack.shape(0) == queries.shape(0), kernel, "slack must have one value per query");
             require(metric != Metric::mixed || nominal.shape(0) == rows.shape(1), kernel,
                     "nominal must have one flag per column");
             const auto X = view(rows), Q = view(queries);
-            for (std::size_t i = 0; i < candidates.size(); ++i)
-                require(candidates.data()[i] >= -1 && candidates.data()[i] < X.rows, kernel,
-                        "candidates must be row numbers or -1");
+            for (std::size_t i = 0; i < m; ++i) {
+                const std::int64_t list = place ? place->data()[i] : static_cast<std::int64_t>(i);
+                require(list >= 0 && list < static_cast<std::int64_t>(lists), kernel, "place must be numbers of lists");
+                const std::int64_t* const listed = candidates.data() + to_size(list) * length;
+                const auto is_row = [&](std::int64_t row) { return row >= -1 && row < X.rows; };
+                require(std::all_of(listed, listed + length, is_row), kernel, "candidates must be row numbers or -1");
+            }
             require(k >= 1, kernel, "k must be at least 1");
             MetricOptions options;
             options.p = p;
             options.nominal = metric == Metric::mixed ? nominal.data() : nullptr;
-            const std::size_t m = queries.shape(0);
             std::vector<std::int64_t> nearest(m * to_size(k), -1), found(m);
             std::vector<double> distances(m * to_size(k), std::numeric_limits<double>::infinity());
             without_gil([&] {
-                const CandidateLists lists{candidates.data(), bounds.data(),
-                                           static_cast<index_t>(candidates.shape(1)), ratio, slack.data()};
-                nearest_of_candidates(metric, options, X, Q, lists, k, nearest.data(), distances.data(), found.data(),
-                                      threads);
+                const CandidateLists listed{candidates.data(), bounds.data(), static_cast<index_t>(length), ratio,
+                                            slack.data(), place ? place->data() : nullptr,
+                                            kept ? kept->data() : nullptr};
+                const Scaling scaling{mean ? mean->data() : nullptr, factor ? factor->data() : nullptr};
+                nearest_of_candidates(metric, options, X, scaling, Q, listed, k, nearest.data(), distances.data(),
+                                      found.data(), threads);
             });
             return nb::make_tuple(own(std::move(nearest), m, to_size(k)), own(std::move(distances), m, to_size(k)),
                                   own(std::move(found)));
         },
         "metric"_a, "p"_a, "nominal"_a, "rows"_a, "queries"_a, "candidates"_a, "bounds"_a, "ratio"_a, "slack"_a,
-        "k"_a, "threads"_a,
+        "k"_a, "threads"_a, "place"_a = nb::none(), "kept"_a = nb::none(), "mean"_a = nb::none(),
+        "factor"_a = nb::none(),
         "The k nearest of each query's listed rows (-1 for none): row numbers, reduced distances, how many there are; "
-        "listed row c is no nearer than ratio * bounds[c] - slack, and neither are the rows after it.");
+        "listed row c is no nearer than ratio * bounds[c] - slack, and neither are the rows after it. The list of query "
+        "i is number place[i], rows whose flag in kept is 0 are left out, and rows are compared as (x - mean) * factor.");
     m.def(
         "kd_tree",
         [](const Rows& rows, int threads) {

@@ -694,14 +694,18 @@ double to_reduced(Metric metric, double p, double distance) {
 }  // namespace
 
 void nearest_of_candidates(Metric metric, const MetricOptions& options, Matrix<const double> rows,
-                           Matrix<const double> queries, const CandidateLists& candidates, index_t k,
-                           std::int64_t* nearest, double* distances, std::int64_t* found, int threads) {
+                           const Scaling& scaling, Matrix<const double> queries, const CandidateLists& candidates,
+                           index_t k, std::int64_t* nearest, double* distances, std::int64_t* found, int threads) {
+    const auto is_kept = [&](std::int64_t row) {
+        return row >= 0 && (candidates.kept == nullptr || candidates.kept[row] != 0);
+    };
     parallel_chunks(queries.rows, 256, threads, [&](index_t, index_t begin, index_t end) {
-        Rescorer rescorer(rows, metric, options);
+        Rescorer rescorer(rows, metric, options, scaling);
         Nearest best(k);
         for (index_t i = begin; i < end && !interrupted(); ++i) {
-            const std::int64_t* const listed = candidates.rows + i * candidates.length;
-            const double* const bounds = candidates.distances + i * candidates.length;
+            const index_t list = (candidates.place == nullptr ? i : candidates.place[i]) * candidates.length;
+            const std::int64_t* const listed = candidates.rows + list;
+            const double* const bounds = candidates.distances + list;
             std::int64_t batch[panel_lanes];
             double scores[panel_lanes];
             best.clear();
@@ -713,7 +717,7 @@ void nearest_of_candidates(Metric metric, const MetricOptions& options, Matrix<c
                 }
                 index_t used = 0;
                 for (; c < candidates.length && used < panel_lanes; ++c)
-                    if (listed[c] >= 0) batch[used++] = listed[c];
+                    if (is_kept(listed[c])) batch[used++] = listed[c];
                 rescorer.score(queries.row(i), batch, used, scores);
                 for (index_t b = 0; b < used; ++b) best.offer(scores[b], batch[b]);
                 found[i] = std::min<std::int64_t>(k, found[i] + used);

@@ -10,8 +10,10 @@ namespace assay::neighbours {
 
 class Rescorer {
 public:
-    explicit Rescorer(Matrix<const double> rows, Metric metric = Metric::euclidean, const MetricOptions& options = {})
-        : rows_(rows), measure_(panel_distances(metric)), options_(options),
+    // With `scaling` the cells of a row are brought to (x - mean) * factor before they are compared.
+    explicit Rescorer(Matrix<const double> rows, Metric metric = Metric::euclidean, const MetricOptions& options = {},
+                      const Scaling& scaling = {})
+        : rows_(rows), measure_(panel_distances(metric)), options_(options), scaling_(scaling),
           panel_(static_cast<std::size_t>(rows.cols * panel_lanes), 0.0) {}
 
     // Reduced distances from `query` to the listed rows; infinity where there is none, so that they can be sorted.
@@ -24,6 +26,7 @@ public:
             for (index_t lane = 0; lane < panel_lanes; ++lane)
                 side_by_side[lane] = rows_.row(static_cast<index_t>(listed[first + std::min(lane, used - 1)]));
             pack_panel(side_by_side, rows_.cols, panel_.data());
+            if (scaling_.mean != nullptr) scale_panel();
             measure_(query, panel_.data(), 1, rows_.cols, options_, lanes);
             for (index_t lane = 0; lane < used; ++lane)
                 out[first + lane] = lanes[lane] == lanes[lane] ? lanes[lane] : __builtin_inf();
@@ -31,9 +34,18 @@ public:
     }
 
 private:
+    void scale_panel() {
+        for (index_t j = 0; j < rows_.cols; ++j) {
+            double* const cells = panel_.data() + j * panel_lanes;
+            const double mean = scaling_.mean[j], factor = scaling_.factor[j];
+            for (index_t lane = 0; lane < panel_lanes; ++lane) cells[lane] = (cells[lane] - mean) * factor;
+        }
+    }
+
     Matrix<const double> rows_;
     PanelDistances measure_;
     MetricOptions options_;
+    Scaling scaling_;
     std::vector<double> panel_;
 };
 

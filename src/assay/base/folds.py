@@ -94,6 +94,11 @@ class FoldTransform:
     def _in_place(self) -> bool:
         return self._masked.shape[0] == 0 and bool((self.columns == np.arange(self.width)).all())
 
+    @property
+    def scales(self) -> bool:
+        """Whether every column comes out at its place, moved and scaled at most."""
+        return self._in_place and self.picked.shape[0] == 0 and (self.mean is None) == (self.inverse is None)
+
     @cached_property
     def _masked(self) -> np.ndarray:
         return np.empty(0, dtype=np.int64) if self.mask is None else np.flatnonzero(self.mask >= 0)
@@ -252,6 +257,18 @@ def fit_folds(
         return estimator.fit_folds(X, y, folds, sample_weight=sample_weight, **extra)
     weights = None if sample_weight is None else np.asarray(sample_weight)
     return fit_separately(estimator, X, np.asarray(y), folds, weights, transforms)
+
+
+def predict_folds(
+    estimator: Any, X: Any, y: Any, folds: Sequence[Fold], transforms: Transforms = None
+) -> Iterator[np.ndarray | None] | None:
+    """What the models of `fit_folds` say of their test rows, fold by fold, where that is known without the models.
+
+    Each fold gives class probabilities with a column for each class of y, or numbers; None where it needs its model.
+    The whole is None for estimators that cannot do without models.
+    """
+    shared = getattr(estimator, "_predict_folds", None)
+    return None if shared is None or not isinstance(X, np.ndarray) else shared(X, y, folds, transforms)
 
 
 def _fit_by_settings(

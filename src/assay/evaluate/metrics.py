@@ -71,6 +71,20 @@ class Evidence:
         if self.weights is not None and self.weights.shape != (n_rows,):
             raise DataError("metrics", "sample_weight", f"must have shape ({n_rows},)", f"got {self.weights.shape}")
 
+    @classmethod
+    def of_codes(
+        cls, y: np.ndarray, predicted: np.ndarray, probabilities: np.ndarray | None, n_classes: int
+    ) -> Evidence:
+        """Evidence of codes that are known to lie in 0..n_classes-1, which are not looked up again.
+
+        >>> Evidence.of_codes(np.array([0, 1]), np.array([1, 1]), None, 2).confusion.tolist()
+        [[0, 1], [0, 1]]
+        """
+        classes = np.arange(n_classes)
+        evidence = cls(y, labels=predicted, probabilities=probabilities, classes=classes)
+        vars(evidence).update(_coded=(y, predicted, classes), true_codes=y)
+        return evidence
+
     def has(self, needs: str) -> bool:
         """Whether the predictions that a metric needs were given."""
         if needs == "labels":

@@ -302,7 +302,9 @@ def grouped_assignment(codes: np.ndarray, groups: np.ndarray, folds: int, genera
 
 def _class_order(codes: np.ndarray, generator: np.random.Generator) -> np.ndarray:
     shuffled = generator.permutation(codes.shape[0])
-    return shuffled[np.argsort(codes[shuffled], kind="stable")]
+    # NumPy sorts 16 bits by counting.
+    narrow = codes.astype(np.int16) if codes.max(initial=0) < 2**15 and codes.min(initial=0) >= 0 else codes
+    return shuffled[np.argsort(narrow[shuffled], kind="stable")]
 
 
 def _held_out(n_rows: int, share: float) -> int:

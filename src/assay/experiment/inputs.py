@@ -89,6 +89,10 @@ class Inputs:
         The preparation of a learner that takes labels and missing cells puts the columns in order and learns nothing
         from the rows; for a table without labels or missing cells it is that of every learner that needs no scaling.
         """
+        numbers = all(role.role in ("numeric", "binary") for role in self.roles.values())
+        if numbers and not self._missing and all(dtype.is_float() for dtype in self.frame.dtypes):
+            cells = np.ascontiguousarray(self.frame.to_numpy(order="c"), dtype=np.float64)
+            return cells if cells.flags.writeable else cells.copy(), []
         takes_all = replace(self.plan.learners[0].entry, native=("numeric", "nominal", "missing"), scales=False)
         rows = auto_prepare(self.roles, takes_all).fit_transform(self.frame)
         if isinstance(rows, np.ndarray):

@@ -482,7 +482,10 @@ class Plan:
         splits = list(self.design.splits(y, self.stratified, self.random_state, units))
         if self.design.kind == "holdout" and units is not None:
             return splits[:1]
-        if self.classes is not None and any(np.ptp(self.y[split.train]) == 0 for split in splits):
+        # Folds that keep the class shares leave a row of every class that has two.
+        by_class = units is None and self.design.kind != "holdout"
+        sure = self.classes is None or (by_class and np.count_nonzero(np.bincount(self.y) > 1) > 1)
+        if not sure and any(np.ptp(self.y[split.train]) == 0 for split in splits):
             raise DesignError(
                 "Plan",
                 f"design '{plain(self.design.name)}'",

@@ -39,6 +39,11 @@ class FoldPredictions:
         # Other packages may predict by a rule of their own (a margin), which need not be the largest probability.
         return cls(np.asarray(model.predict(rows)).astype(np.int64), shares)
 
+    @classmethod
+    def of(cls, answer: np.ndarray, n_classes: int | None) -> FoldPredictions:
+        """Probabilities of all classes, or numbers, as predictions."""
+        return cls(answer) if n_classes is None else cls(np.argmax(answer, axis=1), answer)
+
     # -- as arrays for the store ---------------------------------------------------------------------------------
     def arrays(self) -> dict[str, np.ndarray]:
         """Compact arrays that `read` takes: codes are left out where they are those of the largest probability."""
@@ -77,9 +82,11 @@ class FoldPredictions:
         """The named metrics, and the confusion matrix as lists (None for numbers)."""
         if n_classes is None:
             evidence = Evidence(truth, values=self.predicted)
+        elif not 0 <= self.predicted.min(initial=0) <= self.predicted.max(initial=0) < n_classes:
+            classes = np.arange(n_classes)
+            evidence = Evidence(truth, labels=self.predicted, probabilities=self.probabilities, classes=classes)
         else:
-            codes = np.arange(n_classes)
-            evidence = Evidence(truth, labels=self.predicted, probabilities=self.probabilities, classes=codes)
+            evidence = Evidence.of_codes(truth, self.predicted, self.probabilities, n_classes)
         scores = {name: get_metric(name).of(evidence) for name in metrics}
         return scores, None if n_classes is None else evidence.confusion.tolist()
 

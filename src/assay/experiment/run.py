@@ -39,6 +39,9 @@ from .work import Bench, Failure, Outcome, Task, Unit, heard_warnings
 
 HEARTBEAT = 0.25
 """Seconds after which the calling thread looks up from waiting: for an interrupt, and to tell the time left."""
+PAUSE = 0.02
+"""Seconds for which a working thread does not wake the calling thread again: changing threads takes longer than a short
+fold."""
 
 
 @dataclass(frozen=True)
@@ -60,9 +63,9 @@ class _State:
     engine: Engine
     out_of_limits: dict[int, Failure] = field(default_factory=dict)
     """Learners that went over the limits of a task, and their sentence: none of their tasks is begun any more."""
-    outbox: queue.SimpleQueue[tuple[Unit | None, dict[str, Any] | Failure | BaseException]] = field(
-        default_factory=queue.SimpleQueue
-    )
+    outbox: deque[tuple[Unit | None, dict[str, Any] | Failure | BaseException]] = field(default_factory=deque)
+    bell: queue.SimpleQueue[None] = field(default_factory=queue.SimpleQueue)
+    """Rung to wake the calling thread, which empties the outbox: not for each of many short folds."""
     stop: threading.Event = field(default_factory=threading.Event)
 
 
@@ -315,18 +318,14 @@ def _work(
         try:
             idle = 0
             while idle < len(workers):
-                arrived = _arrivals(state.outbox)
+                arrived = _arrivals(state)
                 idle += sum(unit is None for unit, _ in arrived)
                 _keep(plan, arrived, values, failed, store)
                 clock.tick([(unit, value) for unit, value in arrived if unit is not None])
         except BaseException as error:
             state.stop.set()
-            with contextlib.suppress(queue.Empty):
-                arrived = []
-                while True:
-                    arrived.append(state.outbox.get_nowait())
             with contextlib.suppress(AssayError):
-                _keep(plan, [a for a in arrived if a[0] is not None], values, failed, store)
+                _keep(plan, [a for a in _emptied(state.outbox) if a[0] is not None], values, failed, store)
             if isinstance(error, KeyboardInterrupt) and store is not None:
                 raise KeyboardInterrupt(_saved(len(values), clock.total, store)) from None
             raise
@@ -340,14 +339,15 @@ def _saved(done: int, total: int, store: Store) -> str:
     )
 
 
-def _arrivals(outbox: queue.SimpleQueue[Any]) -> list[Any]:
-    """What has arrived; returns with nothing after `HEARTBEAT` seconds, so that a signal is seen by then."""
-    arrived = []
+def _arrivals(state: _State) -> list[Any]:
+    """What has arrived; returns after `HEARTBEAT` seconds at the latest, so that a signal is seen by then."""
     with contextlib.suppress(queue.Empty):
-        arrived.append(outbox.get(timeout=HEARTBEAT))
-        while True:
-            arrived.append(outbox.get_nowait())
-    return arrived
+        state.bell.get(timeout=HEARTBEAT)
+    return _emptied(state.outbox)
+
+
+def _emptied(outbox: deque[Any]) -> list[Any]:
+    return [outbox.popleft() for _ in range(len(outbox))]
 
 
 def _keep(
@@ -446,6 +446,7 @@ class _Clock:
 
 # -- the working threads ---------------------------------------------------------------------------------------------
 def _worker(state: _State) -> None:
+    quiet = 0.0
     try:
         with contextlib.closing(state.engine.hand(state.bench)) as hand:
             while not state.stop.is_set():
@@ -454,13 +455,18 @@ def _worker(state: _State) -> None:
                 except IndexError:
                     break
                 for unit, value in _done(state, hand, task):
-                    state.outbox.put((unit, value))
+                    state.outbox.append((unit, value))
+                    now = time.monotonic()
+                    if now >= quiet:
+                        state.bell.put(None)
+                        quiet = now + PAUSE
                     if state.stop.is_set():
                         break
     except BaseException as error:
-        state.outbox.put((None, error))
+        state.outbox.append((None, error))
     else:
-        state.outbox.put((None, {}))
+        state.outbox.append((None, {}))
+    state.bell.put(None)
 
 
 def _done(state: _State, hand: Hand, task: Task) -> Iterator[Outcome]:

@@ -21,7 +21,7 @@ import numpy as np
 from ..base.cv import drawn_rows
 from ..base.errors import AssayError, AssayWarning, DesignError, plain
 from ..base.estimator import Estimator
-from ..base.folds import Fold, fit_folds
+from ..base.folds import Fold, fit_folds, predict_folds
 from ..evaluate import get_metric
 from .choices import chosen_by, chosen_setting
 from .design_choice import VIEWED_ROWS
@@ -149,17 +149,39 @@ def _fold_values(bench: Bench, learner: Learner, units: list[Unit]) -> Iterator[
             begin = time.perf_counter()
             model = prototype.fit(train, target)
             fitted = time.perf_counter() - begin
-            yield unit, _score(plan, model, test, split, fitted, texts)
+            yield unit, _score(plan, model, test, split.test, fitted, texts)
         return
     numbers = [unit.split for unit in units if unit.split is not None]
     folds = [(split.train, split.test) for split in splits]
-    models = _models(bench, learner, shared, numbers, folds)
-    for unit, number, split, (_, test) in zip(units, numbers, splits, folds):
+    texts = _listen()
+    begin = time.perf_counter()
+    said = _said(bench, learner, shared, numbers, folds)
+    models = _models(bench, learner, shared, numbers, folds) if said is None else None
+    for unit, number, fold in zip(units, numbers, folds):
+        common = time.perf_counter()
+        answer = None if said is None else next(said)
+        if answer is None:
+            model = next(_models(bench, learner, shared, [number], [fold]) if models is None else models)
+        ready = time.perf_counter()
+        if answer is None:
+            value = _score(plan, model, shared.rows(number, fold[1]), fold[1], ready - begin, texts)
+        else:
+            # Without a model what the folds have in common counts as fit, and the rest as prediction.
+            said_now = FoldPredictions.of(answer, plan.n_classes)
+            value = _value(plan, said_now, fold[1], common - begin, ready - common, texts, {})
+        yield unit, value
         texts = _listen()
         begin = time.perf_counter()
-        model = next(models)
-        fitted = time.perf_counter() - begin
-        yield unit, _score(plan, model, shared.rows(number, test), split, fitted, texts)
+
+
+def _said(
+    bench: Bench, learner: Learner, shared: SharedTable, numbers: list[int], folds: list[Fold]
+) -> Iterator[np.ndarray | None] | None:
+    """What is known of the test rows of some folds without models: see `predict_folds`."""
+    if learner.open_seeds:
+        return None
+    prototype = learner.prototype(threads=bench.threads).set_params(**shared.params)
+    return predict_folds(prototype, shared.matrix, bench.plan.y, folds, shared.transforms(numbers))
 
 
 def _models(
@@ -173,19 +195,31 @@ def _models(
 
 
 def _score(
-    plan: Plan, model: Any, test: Any, split: Any, fit_seconds: float, texts: list[tuple[str, str]]
+    plan: Plan, model: Any, test: Any, rows: np.ndarray, fit_seconds: float, texts: list[tuple[str, str]]
 ) -> dict[str, Any]:
     begin = time.perf_counter()
     predictions = FoldPredictions.by(model, test, plan.n_classes)
     predicted = time.perf_counter() - begin
-    scores, confusion = predictions.measure(plan.y[split.test], plan.metrics, plan.n_classes)
+    return _value(plan, predictions, rows, fit_seconds, predicted, texts, chosen_by(model))
+
+
+def _value(
+    plan: Plan,
+    predictions: FoldPredictions,
+    rows: np.ndarray,
+    fit_seconds: float,
+    predict_seconds: float,
+    texts: list[tuple[str, str]],
+    chosen: dict[str, Any],
+) -> dict[str, Any]:
+    scores, confusion = predictions.measure(plan.y[rows], plan.metrics, plan.n_classes)
     return {
         "scores": scores,
         "confusion": confusion,
         "fit_seconds": fit_seconds,
-        "predict_seconds": predicted,
+        "predict_seconds": predict_seconds,
         "warnings": _heard(texts),
-        "chosen": chosen_by(model),
+        "chosen": chosen,
         "predictions": predictions,
     }
 

@@ -11,7 +11,8 @@ distance >= D, so in the fold it is no nearer than
 
 where ratio is the least quotient of the fold's factors by the common ones, and slack bounds what another filling can
 move (triangle inequality). If the k-th candidate is nearer than that, the list is proved complete; otherwise that
-query is searched in full. The neighbours are those of separate searches, bit for bit.
+query is searched in full, in the fold's own index or, where there is none, by longer lists of candidates. The neighbours
+are those of separate searches, bit for bit.
 """
 
 from __future__ import annotations
@@ -98,14 +99,69 @@ class SharedNeighbours:
 
     def __init__(self, index: NeighbourIndex, tested: np.ndarray, length: int, threads: int = 1):
         n_rows = index.rows.shape[0]
-        length = min(length, n_rows)
-        self.rows, self.distances = index.nearest(index.rows[tested], length, threads, placed=True)
-        self.reach = self.distances[:, -1] if length < n_rows else np.full(tested.shape[0], np.inf)
+        self.index = index
+        self.rows, self.distances, self.reach = self._lists(tested, length, threads)
         self.place = np.full(n_rows, -1)
         self.place[tested] = np.arange(tested.shape[0])
         self.largest = _largest(index.rows)
+        self._extremes: np.ndarray | None = None
         self.searched = 0
         """How many queries the certificate left to a full search, so far."""
+
+    def _lists(self, rows: np.ndarray, length: int, threads: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Candidates of these rows, their common distances, and how near any other row may be."""
+        n_rows = self.index.rows.shape[0]
+        length = min(length, n_rows)
+        found, distances = self.index.nearest(self.index.rows[rows], length, threads, placed=True)
+        return found, distances, distances[:, -1] if length < n_rows else np.full(rows.shape[0], np.inf)
+
+    def nearest_kept(
+        self,
+        X: np.ndarray,
+        through: FoldTransform | None,
+        kept: np.ndarray,
+        test: np.ndarray,
+        k: int,
+        bound: Bound,
+        threads: int = 1,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The k nearest of the rows of X whose flag is `kept`, for the rows `test`: their numbers in X and distances.
+
+        A transform must scale the columns and leave their places; at least k rows must be kept. The index of the rows
+        that are kept would give the same rows and distances, and is not needed.
+        """
+        queries = np.take(X, test, axis=0) if through is None else through.apply(X, test)
+        scaling: dict[str, np.ndarray] = {}
+        if through is not None and through.mean is not None and through.inverse is not None:
+            scaling = {"mean": through.mean, "factor": through.inverse}
+        largest = float(np.abs(self._ends(X) if through is None else through.apply(self._ends(X))).max(initial=0.0))
+        slack = np.full(test.shape[0], _ROUNDING * X.shape[1] * (largest + bound.ratio * self.largest)) + bound.slack
+        ratio = bound.ratio * (1 - _ROUNDING)
+        rows, distances = np.empty((test.shape[0], k), dtype=np.int64), np.empty((test.shape[0], k))
+        asked, place = np.arange(test.shape[0]), self.place[test]
+        lists, bounds, reach = self.rows, self.distances, self.reach
+        while True:
+            found_rows, found_distances, found = self.index.nearest_of(
+                queries[asked], lists, bounds, ratio, slack[asked], k, threads, X, place=place, kept=kept, **scaling
+            )
+            rows[asked], distances[asked] = found_rows, found_distances
+            open_ = found < k
+            if not bound.exact:
+                with np.errstate(invalid="ignore"):
+                    floor = np.where(reach[place] < np.inf, ratio * reach[place] - slack[asked], np.inf)
+                open_ |= ~(found_distances[:, -1] < floor)
+            if not open_.any() or lists.shape[1] == X.shape[0]:
+                return rows, distances
+            asked = asked[open_]
+            self.searched += asked.shape[0]
+            lists, bounds, reach = self._lists(test[asked], 4 * lists.shape[1], threads)
+            place = np.arange(asked.shape[0])
+
+    def _ends(self, X: np.ndarray) -> np.ndarray:
+        """The least and the greatest cell of each column."""
+        if self._extremes is None:
+            self._extremes = np.vstack([X.min(axis=0), X.max(axis=0)])
+        return self._extremes
 
     def nearest_in(
         self,

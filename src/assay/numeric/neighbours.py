@@ -181,17 +181,21 @@ class NeighbourIndex:
         slack: np.ndarray,
         k: int,
         threads: int = 1,
+        rows: np.ndarray | None = None,
+        **choice: np.ndarray,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The k nearest of each placed query's candidates (row numbers, -1 for none), as `nearest` would measure them.
 
         `bounds` (same shape, rising along each list) holds their distances in another metric: a candidate, and those
         after it, are no nearer than ratio * bound - slack. Returns rows, distances, and how many of the k there are;
-        the others are -1 at an infinite distance.
+        the others are -1 at an infinite distance. The candidates are rows of the index, or of `rows`; `choice` may
+        give the list of each query (`place`), flags of the rows that count (`kept`), and the `mean` and `factor` by
+        which rows are scaled first.
         """
-        rows, reduced, found = _kernels.nearest_of_candidates(
+        nearest, reduced, found = _kernels.nearest_of_candidates(
             **self._metric,
             nominal=self._nominal,
-            rows=self.rows,
+            rows=self.rows if rows is None else rows,
             queries=placed,
             candidates=np.ascontiguousarray(candidates, dtype=np.int64),
             bounds=np.ascontiguousarray(bounds),
@@ -199,8 +203,9 @@ class NeighbourIndex:
             slack=np.ascontiguousarray(slack),
             k=k,
             threads=threads,
+            **choice,
         )
-        return rows, self.distance.finish(reduced), found
+        return nearest, self.distance.finish(reduced), found
 
     def nearest_of_incomplete(self, queries: np.ndarray, k: int, threads: int = 1) -> tuple[np.ndarray, np.ndarray]:
         """Euclidean neighbours of queries with missing cells: known columns only, scaled up to all columns."""

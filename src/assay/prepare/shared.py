@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import polars as pl
@@ -21,6 +22,9 @@ from ..data.roles import Role
 from .auto import Preparation
 from .encode import as_text
 from .impute import NumericBlock
+
+# Up to so many cells the numbers are also kept by column, from which the columns of a fold are taken quickly.
+_KEPT_CELLS = 2**24
 
 
 @dataclass(frozen=True)
@@ -52,6 +56,7 @@ class SharedPreparation:
     def __init__(self, preparation: Preparation, matrix: np.ndarray, marked: np.ndarray, held: np.ndarray):
         self.preparation, self.matrix, self.marked, self.held = preparation, matrix, marked, held
         self.labels: list[_Labels] = []
+        self._by_column: np.ndarray | None = None
 
     @classmethod
     def of(
@@ -107,10 +112,21 @@ class SharedPreparation:
         ends = [column.first for column in self.labels[:1]] or [self.matrix.shape[1]]
         return int(ends[0] - self.marked.shape[0])
 
+    @cached_property
+    def _holed(self) -> bool:
+        """Whether a cell of any number is missing."""
+        return bool(self.marked.size) or bool(np.isnan(self.matrix[:, : self._numbers]).any())
+
     def _columns(self, train: np.ndarray | None) -> np.ndarray:
         """The columns of numbers of some rows, one row of memory each, with NaN where a cell is missing."""
-        rows = self.matrix if train is None else np.take(self.matrix, train, axis=0)
-        columns = np.array(rows[:, : self._numbers].T, order="C")
+        numbers = self.matrix[:, : self._numbers]
+        if train is not None and numbers.size <= _KEPT_CELLS:
+            if self._by_column is None:
+                self._by_column = np.array(numbers.T, order="C")
+            columns = np.take(self._by_column, train, axis=1)
+        else:
+            columns = np.array((numbers if train is None else np.take(numbers, train, axis=0)).T, order="C")
+        rows = self.matrix if train is None or not self.marked.size else np.take(self.matrix, train, axis=0)
         for place, j in enumerate(self.marked):
             columns[j, rows[:, self._numbers + place] != 0.0] = np.nan
         return columns
@@ -121,7 +137,7 @@ class SharedPreparation:
         part = self._columns(train)
         block, _ = NumericBlock.learn(
             part,
-            bool(np.isnan(part).any()),
+            self._holed and bool(np.isnan(part).any()),
             impute=preparation.missing == "impute",
             standardise=preparation.standardise and not preparation.as_frame_,
         )

@@ -69,17 +69,20 @@ RadiusLists within_by_metric(Metric metric, const MetricOptions& options, const 
 
 // The k nearest of a query's listed rows: candidates m x length row numbers, -1 for none. Candidates come in the order of
 // their distances c in another metric (m x length), below which no distance falls by more than this: d >= ratio c - slack
-// (one slack per query). The candidates that come after the k-th distance is passed are not measured. OUT found: how many
-// of the k there are; the entries after them are not written.
+// (one slack per query). The candidates that come after the k-th distance is passed are not measured. The list of query i
+// is number place[i] (i if null), and candidates whose flag in `kept` is 0 count as none. `scaling` is applied to the rows,
+// not to the queries. OUT found: how many of the k there are; the entries after them are not written.
 struct CandidateLists {
     const std::int64_t* rows;
     const double* distances;
     index_t length;
     double ratio;
     const double* slack;
+    const std::int64_t* place = nullptr;
+    const std::uint8_t* kept = nullptr;
 };
 void nearest_of_candidates(Metric metric, const MetricOptions& options, Matrix<const double> rows,
-                           Matrix<const double> queries, const CandidateLists& candidates, index_t k,
-                           std::int64_t* nearest, double* distances, std::int64_t* found, int threads);
+                           const Scaling& scaling, Matrix<const double> queries, const CandidateLists& candidates,
+                           index_t k, std::int64_t* nearest, double* distances, std::int64_t* found, int threads);
 
 }  // namespace assay::neighbours

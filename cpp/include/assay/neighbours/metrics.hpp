@@ -47,6 +47,12 @@ struct MetricOptions {
     const std::uint8_t* complete = nullptr;  // mixed: columns without a missing cell in any panel (null: not known)
 };
 
+// Rows that are compared as (x - mean) * factor, column by column; null: as they are.
+struct Scaling {
+    const double* mean = nullptr;
+    const double* factor = nullptr;
+};
+
 constexpr index_t panel_lanes = 16;
 inline index_t panel_count(index_t rows) { return (rows + panel_lanes - 1) / panel_lanes; }
 

@@ -7,7 +7,7 @@ among classes with equal votes the first in `classes_` wins.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -52,6 +52,8 @@ class _Neighbours(MixedInput, Estimator):
     }
 
     _folds_in_one_pass = True
+    _kept_target = ""
+    """The name under which the targets of the training rows are kept."""
     _first = "n_neighbors"
     n_neighbors: int | str = param(
         5,
@@ -459,6 +461,21 @@ class _Neighbours(MixedInput, Estimator):
                 model._held_out = shared.held_out(model, fold)
             yield model
 
+    def _predict_folds(
+        self, X: np.ndarray, y: Any, folds: Sequence[Fold], transforms: Transforms = None
+    ) -> Iterator[np.ndarray | None] | None:
+        """What the models of `fit_folds` say of their test rows, from one search over all rows and no model."""
+        if isinstance(self.n_neighbors, str) or not _worth_sharing(list(folds)):
+            return None
+        owner = clone(self)
+        values, target, _ = owner._begin(X, y)
+        setattr(owner, self._kept_target, target)
+        complete = _all_finite(values) and not owner._nominal.any() and self.ordinal_features is None
+        shared = _SharedSearch(owner, X, list(folds), transforms) if complete else None
+        if shared is None or shared.lists is None or shared.metric == "mixed" or shared.placement:
+            return None
+        return shared.predictions(owner, values)
+
     def estimate_cost(self, n_rows: int, n_features: int, n_outputs: int = 1) -> Cost:
         """Seconds and bytes of `fit`: the rows are copied and indexed."""
         cells = float(n_rows) * n_features
@@ -560,6 +577,24 @@ class _SharedSearch:
         rows, distances = self.lists.nearest_in(model._index, train, test, values, model.n_neighbors_, bound, threads)
         return {"values": values, "rows": rows, "distances": distances}
 
+    def predictions(self, owner: _Neighbours, values: np.ndarray) -> Iterator[np.ndarray | None]:
+        """What each fold's neighbours say of its held-out rows, where `owner` holds the target of all rows."""
+        assert self.lists is not None
+        target, classes = getattr(owner, owner._kept_target), getattr(owner, "classes_", None)
+        threads = thread_count(owner.n_jobs)
+        for fold, (train, test) in enumerate(self.parts):
+            through = None if self.transforms is None else self.transforms.folds[fold]
+            known = classes is None or (np.bincount(target[train], minlength=classes.shape[0]) > 0).all()
+            ordered = bool((train[1:] > train[:-1]).all())
+            if not (known and ordered and owner._longest <= train.shape[0] and (through is None or through.scales)):
+                yield None
+                continue
+            kept = np.zeros(values.shape[0], dtype=np.uint8)
+            kept[train] = 1
+            yield owner._decide(
+                *self.lists.nearest_kept(values, through, kept, test, owner._longest, self.bounds[fold], threads)
+            )
+
     def _mixed_bound(self, model: _Neighbours, values: np.ndarray) -> Bound:
         """Ranges of training rows are no wider than those of all rows; a query beyond them is moved to their end."""
         span, low = model._index.placement["span"], model._index.placement["low"]
@@ -587,6 +622,7 @@ class KNNClassifier(_Neighbours, Classifier):
     """
 
     _learned = {"codes_": "the class of each training row, as an index into `classes_`"}
+    _kept_target = "codes_"
 
     def fit(self, X: Any, y: Any) -> KNNClassifier:
         """Keep and index the training rows."""
@@ -642,6 +678,7 @@ class KNNRegressor(_Neighbours, Regressor):
     """
 
     _learned = {"target_": "the target of each training row"}
+    _kept_target = "target_"
 
     _multi_output = True
 
