@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 from sklearn.model_selection import KFold, RepeatedKFold
 
-from assay.base.folds import FoldTransforms, fit_folds
+from assay.base.folds import FoldTransforms, fit_folds, predict_folds
 from assay.data import infer_roles
 from assay.prepare import Preparation, auto_prepare
 from assay.prepare.shared import SharedPreparation
@@ -70,3 +70,39 @@ def test_a_prepared_fold_does_not_depend_on_which_other_folds_are_asked_for(entr
     alone = next(iter(fit_folds(quick(entry), shared.matrix, y, [folds[3]], transforms=transforms.only(3))))
     rows = transforms.folds[3].apply(shared.matrix, folds[3][1])
     np.testing.assert_array_equal(predictions(together, rows), predictions(alone, rows))
+
+
+def _said(entry, repeats, places=None, kind="numbers"):
+    """What is said of the test rows of repeated folds without models, with what a fit of the same folds needs."""
+    frame, y = _frame(entry, "numbers")
+    matrix, transforms = frame.to_numpy(), None
+    if kind == "prepared":
+        shared = SharedPreparation.of(frame, _preparation(entry, frame, "numbers"))
+        matrix = shared.matrix
+    folds = list(RepeatedKFold(n_splits=2, n_repeats=repeats, random_state=1).split(np.zeros(len(y))))
+    folds = folds if places is None else [folds[k] for k in places]
+    if kind == "prepared":
+        transforms = FoldTransforms(tuple(shared.fold(train) for train, _ in folds), shared.fold(None))
+    codes = np.unique(y, return_inverse=True)[1] if y.dtype.kind == "U" else y
+    matrix = np.ascontiguousarray(matrix)
+    return predict_folds(quick(entry), matrix, codes, folds, transforms), (matrix, codes, folds, transforms)
+
+
+@pytest.mark.parametrize(**named([entry for entry in LEARNERS if hasattr(entry.load(), "_predict_folds")]))
+@pytest.mark.parametrize("kind", ["plain", "prepared"])
+def test_folds_predicted_without_models_equal_the_predictions_of_their_models(entry, kind):
+    said, (matrix, y, folds, transforms) = _said(entry, 3, kind=kind)
+    if said is None:
+        assert entry.id == "naive-bayes" and kind == "prepared"
+        return
+    found = list(said)
+    models = list(fit_folds(quick(entry), matrix, y, folds, transforms=transforms))
+    assert len(found) == len(models) and not any(one is None for one in found)
+    for k, ((_, test), model) in enumerate(zip(folds, models, strict=True)):
+        rows = matrix[test] if transforms is None else transforms.folds[k].apply(matrix, test)
+        wanted = model.predict_proba(rows) if hasattr(model, "predict_proba") else model.predict(rows)
+        np.testing.assert_allclose(found[k], wanted, rtol=1e-9, atol=1e-12)
+    some = list(_said(entry, 3, [3, 4], kind)[0] or [None, None])
+    for k, alone in zip([3, 4], some, strict=True):
+        if alone is not None:
+            np.testing.assert_array_equal(alone, found[k])

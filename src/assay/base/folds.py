@@ -99,6 +99,11 @@ class FoldTransform:
         """Whether every column comes out at its place, moved and scaled at most."""
         return self._in_place and self.picked.shape[0] == 0 and (self.mean is None) == (self.inverse is None)
 
+    @property
+    def fills(self) -> bool:
+        """Whether cells are missing that it fills."""
+        return self._masked.shape[0] > 0
+
     @cached_property
     def _masked(self) -> np.ndarray:
         return np.empty(0, dtype=np.int64) if self.mask is None else np.flatnonzero(self.mask >= 0)
@@ -268,7 +273,9 @@ def predict_folds(
     The whole is None for estimators that cannot do without models.
     """
     shared = getattr(estimator, "_predict_folds", None)
-    return None if shared is None or not isinstance(X, np.ndarray) else shared(X, y, folds, transforms)
+    said = None if shared is None or not isinstance(X, np.ndarray) else shared(X, y, folds, transforms)
+    # Where an answer is beyond the range of float64 its model says so in a sentence.
+    return None if said is None else (None if a is None or not np.isfinite(a.sum()) else a for a in said)
 
 
 def _fit_by_settings(

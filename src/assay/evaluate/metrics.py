@@ -131,9 +131,10 @@ class Evidence:
     @cached_property
     def margins(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Correct, actual and predicted weight per class, of the classes that occur in either."""
-        correct, actual, predicted = np.diagonal(self.confusion), self.confusion.sum(axis=1), self.confusion.sum(axis=0)
+        confusion = self.confusion.astype(float)
+        correct, actual, predicted = confusion.diagonal(), confusion.sum(axis=1), confusion.sum(axis=0)
         occurs = (actual + predicted) > 0
-        return correct[occurs].astype(float), actual[occurs].astype(float), predicted[occurs].astype(float)
+        return (correct, actual, predicted) if occurs.all() else (correct[occurs], actual[occurs], predicted[occurs])
 
     # -- probabilities --------------------------------------------------------------------------------------
     @cached_property
@@ -340,7 +341,7 @@ def _ratio(above: np.ndarray, below: np.ndarray) -> np.ndarray:
 
 # -- labels -------------------------------------------------------------------------------------------------
 def _accuracy(evidence: Evidence) -> float:
-    return float(np.trace(evidence.confusion) / evidence.confusion.sum())
+    return float(evidence.confusion.trace() / evidence.confusion.sum())
 
 
 def _balanced_accuracy(evidence: Evidence) -> float:

@@ -76,10 +76,17 @@ class ClassStatistics:
         mean = np.divide(self.sum, self.count, out=np.zeros_like(self.sum), where=self.count > 0)
         return np.maximum(self.square - mean * self.sum, 0.0)
 
-    def holds_digits_of(self, whole: ClassStatistics, numeric: np.ndarray) -> bool:
-        """Whether these differences from `whole` are still accurate in every class and numeric column."""
-        left, total = self.centred_squares()[:, numeric], whole.square[:, numeric]
-        return bool((left >= LEAST_SHARE * total).all())
+    def holds_digits_of(self, whole: ClassStatistics, numeric: np.ndarray) -> Any:
+        """Whether these differences from `whole` (of each fold, if stacked) are still accurate in every class and
+        numeric column."""
+        left, total = self.centred_squares()[..., numeric], whole.square[:, numeric]
+        return (left >= LEAST_SHARE * total).all(axis=(-2, -1))
+
+    @classmethod
+    def stacked(cls, parts: list[ClassStatistics]) -> ClassStatistics:
+        """The statistics of several sets of rows (same shift and categories), along a first axis."""
+        names = ("class_weight", "count", "sum", "square", "tally")
+        return replace(parts[0], **{name: np.stack([getattr(part, name) for part in parts]) for name in names})
 
     def of_classes(self, present: np.ndarray) -> ClassStatistics:
         """Only the classes where `present` is true."""

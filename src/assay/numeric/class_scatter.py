@@ -145,13 +145,19 @@ class ClassScatter:
         return ClassScatter(self.class_weight[present], self.sum[present], products, self.shift[present], self.kind)
 
     def through(self, transform: FoldTransform | None) -> ClassScatter:
-        """The sums of the same rows, their columns as a fold's preparation gives them (not of kind "diagonal").
+        """The sums of the same rows, their columns as a fold's preparation gives them (which fills no cells, for kind
+        "diagonal").
 
         The shift moves with the columns, so that the constant of the map drops out of the sums.
         """
         if transform is None:
             return self
-        products = np.array([transform.combine(transform.combine(one).T) for one in self.products])
+        if self.kind == "diagonal":
+            products = transform.combine(self.products)
+            if transform.inverse is not None:
+                products[:, : transform.source.shape[0]] *= transform.inverse
+        else:
+            products = np.array([transform.combine(transform.combine(one).T) for one in self.products])
         shift = transform.combine(self.shift) + transform.offset
         return replace(self, sum=transform.combine(self.sum), products=products, shift=shift)
 

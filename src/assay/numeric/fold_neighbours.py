@@ -11,8 +11,8 @@ distance >= D, so in the fold it is no nearer than
 
 where ratio is the least quotient of the fold's factors by the common ones, and slack bounds what another filling can
 move (triangle inequality). If the k-th candidate is nearer than that, the list is proved complete; otherwise that
-query is searched in full, in the fold's own index or, where there is none, by longer lists of candidates. The neighbours
-are those of separate searches, bit for bit.
+query is searched in full: in the fold's own index or, where there is none, by longer lists of candidates. The
+neighbours are those of separate searches, bit for bit.
 """
 
 from __future__ import annotations

@@ -182,7 +182,7 @@ class NeighbourIndex:
         k: int,
         threads: int = 1,
         rows: np.ndarray | None = None,
-        **choice: np.ndarray,
+        **choice: Any,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The k nearest of each placed query's candidates (row numbers, -1 for none), as `nearest` would measure them.
 

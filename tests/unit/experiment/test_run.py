@@ -168,7 +168,8 @@ SHARING = [entry for entry in catalogue.entries() if entry.shares_folds and entr
 @pytest.mark.parametrize("table", ["numbers", "mixed"])
 @pytest.mark.parametrize("entry", SHARING, ids=[entry.id for entry in SHARING])
 def test_every_learner_that_shares_folds_shares_them_in_a_run(iris, mixed, monkeypatch, entry, table):
-    """All folds of a learner come from one call of its own `fit_folds` on one matrix, and equal separate fits."""
+    """All folds of a learner come from one call of its own on one matrix, that of `fit_folds` or of what says without
+    models what these would predict, and equal separate fits."""
     regress = entry.task == "regress"
     data, target = (iris, "sepal_width" if regress else "species")
     if table == "mixed":
@@ -178,14 +179,22 @@ def test_every_learner_that_shares_folds_shares_them_in_a_run(iris, mixed, monke
     learner = (entry.id, {"random_state": 0}) if open_seeds(cls()) else entry.id
     measure = "rmse" if regress else "log_loss" if entry.probabilities else "accuracy"
     plan = Plan(data, target, learners=[learner], design="2x2", metrics=[measure])
-    own = cls.fit_folds
+    own, without_models = cls.fit_folds, getattr(cls, "_predict_folds", None)
 
     def watched(self, X, y, folds, sample_weight=None, transforms=None):
         if type(self) is cls:
             calls.append(type(X))
         return own(self, X, y, folds, sample_weight, transforms)
 
+    def watched_without_models(self, X, y, folds, transforms=None):
+        said = without_models(self, X, y, folds, transforms)
+        if type(self) is cls and said is not None:
+            calls.append(type(X))
+        return said
+
     monkeypatch.setattr(cls, "fit_folds", watched)
+    if without_models is not None:
+        monkeypatch.setattr(cls, "_predict_folds", watched_without_models)
     shared = run(plan, views=False)
     assert calls == [np.ndarray] and not shared.failed
     monkeypatch.setattr(Inputs, "shared", lambda self, learner: None)

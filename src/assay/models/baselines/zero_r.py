@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.utils import Tags
 from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
 from ...base import Choice, Classifier, Cost, Regressor, param
+from ...base.folds import Fold, Transforms
 from ...base.views import Shares
 
 
@@ -71,6 +74,16 @@ class ZeroRClassifier(_IgnoresColumns, Classifier):
         """The class shares of the training rows, for every row."""
         rows = self._count(X)  # refuses an unfitted model first
         return np.tile(self.class_prior_, (rows, 1))
+
+    def _predict_folds(
+        self, X: np.ndarray, y: Any, folds: Sequence[Fold], transforms: Transforms = None
+    ) -> Iterator[np.ndarray | None]:
+        """What the models of `fit_folds` say of their test rows: the columns are not read."""
+        template = clone(self)
+        _, codes, _ = template._begin(X, y)
+        for train, test in folds:
+            counts = np.bincount(codes[train], minlength=template.classes_.shape[0])
+            yield np.tile(counts / counts.sum(), (test.shape[0], 1)) if counts.all() else None
 
     def predict(self, X: Any) -> np.ndarray:
         """The most frequent class, for every row."""

@@ -6,7 +6,8 @@ subtraction; what differs is how covariances are made of these sums.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -187,7 +188,9 @@ class GaussianDiscriminant(Decisions, Classifier):
     def _scores(self, X: Any) -> np.ndarray:
         """The log of prior times density of each class, up to a number that is the same for all classes."""
         check_is_fitted(self)
-        rows = self._read(X, reset=False)
+        return self._scores_of(self._read(X, reset=False))
+
+    def _scores_of(self, rows: np.ndarray) -> np.ndarray:
         if self._is_linear():
             with one_blas_thread():
                 return (rows - self.mean_) @ self._slopes.T + (self._levels + self._log_priors())
@@ -284,25 +287,61 @@ class GaussianDiscriminant(Decisions, Classifier):
         self, X: Any, y: Any, folds: Iterable[Fold], sample_weight: Any = None, transforms: Transforms = None
     ) -> Iterator[Any]:
         """One fitted clone per fold: the sums of all rows less those of the rows left out."""
-        if transforms is not None and self._kind() == "diagonal":
-            # A filled cell needs products of a column with the mark of its missing cells.
+        if not self._sums_go_through(transforms):
             yield from super().fit_folds(X, y, folds, sample_weight, transforms)
             return
         template = clone(self)
         rows, codes, _ = template._begin(X, y)
         weights = check_weights(type(self).__name__, sample_weight, rows.shape[0])
-        classes, kind, threads = template.classes_, template._kind(), thread_count(self.n_jobs)
-        whole = ClassScatter.of(rows, codes, classes.shape[0], weights, kind=kind, threads=threads)
-        for train, test, through in through_folds(folds, transforms):
+        for sums, present, training, through in template._fold_sums(rows, codes, weights, folds, transforms):
             model = clone(self)
             copy_columns(template, model, through)
+            yield model._settle(sums, template.classes_[present], training)
+
+    def _predict_folds(
+        self, X: np.ndarray, y: Any, folds: Sequence[Fold], transforms: Transforms = None
+    ) -> Iterator[np.ndarray | None] | None:
+        """What the models of `fit_folds` say of their test rows."""
+        if not self._sums_go_through(transforms):
+            return None
+        template = clone(self)
+        rows, codes, _ = template._begin(X, y)
+        return template._said_of_folds(rows, codes, folds, transforms)
+
+    def _said_of_folds(
+        self, rows: np.ndarray, codes: np.ndarray, folds: Sequence[Fold], transforms: Transforms
+    ) -> Iterator[np.ndarray | None]:
+        found = self._fold_sums(rows, codes, None, folds, transforms)
+        for (_, test), (sums, present, training, through) in zip(folds, found, strict=True):
+            if present.all():
+                model = copy(self)._settle(sums, self.classes_, training)
+                yield softmax(model._scores_of(prepared(rows, test, through)))
+            else:
+                yield None
+
+    def _sums_go_through(self, transforms: Transforms) -> bool:
+        """Whether a filled cell finds the products of its column with the mark of its missing cells."""
+        return transforms is None or self._kind() != "diagonal" or not any(fold.fills for fold in transforms.folds)
+
+    def _fold_sums(
+        self,
+        rows: np.ndarray,
+        codes: np.ndarray,
+        weights: np.ndarray | None,
+        folds: Iterable[Fold],
+        transforms: Transforms,
+    ) -> Iterator[tuple[ClassScatter, np.ndarray, Training, FoldTransform | None]]:
+        """The sums of the training rows of each fold, which of the classes they have, and what else a fit needs."""
+        size, kind, threads = self.classes_.shape[0], self._kind(), thread_count(self.n_jobs)
+        whole = ClassScatter.of(rows, codes, size, weights, kind=kind, threads=threads)
+        for train, test, through in through_folds(folds, transforms):
             kept = train if weights is None else train[weights[train] > 0]
-            present = np.bincount(codes[kept], minlength=classes.shape[0]) > 0
+            present = np.bincount(codes[kept], minlength=size) > 0
             training = _training(rows, codes, weights, kept, present, through)
             sums = None
             if are_complementary(train, test, rows.shape[0]):
                 left_out = ClassScatter.of(
-                    rows, codes, classes.shape[0], weights, kind=kind, threads=threads, shift=whole.shift, rows=test
+                    rows, codes, size, weights, kind=kind, threads=threads, shift=whole.shift, rows=test
                 )
                 rest = whole.minus(left_out).of_classes(present).through(through)
                 if rest.holds_digits_of(whole.of_classes(present).through(through)):
@@ -310,7 +349,7 @@ class GaussianDiscriminant(Decisions, Classifier):
             if sums is None:
                 mine, its_codes, its_weights = training()
                 sums = ClassScatter.of(mine, its_codes, int(present.sum()), its_weights, kind=kind, threads=threads)
-            yield model._settle(sums, classes[present], training)
+            yield sums, present, training, through
 
     def estimate_cost(self, n_rows: int, n_features: int, n_outputs: int = 1) -> Cost:
         """One read of the table, products of columns, and a factor of each covariance."""

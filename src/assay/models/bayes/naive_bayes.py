@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from copy import copy
 from dataclasses import replace
 from typing import Any
 
@@ -31,6 +32,9 @@ from ...data.columns import ColumnSchema, MixedInput, fit_columns, read_columns
 from ...numeric.class_moments import ClassStatistics, central_values, holds_zero_one
 from .sparse_scores import sparse_scores
 from .views import gaussian_gains
+
+# Folds whose distributions are found together.
+_TOGETHER = 50
 
 DISTRIBUTIONS = ("gaussian", "bernoulli", "multinomial", "categorical")
 
@@ -174,7 +178,7 @@ class NaiveBayes(MixedInput, Decisions, Classifier):
         self.class_count_, self.count_ = statistics.class_weight, statistics.count
         self.sum_, self.square_, self.tally_ = statistics.sum, statistics.square, statistics.tally
         self.shift_, self.tally_sizes_ = statistics.shift, statistics.sizes
-        self.class_prior_ = self._priors()
+        self.class_prior_ = self._priors(self.class_count_)
         self._costs()
         self.distributions_ = self._choose(statistics)
         columns = {name: [j for j, d in enumerate(self.distributions_) if d == name] for name in DISTRIBUTIONS}
@@ -202,15 +206,17 @@ class NaiveBayes(MixedInput, Decisions, Classifier):
         share = np.divide(events + self.alpha, below, out=np.full(events.shape, 1.0 / max(kinds, 1)), where=below > 0)
         return np.maximum(share, self.epsilon)
 
-    def _priors(self) -> np.ndarray:
+    def _priors(self, class_count: np.ndarray) -> np.ndarray:
+        """The priors by the weights of the classes, (classes,) or (folds, classes)."""
         n_classes = self.classes_.shape[0]
         if self.class_prior is not None:
-            return given_priors(type(self).__name__, "class_prior", self.class_prior, n_classes)
+            given = given_priors(type(self).__name__, "class_prior", self.class_prior, n_classes)
+            return np.broadcast_to(given, class_count.shape)
         if not self.fit_prior:
-            return np.full(n_classes, 1.0 / n_classes)
+            return np.full(class_count.shape, 1.0 / n_classes)
         # By a power of two, so that the largest smoothing has a sum.
-        smoothed = np.ldexp(self.class_count_ + self.prior_smoothing, -16)
-        return smoothed / smoothed.sum()
+        smoothed = np.ldexp(class_count + self.prior_smoothing, -16)
+        return smoothed / smoothed.sum(axis=-1, keepdims=True)
 
     def _choose(self, statistics: ClassStatistics) -> list[str]:
         """The distribution of each column: as asked for, else by role."""
@@ -533,6 +539,51 @@ class NaiveBayes(MixedInput, Decisions, Classifier):
                 renumbered = (np.cumsum(present) - 1).astype(np.int32)[codes].clip(0)
                 yield model._learn(values, renumbered, weights, schema, classes[present], rows)
 
+    def _predict_folds(
+        self, X: np.ndarray, y: Any, folds: Sequence[Fold], transforms: Transforms = None
+    ) -> Iterator[np.ndarray | None] | None:
+        """What the models of `fit_folds` say of their test rows, where all columns are normal."""
+        template = clone(self)
+        values, codes, _ = template._begin(X, y)
+        if transforms is not None or not isinstance(values, np.ndarray) or template.schema_.nominal.any():
+            return None
+        zero_one = holds_zero_one(values)
+        others = ((values != 0.0) & (values != 1.0) & ~np.isnan(values)).sum(axis=0)
+        # In training rows that hold 0 and 1 alone a column has another distribution.
+        if others.min() <= max((test.shape[0] for _, test in folds), default=0):
+            return None
+        shift = central_values(values, zero_one)
+        whole = template._sum_up(values, codes, None, template.schema_, template.classes_.shape[0], shift)
+        template._settle(whole, template.schema_, template.classes_, zero_one)
+        if set(template.distributions_) != {"gaussian"}:
+            return None
+        return template._said_of_folds(values, codes, whole, folds)
+
+    def _said_of_folds(
+        self, values: np.ndarray, codes: np.ndarray, whole: ClassStatistics, folds: Sequence[Fold]
+    ) -> Iterator[np.ndarray | None]:
+        """The class probabilities of the test rows of each fold; None where its sums lost digits or a class."""
+        threads, numeric = thread_count(self.n_jobs), np.ones(values.shape[1], dtype=bool)
+        for begin in range(0, len(folds), _TOGETHER):
+            some = folds[begin : begin + _TOGETHER]
+            left_out = [
+                self._sum_up(values, codes, None, self.schema_, whole.class_weight.shape[0], whole.shift, test)
+                for _, test in some
+            ]
+            rest = whole.minus(ClassStatistics.stacked(left_out))
+            theta, var, constant = _gaussians(rest, self.gaussian_columns_, self.var_smoothing)
+            priors = self._priors(rest.class_weight)
+            sure = rest.holds_digits_of(whole, numeric) & (rest.class_weight > 0).all(axis=1)
+            sure &= np.isfinite(theta).all(axis=(1, 2)) & np.isfinite(var).all(axis=(1, 2))
+            for k, (train, test) in enumerate(some):
+                if not (sure[k] and are_complementary(train, test, values.shape[0])):
+                    yield None
+                    continue
+                model = copy(self)
+                model.theta_, model.var_, model.constant_ = theta[k], var[k], constant[k]
+                model.class_prior_ = priors[k]
+                yield _kernels.naive_bayes_scores(np.take(values, test, axis=0), model._arrays(), 2, threads)
+
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
@@ -546,21 +597,25 @@ class NaiveBayes(MixedInput, Decisions, Classifier):
 def _gaussians(
     statistics: ClassStatistics, columns: np.ndarray, smoothing: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Mean and variance per class, a share of the column's variance added; and which columns are constant."""
-    count, total = statistics.count[:, columns], statistics.sum[:, columns]
-    shift, seen = statistics.shift[columns], count.sum(axis=0)
-    pooled_mean = np.divide(total.sum(axis=0), seen, out=np.zeros_like(shift), where=seen > 0)
-    second = np.divide(statistics.square[:, columns].sum(axis=0), seen, out=np.zeros_like(shift), where=seen > 0)
+    """Mean and variance per class, a share of the column's variance added; and which columns are constant.
+
+    The sums may be those of many folds, along a first axis.
+    """
+    count, total = statistics.count[..., columns], statistics.sum[..., columns]
+    shift, seen = statistics.shift[columns], count.sum(axis=-2, keepdims=True)
+    none = np.zeros(seen.shape)
+    pooled_mean = np.divide(total.sum(axis=-2, keepdims=True), seen, out=none.copy(), where=seen > 0)
+    squares = statistics.square[..., columns].sum(axis=-2, keepdims=True)
+    second = np.divide(squares, seen, out=none, where=seen > 0)
     pooled = np.maximum(second - pooled_mean**2, 0.0)
     noise = (8 * np.finfo(float).eps * (np.abs(shift) + np.abs(pooled_mean))) ** 2
     constant = pooled <= noise
     known = (count > 0) & ~constant
     mean = np.divide(total, count, out=np.broadcast_to(pooled_mean, count.shape).copy(), where=known)
-    squares = statistics.centred_squares()[:, columns]
+    squares = statistics.centred_squares()[..., columns]
     variance = np.divide(squares, count, out=np.broadcast_to(pooled, count.shape).copy(), where=known)
-    variance = np.maximum(variance + smoothing * pooled, 1e-15 * pooled)
-    variance[:, constant] = 1.0
-    return np.ascontiguousarray(mean + shift), np.ascontiguousarray(variance), constant
+    variance = np.where(constant, 1.0, np.maximum(variance + smoothing * pooled, 1e-15 * pooled))
+    return np.ascontiguousarray(mean + shift), np.ascontiguousarray(variance), constant[..., 0, :]
 
 
 def _shift_is_far(statistics: ClassStatistics) -> bool:

@@ -17,7 +17,7 @@ from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from assay import _kernels
 from assay.base import DataError, ParameterError
 from assay.base.cv import drawn_rows
-from assay.base.folds import FoldTransform, FoldTransforms
+from assay.base.folds import FoldTransform, FoldTransforms, predict_folds
 from assay.base.views import view_of
 from assay.models.neighbours import KNNClassifier, KNNRegressor
 from assay.models.neighbours.knn import _SharedSearch
@@ -383,7 +383,10 @@ def test_folds_prepared_on_their_own_scale_give_exactly_the_separate_fits(kind, 
     y = np.random.default_rng(1).integers(0, 3, size=160)
     folds = list(RepeatedKFold(n_splits=3, n_repeats=4, random_state=2).split(X))
     model = KNNClassifier(n_neighbors=3, weights="distance", metric=metric, p=3.0)
-    shared_models = model.fit_folds(shared_matrix(X), y, folds, transforms=transforms_of(X, folds))
+    matrix, transforms = shared_matrix(X), transforms_of(X, folds)
+    shared_models = model.fit_folds(matrix, y, folds, transforms=transforms)
+    said = predict_folds(model, matrix, y, folds, transforms)
+    assert (said is None) == (metric == "cosine")
     for (train, test), shared in zip(folds, shared_models, strict=True):
         block, seen = NumericBlock.fit(X[train].T.copy(), True, impute=True, standardise=True)
         queries = block.apply(X[test].T.copy(), True)
@@ -392,6 +395,10 @@ def test_folds_prepared_on_their_own_scale_give_exactly_the_separate_fits(kind, 
         np.testing.assert_array_equal(shared.predict_proba(queries), alone.predict_proba(queries))
         for ours, theirs in zip(shared.kneighbors(queries), alone.kneighbors(queries), strict=True):
             np.testing.assert_array_equal(ours, theirs)
+        without_model = None if said is None else next(said)
+        assert (without_model is None) == (metric == "cosine" or kind == "missing")
+        if without_model is not None:
+            np.testing.assert_array_equal(without_model, alone.predict_proba(queries))
 
 
 def test_the_certificate_spares_almost_every_full_search_of_standardised_folds():
@@ -436,9 +443,15 @@ def test_folds_in_shuffled_order_and_lists_that_run_out():
     shuffled = [(train[::-1], test) for train, test in halves]
     model = KNNRegressor(n_neighbors=3)
     for folds in (halves * 3, shuffled * 3):
+        said = predict_folds(model, X, y, folds)
         for (train, test), shared in zip(folds, model.fit_folds(X, y, folds), strict=True):
             alone = KNNRegressor(n_neighbors=3).fit(X[train], y[train])
             np.testing.assert_array_equal(shared.predict(X[test]), alone.predict(X[test]))
+            without_model = next(said)
+            # Of rows in another order ties are decided in another way, which only the model knows.
+            assert (without_model is None) == (train[0] > train[-1])
+            if without_model is not None:
+                np.testing.assert_array_equal(without_model, alone.predict(X[test]))
 
 
 def test_folds_given_as_masks_are_fitted_separately(table):
