@@ -586,7 +586,8 @@ class _SharedSearch:
             through = None if self.transforms is None else self.transforms.folds[fold]
             known = classes is None or (np.bincount(target[train], minlength=classes.shape[0]) > 0).all()
             ordered = bool((train[1:] > train[:-1]).all())
-            if not (known and ordered and owner._longest <= train.shape[0] and (through is None or through.scales)):
+            scaled = through is None or (through.scales and through.width == values.shape[1])
+            if not (known and ordered and scaled and owner._longest <= train.shape[0]):
                 yield None
                 continue
             kept = np.zeros(values.shape[0], dtype=np.uint8)
