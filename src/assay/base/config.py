@@ -9,10 +9,12 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 from collections.abc import Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from .errors import ParameterError, plain
 
@@ -87,7 +89,7 @@ def use(
 
 
 def memory_limit() -> float:
-    """The bytes a fit may take."""
+    """The bytes a fit may take; a container's own limit counts where it leaves less than the machine has."""
     limit = get().max_bytes
     if limit is not None:
         return limit
@@ -95,10 +97,60 @@ def memory_limit() -> float:
         with open("/proc/meminfo") as meminfo:
             for line in meminfo:
                 if line.startswith("MemAvailable:"):
-                    return 0.8 * 1024 * int(line.split()[1])
+                    return 0.8 * min(1024.0 * int(line.split()[1]), _left_of_groups(_limited_groups()))
     except OSError:
         pass
     try:
         return 0.5 * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (ValueError, OSError):
+        return float("inf")
+
+
+# Limit, use, and which part of it is pages of files that the system can drop, in both versions of control groups.
+_GROUP_FILES = (
+    ("memory.max", "memory.current", "inactive_file"),
+    ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
+)
+_NO_LIMIT = 2**60
+
+
+@functools.cache
+def _limited_groups(told: str = "/proc/self/cgroup", root: str = "/sys/fs/cgroup") -> tuple[Path, ...]:
+    """The limits on memory of the control groups that this process is in: the files that state them."""
+    found = []
+    with contextlib.suppress(OSError, ValueError):
+        for line in Path(told).read_text().splitlines():
+            number, kinds, path = line.split(":", 2)
+            top = Path(root) if number == "0" else Path(root) / "memory"
+            if number != "0" and "memory" not in kinds.split(","):
+                continue
+            inside = Path(path.lstrip("/"))
+            for group in (top / inside, *((top / inside).parents if inside.parts else ())):
+                found += [group / names[0] for names in _GROUP_FILES if _number_in(group / names[0]) < _NO_LIMIT]
+                if group == top:
+                    break
+            # Inside a container the path may be that of the machine, and its group the top.
+            found += [top / names[0] for names in _GROUP_FILES if _number_in(top / names[0]) < _NO_LIMIT]
+    return tuple(dict.fromkeys(found))
+
+
+def _left_of_groups(limits: tuple[Path, ...]) -> float:
+    """Bytes that these limits leave."""
+    left = float("inf")
+    for limit in limits:
+        used, idle = next(names[1:] for names in _GROUP_FILES if names[0] == limit.name)
+        dropped = 0.0
+        with contextlib.suppress(OSError, ValueError):
+            facts = dict(line.split() for line in (limit.parent / "memory.stat").read_text().splitlines())
+            dropped = float(facts.get(idle, 0))
+        inside = _number_in(limit.parent / used)
+        left = min(left, max(0.0, _number_in(limit) - (0.0 if inside >= _NO_LIMIT else inside - dropped)))
+    return left
+
+
+def _number_in(file: Path) -> float:
+    """The number that a file holds; no limit where it holds none."""
+    try:
+        return float(file.read_text().replace("max", "inf"))
+    except (OSError, ValueError):
         return float("inf")

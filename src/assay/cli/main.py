@@ -177,7 +177,8 @@ _READ = "delimiter|encoding|header|duplicates|sheet|table|query"
 _SPOKEN = [
     (re.compile(pattern), words)
     for pattern, words in (
-        (r"\bgo through it in batches with assay\.data\.scan_table, or ", ""),
+        (r"\bwith assay\.data\.Batches, go through it in batches with assay\.data\.scan_table, or ",
+         "in Python with assay.data.Batches, or "),
         (r"\bassay\.config\.set\((\w+)=\.\.\.\)", lambda m: f"the environment variable ASSAY_{m[1].upper()}"),
         (rf"\b({_READ})=(?:'([^']*)'|(True|False|\.\.\.)|)(?=\W|$)",
          lambda m: f"--read {m[1]}={m[2] or {'True': 'yes', 'False': 'no'}.get(m[3] or '', '...')}"),

@@ -224,8 +224,8 @@ def too_large(shown: str, needed: float, why: str = "") -> DataError:
         shown,
         f"needs more memory than the limit ({_bytes(config.memory_limit())})",
         f"reading it whole takes about {_bytes(needed)}{why}",
-        "go through it in batches with assay.data.scan_table, fit learners on it with assay.data.Batches, or raise the "
-        "limit with assay.config.set(max_bytes=...)",
+        "take a sample of its rows to compare learners, fit them on all rows with assay.data.Batches, go through it in "
+        "batches with assay.data.scan_table, or raise the limit with assay.config.set(max_bytes=...)",
     )
 
 

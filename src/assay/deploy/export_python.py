@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -230,6 +231,41 @@ def _duels(scores):
         total[first] -= score
     return [w + t / (3.0 * (abs(t) + 1.0)) for w, t in zip(won, total)]
 """
+_TELLING = '''
+def _telling(function):
+    """The same function; where a row cannot be used, it says which cell that is."""
+
+    def wrong(cell, kind):
+        if cell is None or cell != cell or kind == "label":
+            return False
+        if kind == "number":
+            return not isinstance(cell, (int, float)) and not hasattr(cell, "dtype")
+        try:
+            return not hasattr(cell, "year") and not datetime.datetime.fromisoformat(str(cell))
+        except ValueError:
+            return True
+
+    def told(row):
+        try:
+            return function(row)
+        except (LookupError, OverflowError, TypeError, ValueError) as error:
+            who = function.__name__
+            if not hasattr(row, "keys"):
+                words = f"a row must be a mapping from column names to cells; got {type(row).__name__}."
+                raise ValueError(f"{who}: {words}") from None
+            if isinstance(error, KeyError) and error.args[0] in _KINDS and error.args[0] not in row:
+                words = "must be in the row; None stands for a cell that is not known."
+                raise ValueError(f"{who}: column {error.args[0]!r} {words}") from None
+            found = [name for name, kind in _KINDS.items() if wrong(row.get(name), kind)]
+            gaps = [name for name, kind in _KINDS.items() if kind == "number" and row.get(name) is None]
+            if not found and not gaps:
+                raise
+            name = (found or gaps)[0]
+            raise ValueError(f"{who}: column {name!r} must hold a {_KINDS[name]}; got {row.get(name)!r:.60}.") from None
+
+    told.__doc__, told.__name__ = function.__doc__, function.__name__
+    return told
+'''
 _PROBABILITIES = {
     "logistic": """
     score = _scores(row)[0]
@@ -306,6 +342,26 @@ def prepared_python(recipes: list[Recipe], text: str, target: str) -> str:
         parts += ["\n\ndef probabilities(row):", '    """The probability of each class."""']
         parts += ["    return _probabilities(prepare(row))"]
     return "\n".join(parts) + "\n"
+
+
+def telling_python(text: str, kinds: Mapping[str, str]) -> str:
+    """The source, whose functions name the column and the cell of a row that they cannot use; `kinds` are those of
+    the columns: "number", "date" or "label"."""
+    public = re.compile(r"^def (predict|probabilities)\(row\):", re.MULTILINE)
+    first = public.search(text)
+    if first is None:
+        return text
+    head, rest = text[: first.start()].rstrip("\n"), public.sub(r"@_telling\ndef \1(row):", text[first.start() :])
+    if "date" in kinds.values() and "import datetime\n" not in head:
+        head = f"import datetime\n{head}"
+    helper = _TELLING.strip("\n") if "date" in kinds.values() else _without_dates(_TELLING.strip("\n"))
+    return "\n\n\n".join([*([head] if head else []), f"_KINDS = {dict(kinds)!r}", helper, rest])
+
+
+def _without_dates(text: str) -> str:
+    begin, end = text.index('        if kind == "number":'), text.index("    def told")
+    number = '        return not isinstance(cell, (int, float)) and not hasattr(cell, "dtype")'
+    return f"{text[:begin]}{number}\n\n{text[end:]}"
 
 
 def _plain_words(target: str) -> str:

@@ -18,7 +18,7 @@ from ..base.files import write_parts
 from .checks import as_rows, candidates
 from .export_forms import Form, Net, check_whole_rows, form_of, kinds_of, names_of, recipes_of, refusal
 from .export_onnx import onnx_of
-from .export_python import prepared_python, python_of
+from .export_python import prepared_python, python_of, telling_python
 from .export_sql import prepared_sql, sql_of
 
 _TOLERANCE = 1e-9
@@ -73,8 +73,21 @@ def to_python(model: Any, check: Any = None) -> bytes:
     if prepared:
         target = str(model.facts.get("target") or "prediction")
         text = prepared_python(recipes_of(model, "Python"), text, target)
+    text = telling_python(text, _cells_of(model, form, prepared))
     _try_python(model, text, check, form)
     return text.encode()
+
+
+def _cells_of(model: Any, form: Form | None, prepared: bool) -> dict[str, str]:
+    """What each column of a row holds: "number", "date" or "label"."""
+    if prepared:
+        dates = {name for name, about in model.facts["profile"].items() if about.get("role") == "datetime"}
+        kinds = {"number": "number"}
+        return {name: "date" if name in dates else kinds.get(kind, "label") for name, kind in kinds_of(model).items()}
+    if form is not None:
+        return {name: "label" if j in form.categories else "number" for j, name in enumerate(form.names)}
+    known = model.schema_.categories
+    return {name: "number" if known[j] is None else "label" for j, name in enumerate(names_of(model))}
 
 
 def to_onnx(model: Any, check: Any = None) -> bytes:
@@ -218,7 +231,7 @@ def _try_python(model: Any, text: str, check: Any, form: Form | None) -> None:
         for table, wanted in _answers(model, check):
             said = [scope["predict"](row) for row in _rows_of(model, table)[1]]
             _agree("Python", model, said, wanted, _tolerance(form))
-    except (ArithmeticError, LookupError, NameError, TypeError, RecursionError, MemoryError, SyntaxError):
+    except (ArithmeticError, LookupError, NameError, TypeError, ValueError, RecursionError, MemoryError, SyntaxError):
         raise refusal(model, "Python") from None
 
 

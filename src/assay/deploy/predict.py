@@ -156,7 +156,26 @@ class Predictor:
             if not summary.rows:
                 raise
             summary.stopped = str(error)
+        if not summary.predicted:
+            write(self._no_rows(kept))
         return summary
+
+    def _no_rows(self, kept: list[str]) -> Any:
+        """What is written where no row could be predicted: the columns."""
+        classes = np.zeros(0) if self.classes is None else np.asarray(self.classes)[:0]
+        columns: dict[str, Any] = {"row": np.zeros(0, dtype=np.int64)}
+        columns |= {name: np.zeros(0, dtype=str) for name in kept}
+        answers: dict[str, Any] = {self.target: classes}
+        if self.probabilities and self.classes is not None:
+            answers |= {f"p({label})": np.zeros(0) for label in self.classes}
+        if self.interval is not None:
+            names = ("set",) if self.conformal.classes else ("low", "high")
+            answers |= {name: np.zeros(0, dtype=str if name == "set" else float) for name in names}
+        if self.explain:
+            answers["because"] = np.zeros(0, dtype=str)
+        for name, cells in answers.items():
+            columns[_free(name, columns)] = cells
+        return frame_of(columns)
 
     def _one(self, piece: Conformed, kept: list[str], write: Callable[[Any], None], summary: Summary) -> None:
         left_out = {problem.row for problem in piece.problems}

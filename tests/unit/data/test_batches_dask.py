@@ -9,11 +9,14 @@ import numpy as np
 import polars as pl
 import pytest
 
+from assay import catalogue
 from assay.base.errors import UsageError
+from assay.catalogue import TASKS
 from assay.data import Batches, batches_dask
 from assay.models.bayes import NaiveBayes
 from assay.models.ensembles import NewtonBoostingClassifier
 from assay.models.linear import GLM, LogisticRegression
+from tests.conformance.tables import named, numeric, outputs, quick
 
 RNG = np.random.default_rng(4)
 
@@ -61,3 +64,22 @@ def test_a_scheduler_that_is_not_there_is_one_sentence(folder, monkeypatch):
     source = Batches(str(folder / "part*.parquet"), "y", client="tcp://127.0.0.1:9")
     with pytest.raises(UsageError, match="Batches: the Dask scheduler at 'tcp://127.0.0.1:9' does not answer"):
         NaiveBayes().fit_batches(source)
+
+
+@pytest.mark.parametrize(**named([entry for entry in catalogue.entries() if entry.out_of_core]))
+def test_every_method_fits_parquet_parts_here_and_on_workers_as_it_fits_all_rows(dask_cluster, tmp_path, entry):
+    X, y = numeric(entry, n=600)
+    names = [f"x{j}" for j in range(X.shape[1])]
+    whole = pl.DataFrame({**dict(zip(names, X.T)), "y": y})
+    for k in range(3):
+        whole[200 * k : 200 * (k + 1)].write_parquet(tmp_path / f"part{k}.parquet")
+    target = None if TASKS[entry.task].target is None else "y"
+    path, rows = str(tmp_path / "part*.parquet"), whole.select(names)
+    model = quick(entry).fit(rows, None if target is None else y)
+    here = quick(entry).fit_batches(Batches(path, target, columns=names))
+    there = Batches(path, target, columns=names, client=dask_cluster.scheduler_address)
+    found = outputs(here, rows)
+    np.testing.assert_array_equal(outputs(quick(entry).fit_batches(there), rows), found)
+    there.client.close()
+    exact = any(word in entry.id for word in ("forest", "boosting", "trees"))
+    np.testing.assert_allclose(found, outputs(model, rows), rtol=0 if exact else 1e-7, atol=0 if exact else 1e-9)

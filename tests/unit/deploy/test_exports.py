@@ -384,3 +384,35 @@ def test_every_learner_goes_out_exactly_or_is_refused_with_a_sentence(task, tmp_
             else:
                 assert_agree(run_file(path, LATER), model.predict(LATER))
     assert done > (30 if task == "classify" else 20)
+
+
+@pytest.mark.parametrize(
+    "learner", ["logistic", "cart-classifier", "ridge", "newton-boosting-regressor", "voting-classifier"]
+)
+def test_python_says_which_cell_of_a_row_it_cannot_use(compared, learner, tmp_path):
+    scope: dict = {}
+    exec(compared[learner].export(tmp_path / "m.py").read_text(), scope)
+    row = LATER.rows(named=True)[0]
+    number = next(name for name, kind in scope["_KINDS"].items() if kind == "number")
+    scope["predict"](row)
+    with pytest.raises(ValueError) as caught:
+        scope["predict"](row | {number: "n/a"})
+    assert str(caught.value) == f"predict: column '{number}' must hold a number; got 'n/a'."
+    with pytest.raises(ValueError, match=f"^predict: column '{number}' must be in the row; None stands for"):
+        scope["predict"]({name: cell for name, cell in row.items() if name != number})
+    with pytest.raises(ValueError, match="^predict: a row must be a mapping from column names to cells; got list.$"):
+        scope["predict"](list(row.values()))
+
+
+def test_python_of_bare_models_says_it_too(tmp_path):
+    rows = np.arange(24.0).reshape(8, 3)
+    for model in (Ridge().fit(rows, rows[:, 0]), CartClassifier().fit(rows, np.arange(8) > 3)):
+        scope: dict = {}
+        exec(export(model, tmp_path / "m.py").read_text(), scope)
+        cells = {"x0": 1.0, "x1": 2.0, "x2": 3.0}
+        with pytest.raises(ValueError, match="^predict: column 'x0' must hold a number; got '1.0'.$"):
+            scope["predict"](cells | {"x0": "1.0"})
+    scope = {}
+    exec(export(Ridge().fit(rows, rows[:, 0]), tmp_path / "m.py").read_text(), scope)
+    with pytest.raises(ValueError, match="^predict: column 'x1' must hold a number; got None.$"):
+        scope["predict"](cells | {"x1": None})

@@ -145,3 +145,26 @@ def test_infinite_cells_are_not_taken_for_missing_ones(folder, cell):
     with pytest.raises(DataError, match="column 'a' must be finite.*first at row 1"):
         model.predict(rows)
     assert np.isfinite(model.predict(rows[[0, 2]])).all()
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+@pytest.mark.parametrize(
+    ("package", "more"),
+    [("numbers", ["--interval", "0.9", "--keep", "id"]), ("classes", ["--probabilities", "--explain", "2"])],
+)
+def test_a_table_of_which_no_row_can_be_predicted_gives_the_columns(folder, tmp_path, package, more, ending):
+    columns = TABLE.columns if package == "numbers" else load_dataset("weather").columns
+    bad = pl.DataFrame({name: ["inf" if name in ("a", "temperature", "humidity") else "x"] * 3 for name in columns})
+    good = TABLE if package == "numbers" else load_dataset("weather").frame
+    good.write_csv(tmp_path / "good.csv")
+    bad.write_csv(tmp_path / "bad.csv")
+    read = pl.read_csv if ending == "csv" else pl.read_parquet
+    found = {}
+    for data in ("good", "bad"):
+        out = tmp_path / f"{data}-out.{ending}"
+        done = call(folder / f"{package}.assay", tmp_path / f"{data}.csv", "--out", out, *more)
+        assert done.exit_code == (0 if data == "good" else 5), done.output
+        found[data] = read(out)
+    assert found["bad"].height == 0 and found["bad"].columns == found["good"].columns
+    if ending == "parquet":
+        assert found["bad"].schema == found["good"].schema
