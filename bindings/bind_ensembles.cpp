@@ -341,6 +341,17 @@ void bind_ensembles(nb::module_& m) {
         .def_prop_ro("valid_loss", [](const BoosterHandle& self) { return own(std::vector(self.booster->valid_loss)); }, nb::rv_policy::automatic)
         .def_prop_ro("best_round", [](const BoosterHandle& self) { return self.booster->best_round; })
         .def_prop_ro("rounds", [](const BoosterHandle& self) { return self.booster->rounds(); });
+    m.def(
+        "run_together",
+        [](const std::vector<BoosterHandle*>& handles, std::int64_t rounds, int threads) {
+            std::vector<ensembles::Booster*> boosters;
+            for (const BoosterHandle* handle : handles) {
+                require(handle != nullptr, "run_together", "boosters must not be None");
+                boosters.push_back(handle->booster.get());
+            }
+            without_gil([&] { ensembles::run_together(boosters, rounds, threads); });
+        },
+        "boosters"_a, "rounds"_a, "threads"_a, "More rounds of each by its built-in loss, side by side.");
 }
 
 }  // namespace assay::bindings

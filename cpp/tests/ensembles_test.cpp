@@ -181,8 +181,13 @@ TEST("rough scores lead to the first boundary of the largest exact score") {
         double top = -1;
         for (index_t b = 0; b < count; ++b)
             if (exact(sums[static_cast<std::size_t>(b)]) > top) top = exact(sums[static_cast<std::size_t>(b)]), expected = b;
-        const double found = trees::first_largest_of(rough.data(), sums.data(), count, exact, best);
+        const auto needing = [&](float needed) { return trees::first_largest_of(rough.data(), sums.data(), count, needed, exact, best); };
+        const double found = needing(-1.0F);
         CHECK(best == expected);
         CHECK(expected < 0 || found == top);
+        // What is needed leaves out only what is not above it.
+        CHECK(expected < 0 || (needing(static_cast<float>(top)) == top && best == expected));
+        needing(static_cast<float>(1.0001 * top) + 1.0F);
+        CHECK(best == -1);
     }
 }

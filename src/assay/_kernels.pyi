@@ -559,6 +559,9 @@ class Booster:
     @property
     def rounds(self) -> int: ...
 
+def run_together(boosters: Sequence[Booster], rounds: int, threads: int) -> None:
+    """More rounds of each by its built-in loss, side by side."""
+
 def loss_names() -> list[str]:
     """Names of the losses, in the order of their numbers."""
 

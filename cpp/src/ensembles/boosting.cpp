@@ -1,6 +1,7 @@
 #include "assay/ensembles/boosting.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -95,6 +96,15 @@ ASSAY_DISPATCH(double, softmax_chunk, softmax_body,
                (const double* y, const double* f, const double* w, index_t m, index_t k, double* g, double* h, index_t stride, double* p),
                (y, f, w, m, k, g, h, stride, p))
 
+// The first draw of each of the streams `begin` on of a round.
+constexpr index_t draws_together = 64;
+ASSAY_INLINE void draw_body(std::uint64_t key, std::uint64_t round, index_t begin, std::uint32_t* draws) {
+#pragma omp simd
+    for (index_t i = 0; i < draws_together; ++i) draws[i] = philox(key, static_cast<std::uint64_t>(begin + i), round)[0];
+}
+ASSAY_DISPATCH(void, draw_each, draw_body, (std::uint64_t key, std::uint64_t round, index_t begin, std::uint32_t* draws),
+               (key, round, begin, draws))
+
 // The smallest value with at least `level` of the weight up to it; the mean with the next where it is exactly that much.
 double weighted_quantile(std::vector<std::pair<double, double>>& items, double level) {
     std::sort(items.begin(), items.end());
@@ -185,21 +195,37 @@ double Booster::leaf_constant(const trees::GrownLeaf& leaf, const std::vector<st
     return median + sum / weight;
 }
 
+// The rows of a round: each by its own draw, so that they depend on the key, the round and the place of the row alone.
+void Booster::draw_rows() {
+    drawn_.resize(static_cast<std::size_t>(n_train_));
+    others_.resize(static_cast<std::size_t>(n_));
+    std::size_t in = 0, out = 0;
+    std::array<std::uint32_t, draws_together> draws;
+    for (index_t begin = 0; begin < n_train_ && options_.row_share < 1; begin += draws_together) {
+        const index_t end = std::min(n_train_, begin + draws_together);
+        draw_each(options_.key ^ 0x5851F42D4C957F2DULL, static_cast<std::uint64_t>(rounds()), begin, draws.data());
+        for (index_t i = begin; i < end; ++i) {
+            const bool drawn = static_cast<double>(draws[static_cast<std::size_t>(i - begin)]) * 0x1.0p-32 < options_.row_share;
+            drawn_[in] = others_[out] = static_cast<std::int32_t>(i);
+            in += drawn ? 1 : 0;
+            out += drawn ? 0 : 1;
+        }
+    }
+    if (options_.row_share < 1)
+        drawn_.resize(in);
+    else
+        std::iota(drawn_.begin(), drawn_.end(), 0);
+    others_.resize(out + static_cast<std::size_t>(n_ - n_train_));
+    std::iota(others_.begin() + static_cast<index_t>(out), others_.end(), static_cast<std::int32_t>(n_train_));
+}
+
 Booster::Change Booster::grow_tree(index_t output) {
-    const auto round = static_cast<std::uint64_t>(rounds());
     const std::uint64_t tree = static_cast<std::uint64_t>(forest.n_trees());
     Change change;
-    if (options_.row_share < 1) {
-        for (index_t i = 0; i < n_train_; ++i) {
-            const auto draw = philox(options_.key ^ 0x5851F42D4C957F2DULL, static_cast<std::uint64_t>(i), round);
-            const bool in = static_cast<double>(draw[0]) * 0x1.0p-32 < options_.row_share;
-            (in ? change.rows : change.others).push_back(static_cast<std::int32_t>(i));
-        }
-    } else {
-        change.rows.resize(static_cast<std::size_t>(n_train_));
-        std::iota(change.rows.begin(), change.rows.end(), 0);
-    }
-    for (index_t i = n_train_; i < n_; ++i) change.others.push_back(static_cast<std::int32_t>(i));
+    if (output + 1 == options_.outputs)
+        change.rows = std::move(drawn_);
+    else
+        change.rows = drawn_;
     trees::HistogramOptions tree_options = options_.tree;
     tree_options.key = options_.key + 0x9E3779B97F4A7C15ULL * (tree + 1);
     std::vector<std::uint8_t> columns;
@@ -236,14 +262,14 @@ Booster::Change Booster::grow_tree(index_t output) {
         if (newton) value = trees::newton_value(leaf, change.rows, data, options_.tree.l2, options_.tree.l1);
         value *= options_.learning_rate;
     });
-    if (!change.others.empty()) {
+    if (!others_.empty()) {
         const trees::CodedTree coded(forest, bins_, static_cast<index_t>(tree));
-        change.leaf_of_other.resize(change.others.size());
-        parallel_chunks(static_cast<index_t>(change.others.size()), 4096, options_.tree.threads,
+        change.leaf_of_other.resize(others_.size());
+        parallel_chunks(static_cast<index_t>(others_.size()), 4096, options_.tree.threads,
                         [&](index_t, index_t begin, index_t end) {
                             for (index_t i = begin; i < end; ++i)
                                 change.leaf_of_other[static_cast<std::size_t>(i)] =
-                                    coded.leaf(change.others[static_cast<std::size_t>(i)]);
+                                    coded.leaf(others_[static_cast<std::size_t>(i)]);
                         });
     }
     return change;
@@ -264,12 +290,13 @@ void Booster::move(const Change& change, index_t tree, index_t output, double fa
         for (index_t i = leaf.begin; i < leaf.end; ++i)
             scores[static_cast<std::size_t>(change.rows[static_cast<std::size_t>(i)] * k + output)] += step;
     });
-    for (std::size_t i = 0; i < change.others.size(); ++i)
-        scores[static_cast<std::size_t>(change.others[i] * k + output)] += factor * value[change.leaf_of_other[i]];
+    for (std::size_t i = 0; i < others_.size(); ++i)
+        scores[static_cast<std::size_t>(others_[i] * k + output)] += factor * value[change.leaf_of_other[i]];
 }
 
 void Booster::grow_round() {
     const index_t k = options_.outputs, first = forest.n_trees();
+    draw_rows();
     std::vector<Change> changes;
     for (index_t output = 0; output < k; ++output) changes.push_back(grow_tree(output));
     for (index_t output = 0; output < k; ++output) move(changes[static_cast<std::size_t>(output)], first + output, output, 1.0);
@@ -301,6 +328,11 @@ void Booster::grow_round() {
     valid_loss.push_back(measure(n_train_, n_, false) / valid_weight_);
     if (valid_loss.back() < valid_loss[static_cast<std::size_t>(best_round)]) best_round = rounds();
     if (options_.patience > 0 && rounds() - best_round >= options_.patience) ended = true;
+}
+
+void run_together(const std::vector<Booster*>& boosters, index_t rounds, int threads) {
+    parallel_chunks(static_cast<index_t>(boosters.size()), 1, threads,
+                    [&](index_t i, index_t, index_t) { boosters[static_cast<std::size_t>(i)]->run(rounds); });
 }
 
 bool Booster::run(index_t wanted) {

@@ -21,7 +21,10 @@ namespace {
 using trees::bin_stride;
 using trees::Bins;
 using trees::block_columns;
+using trees::CodeSet;
 using trees::gradient_of;
+using trees::in_set;
+using trees::put_in;
 using trees::weight_of;
 using trees::Word;
 constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -55,9 +58,10 @@ constexpr index_t most_lanes = 4;
 constexpr double word_limit = 1073741824.0;  // 2^30
 
 // The largest score of the boundaries after bins 0..count-1 with at least `least` on both sides, and the first that has it.
+template <int lanes>
 ASSAY_INLINE double scan_words_body(const Word* histogram, index_t count, Word start, Word total, double least, index_t& best) {
     alignas(64) double g[bin_stride], h[bin_stride], score[bin_stride];
-    trees::running_sums(histogram, count, start, g, h);
+    trees::running_sums<lanes>(histogram, count, start, g, h);
     const double all_g = gradient_of(total), all_h = weight_of(total);
     for (index_t b = 0; b < count; ++b) {
         const double gr = all_g - g[b], hr = all_h - h[b];
@@ -67,7 +71,7 @@ ASSAY_INLINE double scan_words_body(const Word* histogram, index_t count, Word s
     }
     return trees::first_largest(score, count, best);
 }
-ASSAY_DISPATCH(double, scan_words, scan_words_body,
+ASSAY_DISPATCH_EACH(double, scan_words, (scan_words_body<8>), (scan_words_body<1>), (scan_words_body<1>),
                (const Word* histogram, index_t count, Word start, Word total, double least, index_t& best),
                (histogram, count, start, total, least, best))
 
@@ -90,14 +94,14 @@ ASSAY_INLINE double counts_score(Word left, Word total, double least) {
 }
 
 // The same scan with counts of K classes.
-template <int K>
+template <int K, int lanes>
 ASSAY_INLINE double scan_counts_body(const Word* histogram, index_t count, Word start, Word total, double least, index_t& best) {
     constexpr int bits = 64 / K;
     constexpr Word mask = (Word{1} << bits) - 1;
     alignas(64) Word sums[bin_stride];
     alignas(64) float score[bin_stride];
     alignas(64) std::int32_t smaller[bin_stride];
-    trees::running_words(histogram, count, start, sums);
+    trees::running_words<lanes>(histogram, count, start, sums);
     const index_t padded = (count + trees::rough_lanes - 1) / trees::rough_lanes * trees::rough_lanes;
     for (index_t b = count; b < padded; ++b) sums[b] = total;
     std::int32_t all[K];
@@ -121,12 +125,12 @@ ASSAY_INLINE double scan_counts_body(const Word* histogram, index_t count, Word 
     const auto enough = static_cast<std::int32_t>(std::max(std::ceil(least), 1.0));
 #pragma omp simd
     for (index_t b = 0; b < padded; ++b) score[b] = smaller[b] >= enough ? score[b] : -1.0F;
-    return trees::first_largest_of(score, sums, count, [&](Word sum) { return counts_score<K>(sum, total, least); }, best);
+    return trees::first_largest_of(score, sums, count, -1.0F, [&](Word sum) { return counts_score<K>(sum, total, least); }, best);
 }
-ASSAY_DISPATCH(double, scan_three, scan_counts_body<3>,
+ASSAY_DISPATCH_EACH(double, scan_three, (scan_counts_body<3, 8>), (scan_counts_body<3, 1>), (scan_counts_body<3, 1>),
                (const Word* histogram, index_t count, Word start, Word total, double least, index_t& best),
                (histogram, count, start, total, least, best))
-ASSAY_DISPATCH(double, scan_four, scan_counts_body<4>,
+ASSAY_DISPATCH_EACH(double, scan_four, (scan_counts_body<4, 8>), (scan_counts_body<4, 1>), (scan_counts_body<4, 1>),
                (const Word* histogram, index_t count, Word start, Word total, double least, index_t& best),
                (histogram, count, start, total, least, best))
 

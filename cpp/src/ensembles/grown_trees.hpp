@@ -17,11 +17,9 @@ struct OneTree {
     trees::Forest nodes;
     std::vector<std::uint8_t> bin;
     std::vector<std::int32_t> set;                  // nominal: place in `sets`, else -1
-    std::vector<std::array<std::uint64_t, 4>> sets;  // codes that go left
+    std::vector<trees::CodeSet> sets;               // codes that go left
     std::vector<bool> drawn;                        // by row, where rows out of bag are asked for
 };
-
-bool in_set(const std::array<std::uint64_t, 4>& set, index_t code) { return (set[static_cast<std::size_t>(code / 64)] >> (code % 64) & 1) != 0; }
 
 // The values of the leaf of a row of the bins; the nodes of the tree are those of `f` from `first` on.
 const double* values_of(const OneTree& tree, const trees::Forest& f, std::size_t first, const trees::Bins& bins, index_t row) {
@@ -33,7 +31,7 @@ const double* values_of(const OneTree& tree, const trees::Forest& f, std::size_t
         const index_t code = bins.code(row, feature);
         const bool left = code == bins.n_bins[static_cast<std::size_t>(feature)]
                               ? f.missing_left[at] != 0
-                              : (tree.set[node] >= 0 ? in_set(tree.sets[static_cast<std::size_t>(tree.set[node])], code) : code <= tree.bin[node]);
+                              : (tree.set[node] >= 0 ? trees::in_set(tree.sets[static_cast<std::size_t>(tree.set[node])], code) : code <= tree.bin[node]);
         node = static_cast<std::size_t>(left ? f.left[at] : f.right[at]);
     }
 }

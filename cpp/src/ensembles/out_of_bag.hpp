@@ -15,6 +15,7 @@
 
 #include "assay/common/random.hpp"
 #include "assay/ensembles/random_forest.hpp"
+#include "assay/trees/histogram_tree.hpp"
 #include "forest_words.hpp"
 #include "grown_trees.hpp"
 
@@ -24,30 +25,16 @@ namespace {
 class OutOfBag {
 public:
     OutOfBag(const Bins& bins, const ForestTarget& target, const OneTree& tree)
-        : bins_(bins), target_(target), tree_(tree), stride_(bins.blocks * block_columns) {
+        : bins_(bins), target_(target), nodes_(tree.nodes), tests_(tree.nodes, bins, 0), stride_(bins.blocks * block_columns) {
         for (std::int32_t i = 0; i < static_cast<std::int32_t>(bins.n); ++i)
             if (!tree.drawn[static_cast<std::size_t>(i)]) rows_.push_back(i);
-        const auto nodes = tree.nodes.feature.size();
-        tests_.resize(nodes);
-        if (target.labels != nullptr) label_of_leaf_.resize(nodes);
+        if (target.labels == nullptr) return;
+        const auto nodes = tree.nodes.feature.size(), width = static_cast<std::size_t>(target.width);
+        label_of_leaf_.resize(nodes);
         for (std::size_t v = 0; v < nodes; ++v) {
-            const std::int32_t column = tree.nodes.feature[v];
-            if (column < 0 && target.labels != nullptr) {
-                const double* value = tree.nodes.value.data() + v * static_cast<std::size_t>(target.width);
-                label_of_leaf_[v] = static_cast<std::int32_t>(std::max_element(value, value + target.width) - value);
-            }
-            Test& test = tests_[v];
-            if (column < 0) {
-                test.child[0] = test.child[1] = static_cast<std::int32_t>(v);
-                continue;
-            }
-            test.column = column;
-            test.child[0] = tree.nodes.right[v];
-            test.child[1] = tree.nodes.left[v];
-            test.last_left = tree.bin[v];
-            test.nominal = tree.set[v] >= 0;
-            const bool missing_left = tree.nodes.missing_left[v] != 0;
-            if (test.nominal || missing_left) test.missing = static_cast<std::uint16_t>(bins.n_bins[static_cast<std::size_t>(column)]);
+            if (tree.nodes.feature[v] >= 0) continue;
+            const auto value = tree.nodes.value.begin() + static_cast<index_t>(v * width);
+            label_of_leaf_[v] = static_cast<std::int32_t>(std::max_element(value, value + target.width) - value);
         }
     }
 
@@ -75,25 +62,12 @@ public:
 
 private:
     static constexpr index_t together = 256;
-    static constexpr std::uint16_t none = 256;
 
-    // A node; codes up to `last_left` go left, and the code `missing`, which is `none` where it goes right. A leaf leads to itself.
-    struct Test {
-        std::int32_t column = 0, child[2] = {0, 0};  // right, left
-        std::uint16_t missing = none;
-        std::uint8_t last_left = 0;
-        bool nominal = false;
-    };
     // A row on its way: `column` reads `code` instead of the row's own (no column: -1).
     struct Walk {
         std::int32_t node, row, column, code;
     };
 
-    bool goes_left(std::int32_t node, const Test& test, std::int32_t code) const {
-        if (!test.nominal) return (code <= test.last_left) | (code == test.missing);
-        const auto at = static_cast<std::size_t>(node);
-        return code == test.missing ? tree_.nodes.missing_left[at] != 0 : in_set(tree_.sets[static_cast<std::size_t>(tree_.set[at])], code);
-    }
     const std::uint8_t* codes(index_t i) const { return codes_.data() + i * stride_; }
     double weight_of_row(index_t i) const { return target_.weights != nullptr ? target_.weights[rows_[static_cast<std::size_t>(i)]] : 1.0; }
 
@@ -120,15 +94,15 @@ private:
         walks_.clear();
         own_loss_.resize(static_cast<std::size_t>(together));
         const auto arrive = [&](const Walk& walk) { own_loss_[static_cast<std::size_t>(walk.row - begin)] = loss_at(walk.node, walk.row); };
-        if (!permuting) return move_all(moving_, [](const Walk&, const Test&, bool, bool) {}, arrive);
+        if (!permuting) return move_all(moving_, [](const Walk&, const trees::CodedTest&, bool, bool) {}, arrive);
         begun_ = 0;
-        move_all(moving_, [&](const Walk& walk, const Test& test, bool left, bool leaf) {
+        move_all(moving_, [&](const Walk& walk, const trees::CodedTest& test, bool left, bool leaf) {
             if (begun_ == walks_.size()) walks_.resize(2 * begun_ + together);
             index_t other = walk.row + further_[static_cast<std::size_t>(test.column)];
             other -= other >= size() ? size() : 0;
             const std::uint8_t code = codes(other)[test.column];
             std::uint64_t& parted = parted_[static_cast<std::size_t>((walk.row - begin) * words + test.column / 64)];
-            const bool parts = (goes_left(walk.node, test, code) != left) & !leaf;
+            const bool parts = (tests_.goes_left(test, code) != left) & !leaf;
             const std::uint64_t bit = std::uint64_t{parts} << (test.column % 64);
             walks_[begun_] = {test.child[left ? 0 : 1], walk.row, test.column, code};
             begun_ += (bit & ~parted) != 0 ? 1 : 0;
@@ -138,7 +112,7 @@ private:
     }
 
     void finish_walks(index_t begin) {
-        move_all(walks_, [](const Walk&, const Test&, bool, bool) {}, [&](const Walk& walk) {
+        move_all(walks_, [](const Walk&, const trees::CodedTest&, bool, bool) {}, [&](const Walk& walk) {
             const double rise = loss_at(walk.node, walk.row) - own_loss_[static_cast<std::size_t>(walk.row - begin)];
             rises_[static_cast<std::size_t>(walk.column)] += weight_of_row(walk.row) * rise;
         });
@@ -153,10 +127,10 @@ private:
             std::size_t kept = 0, ended = 0;
             for (std::size_t k = 0; k < count; ++k) {
                 Walk walk = walks[k];
-                const Test& test = tests_[static_cast<std::size_t>(walk.node)];
+                const trees::CodedTest& test = tests_[walk.node];
                 const std::int32_t own = codes(walk.row)[test.column];
-                const bool left = goes_left(walk.node, test, test.column == walk.column ? walk.code : own);
-                const bool leaf = test.child[0] == walk.node;
+                const bool left = tests_.goes_left(test, test.column == walk.column ? walk.code : own);
+                const bool leaf = trees::CodedTree::is_leaf(test);
                 at(walk, test, left, leaf);
                 walk.node = test.child[left ? 1 : 0];
                 arrived_[ended] = walks[kept] = walk;
@@ -172,7 +146,7 @@ private:
     double loss_at(std::int32_t leaf, index_t i) const {
         const std::int32_t row = rows_[static_cast<std::size_t>(i)];
         if (target_.labels != nullptr) return label_of_leaf_[static_cast<std::size_t>(leaf)] == target_.labels[row] ? 0.0 : 1.0;
-        const double* value = tree_.nodes.value.data() + static_cast<index_t>(leaf) * target_.width;
+        const double* value = nodes_.value.data() + static_cast<index_t>(leaf) * target_.width;
         double loss = 0;
         for (index_t k = 0; k < target_.width; ++k) {
             const double rest = target_.y[row * target_.width + k] - value[k];
@@ -183,9 +157,9 @@ private:
 
     const Bins& bins_;
     const ForestTarget& target_;
-    const OneTree& tree_;
+    const trees::Forest& nodes_;
+    const trees::CodedTree tests_;
     const index_t stride_;
-    std::vector<Test> tests_;
     std::vector<std::int32_t> rows_, label_of_leaf_;
     std::vector<index_t> further_;    // by column: places to the row whose cell is taken
     std::vector<std::uint8_t> codes_;  // of the rows, one after the other

@@ -25,7 +25,7 @@ struct Split {
     std::int32_t column = -1;
     index_t bin = 0;
     bool nominal = false, missing_left = false, missing_seen = false;
-    std::array<std::uint64_t, 4> set{};
+    CodeSet set{};
     bool found() const { return column >= 0; }
 };
 
@@ -353,20 +353,20 @@ private:
         }
         std::sort(present.begin(), present.begin() + static_cast<index_t>(count));
         if (options_.extra) {
-            std::array<std::uint64_t, 4> set{};
+            CodeSet set{};
             start(some, missing_left);
             for (std::size_t r = 0; r < count; ++r) {
                 if (random_.below(2) == 0) continue;
-                set[present[r].second / 64] |= std::uint64_t{1} << (present[r].second % 64);
+                put_in(set, present[r].second);
                 move(histogram_.data() + present[r].second * stride_);
             }
             if (take(score(), column, true, some, missing_left, best)) best.set = set;
             return;
         }
         start(some, missing_left);
-        std::array<std::uint64_t, 4> set{};
+        CodeSet set{};
         for (std::size_t r = 0; r + (some && !missing_left ? 0 : 1) < count; ++r) {
-            set[present[r].second / 64] |= std::uint64_t{1} << (present[r].second % 64);
+            put_in(set, present[r].second);
             move(histogram_.data() + present[r].second * stride_);
             if (take(score(), column, true, some, missing_left, best)) best.set = set;
         }

@@ -82,11 +82,12 @@ ASSAY_INLINE double boundary_score(double g, double h, const Terms& t) {
 }
 
 // The same as scan_body: scores in float say which boundaries may be the best, and those are scored in double.
-ASSAY_INLINE double scan_rough(const Word* histogram, index_t count, Word start, const Terms& t, index_t& best) {
+template <int lanes>
+ASSAY_INLINE double scan_rough(const Word* histogram, index_t count, Word start, const Terms& t, float needed, index_t& best) {
     alignas(64) Word sums[bin_stride];
     alignas(64) float score[bin_stride];
     alignas(64) std::uint32_t smaller[bin_stride];
-    running_words(histogram, count, start, sums);
+    running_words<lanes>(histogram, count, start, sums);
     const index_t padded = (count + rough_lanes - 1) / rough_lanes * rough_lanes;
     for (index_t b = count; b < padded; ++b) sums[b] = t.all;  // nothing to the right, which does not hold or is worth no more
     const auto all_g = static_cast<std::int32_t>(t.all >> 32);
@@ -104,19 +105,21 @@ ASSAY_INLINE double scan_rough(const Word* histogram, index_t count, Word start,
 #pragma omp simd
     for (index_t b = 0; b < padded; ++b) score[b] = smaller[b] >= least ? score[b] : -1.0F;
     const auto exact = [&](Word sum) { return boundary_score(gradient_of(sum), hessian_of(sum), t); };
-    return first_largest_of(score, sums, count, exact, best);
+    return first_largest_of(score, sums, count, needed, exact, best);
 }
 
-// Scores of the boundaries after bins 0..count-1, the largest first seen.
-ASSAY_INLINE double scan_body(const Word* histogram, index_t count, Word start, const Terms& t, index_t& best) {
-    if (t.rough) return scan_rough(histogram, count, start, t, best);
+// Scores of the boundaries after bins 0..count-1, the largest first seen; none where it is surely not above `needed` units.
+template <int lanes>
+ASSAY_INLINE double scan_body(const Word* histogram, index_t count, Word start, const Terms& t, float needed, index_t& best) {
+    if (t.rough) return scan_rough<lanes>(histogram, count, start, t, needed, best);
     alignas(64) double g[bin_stride], h[bin_stride], score[bin_stride];
-    running_sums(histogram, count, start, g, h);
+    running_sums<lanes>(histogram, count, start, g, h);
     for (index_t b = 0; b < count; ++b) score[b] = boundary_score(g[b], h[b], t);
     return first_largest(score, count, best);
 }
-ASSAY_DISPATCH(double, scan, scan_body, (const Word* histogram, index_t count, Word start, const Terms& t, index_t& best),
-               (histogram, count, start, t, best))
+ASSAY_DISPATCH_EACH(double, scan, (scan_body<8>), (scan_body<1>), (scan_body<1>),
+                    (const Word* histogram, index_t count, Word start, const Terms& t, float needed, index_t& best),
+                    (histogram, count, start, t, needed, best))
 
 ASSAY_INLINE void subtract_body(Word* from, const Word* what, index_t n) {
     for (index_t i = 0; i < n; ++i) from[i] -= what[i];
@@ -129,8 +132,14 @@ struct Split {
     index_t bin = -1;            // numeric: codes <= bin go left
     bool missing_left = false, missing_seen = false, nominal = false;
     Word left = 0;               // the sum of the left side
-    std::array<std::uint8_t, bin_stride> goes_left{};
+    CodeSet left_codes{}, held_codes{};  // nominal: that go left, that the node holds
     bool found() const { return column >= 0; }
+    // Codes that the node does not hold follow its missing cells.
+    bool goes_left(index_t code, index_t count) const {
+        if (code >= count) return missing_left;
+        if (!nominal) return code <= bin;
+        return in_set(left_codes, code) || (missing_left && !in_set(held_codes, code));
+    }
 };
 
 struct Node {
@@ -160,6 +169,8 @@ struct HistogramGrower::State {
     HistogramOptions options;
     LargeVector<Word> words;
     std::vector<std::int32_t> scratch;
+    std::vector<index_t> lefts;
+    std::array<std::uint8_t, bin_stride> goes_left{};  // by code, at the node that is being split
     std::vector<std::unique_ptr<Word[]>> pool;
     std::vector<Node> nodes;
     double g_scale = 1, h_scale = 1;
@@ -310,6 +321,12 @@ struct HistogramGrower::State {
         return worth(gl, hl, vl, t) + worth(gr, hr, vr, t);
     }
 
+    // A score in units of the sums; minus one where it does not fit.
+    float units_of(double score) const {
+        const double units = score / g_scale * (h_scale / g_scale);
+        return units >= 0 && units < 1e37 ? static_cast<float>(units) : -1.0F;
+    }
+
     void consider(Split& best, double gain, std::int32_t column) const {
         best.gain = gain;
         best.column = column;
@@ -329,7 +346,7 @@ struct HistogramGrower::State {
             index_t at = -1;
             double top = -infinity;
             if (options.monotone == nullptr) {
-                top = scan(histogram, boundaries, start, t, at);
+                top = scan(histogram, boundaries, start, t, units_of(base + 2 * best.gain), at);
             } else {
                 Word left = start;
                 for (index_t b = 0; b < boundaries; ++b) {
@@ -408,10 +425,10 @@ struct HistogramGrower::State {
         best.missing_left = missing_left;
         best.missing_seen = missing != 0;
         best.left = top_left;
-        best.goes_left.fill(2);
+        best.left_codes = best.held_codes = {};
         for (index_t b = 0; b < count; ++b)
-            if (histogram[b] != 0) best.goes_left[static_cast<std::size_t>(b)] = 0;
-        for (index_t r = 0; r <= at; ++r) best.goes_left[order[r]] = 1;
+            if (histogram[b] != 0) put_in(best.held_codes, b);
+        for (index_t r = 0; r <= at; ++r) put_in(best.left_codes, order[r]);
     }
 
     void scan_block(const Leaf& leaf, const Terms& t, index_t block, Split& best) const {
@@ -438,26 +455,35 @@ struct HistogramGrower::State {
             terms[k] = terms_of(*leaves[k]);
         }
         made.histogram = take();
-        std::vector<std::array<Split, 2>> found(static_cast<std::size_t>(bins.blocks));
-        parallel_chunks(bins.blocks, 1, threads_for(made.size() + 512), [&](index_t b, index_t, index_t) {
+        const auto work = [&](index_t b, const std::array<Split*, 2>& best) {
             Word* histogram = made.histogram.get() + b * block_columns * bin_stride;
-            std::fill_n(histogram, bins.block_width(b) * bin_stride, Word{0});
+            for (index_t c = 0; c < bins.block_width(b); ++c) std::fill_n(histogram + c * bin_stride, codes_of(b, c), Word{0});
             accumulate_block(bins.block_width(b), bins.block(b), rows.data() + made.begin, made.size(), words.data(), histogram);
-            if (rest != nullptr)
-                subtract(rest->histogram.get() + b * block_columns * bin_stride, histogram, bins.block_width(b) * bin_stride);
-            for (int k = 0; k < 2; ++k)
-                if (leaves[k] != nullptr && (k == 1 || whole) && may_split(*leaves[k]))
-                    scan_block(*leaves[k], terms[k], b, found[static_cast<std::size_t>(b)][static_cast<std::size_t>(k)]);
-        });
-        for (int k = 0; k < 2; ++k) {
-            if (leaves[k] == nullptr) continue;
-            leaves[k]->split = Split{};
-            for (const auto& block : found)
-                if (block[static_cast<std::size_t>(k)].found() && block[static_cast<std::size_t>(k)].gain > leaves[k]->split.gain)
-                    leaves[k]->split = block[static_cast<std::size_t>(k)];
-            if (leaves[k]->split.found() && leaves[k]->split.gain < options.min_gain) leaves[k]->split = Split{};
+            for (index_t c = 0; rest != nullptr && c < bins.block_width(b); ++c)
+                subtract(rest->histogram.get() + (b * block_columns + c) * bin_stride, histogram + c * bin_stride, codes_of(b, c));
+            for (std::size_t k = 0; k < 2; ++k)
+                if (leaves[k] != nullptr && (k == 1 || whole) && may_split(*leaves[k])) scan_block(*leaves[k], terms[k], b, *best[k]);
+        };
+        std::array<Split, 2> best;
+        const int team = threads_for(made.size() + 512);
+        if (team == 1) {
+            for (index_t b = 0; b < bins.blocks; ++b) work(b, {&best[0], &best[1]});
+        } else {
+            std::vector<std::array<Split, 2>> found(static_cast<std::size_t>(bins.blocks));
+            parallel_chunks(bins.blocks, 1, team, [&](index_t b, index_t, index_t) {
+                auto& own = found[static_cast<std::size_t>(b)];
+                work(b, {&own[0], &own[1]});
+            });
+            for (const auto& own : found)
+                for (std::size_t k = 0; k < 2; ++k)
+                    if (own[k].found() && own[k].gain > best[k].gain) best[k] = own[k];
         }
+        for (std::size_t k = 0; k < 2; ++k)
+            if (leaves[k] != nullptr) leaves[k]->split = best[k].gain < options.min_gain ? Split{} : best[k];
     }
+
+    // Codes of a column of a block, with that of missing cells.
+    index_t codes_of(index_t b, index_t c) const { return bins.n_bins[static_cast<std::size_t>(b * block_columns + c)] + 1; }
 
     // The next best split of a leaf whose histogram is still there, without a column.
     void search_again(Leaf& leaf, std::int32_t without) {
@@ -470,25 +496,17 @@ struct HistogramGrower::State {
     }
 
     // -- splitting ---------------------------------------------------------------------------------------------------
-    // Which codes go left; codes that the node does not hold follow its missing cells.
-    void fill_table(Split& split) const {
-        const index_t count = bins.n_bins[static_cast<std::size_t>(split.column)];
-        if (!split.nominal)
-            for (index_t b = 0; b < count; ++b) split.goes_left[static_cast<std::size_t>(b)] = b <= split.bin;
-        for (index_t b = 0; b < bin_stride; ++b)
-            if (b >= count || split.goes_left[static_cast<std::size_t>(b)] == 2)
-                split.goes_left[static_cast<std::size_t>(b)] = split.missing_left;
-    }
-
     // Stable: rows keep their order on both sides. Returns how many go left.
     index_t partition(std::vector<std::int32_t>& rows, const Leaf& leaf) {
         const index_t m = leaf.size(), column = leaf.split.column;
         const std::uint8_t* codes = bins.block(column / block_columns) + column % block_columns;
-        const std::uint8_t* table = leaf.split.goes_left.data();
+        const std::uint8_t* table = goes_left.data();
+        for (index_t b = 0; b <= bins.n_bins[static_cast<std::size_t>(column)]; ++b)
+            goes_left[static_cast<std::size_t>(b)] = leaf.split.goes_left(b, bins.n_bins[static_cast<std::size_t>(column)]);
         std::int32_t* from = rows.data() + leaf.begin;
         scratch.resize(std::max(scratch.size(), rows.size()));
         const index_t chunks = chunk_count(m, partition_chunk);
-        std::vector<index_t> lefts(static_cast<std::size_t>(chunks) + 1, 0);
+        lefts.assign(static_cast<std::size_t>(chunks) + 1, 0);
         const int threads = m < 2 * partition_chunk ? 1 : options.threads;
         // Each chunk: rows of the left stay at its front, those of the right wait in the scratch.
         parallel_chunks(m, partition_chunk, threads, [&](index_t c, index_t begin, index_t end) {
@@ -552,7 +570,6 @@ struct HistogramGrower::State {
             index_t middle = 0;
             double left_rows = 0, right_rows = 0;
             while (leaf.split.found()) {
-                fill_table(leaf.split);
                 middle = leaf.begin + partition(rows, leaf);
                 left_rows = count_rows(rows, leaf.begin, middle, data);
                 right_rows = leaf.rows - left_rows;
@@ -598,13 +615,7 @@ struct HistogramGrower::State {
     std::pair<Leaf, Leaf> divide(Leaf&& leaf, index_t middle, double left_rows, double right_rows) {
         if (!leaf.split.missing_seen) {
             // Cells that training did not see here go where more rows went.
-            const bool heavier = left_rows >= right_rows;
-            const index_t count = bins.n_bins[static_cast<std::size_t>(leaf.split.column)];
-            const auto* histogram = leaf.histogram.get() + leaf.split.column * bin_stride;
-            for (index_t b = 0; b < bin_stride; ++b)
-                if (b >= count || (leaf.split.nominal && hessian_of(histogram[b]) == 0 && histogram[b] == 0))
-                    leaf.split.goes_left[static_cast<std::size_t>(b)] = heavier;
-            leaf.split.missing_left = heavier;
+            leaf.split.missing_left = left_rows >= right_rows;
         }
         Leaf left, right;
         left.begin = leaf.begin;
@@ -702,7 +713,7 @@ struct HistogramGrower::State {
                 const index_t k = bins.n_categories[j];
                 forest.words.resize(forest.words.size() + static_cast<std::size_t>((k + 63) / 64), 0);
                 for (index_t c = 0; c < k; ++c)
-                    if (node.split.goes_left[bins.bin_of_category[j][static_cast<std::size_t>(c)]] == 1)
+                    if (node.split.goes_left(bins.bin_of_category[j][static_cast<std::size_t>(c)], bins.n_bins[j]))
                         forest.words[static_cast<std::size_t>(categories + c / 64)] |= std::uint64_t{1} << (c % 64);
             } else {
                 const auto& cuts = bins.cuts[j];
@@ -757,37 +768,40 @@ std::vector<GrownLeaf> HistogramGrower::grow(std::vector<std::int32_t>& rows, co
     return state_->grow(rows, gradients, forest);
 }
 
-CodedTree::CodedTree(const Forest& forest, const Bins& bins, index_t tree)
-    : forest_(forest), bins_(bins), first_(static_cast<index_t>(forest.offsets[static_cast<std::size_t>(tree)])) {
-    const auto nodes = static_cast<index_t>(forest.offsets[static_cast<std::size_t>(tree) + 1]) - first_;
-    goes_left_.assign(static_cast<std::size_t>(nodes * bin_stride), 0);
-    for (index_t i = 0; i < nodes; ++i) {
-        const auto at = static_cast<std::size_t>(first_ + i);
-        const std::int32_t column = forest.feature[at];
-        if (column < 0) continue;
-        const auto j = static_cast<std::size_t>(column);
-        std::uint8_t* table = goes_left_.data() + i * bin_stride;
-        std::fill_n(table, bin_stride, forest.missing_left[at]);
-        if (forest.categories[at] >= 0) {
-            for (index_t c = 0; c < bins.n_categories[j]; ++c)
-                table[bins.bin_of_category[j][static_cast<std::size_t>(c)]] = static_cast<std::uint8_t>(
-                    forest.words[static_cast<std::size_t>(forest.categories[at] + c / 64)] >> (c % 64) & 1);
-        } else {
+CodedTree::CodedTree(const Forest& forest, const Bins& bins, index_t tree) : bins_(bins) {
+    const auto first = static_cast<std::size_t>(forest.offsets[static_cast<std::size_t>(tree)]);
+    tests_.resize(static_cast<std::size_t>(forest.offsets[static_cast<std::size_t>(tree) + 1]) - first);
+    for (std::size_t i = 0; i < tests_.size(); ++i) {
+        CodedTest& test = tests_[i];
+        const std::size_t at = first + i;
+        test.child[0] = test.child[1] = static_cast<std::int32_t>(i);
+        if (forest.feature[at] < 0) continue;
+        test.column = forest.feature[at];
+        test.child[0] = forest.right[at];
+        test.child[1] = forest.left[at];
+        const auto j = static_cast<std::size_t>(test.column);
+        const std::int32_t missing = bins.n_bins[j];
+        if (forest.categories[at] < 0) {
             const auto& cuts = bins.cuts[j];
-            const auto last = std::lower_bound(cuts.begin(), cuts.end(), forest.threshold[at]) - cuts.begin();
-            for (index_t b = 0; b < bins.n_bins[j]; ++b) table[b] = b <= last;
+            test.last_left = static_cast<std::uint8_t>(std::lower_bound(cuts.begin(), cuts.end(), forest.threshold[at]) - cuts.begin());
+            if (forest.missing_left[at] != 0) test.missing = static_cast<std::uint16_t>(missing);
+            continue;
         }
+        test.set = static_cast<std::int32_t>(sets_.size());
+        CodeSet& set = sets_.emplace_back();
+        if (forest.missing_left[at] != 0) put_in(set, missing);
+        for (index_t c = 0; c < bins.n_categories[j]; ++c)
+            if ((forest.words[static_cast<std::size_t>(forest.categories[at] + c / 64)] >> (c % 64) & 1) != 0)
+                put_in(set, bins.bin_of_category[j][static_cast<std::size_t>(c)]);
     }
 }
 
 std::int32_t CodedTree::leaf(index_t row) const {
     std::int32_t node = 0;
     while (true) {
-        const auto at = static_cast<std::size_t>(first_ + node);
-        const std::int32_t column = forest_.feature[at];
-        if (column < 0) return node;
-        node = goes_left_[static_cast<std::size_t>(node * bin_stride + bins_.code(row, column))] != 0 ? forest_.left[at]
-                                                                                                   : forest_.right[at];
+        const CodedTest& test = tests_[static_cast<std::size_t>(node)];
+        if (is_leaf(test)) return node;
+        node = test.child[goes_left(test, bins_.code(row, test.column)) ? 1 : 0];
     }
 }
 

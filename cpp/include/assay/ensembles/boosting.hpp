@@ -60,11 +60,12 @@ public:
 private:
     struct Change {  // what one tree added: the leaves of its own rows, and leaf by leaf for the rest
         std::vector<trees::GrownLeaf> leaves;
-        std::vector<std::int32_t> rows, others, leaf_of_other;
+        std::vector<std::int32_t> rows, leaf_of_other;
     };
 
     double measure(index_t begin, index_t end, bool with_gradients);
     void grow_round();
+    void draw_rows();
     Change grow_tree(index_t output);
     int threads_for(const Change& change) const;
     void move(const Change& change, index_t tree, index_t output, double factor);
@@ -75,9 +76,13 @@ private:
     BoostingOptions options_;
     index_t n_, n_train_;
     std::vector<double> y_, weights_, g_, h_;  // gradients: outputs x n
+    std::vector<std::int32_t> drawn_, others_;  // rows that the trees of this round are grown on, and those they are not
     double train_weight_ = 0, valid_weight_ = 0;
     bool whole_ = true;
     trees::HistogramGrower grower_;
 };
+
+// Up to `rounds` more rounds of each, side by side.
+void run_together(const std::vector<Booster*>& boosters, index_t rounds, int threads);
 
 }  // namespace assay::ensembles

@@ -11,6 +11,7 @@
 // rows. Cost O(n d): radix sort by the upper halves of the keys, 1 byte a cell of result.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -20,6 +21,11 @@
 namespace assay::trees {
 
 constexpr index_t block_columns = 8, bin_stride = 256;
+
+// A set of codes.
+using CodeSet = std::array<std::uint64_t, bin_stride / 64>;
+inline bool in_set(const CodeSet& set, index_t code) { return (set[static_cast<std::size_t>(code / 64)] >> (code % 64) & 1) != 0; }
+inline void put_in(CodeSet& set, index_t code) { set[static_cast<std::size_t>(code / 64)] |= std::uint64_t{1} << (code % 64); }
 
 struct Bins {
     index_t n = 0, d = 0, blocks = 0;

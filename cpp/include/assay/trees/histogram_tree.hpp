@@ -72,17 +72,32 @@ private:
 double newton_value(const GrownLeaf& leaf, const std::vector<std::int32_t>& rows, const GradientRows& gradients, double l2,
                     double l1);
 
-// The tests of one tree on codes: which codes go left at each node. Sends rows of the bins through the tree.
+// A node on codes: those up to `last_left` go left, and the code `missing` (none: 256); of a nominal column those of a set. A leaf
+// leads to itself.
+struct CodedTest {
+    std::int32_t column = 0, child[2] = {0, 0};  // right, left
+    std::int32_t set = -1;
+    std::uint16_t missing = bin_stride;
+    std::uint8_t last_left = 0;
+};
+
+// The tests of one tree on codes. Sends rows of the bins through the tree.
 class CodedTree {
 public:
     CodedTree(const Forest& forest, const Bins& bins, index_t tree);
     std::int32_t leaf(index_t row) const;
 
+    const CodedTest& operator[](std::int32_t node) const { return tests_[static_cast<std::size_t>(node)]; }
+    bool goes_left(const CodedTest& test, std::int32_t code) const {
+        if (test.set < 0) return (code <= test.last_left) | (code == test.missing);
+        return in_set(sets_[static_cast<std::size_t>(test.set)], code);
+    }
+    static bool is_leaf(const CodedTest& test) { return test.child[0] == test.child[1]; }
+
 private:
-    const Forest& forest_;
     const Bins& bins_;
-    index_t first_;
-    std::vector<std::uint8_t> goes_left_;  // n_nodes x 256
+    std::vector<CodedTest> tests_;
+    std::vector<CodeSet> sets_;
 };
 
 }  // namespace assay::trees

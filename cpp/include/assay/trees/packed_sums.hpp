@@ -15,9 +15,28 @@ using Word = std::uint64_t;
 inline double gradient_of(Word sum) { return static_cast<double>(static_cast<std::int32_t>(sum >> 32)); }
 inline double weight_of(Word sum) { return static_cast<double>(static_cast<std::uint32_t>(sum)); }
 
-// The sums of bins 0..b, and of `start`, for each b, by fours: the chain of additions is what takes the time.
+// The sums of bins 0..b, and of `start`, for each b: lanes are summed among themselves, and the chain is one addition each.
+template <int lanes>
 ASSAY_INLINE void running_words(const Word* histogram, index_t count, Word start, Word* sums) {
     index_t b = 0;
+#if defined(__x86_64__) && defined(__GNUC__)
+    if constexpr (lanes == 8) {
+        typedef Word Lanes __attribute__((vector_size(64)));
+        const Lanes none = {};
+        Lanes before = none + start;
+        for (; b + 8 <= count; b += 8) {
+            Lanes own;
+            __builtin_memcpy(&own, histogram + b, sizeof(own));
+            own += __builtin_shuffle(own, none, Lanes{8, 0, 1, 2, 3, 4, 5, 6});
+            own += __builtin_shuffle(own, none, Lanes{8, 8, 0, 1, 2, 3, 4, 5});
+            own += __builtin_shuffle(own, none, Lanes{8, 8, 8, 8, 0, 1, 2, 3});
+            const Lanes here = own + before;
+            before += __builtin_shuffle(own, Lanes{7, 7, 7, 7, 7, 7, 7, 7});
+            __builtin_memcpy(sums + b, &here, sizeof(here));
+        }
+        start = before[0];
+    }
+#endif
     for (; b + 4 <= count; b += 4) {
         const Word one = histogram[b], two = one + histogram[b + 1], three = two + histogram[b + 2];
         sums[b] = start + one;
@@ -29,9 +48,10 @@ ASSAY_INLINE void running_words(const Word* histogram, index_t count, Word start
 }
 
 // The same as gradients and weights.
+template <int lanes>
 ASSAY_INLINE void running_sums(const Word* histogram, index_t count, Word start, double* g, double* h) {
     alignas(64) Word sums[256];
-    running_words(histogram, count, start, sums);
+    running_words<lanes>(histogram, count, start, sums);
     for (index_t b = 0; b < count; ++b) {
         g[b] = static_cast<double>(static_cast<std::int32_t>(sums[b] >> 32));
         h[b] = static_cast<double>(static_cast<std::int64_t>(sums[b] & 0xFFFFFFFFULL));
@@ -57,17 +77,17 @@ ASSAY_INLINE double first_largest(const double* score, index_t count, index_t& b
 
 // Rough scores in float, room for `rough_lanes` of them at a time, say which boundaries may be the best; `exact` scores those in
 // double, by the sum to the left. Each term of a score is positive and no operation loses more than a rounding, so that a rough one
-// is right to half of `rough_error`. Minus one marks a boundary that does not hold.
+// is right to half of `rough_error`. Minus one marks a boundary that does not hold. Where none can be above `needed`, none is scored.
 constexpr float rough_error = 4e-6F;
 constexpr index_t rough_lanes = 32;
 template <class Exact>
-ASSAY_INLINE double first_largest_of(const float* score, const Word* sums, index_t count, Exact exact, index_t& best) {
+ASSAY_INLINE double first_largest_of(const float* score, const Word* sums, index_t count, float needed, Exact exact, index_t& best) {
     float top = -1;
 #pragma omp simd reduction(max : top)
     for (index_t b = 0; b < count; ++b) top = score[b] > top ? score[b] : top;
     best = -1;
     double largest = -std::numeric_limits<double>::infinity();
-    if (top < 0) return largest;
+    if (top < 0 || top < needed - needed * rough_error) return largest;
     const float enough = top - top * rough_error;
     for (index_t from = 0; from < count; from += rough_lanes) {
         int here = 0;

@@ -245,7 +245,8 @@ class Boosting(MixedInput, Estimator):
         if self._stops(n_rows) == "folds":
             leaves, curve = self._best_by_folds(table, order, *task)
             rounds = max(1, int(np.argmin(curve))) if curve.shape[0] else min(self._rounds(n_rows), ROUNDS_UNSTOPPED)
-            booster = self._grown(_kernels.take_rows(table, order, threads), order, n_rows, rounds, leaves, *task)
+            booster = self._begun(_kernels.take_rows(table, order, threads), order, n_rows, leaves, *task)
+            booster.run(rounds)
             self._keep(booster, booster.train_loss, curve)
             if isinstance(self.max_leaf_nodes, str):
                 self.max_leaf_nodes_ = leaves
@@ -253,9 +254,13 @@ class Boosting(MixedInput, Estimator):
         order, n_train = self._held_out(order, target, classes, stream)
         table = _kernels.take_rows(table, order, threads)
         leaves = self._setting("max_leaf_nodes", n_rows)
-        booster = self._grown(table, order, n_train, self._rounds(n_rows), leaves, *task)
-        if n_train < n_rows and not callable(loss):
-            booster.truncate(booster.best_round)
+        booster = self._begun(table, order, n_train, leaves, *task)
+        if callable(loss):
+            self._run_custom(booster, loss, target[order].astype(np.float64), self._rounds(n_rows))
+        else:
+            booster.run(self._rounds(n_rows))
+            if n_train < n_rows:
+                booster.truncate(booster.best_round)
         self._keep(booster, booster.train_loss, booster.valid_loss)
 
     def _repeats(self, weights: np.ndarray | None, n_rows: int) -> bool:
@@ -273,12 +278,11 @@ class Boosting(MixedInput, Estimator):
         few = isinstance(self.n_estimators, str) and n_rows < FEW_ROWS and self._stops(n_rows) == "folds"
         return (OF_FEW_ROWS if few else USUAL)[name]
 
-    def _grown(
+    def _begun(
         self,
         table: Any,
         order: np.ndarray,
         n_train: int,
-        rounds: int,
         leaves: int | None,
         target: np.ndarray,
         weights: np.ndarray | None,
@@ -288,7 +292,7 @@ class Boosting(MixedInput, Estimator):
         classes: int,
         stream: Stream,
     ) -> Any:
-        """The kernel after so many rounds on the first `n_train` rows of the order, in which the table is; the rest are
+        """The kernel before its rounds on the first `n_train` rows of the order, in which the table is; the rest are
         held out."""
         y = target[order].astype(np.float64)
         w = None if weights is None else weights[order]
@@ -311,13 +315,7 @@ class Boosting(MixedInput, Estimator):
             self.base_score_ = np.array([base_score(start, y[train], part, moved, parameter)])
         start_scores = np.empty((y.shape[0], self.n_outputs_))
         start_scores[:] = self.base_score_ if shift is None else self.base_score_ + shift[:, None]
-        booster = self._booster(table, y, w, start_scores, n_train, name, parameter, stream, penalties, leaves)
-        if custom is not None:
-            self._run_custom(booster, custom, y, rounds)
-            return booster
-        del y, w, part, shift, start_scores  # the kernel has its own
-        booster.run(rounds)
-        return booster
+        return self._booster(table, y, w, start_scores, n_train, name, parameter, stream, penalties, leaves)
 
     def _best_by_folds(
         self, table: Any, order: np.ndarray, target: np.ndarray, *task: Any
@@ -340,24 +338,39 @@ class Boosting(MixedInput, Estimator):
         groups = target[order] if classes else np.zeros(n_rows)
         fold = np.empty(n_rows, dtype=np.int64)
         fold[np.lexsort((draws, groups))] = np.arange(n_rows) % FOLDS
-        curves: list[list[np.ndarray]] = [[] for _ in sizes]
+        folds = []
         for out in range(min(FOLDS, n_rows)):
-            rows = np.concatenate([order[fold != out], order[fold == out]])
-            n_train = int((fold != out).sum())
-            if n_train == 0 or (classes and np.unique(target[rows[:n_train]]).shape[0] < classes):
-                continue
-            part = _kernels.take_rows(table, rows, thread_count(self.n_jobs))
-            if len(curves[0]) == DECIDING:
-                best = int(np.argmin([_mean_curve(found).min() for found in curves]))
-                sizes, curves = sizes[best : best + 1], curves[best : best + 1]
-            for leaves, found in zip(sizes, curves, strict=True):
-                booster = self._grown(part, rows, n_train, self._rounds(n_rows), leaves, target, *task)
-                found.append(np.asarray(booster.valid_loss))
-        if not curves[0]:
+            rows, n_train = np.concatenate([order[fold != out], order[fold == out]]), int((fold != out).sum())
+            if n_train and not (classes and np.unique(target[rows[:n_train]]).shape[0] < classes):
+                folds.append((rows, n_train))
+        if not folds:
             return sizes[-1], np.empty(0)
-        means = [_mean_curve(found) for found in curves]
-        best = int(np.argmin([mean.min() for mean in means]))
-        return sizes[best], means[best]
+        first = folds[:DECIDING] if len(sizes) > 1 else folds
+        curves = self._fold_curves(table, first, sizes, target, *task)
+        best = int(np.argmin([_mean_curve(found).min() for found in curves]))
+        rest = self._fold_curves(table, folds[len(first) :], sizes[best : best + 1], target, *task)
+        return sizes[best], _mean_curve(curves[best] + rest[0])
+
+    def _fold_curves(
+        self, table: Any, folds: Sequence[tuple[np.ndarray, int]], sizes: Sequence[int | None], *task: Any
+    ) -> list[list[np.ndarray]]:
+        """For each number of leaves the losses by round of the rows that each fold holds out; few rows run together."""
+        threads = thread_count(self.n_jobs)
+        curves: list[list[np.ndarray]] = [[] for _ in sizes]
+        begun: list[tuple[list[np.ndarray], Any]] = []
+        for rows, n_train in folds:
+            part = _kernels.take_rows(table, rows, threads)
+            begun += [
+                (found, self._begun(part, rows, n_train, leaves, *task))
+                for leaves, found in zip(sizes, curves, strict=True)
+            ]
+            if rows.shape[0] < FEW_ROWS and rows is not folds[-1][0]:
+                continue
+            _kernels.run_together([booster for _, booster in begun], self._rounds(rows.shape[0]), threads)
+            for found, booster in begun:
+                found.append(np.asarray(booster.valid_loss))
+            begun = []
+        return curves
 
     def _booster(
         self,
