@@ -57,23 +57,26 @@ constexpr index_t most_lanes = 4;
 
 constexpr double word_limit = 1073741824.0;  // 2^30
 
-// The largest score of the boundaries after bins 0..count-1 with at least `least` on both sides, and the first that has it.
+// The score of a part of a node against the rest, or minus infinity if a side is too small.
+ASSAY_INLINE double sums_score(Word left, Word total, double least) {
+    const double g = gradient_of(left), gr = gradient_of(total) - g;
+    const double h = weight_of(left), hr = weight_of(total) - h;
+    return h < least || hr < least || !(h * hr > 0) ? -infinity : (g * g * hr + gr * gr * h) / (h * hr);
+}
+
+// The weight that each side must have, as a whole number.
+ASSAY_INLINE std::uint32_t whole_least(double least) { return static_cast<std::uint32_t>(std::max(std::ceil(least), 1.0)); }
+
+// The largest score of the boundaries after bins 0..count-1 with at least `least` on both sides, and the first that has it; none where it
+// is surely not above `needed`.
 template <int lanes>
-ASSAY_INLINE double scan_words_body(const Word* histogram, index_t count, Word start, Word total, double least, index_t& best) {
-    alignas(64) double g[bin_stride], h[bin_stride], score[bin_stride];
-    trees::running_sums<lanes>(histogram, count, start, g, h);
-    const double all_g = gradient_of(total), all_h = weight_of(total);
-    for (index_t b = 0; b < count; ++b) {
-        const double gr = all_g - g[b], hr = all_h - h[b];
-        const double s = (g[b] * g[b] * hr + gr * gr * h[b]) / (h[b] * hr);
-        const bool holds = (h[b] >= least) & (hr >= least) & (h[b] * hr > 0);
-        score[b] = holds ? s : -infinity;
-    }
-    return trees::first_largest(score, count, best);
+ASSAY_INLINE double scan_words_body(const Word* histogram, index_t count, Word start, Word total, double least, float needed, index_t& best) {
+    const auto exact = [&](Word sum) { return sums_score(sum, total, least); };
+    return trees::scan_rough<lanes>(histogram, count, start, total, whole_least(least), 0.0F, needed, exact, best);
 }
 ASSAY_DISPATCH_EACH(double, scan_words, (scan_words_body<8>), (scan_words_body<1>), (scan_words_body<1>),
-               (const Word* histogram, index_t count, Word start, Word total, double least, index_t& best),
-               (histogram, count, start, total, least, best))
+                    (const Word* histogram, index_t count, Word start, Word total, double least, float needed, index_t& best),
+                    (histogram, count, start, total, least, needed, best))
 
 // The score of a part of a node against the rest, with counts of K classes in a word.
 template <int K>
@@ -95,7 +98,7 @@ ASSAY_INLINE double counts_score(Word left, Word total, double least) {
 
 // The same scan with counts of K classes.
 template <int K, int lanes>
-ASSAY_INLINE double scan_counts_body(const Word* histogram, index_t count, Word start, Word total, double least, index_t& best) {
+ASSAY_INLINE double scan_counts_body(const Word* histogram, index_t count, Word start, Word total, double least, float needed, index_t& best) {
     constexpr int bits = 64 / K;
     constexpr Word mask = (Word{1} << bits) - 1;
     alignas(64) Word sums[bin_stride];
@@ -122,17 +125,17 @@ ASSAY_INLINE double scan_counts_body(const Word* histogram, index_t count, Word 
         score[b] = (s * rest + sr * weight) / (weight * rest);
         smaller[b] = h < hr ? h : hr;
     }
-    const auto enough = static_cast<std::int32_t>(std::max(std::ceil(least), 1.0));
+    const auto enough = static_cast<std::int32_t>(whole_least(least));
 #pragma omp simd
     for (index_t b = 0; b < padded; ++b) score[b] = smaller[b] >= enough ? score[b] : -1.0F;
-    return trees::first_largest_of(score, sums, count, -1.0F, [&](Word sum) { return counts_score<K>(sum, total, least); }, best);
+    return trees::first_largest_of(score, sums, count, needed, [&](Word sum) { return counts_score<K>(sum, total, least); }, best);
 }
 ASSAY_DISPATCH_EACH(double, scan_three, (scan_counts_body<3, 8>), (scan_counts_body<3, 1>), (scan_counts_body<3, 1>),
-               (const Word* histogram, index_t count, Word start, Word total, double least, index_t& best),
-               (histogram, count, start, total, least, best))
+                    (const Word* histogram, index_t count, Word start, Word total, double least, float needed, index_t& best),
+                    (histogram, count, start, total, least, needed, best))
 ASSAY_DISPATCH_EACH(double, scan_four, (scan_counts_body<4, 8>), (scan_counts_body<4, 1>), (scan_counts_body<4, 1>),
-               (const Word* histogram, index_t count, Word start, Word total, double least, index_t& best),
-               (histogram, count, start, total, least, best))
+                    (const Word* histogram, index_t count, Word start, Word total, double least, float needed, index_t& best),
+                    (histogram, count, start, total, least, needed, best))
 
 // The sum of the words whose code is at most `limit`.
 ASSAY_INLINE Word words_at_most_body(const std::uint8_t* codes, std::uint8_t limit, const Word* words, index_t m) {

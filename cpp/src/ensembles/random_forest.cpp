@@ -400,10 +400,7 @@ private:
     double word_score(Word left) const {
         if (lanes_.classes == 3) return counts_score<3>(left, all_, least_);
         if (lanes_.classes == 4) return counts_score<4>(left, all_, least_);
-        double g = gradient_of(left), gr = gradient_of(all_) - g;
-        const double h = weight_of(left), hr = weight_of(all_) - h;;
-        g *= g, gr *= gr;
-        return h < least_ || hr < least_ ? -infinity : (g * hr + gr * h) / (h * hr);
+        return sums_score(left, all_, least_);
     }
 
     // Few rows on words: only the bins that hold rows are met, by a mark for each.
@@ -433,17 +430,17 @@ private:
         for (int side = 0; side < (some ? 2 : 1) && count > 1; ++side) {
             const bool missing_left = side == 1;
             index_t at = -1;
-            const double top = scan_held(held.data(), some && !missing_left ? present : present - 1, missing_left ? missing : 0, at);
+            const double top = scan_held(held.data(), some && !missing_left ? present : present - 1, missing_left ? missing : 0, best.score, at);
             if (at >= 0 && take(top, column, false, some, missing_left, best)) best.bin = bins[static_cast<std::size_t>(at)];
         }
         return count > 1;
     }
 
-    // The largest score of the boundaries after bins 0..count-1, and the first that has it.
-    double scan_held(const Word* histogram, index_t count, Word start, index_t& at) const {
+    // The largest score of the boundaries after bins 0..count-1, and the first that has it; none where it is surely not above `needed`.
+    double scan_held(const Word* histogram, index_t count, Word start, double needed, index_t& at) const {
         if (count > 4) {
             const auto scan = lanes_.classes == 3 ? scan_three : lanes_.classes == 4 ? scan_four : scan_words;
-            return scan(histogram, count, start, all_, least_, at);
+            return scan(histogram, count, start, all_, least_, needed < 1e37 ? static_cast<float>(std::max(needed, -1.0)) : -1.0F, at);
         }
         double top = -infinity;
         for (index_t b = 0; b < count; ++b) {
@@ -466,7 +463,7 @@ private:
         for (int side = 0; side < (some ? 2 : 1); ++side) {
             const bool missing_left = side == 1;
             index_t at = -1;
-            const double top = scan_held(histogram, some && !missing_left ? count : count - 1, missing_left ? missing : 0, at);
+            const double top = scan_held(histogram, some && !missing_left ? count : count - 1, missing_left ? missing : 0, best.score, at);
             if (at >= 0 && take(top, column, false, some, missing_left, best)) best.bin = at;
         }
         return true;

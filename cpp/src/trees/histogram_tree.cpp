@@ -81,37 +81,11 @@ ASSAY_INLINE double boundary_score(double g, double h, const Terms& t) {
     return holds ? s : -infinity;
 }
 
-// The same as scan_body: scores in float say which boundaries may be the best, and those are scored in double.
-template <int lanes>
-ASSAY_INLINE double scan_rough(const Word* histogram, index_t count, Word start, const Terms& t, float needed, index_t& best) {
-    alignas(64) Word sums[bin_stride];
-    alignas(64) float score[bin_stride];
-    alignas(64) std::uint32_t smaller[bin_stride];
-    running_words<lanes>(histogram, count, start, sums);
-    const index_t padded = (count + rough_lanes - 1) / rough_lanes * rough_lanes;
-    for (index_t b = count; b < padded; ++b) sums[b] = t.all;  // nothing to the right, which does not hold or is worth no more
-    const auto all_g = static_cast<std::int32_t>(t.all >> 32);
-    const auto all_h = static_cast<std::uint32_t>(t.all), least = t.least_units;
-    const float l2 = t.l2_units;
-#pragma omp simd
-    for (index_t b = 0; b < padded; ++b) {
-        const auto gl = static_cast<std::int32_t>(sums[b] >> 32), gr = all_g - gl;
-        const auto hl = static_cast<std::uint32_t>(sums[b]), hr = all_h - hl;
-        const float a = static_cast<float>(gl), c = static_cast<float>(gr);
-        const float dl = static_cast<float>(hl) + l2, dr = static_cast<float>(hr) + l2;
-        score[b] = (a * a * dr + c * c * dl) / (dl * dr);
-        smaller[b] = hl < hr ? hl : hr;
-    }
-#pragma omp simd
-    for (index_t b = 0; b < padded; ++b) score[b] = smaller[b] >= least ? score[b] : -1.0F;
-    const auto exact = [&](Word sum) { return boundary_score(gradient_of(sum), hessian_of(sum), t); };
-    return first_largest_of(score, sums, count, needed, exact, best);
-}
-
 // Scores of the boundaries after bins 0..count-1, the largest first seen; none where it is surely not above `needed` units.
 template <int lanes>
 ASSAY_INLINE double scan_body(const Word* histogram, index_t count, Word start, const Terms& t, float needed, index_t& best) {
-    if (t.rough) return scan_rough<lanes>(histogram, count, start, t, needed, best);
+    const auto exact = [&](Word sum) { return boundary_score(gradient_of(sum), hessian_of(sum), t); };
+    if (t.rough) return scan_rough<lanes>(histogram, count, start, t.all, t.least_units, t.l2_units, needed, exact, best);
     alignas(64) double g[bin_stride], h[bin_stride], score[bin_stride];
     running_sums<lanes>(histogram, count, start, g, h);
     for (index_t b = 0; b < count; ++b) score[b] = boundary_score(g[b], h[b], t);

@@ -103,4 +103,31 @@ ASSAY_INLINE double first_largest_of(const float* score, const Word* sums, index
     return largest;
 }
 
+// The largest score G_L^2 / (H_L + l2) + G_R^2 / (H_R + l2) of the boundaries after bins 0..count-1 with at least `least` on both sides
+// (1 or more where l2 is 0), and the first that has it: scores in float say which may be the best, `exact` scores those.
+template <int lanes, class Exact>
+ASSAY_INLINE double scan_rough(const Word* histogram, index_t count, Word start, Word all, std::uint32_t least, float l2, float needed,
+                               Exact exact, index_t& best) {
+    alignas(64) Word sums[256];
+    alignas(64) float score[256];
+    alignas(64) std::uint32_t smaller[256];
+    running_words<lanes>(histogram, count, start, sums);
+    const index_t padded = (count + rough_lanes - 1) / rough_lanes * rough_lanes;
+    for (index_t b = count; b < padded; ++b) sums[b] = all;  // nothing to the right, which does not hold or is worth no more
+    const auto all_g = static_cast<std::int32_t>(all >> 32);
+    const auto all_h = static_cast<std::uint32_t>(all);
+#pragma omp simd
+    for (index_t b = 0; b < padded; ++b) {
+        const auto gl = static_cast<std::int32_t>(sums[b] >> 32), gr = all_g - gl;
+        const auto hl = static_cast<std::uint32_t>(sums[b]), hr = all_h - hl;
+        const float a = static_cast<float>(gl), c = static_cast<float>(gr);
+        const float dl = static_cast<float>(hl) + l2, dr = static_cast<float>(hr) + l2;
+        score[b] = (a * a * dr + c * c * dl) / (dl * dr);
+        smaller[b] = hl < hr ? hl : hr;
+    }
+#pragma omp simd
+    for (index_t b = 0; b < padded; ++b) score[b] = smaller[b] >= least ? score[b] : -1.0F;
+    return first_largest_of(score, sums, count, needed, exact, best);
+}
+
 }  // namespace assay::trees
