@@ -263,21 +263,33 @@ void bind_ensembles(nb::module_& m) {
         "bins"_a, "labels"_a, "classes"_a, "weights"_a.none(), "whole"_a, "rounds"_a, "max_depth"_a, "learning_rate"_a,
         "resample"_a, "key"_a, "threads"_a, "AdaBoost around trees: the arrays of the trees, with their errors and votes.");
 
+    const auto rank_task = [](const char* kernel, const Array1<const double>& gains, const Array1<const std::int64_t>& begin,
+                              std::int64_t truncation, int threads) {
+        const std::size_t count = begin.shape(0);
+        require(count >= 1 && begin(0) == 0 && begin(count - 1) == static_cast<std::int64_t>(gains.shape(0)) && truncation >= 1, kernel,
+                "queries must cover the rows");
+        for (std::size_t q = 0; q + 1 < count; ++q) require(begin(q) < begin(q + 1), kernel, "a query must have rows");
+        return ensembles::RankTask{gains.data(), view(begin), truncation, threads};
+    };
+    m.def(
+        "largest_gains",
+        [rank_task](Array1<const double> gains, Array1<const std::int64_t> begin, std::int64_t truncation, int threads) {
+            const ensembles::RankTask task = rank_task("largest_gains", gains, begin, truncation, threads);
+            return own(without_gil([&] { return ensembles::largest_gains(task); }));
+        },
+        "gains"_a, "begin"_a, "truncation"_a, "threads"_a, "The largest discounted gain that each query can have.");
     m.def(
         "lambda_gradients",
-        [](Array1<const double> gains, Array1<const double> scores, Array1<const std::int64_t> begin, std::int64_t truncation, int threads) {
-            const std::size_t n = gains.shape(0);
-            require(scores.shape(0) == n && begin.shape(0) >= 1, "lambda_gradients", "one gain and score per row");
-            require(begin(0) == 0 && begin(begin.shape(0) - 1) == static_cast<std::int64_t>(n) && truncation >= 1, "lambda_gradients",
-                    "queries must cover the rows");
-            for (std::size_t q = 0; q + 1 < begin.shape(0); ++q)
-                require(begin(q) < begin(q + 1), "lambda_gradients", "a query must have rows");
-            std::vector<double> g(n), h(n), ndcg(begin.shape(0) - 1);
-            const ensembles::RankTask task{gains.data(), view(begin), truncation, threads};
-            without_gil([&] { ensembles::lambda_gradients(task, scores.data(), g.data(), h.data(), ndcg.data()); });
+        [rank_task](Array1<const double> gains, Array1<const double> largest, Array1<const double> scores, Array1<const std::int64_t> begin,
+                    std::int64_t truncation, int threads) {
+            const std::size_t n = gains.shape(0), queries = begin.shape(0) - 1;
+            const ensembles::RankTask task = rank_task("lambda_gradients", gains, begin, truncation, threads);
+            require(scores.shape(0) == n && largest.shape(0) == queries, "lambda_gradients", "one score per row, one largest gain per query");
+            std::vector<double> g(n), h(n), ndcg(queries);
+            without_gil([&] { ensembles::lambda_gradients(task, largest.data(), scores.data(), g.data(), h.data(), ndcg.data()); });
             return nb::make_tuple(own(std::move(g)), own(std::move(h)), own(std::move(ndcg)));
         },
-        "gains"_a, "scores"_a, "begin"_a, "truncation"_a, "threads"_a,
+        "gains"_a, "largest"_a, "scores"_a, "begin"_a, "truncation"_a, "threads"_a,
         "Gradients and Hessians of LambdaRank at the scores of rows sorted by query, and the NDCG of each query.");
 
     nb::class_<BoosterHandle>(m, "Booster", "Boosted histogram trees while they grow.")

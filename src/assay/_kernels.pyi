@@ -522,7 +522,10 @@ def grow_adaboost(bins: Bins, labels: Annotated[NDArray[numpy.int32], dict(shape
     AdaBoost around trees: the arrays of the trees, with their errors and votes.
     """
 
-def lambda_gradients(gains: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], scores: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], begin: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], truncation: int, threads: int) -> tuple:
+def largest_gains(gains: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], begin: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], truncation: int, threads: int) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
+    """The largest discounted gain that each query can have."""
+
+def lambda_gradients(gains: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], largest: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], scores: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], begin: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], truncation: int, threads: int) -> tuple:
     """
     Gradients and Hessians of LambdaRank at the scores of rows sorted by query, and the NDCG of each query.
     """

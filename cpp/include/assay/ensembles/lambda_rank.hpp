@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "assay/common/views.hpp"
 
@@ -23,7 +24,10 @@ struct RankTask {
     int threads = 1;
 };
 
-// OUT g, h (n; zero where a query has no pair), ndcg (queries; 1 where no row has a gain, which no order can better).
-void lambda_gradients(const RankTask& task, const double* scores, double* g, double* h, double* ndcg);
+// The largest DCG of each query, which depends on the gains alone.
+std::vector<double> largest_gains(const RankTask& task);
+
+// OUT g, h (n; zero where a query has no pair), ndcg (queries; 1 where no row has a gain, which no order can better); `largest` by query.
+void lambda_gradients(const RankTask& task, const double* largest, const double* scores, double* g, double* h, double* ndcg);
 
 }  // namespace assay::ensembles

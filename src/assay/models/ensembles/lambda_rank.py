@@ -166,10 +166,11 @@ class LambdaRank(_Newton):
         """Rounds until no order of the queries held out gets better; returns the losses by round."""
         threads, held = thread_count(self.n_jobs), begin[:-1] >= n_train
         most = int(begin[-1]) if self.truncation is None else int(self.truncation)
+        largest = _kernels.largest_gains(gains, begin, most, threads)
         train_loss: list[float] = []
         valid_loss: list[float] = []
         for step in range(self._rounds(gains.shape[0]) + 1):
-            g, h, ndcg = _kernels.lambda_gradients(gains, booster.scores, begin, most, threads)
+            g, h, ndcg = _kernels.lambda_gradients(gains, largest, booster.scores, begin, most, threads)
             train_loss.append(1.0 - float(ndcg[~held].mean()))
             if held.any():
                 valid_loss.append(1.0 - float(ndcg[held].mean()))

@@ -51,14 +51,15 @@ def gradients_by_definition(gains, scores, truncation):
 @pytest.mark.parametrize("truncation", [3, 50])
 def test_gradients_are_those_of_the_definition(truncation):
     rng = np.random.default_rng(1)
-    sizes = [7, 1, 12, 5]
+    sizes = [7, 1, 12, 5, 40, 150]  # the last is sorted by comparing, the others by counting
     begin = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    gains = np.exp2(rng.integers(0, 4, 25)) - 1.0
+    gains = np.exp2(rng.integers(0, 4, begin[-1])) - 1.0
     gains[:7] = np.maximum(gains[:7], [1, 0, 0, 0, 0, 0, 0])
-    gains[20:] = 0.0
-    scores = np.round(rng.normal(size=25), 1)
+    gains[20:25] = 0.0
+    scores = np.round(rng.normal(size=begin[-1]), 1)
     scores[8:20] = 0.0
-    g, h, found = _kernels.lambda_gradients(gains, scores, begin, truncation, 2)
+    largest = _kernels.largest_gains(gains, begin, truncation, 2)
+    g, h, found = _kernels.lambda_gradients(gains, largest, scores, begin, truncation, 2)
     for q, (low, high) in enumerate(pairwise(begin)):
         if not gains[low:high].any():
             assert not g[low:high].any() and not h[low:high].any() and found[q] == 1.0
