@@ -174,10 +174,12 @@ public:
         for (std::size_t j = 0; wanted && j < bins.cuts.size(); ++j) {
             const auto& cuts = bins.cuts[j];
             columns_.emplace_back();
-            if (cuts.size() < 2 || !(cuts.back() - cuts.front() < std::numeric_limits<double>::max())) continue;
+            if (cuts.size() < 2) continue;
+            const double per_step = steps / (cuts.back() - cuts.front());
+            if (!(per_step > 0 && per_step < std::numeric_limits<double>::max())) continue;  // cuts too far from each other, or too near
             Column& own = columns_.back();
             own.first = cuts.front();
-            own.per_step = steps / (cuts.back() - cuts.front());
+            own.per_step = per_step;
             for (index_t s = 0; s < steps; ++s) {
                 const double value = own.first + (static_cast<double>(s) + 0.5) / own.per_step;
                 own.place[static_cast<std::size_t>(s)] = static_cast<std::uint8_t>(std::upper_bound(cuts.begin(), cuts.end(), value) - cuts.begin());

@@ -33,6 +33,13 @@ def test_rows_in_any_order_give_the_same_bits():
     np.testing.assert_array_equal(one.predict(X), two.predict(X))
 
 
+@pytest.mark.parametrize("unit", [5e-324, 1e-310, 4e307])
+def test_values_as_near_or_as_far_as_numbers_go_are_parted(unit):
+    X = np.array([[-2.0], [-1.0], [1.0], [2.0]] * 10) * unit
+    model = ExtraTreesClassifier(n_estimators=50, random_state=0).fit(X, X[:, 0] > 0)
+    assert model.score(X, X[:, 0] > 0) == 1.0
+
+
 def test_as_good_as_the_peer():
     X, y = labels(n=4000, classes=3)
     ours = ExtraTreesClassifier(n_estimators=60, random_state=0).fit(X[:2000], y[:2000])
