@@ -3,7 +3,8 @@
 Rows go to `benchmarks/versus/results/latest.json`, which keeps the last measurement of each problem and size with its
 date, commit, versions, load and rounds; `--pages` renews `docs/benchmarks.md` and the table and chart of README.md.
 Only ratios from one run count: contenders of a problem always run together. `--quick` takes the smallest size once.
-`--missing` leaves out what was measured at this commit, so that a run that was cut short goes on where it ended.
+`--missing` leaves out what was measured at this commit, so that a run that was cut short goes on where it ended;
+`--minutes` cuts it short. A problem that fails is told and left behind.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from .harness import OVERDUE, ROOT, Problem, measure, wanted
+from .harness import OVERDUE, ROOT, Contest, Problem, wanted
 from .pages import number, write_pages
 from .problems import all_problems
 
@@ -57,12 +58,13 @@ def _ticks() -> list[int]:
     return [int(word) for word in Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:]]
 
 
-def rows_of(problem: Problem, size: int, rounds: int | None, **limits: float) -> list[dict[str, Any]]:
-    """One row per peer; the ratio is given only if the quality gate holds; `limits` are those of `measure`."""
+def rows_of(contest: Contest, size: int, rounds: int | None) -> list[dict[str, Any]]:
+    """One row per peer; the ratio is given only if the quality gate holds."""
+    problem = contest.problem
     at = problem.sizes[size]
     rounds = rounds or at.repeats or problem.repeats
     load, ticks = os.getloadavg()[0], _ticks()
-    results = measure(problem, size, rounds, **limits)
+    results = contest.measure(size, rounds)
     shared = {
         "problem": problem.id,
         "title": problem.title,
@@ -82,6 +84,7 @@ def rows_of(problem: Problem, size: int, rounds: int | None, **limits: float) ->
         "stolen": round(stolen_share(ticks, _ticks()), 3),
     }
     ours = results[problem.ours.name]
+    shared["table_megabytes"] = None if ours.table_megabytes is None else round(ours.table_megabytes, 1)
     rows = []
     for peer in problem.peers:
         if peer.name not in results:
@@ -129,16 +132,37 @@ def keep(rows: list[dict[str, Any]], order: list[str]) -> list[dict[str, Any]]:
     return both
 
 
+def sizes_of(problem: Problem, wanted_size: str) -> list[int]:
+    """The sizes that are asked for, by number: the smallest, the middle one, the largest, or all."""
+    last = len(problem.sizes) - 1
+    chosen = {"small": [0], "medium": [last // 2], "large": [last], "all": list(range(last + 1))}
+    return chosen[wanted_size]
+
+
+def said(row: dict[str, Any]) -> str:
+    """A row in one line."""
+    ratio = row["error"] or (f"{row['ratio']:.2f}x" if row["gate_passed"] else "gate missed")
+    return (
+        f"{row['problem']:26} {row['size']:28} {row['peer'][:36]:36} {number(row['seconds']):>9} "
+        f"{number(row['peer_seconds']):>9}  {ratio}  {row['quality_name']} {number(row['quality'])} / "
+        f"{number(row['peer_quality'])}  MB {row['megabytes']:.0f} / {row['peer_megabytes']:.0f}"
+    )
+
+
 def main() -> None:
     """Run the asked problems and print the table."""
     known = {name: problem for name, problem in all_problems().items() if wanted(problem)}
     parser = argparse.ArgumentParser(prog="python -m benchmarks.versus", description=__doc__)
     parser.add_argument("problems", nargs="*", help="problem ids (default: all)")
     parser.add_argument("--list", action="store_true", help="list the problems and stop")
-    parser.add_argument("--size", choices=("small", "large", "all"), default="all", help="which sizes (default: all)")
+    parser.add_argument("--size", choices=("small", "medium", "large", "all"), default="all", help="which sizes")
     parser.add_argument("--rounds", type=int, help="runs of each contender (default: as each problem says)")
     parser.add_argument("--limit", type=float, default=OVERDUE, help="seconds after which one run is given up")
     parser.add_argument("--patience", type=float, default=30.0, help="seconds of a round after which no other follows")
+    parser.add_argument(
+        "--enough", type=float, default=float("inf"), help="a peer slower than ours by more than this ratio is given up"
+    )
+    parser.add_argument("--minutes", type=float, default=float("inf"), help="begin nothing after so many minutes")
     parser.add_argument("--missing", action="store_true", help="leave out what was measured at this commit")
     parser.add_argument("--quick", action="store_true", help="smallest size, one round, nothing kept")
     parser.add_argument("--pages", action="store_true", help="renew docs/benchmarks.md and README.md")
@@ -152,31 +176,28 @@ def main() -> None:
         raise SystemExit(f"versus: no problem '{min(unknown)}'; there are {', '.join(known)}.")
     commit = code_commit() if options.missing else None
     done = {(row["problem"], row["n"]) for row in kept() if row["commit"] == commit}
+    limits = {"limit": options.limit, "patience": options.patience, "enough": options.enough}
+    end = time.monotonic() + 60 * options.minutes
     for name in options.problems or known:
         problem = known[name]
-        sizes = list(range(len(problem.sizes)))
-        if options.quick or options.size == "small":
-            sizes = sizes[:1]
-        elif options.size == "large":
-            sizes = sizes[-1:]
-        for size in sizes:
-            if (name, problem.sizes[size].n) in done:
-                continue
-            rounds = 1 if options.quick else options.rounds
-            rows = rows_of(problem, size, rounds, limit=options.limit, patience=options.patience)
-            for row in rows:
-                ratio = row["error"] or (f"{row['ratio']:.2f}x" if row["gate_passed"] else "gate missed")
-                print(
-                    f"{name:26} {row['size']:28} {row['peer'][:36]:36} {number(row['seconds']):>9} "
-                    f"{number(row['peer_seconds']):>9}  {ratio}  {row['quality_name']} {number(row['quality'])} / "
-                    f"{number(row['peer_quality'])}  MB {row['megabytes']:.0f} / {row['peer_megabytes']:.0f}",
-                    flush=True,
-                )
-            if not options.quick:
-                keep(rows, list(all_problems()))
+        sizes = sizes_of(problem, "small" if options.quick else options.size)
+        sizes = [size for size in sizes if (name, problem.sizes[size].n) not in done]
+        if not sizes or time.monotonic() > end:
+            continue
+        with Contest(problem, **limits) as contest:
+            for size in sizes:
+                try:
+                    rows = rows_of(contest, size, 1 if options.quick else options.rounds)
+                except Exception as error:
+                    print(f"{name}: {type(error).__name__}: {error}", file=sys.stderr, flush=True)
+                    break
+                for row in rows:
+                    print(said(row), flush=True)
+                if not options.quick:
+                    keep(rows, list(all_problems()))
     if options.pages:
         write_pages(kept())
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -2,28 +2,39 @@
 
 A problem names its data at up to three sizes, its contenders (ours first) and how to measure the quality of what a
 contender returns. Each contender works in a process of its own, with its libraries loaded and one small call behind it
-before any clock starts; the processes take turns, in alternating order, and only one works at a time. The best of
-several rounds counts, and a ratio is reported only if our quality is within the gate of the peer's. Memory is the peak
-of the resident set above the loaded process with its data, children included.
+before any clock starts; it lives from size to size. The processes take turns, in alternating order, and only one works
+at a time. The best of several rounds counts, and a ratio is reported only if our quality is within the gate of the
+peer's. Memory is the peak of the resident set above the loaded process with its data, children included.
+
+A contender that fails, hangs or takes the machine's memory costs its own row: its process is ended with all its
+children, and a new one is started for the next size.
 """
 
 from __future__ import annotations
 
+import contextlib
 import importlib.metadata
 import json
 import os
+import select
+import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from .memory import descendants, resident_bytes
+
 ROOT = Path(__file__).parents[2]
 OVERDUE = 1200.0
 """Seconds after which a contender's single run is given up, unless a run of the harness says otherwise."""
+UNREADY = 240.0
+"""Seconds within which a contender must have loaded its libraries, made one small call and made its data."""
+SPARE = 1.5e9
+"""Bytes that must stay free on the machine."""
 
 
 @dataclass(frozen=True)
@@ -107,6 +118,8 @@ class Measured:
     error: str | None = None
     given_up: float | None = None
     """Seconds after which a timed run was given up."""
+    table_megabytes: float | None = None
+    """What the data take, where they are arrays or frames."""
     times: list[float] = field(default_factory=list)
 
     @property
@@ -117,88 +130,154 @@ class Measured:
 class Worker:
     """A contender in a process of its own; `worker.py` is what runs there."""
 
-    def __init__(self, problem: Problem, size: int, contender: Contender):
+    def __init__(self, command: list[str]):
         self.measured = Measured()
-        command = [sys.executable, "-m", "benchmarks.versus.worker", problem.id, str(size), contender.name]
         self._process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, cwd=ROOT
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            cwd=ROOT,
+            start_new_session=True,
         )
 
-    def wait_until_ready(self) -> None:
-        """Wait until the data are made and the small call is behind it."""
-        self.measured.version = self._ask(None, OVERDUE).get("version", "")
+    @property
+    def failed(self) -> bool:
+        return self.measured.error is not None
 
-    def _ask(self, word: str | None, limit: float) -> dict[str, Any]:
-        """Send a word, wait for the answer; a process that dies or takes longer than `limit` seconds has failed."""
-        assert self._process.stdin is not None and self._process.stdout is not None
-        overdue = threading.Timer(limit, self._process.kill)
-        overdue.start()
-        try:
-            if word is not None:
-                self._process.stdin.write(word + "\n")
-                self._process.stdin.flush()
-            line = self._process.stdout.readline()
-        except BrokenPipeError:
-            line = ""
-        finally:
-            timed_out = not overdue.is_alive()
-            overdue.cancel()
-        if line:
-            told = json.loads(line)
-        elif timed_out:
-            told = {"error": f"gave no answer within {limit:g} s"}
-            self.measured.given_up = None if word is None else limit
-        else:
-            told = {"error": f"its process ended with {self._process.wait()}"}
-        self.measured.error = told.get("error", self.measured.error)
-        return told
+    def prepare(self, size: int) -> None:
+        """Ask for the data of a size; others are asked meanwhile."""
+        self.measured = Measured()
+        self._say(str(size))
+
+    def wait_until_ready(self, limit: float = UNREADY) -> None:
+        """Wait until the data are made and, in a new process, the small call is behind it."""
+        told = self._hear(limit)
+        self.measured.version = told.get("version", "")
+        self.measured.table_megabytes = told.get("table_megabytes")
 
     def go(self, limit: float) -> None:
         """One timed run."""
-        if self.measured.error is not None:
+        if self.failed:
             return
-        told = self._ask("go", limit)
+        self._say("go")
+        told = self._hear(limit)
         if "seconds" in told:
             self.measured.times.append(told["seconds"])
             self.measured.megabytes = max(self.measured.megabytes, told["megabytes"])
             self.measured.quality = told["quality"]
+        elif "late" in told:
+            self.measured.given_up = limit
+
+    def _say(self, word: str) -> None:
+        assert self._process.stdin is not None
+        with contextlib.suppress(BrokenPipeError, ValueError):
+            self._process.stdin.write(word + "\n")
+            self._process.stdin.flush()
+
+    def _hear(self, limit: float) -> dict[str, Any]:
+        """The answer; a process that dies, takes over `limit` seconds or takes the machine's memory has failed."""
+        answers, end = self._process.stdout, time.monotonic() + limit
+        assert answers is not None
+        told: dict[str, Any] = {}
+        while not select.select([answers], [], [], 0.5)[0]:
+            if time.monotonic() > end:
+                told = {"error": f"gave no answer within {limit:g} s", "late": True}
+            elif self._starves_others():
+                told = {"error": "took all memory that the machine had to spare"}
+            if told:
+                self._end()
+                break
+        if not told:
+            line = answers.readline()
+            told = json.loads(line) if line else {"error": f"its process ended with {self._process.wait()}"}
+        self.measured.error = told.get("error")
+        return told
+
+    def _starves_others(self) -> bool:
+        if free_bytes() > SPARE:
+            return False
+        return sum(map(resident_bytes, (self._process.pid, *descendants(self._process.pid)))) > SPARE
+
+    def _end(self) -> None:
+        """End the process and whatever it has started."""
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
 
     def close(self) -> None:
-        if self._process.stdin is not None:
-            self._process.stdin.close()
-        try:
-            self._process.wait(timeout=20)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
+        with contextlib.suppress(OSError):
+            if self._process.stdin is not None:
+                self._process.stdin.close()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(timeout=5)
+        self._end()
 
 
-def measure(
-    problem: Problem, size: int, rounds: int, *, limit: float = OVERDUE, patience: float = float("inf")
-) -> dict[str, Measured]:
-    """Run every contender of a problem at one size, in turns; errors are kept, not raised.
+def free_bytes() -> float:
+    """What the machine can still give; infinite where it does not say."""
+    with contextlib.suppress(OSError):
+        for line in Path("/proc/meminfo").read_text().splitlines():
+            if line.startswith("MemAvailable:"):
+                return 1024.0 * int(line.split()[1])
+    return float("inf")
 
-    A run over `limit` seconds is given up; there is no further round after one that took more than `patience` seconds.
+
+class Contest:
+    """The contenders of a problem, in turns at one size after the other; errors are kept, not raised.
+
+    A run over `limit` seconds is given up, and so is one of a peer over `enough` times our own time and ten seconds;
+    there is no further round after one that took more than `patience` seconds.
     """
-    left_out = problem.sizes[size].without
-    contenders = [c for c in (problem.ours, *problem.peers) if c.name not in left_out]
-    workers: dict[str, Worker] = {}
-    try:
-        for contender in contenders:  # they load their libraries side by side, and work one at a time
-            workers[contender.name] = Worker(problem, size, contender)
-        for worker in workers.values():
+
+    def __init__(
+        self,
+        problem: Problem,
+        *,
+        limit: float = OVERDUE,
+        patience: float = float("inf"),
+        enough: float = float("inf"),
+    ):
+        self.problem, self.limit, self.patience, self.enough = problem, limit, patience, enough
+        self._workers: dict[str, Worker] = {}
+
+    def __enter__(self) -> Contest:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        for worker in self._workers.values():
+            worker.close()
+
+    def measure(self, size: int, rounds: int) -> dict[str, Measured]:
+        """What every contender did at one size."""
+        left_out = self.problem.sizes[size].without
+        taking_part: list[Worker] = []
+        for contender in (self.problem.ours, *self.problem.peers):
+            held = self._workers.get(contender.name)
+            if held is not None and (held.failed or contender.name in left_out):
+                held.close()
+                del self._workers[contender.name]
+            if contender.name in left_out:
+                continue
+            if contender.name not in self._workers:
+                command = [sys.executable, "-m", "benchmarks.versus.worker", self.problem.id, contender.name]
+                self._workers[contender.name] = Worker(command)
+            worker = self._workers[contender.name]
+            worker.prepare(size)  # they load their libraries and make their data side by side, and work one at a time
+            taking_part.append(worker)
+        for worker in taking_part:
             worker.wait_until_ready()
+        ours = taking_part[0]
         for number in range(rounds):
             begin = time.monotonic()
-            order = list(workers.values())
-            for worker in order if number % 2 == 0 else reversed(order):
-                worker.go(limit)
-            if time.monotonic() - begin > patience:
+            for worker in taking_part if number % 2 == 0 else reversed(taking_part):
+                bound = max(10.0, self.enough * ours.measured.seconds) if worker is not ours else self.limit
+                worker.go(min(self.limit, bound))
+            if time.monotonic() - begin > self.patience:
                 break
-    finally:
-        for worker in workers.values():
-            worker.close()
-    return {name: worker.measured for name, worker in workers.items()}
+        names = {id(worker): name for name, worker in self._workers.items()}
+        return {names[id(worker)]: worker.measured for worker in taking_part}
 
 
 def wanted(problem: Problem) -> bool:

@@ -8,9 +8,10 @@ import sys
 
 import numpy as np
 import pytest
+from benchmarks.versus.harness import Worker
+from benchmarks.versus.memory import PeakMemory, descendants, megabytes_of
 from benchmarks.versus.pages import exponent, ratio_text, strongest
 from benchmarks.versus.problems import all_problems
-from benchmarks.versus.worker import PeakMemory, descendants
 
 PROBLEMS = all_problems()
 
@@ -36,6 +37,58 @@ def test_children_are_found():
         assert child.pid in descendants(os.getpid())
         child.communicate("\n")
     assert child.pid not in descendants(os.getpid())
+
+
+def contender(program: str) -> Worker:
+    return Worker([sys.executable, "-c", "import json, os, sys, time\n" + program])
+
+
+def test_a_contender_that_hangs_is_ended_with_its_children():
+    worker = contender(
+        "child = os.fork()\nif child: print(json.dumps({'version': str(child)}), flush=True)\ntime.sleep(600)"
+    )
+    worker.wait_until_ready()
+    child = int(worker.measured.version)
+    worker.go(limit=0.2)
+    assert worker.measured.error == "gave no answer within 0.2 s" and worker.measured.given_up == 0.2
+    assert not os.path.exists(f"/proc/{child}/exe")
+    worker.close()
+
+
+def test_a_contender_that_dies_or_cannot_begin_says_so():
+    worker = contender("sys.stdin.readline(); os._exit(3)")
+    worker.prepare(0)
+    worker.wait_until_ready()
+    assert worker.failed and worker.measured.error == "its process ended with 3"
+    worker.go(1.0)
+    assert worker.measured.times == []
+    worker.close()
+    late = contender("time.sleep(600)")
+    late.prepare(0)
+    late.wait_until_ready(limit=0.1)
+    assert late.failed and late.measured.given_up is None
+    late.close()
+
+
+def test_a_contender_lives_from_size_to_size():
+    program = (
+        "for line in sys.stdin:\n"
+        "    told = {'seconds': 2.0, 'megabytes': 1.0, 'quality': 0.5} if line == 'go\\n' else {'version': line}\n"
+        "    print(json.dumps(told), flush=True)"
+    )
+    worker = contender(program)
+    for size in (0, 2):
+        worker.prepare(size)
+        worker.wait_until_ready()
+        worker.go(limit=20.0)
+        assert worker.measured.version == f"{size}\n" and worker.measured.times == [2.0]
+    worker.close()
+
+
+def test_what_data_take_is_summed_over_their_parts():
+    X = np.zeros((1000, 100))
+    assert megabytes_of((X, {"y": np.zeros(1000)}, "words", 3)) == pytest.approx(0.808)
+    assert megabytes_of("words") is None
 
 
 def test_the_strongest_peer_is_the_one_that_comes_nearest():
