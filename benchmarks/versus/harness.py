@@ -191,7 +191,10 @@ class Worker:
                 break
         if not told:
             line = answers.readline()
-            told = json.loads(line) if line else {"error": f"its process ended with {self._process.wait()}"}
+            try:
+                told = json.loads(line) if line else {"error": f"its process ended with {self._process.wait()}"}
+            except ValueError:
+                told = {"error": "gave an answer that cannot be read"}
         self.measured.error = told.get("error")
         return told
 

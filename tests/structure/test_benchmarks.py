@@ -22,6 +22,11 @@ def test_sizes_grow(problem):
     assert counts == sorted(set(counts))
 
 
+@pytest.mark.parametrize("problem", PROBLEMS.values(), ids=lambda problem: problem.id)
+def test_every_problem_says_what_was_tried(problem):
+    assert len(problem.tried) > 20
+
+
 def test_peak_memory_sees_what_was_freed_again():
     with PeakMemory() as memory:
         block = np.ones(8_000_000)

@@ -33,6 +33,7 @@ PROBLEMS: tuple[Problem, ...] = (
         peers=(Contender("AdaBoostClassifier", "scikit-learn", scikit_learn, aim=20),),
         quality=accuracy,
         gate=0.01,
+        tried="rows in float32 take scikit-learn as long; nothing else of it concerns speed.",
         quality_name="accuracy",
         limit="one addition of a 64-bit word per cell and round",
     ),

@@ -161,6 +161,7 @@ PROBLEMS: tuple[Problem, ...] = (
         peers=(Contender("loop over Gymnasium", "gymnasium", _loop, aim=100.0),),
         quality=_value,
         gate=1e-2,
+        tried="Gymnasium leaves the loop to its user; a table of NumPy is the quickest that Python offers.",
         quality_name="value of the start",
         limit="two draws and eight values per step",
     ),

@@ -85,6 +85,7 @@ PROBLEMS: tuple[Problem, ...] = (
         ),
         quality=accuracy,
         gate=0.005,
+        tried="chefboost on one core and with its own parallelism.",
         quality_name="accuracy",
         repeats=2,
         limit="one visit of every cell per level: n d depth entries of 8 bytes",

@@ -38,6 +38,14 @@ def bagging_scikit_learn(data: dict[str, Any]) -> Any:
     return BaggingClassifier(n_estimators=30, random_state=0, n_jobs=-1).fit(data["X"], data["y"])
 
 
+def bagging_forest(data: dict[str, Any]) -> Any:
+    """Bagged trees as a forest that looks at all columns, on bins."""
+    from sklearnex.ensemble import RandomForestClassifier
+
+    model = RandomForestClassifier(n_estimators=30, max_features=None, max_bins=64, random_state=0, n_jobs=-1)
+    return model.fit(data["X"], data["y"])
+
+
 def _members() -> list[tuple[str, Any]]:
     from assay.models.bayes import NaiveBayes
     from assay.models.linear import LogisticRegression
@@ -91,11 +99,14 @@ PROBLEMS: tuple[Problem, ...] = (
         peers=(
             Contender("BaggingClassifier", "scikit-learn", bagging_scikit_learn, aim=3),
             Contender("BaggingClassifier of Assay's trees", "scikit-learn", bagging_around_ours, aim=1.2),
+            Contender("a forest on all columns, 64 bins", "scikit-learn-intelex", bagging_forest, aim=1.2),
         ),
         quality=accuracy,
         gate=0.01,
         quality_name="accuracy",
         limit="one coding of the columns, and a pass over the rows drawn per column and level of every tree",
+        tried="a forest of scikit-learn on all columns is a quarter faster than its BaggingClassifier, and the one of "
+        "scikit-learn-intelex five times.",
     ),
     Problem(
         id="stacking",
@@ -111,5 +122,6 @@ PROBLEMS: tuple[Problem, ...] = (
         gate=0.01,
         quality_name="accuracy",
         limit="one tree for each fold and one for all rows",
+        tried="scikit-learn's own members with the quickest solver on all cores, and its stacking around our members.",
     ),
 )

@@ -53,6 +53,7 @@ PROBLEMS: tuple[Problem, ...] = (
         peers=(Contender("imbalanced-learn", "imbalanced-learn", _imbalanced_learn, aim=100.0),),
         quality=_accuracy,
         gate=0.01,
+        tried="one seed and one neighbour, as ours; the search for one row at a time leaves nothing for several jobs.",
         quality_name="accuracy on all rows",
         limit="each row meets each kept row once",
     ),

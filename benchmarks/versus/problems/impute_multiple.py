@@ -94,6 +94,7 @@ PROBLEMS: tuple[Problem, ...] = (
         peers=(Contender("scikit-learn IterativeImputer, 1 table", "scikit-learn", _scikit_learn_draws),),
         quality=_error,
         gate=1e-3,
+        tried="draws need return_std of the learner inside, which only BayesianRidge and Gaussian processes have.",
         quality_name="RMSE of imputed cells",
         lower_is_better=True,
         repeats=2,

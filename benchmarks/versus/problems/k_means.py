@@ -54,6 +54,10 @@ def intelex(data: dict[str, Any]) -> float:
     return _scikit(KMeans, data)
 
 
+def _single(data: dict[str, Any]) -> dict[str, Any]:
+    return {**data, "X": data["X"].astype(np.float32), "start": data["start"].astype(np.float32)}
+
+
 def inertia(data: dict[str, Any], found: float) -> float:
     return found / len(data["X"])
 
@@ -62,6 +66,8 @@ PEERS = (
     Contender("scikit-learn", "scikit-learn", scikit_learn, aim=3.0),
     Contender("scikit-learn elkan", "scikit-learn", scikit_learn_elkan, aim=3.0),
     Contender("scikit-learn-intelex", "scikit-learn-intelex", intelex, aim=2.0),
+    Contender("scikit-learn, float32", "scikit-learn", lambda data: scikit_learn(_single(data)), aim=2.0),
+    Contender("scikit-learn-intelex, float32", "scikit-learn-intelex", lambda data: intelex(_single(data)), aim=2.0),
 )
 SLOW = ("scikit-learn elkan",)
 TRIED = (

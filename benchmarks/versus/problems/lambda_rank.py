@@ -28,13 +28,13 @@ def ours(data: dict[str, Any]) -> Any:
     return LambdaRank(n_estimators=100, gain="exponential").fit(data["X"], data["y"], groups=data["groups"])
 
 
-def lightgbm(data: dict[str, Any]) -> Any:
+def lightgbm(data: dict[str, Any], **options: Any) -> Any:
     """The peer's default: lambdarank, 100 rounds of 31 leaves."""
     import numpy as np
     from lightgbm import LGBMRanker
 
     sizes = np.unique(data["groups"], return_counts=True)[1]
-    return LGBMRanker(n_estimators=100, verbose=-1).fit(data["X"], data["y"], group=sizes)
+    return LGBMRanker(n_estimators=100, verbose=-1, **options).fit(data["X"], data["y"], group=sizes)
 
 
 def ndcg_on_test(data: dict[str, Any], model: Any) -> float:
@@ -52,10 +52,19 @@ PROBLEMS: tuple[Problem, ...] = (
         make=make,
         sizes=by_rows("{n} x 30", 2_000, 20_000, 200_000),
         ours=Contender("LambdaRank", "assay", ours),
-        peers=(Contender("LGBMRanker", "lightgbm", lightgbm, aim=1.2),),
+        peers=(
+            Contender("LGBMRanker", "lightgbm", lightgbm, aim=1.2),
+            Contender(
+                "LGBMRanker, by column, 63 bins",
+                "lightgbm",
+                lambda data: lightgbm(data, force_col_wise=True, max_bin=63),
+                aim=1.2,
+            ),
+        ),
         quality=ndcg_on_test,
         gate=0.01,
         quality_name="NDCG@10",
         limit="one exponential per pair of the first 30 places, then as boosting",
+        tried="quantised gradients lose 17 points of NDCG; XGBRanker takes 1.4 times as long as LGBMRanker.",
     ),
 )

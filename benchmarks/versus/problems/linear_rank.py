@@ -52,6 +52,7 @@ PROBLEMS: tuple[Problem, ...] = (
         peers=(Contender("LinearSVC on differences", "scikit-learn", _sklearn, aim=20.0),),
         quality=_objective,
         gate=1e-5,
+        tried="differences of all pairs as one table, the dual solver.",
         quality_name="objective",
         lower_is_better=True,
         limit="n log n for each gradient instead of a pass over the pairs",

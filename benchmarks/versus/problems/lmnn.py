@@ -53,6 +53,7 @@ PROBLEMS: tuple[Problem, ...] = (
         peers=(Contender("scikit-learn NCA", "scikit-learn", _components, aim=1.0),),
         quality=_accuracy,
         gate=0.03,
+        tried="no maintained package has this method; neighbourhood components are the nearest in scikit-learn.",
         quality_name="accuracy of three neighbours",
         limit="one search over all pairs for each of a few rounds",
     ),

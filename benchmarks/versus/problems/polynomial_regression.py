@@ -33,6 +33,16 @@ def _sklearn(data: dict[str, Any]) -> Any:
     return model.fit(data["X"], data["y"])
 
 
+def _intelex(data: dict[str, Any]) -> Any:
+    """Normal equations in place of a singular value decomposition."""
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import PolynomialFeatures
+    from sklearnex.linear_model import LinearRegression
+
+    model = make_pipeline(PolynomialFeatures(DEGREE, include_bias=False), LinearRegression())
+    return model.fit(data["X"], data["y"])
+
+
 def _test_error(data: dict[str, Any], model: Any) -> float:
     return float(((model.predict(data["X_test"]) - data["y_test"]) ** 2).mean())
 
@@ -44,11 +54,16 @@ PROBLEMS: tuple[Problem, ...] = (
         make=_make,
         sizes=by_rows("{n} x 6, 83 terms", 1_500, 10_000, 50_000),
         ours=Contender("PolynomialRegression", "assay", _ours),
-        peers=(Contender("make_pipeline(PolynomialFeatures, LinearRegression)", "scikit-learn", _sklearn, aim=2),),
+        peers=(
+            Contender("make_pipeline(PolynomialFeatures, LinearRegression)", "scikit-learn", _sklearn, aim=2),
+            Contender("the same, LinearRegression of oneDAL", "scikit-learn-intelex", _intelex, aim=1.2),
+        ),
         quality=_test_error,
         gate=1e-6,
         quality_name="test MSE",
         lower_is_better=True,
         limit="n t multiply-adds to make t terms and n t^2 / 2 for their Gram matrix",
+        tried="LinearRegression of scikit-learn-intelex, which takes the normal equations, is ten times as fast "
+        "as SVD.",
     ),
 )

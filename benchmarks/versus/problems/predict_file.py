@@ -91,6 +91,20 @@ def _pandas(table: Path) -> Path:
     return _out()
 
 
+def _polars(table: Path) -> Path:
+    """The same pipeline, with frames of Polars in pieces."""
+    import polars as pl
+
+    model, done = _pipeline(), 0
+    with open(_out(), "wb") as out:
+        pieces = pl.scan_csv(table).select(*NUMBERS, "c").collect_batches(chunk_size=200_000, maintain_order=True)
+        for piece in pieces:
+            rows = np.arange(done + 1, done + 1 + piece.height)
+            pl.DataFrame({"row": rows, "y": model.predict(piece)}).write_csv(out, include_header=done == 0)
+            done += piece.height
+    return _out()
+
+
 def _error(table: Path, found: Path) -> float:
     """Root mean squared error of the predictions of the first rows."""
     import polars as pl
@@ -106,13 +120,17 @@ PROBLEMS = [
         make=_table,
         sizes=by_rows("{n} x 11", 100_000, 1_000_000, 10_000_000),
         ours=Contender("Assay", "assay", _ours),
-        peers=(Contender("pandas and scikit-learn", "scikit-learn", _pandas, aim=5.0),),
+        peers=(
+            Contender("Polars and scikit-learn", "scikit-learn", _polars, aim=1.5),
+            Contender("pandas and scikit-learn", "scikit-learn", _pandas, aim=5.0),
+        ),
         quality=_error,
         gate=0.01,
         quality_name="RMSE",
         lower_is_better=True,
         limit="reading and writing text",
-        tried="pieces of 50,000 to 1,000,000 rows: 200,000 is about the best; the pyarrow engine cannot read in "
+        tried="Polars in pieces, and at 100,000 rows the whole file at once (no faster); pandas in pieces of "
+        "50,000 to 1,000,000 rows: 200,000 is about the best; the pyarrow engine cannot read in "
         "pieces, and with the whole file in memory takes as long (1M rows 2.3 s against 2.2 s): to_csv takes most",
     )
 ]

@@ -56,6 +56,7 @@ PROBLEMS: tuple[Problem, ...] = (
         peers=(Contender("RIPPER", "wittgenstein", wittgenstein, aim=100),),
         quality=accuracy,
         gate=0.005,
+        tried="wittgenstein has no option that concerns speed.",
         quality_name="accuracy",
         repeats=1,
         limit="one visit of every covered cell per test of a rule",

@@ -166,6 +166,8 @@ def _problem(name: str) -> Problem:
         gate={"perceptron-noise": 1.0, "lda": 1e9}.get(name, 0.03),
         quality_name="training score",
         limit="the checks around a call: a few microseconds each",
+        tried="scikit-learn with assume_finite and skip_parameter_validation, on eleven of these at the "
+        "smallest and the largest size: up to a third faster, and nowhere faster than ours, which checks.",
     )
 
 

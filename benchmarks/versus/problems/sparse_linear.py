@@ -63,6 +63,13 @@ def _lbfgs(data: Any) -> Any:
     return LogisticRegression(max_iter=1000).fit(*data)
 
 
+def _newton_cg(data: Any) -> Any:
+    """To the same objective: 1e-6 above it with its default tolerance."""
+    from sklearn.linear_model import LogisticRegression
+
+    return LogisticRegression(solver="newton-cg", tol=1e-5, max_iter=1000).fit(*data)
+
+
 def _liblinear_l1(data: Any) -> Any:
     """A large scaling keeps the penalty away from the intercept, which liblinear penalises."""
     from sklearn.linear_model import LogisticRegression
@@ -113,12 +120,16 @@ PROBLEMS: tuple[Problem, ...] = (
         make=_classes,
         sizes=_SIZES,
         ours=Contender("assay", "assay", _logistic),
-        peers=(Contender("scikit-learn lbfgs", "scikit-learn", _lbfgs),),
+        peers=(
+            Contender("scikit-learn newton-cg", "scikit-learn", _newton_cg, aim=1.5),
+            Contender("scikit-learn lbfgs", "scikit-learn", _lbfgs),
+        ),
         quality=_logistic_objective,
         gate=1e-6,
         quality_name="objective",
         lower_is_better=True,
         limit="two reads of the stored cells for each product with the Hessian",
+        tried="newton-cg is ten times as fast as lbfgs and liblinear, and twice as fast as sag.",
     ),
     Problem(
         id="sparse-logistic-l1",
@@ -150,6 +161,8 @@ PROBLEMS: tuple[Problem, ...] = (
         quality_name="objective",
         lower_is_better=True,
         limit="a read of the stored cells for each sweep",
+        tried="liblinear with its default tolerance, where the objective is that of ours to eight digits; saga "
+        "as above.",
     ),
     Problem(
         id="sparse-lasso-cv",
@@ -164,5 +177,6 @@ PROBLEMS: tuple[Problem, ...] = (
         lower_is_better=True,
         repeats=1,
         limit="a read of the stored cells for each penalty, all folds together",
+        tried="scikit-learn by column, both cores; celer's LassoCV does not run with this scikit-learn.",
     ),
 )

@@ -72,6 +72,7 @@ PROBLEMS: tuple[Problem, ...] = (
         ),
         quality=sums_to_the_score,
         gate=1e-3,
+        tried="LightGBM, XGBoost and shap, exact values; the approximate ones of XGBoost are another quantity.",
         quality_name="minus largest gap to the score",
         limit="one comparison and one look-up per row, leaf and column of its path",
     ),

@@ -62,7 +62,8 @@ class NeighbourIndex:
     """Rows placed as `distance` compares them, ready to be searched.
 
     `nominal` flags the columns that hold category codes (for metrics that take them); `algorithm` is "brute",
-    "kd_tree" or "auto" for the faster one. The index keeps its own copy of the rows, in `rows`.
+    "kd_tree" or "auto" for the faster one. `rows` are the rows as they are compared: the given array itself where that
+    changes no cell, which must then stay as it is.
     """
 
     def __init__(
@@ -77,9 +78,8 @@ class NeighbourIndex:
         flags = np.zeros(rows.shape[1], dtype=bool) if nominal is None else nominal
         self.distance = distance
         self.placement = distance.learn(rows, flags)
-        placed = np.ascontiguousarray(distance.place(rows, self.placement))
-        self.rows = placed.copy() if placed is rows else placed
-        self.algorithm = choose_algorithm(distance, *placed.shape) if algorithm == "auto" else algorithm
+        self.rows = np.ascontiguousarray(distance.place(rows, self.placement))
+        self.algorithm = choose_algorithm(distance, *self.rows.shape) if algorithm == "auto" else algorithm
         self._nominal = self.placement.get("nominal", _NO_FLAGS)
         self.kind, self._arrays = self._build(threads)
         self._floats: tuple[str, dict[str, Any]] | None = None

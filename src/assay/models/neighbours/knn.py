@@ -48,7 +48,9 @@ class _Neighbours(MixedInput, Estimator):
         "n_neighbors_": "how many neighbours decide",
         "metric_": "the metric in use",
         "algorithm_": 'the search in use, "brute" or "kd_tree"',
-        "rows_": "the training rows as the metric compares them",
+        "rows_": "the training rows as the metric compares them; where no cell changes, a float64 array in C "
+        "order is not "
+        "copied and must stay as it is",
     }
 
     _folds_in_one_pass = True
