@@ -4,7 +4,7 @@ Rows go to `benchmarks/versus/results/latest.json`, which keeps the last measure
 date, commit, versions, load and rounds; `--pages` renews `docs/benchmarks.md` and the table and chart of README.md.
 Only ratios from one run count: contenders of a problem always run together. `--quick` takes the smallest size once.
 `--missing` leaves out what was measured at this commit, so that a run that was cut short goes on where it ended;
-`--minutes` cuts it short. A problem that fails is told and left behind.
+`--minutes` cuts it short (the rows of the README come first). A problem that fails is told and left behind.
 """
 
 from __future__ import annotations
@@ -158,7 +158,9 @@ def main() -> None:
     parser.add_argument("--size", choices=("small", "medium", "large", "all"), default="all", help="which sizes")
     parser.add_argument("--rounds", type=int, help="runs of each contender (default: as each problem says)")
     parser.add_argument("--limit", type=float, default=OVERDUE, help="seconds after which one run is given up")
-    parser.add_argument("--patience", type=float, default=30.0, help="seconds of a round after which no other follows")
+    parser.add_argument(
+        "--patience", type=float, default=30.0, help="seconds at a size after which no further round follows"
+    )
     parser.add_argument(
         "--enough", type=float, default=float("inf"), help="a peer slower than ours by more than this ratio is given up"
     )
@@ -178,7 +180,7 @@ def main() -> None:
     done = {(row["problem"], row["n"]) for row in kept() if row["commit"] == commit}
     limits = {"limit": options.limit, "patience": options.patience, "enough": options.enough}
     end = time.monotonic() + 60 * options.minutes
-    for name in options.problems or known:
+    for name in options.problems or sorted(known, key=lambda name: not known[name].headline):
         problem = known[name]
         sizes = sizes_of(problem, "small" if options.quick else options.size)
         sizes = [size for size in sizes if (name, problem.sizes[size].n) not in done]

@@ -22,7 +22,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -231,7 +231,7 @@ class Contest:
     """The contenders of a problem, in turns at one size after the other; errors are kept, not raised.
 
     A run over `limit` seconds is given up, and so is one of a peer over `enough` times our own time and ten seconds;
-    there is no further round after one that took more than `patience` seconds.
+    there is no further round once the rounds of a size have taken `patience` seconds.
     """
 
     def __init__(
@@ -272,8 +272,8 @@ class Contest:
         for worker in taking_part:
             worker.wait_until_ready()
         ours = taking_part[0]
+        begin = time.monotonic()
         for number in range(rounds):
-            begin = time.monotonic()
             for worker in taking_part if number % 2 == 0 else reversed(taking_part):
                 bound = max(10.0, self.enough * ours.measured.seconds) if worker is not ours else self.limit
                 worker.go(min(self.limit, bound))
@@ -295,3 +295,12 @@ def by_rows(label: str, *counts: int, **arguments: Any) -> tuple[Size, ...]:
     ['1,000 x 30', '10,000 x 30']
     """
     return tuple(Size(label.format(n=f"{count:,}"), count, {"rows": count, **arguments}) for count in counts)
+
+
+def last_without(sizes: tuple[Size, ...], *names: str) -> tuple[Size, ...]:
+    """The sizes, of which the largest is tried without these peers.
+
+    >>> last_without(by_rows("{n} rows", 10, 100), "slow")[-1].without
+    ('slow',)
+    """
+    return (*sizes[:-1], replace(sizes[-1], without=names))

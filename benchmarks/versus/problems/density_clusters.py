@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.versus.harness import Contender, Problem, by_rows
+from benchmarks.versus.harness import Contender, Problem, by_rows, last_without
 
 
 def make(rows: int, columns: int) -> dict[str, Any]:
@@ -113,7 +113,7 @@ PROBLEMS: tuple[Problem, ...] = (
         id="hdbscan",
         title="HDBSCAN, 5 columns",
         make=lambda rows: make(rows, 5),
-        sizes=by_rows("{n} x 5, clusters of 50 rows", 1_000, 10_000, 100_000),
+        sizes=last_without(by_rows("{n} x 5, clusters of 50 rows", 1_000, 10_000, 100_000), "scikit-learn"),
         headline=True,
         ours=Contender("assay", "assay", hdbscan_ours),
         peers=(

@@ -9,6 +9,7 @@ the file by tasks. Quality is the mean log loss of rows that nobody fitted.
 
 from __future__ import annotations
 
+import os
 import tempfile
 from functools import cache, partial
 from pathlib import Path
@@ -36,7 +37,9 @@ def _file(rows: int) -> Path:
     for number, begin in enumerate(range(0, rows, PIECE)):
         X, y = _rows(min(PIECE, rows - begin), number)
         frame = pl.DataFrame({**{f"x{j}": X[:, j] for j in range(COLUMNS)}, "y": y})
-        frame.write_parquet(folder / f"part-{number:03d}.parquet")
+        partial_file = folder / f"part-{number:03d}.{os.getpid()}"  # others may be making the same parts
+        frame.write_parquet(partial_file)
+        partial_file.replace(folder / f"part-{number:03d}.parquet")
     done.touch()
     return folder
 

@@ -69,7 +69,7 @@ PROBLEMS: tuple[Problem, ...] = (
         make=_make,
         sizes=(
             *by_rows("{n} x 3, relative error 1e-4", 2_000, 20_000),
-            Size("100,000 x 3, relative error 1e-4", 100_000, {"rows": 100_000}, repeats=1),
+            Size("50,000 x 3, relative error 1e-4", 50_000, {"rows": 50_000}, repeats=1),
         ),
         ours=Contender("assay ParzenDensity", "assay", _ours),
         peers=(Contender("scikit-learn KernelDensity", "scikit-learn", _scikit_learn, aim=5.0),),

@@ -50,7 +50,7 @@ PROBLEMS: tuple[Problem, ...] = (
         id="ripper",
         title="RIPPER, two classes",
         make=make,
-        sizes=by_rows("{n} x 40", 300, 5_000, 20_000),
+        sizes=by_rows("{n} x 40", 300, 3_000, 10_000),
         headline=True,
         ours=Contender("Ripper", "assay", ours),
         peers=(Contender("RIPPER", "wittgenstein", wittgenstein, aim=100),),

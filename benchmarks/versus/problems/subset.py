@@ -12,7 +12,7 @@ WANTED = 20
 FOLDS = 5
 
 
-def _make(columns: int, rows: int = 10_000) -> tuple[np.ndarray, np.ndarray]:
+def _make(columns: int, rows: int = 3_000) -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(rows, columns)) + 0.5 * rng.normal(size=(rows, 1))
     return X, X[:, :40] @ rng.normal(size=40) + 2 * rng.normal(size=rows)
@@ -51,9 +51,9 @@ PROBLEMS: tuple[Problem, ...] = (
         title="Forward selection of 20 columns by 5-fold error",
         make=_make,
         sizes=(
-            Size("10,000 x 50", 50, {"columns": 50}),
-            Size("10,000 x 150", 150, {"columns": 150}),
-            Size("10,000 x 250", 250, {"columns": 250}),
+            Size("3,000 x 40", 40, {"columns": 40}),
+            Size("3,000 x 100", 100, {"columns": 100}),
+            Size("3,000 x 200", 200, {"columns": 200}),
         ),
         headline=True,
         ours=Contender("assay ForwardSelector", "assay", _forward),
