@@ -319,10 +319,8 @@ def _small_codes(labels: np.ndarray) -> bool:
 
 def _lookup(labels: np.ndarray, classes: np.ndarray) -> np.ndarray | None:
     """The position of each label among the classes, or None if a label is not among them."""
-    if classes.dtype.kind in "iu" and labels.dtype.kind in "iu" and classes[0] == 0:
-        is_range = classes[-1] == classes.shape[0] - 1 and (np.diff(classes) == 1).all()
-        if is_range:
-            return labels if labels.min() >= 0 and labels.max() < classes.shape[0] else None
+    if classes.dtype.kind in "iu" and labels.dtype.kind in "iu" and classes[0] == 0 and (np.diff(classes) == 1).all():
+        return labels if labels.min() >= 0 and labels.max() < classes.shape[0] else None
     try:
         order = np.argsort(classes, kind="stable")
         position = np.minimum(np.searchsorted(classes, labels, sorter=order), classes.shape[0] - 1)
@@ -374,9 +372,11 @@ def _second_class(evidence: Evidence) -> tuple[np.ndarray, np.ndarray, np.ndarra
             f"got {confusion.shape[0]}",
             "use its _macro, _micro or _weighted form",
         )
-    full = np.zeros((2, 2))
-    full[: confusion.shape[0], : confusion.shape[1]] = confusion
-    return full[1, 1:], full[1].sum(keepdims=True), full[:, 1].sum(keepdims=True)
+    # Rows of one class alone hold nothing of a second.
+    correct, actual, predicted = (
+        np.append(part, 0.0)[1:2] for part in (np.diagonal(confusion), confusion.sum(axis=1), confusion.sum(axis=0))
+    )
+    return correct, actual, predicted
 
 
 def _precision(correct: np.ndarray, actual: np.ndarray, predicted: np.ndarray) -> np.ndarray:

@@ -114,7 +114,7 @@ def midranks(values: np.ndarray, tolerance: float = 0.0) -> np.ndarray:
     """
     order = np.argsort(values, kind="stable")
     starts = np.concatenate([[True], np.diff(values[order]) > tolerance]) if values.size else np.zeros(0, bool)
-    run = np.cumsum(starts) - 1
+    run = np.cumsum(starts)
     lengths = np.bincount(run)
     last = np.cumsum(lengths)
     ranks = np.empty(values.size)
@@ -138,9 +138,9 @@ def _signed_rank_p(statistic: float, ranks: np.ndarray, alternative: str) -> flo
     position = round(2 * statistic)
     at_most, at_least = float(mass[: position + 1].sum()), float(mass[position:].sum())
     if alternative == "greater":
-        return min(1.0, at_least)
+        return at_least
     if alternative == "less":
-        return min(1.0, at_most)
+        return at_most
     return min(1.0, 2 * min(at_most, at_least))
 
 

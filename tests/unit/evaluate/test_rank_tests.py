@@ -89,14 +89,31 @@ def test_midranks_equal_scipys():
 
 
 @pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
-def test_the_lower_tail_too_is_that_of_all_signs(alternative):
-    differences = np.array([0.1, -0.2, 0.4, -0.9, -0.7, 0.35])
+@pytest.mark.parametrize(
+    "differences", [[0.1, -0.2, 0.4, -0.9, -0.7, 0.35], [1, 1, -2, -2, 3, -1], [1, 1, 1, -1, -1, -1]]
+)
+def test_the_lower_tail_too_is_that_of_all_signs(alternative, differences):
+    differences = np.array(differences, dtype=float)
     ranks = midranks(np.abs(differences))
     sums = np.array([sum(r for r, s in zip(ranks, signs) if s) for signs in product([0, 1], repeat=6)])
     seen = ranks[differences > 0].sum()
     tails = {"greater": np.mean(sums >= seen), "less": np.mean(sums <= seen)}
     tails["two-sided"] = min(1.0, 2 * min(tails.values()))
     assert wilcoxon(differences, np.zeros(6), alternative=alternative).p_value == pytest.approx(tails[alternative])
+
+
+@pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
+@pytest.mark.parametrize("alpha", [0.05, 0.2])
+def test_the_interval_of_many_pairs_counts_averages_as_in_the_textbook(alternative, alpha):
+    """Hollander & Wolfe, Nonparametric Statistical Methods, 3.3: C = n(n+1)/4 - z sqrt(n(n+1)(2n+1)/24), rounded down."""
+    n = 60
+    a = np.random.default_rng(5).normal(0.2, 1, n)
+    averages = np.sort([(a[i] + a[j]) / 2 for i in range(n) for j in range(i, n)])
+    z = stats.norm.ppf(1 - (alpha / 2 if alternative == "two-sided" else alpha))
+    c = int(60 * 61 / 4 - z * np.sqrt(60 * 61 * 121 / 24))
+    low, high = wilcoxon(a, np.zeros(n), alternative=alternative, alpha=alpha).interval
+    assert low == (-np.inf if alternative == "less" else averages[c - 1])
+    assert high == (np.inf if alternative == "greater" else averages[averages.size - c])
 
 
 @pytest.mark.parametrize("scale", [1e-9, 1.0, 1e9])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from assay import _kernels
 from assay.numeric.moments import (
     PrincipalAxes,
     column_products,
@@ -56,3 +57,31 @@ def test_products_of_shifted_columns_are_those_of_numpy():
     rows, shift = rng.normal(size=(33, 3)), np.array([1.0, -2.0, 0.5])
     extended = np.column_stack([rows - shift, np.ones(33)])
     np.testing.assert_allclose(column_products(rows, shift, threads=2), extended.T @ extended, rtol=1e-12)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("missing", [False, True])
+@pytest.mark.parametrize(("n", "d"), [(1, 1), (40, 5), (9000, 3)])
+def test_moments_by_class_of_whole_numbers_are_exact(n, d, missing, weighted):
+    """Counts, sums and squares around a shift, cell by cell where some are missing, and tallies of categories."""
+    rng = np.random.default_rng(n)
+    X = rng.integers(-5, 6, size=(n, d)).astype(float)
+    X[:, -1] = rng.integers(-1, 4, size=n)  # categories 0, 1, 2 of the last column; -1 and 3 are none of them
+    if missing:
+        X[rng.random((n, d)) < 0.2] = np.nan
+    codes, w = rng.integers(0, 3, size=n).astype(np.int32), rng.integers(0, 4, size=n).astype(float)
+    shift = rng.integers(-2, 3, size=d).astype(float)
+    nominal, sizes = np.array([d - 1], dtype=np.int32), np.array([3], dtype=np.int32)
+    for rows in (None, np.flatnonzero(np.arange(n) % 3 != 1)):
+        used = np.arange(n) if rows is None else rows
+        found = _kernels.class_moments(X, codes, 3, shift, nominal, sizes, w if weighted else None, rows, 2)
+        for k in range(3):
+            mine = used[codes[used] == k]
+            weights = (w if weighted else np.ones(n))[mine, None]
+            present, gaps = ~np.isnan(X[mine]), np.nan_to_num(X[mine] - shift)
+            np.testing.assert_array_equal(found["class_weight"][k], weights.sum())
+            np.testing.assert_array_equal(found["count"][k], (weights * present).sum(axis=0))
+            np.testing.assert_array_equal(found["sum"][k], (weights * gaps).sum(axis=0))
+            np.testing.assert_array_equal(found["square"][k], (weights * gaps**2).sum(axis=0))
+            tally = [weights[X[mine, -1] == category].sum() for category in range(3)]
+            np.testing.assert_array_equal(found["tally"][k], tally)
