@@ -105,7 +105,7 @@ def test_the_lower_tail_too_is_that_of_all_signs(alternative, differences):
 @pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
 @pytest.mark.parametrize("alpha", [0.05, 0.2])
 def test_the_interval_of_many_pairs_counts_averages_as_in_the_textbook(alternative, alpha):
-    """Hollander & Wolfe, Nonparametric Statistical Methods, 3.3: C = n(n+1)/4 - z sqrt(n(n+1)(2n+1)/24), rounded down."""
+    """Hollander & Wolfe, Nonparametric Statistical Methods, 3.3: C = n(n+1)/4 - z sqrt(n(n+1)(2n+1)/24)."""
     n = 60
     a = np.random.default_rng(5).normal(0.2, 1, n)
     averages = np.sort([(a[i] + a[j]) / 2 for i in range(n) for j in range(i, n)])

@@ -160,3 +160,12 @@ def test_bins_nobody_is_in_are_left_out():
     assert len(curve.predicted) == 2 and curve.predicted == pytest.approx([0.05, 0.95])
     weighted = calibration_curve(np.arange(50) % 2, p, n_bins=10, sample_weight=np.where(p < 0.5, 1.0, 0.0), **FAST)
     assert weighted.predicted == pytest.approx([0.05])
+
+
+def test_the_interval_of_a_clear_error_is_that_of_a_binomial_share():
+    """One bin, said 0.3, seen 0.6: the error is a share less a constant, whose deviation is sqrt(0.6 * 0.4 / n)."""
+    y = np.repeat([1, 0], [1200, 800])
+    curve = calibration_curve(y, np.full(2000, 0.3), alpha=0.2, n_replicates=2000, random_state=0)
+    half = 1.2816 * np.sqrt(0.6 * 0.4 / 2000)
+    assert curve.ece == pytest.approx(0.3)
+    assert curve.interval == pytest.approx((0.3 - half, 0.3 + half), abs=0.0012)
