@@ -53,6 +53,7 @@ ARITHMETIC = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: as
 # Lines of a kernel whose numbers change no result: sizes of blocks, requests ahead, how many threads work; and casts,
 # whose brackets look like comparisons.
 NO_EFFECT = ("static_cast<", "constexpr index_t", "__builtin_prefetch", "threads = ", "1 : threads", "vector_size")
+TOLERANCE = re.compile(r"\b1e-\d+ $")  # what scales a tolerance
 SWAPS = (
     (r"(?<![<>=!+\-*/&|])<(?![<=])(?= )", "<="),
     (r"<=(?= )", "<"),
@@ -135,6 +136,8 @@ def kernel_mutants(path: str, text: str) -> Iterator[Mutant]:
             continue
         for pattern, new in SWAPS:
             for match in re.finditer(pattern, code):
+                if TOLERANCE.search(code[: match.start()]):
+                    continue
                 changed = line[: match.start()] + new + line[match.end() :]
                 what = f"{match.group()} -> {new}: {code.strip()[:60]}"
                 yield Mutant(path, number + 1, what, "".join([*lines[:number], changed, *lines[number + 1 :]]))

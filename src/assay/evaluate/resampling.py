@@ -91,8 +91,7 @@ class Design:
     def describe(self) -> str:
         """The design in words."""
         if self.kind == "holdout":
-            share = 100 * (self.test_share or 0.0)
-            return f"one split that holds out {share:.3g} % of the rows for testing"
+            return f"one split that holds out {100 * self._share:.3g} % of the rows for testing"
         if self.kind == "leave-one-out":
             return "leave-one-out: every row is tested once by a model of all the others"
         if self.repetitions == 1:
@@ -102,6 +101,10 @@ class Design:
             f"every row is tested {self.repetitions} times"
         )
 
+    @property
+    def _share(self) -> float:
+        return 0.25 if self.test_share is None else self.test_share
+
     def n_splits(self, n_rows: int) -> int:
         """How many splits the design has for a table of `n_rows` rows."""
         return self.repetitions * (n_rows if self.folds is None else self.folds)
@@ -109,7 +112,7 @@ class Design:
     def sizes(self, n_rows: int) -> tuple[float, float]:
         """Training and test rows per split (the mean over folds where they differ by a row)."""
         if self.kind == "holdout":
-            held_out = _held_out(n_rows, self.test_share or 0.25)
+            held_out = _held_out(n_rows, self._share)
             return float(n_rows - held_out), float(held_out)
         test = n_rows / (n_rows if self.folds is None else self.folds)
         return n_rows - test, test
@@ -135,7 +138,7 @@ class Design:
         if groups is not None:
             return self._grouped(codes, _group_codes(groups, n_rows), root)
         if self.kind == "holdout":
-            assignment = _hold_out(codes, _held_out(n_rows, self.test_share or 0.25), root.child(0).generator())
+            assignment = _hold_out(codes, _held_out(n_rows, self._share), root.child(0).generator())
             return [Split(0, 0, assignment=assignment)]
         if stratified:
             _warn_small_classes(codes, labels, self.folds)
@@ -148,7 +151,7 @@ class Design:
         folds = self.folds or 1
         if self.kind == "holdout":
             # The nearest whole number of parts, of which the first is held out.
-            folds = max(2, round(1 / (self.test_share or 0.25)))
+            folds = max(2, round(1 / self._share))
         if n_groups < folds:
             raise DesignError(
                 "make_design", f"design '{self.name}'", f"needs at least {folds} groups", f"got {n_groups}"

@@ -11,7 +11,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
 
 from assay.base import AssayWarning, DataError, DesignError, ParameterError
-from assay.evaluate import DesignSplitter, make_design
+from assay.evaluate import Design, DesignSplitter, make_design
 
 NAMES = ["5x2", "10-fold", "5-fold", "3x4", "10x10"]
 Y = np.array(["a"] * 37 + ["b"] * 21 + ["c"] * 13)
@@ -186,6 +186,12 @@ def test_a_design_in_words(name, words):
     assert make_design(name).describe() == words
 
 
+def test_a_holdout_without_a_share_takes_a_quarter():
+    design = Design("mine", "holdout", 1, 1)
+    assert design.sizes(40) == (30.0, 10.0) and "25 %" in design.describe()
+    assert design.splits(np.zeros(40), False, 0)[0].test.size == 10
+
+
 @pytest.mark.parametrize(("name", "rows"), [("5-fold", 5), ("3x4", 4), ("holdout", 2), ("leave-one-out", 2)])
 def test_as_many_rows_as_folds_are_enough_and_one_fewer_is_not(name, rows):
     splits = make_design(name).splits(np.zeros(rows), False, 0)
@@ -236,6 +242,8 @@ def test_many_small_classes_are_counted_and_the_first_three_named():
     with pytest.warns(AssayWarning, match=r"classes 'u' \(2\), 'v' \(2\), 'w' \(2\) and 1 more have fewer") as caught:
         make_design("3-fold").splits(y, True, 0)
     assert "one row" not in str(caught[0].message)
+    with pytest.warns(AssayWarning, match=r"'w' \(2\) have fewer"):
+        make_design("3-fold").splits(y[:-2], True, 0)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         make_design("2-fold").splits(y, True, 0)

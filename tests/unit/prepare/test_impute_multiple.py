@@ -14,6 +14,7 @@ from sklearn.linear_model import BayesianRidge, LinearRegression
 
 from assay.base import AssayError, AssayWarning
 from assay.models.linear import LeastSquares
+from assay.models.trees import CartClassifier, CartRegressor
 from assay.prepare import ImputeMultiple, fit_multiple, pool
 
 
@@ -155,6 +156,45 @@ def test_a_missing_number_is_drawn_from_the_t_distribution_of_its_prediction(hol
         row = design[6 + k]
         scale = np.sqrt(squares / 3 * (1 + row @ inverse @ row))
         assert stats.kstest((draws[:, k] - row @ beta) / scale, stats.t(3).cdf).statistic < 1.63 / np.sqrt(4000)
+
+
+@pytest.mark.parametrize("donors", [5, 9])
+def test_expected_values_of_trees_are_those_of_a_tree_on_the_complete_rows(donors):
+    """One number and one label with holes: leaf means of a regression tree, and labels of a Gini tree."""
+    rng = np.random.default_rng(6)
+    x = rng.normal(size=(260, 2)).round(1)
+    number = np.where(x[:, 0] > 0, x[:, 1], -x[:, 1]) + 0.2 * rng.normal(size=260)
+    label = np.where(x.sum(axis=1) + 0.4 * rng.normal(size=260) > 0, "up", "down")
+    gone = np.arange(260) % 4 == 1
+    settings = {"sample_posterior": False, "method": "tree", "max_iter": 1, "initial": "mean", "n_donors": donors}
+    grown = {"min_samples_leaf": donors, "min_samples_split": 2 * donors}
+    frame = pl.DataFrame({"a": x[:, 0], "b": x[:, 1]})
+    for values, tree in ((number, CartRegressor(**grown)), (label, CartClassifier(**grown))):
+        column = pl.Series("c", values)
+        holed = frame.with_columns(pl.when(pl.Series(gone)).then(None).otherwise(column).alias("c"))
+        imputer = ImputeMultiple(**settings).fit(holed)
+        expected = tree.fit(x[~gone], values[~gone]).predict(x[gone])
+        for table in (imputer.fit_transform(holed), imputer.transform(holed)):
+            found = table["c"].to_numpy()[gone]
+            if values is number:
+                np.testing.assert_allclose(found, expected, rtol=1e-9)
+            else:
+                assert found.tolist() == expected.tolist()
+
+
+def test_expected_values_of_later_rows_are_least_squares_predictions():
+    """A column complete in training, and two holes in one row, whose values solve both regressions at once."""
+    X, _ = correlated(n=300, d=4)
+    imputer = ImputeMultiple(sample_posterior=False, max_iter=60).fit(X)
+    lines = {j: LeastSquares().fit(np.delete(X, j, axis=1), X[:, j]) for j in range(4)}
+    later = X[:20].copy()
+    later[:10, 2] = np.nan
+    later[10:, [0, 3]] = np.nan
+    done = imputer.transform(later)
+    np.testing.assert_allclose(done[:10, 2], lines[2].predict(np.delete(X[:10], 2, axis=1)), rtol=1e-3, atol=1e-3)
+    for j in (0, 3):
+        expected = lines[j].predict(np.delete(done[10:], j, axis=1))
+        np.testing.assert_allclose(done[10:, j], expected, rtol=1e-3, atol=1e-3)
 
 
 def test_each_label_is_drawn_as_often_as_its_model_says():

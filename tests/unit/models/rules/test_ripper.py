@@ -188,6 +188,16 @@ def test_description_length_counts_exceptions_as_weka_does(counts, weighted):
     assert first["bits"] == pytest.approx(0.5 * _subset_bits(2, 1, 0.5) + np.log2(total + 1) + exceptions)
 
 
+def test_a_rule_that_is_wrong_on_half_of_its_rows_ends_the_rules():
+    X = np.repeat([1.0, 1.0, 0.0], [10, 10, 40])[:, None]
+    y = np.repeat(["rare", "common", "common"], [10, 10, 40])
+    options = {"random_state": 0, "categorical_features": [0], "prune": False, "optimisation_passes": 0}
+    assert len(Ripper(**options).fit(X, y).rules_) == 0
+    assert len(Ripper(**options).fit(X[1:], y[1:]).rules_) == 0
+    better = Ripper(**options).fit(np.delete(X, 19, axis=0), np.delete(y, 19))
+    assert len(better.rules_) == 1 and better.rules_.rules[0].conclusion == "rare"
+
+
 # -- hard tables ---
 def test_three_hundred_classes():
     y = np.repeat(np.arange(300), 4)
