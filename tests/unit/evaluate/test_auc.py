@@ -53,6 +53,18 @@ def test_test_of_two_areas_is_the_t_test_of_their_difference():
     assert delong(y, a, b, alternative="greater").p_value == pytest.approx(result.p_value / 2)
 
 
+@pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
+def test_test_of_one_area_is_the_t_test_against_a_half(alternative):
+    y = np.arange(60) % 2
+    scores = np.random.default_rng(8).normal(size=60) + 0.6 * y
+    (area,), covariance = by_definition(y, [scores])
+    result = delong(y, scores, alternative=alternative)
+    t = (area - 0.5) / np.sqrt(covariance[0, 0])
+    tails = {"greater": stats.t.sf(t, result.df), "less": stats.t.cdf(t, result.df)}
+    assert result.statistic == pytest.approx(t)
+    assert result.p_value == pytest.approx(tails.get(alternative, 2 * min(tails.values())))
+
+
 def test_degrees_of_freedom_are_those_of_the_two_parts():
     """Satterthwaite's formula on the variances of placements of 7 positive and 30 negative rows, by hand."""
     y = np.repeat([1, 0], [7, 30])
@@ -133,6 +145,10 @@ def test_same_scores_do_not_differ():
     y, scores = np.arange(40) % 2, RNG.normal(size=40)
     result = delong(y, scores, scores.copy())
     assert result.p_value == 1 and result.effect == 0 and not result.reject
+    assert ("the areas vary", True) in result.assumptions
+    assert ("the areas vary", True) in delong(y, scores + y, RNG.normal(size=40)).assumptions
+    separated = delong(y, y + 0.0, -y)
+    assert ("the areas vary", False) in separated.assumptions and separated.p_value == 0
 
 
 def test_infinite_scores_are_scores():
