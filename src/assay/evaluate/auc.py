@@ -220,4 +220,4 @@ def _separated_p_value(area: float, smaller: int, alternative: str) -> float:
     one_sided = 0.5**smaller
     if alternative == "two-sided":
         return min(1.0, 2 * one_sided)
-    return one_sided if (area > 0.5) == (alternative == "greater") else 1.0
+    return one_sided if (area == 1) == (alternative == "greater") else 1.0
