@@ -59,9 +59,9 @@ NO_EFFECT = (
 BLOCKS = re.compile(r"\bfor \(.*; \w+ \+= \w")  # one more block has no rows, or is read beyond the end: for sanitizers
 TOLERANCE = re.compile(r"\b1e-\d+ $")  # what scales a tolerance
 SWAPS = (
-    (r"(?<![<>=!+\-*/&|])<(?![<=])(?= )", "<="),
+    (r"(?<= )<(?= )", "<="),
     (r"<=(?= )", "<"),
-    (r"(?<![->])>(?![>=])(?= )", ">="),
+    (r"(?<= )>(?= )", ">="),
     (r">=(?= )", ">"),
     (r"==(?= )", "!="),
     (r"(?<= )\+(?= )", "-"),
