@@ -1,3 +1,5 @@
+#include <limits>
+
 #include "search.hpp"
 
 namespace assay::rules {
@@ -9,6 +11,7 @@ double log2_positive(double x) { return x > 0 ? std::log2(x) : 0.0; }
 
 // Bits to name `chosen` of `total` things when each is expected to be chosen with probability p.
 double subset_bits(double total, double chosen, double p) {
+    if (!(total > 0)) return 0;
     double bits = 0;
     if (chosen > 0) bits -= chosen * (p > 0 ? std::log2(p) : -1074.0);
     if (total > chosen) bits -= (total - chosen) * (p < 1 ? std::log2(1 - p) : -1074.0);
@@ -74,10 +77,10 @@ private:
         double bits = log2_positive(total_ + 1);
         if (covered > open) {
             bits += subset_bits(covered, false_positive, std::min(share * errors / covered, 1.0));
-            if (open > 0) bits += subset_bits(open, false_negative, false_negative / open);
+            bits += subset_bits(open, false_negative, false_negative / open);
         } else {
-            if (covered > 0) bits += subset_bits(covered, false_positive, false_positive / covered);
-            if (open > 0) bits += subset_bits(open, false_negative, std::min((1 - share) * errors / open, 1.0));
+            bits += subset_bits(covered, false_positive, false_positive / covered);
+            bits += subset_bits(open, false_negative, std::min((1 - share) * errors / open, 1.0));
         }
         return bits;
     }
@@ -144,14 +147,14 @@ private:
     // Cuts final tests where that does not raise the error of the whole set on the pruning rows.
     void prune_in_set(Rule& rule, const Sample& sample, const Bits& later) const {
         std::size_t best = rule.conditions.size();
-        double least = -1;
+        double least = std::numeric_limits<double>::infinity();
         for (std::size_t length = rule.conditions.size(); length > 0; --length) {
             Bits cover = rule.prefix[length - 1];
             join(cover, later);
             const Bits said = both(cover, sample.rows), missed = without(sample.rows, cover);
             const double error = weight_of(said, said, sample.weight()) - weight_of(said, *positive_, sample.weight()) +
                                  weight_of(missed, *positive_, sample.weight());
-            if (least < 0 || error <= least) {
+            if (error <= least) {
                 least = error;
                 best = length;
             }
