@@ -121,7 +121,9 @@ def test_products_of_wide_tables_are_exact(weighted):
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize(("n", "p", "classes"), [(700, 3, 2), (300, 15, 3), (800, 24, 2), (500, 33, 30), (17000, 1, 2)])
+@pytest.mark.parametrize(
+    ("n", "p", "classes"), [(700, 3, 2), (300, 15, 3), (800, 24, 2), (300, 40, 2), (500, 33, 30), (17000, 1, 2)]
+)
 def test_products_by_class_are_those_of_its_rows(n, p, classes, weighted):
     """Thirty classes of 33 columns are beyond the second cache and are taken one after the other."""
     X, _, w, shift = whole_numbers(n, p, classes=classes)
@@ -143,3 +145,4 @@ def test_quadratic_forms_are_exact(d, count):
     combinations = rng.integers(-2, 3, size=(count, d)).astype(float)
     found = _kernels.quadratic_forms(half + half.T, combinations, 1)
     np.testing.assert_array_equal(found, np.einsum("ki,ij,kj->k", combinations, half + half.T, combinations))
+    np.testing.assert_array_equal(_kernels.quadratic_forms(half + half.T, np.eye(d), 1), 2 * np.diag(half))
