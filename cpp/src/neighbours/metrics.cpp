@@ -351,9 +351,22 @@ ASSAY_INLINE void pack_plainly(const double* const* rows, index_t d, double* pan
 ASSAY_DISPATCH_EACH(void, pack_dispatched, pack_squares, pack_plainly, pack_plainly,
                     (const double* const* rows, index_t d, double* panel), (rows, d, panel))
 
+ASSAY_INLINE void scale_lanes(const Scaling& scaling, index_t d, double* panel) {
+    for (index_t j = 0; j < d; ++j) {
+        const double mean = scaling.mean[j], factor = scaling.factor[j];
+        double* const cells = panel + j * panel_lanes;
+        for (index_t lane = 0; lane < panel_lanes; ++lane) cells[lane] = (cells[lane] - mean) * factor;
+    }
+}
+ASSAY_DISPATCH(void, scale_dispatched, scale_lanes, (const Scaling& scaling, index_t d, double* panel),
+               (scaling, d, panel))
+
 }  // namespace
 
-void pack_panel(const double* const* rows, index_t d, double* panel) { pack_dispatched(rows, d, panel); }
+void pack_panel(const double* const* rows, index_t d, double* panel, const Scaling& scaling) {
+    pack_dispatched(rows, d, panel);
+    if (scaling.mean != nullptr) scale_dispatched(scaling, d, panel);
+}
 
 void pack_panels(Matrix<const double> rows, const std::int64_t* order, double* panels, int threads) {
     const std::vector<double> zeros(static_cast<std::size_t>(rows.cols), 0.0);

@@ -25,8 +25,7 @@ public:
             const double* side_by_side[panel_lanes];
             for (index_t lane = 0; lane < panel_lanes; ++lane)
                 side_by_side[lane] = rows_.row(static_cast<index_t>(listed[first + std::min(lane, used - 1)]));
-            pack_panel(side_by_side, rows_.cols, panel_.data());
-            if (scaling_.mean != nullptr) scale_panel();
+            pack_panel(side_by_side, rows_.cols, panel_.data(), scaling_);
             measure_(query, panel_.data(), 1, rows_.cols, options_, lanes);
             for (index_t lane = 0; lane < used; ++lane)
                 out[first + lane] = lanes[lane] == lanes[lane] ? lanes[lane] : __builtin_inf();
@@ -34,14 +33,6 @@ public:
     }
 
 private:
-    void scale_panel() {
-        for (index_t j = 0; j < rows_.cols; ++j) {
-            double* const cells = panel_.data() + j * panel_lanes;
-            const double mean = scaling_.mean[j], factor = scaling_.factor[j];
-            for (index_t lane = 0; lane < panel_lanes; ++lane) cells[lane] = (cells[lane] - mean) * factor;
-        }
-    }
-
     Matrix<const double> rows_;
     PanelDistances measure_;
     MetricOptions options_;

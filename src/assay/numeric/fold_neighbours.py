@@ -154,7 +154,7 @@ class SharedNeighbours:
                 return rows, distances
             asked = asked[open_]
             self.searched += asked.shape[0]
-            lists, bounds, reach = self._lists(test[asked], 4 * lists.shape[1], threads)
+            lists, bounds, reach = self._lists(test[asked], 2 * lists.shape[1], threads)
             place = np.arange(asked.shape[0])
 
     def _ends(self, X: np.ndarray) -> np.ndarray:

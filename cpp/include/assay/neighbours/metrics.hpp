@@ -63,7 +63,7 @@ using PanelDistances = void (*)(const double* query, const double* panels, index
 PanelDistances panel_distances(Metric metric);
 
 // Copies 16 rows of d columns into one panel.
-void pack_panel(const double* const* rows, index_t d, double* panel);
+void pack_panel(const double* const* rows, index_t d, double* panel, const Scaling& scaling = {});
 
 // Copies rows (in the given order, or 0..n-1 if `order` is null) into panels; the lanes after the last row hold zeros.
 void pack_panels(Matrix<const double> rows, const std::int64_t* order, double* panels, int threads);
