@@ -140,8 +140,8 @@ class Cholesky:
 
     def inverse_factor(self) -> np.ndarray:
         """F with F F' equal to the inverse of the matrix."""
-        identity = np.eye(self.factor.shape[0])
-        return solve_triangular(self.factor, identity, lower=True, trans="T", check_finite=False) * self.scale[:, None]
+        inverse, _ = lapack.dtrtri(self.factor, lower=1)
+        return inverse.T * self.scale[:, None]
 
 
 def cholesky(matrix: np.ndarray) -> Cholesky | None:

@@ -37,13 +37,15 @@ class NumericBlock:
         `columns` has shape (columns, rows) and is changed in place; `holes` says whether it has NaN at all.
         """
         block, missing = cls.learn(columns, holes, impute=impute, standardise=standardise)
+        if block.inverse_deviation is not None:
+            np.multiply(columns, block.inverse_deviation[:, None], out=columns)
         return block, block._rows(columns, missing)
 
     @classmethod
     def learn(
         cls, columns: np.ndarray, holes: bool, *, impute: bool, standardise: bool
     ) -> tuple[NumericBlock, np.ndarray | None]:
-        """As `fit`, with the mask of the missing cells in place of the rows."""
+        """As `fit`, with the mask of the missing cells in place of the rows; the columns are left filled and centred."""
         missing = np.isnan(columns) if holes else None
         indicated = np.empty(0, dtype=np.int64)
         if missing is not None and impute:
@@ -56,7 +58,6 @@ class NumericBlock:
             mean = fillings if fillings is not None and not holes else _mean(columns, holes and not impute)
             np.subtract(columns, mean[:, None], out=columns)
             inverse = _inverse_deviation(columns, mean, holes and not impute)
-            np.multiply(columns, inverse[:, None], out=columns)
         return cls(fillings, indicated, mean, inverse), missing
 
     def apply(self, columns: np.ndarray, holes: bool) -> np.ndarray:

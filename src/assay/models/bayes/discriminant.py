@@ -131,7 +131,7 @@ class GaussianDiscriminant(Decisions, Classifier):
     def _set_covariance(self, covariance: np.ndarray) -> None:
         """Keep covariances and what scores need of them: factors F with F F' the inverse, and log determinants."""
         live = ~self.constant_
-        square = np.ix_(live, live)
+        square: Any = np.ix_(live, live) if self.constant_.any() else slice(None)
         self.covariance_ = covariance
         self.log_determinants_ = np.zeros(covariance.shape[0])
         self.whitening_ = np.zeros_like(covariance)

@@ -562,7 +562,7 @@ class _SharedSearch:
         # times the rows (few data have over a dozen dimensions), and up to 64 neighbours are found fastest.
         growth = max(np.sqrt(bound.stretch / max(bound.ratio, 1e-3)) for bound in self.bounds)
         longer = length * min(4.0, growth ** min(values.shape[1], 12))
-        return int(np.ceil(min(longer, max(length, 63.0)))) + 1
+        return int(np.ceil(min(longer, max(length, 63.0)))) + 3
 
     def held_out(self, model: _Neighbours, fold: int) -> dict[str, np.ndarray] | None:
         """What the model of a fold finds for its held-out rows; None where its metric is not that of the search."""
