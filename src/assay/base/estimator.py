@@ -229,6 +229,9 @@ class Estimator(BaseEstimator):
         """What a fit by batches holds: the target, weights and predictions of every row, and some blocks."""
         return 24.0 * n_rows + 2.0**26
 
+    # Whether cells are looked at: a learner that does not takes any table as it is.
+    _reads_cells = True
+
     # Whether all folds of one `fit_folds` take little more than one fit (sums over rows, one search): then a run does
     # not divide them among its threads, which would do the common work once each.
     _folds_in_one_pass = False

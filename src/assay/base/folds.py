@@ -114,7 +114,7 @@ class FoldTransform:
         numbers = self.source.shape[0]
         # Rows that were taken are a copy already, and need no second one where no column moves or is filled.
         whole = rows is not None and self._in_place and self.width == X.shape[1]
-        out = cells if whole else np.take(cells, self.columns, axis=1)
+        out = cells if whole else self._chosen(cells)
         block = out[:, :numbers]
         for column in self._masked:
             assert self.mask is not None and self.fill is not None
@@ -122,6 +122,22 @@ class FoldTransform:
         if self.mean is not None and self.inverse is not None:
             np.subtract(block, self.mean, out=block)
             np.multiply(block, self.inverse, out=block)
+        return out
+
+    @cached_property
+    def _runs(self) -> list[tuple[int, int, int]]:
+        """Columns that come out side by side as they lie in the shared matrix: first, end, and the first there."""
+        ends = np.flatnonzero(np.diff(self.columns) != 1) + 1
+        edges = [0, *ends.tolist(), self.width]
+        return [(a, b, int(self.columns[a])) for a, b in zip(edges, edges[1:]) if b > a]
+
+    def _chosen(self, cells: np.ndarray) -> np.ndarray:
+        """The columns that come out, copied; a few runs of them are copied faster than one column after the other."""
+        if 4 * len(self._runs) > self.width:
+            return np.take(cells, self.columns, axis=1)
+        out = np.empty((cells.shape[0], self.width))
+        for begin, end, first in self._runs:
+            out[:, begin:end] = cells[:, first : first + end - begin]
         return out
 
     def combine(self, sums: np.ndarray) -> np.ndarray:

@@ -113,6 +113,8 @@ class Inputs:
             return None
         with self._building:
             matrix, labels = self._as_it_is
+            if not getattr(learner.estimator, "_reads_cells", True):
+                return SharedTable(matrix, {})
             params = learner.estimator.get_params(deep=False)
             takes_codes = "nominal" in entry.native and params.get("categorical_features", 0) in (None, "from_dtype")
             if labels and "nominal" in entry.native and not takes_codes:

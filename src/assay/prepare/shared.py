@@ -126,9 +126,10 @@ class SharedPreparation:
             columns = np.take(self._by_column, train, axis=1)
         else:
             columns = np.array((numbers if train is None else np.take(numbers, train, axis=0)).T, order="C")
-        rows = self.matrix if train is None or not self.marked.size else np.take(self.matrix, train, axis=0)
+        marks = self.matrix[:, self._numbers : self._numbers + self.marked.shape[0]]
+        marks = marks if train is None else np.take(marks, train, axis=0)
         for place, j in enumerate(self.marked):
-            columns[j, rows[:, self._numbers + place] != 0.0] = np.nan
+            columns[j, marks[:, place] != 0.0] = np.nan
         return columns
 
     def fold(self, train: np.ndarray | None) -> FoldTransform:

@@ -563,3 +563,13 @@ def test_learners_of_equal_needs_share_the_rows_of_their_pictures():
     first, second, scaled = (inputs.whole(learner) for learner in plan.learners)
     assert first[0] is second[0] and scaled[0] is not first[0] and scaled[2] != first[2]
     assert np.array_equal(first[1], plan.labels)
+
+
+def test_the_constant_shares_one_matrix_on_a_table_of_labels_and_gaps(mixed):
+    plan = Plan(mixed, "kind", learners=["zero-r"], design="2x2", metrics=["accuracy", "log_loss"])
+    shared = Inputs(plan).shared(plan.learners[0])
+    assert shared is not None and shared.transforms([0]) is None
+    scores = run(plan, views=False).learners[0].scores
+    for split, accuracy in zip(plan.splits, np.ravel(scores["accuracy"]), strict=True):
+        most = np.bincount(plan.y[split.train]).argmax()
+        assert accuracy == np.mean(plan.y[split.test] == most)

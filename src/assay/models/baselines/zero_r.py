@@ -20,6 +20,7 @@ class _IgnoresColumns:
 
     _allow_nan = True
     _allow_sparse = True
+    _reads_cells = False
 
     def _count(self, X: Any) -> int:
         """The number of rows of a table that has the columns of fit."""
