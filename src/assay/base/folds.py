@@ -11,6 +11,7 @@ import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -129,7 +130,7 @@ class FoldTransform:
         """Columns that come out side by side as they lie in the shared matrix: first, end, and the first there."""
         ends = np.flatnonzero(np.diff(self.columns) != 1) + 1
         edges = [0, *ends.tolist(), self.width]
-        return [(a, b, int(self.columns[a])) for a, b in zip(edges, edges[1:]) if b > a]
+        return [(a, b, int(self.columns[a])) for a, b in pairwise(edges) if b > a]
 
     def _chosen(self, cells: np.ndarray) -> np.ndarray:
         """The columns that come out, copied; a few runs of them are copied faster than one column after the other."""

@@ -45,7 +45,7 @@ class NumericBlock:
     def learn(
         cls, columns: np.ndarray, holes: bool, *, impute: bool, standardise: bool
     ) -> tuple[NumericBlock, np.ndarray | None]:
-        """As `fit`, with the mask of the missing cells in place of the rows; the columns are left filled and centred."""
+        """As `fit`, with the mask of the missing cells in place of the rows; the columns stay filled and centred."""
         missing = np.isnan(columns) if holes else None
         indicated = np.empty(0, dtype=np.int64)
         if missing is not None and impute:
