@@ -1,6 +1,6 @@
 """Sparse tables behind three products: X v, X'v and X'WX. Linear solvers read their rows through these.
 
-`SparseTable` is what a learner's `_read` makes of a SciPy sparse matrix: a canonical copy by row (sorted, without
+`SparseTable` is what a learner's `_read` makes of a SciPy sparse matrix: its canonical form by row (sorted, without
 duplicates or explicit zeros), from which the copy by column is made when it is first needed. Centring is implicit; a
 column whose mean is so far from zero that taking it out of sums would cancel is stored shifted (`shifted`), which costs
 cells only where the column had none, and such a column has almost none.
@@ -49,8 +49,12 @@ class SparseTable:
 
     @classmethod
     def of(cls, X: Any) -> SparseTable:
-        """A canonical copy of any SciPy sparse matrix or array."""
-        rows = sparse.csr_array(X, dtype=np.float64, copy=True)
+        """Any SciPy sparse matrix or array in canonical form: a copy, unless it is there already."""
+        rows = sparse.csr_array(X, dtype=np.float64)
+        whole = rows.data.shape[0] == rows.nnz and all(part.flags.aligned for part in (rows.data, rows.indices))
+        if whole and rows.has_canonical_format and rows.data.all():
+            return cls(rows)
+        rows = rows.copy()
         rows.sum_duplicates()
         rows.eliminate_zeros()
         rows.sort_indices()

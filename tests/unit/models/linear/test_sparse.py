@@ -94,6 +94,20 @@ def test_products_are_the_same_bits_for_every_number_of_threads():
     np.testing.assert_array_equal(found.gram(v**2, 1), found.gram(v**2, 3))
 
 
+def test_a_canonical_table_is_read_where_it_lies_and_stays_as_it_is():
+    X = sp.random_array((300, 40), density=0.1, rng=np.random.default_rng(0), format="csr")
+    X.sum_duplicates()
+    assert np.shares_memory(SparseTable.of(X).rows.data, X.data)
+    for part in (X.data, X.indices, X.indptr):
+        part.flags.writeable = False
+    y = (X @ np.random.default_rng(1).normal(size=40) > 0).astype(int)
+    for penalty in ("l1", "l2"):
+        fitted = LogisticRegression(penalty=penalty).fit(X, y)
+        assert not any(np.shares_memory(value, X.data) for value in vars(fitted).values() if hasattr(value, "dtype"))
+    longer = sp.csr_array((np.append(X.data, np.nan), np.append(X.indices, 0), X.indptr), shape=X.shape)
+    np.testing.assert_array_equal(SparseTable.of(longer).toarray(), X.toarray())
+
+
 def test_unsorted_duplicated_and_zero_cells_are_made_canonical_in_a_copy():
     data, rows, columns = [1.0, 2.0, 0.0, 3.0, -3.0], [0, 0, 1, 1, 1], [1, 1, 0, 0, 0]
     messy = sp.coo_array((data, (rows, columns)), shape=(2, 3)).tocsr(copy=False)
