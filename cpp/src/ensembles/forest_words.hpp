@@ -146,6 +146,20 @@ ASSAY_INLINE Word words_at_most_body(const std::uint8_t* codes, std::uint8_t lim
 ASSAY_DISPATCH(Word, words_at_most, words_at_most_body, (const std::uint8_t* codes, std::uint8_t limit, const Word* words, index_t m),
                (codes, limit, words, m))
 
+// The least and the largest of many codes.
+ASSAY_INLINE void extreme_codes_body(const std::uint8_t* codes, index_t m, std::uint8_t& low, std::uint8_t& high) {
+    std::uint8_t least = 255, largest = 0;
+#pragma omp simd reduction(min : least) reduction(max : largest)
+    for (index_t i = 0; i < m; ++i) {
+        least = codes[i] < least ? codes[i] : least;
+        largest = codes[i] > largest ? codes[i] : largest;
+    }
+    low = least;
+    high = largest;
+}
+ASSAY_DISPATCH(void, extreme_codes, extreme_codes_body, (const std::uint8_t* codes, index_t m, std::uint8_t& low, std::uint8_t& high),
+               (codes, m, low, high))
+
 constexpr index_t few_rows = 40;
 
 // The codes of few rows in order, with the places of the rows.

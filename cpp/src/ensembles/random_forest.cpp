@@ -269,22 +269,24 @@ private:
         if (packed_ && !nominal && !options_.extra)
             return m <= few_words ? scan_few_words(column, code, begin, m, best) : scan_words_of(column, code, begin, end, best);
         if (!nominal && !options_.extra && m <= few_rows) return scan_few(column, code, begin, m, best);
-        if (packed_) {
-            std::fill(total_.begin(), total_.end(), 0);
-            add_word(all_, total_.data());
-        }
         codes_.resize(std::max(codes_.size(), static_cast<std::size_t>(m)));
         std::uint8_t low = 255, high = 0;
         const std::int32_t* rows = rows_.data() + begin;
         std::uint8_t* own = codes_.data();
-        for (index_t i = 0; i < m; ++i) {
-            const std::uint8_t c = code[static_cast<index_t>(rows[i]) * block_columns];
-            own[i] = c;
-            low = std::min(low, c);
-            high = std::max(high, c);
+        if (m < 2 * few_words) {
+            for (index_t i = 0; i < m; ++i) {
+                const std::uint8_t c = code[static_cast<index_t>(rows[i]) * block_columns];
+                own[i] = c;
+                low = std::min(low, c);
+                high = std::max(high, c);
+            }
+        } else {
+            for (index_t i = 0; i < m; ++i) own[i] = code[static_cast<index_t>(rows[i]) * block_columns];
+            extreme_codes(own, m, low, high);
         }
         if (low == high) return false;
         if (options_.extra && !nominal) return try_one(column, begin, end, low, high, best);
+        sum_node();
         const index_t from = low, to = high;
         std::fill(histogram_.begin() + from * stride_, histogram_.begin() + (to + 1) * stride_, 0);
         for (index_t i = begin; i < end; ++i)
@@ -299,6 +301,13 @@ private:
                 scan_bins(column, from, last, some, side == 1, best);
         }
         return true;
+    }
+
+    // The sums of a node whose word says them.
+    void sum_node() {
+        if (!packed_) return;
+        std::fill(total_.begin(), total_.end(), 0);
+        add_word(all_, total_.data());
     }
 
     void start(bool some, bool missing_left) {
@@ -500,6 +509,7 @@ private:
             if (take(word_score(left), column, false, false, false, best)) best.bin = at;
             return true;
         }
+        sum_node();
         std::fill(histogram_.begin(), histogram_.begin() + 2 * stride_, 0);
         std::fill(missing_.begin(), missing_.end(), 0);
         for (index_t i = begin; i < end; ++i) {

@@ -161,8 +161,9 @@ class TreeEnsemble(MixedInput, Estimator):
         if self.oob_importance:
             rise = known["permuted_loss"] - known["oob_loss"][:, None]
             rise = rise[np.isfinite(known["oob_loss"])]
-            self.oob_importances_ = rise.mean(axis=0)
-            self.oob_importance_errors_ = rise.std(axis=0) / math.sqrt(max(rise.shape[0], 1))
+            count = rise.shape[0] or math.nan  # no tree left out a row: nothing is known
+            self.oob_importances_ = rise.sum(axis=0) / count
+            self.oob_importance_errors_ = np.sqrt(((rise - self.oob_importances_) ** 2).sum(axis=0)) / count
 
     def _kept_trees(self, n_rows: int, width: int) -> Forest | None:
         """The trees to go on from, with `warm_start`."""

@@ -145,6 +145,13 @@ def test_of_two_rows_out_of_bag_each_takes_the_cell_of_the_other(target):
     assert (after != before[:, None]).any(axis=0).all()
 
 
+@pytest.mark.filterwarnings("error")
+def test_where_every_tree_drew_every_row_nothing_is_known_out_of_bag():
+    model = RandomForestClassifier(n_estimators=3, oob_importance=True, oob_score=True).fit([[1.0, 2.0]], ["a"])
+    assert np.isnan(model.oob_importances_).all() and np.isnan(model.oob_importance_errors_).all()
+    assert np.isnan(model.oob_score_)
+
+
 def test_columns_are_drawn_by_the_rule():
     rules = {"third": 4, "sqrt": 3, "log2": 3, 5: 5, 40: 12, 0.5: 6, None: 12}
     for rule, count in rules.items():
