@@ -143,13 +143,24 @@ class FoldTransform:
 
     def combine(self, sums: np.ndarray) -> np.ndarray:
         """`sums` (k, columns of the shared matrix), linear in the columns, for the columns that come out."""
-        numbers = self.source.shape[0]
+        out = self._filled(sums)
+        if self.inverse is not None:
+            out[:, : self.source.shape[0]] *= self.inverse
+        return out
+
+    def place(self, points: np.ndarray) -> np.ndarray:
+        """Where points (k, columns of the shared matrix) come out; far from zero this keeps the digits that
+        `combine` and `offset` would lose against each other."""
+        out = self._filled(points)
+        if self.mean is not None and self.inverse is not None:
+            out[:, : self.source.shape[0]] = (out[:, : self.source.shape[0]] - self.mean) * self.inverse
+        return out
+
+    def _filled(self, sums: np.ndarray) -> np.ndarray:
         out = sums[:, self.columns]
         for column in self._masked:
             assert self.mask is not None and self.fill is not None and self.held is not None
             out[:, column] += sums[:, self.mask[column]] * (self.fill[column] - self.held[column])
-        if self.inverse is not None:
-            out[:, :numbers] *= self.inverse
         return out
 
     def carried(self, coef: np.ndarray, other: FoldTransform) -> np.ndarray:

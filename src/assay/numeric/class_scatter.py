@@ -158,7 +158,7 @@ class ClassScatter:
                 products[:, : transform.source.shape[0]] *= transform.inverse
         else:
             products = np.array([transform.combine(transform.combine(one).T) for one in self.products])
-        shift = transform.combine(self.shift) + transform.offset
+        shift = transform.place(self.shift)
         return replace(self, sum=transform.combine(self.sum), products=products, shift=shift)
 
     def holds_digits_of(self, whole: ClassScatter) -> bool:

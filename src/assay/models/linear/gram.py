@@ -99,7 +99,7 @@ class GramStatistics:
         above = transform.combine(half[:p].T).T + offset[:, None] * half[-1:]
         shift = np.zeros(transform.width)
         if self.fit_intercept:
-            shift = transform.combine(self.shift[None, :p])[0] + transform.offset
+            shift = transform.place(self.shift[None, :p])[0]
         return GramStatistics(
             np.concatenate([above, half[p:]]), np.append(shift, self.shift[p:]), self.n_targets, self.fit_intercept
         )

@@ -11,6 +11,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticD
 from sklearn.neighbors import NearestCentroid
 
 from assay.base import DataError, ParameterError
+from assay.base.folds import FoldTransform, FoldTransforms, predict_folds
 from assay.models.bayes import LDA, QDA, RDA, NaiveBayes, NearestMean
 
 X, y = load_wine(return_X_y=True)
@@ -185,3 +186,23 @@ def test_a_class_of_prior_zero_is_never_chosen(method):
     model = method(priors=[0.5, 0.5, 0.0]).fit(X, y)
     assert set(model.predict(X)) == {"a", "b"} and np.isfinite(model.decision_function(X)).all()
     np.testing.assert_array_equal(model.predict_proba(X)[:, 2], 0.0)
+
+
+def test_standardised_folds_of_columns_far_from_zero_keep_their_digits():
+    """Class means go through the scaling of a fold as points: scale and constant apart would cancel at 1e9."""
+    rng = np.random.default_rng(5)
+    y = np.arange(120) % 3
+    X = 1e9 + 1e-3 * (rng.normal(size=(120, 3)) + y[:, None])
+    folds = [(np.flatnonzero(np.arange(120) % 4 != k), np.flatnonzero(np.arange(120) % 4 == k)) for k in range(4)]
+
+    def scaling(rows):
+        return FoldTransform(np.arange(3), np.empty(0, dtype=np.int64), rows.mean(axis=0), 1.0 / rows.std(axis=0))
+
+    transforms = FoldTransforms(tuple(scaling(X[train]) for train, _ in folds), scaling(X))
+    for cls in (NearestMean, LDA, QDA):
+        said = predict_folds(cls(), X, y, folds, transforms)
+        models = cls().fit_folds(X, y, folds, transforms=transforms)
+        for (train, test), through, model, probabilities in zip(folds, transforms.folds, models, said, strict=True):
+            wanted = cls().fit(through.apply(X, train), y[train]).predict_proba(through.apply(X, test))
+            np.testing.assert_allclose(probabilities, wanted, rtol=1e-8, atol=1e-10)
+            np.testing.assert_allclose(model.predict_proba(through.apply(X, test)), wanted, rtol=1e-8, atol=1e-10)
