@@ -26,6 +26,9 @@ FAILURES = (Exception, pl.exceptions.PanicException)
 SLACK = 1 << 30
 """Address space for threads and the allocator, beside what is there at the start."""
 
+IN_CACHE = 1 << 20
+"""Bytes of rows that are transposed and written together, so that they are read where they were just written."""
+
 IDLE = 20.0
 """Seconds without a job after which the program ends."""
 
@@ -111,15 +114,18 @@ def _written(lazy: pl.LazyFrame, cells: dict[str, Any], step: int) -> Iterator[A
     file = os.open(cells["file"], os.O_WRONLY)
     try:
         for start, part in _parts(lazy.select(list(dict.fromkeys([*columns, *others]))), step):
-            block = part.select(pl.col(columns).cast(pl.Float64)).to_numpy(order="c")
-            left, place = memoryview(block.data).cast("B"), 8 * len(columns) * start
-            while left:
-                try:
-                    done = os.pwrite(file, left, place)
-                except OSError as error:
-                    yield {"unwritten": error.strerror or str(error)}, None
-                    return
-                left, place = left[done:], place + done
+            numbers = part.select(pl.col(columns).cast(pl.Float64))
+            few = max(1024, IN_CACHE // (8 * len(columns)))
+            try:
+                for begin in range(0, part.height, few):
+                    block = numbers[begin : begin + few].to_numpy(order="c")
+                    left, place = memoryview(block.data).cast("B"), 8 * len(columns) * (start + begin)
+                    while left:
+                        done = os.pwrite(file, left, place)
+                        left, place = left[done:], place + done
+            except OSError as error:
+                yield {"unwritten": error.strerror or str(error)}, None
+                return
             yield {"row": start + 1, "written": part.height}, part.select(others)
     finally:
         os.close(file)
