@@ -255,6 +255,8 @@ def try_file(path: str, each: int, seed: int) -> tuple[int, int]:
             compiled.unlink()
         if not path.endswith(".py"):
             build()
+    if run_tests(path, 900)[0] != 0:
+        raise SystemExit(f"mutants: the tests of {path} no longer pass without a mutant: something else has changed.")
     return killed, len(chosen)
 
 

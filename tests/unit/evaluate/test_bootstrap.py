@@ -237,3 +237,12 @@ def test_mistakes_get_one_sentence(call, error, words):
     with pytest.raises(error, match=words) as caught:
         call()
     assert "\n" not in str(caught.value)
+
+
+def test_the_open_end_of_a_difference_is_the_largest_possible_one():
+    """Matthews' correlation is between -1 and 1, a difference of two between -2 and 2; accuracy: -1 and 1."""
+    y, a, b = np.arange(40) % 2, (np.arange(40) + (np.arange(40) % 5 == 0)) % 2, np.arange(40) // 20
+    for metric, end in (("mcc", 2.0), ("accuracy", 1.0)):
+        for alternative, side in (("greater", 1), ("less", 0)):
+            settings = {"second": b, "alternative": alternative, "n_replicates": 100, "random_state": 0}
+            assert bootstrap_interval(y, a, metric, **settings).interval[side] == (end if side else -end)

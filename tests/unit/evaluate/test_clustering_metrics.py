@@ -197,6 +197,21 @@ def test_gap_sees_that_there_are_no_clusters():
         assert gap_statistic(X, kmeans, range(1, 4), n_references=6, rule=rule, random_state=0).best == 1
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_the_rules_of_the_gap_take_the_first_that_is_near_enough(seed):
+    """Tibshirani's rule: the first K whose gap is at least the next less its spread; or the largest less its own."""
+    rng = np.random.default_rng(seed)
+    X = np.concatenate([rng.normal(centre, 1.0, (12, 2)) for centre in ([0, 0], [3, 0], [0, 3])])
+    deal = rng.integers(0, 60, size=36)
+    for rule in ("largest", "first"):
+        found = gap_statistic(X, lambda _, k: deal % k, range(1, 7), n_references=4, rule=rule, random_state=seed)
+        gap, s = found.columns["gap"], found.columns["s"]
+        top = max(range(6), key=gap.__getitem__)
+        near = [i for i in range(6) if gap[i] >= gap[top] - s[top]]
+        before_next = [i for i in range(5) if gap[i] >= gap[i + 1] - s[i + 1]] + [top]
+        assert found.best == 1 + (near[0] if rule == "largest" else before_next[0])
+
+
 def test_the_table_of_metrics_has_them():
     truth, found = PARTITIONS["alike"]
     names = [n for n, m in METRICS.items() if m.task == "cluster"]
