@@ -10,23 +10,11 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ... import _kernels
-from ...base import (
-    Boolean,
-    Choice,
-    Cost,
-    DataError,
-    Integer,
-    Nothing,
-    ParameterError,
-    Real,
-    check_cost,
-    n_jobs_param,
-    param,
-    plain,
-    random_state_param,
-    thread_count,
-    trace_param,
-)
+from ...base.cost import Cost, check_cost
+from ...base.errors import DataError, ParameterError, plain
+from ...base.parameters import Boolean, Choice, Integer, Nothing, Real, param
+from ...base.threads import thread_count
+from ...base.usual_parameters import n_jobs_param, random_state_param, trace_param
 from .playing import TableAgent, action_offset, check_protocol
 from .schedules import DECAYS, schedule
 from .spaces import Parts, count, parts_of, state_number

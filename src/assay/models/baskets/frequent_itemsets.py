@@ -8,18 +8,11 @@ from typing import Any
 import numpy as np
 
 from ... import _kernels
-from ...base import (
-    Choice,
-    DataError,
-    Estimator,
-    Integer,
-    Nothing,
-    ParameterError,
-    Real,
-    n_jobs_param,
-    param,
-    thread_count,
-)
+from ...base.errors import DataError, ParameterError
+from ...base.estimator import Estimator
+from ...base.parameters import Choice, Integer, Nothing, Real, param
+from ...base.threads import thread_count
+from ...base.usual_parameters import n_jobs_param
 from .reading import Baskets, read_baskets
 
 

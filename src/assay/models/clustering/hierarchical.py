@@ -9,20 +9,13 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from ... import _kernels
-from ...base import (
-    Choice,
-    Clusterer,
-    Cost,
-    DataError,
-    Integer,
-    Nothing,
-    ParameterError,
-    Real,
-    n_jobs_param,
-    param,
-    thread_count,
-)
 from ...base.columns import renumber_by_first
+from ...base.cost import Cost
+from ...base.errors import DataError, ParameterError
+from ...base.parameters import Choice, Integer, Nothing, Real, param
+from ...base.threads import thread_count
+from ...base.unsupervised import Clusterer
+from ...base.usual_parameters import n_jobs_param
 from ...numeric.distances import get
 from .views import Dendrogram
 

@@ -10,19 +10,12 @@ from scipy.linalg import solve_triangular
 from sklearn.utils.validation import check_is_fitted
 
 from ... import _kernels
-from ...base import (
-    Cost,
-    DataError,
-    Integer,
-    Real,
-    Stream,
-    n_jobs_param,
-    param,
-    random_state_param,
-    thread_count,
-    trace_param,
-)
-from ...base.threads import one_blas_thread
+from ...base.cost import Cost
+from ...base.errors import DataError
+from ...base.parameters import Integer, Real, param
+from ...base.randomness import Stream
+from ...base.threads import one_blas_thread, thread_count
+from ...base.usual_parameters import n_jobs_param, random_state_param, trace_param
 from ...numeric.em import expectation_maximisation
 from ...numeric.moments import deviation_or_one, weighted_mean
 from ..clustering.k_means import starting_means

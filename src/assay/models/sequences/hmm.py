@@ -8,27 +8,14 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ... import _kernels
-from ...base import (
-    ArrayLike,
-    Choice,
-    Cost,
-    DataError,
-    Estimator,
-    Integer,
-    Nothing,
-    ParameterError,
-    Real,
-    Stream,
-    check_weights,
-    n_jobs_param,
-    param,
-    plain,
-    random_state_param,
-    thread_count,
-    trace_param,
-)
-from ...base.threads import one_blas_thread
+from ...base.cost import Cost
+from ...base.errors import DataError, ParameterError, plain
+from ...base.estimator import Estimator, check_weights
+from ...base.parameters import ArrayLike, Choice, Integer, Nothing, Real, param
+from ...base.randomness import Stream
+from ...base.threads import one_blas_thread, thread_count
 from ...base.unsupervised import check_count
+from ...base.usual_parameters import n_jobs_param, random_state_param, trace_param
 from ...numeric.em import expectation_maximisation
 from ..clustering.k_means import starting_means
 from ..mixtures.gaussian_components import FORMS, Gaussians, from_labels
