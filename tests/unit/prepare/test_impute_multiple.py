@@ -197,6 +197,17 @@ def test_expected_values_of_later_rows_are_least_squares_predictions():
         np.testing.assert_allclose(done[10:, j], expected, rtol=1e-3, atol=1e-3)
 
 
+def test_later_rows_are_matched_to_the_donor_of_the_nearest_prediction():
+    """Without noise the prediction is the value, so that the nearest donor is the nearest value."""
+    rng = np.random.default_rng(9)
+    x = rng.uniform(size=300)
+    X = np.column_stack([x, 3 * x + 1, rng.normal(size=300)])
+    later = X.copy()
+    later[::3, 1] = np.nan
+    for table in ImputeMultiple(method="pmm", n_donors=1, n_imputations=2, random_state=0).fit(X).transform_all(later):
+        np.testing.assert_allclose(table[:, 1], X[:, 1], atol=0.02)
+
+
 def test_each_label_is_drawn_as_often_as_its_model_says():
     """A binary column that depends on another by a known logistic law, missing at random."""
     rng = np.random.default_rng(3)
