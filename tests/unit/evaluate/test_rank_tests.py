@@ -130,3 +130,10 @@ def test_the_effect_of_the_sign_test_is_the_share_of_wins():
     assert sign_test([2.0, 2, 2, 0, 1, 1], np.ones(6)).effect == pytest.approx(4 / 6)
     assert sign_test([2.0, 2, 2, 0], np.ones(4)).effect == 0.75
     assert sign_test([1.0, 1.0], np.ones(2), ties="drop").effect == 0.5
+
+
+def test_one_pair_says_little_and_no_pair_nothing():
+    """One sign of two: a half in its own tail, and one in both."""
+    assert wilcoxon([2.0], [1.0], alternative="greater").p_value == 0.5
+    assert wilcoxon([2.0], [1.0], alternative="less").p_value == 1.0
+    assert wilcoxon([1.0], [1.0], alternative="greater").p_value == 1.0

@@ -81,6 +81,7 @@ def test_hanley_and_mcneil_foresee_the_spread_of_areas():
         (lambda: sample_size_for_width(0), ParameterError, "positive"),
         (lambda: sample_size_for_width(1e-9), ParameterError, "too small"),
         (lambda: sample_size_for_width(0.1, of="mean"), ParameterError, "'sd'"),
+        (lambda: sample_size_for_width(0.1, of="mean", sd=0.0), ParameterError, "must be positive"),
         (lambda: sample_size_for_width(0.1, of="median"), ParameterError, "'rate', 'auc' or 'mean'"),
         (lambda: sample_size_for_width(0.1, of="auc", positives=0), ParameterError, "'positives'"),
         (lambda: sample_size_for_width(0.1, expected=7), ParameterError, "'expected'"),
