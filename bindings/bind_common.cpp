@@ -12,8 +12,10 @@ namespace {
 
 // Takes the lock and lets Python run its signal handlers; true if one of them raised (KeyboardInterrupt stays set).
 bool signals_pending() {
-    nb::gil_scoped_acquire acquired;
-    return PyErr_CheckSignals() != 0;
+    const PyGILState_STATE state = take_lock([] { return PyGILState_Ensure(); });
+    const bool pending = PyErr_CheckSignals() != 0;
+    PyGILState_Release(state);
+    return pending;
 }
 
 const char* const level_names[] = {"baseline", "avx2", "avx512"};

@@ -7,9 +7,11 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <chrono>
 #include <cstdint>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <type_traits>
 
 #include "assay/common/interrupt.hpp"
@@ -79,6 +81,27 @@ inline void require(bool holds, const char* kernel, const char* rule) {
     throw nb::python_error();
 }
 
+// Takes the interpreter lock. Python before 3.14 unwinds a thread that comes for it while the interpreter ends, which C++ answers by
+// aborting the process; here the thread stays where it is until the process has ended, as in later versions of Python.
+template <class Take>
+auto take_lock(Take take) {
+    try {
+        return take();
+    } catch (...) {
+        while (true) std::this_thread::sleep_for(std::chrono::hours(1));
+    }
+}
+
+struct Released {
+    PyThreadState* state = PyEval_SaveThread();
+    Released() = default;
+    Released(const Released&) = delete;
+    Released& operator=(const Released&) = delete;
+    ~Released() {
+        take_lock([&] { PyEval_RestoreThread(state); });
+    }
+};
+
 // Runs a kernel with the interpreter lock released; a pending Ctrl-C becomes KeyboardInterrupt when it returns.
 template <class Kernel>
 auto without_gil(Kernel&& kernel) {
@@ -89,7 +112,7 @@ auto without_gil(Kernel&& kernel) {
     };
     if constexpr (std::is_void_v<decltype(kernel())>) {
         {
-            nb::gil_scoped_release released;
+            Released released;
             Guard guard;
             kernel();
             stopped = interrupted();
@@ -97,7 +120,7 @@ auto without_gil(Kernel&& kernel) {
         if (stopped) raise_interrupt();
     } else {
         auto result = [&] {
-            nb::gil_scoped_release released;
+            Released released;
             Guard guard;
             auto value = kernel();
             stopped = interrupted();

@@ -6,6 +6,7 @@ import atexit
 import contextlib
 import contextvars
 import threading
+import time
 from collections.abc import Callable, Generator, Iterator
 from typing import Any, TypeVar
 
@@ -45,21 +46,29 @@ def interruptible(call: Callable[[], T], cancel: Callable[[], Any] | None = None
             pass
     except BaseException:
         if cancel is not None:
-            with contextlib.suppress(Exception):
-                cancel()
-            done.wait(_PATIENCE)
+            _cancelled(done, cancel, _PATIENCE)
         # The interpreter must not end below the library, nor below what the thread still clears away after its last
         # word: that would look like a crash.
-        atexit.register(_see_out, done, thread)
+        atexit.register(_see_out, done, thread, cancel or bool)
         raise
     if trouble:
         raise trouble[0]
     return result[0]
 
 
-def _see_out(done: threading.Event, thread: threading.Thread) -> None:
+def _cancelled(done: threading.Event, cancel: Callable[[], Any], patience: float) -> bool:
+    """Cancel until it is done, again and again: a library does not remember what came before its call had begun."""
+    end = time.monotonic() + patience
+    while not done.is_set() and time.monotonic() < end:
+        with contextlib.suppress(Exception):
+            cancel()
+        done.wait(_POLL)
+    return done.is_set()
+
+
+def _see_out(done: threading.Event, thread: threading.Thread, cancel: Callable[[], Any]) -> None:
     """Wait until a thread has ended, for a while."""
-    if done.wait(_LAST_PATIENCE):
+    if _cancelled(done, cancel, _LAST_PATIENCE):
         thread.join(_LAST_PATIENCE)
 
 
