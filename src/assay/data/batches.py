@@ -272,6 +272,8 @@ class ScratchPart:
 
     def overwrite(self, begin: int, block: np.ndarray) -> None:
         """Rows of the file anew."""
+        if not block.size:
+            return
         view, at = memoryview(np.ascontiguousarray(block).data).cast("B"), 8 * self.width * begin
         try:
             while view:

@@ -256,3 +256,14 @@ def test_new_numbers_in_a_binary_column_are_told_with_their_row(tmp_path):
     pl.DataFrame({"flag": values, "y": np.arange(30_000.0)}).write_parquet(tmp_path / "t.parquet")
     with pytest.warns(UserWarning, match=r"column 'flag' is binary in the first 20000 rows, but row 25001 .* '7"):
         _ = Batches(tmp_path / "t.parquet", "y").table
+
+
+def test_a_file_without_any_target_is_one_sentence_and_a_part_without_one_is_passed_over(tmp_path):
+    pl.DataFrame({"x": [1.0, 2.0], "y": pl.Series([None, None], dtype=pl.Float64)}).write_parquet(
+        tmp_path / "a.parquet"
+    )
+    with pytest.raises(AssayError, match="must have at least one row with a target"):
+        _ = Batches(tmp_path / "a.parquet", "y").table
+    pl.DataFrame({"x": [3.0], "y": [4.0]}).write_parquet(tmp_path / "b.parquet")
+    source = Batches(str(tmp_path / "*.parquet"), "y")
+    assert source.table[:].tolist() == [[3.0]] and source.rows_left_out == 2
