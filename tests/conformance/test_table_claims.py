@@ -94,7 +94,7 @@ def test_cost_grows_with_the_table_and_the_limit_is_obeyed(entry):
 @every_method
 def test_same_seed_gives_the_same_bits_whatever_the_number_of_threads(entry):
     assert entry.deterministic
-    X, y = numeric(entry, n=3000)
+    X, y = numeric(entry, n=3000 if quick(entry).estimate_cost(3000, 4).seconds < 1 else 1000)
     parameters = entry.load().__parameters__
     given = []
     for jobs in (1, 2, 5):
