@@ -54,8 +54,8 @@ class ColumnFacts:
     and whether every cell is 0 or 1.
 
     >>> facts = ColumnFacts.of(np.array([[1.0, 5.0], [0.0, np.nan]]), 0)
-    >>> facts.missing, facts.high, facts.zero_one
-    (array([0, 1]), array([1., 5.]), array([ True, False]))
+    >>> facts.missing.tolist(), facts.high, facts.zero_one
+    ([0, 1], array([1., 5.]), array([ True, False]))
     """
 
     low: np.ndarray

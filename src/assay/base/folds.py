@@ -285,7 +285,7 @@ def fit_folds(
     """
     if settings is not None:
         return _fit_by_settings(estimator, X, y, list(folds), sample_weight, transforms, settings)
-    if hasattr(estimator, "fit_folds"):
+    if hasattr(estimator, "fit_folds") and not _replaced(estimator, "fit_folds", "fit"):
         extra = {} if transforms is None else {"transforms": transforms}
         return estimator.fit_folds(X, y, folds, sample_weight=sample_weight, **extra)
     weights = None if sample_weight is None else np.asarray(sample_weight)
@@ -301,9 +301,23 @@ def predict_folds(
     The whole is None for estimators that cannot do without models.
     """
     shared = getattr(estimator, "_predict_folds", None)
-    said = None if shared is None or not isinstance(X, np.ndarray) else shared(X, y, folds, transforms)
+    if shared is None or not isinstance(X, np.ndarray):
+        return None
+    if _replaced(estimator, "_predict_folds", "fit", "fit_folds", "predict", "predict_proba"):
+        return None
+    said = shared(X, y, folds, transforms)
     # Where an answer is beyond the range of float64 its model says so in a sentence.
     return None if said is None else (None if a is None or not np.isfinite(a.sum()) else a for a in said)
+
+
+def _replaced(estimator: Any, shared: str, *methods: str) -> bool:
+    """Whether a subclass from elsewhere has its own version of a method, which the shared way would pass over."""
+    for cls in type(estimator).__mro__:
+        if shared in vars(cls):
+            return False
+        if not cls.__module__.startswith("assay.") and any(method in vars(cls) for method in methods):
+            return True
+    return False
 
 
 def _fit_by_settings(
@@ -316,6 +330,7 @@ def _fit_by_settings(
     settings: Sequence[Mapping[str, Any]],
 ) -> Iterator[Any]:
     shares = transforms is None and len(folds) > 1 and hasattr(estimator, "row_fits")
+    shares = shares and not _replaced(estimator, "row_fits", "fit")
     fit = estimator.row_fits(X, y, sample_weight) if shares and estimator.shares_rows(X) else None
     for k, (fold, given) in enumerate(zip(folds, settings, strict=True)):
         if fit is not None:

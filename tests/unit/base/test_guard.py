@@ -48,6 +48,12 @@ def test_kernels_refuse_an_unaligned_array():
         _kernels.euclidean_screen(unaligned(rows), 1)
 
 
+def test_an_array_without_elements_may_lie_anywhere():
+    held = np.zeros(9, dtype=np.uint8)
+    nothing = np.ndarray((0, 3), dtype=np.float64, buffer=held.data, offset=1)
+    assert nothing.ctypes.data % 8 and _kernels.column_facts(nothing)[2].tolist() == [0, 0, 0]
+
+
 @pytest.mark.parametrize("form", ["csr", "csc", "bsr", "coo"])
 @pytest.mark.parametrize("wrong", [-1, -(2**31), 2**31 - 1, 10**6, 20])
 def test_a_sparse_index_outside_is_refused_before_any_conversion(form, wrong):

@@ -61,12 +61,12 @@ def test_results_go_to_stdout_and_messages_to_stderr(folder):
 
 
 def test_a_failing_learner_is_exit_code_5_and_said(folder, monkeypatch):
-    from assay.models.baselines import ZeroRClassifier
+    from assay.models.baselines import OneRClassifier
 
     def fit(self, X, y, sample_weight=None):
         raise ValueError("not today")
 
-    monkeypatch.setattr(ZeroRClassifier, "fit", fit)
-    result = CliRunner().invoke(assay, ["compare", "my data.csv", "-t", "is it?", "-m", "zero-r"])
+    monkeypatch.setattr(OneRClassifier, "fit", fit)
+    result = CliRunner().invoke(assay, ["compare", "my data.csv", "-t", "is it?", "-m", "one-r"])
     assert result.exit_code == 5, result.stderr
-    assert "assay: ZeroR: ValueError: not today." in result.stderr and "failed" in result.stdout
+    assert "assay: OneR: ValueError: not today." in result.stderr and "failed" in result.stdout

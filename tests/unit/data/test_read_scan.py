@@ -204,7 +204,8 @@ def test_a_file_over_the_limit_is_refused_by_its_size_and_scanned_instead(write)
     file = write("a,b\n" + "1.5,2\n" * 50_000)
     with config.use(max_bytes=1e6):
         with pytest.raises(
-            DataError, match="reading it whole takes about .* MB; go through it in batches with assay.data.scan"
+            DataError,
+            match=r"it whole takes about .* MB; take a sample .* in batches with assay.data.scan_table",
         ):
             read_table(file)
         assert sum(batch.n_rows for batch in read_batches(file, 20_000)) == 50_000

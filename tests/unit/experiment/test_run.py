@@ -10,10 +10,10 @@ from functools import partial
 import numpy as np
 import polars as pl
 import pytest
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LinearRegression, SGDClassifier
-from sklearn.metrics import accuracy_score, confusion_matrix
+from sklearn.metrics import accuracy_score, confusion_matrix, log_loss
 from sklearn.tree import DecisionTreeClassifier
 
 from assay import catalogue
@@ -26,6 +26,7 @@ from assay.experiment.inputs import Inputs, PreparedTable
 from assay.experiment.run import _Clock, _tasks, _units
 from assay.experiment.version import code_version
 from assay.experiment.work import Unit
+from assay.models.bayes import LDA, NaiveBayes
 from assay.prepare import Chain
 
 # Ten folds in all, so that the counts below are small.
@@ -210,6 +211,32 @@ def test_one_failing_learner_never_stops_the_rest(iris):
     record = results.to_dict()
     assert record["learners"][1]["scores"] is None and record["learners"][1]["error"]
     assert set(record["comparison"]["summary"]) == {"zero-r", "dummy-classifier"}
+
+
+class Contrary(LDA):
+    """Says the opposite of its parent, which predicts the folds of a run without models."""
+
+    def predict_proba(self, X):
+        return np.fliplr(super().predict_proba(X))
+
+
+class Lazy(NaiveBayes):
+    """Learns from the first rows of each class only."""
+
+    def fit(self, X, y, sample_weight=None):
+        few = np.concatenate([np.flatnonzero(y == c)[:5] for c in np.unique(y)])
+        return super().fit(np.asarray(X)[few], np.asarray(y)[few])
+
+
+@pytest.mark.parametrize(("own", "parent"), [(Contrary(), "lda"), (Lazy(), "naive-bayes")])
+def test_a_subclass_with_its_own_way_is_not_passed_over_by_what_its_parent_shares(iris, own, parent):
+    plan = Plan(iris, "species", learners=[own, parent], design="3-fold", metrics=["log_loss"])
+    mine, shared = (learner.scores["log_loss"].ravel() for learner in run(plan, views=False).learners)
+    X, y = np.ascontiguousarray(plan.features.frame.to_numpy(), dtype=float), plan.labels
+    for split, score in zip(plan.splits, mine, strict=True):
+        model = clone(own).fit(X[split.train], y[split.train])
+        assert score == pytest.approx(log_loss(y[split.test], model.predict_proba(X[split.test])), rel=1e-6)
+    assert np.abs(mine - shared).max() > 1e-3
 
 
 def test_all_learners_failing_is_still_a_result(iris):
