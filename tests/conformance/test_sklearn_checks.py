@@ -16,7 +16,9 @@ INSTANCES = [entry.load()(**LIGHTER.get(entry.id, {})) for entry in FITTED_TO_A_
 @pytest.mark.filterwarnings("ignore")
 @parametrize_with_checks(INSTANCES)
 def test_estimator_follows_the_scikit_learn_protocol(estimator, check):
+    before = repr(estimator)
     check(estimator)
+    assert repr(estimator) == before, "a check works on copies, and the instance is as it was"
 
 
 def test_every_class_that_is_fitted_to_a_table_is_checked():

@@ -255,7 +255,8 @@ def test_new_numbers_in_a_binary_column_are_told_with_their_row(tmp_path):
     values[25_000] = 7
     pl.DataFrame({"flag": values, "y": np.arange(30_000.0)}).write_parquet(tmp_path / "t.parquet")
     with pytest.warns(UserWarning, match=r"column 'flag' is binary in the first 20000 rows, but row 25001 .* '7"):
-        _ = Batches(tmp_path / "t.parquet", "y").table
+        table = Batches(tmp_path / "t.parquet", "y").table
+    assert table.shape == (30_000, 1) and np.unique(table[:]).shape == (3,)
 
 
 def test_a_file_without_any_target_is_one_sentence_and_a_part_without_one_is_passed_over(tmp_path):
