@@ -15,6 +15,7 @@ from typing import Any
 from assay.base import svg
 
 ROOT = Path(__file__).parents[2]
+BEFORE = Path(__file__).parent / "results" / "before.json"
 MARKERS = ("<!-- versus:begin -->", "<!-- versus:end -->")
 Row = dict[str, Any]
 INTRODUCTION = """\
@@ -173,6 +174,24 @@ def provenance(rows: list[Row]) -> str:
     return f"{text}; {len(older)} of {len(rows)} rows were measured at another commit, which each of them names."
 
 
+def against_before(kept: dict[str, Any]) -> list[str]:
+    """The lines on our own times at an earlier commit, from what `before.py` has kept."""
+    rows = sorted(kept["rows"], key=lambda row: row["seconds"] / row["earlier_seconds"])
+    lines = [
+        f"Ours alone, with the package of commit {kept['earlier']} and of commit {kept['commit']} in turns "
+        f"({kept['date']}, load {kept['load']:g}). What the earlier commit did not have, or was called differently "
+        f"there, is left out ({len(kept['left_out'])} problems).",
+        "",
+        "| work | size | earlier, s | now, s | now / earlier |",
+        "| --- | --- | --- | --- | --- |",
+    ]
+    for row in rows:
+        ratio = row["seconds"] / row["earlier_seconds"]
+        cells = [row["problem"], row["size"], number(row["earlier_seconds"]), number(row["seconds"]), f"{ratio:.2f}"]
+        lines.append("| " + " | ".join(cells) + " |")
+    return lines
+
+
 def page(rows: list[Row]) -> str:
     """`docs/benchmarks.md`."""
     parts = [
@@ -215,6 +234,8 @@ def page(rows: list[Row]) -> str:
             limit = f" Limit: {row['limit']}." if row["limit"] else ""
             tried = f" Tried: {row['tried']}" if row["tried"] else ""
             parts.append(f"- **{row['title']}**.{limit}{tried}")
+    if BEFORE.exists():
+        parts += ["", "## Against an earlier commit", "", *against_before(json.loads(BEFORE.read_text()))]
     return "\n".join(parts) + "\n"
 
 

@@ -8,9 +8,10 @@ import sys
 
 import numpy as np
 import pytest
-from benchmarks.versus.harness import Worker
+from benchmarks.versus.before import side_by_side
+from benchmarks.versus.harness import ROOT, Worker
 from benchmarks.versus.memory import PeakMemory, descendants, megabytes_of
-from benchmarks.versus.pages import exponent, ratio_text, strongest
+from benchmarks.versus.pages import against_before, exponent, ratio_text, strongest
 from benchmarks.versus.problems import all_problems
 
 PROBLEMS = all_problems()
@@ -115,3 +116,12 @@ def test_a_peer_that_was_given_up_gives_a_bound():
     row = {"error": "gave no answer within 60 s", "given_up": 60.0, "seconds": 0.5, "gate_passed": False}
     assert ratio_text(row) == "over 120x: given up after 60 s"
     assert ratio_text({**row, "given_up": None}).startswith("failed")
+
+
+def test_our_own_times_with_another_package_stand_side_by_side():
+    problem = PROBLEMS["naive-bayes"]
+    row = side_by_side(problem, 0, ROOT, rounds=1, further=0)
+    assert row["quality"] == row["earlier_quality"] and row["seconds"] > 0 and row["rounds"] == 1
+    kept = {"earlier": "aaa", "commit": "bbb", "date": "2026-01-01", "load": 0.5, "left_out": [], "rows": [row]}
+    lines = against_before(kept)
+    assert "aaa" in lines[0] and lines[-1].startswith("| naive-bayes | 1,500 x 30 |")

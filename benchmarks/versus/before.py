@@ -1,0 +1,103 @@
+"""`python -m benchmarks.versus.before TREE [problem ...]`: is any row slower than it was in another working tree?
+
+TREE is a checkout of another commit with its extension built (`make develop`). Our own contender of every problem runs
+with the package of TREE and with the package of this tree, in processes of their own that take turns; the best of the
+rounds counts on both sides. A problem whose method TREE does not have, or calls differently, is left out and told.
+Where this tree seems slower by more than five per cent, further rounds decide. The rows go to `results/before.json`,
+and `python -m benchmarks.versus.pages` shows them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from .__main__ import code_commit, machine, sizes_of
+from .harness import ROOT, Problem, Worker, wanted
+from .pages import BEFORE
+from .problems import all_problems
+
+SLOWER = 1.05
+"""Time over the earlier time from which a row counts as slower."""
+
+
+def side_by_side(problem: Problem, size: int, tree: Path, *, rounds: int, further: int) -> dict[str, Any] | str:
+    """The best times with both packages at one size, or the sentence that says why there are none."""
+    workers = []
+    for package in (tree, ROOT):
+        command = [sys.executable, "-W", "ignore", "-m", "benchmarks.versus.worker", problem.id, problem.ours.name]
+        workers.append(Worker(["env", f"PYTHONPATH={package / 'src'}", *command]))
+    earlier, ours = workers
+    try:
+        for worker in workers:
+            worker.prepare(size)
+        for worker in workers:
+            worker.wait_until_ready()
+        for number in range(rounds + further):
+            if number >= rounds and ours.measured.seconds <= SLOWER * earlier.measured.seconds:
+                break
+            for worker in workers if number % 2 == 0 else reversed(workers):
+                worker.go(limit=120.0)
+            if earlier.failed or ours.failed:
+                return f"{earlier.measured.error or 'ran'} / {ours.measured.error or 'ran'}"
+    finally:
+        for worker in workers:
+            worker.close()
+    return {
+        "problem": problem.id,
+        "size": problem.sizes[size].label,
+        "seconds": ours.measured.seconds,
+        "earlier_seconds": earlier.measured.seconds,
+        "rounds": len(ours.measured.times),
+        "quality": ours.measured.quality,
+        "earlier_quality": earlier.measured.quality,
+    }
+
+
+def main() -> None:
+    """Measure the asked problems at one size each and keep the rows."""
+    known = {name: problem for name, problem in all_problems().items() if wanted(problem)}
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.versus.before", description=__doc__)
+    parser.add_argument("tree", type=Path, help="a checkout of another commit, built")
+    parser.add_argument("problems", nargs="*", help="problem ids (default: all)")
+    parser.add_argument("--size", choices=("small", "medium", "large"), default="large", help="which size")
+    parser.add_argument("--rounds", type=int, default=3, help="rounds of every problem")
+    parser.add_argument("--further", type=int, default=6, help="rounds that decide where this tree seems slower")
+    options = parser.parse_args()
+    tree = options.tree.resolve()
+    words = ["git", "log", "-1", "--format=%h", "--", "src", "cpp", "bindings"]
+    earlier = subprocess.run(words, capture_output=True, text=True, cwd=tree, check=True).stdout.strip()
+    told = {
+        "commit": code_commit(),
+        "earlier": earlier,
+        "date": time.strftime("%Y-%m-%d %H:%M"),
+        "machine": machine(),
+        "load": round(os.getloadavg()[0], 2),
+    }
+    rows, left_out = [], []
+    for name in options.problems or known:
+        (size,) = sizes_of(known[name], options.size)
+        row = side_by_side(known[name], size, tree, rounds=options.rounds, further=options.further)
+        if isinstance(row, str):
+            left_out.append({"problem": name, "why": row})
+            print(f"{name:28} left out: {row}", flush=True)
+            continue
+        rows.append(row)
+        ratio = row["seconds"] / row["earlier_seconds"]
+        print(
+            f"{name:28} {row['size']:30} {row['earlier_seconds']:9.4f} s -> {row['seconds']:9.4f} s  "
+            f"{ratio:5.2f} of the time{'  SLOWER' if ratio > SLOWER else ''}  "
+            f"quality {row['earlier_quality']:.5g} -> {row['quality']:.5g}",
+            flush=True,
+        )
+    BEFORE.write_text(json.dumps({**told, "rows": rows, "left_out": left_out}, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
