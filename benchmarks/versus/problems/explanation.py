@@ -51,11 +51,10 @@ def permuted_in_processes(data: dict[str, Any]) -> Any:
 
 
 def order_agrees(data: dict[str, Any], found: Any) -> float:
-    """Share of the importance that is given to the ten columns that count."""
+    """Share of the importance that is given to the ten columns that count; what chance gives the others cancels."""
     import numpy as np
 
-    positive = np.maximum(np.asarray(found), 0.0)
-    return float(positive[:10].sum() / positive.sum())
+    return float(np.asarray(found)[:10].sum() / np.asarray(found).sum())
 
 
 # -- partial dependence ------------------------------------------------------------------------------------------------

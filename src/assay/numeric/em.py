@@ -65,12 +65,13 @@ def expectation_maximisation(
     tol: float = 1e-6,
     scale: float = 1.0,
     trace: Trace | None = None,
+    warns: bool = True,
 ) -> Run[Parameters]:
     """Climb from `restarts` starts, each on its own child stream, and keep the likeliest end (the first of equals).
 
     A run ends when a step gains at most `tol` times `scale` (the number of rows, say, for a gain per row), or after
     `max_iter` steps, which warning W201 tells (unless 0 were asked for). Priors and floors belong into the likelihood
-    that `step` returns, for it is that which must rise.
+    that `step` returns, for it is that which must rise. Where a few steps only choose among starts, `warns` is false.
     """
     best: Run[Parameters] | None = None
     for restart in range(restarts):
@@ -86,7 +87,7 @@ def expectation_maximisation(
             "it is not a number",
             "bring the columns to a common scale first (`assay.prepare.Scale`)",
         )
-    if best.fell:
+    if best.fell and warns:
         values = best.log_likelihood
         worst = int(np.argmin(np.diff(values)))
         text = (
@@ -94,7 +95,7 @@ def expectation_maximisation(
             "which exact arithmetic does not allow; rescale the columns or raise the smallest variance allowed."
         )
         warnings.warn(AssayWarning("W205", text), stacklevel=3)
-    if not best.converged and max_iter > 0:
+    if not best.converged and max_iter > 0 and warns:
         end = f"not converged after {best.n_iter} steps (the last still gained more than tol)"
         text = f"{who}: {end}; raise max_iter or tol."
         warnings.warn(AssayWarning("W201", text), stacklevel=3)

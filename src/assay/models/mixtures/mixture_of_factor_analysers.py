@@ -22,7 +22,9 @@ from ..clustering.k_means import starting_means
 from .gaussian_components import PassBounds
 from .gaussian_mixture import Mixture
 
-_STARTS = 4  # of k-means, of which the best is where EM begins: two groups in one part do not come apart again
+# Two groups that k-means puts into one part do not come apart again, and its own criterion does not see it: the
+# likeliest of a few starts after a few steps, on so many rows at most, is where EM begins (Biernacki et al., 2003).
+_STARTS, _FIRST_STEPS, _FIRST_ROWS = 4, 5, 10_000
 _BOUNDED = 128
 
 
@@ -157,10 +159,9 @@ class MixtureOfFactorAnalysers(Mixture):
 
         def start(stream: Stream) -> Factors:
             nonlocal bounds
-            state, labels = self._start(rows, share, spread, floor, stream)
             # Beyond so many columns the bounds' move costs more than it saves.
-            bounds = PassBounds(rows.shape[0], self.n_components, labels) if rows.shape[1] <= _BOUNDED else None
-            return state
+            bounds = PassBounds(rows.shape[0], self.n_components) if rows.shape[1] <= _BOUNDED else None
+            return self._likely_start(rows, share, spread, floor, stream)
 
         with one_blas_thread():
             run = expectation_maximisation(
@@ -183,15 +184,36 @@ class MixtureOfFactorAnalysers(Mixture):
         self._keep_trace(trace)
         return self
 
+    def _likely_start(
+        self, rows: np.ndarray, share: np.ndarray, spread: np.ndarray, floor: np.ndarray, stream: Stream
+    ) -> Factors:
+        """The likeliest of a few starts after a few steps, on a sample where rows are many."""
+        if self.n_components == 1:
+            return self._start(rows, share, spread, floor, stream)
+        if rows.shape[0] > _FIRST_ROWS:
+            some = np.sort(stream.generator().choice(rows.shape[0], _FIRST_ROWS, replace=False))
+            rows, share = rows[some], share[some]
+        threads = thread_count(self.n_jobs)
+        return expectation_maximisation(
+            type(self).__name__,
+            lambda child: self._start(rows, share, spread, floor, child),
+            lambda state: state.step(rows, share, floor, threads, None),
+            stream,
+            restarts=_STARTS,
+            max_iter=_FIRST_STEPS,
+            tol=0.0,
+            warns=False,
+        ).parameters
+
     def _start(
         self, rows: np.ndarray, share: np.ndarray, spread: np.ndarray, floor: np.ndarray, stream: Stream
-    ) -> tuple[Factors, np.ndarray]:
-        """The leading axes of each cluster of k-means, and the labels."""
+    ) -> Factors:
+        """The leading axes of each cluster of k-means."""
         k, d = self.n_components, rows.shape[1]
         q = min(self.n_factors, max(d - 1, 1))
         labels = np.zeros(rows.shape[0], dtype=np.int64)
         if k > 1:
-            model = starting_means(k, stream.generator(), self.n_jobs, _STARTS)
+            model = starting_means(k, stream.generator(), self.n_jobs, 1)
             labels = model.fit(rows / np.sqrt(spread), None, share).labels_
         means, loadings, noise = np.empty((k, d)), np.empty((k, d, q)), np.empty((k, d))
         mass = np.bincount(labels, share, minlength=k)
@@ -206,7 +228,7 @@ class MixtureOfFactorAnalysers(Mixture):
             noise[c] = np.maximum(
                 np.diag(covariance) - (loadings[c] ** 2).sum(axis=1), np.maximum(floor, 0.05 * spread)
             )
-        return Factors(mass / mass.sum(), means, loadings, noise), labels
+        return Factors(mass / mass.sum(), means, loadings, noise)
 
     def _log_parts(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         state = Factors(self.weights_, self.means_, self.loadings_, self.noise_variance_)

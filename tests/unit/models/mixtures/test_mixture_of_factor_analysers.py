@@ -100,3 +100,16 @@ def test_threads_change_no_bit():
     one, two = (MixtureOfFactorAnalysers(3, n_factors=2, random_state=0, n_jobs=jobs).fit(X) for jobs in (1, 2))
     for name in ("weights_", "means_", "loadings_", "noise_variance_", "log_likelihood_"):
         np.testing.assert_array_equal(getattr(one, name), getattr(two, name))
+
+
+def test_groups_that_one_start_joins_are_found_from_any_seed():
+    """k-means of these eight groups joins two of them in about half of its runs, and more starts of it do not help."""
+    rng = np.random.default_rng(0)
+    k, d, q, n = 8, 30, 4, 2000
+    owner, loadings = rng.integers(k, size=n), rng.normal(size=(k, d, q))
+    X = 1.5 * rng.normal(size=(k, d))[owner] + np.einsum("nij,nj->ni", loadings[owner], rng.normal(size=(n, q)))
+    X += (0.5 + rng.random((k, d)))[owner] * rng.normal(size=X.shape)
+    models = [MixtureOfFactorAnalysers(k, n_factors=q, tol=1e-3, random_state=seed).fit(X) for seed in range(4)]
+    ends = [model.log_likelihood_ / n for model in models]
+    assert max(ends) - min(ends) < 0.2
+    assert all(np.sort(np.bincount(m.labels_, minlength=k))[0] > 150 for m in models)
