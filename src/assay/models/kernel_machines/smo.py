@@ -13,9 +13,9 @@ from ...base.cost import Cost
 from ...base.errors import AssayWarning, DataError
 from ...base.parameters import Boolean, Integer, Nothing, Real, param
 
-# A problem in float64 is solved on from `tol` towards this violation, in so many steps a variable: many where it costs
-# nothing, few above so many variables.
-_FINE, _EXTRA_STEPS, _FEW_STEPS, _TINY = 1e-10, 400, 10, 1024
+# A problem of no more than so many variables is solved on from `tol` towards this violation, in so many steps a
+# variable, which is over before it is noticed.
+_FINE, _EXTRA_STEPS, _TINY = 1e-10, 400, 640
 _SMALL_BLOCK, _BLOCK, _LARGE_BLOCK, _LARGE = 2048, 256, 512, 12_000
 # A hard margin narrower than this share of the spread of the rows is not looked for, and how fast C grows towards it.
 _NARROWEST, _GROWTH = 1e-3, 10.0
@@ -26,7 +26,7 @@ def tol_param() -> Any:
     return param(
         1e-3,
         Real(0, None, "neither"),
-        "Largest violation of the conditions of optimality at the end; small tables are solved further, for nothing.",
+        "Largest violation of the conditions of optimality at the end; a few hundred rows are solved further.",
     )
 
 
@@ -97,7 +97,7 @@ class Dual:
         dense = isinstance(self.kernel, np.ndarray)
         size = self.kernel.shape[0] if dense else self.kernel.size
         beta, f = (np.zeros(n), np.zeros(size)) if start is None else start
-        small = dense and self.kernel.dtype == np.float64
+        small = dense and self.kernel.dtype == np.float64 and n <= _TINY
         given: dict[str, Any] = {
             "row": self.row.astype(np.int32, copy=False),
             "target": np.ascontiguousarray(self.target),
@@ -107,7 +107,7 @@ class Dual:
             "f": np.ascontiguousarray(f),
             "tol": tol * scale,
             "fine": max(_FINE * scale, min(tol * scale, self.rounding(beta))) if small else 0.0,
-            "extra": _EXTRA_STEPS * n + 10_000 if n <= _TINY else _FEW_STEPS * n,
+            "extra": _EXTRA_STEPS * n + 10_000,
             "block": _SMALL_BLOCK if n <= _SMALL_BLOCK else _BLOCK if n <= _LARGE else _LARGE_BLOCK,
             "max_steps": int(max_iter) if max_iter is not None else max(10_000_000, 100 * n),
             "largest": largest,
