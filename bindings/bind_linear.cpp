@@ -1,6 +1,8 @@
-// Linear models: the fused passes of logistic regression.
+// Linear models: the passes of logistic regression.
+#include <optional>
+
 #include "assay/linear/logistic.hpp"
-#include "bindings.hpp"
+#include "sparse_handle.hpp"
 
 namespace assay::bindings {
 namespace {
@@ -10,11 +12,9 @@ using Codes = Array1<const std::int32_t>;
 using Column = Array1<const double>;
 using Table = Array2<const double>;
 
-LogisticProblem logistic_problem(const char* kernel, const Table& x, const Rows& rows, const Codes& codes,
-                                 const Column& weights, const Column& centre, const Column& inverse_scale,
-                                 bool intercept, int classes) {
-    LogisticProblem problem{view(x),      view(rows),          view(codes), view(weights),
-                            view(centre), view(inverse_scale), intercept,   classes};
+LogisticProblem checked(LogisticProblem problem) {
+    const char* const kernel = "LogisticPasses";
+    const index_t classes = problem.classes;
     require(classes >= 2, kernel, "needs at least 2 classes");
     require(problem.codes.size == problem.x.rows, kernel, "codes must have one value per row of x");
     require(problem.weights.empty() || problem.weights.size == problem.x.rows, kernel,
@@ -36,6 +36,7 @@ struct LogisticHandle {
     Rows rows;
     Codes codes;
     Column weights, centre, inverse_scale;
+    std::optional<SparsePair> table;
     LogisticProblem problem;
 
     LogisticHandle(Table x_, Rows rows_, Codes codes_, Column weights_, Column centre_, Column inverse_scale_,
@@ -46,8 +47,18 @@ struct LogisticHandle {
           weights(std::move(weights_)),
           centre(std::move(centre_)),
           inverse_scale(std::move(inverse_scale_)),
-          problem(logistic_problem("LogisticPasses", x, rows, codes, weights, centre, inverse_scale, intercept,
-                                   classes)) {}
+          problem(checked({view(x), view(rows), view(codes), view(weights), view(centre), view(inverse_scale), intercept,
+                           classes})) {}
+
+    LogisticHandle(const SparseHandle& by_row, const SparseHandle& by_column, Codes codes_, Column weights_,
+                   Column centre_, Column inverse_scale_, bool intercept, int classes)
+        : codes(std::move(codes_)),
+          weights(std::move(weights_)),
+          centre(std::move(centre_)),
+          inverse_scale(std::move(inverse_scale_)),
+          table(std::in_place, "LogisticPasses", by_row, by_column),
+          problem(checked({table->shape(), {}, view(codes), view(weights), view(centre), view(inverse_scale), intercept,
+                           classes, table->rows.matrix, table->columns.matrix})) {}
 
     void check_coefficients(const Table& coefficients) const {
         require(static_cast<index_t>(coefficients.shape(0)) == problem.outputs() &&
@@ -113,6 +124,8 @@ void bind_logistic(nb::module_& m) {
     nb::class_<LogisticHandle>(m, "LogisticPasses", "Logistic regression on fixed rows: sums for any coefficients.")
         .def(nb::init<Table, Rows, Codes, Column, Column, Column, bool, int>(), "x"_a.noconvert(), "rows"_a, "codes"_a,
              "weights"_a, "centre"_a, "inverse_scale"_a, "intercept"_a, "classes"_a)
+        .def(nb::init<const SparseHandle&, const SparseHandle&, Codes, Column, Column, Column, bool, int>(), "by_row"_a,
+             "by_column"_a, "codes"_a, "weights"_a, "centre"_a, "inverse_scale"_a, "intercept"_a, "classes"_a)
         .def("sums", &LogisticHandle::pass, "coefficients"_a, "hessian"_a, "probabilities"_a, "threads"_a,
              "(loss, rows not right, gradient, Hessian, probabilities) at these coefficients.")
         .def("hessian_product", &LogisticHandle::hessian_product, "probabilities"_a, "direction"_a, "threads"_a,

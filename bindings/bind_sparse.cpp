@@ -1,11 +1,9 @@
-// Sparse tables: the three products, and the solvers and row losses that stand on them.
+// Sparse tables: the three products, and the solver that stands on them.
 #include <optional>
 
 #include <nanobind/stl/optional.h>
 
-#include "assay/linear/glm.hpp"
 #include "assay/linear/l1_logistic.hpp"
-#include "assay/linear/logistic.hpp"
 #include "sparse_handle.hpp"
 
 namespace assay::bindings {
@@ -34,12 +32,6 @@ Result2<double> transposed(const SparseHandle& rows, const Table& v, int threads
     return own(std::move(out), static_cast<std::size_t>(rows.matrix.places), v.shape(1));
 }
 
-void check_pair(const char* kernel, const SparseHandle& rows, const SparseHandle& columns) {
-    require(rows.matrix.lines == columns.matrix.places && rows.matrix.places == columns.matrix.lines &&
-                rows.matrix.cells() == columns.matrix.cells(),
-            kernel, "rows and columns must be the same table");
-}
-
 Result2<double> gram(const SparseHandle& rows, const SparseHandle& columns, const Column& weights, int threads) {
     const char* const kernel = "sparse_gram";
     check_pair(kernel, rows, columns);
@@ -66,27 +58,6 @@ nb::tuple moments(const SparseHandle& columns, const Column& weights, int thread
     return nb::make_tuple(own(std::move(mean)), own(std::move(variance)), total);
 }
 
-nb::tuple logistic(const Table& eta, const Array1<const std::int32_t>& codes, const Column& weights, int classes,
-                   int threads) {
-    const char* const kernel = "logistic_rows";
-    const std::size_t n = eta.shape(0), outputs = eta.shape(1);
-    require(classes >= 2 && outputs == static_cast<std::size_t>(classes == 2 ? 1 : classes), kernel,
-            "eta must have one column for two classes, else one per class");
-    require(codes.shape(0) == n && (weights.shape(0) == 0 || weights.shape(0) == n), kernel,
-            "codes and weights must have one value per row");
-    for (std::size_t i = 0; i < n; ++i)
-        require(codes(i) >= 0 && codes(i) < classes, kernel, "codes must lie in 0..classes-1");
-    std::vector<double> residuals(n * outputs), probabilities(n * outputs), curvatures(outputs == 1 ? n : 0);
-    const auto rows = static_cast<index_t>(n), columns = static_cast<index_t>(outputs);
-    const LogisticSums sums = without_gil([&] {
-        return logistic_rows(view(eta), view(codes), view(weights), classes, c_matrix(residuals.data(), rows, columns),
-                             {outputs == 1 ? curvatures.data() : nullptr, static_cast<index_t>(curvatures.size())},
-                             c_matrix(probabilities.data(), rows, columns), threads);
-    });
-    return nb::make_tuple(sums.loss, sums.not_right, own(std::move(residuals), n, outputs), own(std::move(curvatures)),
-                          own(std::move(probabilities), n, outputs));
-}
-
 // (status, separated, coefficients, steps x (objective, violation, longest move))
 nb::tuple l1_solution(const SparseHandle& rows, const SparseHandle& columns, const Array1<const std::int32_t>& codes,
                       const Column& weights, const Column& inverse, const Column& l1, const Column& ridge,
@@ -111,30 +82,6 @@ nb::tuple l1_solution(const SparseHandle& rows, const SparseHandle& columns, con
                           own(std::move(steps), found.steps.size(), 3));
 }
 
-nb::tuple glm(const Column& eta, const Column& y, const Column& weights, int family, int link, double parameter,
-              int curvature, int threads) {
-    const char* const kernel = "glm_rows";
-    const std::size_t n = eta.shape(0);
-    require(y.shape(0) == n && (weights.shape(0) == 0 || weights.shape(0) == n), kernel,
-            "y and weights must have one value per row");
-    require(family >= 0 && family < static_cast<int>(GlmFamily::count), kernel, "family must be the number of a family");
-    require(link >= 0 && link < static_cast<int>(GlmLink::count), kernel, "link must be the number of a link");
-    require(curvature >= 0 && curvature <= 3, kernel, "curvature must be 0, 1, 2 or 3");
-    GlmProblem problem;
-    problem.y = view(y);
-    problem.weights = view(weights);
-    problem.family = static_cast<GlmFamily>(family);
-    problem.link = static_cast<GlmLink>(link);
-    problem.parameter = parameter;
-    std::vector<double> gradient(n), curvatures(curvature == 0 ? 0 : n);
-    const GlmSums sums = without_gil([&] {
-        return glm_rows(problem, view(eta), static_cast<GlmCurvature>(curvature), gradient.data(), curvatures.data(),
-                        threads);
-    });
-    return nb::make_tuple(sums.loss, sums.pearson, sums.worst, sums.replaced, own(std::move(gradient)),
-                          own(std::move(curvatures)));
-}
-
 }  // namespace
 
 void bind_sparse(nb::module_& m) {
@@ -146,13 +93,9 @@ void bind_sparse(nb::module_& m) {
     m.def("sparse_gram", &gram, "rows"_a, "columns"_a, "weights"_a, "threads"_a, "X' diag(weights) X.");
     m.def("sparse_column_moments", &moments, "columns"_a, "weights"_a, "threads"_a,
           "(mean, variance, total weight) of the columns.");
-    m.def("logistic_rows", &logistic, "eta"_a, "codes"_a, "weights"_a, "classes"_a, "threads"_a,
-          "(loss, rows not right, residuals, curvatures, probabilities) from linear predictors.");
     m.def("l1_logistic", &l1_solution, "rows"_a, "columns"_a, "codes"_a, "weights"_a, "inverse"_a, "l1"_a, "ridge"_a,
           "intercept"_a, "start"_a, "tol"_a, "max_iter"_a, "threads"_a,
           "(status, separated, coefficients, steps) of two-class logistic regression with an absolute penalty.");
-    m.def("glm_rows", &glm, "eta"_a, "y"_a, "weights"_a, "family"_a, "link"_a, "parameter"_a, "curvature"_a,
-          "threads"_a, "(half deviance, Pearson sum, largest residual, rows without Newton curvature, residuals, curvatures).");
 }
 
 }  // namespace assay::bindings

@@ -36,6 +36,24 @@ struct SparseHandle {
     }
 };
 
+inline void check_pair(const char* kernel, const SparseHandle& rows, const SparseHandle& columns) {
+    require(rows.matrix.lines == columns.matrix.places && rows.matrix.places == columns.matrix.lines &&
+                rows.matrix.cells() == columns.matrix.cells(),
+            kernel, "rows and columns must be the same table");
+}
+
+// A sparse table by row and by column, held beside the problem that reads it.
+struct SparsePair {
+    SparseHandle rows, columns;
+
+    SparsePair(const char* kernel, const SparseHandle& rows_, const SparseHandle& columns_) : rows(rows_), columns(columns_) {
+        check_pair(kernel, rows, columns);
+    }
+    Matrix<const double> shape() const {
+        return {nullptr, rows.matrix.lines, rows.matrix.places, rows.matrix.places, 1};
+    }
+};
+
 // A dense table or a sparse one by row, as a kernel that reads either takes it.
 struct AnyTable {
     Matrix<const double> x;  // the shape alone for a sparse table

@@ -1,11 +1,15 @@
 // Sparse tables: the three products against plain loops, and the same bits for every number of threads.
 #include "assay/linear/sparse.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <memory>
 #include <vector>
 
 #include "assay/common/random.hpp"
 #include "assay/linear/elastic_net.hpp"
+#include "assay/linear/glm.hpp"
+#include "assay/linear/logistic.hpp"
 #include "check.hpp"
 
 using namespace assay;
@@ -51,6 +55,12 @@ struct Fixture {
     }
     double at(index_t i, index_t j) const { return cells[static_cast<std::size_t>(i * p + j)]; }
 };
+
+double farthest(const std::vector<double>& one, const std::vector<double>& other) {
+    double most = 0.0;
+    for (std::size_t i = 0; i < one.size(); ++i) most = std::max(most, std::abs(one[i] - other[i]));
+    return most;
+}
 
 }  // namespace
 
@@ -132,5 +142,103 @@ TEST("sparse: lasso is optimal") {
         slope /= static_cast<double>(f.n);
         const double b = found.coefficients[static_cast<std::size_t>(j)];
         CHECK(b == 0 ? std::abs(slope) <= alpha * (1 + 1e-8) : std::abs(slope - std::copysign(alpha, b)) < 1e-12);
+    }
+}
+
+TEST("sparse: the passes of logistic regression and of a generalised linear model equal those over the written-out rows") {
+    const Fixture f;
+    const auto n = static_cast<std::size_t>(f.n), p = static_cast<std::size_t>(f.p);
+    Random random(11);
+    std::vector<double> centre(p), inverse(p), weights(n), offset(n), y(n), coefficients;
+    for (double& x : centre) x = 0.2 * random.normal();
+    for (double& x : inverse) x = 0.5 + random.uniform();
+    for (double& x : weights) x = random.uniform();
+    for (double& x : offset) x = 0.1 * random.normal();
+    for (double& x : y) x = std::floor(3 * random.uniform());
+    for (const index_t classes : {2, 3})
+        for (const bool intercept : {true, false}) {
+            const index_t outputs = classes == 2 ? 1 : classes, m = f.p + (intercept ? 1 : 0), side = outputs * m;
+            std::vector<std::int32_t> codes(n);
+            for (std::int32_t& code : codes) code = static_cast<std::int32_t>(random.uniform() * static_cast<double>(classes));
+            coefficients.assign(static_cast<std::size_t>(side), 0.0);
+            for (double& b : coefficients) b = 0.3 * random.normal();
+            LogisticProblem dense{c_matrix<const double>(f.cells.data(), f.n, f.p), {}, {codes.data(), f.n},
+                                  {weights.data(), f.n}, {centre.data(), f.p}, {inverse.data(), f.p}, intercept, classes};
+            LogisticProblem sparse = dense;
+            sparse.x.data = nullptr;
+            sparse.by_row = f.rows.view();
+            sparse.by_column = f.columns.view();
+            const auto b = c_matrix<const double>(coefficients.data(), outputs, m);
+            struct Found {
+                std::vector<double> gradient, hessian, probabilities, product;
+                LogisticSums sums;
+            };
+            const auto pass = [&](const LogisticProblem& problem, int threads) {
+                Found found{std::vector<double>(coefficients.size()),
+                            std::vector<double>(coefficients.size() * coefficients.size()),
+                            std::vector<double>(n * static_cast<std::size_t>(outputs)),
+                            std::vector<double>(coefficients.size()),
+                            {}};
+                found.sums = logistic_pass(problem, b, c_matrix(found.gradient.data(), outputs, m),
+                                           c_matrix(found.hessian.data(), side, side),
+                                           c_matrix(found.probabilities.data(), f.n, outputs), threads);
+                logistic_hessian_product(problem, c_matrix<const double>(found.probabilities.data(), f.n, outputs), b,
+                                         c_matrix(found.product.data(), outputs, m), threads);
+                return found;
+            };
+            const Found one = pass(dense, 1), other = pass(sparse, 1), again = pass(sparse, 3);
+            CHECK(std::abs(one.sums.loss - other.sums.loss) < 1e-9);
+            CHECK(one.sums.not_right == other.sums.not_right);
+            CHECK(other.gradient == again.gradient && other.hessian == again.hessian && other.product == again.product);
+            CHECK(farthest(one.gradient, other.gradient) < 1e-10);
+            CHECK(farthest(one.hessian, other.hessian) < 1e-10);
+            CHECK(farthest(one.probabilities, other.probabilities) < 1e-13);
+            CHECK(farthest(one.product, other.product) < 1e-10);
+        }
+    const std::int32_t no_levels = 0;
+    for (const GlmCurvature curvature : {GlmCurvature::newton, GlmCurvature::fisher, GlmCurvature::none}) {
+        GlmProblem dense;
+        dense.x = c_matrix<const double>(f.cells.data(), f.n, f.p);
+        dense.codes = {nullptr, f.n, 0, 0, 1};
+        dense.starts = {&no_levels, 1};
+        dense.y = {y.data(), f.n};
+        dense.weights = {weights.data(), f.n};
+        dense.offset = {offset.data(), f.n};
+        dense.centre = {centre.data(), f.p};
+        dense.inverse_scale = {inverse.data(), f.p};
+        dense.family = GlmFamily::poisson;
+        dense.link = GlmLink::sqrt;
+        GlmProblem sparse = dense;
+        sparse.x.data = nullptr;
+        sparse.by_row = f.rows.view();
+        sparse.by_column = f.columns.view();
+        const std::size_t m = p + 1, side = curvature == GlmCurvature::none ? 0 : m;
+        coefficients.assign(m, 0.01);
+        coefficients.back() = 1.0;
+        std::vector<double> gradient(m), hessian(side * side), mine(m), matrix(side * side), curvatures(n), diagonal(m);
+        const GlmSums one = glm_pass(dense, coefficients.data(), curvature, gradient.data(), hessian.data(), 2);
+        const GlmSums other = glm_pass(sparse, coefficients.data(), curvature, mine.data(), matrix.data(), 2);
+        CHECK(std::isfinite(one.loss) && std::abs(one.loss - other.loss) < 1e-10 * one.loss);
+        CHECK(std::abs(one.pearson - other.pearson) < 1e-10 * one.pearson && std::abs(one.worst - other.worst) < 1e-12);
+        CHECK(one.replaced == other.replaced);
+        CHECK(farthest(gradient, mine) < 1e-10 && farthest(hessian, matrix) < 1e-10);
+        if (side == 0) continue;
+        sparse_glm_pass(sparse, coefficients.data(), curvature, mine.data(), curvatures.data(), 1);
+        const SparseColumns z = sparse.sparse_columns();
+        z.gram_diagonal({curvatures.data(), f.n}, diagonal.data(), 2);
+        for (std::size_t j = 0; j < m; ++j) CHECK(std::abs(diagonal[j] - hessian[j * m + j]) < 1e-10);
+        // The matrix times the solution gives back the right side over the active unknowns.
+        std::vector<double> right(m), ridge(m, 0.5), solution(m);
+        for (double& value : right) value = random.normal();
+        const auto active = std::make_unique<bool[]>(m);
+        for (std::size_t j = 0; j < m; ++j) active[j] = j != 4;
+        solve_by_products(z, {curvatures.data(), f.n}, diagonal.data(), right.data(), ridge.data(), active.get(), 1e-12,
+                          solution.data(), 2);
+        CHECK(solution[4] == 0.0);
+        for (std::size_t i = 0; i < m; ++i) {
+            double sum = ridge[i] * solution[i];
+            for (std::size_t j = 0; j < m; ++j) sum += hessian[i * m + j] * solution[j];
+            if (active[i]) CHECK(std::abs(sum - right[i]) < 1e-9);
+        }
     }
 }

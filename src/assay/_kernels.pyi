@@ -281,7 +281,11 @@ def sequential_covering(codes: Annotated[NDArray[numpy.uint8], dict(shape=(None,
 class LogisticPasses:
     """Logistic regression on fixed rows: sums for any coefficients."""
 
+    @overload
     def __init__(self, x: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], codes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], centre: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], inverse_scale: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], intercept: bool, classes: int) -> None: ...
+
+    @overload
+    def __init__(self, by_row: SparseMatrix, by_column: SparseMatrix, codes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], centre: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], inverse_scale: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], intercept: bool, classes: int) -> None: ...
 
     def sums(self, coefficients: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], hessian: bool, probabilities: bool, threads: int) -> tuple:
         """
@@ -352,10 +356,25 @@ class SubsetSweep:
 def best_subsets(gram: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], fixed: int, smallest: int, largest: int, keep: int) -> dict:
     """Subsets of least squared error for each size, by leaps and bounds."""
 
+class HessianProducts:
+    """Z' diag(curvatures) Z by its products, for tables too wide to form it."""
+
+    def diagonal(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
+        """Its diagonal."""
+
+    def solve(self, right: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], ridge: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], active: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order='C', device='cpu', writable=False)], accuracy: float) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
+        """
+        The solution for (matrix + diag(ridge)) x = right over the active unknowns, by conjugate gradients.
+        """
+
 class GlmPasses:
     """A generalised linear model on fixed rows: sums for any coefficients."""
 
+    @overload
     def __init__(self, x: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], codes: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu', writable=False)], starts: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], y: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], offset: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], centre: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], inverse_scale: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], intercept: bool, family: int, link: int, parameter: float) -> None: ...
+
+    @overload
+    def __init__(self, by_row: SparseMatrix, by_column: SparseMatrix, square: bool, y: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], offset: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], centre: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], inverse_scale: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], intercept: bool, family: int, link: int, parameter: float) -> None: ...
 
     def sums(self, coefficients: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], curvature: int, threads: int) -> tuple:
         """
@@ -405,19 +424,9 @@ def sparse_gram(rows: SparseMatrix, columns: SparseMatrix, weights: Annotated[ND
 def sparse_column_moments(columns: SparseMatrix, weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], threads: int) -> tuple:
     """(mean, variance, total weight) of the columns."""
 
-def logistic_rows(eta: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], codes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], classes: int, threads: int) -> tuple:
-    """
-    (loss, rows not right, residuals, curvatures, probabilities) from linear predictors.
-    """
-
 def l1_logistic(rows: SparseMatrix, columns: SparseMatrix, codes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], inverse: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], l1: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], ridge: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], intercept: bool, start: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], tol: float, max_iter: int, threads: int) -> tuple:
     """
     (status, separated, coefficients, steps) of two-class logistic regression with an absolute penalty.
-    """
-
-def glm_rows(eta: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], y: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], family: int, link: int, parameter: float, curvature: int, threads: int) -> tuple:
-    """
-    (half deviance, Pearson sum, largest residual, rows without Newton curvature, residuals, curvatures).
     """
 
 def descend(x: object, target: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], validation: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], theta: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], velocity: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], updates: int, epochs: int, intercept: bool, loss: int, parameter: float, max_epochs: int, batch_size: int, schedule: int, eta0: float, power: float, decay: float, momentum: float, nesterov: bool, l1: float, l2: float, tol: float, patience: int, by_gradient: bool, keep_best: bool, shuffle: bool, keep_path: bool, key: int, threads: int) -> dict:

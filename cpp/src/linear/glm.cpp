@@ -292,9 +292,15 @@ ASSAY_DISPATCH(void, add_scaled, add_scaled_body, (double* from, const double* r
 
 GlmSums glm_pass(const GlmProblem& problem, const double* coefficients, GlmCurvature curvature, double* gradient,
                  double* hessian, int threads) {
-    const Layout layout(problem);
     const bool with_hessian = curvature != GlmCurvature::none;
     const index_t n = problem.row_count(), m = problem.dense();
+    if (problem.sparse()) {
+        std::vector<double> curvatures(with_hessian ? static_cast<std::size_t>(n) : 0);
+        const GlmSums sums = sparse_glm_pass(problem, coefficients, curvature, gradient, curvatures.data(), threads);
+        if (with_hessian) problem.sparse_columns().gram({curvatures.data(), n}, c_matrix(hessian, m, m), threads);
+        return sums;
+    }
+    const Layout layout(problem);
     std::vector<double> dense(static_cast<std::size_t>(layout.width), 0.0),
         levels(static_cast<std::size_t>(layout.levels + 1), 0.0);
     std::copy_n(coefficients, m, dense.data());
@@ -318,6 +324,18 @@ GlmSums glm_pass(const GlmProblem& problem, const double* coefficients, GlmCurva
     const bool valid = total.outside == 0.0 && std::isfinite(total.loss);
     return {valid ? total.loss : std::numeric_limits<double>::infinity(), total.pearson, total.worst,
             total.replaced};
+}
+
+GlmSums sparse_glm_pass(const GlmProblem& problem, const double* coefficients, GlmCurvature curvature, double* gradient,
+                        double* curvatures, int threads) {
+    const index_t n = problem.row_count(), m = problem.dense();
+    const SparseColumns z = problem.sparse_columns();
+    std::vector<double> eta(static_cast<std::size_t>(n)), residuals(eta.size());
+    z.product(c_matrix(coefficients, 1, m), c_matrix(eta.data(), n, 1), threads);
+    for (index_t i = 0; i < problem.offset.size; ++i) eta[static_cast<std::size_t>(i)] += problem.offset[i];
+    const GlmSums sums = glm_rows(problem, {eta.data(), n}, curvature, residuals.data(), curvatures, threads);
+    z.transposed_product(c_matrix<const double>(residuals.data(), n, 1), c_matrix(gradient, 1, m), threads);
+    return sums;
 }
 
 GlmSums glm_rows(const GlmProblem& problem, Vector<const double> eta, GlmCurvature curvature, double* gradient,

@@ -359,10 +359,76 @@ ASSAY_DISPATCH(void, moments_chunk, moments_chunk_body,
                 double* mean, double* deviation),
                (problem, origin, begin, end, weight_sum, mean, deviation))
 
+double weight_of(const LogisticProblem& problem, index_t i) {
+    return problem.weights.empty() ? 1.0 : problem.weights[i];
+}
+
+// Blocks of pairs of classes, one X'WX each; those of a row add up to zero, which gives the diagonal ones.
+void sparse_softmax_hessian(const LogisticProblem& problem, Matrix<const double> probabilities, Matrix<double> hessian,
+                            int threads) {
+    const index_t classes = problem.classes, m = problem.columns(), n = probabilities.rows;
+    const SparseColumns z = problem.sparse_columns();
+    std::vector<double> weights(static_cast<std::size_t>(n)), block(static_cast<std::size_t>(m * m));
+    for (index_t i = 0; i < classes * m; ++i) std::fill_n(hessian.row(i), classes * m, 0.0);
+    for (index_t k = 0; k < classes; ++k)
+        for (index_t l = k + 1; l < classes; ++l) {
+            for (index_t i = 0; i < n; ++i)
+                weights[static_cast<std::size_t>(i)] = -weight_of(problem, i) * probabilities(i, k) * probabilities(i, l);
+            z.gram({weights.data(), n}, c_matrix(block.data(), m, m), threads);
+            for (index_t a = 0; a < m; ++a)
+                for (index_t b = 0; b < m; ++b) {
+                    const double value = block[static_cast<std::size_t>(a * m + b)];
+                    hessian(k * m + a, l * m + b) = hessian(l * m + a, k * m + b) = value;
+                    hessian(k * m + a, k * m + b) -= value;
+                    hessian(l * m + a, l * m + b) -= value;
+                }
+        }
+}
+
+LogisticSums sparse_pass(const LogisticProblem& problem, Matrix<const double> coefficients, Matrix<double> gradient,
+                         Matrix<double> hessian, Matrix<double> probabilities, int threads) {
+    const index_t n = problem.row_count(), outputs = problem.outputs();
+    const bool with_hessian = hessian.data != nullptr, binary = outputs == 1;
+    const SparseColumns z = problem.sparse_columns();
+    const auto cells = static_cast<std::size_t>(n * outputs);
+    const bool own_probabilities = with_hessian && !binary && probabilities.data == nullptr;
+    std::vector<double> eta(cells), residuals(cells), curvatures(with_hessian && binary ? cells : 0),
+        kept(own_probabilities ? cells : 0);
+    if (own_probabilities) probabilities = c_matrix(kept.data(), n, outputs);
+    z.product(coefficients, c_matrix(eta.data(), n, outputs), threads);
+    const LogisticSums sums =
+        logistic_rows(c_matrix<const double>(eta.data(), n, outputs), problem.codes, problem.weights, problem.classes,
+                      c_matrix(residuals.data(), n, outputs),
+                      {curvatures.empty() ? nullptr : curvatures.data(), static_cast<index_t>(curvatures.size())},
+                      probabilities, threads);
+    z.transposed_product(c_matrix<const double>(residuals.data(), n, outputs), gradient, threads);
+    if (with_hessian && binary) z.gram({curvatures.data(), n}, hessian, threads);
+    if (with_hessian && !binary)
+        sparse_softmax_hessian(problem, {probabilities.data, n, outputs, probabilities.row_stride, 1}, hessian, threads);
+    return sums;
+}
+
+void sparse_hessian_product(const LogisticProblem& problem, Matrix<const double> probabilities,
+                            Matrix<const double> direction, Matrix<double> product, int threads) {
+    const index_t n = problem.row_count(), outputs = problem.outputs();
+    const SparseColumns z = problem.sparse_columns();
+    std::vector<double> change(static_cast<std::size_t>(n * outputs));
+    z.product(direction, c_matrix(change.data(), n, outputs), threads);
+    for (index_t i = 0; i < n; ++i) {
+        const double* const p = probabilities.row(i);
+        double* const to = change.data() + i * outputs;
+        double mean = 0.0;  // one output: p (change - p change) = p (1 - p) change
+        for (index_t k = 0; k < outputs; ++k) mean += p[k] * to[k];
+        for (index_t k = 0; k < outputs; ++k) to[k] = weight_of(problem, i) * p[k] * (to[k] - mean);
+    }
+    z.transposed_product(c_matrix<const double>(change.data(), n, outputs), product, threads);
+}
+
 }  // namespace
 
 LogisticSums logistic_pass(const LogisticProblem& problem, Matrix<const double> coefficients, Matrix<double> gradient,
                            Matrix<double> hessian, Matrix<double> probabilities, int threads) {
+    if (problem.sparse()) return sparse_pass(problem, coefficients, gradient, hessian, probabilities, threads);
     const index_t outputs = problem.outputs(), m = problem.columns();
     const bool with_hessian = hessian.data != nullptr;
     const index_t pairs = outputs == 1 ? 1 : outputs * (outputs - 1) / 2;
@@ -376,6 +442,7 @@ LogisticSums logistic_pass(const LogisticProblem& problem, Matrix<const double> 
 
 void logistic_hessian_product(const LogisticProblem& problem, Matrix<const double> probabilities,
                               Matrix<const double> direction, Matrix<double> product, int threads) {
+    if (problem.sparse()) return sparse_hessian_product(problem, probabilities, direction, product, threads);
     const index_t outputs = problem.outputs(), m = problem.columns();
     const std::vector<double> packed = padded_coefficients(problem, direction, Scratch(m, outputs));
     const Matrix<double> stored{const_cast<double*>(probabilities.data), probabilities.rows, probabilities.cols,

@@ -16,13 +16,14 @@
 //
 // Families and links are policies (losses/). Cost per pass: one read of X; n m^2 / 2 + n q m multiply-adds and
 // n q^2 / 2 table updates for q nominal columns. Sums run in fixed chunks merged in order: the same bits for every
-// thread count.
+// thread count. A sparse table has no nominal columns and costs what its products cost (sparse_columns.hpp).
 // Reference: McCullagh & Nelder, Generalized Linear Models, 2nd ed., 1989, ch. 2.
 #pragma once
 
 #include <cstdint>
 
 #include "assay/common/views.hpp"
+#include "assay/linear/sparse_columns.hpp"
 
 namespace assay {
 
@@ -40,7 +41,7 @@ enum class GlmFamily : int {
 enum class GlmLink : int { identity, log, logit, probit, cloglog, inverse, inverse_squared, sqrt, count };
 
 struct GlmProblem {
-    Matrix<const double> x;               // IN n x p, C-ordered; p may be 0
+    Matrix<const double> x;               // IN n x p, C-ordered; p may be 0; of a sparse table the shape alone
     Matrix<const std::int32_t> codes;     // IN n x q level numbers over all nominal columns; L: no level
     Vector<const std::int32_t> starts;    // IN q + 1: levels of column c are starts[c]..starts[c + 1]-1
     Vector<const std::int64_t> rows;      // IN rows to use, in order; empty: all
@@ -53,7 +54,10 @@ struct GlmProblem {
     GlmFamily family = GlmFamily::gaussian;
     GlmLink link = GlmLink::identity;
     double parameter = 0.0;
+    SparseMatrix by_row = {}, by_column = {};  // IN a sparse table in place of x, all of whose rows are used; empty: x
 
+    bool sparse() const { return !by_row.empty(); }
+    SparseColumns sparse_columns() const { return {by_row, by_column, centre, inverse_scale, intercept}; }
     index_t row_count() const { return rows.empty() ? x.rows : rows.size; }
     index_t dense() const { return x.cols + (intercept ? 1 : 0); }
     index_t levels() const { return starts.empty() ? 0 : starts[starts.size - 1]; }
@@ -73,6 +77,10 @@ enum class GlmCurvature : int { none, newton, fisher, observed };  // observed: 
 // coefficients IN [dense, levels]; gradient OUT the same; hessian OUT unknowns x unknowns (read unless `none`).
 GlmSums glm_pass(const GlmProblem& problem, const double* coefficients, GlmCurvature curvature, double* gradient,
                  double* hessian, int threads);
+
+// The same for a sparse table with the matrix by its parts, Z' diag(curvatures) Z: curvatures OUT n (none: not written).
+GlmSums sparse_glm_pass(const GlmProblem& problem, const double* coefficients, GlmCurvature curvature, double* gradient,
+                        double* curvatures, int threads);
 
 // What stands between the two products of a sparse table: the same sums from the linear predictors eta IN n (offset and
 // levels included), with w r OUT n and w f or w h OUT n (as `curvature` says; none: not written). Of `problem` only y,

@@ -13,18 +13,20 @@
 //
 // Cost per pass: one read of X; n m^2 / 2 multiply-adds per Hessian block (1 or K (K - 1) / 2 blocks), n m K for the
 // rest. A tile of rows is packed into cache, used for eta, gradient and Hessian, and dropped. Sums run in fixed chunks
-// of rows and are merged in order: the same bits for every thread count.
+// of rows and are merged in order: the same bits for every thread count. A sparse table costs what its products cost
+// (sparse_columns.hpp): one X v, one X'v, and one X'WX per Hessian block.
 // Reference: Hastie, Tibshirani & Friedman, The Elements of Statistical Learning, 2nd ed., 2009, section 4.4.
 #pragma once
 
 #include <cstdint>
 
 #include "assay/common/views.hpp"
+#include "assay/linear/sparse_columns.hpp"
 
 namespace assay {
 
 struct LogisticProblem {
-    Matrix<const double> x;             // IN n x p, C-ordered
+    Matrix<const double> x;             // IN n x p, C-ordered; of a sparse table the shape alone
     Vector<const std::int64_t> rows;    // IN rows to use, in order; empty: all
     Vector<const std::int32_t> codes;   // IN n class codes 0..classes-1
     Vector<const double> weights;       // IN n weights >= 0; empty: all 1
@@ -32,7 +34,10 @@ struct LogisticProblem {
     Vector<const double> inverse_scale; // IN p
     bool intercept = true;
     index_t classes = 2;
+    SparseMatrix by_row = {}, by_column = {};  // IN a sparse table in place of x, all of whose rows are used; empty: x
 
+    bool sparse() const { return !by_row.empty(); }
+    SparseColumns sparse_columns() const { return {by_row, by_column, centre, inverse_scale, intercept}; }
     index_t row_count() const { return rows.empty() ? x.rows : rows.size; }
     index_t columns() const { return x.cols + (intercept ? 1 : 0); }
     index_t outputs() const { return classes == 2 ? 1 : classes; }  // rows of the coefficient matrix

@@ -63,8 +63,11 @@ class BatchRows:
         nothing = np.empty((self.X.shape[0], 0))
         return reduce_rows(self.X, nothing, weights, fit_intercept=False, centre=centre), None
 
-    def central_values(self, targets: np.ndarray) -> np.ndarray:
-        """A value near the mean of each column and target from about a thousand rows; that of a constant one."""
+    def central_values(self, targets: np.ndarray, fit_intercept: bool = True) -> np.ndarray:
+        """A value near the mean of each column and target from about a thousand rows, exactly that of a constant one;
+        zeros without intercept."""
+        if not fit_intercept:
+            return np.zeros(self.X.shape[1] + targets.shape[1])
         step = max(1, self.X.shape[0] // 1024)
         samples = (self.X[::step], targets[::step])
         return np.concatenate([np.where(s.min(axis=0) == s.max(axis=0), s[0], s.mean(axis=0)) for s in samples])

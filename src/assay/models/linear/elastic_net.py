@@ -222,7 +222,7 @@ class _OnePenalty(SparseLinear):
             yield from super().fit_folds(X, y, folds, sample_weight, transforms)
             return
         row_weights = np.ones(rows.shape[0]) if weights is None else weights
-        columns = column_source(rows, target, row_weights[None], self.fit_intercept, threads)
+        columns = column_source(rows).of(rows, target, row_weights[None], self.fit_intercept, threads)
         for train, _ in folds:
             counted = np.bincount(train, weights=row_weights[train], minlength=rows.shape[0])
             model = clone(template)

@@ -51,7 +51,13 @@ class _ChosenPenalty(SparseLinear):
         """Follow the path on every training part, choose the penalty, and fit it to all rows."""
         rows, target, weights = self._begin(X, y, sample_weight)
         folds = validation_folds(type(self).__name__, self.cv, rows, target, sample_weight)
-        return self._fit_inner(rows, target, weights, folds, None)
+        statistics = None
+        if table_prefers_moments(rows):
+            shared: Any = {"fit_intercept": self.fit_intercept, "threads": thread_count(self.n_jobs)}
+            statistics = FoldStatistics.of(rows, target, weights, folds, **shared)
+        if statistics is None or not np.isfinite(statistics.whole.sums).all():
+            self._require_finite(rows)
+        return self._fit_inner(rows, target, weights, folds, statistics)
 
     def fit_folds(
         self, X: Any, y: Any, folds: Iterable[Fold], sample_weight: Any = None, transforms: Transforms = None
@@ -77,8 +83,12 @@ class _ChosenPenalty(SparseLinear):
             statistics = chunks.folds(used, inner) if table_prefers_moments(rows, used.shape[0]) else None
             if statistics is not None:
                 statistics = statistics.through(through)
-            taken = part if statistics is not None else part[:]
-            yield model._fit_inner(taken, of_part, None if weights is None else weights[used], inner, statistics)
+            taken: Any = part if statistics is not None else part[:]
+            of_rows = None if weights is None else weights[used]
+            if statistics is None and table_prefers_moments(taken):
+                shared: Any = {"fit_intercept": self.fit_intercept, "threads": threads}
+                statistics = FoldStatistics.of(taken, of_part, of_rows, inner, **shared)
+            yield model._fit_inner(taken, of_part, of_rows, inner, statistics)
 
     def _fit_inner(
         self,
@@ -88,13 +98,8 @@ class _ChosenPenalty(SparseLinear):
         folds: list[Fold],
         statistics: FoldStatistics | None,
     ) -> Any:
-        """Follow the paths of the folds, choose and fit; `statistics` where they are known already."""
-        if not isinstance(rows, ChosenRows) and not table_prefers_moments(rows):
-            self._require_finite(rows)
+        """Follow the paths of the folds, choose and fit; by columns where there are no `statistics`."""
         parts = _Parts(rows, target, weights, folds, self.fit_intercept, thread_count(self.n_jobs), statistics)
-        known = parts.statistics
-        if statistics is None and known is not None and not np.isfinite(known.whole.sums).all():
-            self._require_finite(rows)
         factors = self._penalty_weights(parts.whole, 0, rows.shape[1])
         ratios = self._l1_ratios()
         whole, held = without_free(parts.whole, factors)
@@ -258,21 +263,17 @@ class _Parts:
         folds: Sequence[Fold],
         fit_intercept: bool,
         threads: int,
-        statistics: FoldStatistics | None = None,
+        statistics: FoldStatistics | None,
     ):
-        self.rows, self.target, self.folds = rows, target, folds
+        self.rows, self.target, self.folds, self.statistics = rows, target, folds, statistics
         self.weights = np.ones(rows.shape[0]) if weights is None else weights
         self.test_weights = np.array([self.weights[test].sum() for _, test in folds])
-        self.statistics: FoldStatistics | None = None
         self.whole: Source
-        if isinstance(rows, ChosenRows) or table_prefers_moments(rows):
-            self.statistics = statistics or FoldStatistics.of(
-                rows[:], target, weights, folds, fit_intercept=fit_intercept, threads=threads
-            )
-            self.whole = MomentSource([self.statistics.whole.centred()], fit_intercept, threads)
+        if statistics is not None:
+            self.whole = MomentSource([statistics.whole.centred()], fit_intercept, threads)
         else:
             counted = [np.bincount(t, weights=self.weights[t], minlength=rows.shape[0]) for t, _ in folds]
-            self._columns = column_source(rows, target, np.array(counted), fit_intercept, threads)
+            self._columns = column_source(rows).of(rows, target, np.array(counted), fit_intercept, threads)
             self.whole = self._columns.only(0, self.weights)
 
     def training(self, group: list[int]) -> Source:

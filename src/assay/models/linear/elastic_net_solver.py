@@ -14,7 +14,7 @@ import numpy as np
 
 from ... import _kernels
 from ...base import DataError
-from .gram import Centred, GramStatistics, central_values
+from .gram import Centred, GramStatistics
 from .sparse import MOST_DENSE, SparseTable
 from .sparse_ridge import solve_by_products
 from .tables import table_of
@@ -148,7 +148,7 @@ class ColumnSource(_Columns):
         cls, rows: np.ndarray, target: np.ndarray, weights: np.ndarray, fit_intercept: bool, threads: int
     ) -> ColumnSource:
         """Rows and target less a central value of each column; `weights` (n_problems, n_rows)."""
-        shift = central_values(rows, target[:, None], fit_intercept)
+        shift = table_of(rows).central_values(target[:, None], fit_intercept)
         columns = _kernels.shifted_columns(rows, shift[:-1], threads)
         padding = columns.shape[1] - rows.shape[0]
         return cls(
@@ -207,7 +207,7 @@ class SparseColumnSource(_Columns):
         cls, rows: SparseTable, target: np.ndarray, weights: np.ndarray, fit_intercept: bool, threads: int
     ) -> SparseColumnSource:
         """Target less its mean, and the columns as they are but for those far from zero."""
-        shift = central_values(rows, target[:, None], fit_intercept)
+        shift = table_of(rows).central_values(target[:, None], fit_intercept)
         return cls(rows.shifted(shift[:-1]), target - shift[-1], weights, shift, fit_intercept, threads)
 
     def only(self, problem: int, weights: np.ndarray | None = None) -> SparseColumnSource:
@@ -289,12 +289,9 @@ def table_prefers_moments(rows: np.ndarray | SparseTable, n_rows: int | None = N
     return prefers_moments(chosen, rows.shape[1]) and not (single and sweeps_columns(chosen, rows.shape[1]))
 
 
-def column_source(
-    rows: np.ndarray | SparseTable, target: np.ndarray, weights: np.ndarray, fit_intercept: bool, threads: int
-) -> ColumnSource | SparseColumnSource:
-    """The problems (n_problems, n_rows of weights) of one table by its columns."""
-    source: Any = SparseColumnSource if table_of(rows).by_column else ColumnSource
-    return source.of(rows, target, weights, fit_intercept, threads)
+def column_source(rows: Any) -> Any:
+    """The class that holds the problems of a table by its columns."""
+    return SparseColumnSource if table_of(rows).by_column else ColumnSource
 
 
 def prefers_moments(n_rows: int, n_columns: int) -> bool:
@@ -328,7 +325,7 @@ def whole_source(
         return MomentSource([statistics.centred()], fit_intercept, threads)
     require_finite(rows)
     row_weights = np.ones(rows.shape[0]) if weights is None else weights
-    return column_source(rows, target, row_weights[None], fit_intercept, threads)
+    return column_source(rows).of(rows, target, row_weights[None], fit_intercept, threads)
 
 
 def _start_penalty(variances: np.ndarray, weight: float) -> float:

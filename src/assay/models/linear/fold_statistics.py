@@ -7,6 +7,7 @@ are missing from a block mostly in the subset, or present from one mostly outsid
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -16,7 +17,7 @@ import numpy as np
 
 from ... import _kernels
 from ...base.folds import FoldTransform, are_complementary
-from .gram import GramStatistics, Rows, central_values, complement
+from .gram import GramStatistics, Rows, complement
 from .sparse import SparseTable
 from .standardised import Some
 from .tables import table_of
@@ -69,17 +70,14 @@ class FoldStatistics:
     ) -> FoldStatistics:
         """One read where the test parts cover the table once; training parts by subtraction where that is safe."""
         targets = target[:, None]
-
-        def part(subset: np.ndarray | None, shift: np.ndarray) -> GramStatistics:
-            return GramStatistics.of(
-                rows, targets, weights, fit_intercept=fit_intercept, threads=threads, shift=shift, subset=subset
-            )
-
-        shift = central_values(rows, targets, fit_intercept)
+        part = functools.partial(
+            GramStatistics.of, rows, targets, weights, fit_intercept=fit_intercept, threads=threads
+        )
+        shift = table_of(rows).central_values(targets, fit_intercept)
         once = _cover_once(folds, rows.shape[0])
         for _ in range(2):
-            test = [part(rows_out, shift) for _, rows_out in folds]
-            whole = _total(test) if once else part(None, shift)
+            test = [part(shift=shift, subset=rows_out) for _, rows_out in folds]
+            whole = _total(test) if once else part(shift=shift)
             sums = whole.sums
             if not (fit_intercept and np.isfinite(sums[-1]).all() and whole._shift_is_far()):
                 break
@@ -87,7 +85,7 @@ class FoldStatistics:
         train = []
         for (rows_in, rows_out), left_out in zip(folds, test, strict=True):
             rest = complement(whole, left_out) if are_complementary(rows_in, rows_out, rows.shape[0]) else None
-            train.append(part(rows_in, shift) if rest is None else rest)
+            train.append(part(shift=shift, subset=rows_in) if rest is None else rest)
         return cls(whole, train, test, threads)
 
     def through(self, transform: FoldTransform | None) -> FoldStatistics:
@@ -138,7 +136,7 @@ class ChunkedGram:
         """The blocks of a table; they depend on its size alone, not on any folds."""
         count = _chunk_count(*rows.shape)
         bounds = np.linspace(0, rows.shape[0], count + 1).astype(np.int64)
-        shift = central_values(rows, targets, fit_intercept)
+        shift = table_of(rows).central_values(targets, fit_intercept)
         for _ in range(2):
             chunks = [
                 GramStatistics.of(

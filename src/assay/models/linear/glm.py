@@ -275,15 +275,16 @@ class GLM(SparseInput, MixedInput, Regressor):
         try:
             for left in range(_THETA_ROUNDS, -1, -1):
                 told = silent if searching else trace
+                problem = Problem(now, tol, told)
                 if needs_working_sets(now):
-                    solution = solve_working_sets(now, tol, int(self.max_iter), told, start)
+                    solution = solve_working_sets(problem, int(self.max_iter), start)
                 else:
-                    problem = Problem(now, tol, told)
                     end = damped_newton(problem, problem.start(start), int(self.max_iter))
                     solution = problem.solution(end, inference=now.alpha == 0.0)
                 if not searching:
                     break
-                theta, start = self._theta(task, solution), (solution.coef, solution.intercept)
+                start = solution.coef, solution.intercept
+                theta = self._theta(task, _predictor(task.X, task.codes, *start))
                 searching = left > 1 and abs(theta - now.parameter) > 1e-9 * theta
                 now = replace(task, parameter=theta)
             # The constant mean of every family is that of the target; with an offset it has to be found.
@@ -308,11 +309,12 @@ class GLM(SparseInput, MixedInput, Regressor):
         self._warn_about(solution)
         return self
 
-    def _theta(self, task: Task, solution: Solution) -> float:
-        """The best theta for the means of a solution."""
+    def _theta(self, task: Task, predictor: np.ndarray) -> float:
+        """The best theta for the means of a linear predictor, to which an offset is added."""
         y = task.y[task.used]
         weights = np.ones_like(y) if task.weights is None else task.weights[task.used]
-        theta = best_theta(y, self._means(task, solution), weights)
+        means = LINKS[task.link].inverse(predictor if task.offset is None else predictor + task.offset)
+        theta = best_theta(y, means[task.used], weights)
         if np.isfinite(theta):
             return theta
         text = (
@@ -321,13 +323,6 @@ class GLM(SparseInput, MixedInput, Regressor):
         )
         warnings.warn(AssayWarning("W204", text), stacklevel=6)
         return 1e6
-
-    @staticmethod
-    def _means(task: Task, solution: Solution) -> np.ndarray:
-        predictor = _predictor(task.X, task.codes, solution.coef, solution.intercept)
-        if task.offset is not None:
-            predictor = predictor + task.offset
-        return LINKS[task.link].inverse(predictor)[task.used]
 
     def _describe_fit(self, task: Task, solution: Solution, null_deviance: float) -> None:
         """Deviance, dispersion, likelihood, and without a penalty the standard errors."""

@@ -122,6 +122,8 @@ class _Point(Point):
     loss: float
     gradient: np.ndarray
     hessian: Any
+    information: np.ndarray
+    """The diagonal of the Hessian."""
     pearson: float
     worst: float
     exact: bool
@@ -206,7 +208,8 @@ class Problem:
         loss, pearson, worst, replaced, gradient, hessian = self.passes.sums(coefficients, curvature, self.task.threads)
         value = loss + 0.5 * float(self.ridge @ coefficients**2) + float(self.l1 @ np.abs(coefficients))
         gradient = np.where(self.active, gradient + self.ridge * coefficients, 0.0)
-        return _Point(coefficients, value, loss, gradient, hessian, pearson, worst, replaced == 0.0)
+        information = hessian.diagonal()
+        return _Point(coefficients, value, loss, gradient, hessian, information, pearson, worst, replaced == 0.0)
 
     def _drop_dependent(self, hessian: np.ndarray) -> None:
         """Hold columns that are linear combinations of others at 0; the earlier column stays."""
@@ -233,7 +236,7 @@ class Problem:
         cosines, self.pearson = self.cosines(point)
         self.steepest = float(cosines.max(initial=0.0))
         if not self.square:
-            ridge = self.ridge + damping * point.hessian.diagonal()
+            ridge = self.ridge + damping * point.information
             shrunk = float(np.abs(point.gradient).max(initial=0.0)) / self.total
             return -point.hessian.solve(point.gradient, ridge, self.active, min(0.01, np.sqrt(shrunk)))
         chosen = np.flatnonzero(self.active)
@@ -264,7 +267,7 @@ class Problem:
             return
         size = 1.0 / np.sqrt(diagonal)
         if lapack.dpotrf(matrix * size[:, None] * size, lower=1)[1] == 0:
-            point.hessian, point.exact = observed, True
+            point.hessian, point.information, point.exact = observed, observed.diagonal(), True
 
     def _largest_block(self, chosen: np.ndarray) -> slice | None:
         """Where the active levels of the largest nominal column lie among the chosen unknowns."""
@@ -310,7 +313,7 @@ class Problem:
 
     def cosines(self, point: _Point) -> tuple[np.ndarray, float]:
         """The gradient (or violation of optimality) without a unit, and the Pearson sum that it was divided by."""
-        information = point.hessian.diagonal() + self.ridge
+        information = point.information + self.ridge
         pearson = point.pearson + self.floor
         wrong = violations(point.gradient, point.coefficients, self.l1)
         size = np.sqrt(np.maximum(information * pearson, np.finfo(float).tiny))
@@ -491,11 +494,9 @@ def needs_working_sets(task: Task) -> bool:
     return task.alpha * task.l1_ratio > 0.0 and not narrow
 
 
-def solve_working_sets(
-    task: Task, tol: float, max_iter: int, trace: Trace, start: tuple[np.ndarray, float] | None
-) -> Solution:
+def solve_working_sets(objective: Problem, max_iter: int, start: tuple[np.ndarray, float] | None) -> Solution:
     """Solve on the columns that matter, then add the worst violators of the others, until there are none."""
-    objective = Problem(task, tol, trace)
+    task, tol = objective.task, objective.tol
     point = objective.start(start)
     p, n_iter = task.X.shape[1], 0
     chosen = np.zeros(p, dtype=bool)
@@ -512,9 +513,8 @@ def solve_working_sets(
         coef, intercept = objective.raw(point.coefficients)
         factors = None if task.penalty_weights is None else task.penalty_weights[columns]
         # Few enough columns that the matrix is formed; their number is bounded by the rows that matter.
-        part = Problem(
-            replace(task, X=objective.table.columns(columns), penalty_weights=factors), tol, trace, MOST_SQUARE
-        )
+        narrow = replace(task, X=objective.table.columns(columns), penalty_weights=factors)
+        part = Problem(narrow, tol, objective.trace, MOST_SQUARE)
         found = part.solution(damped_newton(part, part.start((coef[columns], intercept)), max_iter))
         n_iter += max(found.n_iter, 1)
         coef = np.zeros(p)

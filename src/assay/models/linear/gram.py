@@ -57,7 +57,8 @@ class GramStatistics:
         subset: Some = None,
     ) -> GramStatistics:
         """The statistics of all rows, or of `subset`; the shift comes from the data unless given."""
-        table, around = table_of(rows), central_values(rows, targets, fit_intercept) if shift is None else shift
+        table = table_of(rows)
+        around = table.central_values(targets, fit_intercept) if shift is None else shift
         indices = None if subset is None else np.ascontiguousarray(subset, dtype=np.int64)
         sums = table.gram_sums(targets, weights, around, indices, threads)
         found = cls(sums, around, targets.shape[1], fit_intercept)
@@ -152,8 +153,3 @@ def complement(
     if not rest.sums[-1, -1] > 0:
         return None
     return rest if bool((rest.variation() >= LEAST_SHARE * whole.through(through).variation()).all()) else None
-
-
-def central_values(rows: np.ndarray | SparseTable, targets: np.ndarray, fit_intercept: bool) -> np.ndarray:
-    """A value near the mean of each column and target, exactly the value of a constant one; zeros without intercept."""
-    return table_of(rows).central_values(targets) if fit_intercept else np.zeros(rows.shape[1] + targets.shape[1])

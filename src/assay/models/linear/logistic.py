@@ -126,12 +126,12 @@ class LogisticRegression(SparseInput, LogisticInference, Classifier):
         )
         if start is None and isinstance(X, BatchedTable):
             start = self._start_of_batches(X, codes, weights)
-        way, tol, max_iter = way_to_solve(task), float(self.tol), int(self.max_iter)
-        if isinstance(way, type):
-            problem = way(task, tol, trace)
+        kind, other_way = way_to_solve(task)
+        problem, max_iter = kind(task, float(self.tol), trace), int(self.max_iter)
+        if other_way is None:
             solution = problem.solution(damped_newton(problem, problem.start(start), max_iter, **problem.limits))
         else:
-            solution = way(task, tol, max_iter, trace, start)
+            solution = other_way(problem, max_iter, start)
         self.coef_, self.intercept_, self.n_iter_ = solution.coef, solution.intercept, solution.n_iter
         self._keep_trace(trace)
         self._infer(solution, task)

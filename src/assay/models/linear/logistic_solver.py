@@ -442,43 +442,43 @@ def is_absolute(task: Task) -> bool:
     return task.l1_ratio > 0.0 and bool(np.isfinite(task.C))
 
 
-def way_to_solve(task: Task) -> type[Problem] | Callable[..., Solution]:
-    """The problem for the Newton iteration, or the function that solves it in another way."""
+def way_to_solve(task: Task) -> tuple[type[Problem], Callable[..., Solution] | None]:
+    """The problem, and the function that solves it if it is not the Newton iteration."""
     if is_absolute(task):
         if task.outputs == 1 and table_of(task.X).by_column:
-            return solve_by_columns
-        return AbsoluteProblem if task.outputs * (task.X.shape[1] + 1) <= DENSE_LIMIT else solve_working_sets
-    return Problem if task.outputs * (task.X.shape[1] + int(task.fit_intercept)) <= DENSE_LIMIT else WideProblem
+            return Problem, solve_by_columns
+        narrow = task.outputs * (task.X.shape[1] + 1) <= DENSE_LIMIT
+        return (AbsoluteProblem, None) if narrow else (WideProblem, solve_working_sets)
+    narrow = task.outputs * (task.X.shape[1] + int(task.fit_intercept)) <= DENSE_LIMIT
+    return (Problem if narrow else WideProblem), None
 
 
-def solve_by_columns(
-    task: Task, tol: float, max_iter: int, trace: Trace, start: tuple[np.ndarray, np.ndarray] | None
-) -> Solution:
+def solve_by_columns(objective: Problem, max_iter: int, start: tuple[np.ndarray, np.ndarray] | None) -> Solution:
     """Two classes on a sparse table: proximal Newton with coordinate descent on the columns, in the kernel."""
-    objective = Problem(task, tol, trace)
-    columns, p = objective.passes.columns, task.X.shape[1]
-    centred = columns.centre * columns.inverse
+    task, p = objective.task, objective.task.X.shape[1]
+    table, centre = objective.table.near(objective.centre, objective.inverse)
+    centred = centre * objective.inverse
     begin = np.zeros(p + 1)
     if start is not None:
         scaled = objective.standard(*start)[0]
         begin[:p] = scaled[:p]
         begin[p] = scaled[-1] - begin[:p] @ centred if task.fit_intercept else 0.0
     status, separated, found, steps = _kernels.l1_logistic(
-        columns.table.by_row,
-        columns.table.by_column,
+        table.by_row,
+        table.by_column,
         task.codes,
         objective.weights,
-        columns.inverse,
+        objective.inverse,
         objective.l1[:p],
         objective.penalty[:p],
         task.fit_intercept,
         begin,
-        tol,
+        objective.tol,
         max_iter,
         task.threads,
     )
     for value, steepest, longest in steps.tolist():
-        trace.record("newton", objective=value, gradient=steepest, newton_step=longest, damping=0.0)
+        objective.trace.record("newton", objective=value, gradient=steepest, newton_step=longest, damping=0.0)
     coefficients = found[None, :p] if not task.fit_intercept else found[None, :].copy()
     if task.fit_intercept:
         coefficients[0, p] += found[:p] @ centred
@@ -487,11 +487,9 @@ def solve_by_columns(
     return Solution(coef, intercept, len(steps) - 1, name, separated, np.empty(0, dtype=np.int64))
 
 
-def solve_working_sets(
-    task: Task, tol: float, max_iter: int, trace: Trace, start: tuple[np.ndarray, np.ndarray] | None
-) -> Solution:
+def solve_working_sets(objective: Problem, max_iter: int, start: tuple[np.ndarray, np.ndarray] | None) -> Solution:
     """Solve on the columns that matter, then add the worst violators of the others, until there are none."""
-    objective = WideProblem(task, tol, trace)
+    task, tol = objective.task, objective.tol
     coefficients = np.zeros((objective.outputs, objective.columns))
     if start is not None:
         coefficients = objective.standard(*start)
@@ -509,7 +507,7 @@ def solve_working_sets(
         room = max(20, int(chosen.sum()))
         chosen[fresh[np.argsort(-by_column[fresh], kind="stable")[:room]]] = True
         columns = np.flatnonzero(chosen)
-        part = AbsoluteProblem(replace(task, X=objective.table.columns(columns)), tol, trace)
+        part = AbsoluteProblem(replace(task, X=objective.table.columns(columns)), tol, objective.trace)
         coef, intercept = objective.raw(coefficients)
         found = part.solution(damped_newton(part, part.start((coef[:, columns], intercept)), max_iter, **part.limits))
         n_iter += max(found.n_iter, 1)

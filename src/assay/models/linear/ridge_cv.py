@@ -67,7 +67,15 @@ class RidgeCV(SparseInput, FiniteByGram, LinearNumbers):
         _require_square_cells(type(self).__name__, rows)
         require_narrow(type(self).__name__, rows, WIDE)
         folds = None if self.cv is None else validation_folds(type(self).__name__, self.cv, rows, target, sample_weight)
-        return self._fit_inner(rows, target, weights, folds)
+        require_squares(type(self).__name__, target)
+        known: GramStatistics | FoldStatistics | None = None
+        if rows.shape[0] >= rows.shape[1]:
+            shared: Any = {"fit_intercept": self.fit_intercept, "threads": thread_count(self.n_jobs)}
+            if folds is None:
+                known = GramStatistics.of(rows, target[:, None], weights, **shared)
+            else:
+                known = FoldStatistics.of(rows, target, weights, folds, **shared)
+        return self._fit_inner(rows, target, weights, folds, known)
 
     def fit_folds(
         self, X: Any, y: Any, folds: Iterable[Fold], sample_weight: Any = None, transforms: Transforms = None

@@ -23,7 +23,7 @@ _NONE = np.empty(0)
 # Widest table whose p x p matrix is formed: two of these take half a gigabyte at 4,000 columns.
 MOST_SQUARE = 4000
 # A column this many standard deviations from zero is stored shifted.
-_FAR = 30.0
+FAR = 30.0
 # Most cells of a sparse table that are written out where a method needs all of them.
 MOST_DENSE = 2**25
 
@@ -61,11 +61,13 @@ class SparseTable:
         return cls(rows)
 
     # -- the three products --------------------------------------------------------------------------------------
-    def product(self, v: np.ndarray, threads: int) -> np.ndarray:
+    def product(self, v: Any, threads: int | None = None) -> np.ndarray:
         """X v for a vector, or for each column of v."""
         given = np.ascontiguousarray(v, dtype=np.float64)
-        found = self.by_row.product(given[:, None] if given.ndim == 1 else given, threads)
+        found = self.by_row.product(given[:, None] if given.ndim == 1 else given, threads or thread_count(None))
         return found[:, 0] if given.ndim == 1 else found
+
+    __matmul__ = product
 
     def transposed_product(self, v: np.ndarray, threads: int) -> np.ndarray:
         """X'v for a vector, or for each column of v."""
@@ -78,9 +80,6 @@ class SparseTable:
         return _kernels.sparse_gram(
             self.by_row, self.by_column, _NONE if weights is None else np.ascontiguousarray(weights), threads
         )
-
-    def __matmul__(self, v: Any) -> np.ndarray:
-        return self.product(np.asarray(v), thread_count(None))
 
     @property
     def T(self) -> _Transposed:
@@ -140,10 +139,7 @@ class SparseTable:
 
     def far_columns(self, weights: np.ndarray | None, threads: int) -> np.ndarray:
         """The mean of each column that lies many standard deviations from zero, else 0."""
-        mean, variance, _ = self.moments(weights, threads)
-        with np.errstate(over="ignore"):
-            far = np.abs(mean) > _FAR * np.sqrt(variance)
-        return np.where(far, mean, 0.0)
+        return if_far(*self.moments(weights, threads)[:2])
 
     def shifted(self, shift: np.ndarray) -> SparseTable:
         """X less `shift`, which is zero for all but a few columns that are almost full."""
@@ -160,6 +156,13 @@ class SparseTable:
             )
             self._shifted = key, SparseTable.of((self * kept)._rows + sparse.csr_array(full) @ place)
         return self._shifted[1]
+
+
+def if_far(mean: np.ndarray, variance: np.ndarray) -> np.ndarray:
+    """The mean of each column that lies many standard deviations from zero, else 0."""
+    with np.errstate(over="ignore"):
+        far = np.abs(mean) > FAR * np.sqrt(variance)
+    return np.where(far, mean, 0.0)
 
 
 class _Transposed:

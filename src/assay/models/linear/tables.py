@@ -22,8 +22,7 @@ from ...numeric.solves import reduce_rows
 from . import sparse as storage
 from .batch_rows import BatchRows
 from .sparse import SparseTable
-from .sparse_passes import SparseGlmPasses, SparseLogisticPasses, standardise
-from .standardised import NO_ROWS, GlmTerms, LogisticTerms, Some, centre_and_spread, or_empty
+from .standardised import NO_ROWS, NO_WEIGHTS, GlmTerms, LogisticTerms, Some, centre_and_spread, or_empty
 
 Levels = tuple[np.ndarray, np.ndarray]
 Standard = tuple[np.ndarray, np.ndarray, float]
@@ -89,8 +88,11 @@ class ArrayRows:
         """Columns around `centre` with the weights of their rows, or fewer rows that have the same products."""
         return self.X - centre, weights
 
-    def central_values(self, targets: np.ndarray) -> np.ndarray:
-        """A value near the mean of each column and target from up to a thousand rows; that of a constant one."""
+    def central_values(self, targets: np.ndarray, fit_intercept: bool = True) -> np.ndarray:
+        """A value near the mean of each column and target from up to a thousand rows, exactly that of a constant one;
+        zeros without intercept."""
+        if not fit_intercept:
+            return np.zeros(self.X.shape[1] + targets.shape[1])
         step = max(1, self.X.shape[0] // (1024 if self.X.shape[1] + targets.shape[1] <= 1024 else 128))
         centres = []
         for sample in (self.X[::step], targets[::step]):
@@ -205,9 +207,12 @@ class SparseRows:
         nothing = np.empty((self.X.shape[0], 0))
         return reduce_rows(self.X, nothing, weights, fit_intercept=False, centre=centre), None
 
-    def central_values(self, targets: np.ndarray) -> np.ndarray:
-        """The mean of columns far from zero, else 0; the means of the targets."""
-        return np.append(self.X.far_columns(None, 1), targets.mean(axis=0))
+    def central_values(self, targets: np.ndarray, fit_intercept: bool = True) -> np.ndarray:
+        """The mean of columns far from zero, else 0; the means of the targets; zeros without intercept."""
+        if not fit_intercept:
+            return np.zeros(self.X.shape[1] + targets.shape[1])
+        mean, variance, _ = _kernels.sparse_column_moments(self.X.by_column, NO_WEIGHTS, 1)
+        return np.append(storage.if_far(mean, variance), targets.mean(axis=0))
 
     def nearer(self, offset: np.ndarray, far: np.ndarray) -> np.ndarray:
         """As for arrays, but only of columns far from the shift, which are almost full."""
@@ -222,8 +227,8 @@ class SparseRows:
             weights = None if weights is None else weights[part]
         weighted = ends if weights is None else ends * weights[:, None]
         sums = np.empty((p + ends.shape[1], p + ends.shape[1]))
-        sums[:p, :p] = table.gram(weights, threads)
-        sums[:p, p:] = table.transposed_product(weighted, threads)
+        sums[:p, :p] = _kernels.sparse_gram(table.by_row, table.by_column, or_empty(weights), threads)
+        sums[:p, p:] = table.by_row.transposed_product(weighted, threads)
         sums[p:, :p] = sums[:p, p:].T
         for a in range(ends.shape[1]):  # not a product of BLAS, whose sums depend on its threads
             for b in range(ends.shape[1]):
@@ -239,15 +244,31 @@ class SparseRows:
 
     def standardise(self, weights: np.ndarray | None, fit_intercept: bool, threads: int) -> Standard:
         """Centre and spread of each column (0 for a constant one), and the total weight."""
-        return standardise(self.X, weights, fit_intercept, threads)
+        columns = self.X.columns
+        mean, variance, total = _kernels.sparse_column_moments(self.X.by_column, or_empty(weights), threads)
+        centre, spread, odd = centre_and_spread(mean, variance, fit_intercept)
+        stored = np.diff(columns.indptr)
+        for j in np.flatnonzero(odd & (stored > 0)).tolist():
+            values = columns.data[columns.indptr[j] : columns.indptr[j + 1]]
+            centre[j] = values[0] if fit_intercept and stored[j] == self.X.shape[0] else 0.0
+            with np.errstate(over="ignore"):
+                spread[j] = np.abs(values - centre[j]).max()
+        return centre, spread, total
 
-    def logistic_passes(self, terms: LogisticTerms) -> SparseLogisticPasses:
+    def near(self, centre: np.ndarray, inverse: np.ndarray) -> tuple[SparseTable, np.ndarray]:
+        """The table with the columns whose centre is far from zero stored around it, and where the centres are then."""
+        shift = np.where(np.abs(centre * inverse) > storage.FAR, centre, 0.0)
+        return self.X.shifted(shift), centre - shift
+
+    def logistic_passes(self, terms: LogisticTerms) -> Any:
         """Sums of the log loss for any coefficients."""
-        return SparseLogisticPasses(self.X, terms)
+        table, centre = self.near(terms.centre, terms.inverse)
+        return _kernels.LogisticPasses(table.by_row, table.by_column, *terms._replace(centre=centre))
 
-    def glm_passes(self, levels: Levels, terms: GlmTerms, square: bool) -> SparseGlmPasses:
+    def glm_passes(self, levels: Levels, terms: GlmTerms, square: bool) -> Any:
         """Sums of a deviance for any coefficients; the matrix is formed if it is to be `square`, else its products."""
-        return SparseGlmPasses(self.X, terms, square)
+        table, centre = self.near(terms.centre, terms.inverse)
+        return _kernels.GlmPasses(table.by_row, table.by_column, square, *terms._replace(centre=centre))
 
     def only(self, rows: np.ndarray, *of_rows: Any) -> tuple[Any, ...]:
         """The table of these rows, and what belongs to them."""
