@@ -1,16 +1,13 @@
-"""The path of one call: from a public method to a kernel stand at most four of our functions.
+"""The path of one call: from a public method to a kernel stand at most four of our functions, whatever the options.
 
-The functions of the compiled module are replaced by ones that count the frames of the package below them. The guard
-around a public method and the thread count are not part of the path; neither are comprehensions, which are frames of
-their own before Python 3.12.
+`tests/conformance/test_depth.py` measures every method of the catalogue with its usual options.
 """
-
-import sys
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
+from tests.kernel_paths import MOST, kernel_paths, longest
 
-from assay import _kernels
 from assay.models.ensembles import RandomForestClassifier
 from assay.models.linear import (
     GLM,
@@ -22,41 +19,6 @@ from assay.models.linear import (
     Ridge,
 )
 from assay.models.neighbours import KNNClassifier
-
-MOST = 4
-ASIDE = ("max_threads",)
-
-
-@pytest.fixture
-def paths(monkeypatch):
-    """The longest path to each kernel that was called."""
-    found: dict[str, list[str]] = {}
-
-    def counted(name, kernel):
-        def call(*given, **named):
-            frame, names = sys._getframe(1), []
-            while frame is not None:
-                module, function = frame.f_globals.get("__name__", ""), frame.f_code.co_name
-                if module.startswith("assay.") and module != "assay.base.guard" and not function.startswith("<"):
-                    names.append(f"{module}.{function}")
-                frame = frame.f_back
-            if len(names) > len(found.get(name, [])):
-                found[name] = names[::-1]
-            return kernel(*given, **named)
-
-        return call
-
-    for name, value in list(vars(_kernels).items()):
-        if name.startswith("_") or name in ASIDE:
-            continue
-        if not isinstance(value, type):
-            if callable(value):
-                monkeypatch.setattr(_kernels, name, counted(name, value))
-            continue
-        for method, function in list(vars(value).items()):
-            if type(function).__name__ == "nb_method":
-                monkeypatch.setattr(value, method, counted(f"{name}.{method}", function))
-    return found
 
 
 def table(columns=4):
@@ -85,16 +47,50 @@ FITS = {
 }
 
 
+# Solved for a few columns at a time: the function that chooses them stands on top of the Newton iteration.
+WORKING_SETS = {
+    "three classes by working sets": lambda X, counts: LogisticRegression(l1_ratio=1.0).fit(X, np.minimum(counts, 2)),
+    "deviance by working sets": lambda X, counts: GLM(family="poisson", alpha=0.1, l1_ratio=0.5).fit(X, counts),
+}
+SPARSE = {
+    "least deviance": lambda X, counts: GLM(family="poisson", alpha=0.1).fit(X[:, :5], counts).predict(X[:, :5]),
+    "least deviance of a wide table": lambda X, counts: GLM(family="poisson", alpha=0.1).fit(X, counts),
+    "theta": lambda X, counts: GLM(family="negative_binomial", alpha=0.1).fit(X[:, :5], counts),
+    "two classes": lambda X, counts: LogisticRegression().fit(X[:, :5], counts > 0).predict_proba(X[:, :5]),
+    "two classes of a wide table": lambda X, counts: LogisticRegression().fit(X, counts > 0),
+    "two classes by columns": lambda X, counts: LogisticRegression(l1_ratio=0.5).fit(X, counts > 0),
+    "three classes": lambda X, counts: LogisticRegression(l1_ratio=0.5).fit(X[:, :5], np.minimum(counts, 2)),
+    "no penalty": lambda X, counts: LogisticRegression(penalty=None).fit(X[:, :3], counts > 0),
+    "ridge": lambda X, counts: Ridge().fit(X[:, :5], counts).predict(X[:, :5]),
+    "ridge of a wide table": lambda X, counts: Ridge().fit(X, counts),
+    "lasso": lambda X, counts: Lasso(alpha=0.1).fit(X[:, :5], counts),
+    "lasso by columns": lambda X, counts: Lasso(alpha=0.1).fit(X, counts),
+}
+
+
 @pytest.mark.parametrize("name", FITS)
-def test_four_functions_at_most_stand_before_a_kernel(paths, name):
-    FITS[name](*table())
+def test_four_functions_at_most_stand_before_a_kernel(name):
+    with kernel_paths() as paths:
+        FITS[name](*table())
     assert paths, "no kernel was called: nothing was measured"
-    longest = max(paths.values(), key=len)
-    assert len(longest) <= MOST, " -> ".join(longest)
+    assert len(longest(paths)) <= MOST, " -> ".join(longest(paths))
 
 
-def test_the_measure_sees_every_function_on_the_way(paths):
+@pytest.mark.parametrize("name", [*SPARSE, *WORKING_SETS])
+def test_sparse_tables_take_the_same_way(name):
+    rng = np.random.default_rng(1)
+    X = csr_array(rng.normal(size=(80, 1100)) * (rng.random((80, 1100)) < 0.05))
+    counts = rng.poisson(1.0 + np.abs(X[:, [0]].toarray()[:, 0]))
+    with kernel_paths() as paths:
+        {**SPARSE, **WORKING_SETS}[name](X, counts)
+    assert paths, "no kernel was called: nothing was measured"
+    assert len(longest(paths)) <= MOST + (name in WORKING_SETS), " -> ".join(longest(paths))
+
+
+def test_the_measure_sees_every_function_on_the_way():
     X, _, counts = table()
-    GLM(family="poisson").fit(X, counts)
-    names = [name.rsplit(".", 1)[1] for name in paths["GlmPasses.sums"]]
-    assert names in (["fit", "_fit_task", "start", "at"], ["fit", "_fit_task", "damped_newton", "at"])
+    for cells in (X, csr_array(X)):
+        with kernel_paths() as paths:
+            GLM(family="poisson").fit(cells, counts)
+        names = [name.rsplit(".", 1)[1] for name in paths["GlmPasses.sums"]]
+        assert names in (["fit", "_fit_task", "start", "at"], ["fit", "_fit_task", "damped_newton", "at"])

@@ -234,7 +234,10 @@ class SparseColumnSource(_Columns):
     def cross(self, problem: int) -> np.ndarray:
         """Minus the gradient at zero, per unit of weight."""
         target, total = self._centred_target(problem)
-        return self.columns.transposed_product(self.weights[problem] * target, self.threads) / total
+        return (
+            self.columns.by_row.transposed_product((self.weights[problem] * target)[:, None], self.threads)[:, 0]
+            / total
+        )
 
     def ridge(self, problem: int) -> np.ndarray:
         """As for moments, solved by the products."""

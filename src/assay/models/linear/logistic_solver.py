@@ -151,12 +151,16 @@ class Problem:
 
     def start(self, given: tuple[np.ndarray, np.ndarray] | None) -> _Point:
         """At 0, or at some coefficients and intercepts; without a penalty, dependent columns are held at 0."""
+        self._prepare()
         coefficients = np.zeros((self.outputs, self.columns))
         if not self.penalised and self.dense and (given is None or self.table.streamed):
             point = self.at(coefficients)
             if not self._drop_dependent(point) and given is None:
                 return point
         return self.at(coefficients if given is None else self.standard(*given))
+
+    def _prepare(self) -> None:
+        """What the steps need beside the derivatives: nothing."""
 
     @property
     def limits(self) -> dict[str, Any]:
@@ -327,17 +331,13 @@ class WideProblem(Problem):
     dense = False
     gram: np.ndarray | None = None
 
-    def start(self, given: tuple[np.ndarray, np.ndarray] | None) -> _Point:
-        """As for others, and the Gram matrix by which the products are conditioned, if it is not too large."""
+    def _prepare(self) -> None:
+        """The Gram matrix of the standardised columns, by which the products are conditioned, if it is not too large:
+        four times the Hessian of two classes at 0."""
         if self.columns <= _GRAM_LIMIT:
-            self.gram = self._gram()
-        return super().start(given)
-
-    def _gram(self) -> np.ndarray:
-        """The Gram matrix of the standardised columns: four times the Hessian of two classes at 0."""
-        one_class = np.zeros(self.task.X.shape[0], dtype=np.int32)
-        passes = self.table.logistic_passes(self.terms._replace(codes=one_class, classes=2))
-        return 4.0 * passes.sums(np.zeros((1, self.columns)), True, False, self.task.threads)[3]
+            one_class = np.zeros(self.task.X.shape[0], dtype=np.int32)
+            passes = self.table.logistic_passes(self.terms._replace(codes=one_class, classes=2))
+            self.gram = 4.0 * passes.sums(np.zeros((1, self.columns)), True, False, self.task.threads)[3]
 
     def step(self, point: _Point, damping: float) -> np.ndarray:
         """Preconditioned conjugate gradients; the forcing term shrinks with the gradient: superlinear convergence."""
@@ -370,11 +370,9 @@ class WideProblem(Problem):
 
     def _conditioner(self, curvature: float, ridge: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
         """The inverse of the Hessian as it would be if all rows and classes had the same curvature."""
-        if self.columns > _GRAM_LIMIT:
+        if self.gram is None:
             scale = 1.0 / (self.total * curvature + ridge)
             return lambda gradient: scale * gradient
-        if self.gram is None:
-            self.gram = self._gram()
         matrix = curvature * self.gram
         diagonal = np.einsum("ii->i", matrix)
         diagonal += ridge

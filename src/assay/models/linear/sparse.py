@@ -137,10 +137,6 @@ class SparseTable:
         """(mean, variance, total weight) of the columns, zeros included."""
         return _kernels.sparse_column_moments(self.by_column, _NONE if weights is None else weights, threads)
 
-    def far_columns(self, weights: np.ndarray | None, threads: int) -> np.ndarray:
-        """The mean of each column that lies many standard deviations from zero, else 0."""
-        return if_far(*self.moments(weights, threads)[:2])
-
     def shifted(self, shift: np.ndarray) -> SparseTable:
         """X less `shift`, which is zero for all but a few columns that are almost full."""
         chosen = np.flatnonzero(shift)

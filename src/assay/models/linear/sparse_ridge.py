@@ -10,20 +10,20 @@ from scipy.sparse.linalg import LinearOperator, lsqr
 
 from ...numeric.solves import cholesky
 from .gram import Centred
-from .tables import table_of
+from .sparse import if_far
 
 _MOST_PRODUCTS = 20_000
 
 
 def _centred_target(
-    rows: Any, targets: np.ndarray, weights: np.ndarray | None, fit_intercept: bool
+    means: np.ndarray, targets: np.ndarray, weights: np.ndarray | None, fit_intercept: bool
 ) -> tuple[np.ndarray, np.ndarray, Centred]:
     """Targets around their means times sqrt(w), sqrt(w), and the means in an otherwise empty `Centred`."""
-    total = float(rows.shape[0]) if weights is None else float(weights.sum())
-    x_mean, y_mean = np.zeros(rows.shape[1]), np.zeros(targets.shape[1])
+    total = float(targets.shape[0]) if weights is None else float(weights.sum())
+    x_mean, y_mean = np.zeros_like(means), np.zeros(targets.shape[1])
     if fit_intercept:
-        x_mean, y_mean = table_of(rows).means(weights), np.average(targets, axis=0, weights=weights)
-    root = np.ones(rows.shape[0]) if weights is None else np.sqrt(weights)
+        x_mean, y_mean = means, np.average(targets, axis=0, weights=weights)
+    root = np.ones(targets.shape[0]) if weights is None else np.sqrt(weights)
     empty = np.zeros((0, 0))
     return (targets - y_mean) * root[:, None], root, Centred(total, x_mean, y_mean, empty, empty, np.zeros(0))
 
@@ -32,8 +32,9 @@ def solve_in_dual(
     rows: Any, targets: np.ndarray, weights: np.ndarray | None, alphas: np.ndarray, fit_intercept: bool
 ) -> tuple[np.ndarray, Centred]:
     """b = Z'(ZZ' + alpha I)^{-1} y with Z the centred rows times sqrt(w), of which only the n x n ZZ' is formed."""
-    right, root, moments = _centred_target(rows, targets, weights, fit_intercept)
-    near = rows.shifted(rows.far_columns(weights, 1)) if fit_intercept else rows
+    means, variances, _ = rows.moments(weights, 1)
+    right, root, moments = _centred_target(means, targets, weights, fit_intercept)
+    near = rows.shifted(if_far(means, variances)) if fit_intercept else rows
     kernel = (near.rows @ near.rows.T).toarray()
     if fit_intercept:
         share = root**2 / moments.weight
@@ -41,7 +42,7 @@ def solve_in_dual(
         kernel += share @ along - along[:, None] - along
     kernel *= root[:, None] * root
     coefficients = np.empty((rows.shape[1], targets.shape[1]))
-    mean = table_of(near).means(weights) if fit_intercept else np.zeros(rows.shape[1])
+    mean = near.moments(weights, 1)[0] if fit_intercept else np.zeros(rows.shape[1])
     for alpha in np.unique(alphas):
         chosen = alphas == alpha
         factor = cholesky(kernel + alpha * np.eye(kernel.shape[0])) if alpha > 0 else None
@@ -69,11 +70,9 @@ def solve_by_products(
 
     Smallest |b| where alpha is zero and columns depend on each other (columns are then left as they come).
     """
-    right, root, moments = _centred_target(rows, targets, weights, fit_intercept)
-    near, shift = rows, np.zeros(rows.shape[1])
-    if fit_intercept:
-        shift = rows.far_columns(weights, threads)
-        near = rows.shifted(shift)
+    means, variances, _ = rows.moments(weights, threads)
+    right, root, moments = _centred_target(means, targets, weights, fit_intercept)
+    near = rows.shifted(if_far(means, variances)) if fit_intercept else rows
     mean, variance, total = near.moments(weights, threads)
     if not fit_intercept:
         variance, mean = variance + mean**2, np.zeros_like(mean)

@@ -1,0 +1,69 @@
+"""How many of our functions stand between a public method and a kernel.
+
+The functions of the compiled module are replaced by ones that look at the frames of the package below them. The guard
+around a public method and the thread count are not part of the path; neither are comprehensions, which are frames of
+their own before Python 3.12. A learner that fits others adds its own functions: the path starts with the first function
+of the innermost learner.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from assay import _kernels
+from assay.base import Estimator
+
+MOST = 4
+ASIDE = ("max_threads",)
+
+
+def _path() -> list[str]:
+    """Names of our functions, from the public method to the one that calls the kernel."""
+    frame, names, first, learner = sys._getframe(2), [], None, None
+    while frame is not None:
+        module, code = frame.f_globals.get("__name__", ""), frame.f_code
+        if module.startswith("assay.") and module != "assay.base.guard" and not code.co_name.startswith("<"):
+            names.append(f"{module}.{code.co_name}")
+            owner = frame.f_locals.get(code.co_varnames[0]) if code.co_argcount else None
+            if isinstance(owner, Estimator) and learner in (None, id(owner)):
+                learner, first = id(owner), len(names)
+        frame = frame.f_back
+    return names[:first][::-1]
+
+
+def _counted(found: dict[str, list[str]], name: str, kernel: Callable[..., Any]) -> Callable[..., Any]:
+    def call(*given: Any, **named: Any) -> Any:
+        path = _path()
+        if len(path) > len(found.get(name, [])):
+            found[name] = path
+        return kernel(*given, **named)
+
+    return call
+
+
+@contextlib.contextmanager
+def kernel_paths() -> Iterator[dict[str, list[str]]]:
+    """The longest path to each kernel that was called within."""
+    found: dict[str, list[str]] = {}
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in list(vars(_kernels).items()):
+            if name.startswith("_") or name in ASIDE:
+                continue
+            if not isinstance(value, type):
+                if callable(value):
+                    patch.setattr(_kernels, name, _counted(found, name, value))
+                continue
+            for method, function in list(vars(value).items()):
+                if type(function).__name__ == "nb_method":
+                    patch.setattr(value, method, _counted(found, f"{name}.{method}", function))
+        yield found
+
+
+def longest(paths: dict[str, list[str]]) -> list[str]:
+    """The longest of the paths to the kernels."""
+    return max(paths.values(), key=len, default=[])
