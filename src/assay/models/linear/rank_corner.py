@@ -26,7 +26,7 @@ from .tables import table_of
 
 MOST_COLUMNS, MOST_CELLS, MOST_PAIRS = 150, 500_000, 1000
 NEWTON_STEPS, ROUNDS = 30, 10
-EXACT = 1e-13
+EXACT, NARROWEST, FEW_ROWS = 1e-13, 1e-5, 500
 
 
 def rounded(pairs: Pairs, scores: np.ndarray, width: float | None) -> tuple[float, np.ndarray]:
@@ -58,6 +58,11 @@ class Corner:
         if self.pairs.between(self.rows @ weights, 1.0 - reach, 1.0 + reach, MOST_PAIRS) is None:
             return None
         weights = self._newton(weights, width)
+        # Of few rows, steps of Newton's method in a narrower corner cost less than the active sets of a crowded one.
+        few = self.rows.shape[0] <= FEW_ROWS
+        while few and corner > NARROWEST and self._crowded(weights, corner):
+            corner *= 0.25
+            weights = self._newton(weights, corner)
         for _ in range(ROUNDS):
             found = self._exact(weights, reach, corner)
             if found is None or (best is not None and found[2] >= best[2]):
@@ -66,6 +71,10 @@ class Corner:
             if found[2] <= EXACT * found[1]:
                 break
         return best
+
+    def _crowded(self, weights: np.ndarray, width: float) -> bool:
+        """Whether a corner of this width holds more than twice as many pairs as there are columns."""
+        return self.pairs.between(self.rows @ weights, 1.0 - width, 1.0, 2 * self.rows.shape[1]) is None
 
     def _differences(self, scores: np.ndarray, low: float, high: float) -> tuple[np.ndarray, np.ndarray] | None:
         """Differences of the rows of the pairs with margins from low to high, and their shares."""
