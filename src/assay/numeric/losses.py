@@ -154,13 +154,16 @@ def _log_mean(y: np.ndarray, weights: np.ndarray, _: float) -> float:
 
 
 def weighted_quantile(y: np.ndarray, weights: np.ndarray, level: float) -> float:
-    """A minimiser of the quantile loss: the middle of them where a whole interval is best."""
+    """A minimiser of the quantile loss: the middle of them where a whole interval is best.
+
+    An interval it is where the weight below is the level to rounding: which rows came first must not decide.
+    """
     some = weights > 0
     values, places = np.unique(y[some], return_inverse=True)
     below = np.cumsum(np.bincount(places, weights[some]))
-    wanted = level * below[-1]
-    at = min(int(np.searchsorted(below, wanted * (1 - 1e-14))), values.shape[0] - 1)
-    tied = abs(below[at] - wanted) <= 1e-14 * below[-1] and at + 1 < values.shape[0]
+    wanted, slack = level * below[-1], 1e-12 * below[-1]
+    at = min(int(np.searchsorted(below, wanted - slack)), values.shape[0] - 1)
+    tied = abs(below[at] - wanted) <= slack and at + 1 < values.shape[0]
     return float(0.5 * values[at] + 0.5 * values[at + 1]) if tied else float(values[at])
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import numbers
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from ...base.usual_parameters import categorical_features_param, n_jobs_param, r
 from ...base.views import ColumnShares
 from ...base.weights import count_rows, in_units
 from ...data.columns import ColumnSchema, MixedInput
+from ...numeric.losses import weighted_quantile
 from . import binning
 from .binning import binned
 from .forest import Forest
@@ -127,20 +128,45 @@ def _log_odds(first: float, second: float) -> float:
     return math.log(max(second / (first + second), 1e-100)) - math.log(max(first / (first + second), 1e-100))
 
 
-def weighted_quantile(values: np.ndarray, weights: np.ndarray, level: float) -> float:
-    """The smallest value with at least `level` of the weight up to it; the mean with the next if exactly so much.
+def own_base_score(slopes: Callable[[float], tuple[float, float]], start: float) -> float:
+    """The constant at which the summed gradient of a loss of one's own is zero: Newton's steps in a bracket.
 
-    >>> weighted_quantile(np.array([3.0, 1.0, 2.0, 4.0]), np.ones(4), 0.5)
-    2.5
+    `slopes` gives the sums of the gradients and Hessians at a constant. The search begins at `start`, or at 0 where the
+    loss is not finite there; it goes half the way where a step leads to numbers that are not.
+
+    >>> round(math.exp(own_base_score(lambda score: (math.exp(score) - 700.0, math.exp(score)), 700.0)), 6)
+    700.0
     """
-    order = np.argsort(values, kind="stable")
-    total = np.cumsum(weights[order])
-    wanted = level * total[-1]
-    at = min(int(np.searchsorted(total, wanted)), order.shape[0] - 1)
-    here = float(values[order[at]])
-    if total[at] > wanted or at + 1 == order.shape[0]:
-        return here
-    return 0.5 * (here + float(values[order[at + 1]]))
+    low, high, last = -math.inf, math.inf, math.inf
+    at, here = start, slopes(start)
+    origin = slopes(0.0)
+    if not all(map(math.isfinite, here)):
+        at, here = 0.0, origin
+    elif all(map(math.isfinite, origin)) and origin[0] * here[0] < 0:
+        low, high = min(0.0, at), max(0.0, at)
+    if not all(map(math.isfinite, here)):
+        return start
+    for _ in range(200):
+        slope, curve = here
+        if slope == 0 or not curve > 0:
+            break
+        low, high = (at, high) if slope < 0 else (low, at)
+        step = -slope / curve
+        slow = abs(step) > 0.5 * last or not low < at + step < high
+        if slow and math.isfinite(high - low):
+            step = 0.5 * (low + high) - at
+        if abs(step) <= 1e-12 * max(1.0, abs(at)):
+            break
+        there = slopes(at + step)
+        for _ in range(60):
+            if all(map(math.isfinite, there)):
+                break
+            step *= 0.5
+            there = slopes(at + step)
+        else:
+            break
+        at, here, last = at + step, there, abs(step)
+    return at
 
 
 def _mean_curve(curves: Sequence[np.ndarray]) -> np.ndarray:
@@ -256,7 +282,7 @@ class Boosting(MixedInput, Estimator):
         leaves = self._setting("max_leaf_nodes", n_rows)
         booster = self._begun(table, order, n_train, leaves, *task)
         if callable(loss):
-            self._run_custom(booster, loss, target[order].astype(np.float64), self._rounds(n_rows))
+            self._run_custom(booster, loss, target.astype(np.float64), order, self._rounds(n_rows))
         else:
             booster.run(self._rounds(n_rows))
             if n_train < n_rows:
@@ -312,7 +338,11 @@ class Boosting(MixedInput, Estimator):
         else:
             start = "squared_error" if custom is not None else name
             moved = None if shift is None else shift[train]
-            self.base_score_ = np.array([base_score(start, y[train], part, moved, parameter)])
+            score = base_score(start, y[train], part, moved, parameter)
+            if custom is not None:
+                slopes = self._slopes(custom, target.astype(np.float64), offset, order[train], part)
+                score = own_base_score(slopes, score)
+            self.base_score_ = np.array([score])
         start_scores = np.empty((y.shape[0], self.n_outputs_))
         start_scores[:] = self.base_score_ if shift is None else self.base_score_ + shift[:, None]
         return self._booster(table, y, w, start_scores, n_train, name, parameter, stream, penalties, leaves)
@@ -457,25 +487,57 @@ class Boosting(MixedInput, Estimator):
             return order, order.shape[0]
         return np.concatenate([order[~out], order[out]]), int((~out).sum())
 
-    def _run_custom(self, booster: Any, loss: Any, y: np.ndarray, rounds: int) -> None:
-        for _ in range(rounds):
-            scores = booster.scores
-            pair = loss(y, scores)
+    def _given_pair(self, loss: Any, y: np.ndarray, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Gradients and Hessians of a loss of one's own, rows in the order in which they came."""
+        pair = loss(y, scores)
+        try:
+            gradient, hessian = (np.ascontiguousarray(part, dtype=np.float64) for part in pair)
+        except (TypeError, ValueError):
+            raise ParameterError(
+                type(self).__name__, "parameter 'loss'", "must return the pair (gradients, Hessians)"
+            ) from None
+        if not gradient.shape == hessian.shape == scores.shape:
+            raise ParameterError(
+                type(self).__name__,
+                "parameter 'loss'",
+                "must return gradients and Hessians, one per row",
+                f"got shapes {gradient.shape} and {hessian.shape} for {scores.shape[0]} rows",
+            )
+        return gradient, hessian
+
+    def _slopes(
+        self, loss: Any, y: np.ndarray, offset: np.ndarray | None, rows: np.ndarray, weights: np.ndarray | None
+    ) -> Callable[[float], tuple[float, float]]:
+        """Sums over the rows of the gradients and Hessians of a loss of one's own at a constant; NaN beyond numbers."""
+        shift = np.zeros(y.shape[0]) if offset is None else offset
+
+        def slopes(score: float) -> tuple[float, float]:
+            with np.errstate(all="ignore"):
+                pair = self._given_pair(loss, y, score + shift)
+                parts = [part[rows] if weights is None else part[rows] * weights for part in pair]
             try:
-                gradient, hessian = (np.ascontiguousarray(part, dtype=np.float64) for part in pair)
-            except (TypeError, ValueError):
-                raise ParameterError(
-                    type(self).__name__, "parameter 'loss'", "must return the pair (gradients, Hessians)"
-                ) from None
-            shapes = gradient.shape == hessian.shape == scores.shape
-            if not shapes or not np.isfinite(gradient).all() or not np.isfinite(hessian).all() or (hessian < 0).any():
+                return math.fsum(parts[0]), math.fsum(parts[1])
+            except (OverflowError, ValueError):
+                return math.nan, math.nan
+
+        return slopes
+
+    def _run_custom(self, booster: Any, loss: Any, y: np.ndarray, order: np.ndarray, rounds: int) -> None:
+        """Rounds by a loss of one's own, which sees the rows as they came: it may hold numbers of its own for them."""
+        scores = np.empty(y.shape[0])
+        for _ in range(rounds):
+            scores[order] = booster.scores
+            gradient, hessian = self._given_pair(loss, y, scores)
+            if not np.isfinite(gradient).all() or not np.isfinite(hessian).all() or (hessian < 0).any():
+                wrong = ~np.isfinite(gradient) | ~np.isfinite(hessian) | (hessian < 0)
+                row = int(np.flatnonzero(wrong)[0])
                 raise ParameterError(
                     type(self).__name__,
                     "parameter 'loss'",
-                    "must return finite gradients and Hessians >= 0, one per row",
-                    f"got shapes {gradient.shape} and {hessian.shape} for {scores.shape[0]} rows",
+                    "must return finite gradients and Hessians >= 0",
+                    f"got {gradient[row]:g} and {hessian[row]:g} in row {row} at a score of {scores[row]:g}",
                 )
-            booster.step(gradient[:, None], hessian[:, None])
+            booster.step(gradient[order, None], hessian[order, None])
 
     def _record(self) -> None:
         trace = self._new_trace()
@@ -505,10 +567,11 @@ class Boosting(MixedInput, Estimator):
         sums = self.base_score_ + self.forest_.sums(cells, self.n_outputs_, thread_count(self.n_jobs))
         return sums if shift is None else sums + shift[:, None]
 
-    def _staged_scores(self, X: Any) -> Iterator[np.ndarray]:
+    def _staged_scores(self, X: Any, offset: Any = None) -> Iterator[np.ndarray]:
         check_is_fitted(self)
         cells, k = self._read(X, reset=False), self.n_outputs_
-        sums = np.zeros((cells.shape[0], k))
+        shift = self._offset(offset, cells.shape[0])
+        sums = np.zeros((cells.shape[0], k)) if shift is None else np.repeat(shift[:, None], k, axis=1)
         for step in range(self.n_estimators_):
             sums = sums + self.forest_.sums(cells, k, thread_count(self.n_jobs), step * k, (step + 1) * k)
             yield self.base_score_ + sums

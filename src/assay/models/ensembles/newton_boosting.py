@@ -11,7 +11,8 @@ from ...base.class_weight import class_weight_param, with_class_weights
 from ...base.errors import DataError, ParameterError, plain
 from ...base.estimator import Classifier, Regressor
 from ...base.parameters import ArrayLike, Choice, Function, Integer, Mapping, Nothing, Real, param
-from .boosting import LOG_LINK, Boosting, weighted_quantile
+from ...numeric.losses import weighted_quantile
+from .boosting import LOG_LINK, Boosting
 
 
 class BoostedClasses(Boosting, Classifier):
@@ -79,7 +80,8 @@ class BoostedNumbers(Boosting, Regressor):
         "squared_error",
         Choice("squared_error", "absolute_error", "huber", "quantile", "poisson", "gamma", "tweedie") | Function(),
         "Loss; with 'poisson', 'gamma' and 'tweedie' the score is the logarithm of the mean. A function of (y, scores) "
-        "must return gradients and Hessians of the loss in the scores; predictions are then the scores.",
+        "must return gradients and Hessians of the loss in the scores, rows as they came less those of weight 0; "
+        "predictions are then the scores.",
     )
     quantile: float = param(0.5, Real(0, 1, "neither"), "Level of the quantile loss.")
     huber_delta: float | None = param(
@@ -135,9 +137,9 @@ class BoostedNumbers(Boosting, Regressor):
         """The mean (or median, quantile) of each row; `offset` as in `fit`."""
         return self._mean(self._scores(X, offset))
 
-    def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
-        """Predictions after each round."""
-        for scores in self._staged_scores(X):
+    def staged_predict(self, X: Any, offset: Any = None) -> Iterator[np.ndarray]:
+        """Predictions after each round; `offset` as in `fit`."""
+        for scores in self._staged_scores(X, offset):
             yield self._mean(scores)
 
     def _mean(self, scores: np.ndarray) -> np.ndarray:

@@ -25,9 +25,9 @@ from ...base.usual_parameters import categorical_features_param, n_jobs_param, r
 from ...base.views import ColumnShares
 from ...base.weights import count_rows, in_units
 from ...data.columns import ColumnSchema, MixedInput
+from ...numeric.losses import weighted_quantile
 from . import binning
 from .binning import binned, cells_of
-from .boosting import weighted_quantile
 from .forest import Forest
 from .sql import select_sql, sums_sql
 

@@ -283,6 +283,72 @@ def test_own_loss_by_gradient_and_hessian_equals_the_built_in_one():
         NewtonBoostingRegressor(loss=lambda truth, scores: 3, n_estimators=2).fit(X, y)
 
 
+def poisson_loss(truth, scores):
+    with np.errstate(over="ignore"):
+        return np.exp(scores) - truth, np.exp(scores)
+
+
+@pytest.mark.parametrize("mean", [0.2, 30.0, 700.0, 1e5])
+@pytest.mark.parametrize("options", [{}, {"early_stopping": True}])
+def test_own_loss_begins_where_its_gradients_sum_to_zero(mean, options):
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(400, 2))
+    y = rng.poisson(mean * np.exp(0.3 * X[:, 0])).astype(float)
+    own = NewtonBoostingRegressor(loss=poisson_loss, n_estimators=40, **options).fit(X, y)
+    if not options:
+        built_in = NewtonBoostingRegressor(loss="poisson", n_estimators=40).fit(X, y)
+        np.testing.assert_allclose(own.base_score_, built_in.base_score_, rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(np.exp(own.predict(X)), built_in.predict(X), rtol=1e-4)
+    assert np.exp(own.predict(X)).mean() == pytest.approx(y.mean(), rel=0.05)
+
+
+def test_own_loss_begins_at_a_finite_score_whatever_its_shape():
+    X, y = numbers()
+
+    def bounded(truth, scores):  # falls back to zero far out: a root of the slope that is no minimum
+        gap = (scores - truth) / 0.5
+        return gap * np.exp(-0.5 * gap**2), np.exp(-0.5 * gap**2)
+
+    def flat(truth, scores):
+        return np.sign(scores - truth), np.zeros_like(truth)
+
+    for loss in (bounded, flat):
+        model = NewtonBoostingRegressor(loss=loss, n_estimators=3).fit(X, y)
+        assert y.min() <= model.base_score_[0] <= y.max()
+    with pytest.raises(AssayError, match=r"finite gradients and Hessians >= 0; got nan and 1 in row 0"):
+        NewtonBoostingRegressor(loss=lambda truth, scores: (truth * np.nan, truth * 0 + 1), n_estimators=2).fit(X, y)
+
+
+@pytest.mark.parametrize("options", [{}, {"subsample": 0.5}, {"early_stopping": True}])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_own_loss_sees_the_rows_as_they_came(options, weighted):
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(300, 2))
+    exposure = rng.uniform(0.1, 10.0, size=300)
+    y = rng.poisson(exposure * np.exp(X[:, 0])).astype(float)
+    weights = rng.integers(1, 4, size=300) if weighted else None
+
+    def rates(truth, scores):
+        np.testing.assert_array_equal(truth, y)
+        return exposure * np.exp(scores) - truth, exposure * np.exp(scores)
+
+    settings = {"n_estimators": 30, "random_state": 0, **options}
+    own = NewtonBoostingRegressor(loss=rates, **settings).fit(X, y, sample_weight=weights)
+    if not options:
+        built_in = NewtonBoostingRegressor(loss="poisson", **settings)
+        built_in.fit(X, y, sample_weight=weights, offset=np.log(exposure))
+        np.testing.assert_allclose(np.exp(own.predict(X)), built_in.predict(X), rtol=1e-3)
+
+
+def test_stages_take_an_offset():
+    X, y = numbers()
+    shift = np.linspace(-1.0, 1.0, y.shape[0])
+    model = NewtonBoostingRegressor(n_estimators=5).fit(X, y, offset=shift)
+    np.testing.assert_allclose(
+        list(model.staged_predict(X, offset=shift))[-1], model.predict(X, offset=shift), rtol=1e-12
+    )
+
+
 def test_exposure_as_offset_scales_the_mean():
     rng = np.random.default_rng(5)
     X = rng.integers(0, 3, size=(3000, 1)).astype(float)

@@ -196,6 +196,24 @@ def test_plain_data_predicts_what_the_model_predicts_missing_and_unknown_cells_t
     np.testing.assert_allclose(model.predict(pl.DataFrame(rows)), by_hand, rtol=1e-10)
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+def test_quantiles_do_not_depend_on_the_order_of_rows_or_on_weights_for_copies(weighted):
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        X, y = rng.normal(size=(150, 3)).round(1), rng.normal(size=150).round(1)
+        count = rng.integers(1, 4, size=150)
+        model = RandomForestRegressor(n_estimators=20, max_features=1.0, quantiles=True, random_state=0)
+        if weighted:
+            rows, other = np.repeat(np.arange(150), count), {"sample_weight": count}
+            one = model.fit(X[rows], y[rows]).predict_quantiles(X, (0.1, 0.25, 0.5, 0.9))
+            two = model.fit(X, y, **other).predict_quantiles(X, (0.1, 0.25, 0.5, 0.9))
+        else:
+            order = rng.permutation(150)
+            one = model.fit(X, y).predict_quantiles(X, (0.1, 0.25, 0.5, 0.9))
+            two = model.fit(X[order], y[order]).predict_quantiles(X, (0.1, 0.25, 0.5, 0.9))
+        np.testing.assert_array_equal(one, two)
+
+
 def test_quantiles_cover_new_rows():
     X, y = numbers(1200)
     model = RandomForestRegressor(n_estimators=40, min_samples_leaf=5, quantiles=True, random_state=0)
