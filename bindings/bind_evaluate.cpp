@@ -1,7 +1,9 @@
 // Evaluation: bootstrap replicates, placements, clustering quality.
 #include "assay/evaluate/clusterings.hpp"
+#include "assay/evaluate/fold_tables.hpp"
 #include "assay/evaluate/replicates.hpp"
 #include "bindings.hpp"
+#include "listed_rows.hpp"
 
 namespace assay::bindings {
 namespace {
@@ -58,6 +60,23 @@ void bind_evaluate(nb::module_& m) {
     m.def("replicate_rows", &replicate_rows_bound, "n"_a, "orders"_a, "flags"_a, "want_precision"_a, "groups"_a,
           "weights"_a, "sizes"_a, "terms"_a, "deviations"_a, "key"_a, "first"_a, "replicates"_a, "threads"_a,
           "Bootstrap replicates from row counts: areas, average precisions, group sums, term sums, deviations.");
+    m.def(
+        "fold_tables",
+        [](const Floats& probabilities, const Counts& codes, const ListsOfRows& tests, int threads) {
+            const char* who = "fold_tables";
+            const RowLists lists = checked_lists(who, tests, codes.shape(0));
+            const std::size_t rows = probabilities.shape(0), classes = probabilities.shape(1);
+            require(listed(lists) == rows, who, "probabilities must have one row for each row of the lists");
+            for (std::size_t i = 0; i < codes.shape(0); ++i)
+                require(codes(i) >= 0 && static_cast<std::size_t>(codes(i)) < classes, who, "codes must be in 0 .. K - 1");
+            std::vector<std::int64_t> predicted(rows), tables(lists.size() * classes * classes);
+            without_gil([&] {
+                fold_tables(view(probabilities), codes.data(), lists, predicted.data(), tables.data(), threads);
+            });
+            return nb::make_tuple(own(std::move(predicted)), own(std::move(tables), lists.size() * classes, classes));
+        },
+        "probabilities"_a.noconvert(), "codes"_a.noconvert(), "tests"_a, "threads"_a,
+        "The likeliest class of each row of each list, and the confusion matrix of each list, one below the other.");
     m.def(
         "resample_rows",
         [](index_t n, std::uint64_t key, std::uint64_t first, index_t replicates, int threads) {

@@ -6,9 +6,11 @@
 #include "assay/bayes/discriminant.hpp"
 #include "assay/bayes/naive_bayes.hpp"
 #include "assay/statistics/class_moments.hpp"
+#include "assay/statistics/fold_sums.hpp"
 #include "assay/statistics/gap_sums.hpp"
 #include "assay/statistics/gram.hpp"
 #include "bindings.hpp"
+#include "listed_rows.hpp"
 
 namespace assay::bindings {
 namespace {
@@ -29,6 +31,12 @@ RowSelection select(const char* kernel, std::size_t table_rows, const Rows& rows
     return selection;
 }
 
+void check_codes(const char* kernel, const Array2<const double>& x, const Indices& codes, int classes) {
+    require(codes.shape(0) == x.shape(0), kernel, "codes must have one value per row");
+    for (std::size_t i = 0; i < codes.shape(0); ++i)
+        require(codes.data()[i] >= 0 && codes.data()[i] < classes, kernel, "codes must be in 0 .. classes - 1");
+}
+
 Result2<double> gram(Array2<const double> x, Array2<const double> y, Array1<const double> shift, Weights weights,
                      Rows rows, int threads) {
     const char* name = "weighted_gram";
@@ -45,10 +53,8 @@ Result2<double> grams(Array2<const double> x, Indices codes, int classes, Array2
                       Rows rows, int threads) {
     const char* name = "class_grams";
     const std::size_t k = static_cast<std::size_t>(std::max(0, classes)), size = x.shape(1) + 1;
-    require(codes.shape(0) == x.shape(0), name, "codes must have one value per row");
     require(shift.shape(0) == k && shift.shape(1) == x.shape(1), name, "shift must have a row per class");
-    for (std::size_t i = 0; i < codes.shape(0); ++i)
-        require(codes.data()[i] >= 0 && codes.data()[i] < classes, name, "codes must be in 0 .. classes - 1");
+    check_codes(name, x, codes, classes);
     const RowSelection selection = select(name, x.shape(0), rows, weights);
     std::vector<double> sums(k * size * size);
     without_gil([&] { class_grams(view(x), codes.data(), classes, selection, shift.data(), sums.data(), threads); });
@@ -66,11 +72,9 @@ Result1<double> forms(Array2<const double> gram, Array2<const double> combinatio
 nb::dict moments(Array2<const double> x, Indices codes, int classes, Array1<const double> shift, Indices nominal,
                  Indices sizes, Weights weights, Rows rows, int threads) {
     const char* name = "class_moments";
-    require(codes.shape(0) == x.shape(0), name, "codes must have one value per row");
+    check_codes(name, x, codes, classes);
     require(shift.shape(0) == x.shape(1), name, "shift must have one value per column");
     require(nominal.shape(0) == sizes.shape(0), name, "nominal and sizes must have the same length");
-    for (std::size_t i = 0; i < codes.shape(0); ++i)
-        require(codes.data()[i] >= 0 && codes.data()[i] < classes, name, "codes must be in 0 .. classes - 1");
     for (std::size_t k = 0; k < nominal.shape(0); ++k)
         require(nominal.data()[k] >= 0 && static_cast<std::size_t>(nominal.data()[k]) < x.shape(1) &&
                     sizes.data()[k] >= 0,
@@ -155,6 +159,111 @@ Result2<double> left_out(Array2<const double> y, Array2<const double> w, Array1<
     return own(std::move(out), y.shape(0), shares.shape(0));
 }
 
+// -- many lists of rows in one call ------------------------------------------------------------------------------------
+nb::dict moments_of_lists(Array2<const double> x, Indices codes, int classes, Array1<const double> shift,
+                          const ListsOfRows& tests, int threads) {
+    const char* name = "fold_moments";
+    check_codes(name, x, codes, classes);
+    require(shift.shape(0) == x.shape(1), name, "shift must have one value per column");
+    const RowLists lists = checked_lists(name, tests, x.shape(0));
+    const std::size_t k = static_cast<std::size_t>(std::max(0, classes)), folds = lists.size(), p = x.shape(1);
+    std::vector<double> weight(folds * k), count(folds * k * p), sum(count.size()), square(count.size());
+    without_gil([&] {
+        const auto found = fold_moments(view(x), codes.data(), classes, lists, shift.data(), threads);
+        for (std::size_t f = 0; f < folds; ++f) {
+            const auto to = [f](std::vector<double>& all, const std::vector<double>& one) {
+                std::copy(one.begin(), one.end(), all.begin() + static_cast<std::ptrdiff_t>(f * one.size()));
+            };
+            to(weight, found[f].class_weight);
+            to(count, found[f].count);
+            to(sum, found[f].sum);
+            to(square, found[f].square);
+        }
+    });
+    nb::dict out;
+    out["class_weight"] = own(std::move(weight), folds, k);
+    out["count"] = own(std::move(count), folds * k, p);
+    out["sum"] = own(std::move(sum), folds * k, p);
+    out["square"] = own(std::move(square), folds * k, p);
+    return out;
+}
+
+Result2<double> grams_of_lists(Array2<const double> x, Indices codes, int classes, Array2<const double> shift,
+                               const ListsOfRows& tests, int threads) {
+    const char* name = "fold_grams";
+    const std::size_t k = static_cast<std::size_t>(std::max(0, classes)), size = x.shape(1) + 1;
+    check_codes(name, x, codes, classes);
+    require(shift.shape(0) == k && shift.shape(1) == x.shape(1), name, "shift must have a row per class");
+    const RowLists lists = checked_lists(name, tests, x.shape(0));
+    std::vector<double> sums(lists.size() * k * size * size);
+    without_gil([&] { fold_grams(view(x), codes.data(), classes, lists, shift.data(), sums.data(), threads); });
+    return own(std::move(sums), lists.size() * k * size, size);
+}
+
+nb::tuple spreads_of_lists(Array2<const double> x, std::size_t columns, const ListsOfRows& trains, int threads) {
+    require(columns <= x.shape(1), "fold_spreads", "columns must be columns of x");
+    const RowLists lists = checked_lists("fold_spreads", trains, x.shape(0));
+    const std::size_t folds = lists.size();
+    std::vector<double> mean(folds * columns), left(mean.size()), square(mean.size());
+    without_gil([&] {
+        fold_spreads(view(x), static_cast<index_t>(columns), lists, mean.data(), left.data(), square.data(), threads);
+    });
+    return nb::make_tuple(own(std::move(mean), folds, columns), own(std::move(left), folds, columns),
+                          own(std::move(square), folds, columns));
+}
+
+Result2<double> bayes_scores_of_lists(Array2<const double> x, const ListsOfRows& tests, Indices gaussian,
+                                      Array2<const double> log_prior, Array2<const double> mean,
+                                      Array2<const double> half_precision, Array2<const double> constant, int threads) {
+    const char* name = "naive_bayes_fold_scores";
+    const RowLists lists = checked_lists(name, tests, x.shape(0));
+    const std::size_t classes = log_prior.shape(1);
+    require(log_prior.shape(0) == lists.size(), name, "log_prior must have one row per list");
+    for (const Array2<const double>* part : {&mean, &half_precision, &constant})
+        require(part->shape(0) == lists.size() * classes && part->shape(1) == gaussian.shape(0), name,
+                "arrays must have one row per list and class and one column per model column");
+    for (std::size_t i = 0; i < gaussian.shape(0); ++i)
+        require(gaussian(i) >= 0 && static_cast<std::size_t>(gaussian(i)) < x.shape(1), name,
+                "column numbers must be columns of x");
+    NaiveBayesModel models;
+    models.classes = static_cast<index_t>(classes);
+    models.log_prior = log_prior.data();
+    models.gaussian = gaussian.data();
+    models.n_gaussian = static_cast<index_t>(gaussian.shape(0));
+    models.mean = mean.data();
+    models.half_precision = half_precision.data();
+    models.constant = constant.data();
+    std::vector<double> out(listed(lists) * classes);
+    without_gil([&] { naive_bayes_fold_scores(view(x), lists, models, out.data(), threads); });
+    return own(std::move(out), listed(lists), classes);
+}
+
+Result2<double> discriminant_scores_of_lists(Array2<const double> x, const ListsOfRows& tests,
+                                             Array2<const double> levels, Array2<const double> centres,
+                                             Array2<const double> forms, bool quadratic,
+                                             std::optional<Array2<const double>> origin,
+                                             std::optional<Array2<const double>> factor, int threads) {
+    const char* name = "discriminant_fold_scores";
+    const RowLists lists = checked_lists(name, tests, x.shape(0));
+    const std::size_t folds = lists.size(), classes = levels.shape(1), d = x.shape(1);
+    const auto is = [](const Array2<const double>& a, std::size_t rows, std::size_t columns) {
+        return a.shape(0) == rows && a.shape(1) == columns;
+    };
+    require(classes > 0 && levels.shape(0) == folds, name, "levels must have one row per list");
+    require(is(centres, quadratic ? folds * classes : folds, d) &&
+                is(forms, quadratic ? folds * classes * d : folds * classes, d),
+            name, "centres and forms must be those of one covariance, or of each class");
+    require(origin.has_value() == factor.has_value() &&
+                (!origin || (is(*origin, folds, d) && is(*factor, folds, d))),
+            name, "origin and factor must have one row per list");
+    const DiscriminantFolds models{static_cast<index_t>(classes),        quadratic,     origin ? origin->data() : nullptr,
+                                   factor ? factor->data() : nullptr,    levels.data(), centres.data(),
+                                   forms.data()};
+    std::vector<double> out(listed(lists) * classes);
+    without_gil([&] { discriminant_fold_scores(view(x), lists, models, out.data(), threads); });
+    return own(std::move(out), listed(lists), classes);
+}
+
 }  // namespace
 
 void bind_statistics(nb::module_& m) {
@@ -180,6 +289,37 @@ void bind_statistics(nb::module_& m) {
     m.def("class_moments", &moments, "x"_a.noconvert(), "codes"_a.noconvert(), "classes"_a, "shift"_a.noconvert(),
           "nominal"_a.noconvert(), "sizes"_a.noconvert(), "weights"_a.none(), "rows"_a.none(), "threads"_a,
           "Count, sum and sum of squares per class and column, and tallies of categories.");
+    m.def("fold_moments", &moments_of_lists, "x"_a.noconvert(), "codes"_a.noconvert(), "classes"_a,
+          "shift"_a.noconvert(), "tests"_a, "threads"_a,
+          "class_moments of each list of rows (numeric columns, no weights), one below the other.");
+    m.def("fold_grams", &grams_of_lists, "x"_a.noconvert(), "codes"_a.noconvert(), "classes"_a, "shift"_a.noconvert(),
+          "tests"_a, "threads"_a, "class_grams of each list of rows, one below the other.");
+    m.def("fold_spreads", &spreads_of_lists, "x"_a.noconvert(), "columns"_a, "trains"_a, "threads"_a,
+          "Mean, rounding left in it and mean square about it, of the first columns over the rows of each list.");
+    m.def(
+        "column_spread",
+        [](Array2<const double> columns, int threads) {
+            std::vector<double> mean(columns.shape(0)), left(mean.size()), square(mean.size());
+            without_gil([&] { column_spread(view(columns), mean.data(), left.data(), square.data(), threads); });
+            return nb::make_tuple(own(std::move(mean)), own(std::move(left)), own(std::move(square)));
+        },
+        "columns"_a.noconvert(), "threads"_a, "The same of all rows of a table that lies by columns.");
+    m.def(
+        "complementary",
+        [](const ListsOfRows& trains, const ListsOfRows& tests, std::size_t n, int threads) {
+            require(trains.size() == tests.size(), "complementary", "trains and tests must be as many");
+            const RowLists one = checked_lists("complementary", trains, n), two = checked_lists("complementary", tests, n);
+            std::vector<std::uint8_t> split(two.size());
+            without_gil([&] { complementary(one, two, static_cast<index_t>(n), split.data(), threads); });
+            return own(std::move(split));
+        },
+        "trains"_a, "tests"_a, "n"_a, "threads"_a, "1 for each pair of lists that holds every row once between them.");
+    m.def("naive_bayes_fold_scores", &bayes_scores_of_lists, "x"_a.noconvert(), "tests"_a, "gaussian"_a, "log_prior"_a,
+          "mean"_a, "half_precision"_a, "constant"_a, "threads"_a,
+          "Class probabilities of the rows of each list by a normal model of its own, one list below the other.");
+    m.def("discriminant_fold_scores", &discriminant_scores_of_lists, "x"_a.noconvert(), "tests"_a, "levels"_a,
+          "centres"_a, "forms"_a, "quadratic"_a, "origin"_a.none(), "factor"_a.none(), "threads"_a,
+          "Class probabilities of the rows of each list by a Gaussian discriminant of its own.");
     nb::class_<BayesArrays>(m, "NaiveBayesArrays", "The arrays of a fitted naive Bayes model, for its scores.")
         .def(
             "__init__",

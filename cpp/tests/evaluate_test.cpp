@@ -1,4 +1,5 @@
 #include "assay/evaluate/clusterings.hpp"
+#include "assay/evaluate/fold_tables.hpp"
 #include "assay/evaluate/multinomial.hpp"
 #include "assay/evaluate/replicates.hpp"
 
@@ -166,4 +167,15 @@ TEST("the silhouette of two far pairs and a lone point is known") {
     CHECK_NEAR(s[1], 1 - 1 / 9.5, 1e-15);
     CHECK_NEAR(s[3], 1 - 1 / 10.5, 1e-15);
     CHECK(s[4] == 0);
+}
+
+TEST("the tables of folds count rows by their class and their likeliest class, the first of equals") {
+    const double shares[] = {0.2, 0.8, 0.5, 0.5, 0.9, 0.1, 0.3, 0.7};
+    const std::int64_t codes[] = {1, 0, 1};
+    const std::vector<std::int64_t> first{0, 1, 2}, second{2};
+    std::int64_t predicted[4], tables[8];
+    assay::fold_tables(assay::c_matrix(shares, 4, 2), codes, {{first.data(), 3}, {second.data(), 1}}, predicted, tables, 2);
+    CHECK(predicted[0] == 1 && predicted[1] == 0 && predicted[2] == 0 && predicted[3] == 1);
+    const std::int64_t wanted[] = {1, 0, 1, 1, 0, 0, 0, 1};
+    for (int i = 0; i < 8; ++i) CHECK(tables[i] == wanted[i]);
 }

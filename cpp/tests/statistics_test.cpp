@@ -5,6 +5,7 @@
 #include "assay/common/random.hpp"
 #include "assay/common/simd.hpp"
 #include "assay/statistics/class_moments.hpp"
+#include "assay/statistics/fold_sums.hpp"
 #include "assay/statistics/gap_sums.hpp"
 #include "assay/statistics/gram.hpp"
 #include "check.hpp"
@@ -219,4 +220,75 @@ TEST("gap sums are sums over the rows a column marks, for any number of threads"
             CHECK(std::abs(sums[at] - sum) < 1e-10 && std::abs(squares[at] - square) < 1e-10 && both[at] == count);
         }
     }
+}
+
+namespace {
+
+// Lists of unequal length, one of them empty, with rows in any order.
+std::vector<std::vector<std::int64_t>> some_lists(index_t n) {
+    std::vector<std::vector<std::int64_t>> lists(5);
+    for (index_t i = 0; i < n; ++i) {
+        lists[0].push_back(n - 1 - i);
+        if (i % 3 == 0) lists[1].push_back(i);
+        if (i % 7 == 2) lists[2].push_back(i);
+    }
+    lists[3].push_back(n / 2);
+    return lists;
+}
+
+RowLists views_of(const std::vector<std::vector<std::int64_t>>& lists) {
+    RowLists out;
+    for (const auto& one : lists) out.push_back({one.data(), static_cast<index_t>(one.size())});
+    return out;
+}
+
+}  // namespace
+
+TEST("sums over many lists have the bits of each list by itself, on every instruction set and thread count") {
+    const index_t n = 1100, p = 11, classes = 3;
+    const std::vector<double> x = normals(n * p, 3, 2.0), shift = normals(p, 4), shifts = normals(classes * p, 5);
+    std::vector<std::int32_t> codes(static_cast<std::size_t>(n));
+    for (index_t i = 0; i < n; ++i) codes[static_cast<std::size_t>(i)] = static_cast<std::int32_t>(i % classes);
+    const auto held = some_lists(n);
+    const RowLists lists = views_of(held);
+    const Matrix<const double> table = c_matrix(x.data(), n, p);
+    const auto size = static_cast<std::size_t>(classes * (p + 1) * (p + 1)), width = static_cast<std::size_t>(p);
+    std::vector<double> first_mean;
+    for (Simd level : {Simd::baseline, Simd::avx2, Simd::avx512}) {
+        set_simd_level(level);
+        for (int threads : {1, 3, 8}) {
+            const auto moments = fold_moments(table, codes.data(), classes, lists, shift.data(), threads);
+            std::vector<double> grams(lists.size() * size), mean(lists.size() * width), left(mean), square(mean);
+            fold_grams(table, codes.data(), classes, lists, shifts.data(), grams.data(), threads);
+            fold_spreads(table, p, lists, mean.data(), left.data(), square.data(), threads);
+            if (first_mean.empty()) first_mean = square;
+            CHECK(first_mean == square);
+            for (std::size_t k = 0; k < lists.size(); ++k) {
+                const RowSelection chosen{lists[k].rows, lists[k].count, nullptr};
+                const auto own = class_moments(table, codes.data(), classes, chosen, shift.data(), {}, 1);
+                CHECK(own.sum == moments[k].sum && own.square == moments[k].square && own.count == moments[k].count);
+                std::vector<double> gram(size);
+                class_grams(table, codes.data(), classes, chosen, shifts.data(), gram.data(), 1);
+                CHECK(std::equal(gram.begin(), gram.end(), grams.begin() + static_cast<index_t>(k * size)));
+                std::vector<double> columns;
+                for (index_t j = 0; j < p; ++j)
+                    for (std::int64_t row : held[k]) columns.push_back(table(row, j));
+                std::vector<double> m(width), l(width), s(width);
+                column_spread(c_matrix<const double>(columns.data(), p, lists[k].count), m.data(), l.data(), s.data(), threads);
+                const auto at = static_cast<index_t>(k * width);
+                CHECK(std::equal(m.begin(), m.end(), mean.begin() + at));
+                CHECK(std::equal(l.begin(), l.end(), left.begin() + at));
+                CHECK(std::equal(s.begin(), s.end(), square.begin() + at));
+            }
+        }
+    }
+    set_simd_level(simd_supported());
+}
+
+TEST("lists are complementary where they hold every row once between them") {
+    const std::vector<std::vector<std::int64_t>> trains{{0, 2, 3}, {0, 1}, {0, 0, 1}, {0, 1, 2, 3}},
+        tests{{1}, {2}, {3}, {}};
+    std::uint8_t split[4];
+    complementary(views_of(trains), views_of(tests), 4, split, 2);
+    CHECK(split[0] == 1 && split[1] == 0 && split[2] == 0 && split[3] == 1);
 }

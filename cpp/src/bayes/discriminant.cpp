@@ -1,7 +1,9 @@
 #include "assay/bayes/discriminant.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include "assay/common/elementary.hpp"
 #include "assay/common/simd.hpp"
@@ -48,7 +50,122 @@ ASSAY_DISPATCH(Sums, sums, sums_body,
                (const double* y, const double* w, const double* e, index_t d, double keep, double sphere),
                (y, w, e, d, keep, sphere))
 
+constexpr index_t together = 16;  // rows scored at a time
+constexpr index_t side = 4;       // rows of a factor multiplied at a time
+
+// The cells of up to 16 rows, scaled, one column after the other.
+ASSAY_INLINE void gather(Matrix<const double> x, const std::int64_t* rows, index_t count, const double* origin,
+                         const double* factor, double* __restrict t) {
+    for (index_t r = 0; r < count; ++r) {
+        const double* cells = x.row(rows[r]);
+        for (index_t j = 0; j < x.cols; ++j)
+            t[j * together + r] = origin == nullptr ? cells[j] : (cells[j] - origin[j]) * factor[j];
+    }
+}
+
+using Lane8 = double __attribute__((vector_size(64), may_alias, aligned(8)));
+constexpr index_t halves = together / 8;
+
+// The lanes of column j.
+ASSAY_INLINE const Lane8* lanes_of(const double* cells, index_t j) {
+    return reinterpret_cast<const Lane8*>(cells + j * together);
+}
+ASSAY_INLINE Lane8* lanes_of(double* cells, index_t j) { return reinterpret_cast<Lane8*>(cells + j * together); }
+
+ASSAY_INLINE void less(const double* t, const double* centre, index_t d, double* z) {
+    for (index_t j = 0; j < d; ++j)
+        for (index_t h = 0; h < halves; ++h) lanes_of(z, j)[h] = lanes_of(t, j)[h] - centre[j];
+}
+
+// total -= |G z|^2 / 2, `side` rows of G at a time.
+ASSAY_INLINE void take_squares(const double* form, const double* z, index_t d, Lane8* total) {
+    for (index_t c = 0; c < d; c += side) {
+        // Past the last row the last one is taken again and not counted.
+        const double* row[side];
+        for (index_t l = 0; l < side; ++l) row[l] = form + std::min(c + l, d - 1) * d;
+        Lane8 white[side][halves] = {};
+        for (index_t j = 0; j < std::min(c + side, d); ++j) {
+            const Lane8 *at = lanes_of(z, j), low = at[0], high = at[1];
+#pragma GCC unroll 4
+            for (index_t l = 0; l < side; ++l) {
+                white[l][0] += row[l][j] * low;
+                white[l][1] += row[l][j] * high;
+            }
+        }
+        for (index_t l = 0; l < side && c + l < d; ++l)
+            for (index_t h = 0; h < halves; ++h) total[h] -= 0.5 * white[l][h] * white[l][h];
+    }
+}
+
+// scores[k * 16 + r] of the rows that `t` holds; `z` is room for as many cells.
+ASSAY_INLINE void scores_body(const double* t, index_t d, const DiscriminantFolds& fold, double* z, double* scores) {
+    if (!fold.quadratic) less(t, fold.centres, d, z);
+    for (index_t k = 0; k < fold.classes; ++k) {
+        Lane8 total[halves] = {};
+        for (index_t h = 0; h < halves; ++h) total[h] += fold.levels[k];
+        if (fold.quadratic) {
+            less(t, fold.centres + k * d, d, z);
+            take_squares(fold.forms + k * d * d, z, d, total);
+        } else {
+            const double* slope = fold.forms + k * d;
+            for (index_t j = 0; j < d; ++j)
+                for (index_t h = 0; h < halves; ++h) total[h] += slope[j] * lanes_of(z, j)[h];
+        }
+        for (index_t h = 0; h < halves; ++h) lanes_of(scores, k)[h] = total[h];
+    }
+    double top[together], sum[together];
+    for (index_t r = 0; r < together; ++r) top[r] = scores[r];
+    for (index_t k = 1; k < fold.classes; ++k)
+        for (index_t r = 0; r < together; ++r) top[r] = std::max(top[r], scores[k * together + r]);
+    for (index_t r = 0; r < together; ++r) sum[r] = 0.0;
+    for (index_t k = 0; k < fold.classes; ++k)
+        for (index_t r = 0; r < together; ++r) {
+            double& one = scores[k * together + r];
+            one = fast_exp(one - top[r]);
+            sum[r] += one;
+        }
+    for (index_t k = 0; k < fold.classes; ++k)
+        for (index_t r = 0; r < together; ++r) scores[k * together + r] /= sum[r];
+}
+
+ASSAY_INLINE void block_body(Matrix<const double> x, const std::int64_t* rows, index_t count,
+                             const DiscriminantFolds& fold, double* t, double* z, double* scores) {
+    gather(x, rows, count, fold.origin, fold.factor, t);
+    scores_body(t, x.cols, fold, z, scores);
+}
+ASSAY_DISPATCH(void, score_block, block_body,
+               (Matrix<const double> x, const std::int64_t* rows, index_t count, const DiscriminantFolds& fold, double* t,
+                double* z, double* scores),
+               (x, rows, count, fold, t, z, scores))
+
 }  // namespace
+
+void discriminant_fold_scores(Matrix<const double> x, const RowLists& lists, const DiscriminantFolds& folds,
+                              double* probabilities, int threads) {
+    const index_t d = x.cols, K = folds.classes;
+    std::vector<index_t> first(lists.size() + 1, 0);
+    for (std::size_t k = 0; k < lists.size(); ++k) first[k + 1] = first[k] + lists[k].count;
+    for_each_list(lists, threads, [&](index_t f, int inside) {
+        DiscriminantFolds own = folds;
+        if (own.origin != nullptr) own.origin += f * d, own.factor += f * d;
+        own.levels += f * K;
+        own.centres += f * (own.quadratic ? K * d : d);
+        own.forms += f * (own.quadratic ? K * d * d : K * d);
+        const RowList& list = lists[static_cast<std::size_t>(f)];
+        double* out = probabilities + first[static_cast<std::size_t>(f)] * K;
+        parallel_chunks(list.count, 4096, inside, [&](index_t, index_t begin, index_t end) {
+            std::vector<double> t(static_cast<std::size_t>(d * together), 0.0), z(t.size());
+            std::vector<double> scores(static_cast<std::size_t>(K * together));
+            for (index_t i = begin; i < end; i += together) {
+                const index_t count = std::min(together, end - i);
+                score_block(x, list.rows + i, count, own, t.data(), z.data(), scores.data());
+                for (index_t r = 0; r < count; ++r)
+                    for (index_t k = 0; k < K; ++k)
+                        out[(i + r) * K + k] = scores[static_cast<std::size_t>(k * together + r)];
+            }
+        });
+    });
+}
 
 void leave_one_out_scores(Matrix<const double> y, Matrix<const double> w, const double* eigenvalues,
                           const double* spheres, double c, Vector<const double> shares, double* scores, int threads) {

@@ -15,12 +15,12 @@ constexpr index_t column_block = 64;  // columns transposed at a time
 constexpr index_t grain = 4096;
 
 // Gaussian part of up to 16 rows: sums[c * 16 + r] -= half_precision (x - mean)^2 over the Gaussian columns.
-ASSAY_INLINE void gaussian_block_body(Matrix<const double> x, index_t first, index_t rows, const NaiveBayesModel& m,
-                                      double* __restrict buffer, double* __restrict sums) {
+ASSAY_INLINE void gaussian_block_body(Matrix<const double> x, const RowSelection& chosen, index_t first, index_t rows,
+                                      const NaiveBayesModel& m, double* __restrict buffer, double* __restrict sums) {
     for (index_t begin = 0; begin < m.n_gaussian; begin += column_block) {
         const index_t width = std::min(column_block, m.n_gaussian - begin);
         for (index_t r = 0; r < rows; ++r) {
-            const double* row = x.row(first + r);
+            const double* row = x.row(chosen.row(first + r));
             for (index_t j = 0; j < width; ++j) buffer[j * lanes + r] = row[m.gaussian[begin + j]];
         }
         for (index_t c = 0; c < m.classes; ++c) {
@@ -39,9 +39,9 @@ ASSAY_INLINE void gaussian_block_body(Matrix<const double> x, index_t first, ind
     }
 }
 ASSAY_DISPATCH(void, gaussian_block, gaussian_block_body,
-               (Matrix<const double> x, index_t first, index_t rows, const NaiveBayesModel& m, double* buffer,
-                double* sums),
-               (x, first, rows, m, buffer, sums))
+               (Matrix<const double> x, const RowSelection& chosen, index_t first, index_t rows, const NaiveBayesModel& m,
+                double* buffer, double* sums),
+               (x, chosen, first, rows, m, buffer, sums))
 
 // Everything but the Gaussian columns, for one row.
 void add_discrete(const double* row, const NaiveBayesModel& m, index_t categories, double* score, index_t stride) {
@@ -80,9 +80,10 @@ bool misses_a_cell(const double* row, const NaiveBayesModel& m) {
     return false;
 }
 
-// Calls finish(row, scores, stride) with the joint log probabilities of every row.
+// Calls finish(place, scores, stride) with the joint log probabilities of every chosen row.
 template <class Finish>
-void score_rows(Matrix<const double> x, const NaiveBayesModel& m, int threads, Finish&& finish) {
+void score_rows(Matrix<const double> x, const RowSelection& chosen, const NaiveBayesModel& m, int threads,
+                Finish&& finish) {
     index_t categories = 0;
     for (index_t k = 0; k < m.n_tabled; ++k) categories += m.table_sizes[k];
     std::vector<double> start(static_cast<std::size_t>(m.classes));
@@ -92,16 +93,16 @@ void score_rows(Matrix<const double> x, const NaiveBayesModel& m, int threads, F
         start[static_cast<std::size_t>(c)] = total;
     }
     const bool discrete = m.n_proportional + m.n_tabled > 0;
-    parallel_chunks(x.rows, grain, threads, [&](index_t, index_t begin, index_t end) {
+    parallel_chunks(chosen.count, grain, threads, [&](index_t, index_t begin, index_t end) {
         std::vector<double> buffer(static_cast<std::size_t>(column_block * lanes), 0.0);
         std::vector<double> sums(static_cast<std::size_t>(m.classes * lanes));
         for (index_t first = begin; first < end; first += lanes) {
             const index_t rows = std::min(lanes, end - first);
             for (index_t c = 0; c < m.classes; ++c)
                 std::fill_n(sums.begin() + c * lanes, lanes, start[static_cast<std::size_t>(c)]);
-            gaussian_block(x, first, rows, m, buffer.data(), sums.data());
+            gaussian_block(x, chosen, first, rows, m, buffer.data(), sums.data());
             for (index_t r = 0; r < rows; ++r) {
-                const double* row = x.row(first + r);
+                const double* row = x.row(chosen.row(first + r));
                 double* score = sums.data() + r;
                 if (std::isnan(score[0]) && misses_a_cell(row, m)) add_present(row, m, score, lanes);
                 if (discrete) add_discrete(row, m, categories, score, lanes);
@@ -118,30 +119,53 @@ index_t highest(const double* score, index_t classes, index_t stride) {
     return best;
 }
 
-}  // namespace
-
-void naive_bayes_scores(Matrix<const double> x, const NaiveBayesModel& model, ClassScores wanted, double* scores,
-                        int threads) {
+void scores_of(Matrix<const double> x, const RowSelection& chosen, const NaiveBayesModel& model, ClassScores wanted,
+               double* scores, int threads) {
     const index_t classes = model.classes;
-    score_rows(x, model, threads, [&](index_t row, const double* score, index_t stride) {
-        double* out = scores + row * classes;
+    score_rows(x, chosen, model, threads, [&](index_t place, const double* score, index_t stride) {
+        double* out = scores + place * classes;
         for (index_t c = 0; c < classes; ++c) out[c] = score[c * stride];
         if (wanted == ClassScores::joint) return;
         const double top = out[highest(out, classes, 1)];
         double total = 0;
-        for (index_t c = 0; c < classes; ++c) total += std::exp(out[c] - top);
         if (wanted == ClassScores::log_probability) {
+            for (index_t c = 0; c < classes; ++c) total += std::exp(out[c] - top);
             const double log_total = top + std::log(total);
             for (index_t c = 0; c < classes; ++c) out[c] -= log_total;
         } else {
-            for (index_t c = 0; c < classes; ++c) out[c] = std::exp(out[c] - top) / total;
+            for (index_t c = 0; c < classes; ++c) total += out[c] = std::exp(out[c] - top);
+            for (index_t c = 0; c < classes; ++c) out[c] /= total;
         }
     });
 }
 
+}  // namespace
+
+void naive_bayes_scores(Matrix<const double> x, const NaiveBayesModel& model, ClassScores wanted, double* scores,
+                        int threads) {
+    scores_of(x, {nullptr, x.rows, nullptr}, model, wanted, scores, threads);
+}
+
+void naive_bayes_fold_scores(Matrix<const double> x, const RowLists& lists, const NaiveBayesModel& models,
+                             double* probabilities, int threads) {
+    std::vector<index_t> first(lists.size() + 1, 0);
+    for (std::size_t k = 0; k < lists.size(); ++k) first[k + 1] = first[k] + lists[k].count;
+    for_each_list(lists, threads, [&](index_t k, int inside) {
+        NaiveBayesModel model = models;
+        const index_t cells = model.classes * model.n_gaussian;
+        model.log_prior += k * model.classes;
+        model.mean += k * cells;
+        model.half_precision += k * cells;
+        model.constant += k * cells;
+        const RowList& list = lists[static_cast<std::size_t>(k)];
+        scores_of(x, {list.rows, list.count, nullptr}, model, ClassScores::probability,
+                  probabilities + first[static_cast<std::size_t>(k)] * model.classes, inside);
+    });
+}
+
 void naive_bayes_labels(Matrix<const double> x, const NaiveBayesModel& model, std::int32_t* best, int threads) {
-    score_rows(x, model, threads, [&](index_t row, const double* score, index_t stride) {
-        best[row] = static_cast<std::int32_t>(highest(score, model.classes, stride));
+    score_rows(x, {nullptr, x.rows, nullptr}, model, threads, [&](index_t place, const double* score, index_t stride) {
+        best[place] = static_cast<std::int32_t>(highest(score, model.classes, stride));
     });
 }
 

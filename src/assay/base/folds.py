@@ -59,6 +59,42 @@ def are_complementary(train: np.ndarray, test: np.ndarray, n_rows: int) -> bool:
     return bool(seen.all())
 
 
+MOST_ROWS, MOST_FOLDS = 2**17, 64
+"""Test rows, and folds, that one call of a kernel takes at most (of one fold any number)."""
+
+
+def fold_blocks(folds: Sequence[Fold]) -> Iterator[range]:
+    """The places of folds that are worked on in one call: many short folds, or a long one by itself.
+
+    >>> rows = [np.zeros(size) for size in (10, 2**17, 5, 5)]
+    >>> [list(some) for some in fold_blocks([(rows[0], test) for test in rows])]
+    [[0], [1], [2, 3]]
+    """
+    begin = held = 0
+    for k, (_, test) in enumerate(folds):
+        if k > begin and (held + test.shape[0] > MOST_ROWS or k - begin == MOST_FOLDS):
+            yield range(begin, k)
+            begin, held = k, 0
+        held += test.shape[0]
+    if folds:
+        yield range(begin, len(folds))
+
+
+def row_lists(lists: Iterable[np.ndarray]) -> list[np.ndarray]:
+    """Lists of row numbers as kernels over many folds take them."""
+    return [np.ascontiguousarray(rows, dtype=np.int64) for rows in lists]
+
+
+def cut_at(rows: np.ndarray, lists: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """What belongs to each list, of an array that holds the rows of all lists one below the other.
+
+    >>> cut_at(np.arange(3), [np.array([7]), np.array([8, 9])])
+    [array([0]), array([1, 2])]
+    """
+    ends = np.cumsum([0, *(one.shape[0] for one in lists)]).tolist()
+    return [rows[a:b] for a, b in pairwise(ends)]
+
+
 @dataclass(frozen=True, eq=False)
 class FoldTransform:
     """What a preparation fitted on the training rows of one fold makes of a matrix that all folds share.

@@ -37,6 +37,23 @@ def table_metric(name: str) -> Batch | None:
     return None
 
 
+_OF_SECOND_CLASS = ("sensitivity", "specificity", "precision", "recall")
+
+
+def fold_metric(name: str, n_classes: int) -> Batch | None:
+    """The metric as a function of the confusion matrices of many folds, with the bits that `get_metric(name)` gives
+    each of them by itself, where every class occurs in each; None where there is no such function.
+
+    >>> fold_metric("accuracy", 2)(np.array([[[3, 1], [0, 4]]])).tolist(), fold_metric("f1_weighted", 2)
+    ([0.875], None)
+    """
+    if name.endswith("_weighted"):
+        return None  # a sum of products, whose order is that of BLAS
+    if n_classes != 2 and (name in _OF_SECOND_CLASS or (_F_BETA.fullmatch(name) and "_" not in name)):
+        return None  # refused by the metric itself, in a sentence
+    return table_metric(name)
+
+
 def _over(above: np.ndarray, below: np.ndarray, otherwise: float = 0.0) -> np.ndarray:
     above, below = np.broadcast_arrays(above, below)
     return np.divide(above, below, out=np.full(above.shape, otherwise), where=below != 0)

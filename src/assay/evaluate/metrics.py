@@ -73,9 +73,15 @@ class Evidence:
 
     @classmethod
     def of_codes(
-        cls, y: np.ndarray, predicted: np.ndarray, probabilities: np.ndarray | None, n_classes: int
+        cls,
+        y: np.ndarray,
+        predicted: np.ndarray,
+        probabilities: np.ndarray | None,
+        n_classes: int,
+        table: np.ndarray | None = None,
     ) -> Evidence:
-        """Evidence of codes that are known to lie in 0..n_classes-1, which are not looked up again.
+        """Evidence of codes that are known to lie in 0..n_classes-1, which are not looked up again; `table` is their
+        confusion matrix, where it is known.
 
         >>> Evidence.of_codes(np.array([0, 1]), np.array([1, 1]), None, 2).confusion.tolist()
         [[0, 1], [0, 1]]
@@ -83,6 +89,8 @@ class Evidence:
         classes = np.arange(n_classes)
         evidence = cls(y, labels=predicted, probabilities=probabilities, classes=classes)
         vars(evidence).update(_coded=(y, predicted, classes), true_codes=y)
+        if table is not None:
+            vars(evidence).update(confusion=table)
         return evidence
 
     def has(self, needs: str) -> bool:

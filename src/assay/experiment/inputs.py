@@ -34,7 +34,7 @@ class SharedTable:
     matrix: np.ndarray
     params: dict[str, Any]
 
-    def transforms(self, splits: Sequence[int]) -> FoldTransforms | None:
+    def transforms(self, splits: Sequence[int], threads: int = 1) -> FoldTransforms | None:
         """What the training rows of each split say about the columns; None where nothing is learned from them."""
         return None
 
@@ -51,17 +51,15 @@ class PreparedTable(SharedTable):
     plan: Plan
     _folds: dict[int | None, FoldTransform] = field(default_factory=dict)
 
-    def _fold(self, split: int | None) -> FoldTransform:
+    def transforms(self, splits: Sequence[int], threads: int = 1) -> FoldTransforms:
         # Two threads may both find a fold: what they find is the same.
-        if split not in self._folds:
-            self._folds[split] = self.preparation.fold(None if split is None else self.plan.splits[split].train)
-        return self._folds[split]
-
-    def transforms(self, splits: Sequence[int]) -> FoldTransforms:
-        return FoldTransforms(tuple(self._fold(split) for split in splits), self._fold(None))
+        new = [split for split in [*splits, None] if split not in self._folds]
+        trains = [None if split is None else self.plan.splits[split].train for split in new]
+        self._folds.update(zip(new, self.preparation.folds(trains, threads) if new else [], strict=True))
+        return FoldTransforms(tuple(self._folds[split] for split in splits), self._folds[None])
 
     def rows(self, split: int, wanted: np.ndarray) -> np.ndarray:
-        return self._fold(split).apply(self.matrix, wanted)
+        return self.transforms([split]).folds[0].apply(self.matrix, wanted)
 
 
 class Inputs:

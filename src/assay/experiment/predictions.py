@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from .. import _kernels
 from ..base import Classifier
 from ..base.errors import UsageError
+from ..base.folds import cut_at, row_lists
 from ..evaluate import Evidence, get_metric
+from ..evaluate.batch_metrics import fold_metric
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,6 +92,42 @@ class FoldPredictions:
             evidence = Evidence.of_codes(truth, self.predicted, self.probabilities, n_classes)
         scores = {name: get_metric(name).of(evidence) for name in metrics}
         return scores, None if n_classes is None else evidence.confusion.tolist()
+
+
+def measure_folds(
+    answers: Sequence[np.ndarray],
+    tests: Sequence[np.ndarray],
+    y: np.ndarray,
+    metrics: Sequence[str],
+    n_classes: int | None,
+    threads: int = 1,
+) -> list[tuple[FoldPredictions, dict[str, float], Any]]:
+    """What `FoldPredictions.of` and `measure` give for each of many folds, bit for bit, with one call for all of them.
+
+    `answers` are class probabilities (or numbers) for the rows `tests` of each fold, `y` the codes (or numbers) of all
+    rows.
+    """
+    if n_classes is None or not answers:
+        alone = [FoldPredictions.of(answer, n_classes) for answer in answers]
+        return [(one, *one.measure(y[test], metrics, n_classes)) for one, test in zip(alone, tests, strict=True)]
+    shares = answers[0] if len(answers) == 1 else np.concatenate(answers)
+    codes, stacked = _kernels.fold_tables(shares, y, row_lists(tests), threads)
+    tables = stacked.reshape(len(answers), n_classes, n_classes)
+    # A class that no row of a fold has may be left out of its means.
+    whole = (tables.sum(axis=2) > 0).all(axis=1)
+    batches = {name: fold_metric(name, n_classes) for name in metrics}
+    columns = {name: batch(tables[whole]).tolist() for name, batch in batches.items() if batch is not None}
+    rest = [name for name, batch in batches.items() if batch is None]
+    place = (np.cumsum(whole) - 1).tolist()
+    found = []
+    for k, (answer, test, predicted) in enumerate(zip(answers, tests, cut_at(codes, tests), strict=True)):
+        said = FoldPredictions(predicted, answer)
+        scores = {name: values[place[k]] for name, values in columns.items()} if whole[k] else {}
+        if rest or not whole[k]:
+            evidence = Evidence.of_codes(y[test], predicted, answer, n_classes, tables[k])
+            scores |= {name: get_metric(name).of(evidence) for name in (rest if whole[k] else metrics)}
+        found.append((said, {name: scores[name] for name in metrics}, tables[k].tolist()))
+    return found
 
 
 @dataclass(frozen=True, eq=False)

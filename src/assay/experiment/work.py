@@ -21,14 +21,18 @@ import numpy as np
 from ..base.cv import drawn_rows
 from ..base.errors import AssayError, AssayWarning, DesignError, plain
 from ..base.estimator import Estimator
-from ..base.folds import Fold, fit_folds, predict_folds
+from ..base.folds import MOST_ROWS, Fold, fit_folds, predict_folds
+from ..base.threads import thread_count
 from ..evaluate import get_metric
 from .choices import chosen_by, chosen_setting
 from .design_choice import VIEWED_ROWS
 from .inputs import Inputs, SharedTable
 from .plan import Learner, Plan
-from .predictions import FoldPredictions
+from .predictions import FoldPredictions, measure_folds
 from .tuning import InnerFolds, best_trial, search_trials, with_setting
+
+MOMENT = 0.02
+"""Seconds for which finished predictions wait for those of further folds, to be scored with them."""
 
 
 @dataclass(frozen=True)
@@ -156,22 +160,68 @@ def _fold_values(bench: Bench, learner: Learner, units: list[Unit]) -> Iterator[
     texts = _listen()
     begin = time.perf_counter()
     said = _said(bench, learner, shared, numbers, folds)
-    models = _models(bench, learner, shared, numbers, folds) if said is None else None
+    if said is not None:
+        yield from _said_values(bench, learner, shared, units, folds, said, begin, texts)
+        return
+    models = _models(bench, learner, shared, numbers, folds)
     for unit, number, fold in zip(units, numbers, folds):
-        common = time.perf_counter()
-        answer = None if said is None else next(said)
-        if answer is None:
-            model = next(_models(bench, learner, shared, [number], [fold]) if models is None else models)
+        model = next(models)
         ready = time.perf_counter()
-        if answer is None:
-            value = _score(plan, model, shared.rows(number, fold[1]), fold[1], ready - begin, texts)
-        else:
-            # Without a model what the folds have in common counts as fit, and the rest as prediction.
-            said_now = FoldPredictions.of(answer, plan.n_classes)
-            value = _value(plan, said_now, fold[1], common - begin, ready - common, texts, {})
-        yield unit, value
+        yield unit, _score(plan, model, shared.rows(number, fold[1]), fold[1], ready - begin, texts)
         texts = _listen()
         begin = time.perf_counter()
+
+
+def _said_values(
+    bench: Bench,
+    learner: Learner,
+    shared: SharedTable,
+    units: list[Unit],
+    folds: list[Fold],
+    said: Iterator[np.ndarray | None],
+    begin: float,
+    texts: list[tuple[str, str]],
+) -> Iterator[tuple[Unit, dict[str, Any]]]:
+    """The values of folds that need no models, as many of them scored together as a moment gives."""
+    plan, done = bench.plan, 0
+    while done < len(units):
+        common = time.perf_counter()
+        some = _answers(said, folds[done:], plan.n_classes)
+        ready = time.perf_counter()
+        heard = _heard(texts)
+        kept = [k for k, answer in enumerate(some) if answer is not None]
+        tests = [folds[done + k][1] for k in kept]
+        answers = [answer for answer in some if answer is not None]
+        measured = iter(
+            measure_folds(answers, tests, plan.y, plan.metrics, plan.n_classes, thread_count(bench.threads))
+        )
+        for unit, fold, answer in zip(units[done:], folds[done:], some):
+            if answer is None:
+                assert unit.split is not None
+                texts, start = _listen(), time.perf_counter()
+                model = next(_models(bench, learner, shared, [unit.split], [fold]))
+                fitted = time.perf_counter() - start
+                yield unit, _score(plan, model, shared.rows(unit.split, fold[1]), fold[1], fitted, texts)
+                continue
+            # Without a model what the folds have in common counts as fit, and the rest as prediction.
+            seconds = (common - begin) / len(kept), (ready - common) / len(kept)
+            predictions, scores, confusion = next(measured)
+            yield unit, _value(predictions, scores, confusion, *seconds, heard, {})
+            heard = []
+        done += len(some)
+        texts, begin = _listen(), time.perf_counter()
+
+
+def _answers(said: Iterator[np.ndarray | None], folds: list[Fold], n_classes: int | None) -> list[np.ndarray | None]:
+    """The next answers: those that are there within a moment, and as many as may be scored together."""
+    end, some, held = time.perf_counter() + MOMENT, [], 0
+    most = 2**22 // max(1, n_classes or 1) ** 2
+    for (_, test), answer in zip(folds, said):
+        some.append(answer)
+        held += test.shape[0]
+        if len(some) >= most or held >= MOST_ROWS or time.perf_counter() > end:
+            break
+    return some
 
 
 def _said(
@@ -181,7 +231,8 @@ def _said(
     if learner.open_seeds:
         return None
     prototype = learner.prototype(threads=bench.threads).set_params(**shared.params)
-    return predict_folds(prototype, shared.matrix, bench.plan.y, folds, shared.transforms(numbers))
+    transforms = shared.transforms(numbers, thread_count(bench.threads))
+    return predict_folds(prototype, shared.matrix, bench.plan.y, folds, transforms)
 
 
 def _models(
@@ -191,7 +242,8 @@ def _models(
     plan = bench.plan
     prototype = learner.prototype(threads=bench.threads).set_params(**shared.params)
     seeds = [plan.seeds(learner, number) for number in numbers] if learner.open_seeds else None
-    return fit_folds(prototype, shared.matrix, plan.y, folds, transforms=shared.transforms(numbers), settings=seeds)
+    transforms = shared.transforms(numbers, thread_count(bench.threads))
+    return fit_folds(prototype, shared.matrix, plan.y, folds, transforms=transforms, settings=seeds)
 
 
 def _score(
@@ -200,25 +252,25 @@ def _score(
     begin = time.perf_counter()
     predictions = FoldPredictions.by(model, test, plan.n_classes)
     predicted = time.perf_counter() - begin
-    return _value(plan, predictions, rows, fit_seconds, predicted, texts, chosen_by(model))
+    scores, confusion = predictions.measure(plan.y[rows], plan.metrics, plan.n_classes)
+    return _value(predictions, scores, confusion, fit_seconds, predicted, _heard(texts), chosen_by(model))
 
 
 def _value(
-    plan: Plan,
     predictions: FoldPredictions,
-    rows: np.ndarray,
+    scores: dict[str, float],
+    confusion: Any,
     fit_seconds: float,
     predict_seconds: float,
-    texts: list[tuple[str, str]],
+    warnings: list[list[str]],
     chosen: dict[str, Any],
 ) -> dict[str, Any]:
-    scores, confusion = predictions.measure(plan.y[rows], plan.metrics, plan.n_classes)
     return {
         "scores": scores,
         "confusion": confusion,
         "fit_seconds": fit_seconds,
         "predict_seconds": predict_seconds,
-        "warnings": _heard(texts),
+        "warnings": warnings,
         "chosen": chosen,
         "predictions": predictions,
     }

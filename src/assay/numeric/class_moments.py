@@ -59,6 +59,24 @@ class ClassStatistics:
         found = _kernels.class_moments(values, codes, n_classes, shift, nominal, sizes, weights, indices, threads)
         return cls(**found, shift=shift, sizes=sizes)
 
+    @classmethod
+    def of_folds(
+        cls,
+        values: np.ndarray,
+        codes: np.ndarray,
+        n_classes: int,
+        lists: list[np.ndarray],
+        *,
+        shift: np.ndarray,
+        threads: int,
+    ) -> ClassStatistics:
+        """The statistics of the rows of each list, along a first axis; columns of numbers, no weights."""
+        found = _kernels.fold_moments(values, codes, n_classes, shift, lists, threads)
+        shape = (len(lists), n_classes, values.shape[1])
+        sums = {name: found[name].reshape(shape) for name in ("count", "sum", "square")}
+        none = np.zeros((len(lists), n_classes, 0))
+        return cls(found["class_weight"], **sums, tally=none, shift=shift, sizes=np.empty(0, dtype=np.int32))
+
     def plus(self, other: ClassStatistics) -> ClassStatistics:
         """The statistics of both sets of rows (same shift and categories)."""
         return self._combined(other, 1.0)
@@ -81,12 +99,6 @@ class ClassStatistics:
         numeric column."""
         left, total = self.centred_squares()[..., numeric], whole.square[:, numeric]
         return (left >= LEAST_SHARE * total).all(axis=(-2, -1))
-
-    @classmethod
-    def stacked(cls, parts: list[ClassStatistics]) -> ClassStatistics:
-        """The statistics of several sets of rows (same shift and categories), along a first axis."""
-        names = ("class_weight", "count", "sum", "square", "tally")
-        return replace(parts[0], **{name: np.stack([getattr(part, name) for part in parts]) for name in names})
 
     def of_classes(self, present: np.ndarray) -> ClassStatistics:
         """Only the classes where `present` is true."""

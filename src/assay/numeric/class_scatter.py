@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -102,6 +103,31 @@ class ClassScatter:
         products = grams[:, :-1, :-1].sum(axis=0)[None] if kind == "pooled" else grams[:, :-1, :-1].copy()
         return cls(grams[:, -1, -1].copy(), grams[:, -1, :-1].copy(), products, shift, kind)
 
+    @classmethod
+    def of_folds(
+        cls,
+        values: np.ndarray,
+        codes: np.ndarray,
+        lists: list[np.ndarray],
+        *,
+        shift: np.ndarray,
+        kind: str,
+        threads: int,
+    ) -> ClassScatter:
+        """The sums of the rows of each list around one shift, along a first axis; no weights.
+
+        `means`, `scatter`, `squares`, `minus` and `holds_digits_of` take them as they take those of one set of rows.
+        """
+        classes, d = shift.shape
+        if kind == "diagonal":
+            common = np.ascontiguousarray(shift[0])
+            sums = ClassStatistics.of_folds(values, codes, classes, lists, shift=common, threads=threads)
+            return cls(sums.class_weight, sums.sum, sums.square, shift, kind)
+        grams = _kernels.fold_grams(values, codes, classes, np.ascontiguousarray(shift), lists, threads)
+        grams = grams.reshape(len(lists), classes, d + 1, d + 1)
+        products = grams[..., :-1, :-1].sum(axis=1, keepdims=True) if kind == "pooled" else grams[..., :-1, :-1]
+        return cls(grams[..., -1, -1], grams[..., -1, :-1], products, shift, kind)
+
     def _shift_is_far(self) -> bool:
         """Whether some class mean lies many standard deviations from the shift, so that centring would cancel."""
         weight = self._weight()
@@ -115,11 +141,11 @@ class ClassScatter:
         return bool(far.any()) and self.kind != "diagonal"
 
     def _weight(self) -> np.ndarray:
-        return np.maximum(self.class_weight, 1e-300)[:, None]
+        return np.maximum(self.class_weight, 1e-300)[..., None]
 
     def squares(self) -> np.ndarray:
         """The sums of squares of z: (classes, d), or (1, d) if pooled."""
-        return self.products if self.kind == "diagonal" else np.diagonal(self.products, axis1=1, axis2=2)
+        return self.products if self.kind == "diagonal" else np.diagonal(self.products, axis1=-2, axis2=-1)
 
     def means(self) -> np.ndarray:
         """The mean of each class, (classes, d)."""
@@ -131,8 +157,8 @@ class ClassScatter:
         if self.kind == "diagonal":
             return np.maximum(self.products - self.sum * offset, 0.0)
         if self.kind == "pooled":
-            return self.products - (self.sum.T @ offset)[None]
-        return self.products - self.sum[:, :, None] * offset[:, None, :]
+            return self.products - (np.swapaxes(self.sum, -1, -2) @ offset)[..., None, :, :]
+        return self.products - self.sum[..., :, None] * offset[..., None, :]
 
     def minus(self, other: ClassScatter) -> ClassScatter:
         """The sums of the rows that are here and not in `other` (same shift and kind)."""
@@ -161,11 +187,25 @@ class ClassScatter:
         shift = transform.place(self.shift)
         return replace(self, sum=transform.combine(self.sum), products=products, shift=shift)
 
-    def holds_digits_of(self, whole: ClassScatter) -> bool:
-        """Whether these differences from `whole` are still accurate in every class and column."""
+    def through_scales(self, folds: Sequence[FoldTransform]) -> ClassScatter:
+        """The sums of each fold, their columns moved and scaled as the preparation of that fold does it."""
+        if any(fold.mean is None or fold.inverse is None for fold in folds):
+            return self
+        mean, inverse = np.array([fold.mean for fold in folds]), np.array([fold.inverse for fold in folds])
+        across = inverse[:, None, :]
+        if self.kind == "diagonal":
+            products = self.products * across * across
+        else:
+            products = self.products * inverse[:, None, :, None] * inverse[:, None, None, :]
+        shift = (self.shift - mean[:, None, :]) * across
+        return replace(self, sum=self.sum * across, products=products, shift=shift)
+
+    def holds_digits_of(self, whole: ClassScatter) -> Any:
+        """Whether these differences (of each fold) from `whole` are still accurate in every class and column."""
         left = self.scatter()
-        left = left if self.kind == "diagonal" else np.diagonal(left, axis1=1, axis2=2)
-        return bool((self.class_weight > 0).all() and (left >= LEAST_SHARE * whole.squares()).all())
+        left = left if self.kind == "diagonal" else np.diagonal(left, axis1=-2, axis2=-1)
+        enough = (left >= LEAST_SHARE * whole.squares()).all(axis=(-2, -1))
+        return (self.class_weight > 0).all(axis=-1) & enough
 
 
 def _of_block(

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .. import _kernels
 from ..numeric.moments import inverse_deviation
 
 
@@ -54,11 +55,31 @@ class NumericBlock:
         if missing is not None and fillings is not None:
             _fill(columns, missing, fillings)
         mean = inverse = None
-        if standardise:
-            mean = fillings if fillings is not None and not holes else _mean(columns, holes and not impute)
+        if standardise and holes and not impute:
+            mean = _mean_of_present(columns)
             np.subtract(columns, mean[:, None], out=columns)
-            inverse = _inverse_deviation(columns, mean, holes and not impute)
+            inverse = _inverse_deviation_of_present(columns, mean)
+        elif standardise:
+            mean, inverse = spread_of(*_kernels.column_spread(columns, 1))
+            np.subtract(columns, mean[:, None], out=columns)
         return cls(fillings, indicated, mean, inverse), missing
+
+    @classmethod
+    def learn_folds(
+        cls, rows: np.ndarray, width: int, trains: list[np.ndarray], threads: int, *, impute: bool, standardise: bool
+    ) -> list[NumericBlock]:
+        """What `learn` finds in each list of rows of a table whose first `width` columns are complete numbers."""
+        means, left, squares = _kernels.fold_spreads(rows, width, trains, threads)
+        _, inverses = spread_of(means, left, squares)
+        return [
+            cls(
+                mean if impute else None,
+                np.empty(0, dtype=np.int64),
+                mean if standardise else None,
+                inverse if standardise else None,
+            )
+            for mean, inverse in zip(means, inverses, strict=True)
+        ]
 
     def apply(self, columns: np.ndarray, holes: bool) -> np.ndarray:
         """Complete and standardise other rows, with the indicators behind."""
@@ -82,7 +103,7 @@ class NumericBlock:
 
 def _fillings(columns: np.ndarray, holed: np.ndarray) -> np.ndarray:
     """The median of each column with missing cells; of the complete ones the mean, which is found in one pass."""
-    fillings = _mean(columns, holes=False)
+    fillings = _kernels.column_spread(columns, 1)[0]
     for j in holed:
         present = columns[j][~np.isnan(columns[j])]
         fillings[j] = np.median(present) if present.size else 0.0
@@ -94,23 +115,22 @@ def _fill(columns: np.ndarray, missing: np.ndarray, fillings: np.ndarray) -> Non
         columns[j, missing[j]] = fillings[j]
 
 
-def _counts(columns: np.ndarray, holes: bool) -> np.ndarray:
-    if not holes:
-        return np.full(columns.shape[0], float(max(columns.shape[1], 1)))
-    return np.maximum((~np.isnan(columns)).sum(axis=1), 1).astype(np.float64)
+def _mean_of_present(columns: np.ndarray) -> np.ndarray:
+    return np.nansum(columns, axis=1) / np.maximum((~np.isnan(columns)).sum(axis=1), 1)
 
 
-def _mean(columns: np.ndarray, holes: bool) -> np.ndarray:
-    total = np.nansum(columns, axis=1) if holes else np.add.reduce(columns, axis=1)
-    return total / _counts(columns, holes)
-
-
-def _inverse_deviation(centred: np.ndarray, mean: np.ndarray, holes: bool) -> np.ndarray:
+def _inverse_deviation_of_present(centred: np.ndarray, mean: np.ndarray) -> np.ndarray:
     """One over the standard deviation of centred columns, 0 for a constant column; NaN cells are left out."""
-    present = np.nan_to_num(centred) if holes else centred
-    count = _counts(centred, holes)
-    # What the rounding of the mean left in the centred cells is taken out of the variance.
-    left = np.add.reduce(present, axis=1) / count
-    variance = np.einsum("ij,ij->i", present, present) / count - left**2
-    deviation = np.sqrt(np.maximum(variance, 0.0))
-    return inverse_deviation(deviation, mean)
+    present, count = np.nan_to_num(centred), np.maximum((~np.isnan(centred)).sum(axis=1), 1)
+    return spread_of(mean, present.sum(axis=1) / count, np.einsum("ij,ij->i", present, present) / count)[1]
+
+
+def spread_of(mean: np.ndarray, left: np.ndarray, square: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The mean and one over the standard deviation, 0 for a constant column, by the mean of the squares about it.
+
+    What the rounding of the mean `left` in the centred cells is taken out of the variance.
+
+    >>> spread_of(np.array([2.0]), np.array([0.0]), np.array([4.0]))
+    (array([2.]), array([0.5]))
+    """
+    return mean, inverse_deviation(np.sqrt(np.maximum(square - left**2, 0.0)), mean)

@@ -9,7 +9,7 @@ matrix itself says nothing about rows that a fold does not see.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,7 +17,7 @@ from functools import cached_property
 import numpy as np
 import polars as pl
 
-from ..base.folds import FoldTransform
+from ..base.folds import FoldTransform, row_lists
 from ..data.roles import Role
 from .auto import Preparation
 from .encode import as_text
@@ -134,14 +134,27 @@ class SharedPreparation:
 
     def fold(self, train: np.ndarray | None) -> FoldTransform:
         """What the preparation learns from these rows (None: from all of them)."""
+        return self.folds([train])[0]
+
+    def folds(self, trains: Sequence[np.ndarray | None], threads: int = 1) -> list[FoldTransform]:
+        """What it learns from each of these lists of rows, in one pass over each where no cell is missing."""
+        standardise = self.preparation.standardise and not self.preparation.as_frame_
+        impute = self.preparation.missing == "impute"
+        if not self._holed:
+            lists = row_lists(np.arange(self.matrix.shape[0]) if train is None else train for train in trains)
+            blocks = NumericBlock.learn_folds(
+                self.matrix, self._numbers, lists, threads, impute=impute, standardise=standardise
+            )
+        else:
+            blocks = []
+            for train in trains:
+                part = self._columns(train)
+                holes = bool(np.isnan(part).any())
+                blocks.append(NumericBlock.learn(part, holes, impute=impute, standardise=standardise)[0])
+        return [self._transform(block, train) for block, train in zip(blocks, trains, strict=True)]
+
+    def _transform(self, block: NumericBlock, train: np.ndarray | None) -> FoldTransform:
         preparation, numbers = self.preparation, self._numbers
-        part = self._columns(train)
-        block, _ = NumericBlock.learn(
-            part,
-            self._holed and bool(np.isnan(part).any()),
-            impute=preparation.missing == "impute",
-            standardise=preparation.standardise and not preparation.as_frame_,
-        )
         marks = np.full(numbers, -1)
         marks[self.marked] = numbers + np.arange(self.marked.shape[0])
         picked = [marks[block.indicated]]

@@ -5,7 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from assay.base.errors import DataError
+from assay.evaluate.metrics import METRICS
 from assay.experiment import FoldPredictions
+from assay.experiment.predictions import measure_folds
 
 SHARES = np.array([[0.2, 0.5, 0.3], [0.6, 0.1, 0.3]])
 
@@ -50,3 +53,57 @@ def test_numbers_come_back_as_they_were():
 )
 def test_arrays_of_another_kind_shape_or_range_are_not_predictions(arrays, n_classes):
     assert FoldPredictions.read(arrays, 2, n_classes) is None
+
+
+LABEL_METRICS = [name for name, metric in METRICS.items() if metric.needs in ("labels", "probabilities")]
+OF_ONE_CLASS = {"sensitivity", "specificity", "precision", "recall", "f1"}
+
+
+def _folds_of_probabilities(n_classes: int, seed: int):
+    """Folds of unequal size: with all classes, without the last, with one class alone, of one row."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(n_classes, size=700)
+    tests = [np.arange(300), np.flatnonzero(y[:500] != n_classes - 1), np.flatnonzero(y == 0)[:20], np.array([7])]
+    tests += [np.sort(rng.permutation(700)[:size]) for size in (41, 350)]
+    answers = []
+    for test in tests:
+        shares = rng.dirichlet(np.ones(n_classes), size=test.shape[0]).round(1)
+        answers.append(shares + np.eye(n_classes)[y[test]] * rng.random((test.shape[0], 1)).round(1))
+    return y, tests, answers
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 11])
+def test_folds_that_are_scored_together_have_the_bits_of_each_by_itself(n_classes):
+    """Every metric of classes and probabilities; ties, missing classes, a fold of one class and one of one row."""
+    names = [name for name in [*LABEL_METRICS, "f2_macro", "f0.5_micro"] if n_classes == 2 or name not in OF_ONE_CLASS]
+    y, tests, answers = _folds_of_probabilities(n_classes, n_classes)
+    for threads in (1, 2):
+        together = measure_folds(answers, tests, y, names, n_classes, threads)
+        for answer, test, (said, scores, confusion) in zip(answers, tests, together, strict=True):
+            alone = FoldPredictions.of(answer, n_classes)
+            wanted, table = alone.measure(y[test], names, n_classes)
+            assert list(scores) == names and confusion == table
+            np.testing.assert_array_equal(list(scores.values()), list(wanted.values()))
+            assert said.predicted.dtype == alone.predicted.dtype
+            np.testing.assert_array_equal(said.predicted, alone.predicted)
+            np.testing.assert_array_equal(said.probabilities, alone.probabilities)
+
+
+def test_a_metric_of_one_class_refuses_three_in_the_same_sentence():
+    y, tests, answers = _folds_of_probabilities(3, 1)
+    for name in sorted(OF_ONE_CLASS):
+        with pytest.raises(DataError) as alone:
+            FoldPredictions.of(answers[0], 3).measure(y[tests[0]], [name], 3)
+        with pytest.raises(DataError) as together:
+            measure_folds(answers, tests, y, [name], 3)
+        assert str(together.value) == str(alone.value)
+
+
+def test_numbers_of_many_folds_are_scored_as_each_by_itself():
+    rng = np.random.default_rng(3)
+    y, tests = rng.normal(size=90), [np.arange(0, 40), np.arange(40, 90)]
+    answers = [y[test] + rng.normal(size=test.shape[0]) for test in tests]
+    found = measure_folds(answers, tests, y, ["rmse", "r2"], None)
+    for answer, test, (said, scores, confusion) in zip(answers, tests, found, strict=True):
+        assert scores == FoldPredictions.of(answer, None).measure(y[test], ["rmse", "r2"], None)[0]
+        assert confusion is None and said.predicted is answer

@@ -110,3 +110,25 @@ def test_a_complete_table_of_numbers_is_its_own_matrix():
     matrix = frame.to_numpy(order="c")
     shared = SharedPreparation.of(frame, Preparation(roles=infer_roles(frame), standardise=True), matrix)
     assert shared.matrix is matrix
+
+
+@pytest.mark.parametrize("shift", [0.0, 1e8])
+def test_many_folds_at_once_are_prepared_with_the_bits_of_each_by_itself(shift):
+    """Complete numbers, one of them constant in some training rows; lists of unequal length, on any threads."""
+    rng = np.random.default_rng(4)
+    cells = shift + rng.normal(size=(1300, 5))
+    cells[:1200, 2] = 0.1
+    frame = pl.DataFrame(cells, schema=list("abcde"))
+    preparation = Preparation(roles=infer_roles(frame), standardise=True)
+    shared = SharedPreparation.of(frame, preparation)
+    trains = [np.arange(0, 1300, 2), np.arange(1200), np.arange(17, 1300), np.array([5, 900]), None]
+    alone = [shared.fold(train) for train in trains]
+    for threads in (1, 2, 8):
+        for one, fold in zip(alone, shared.folds(trains, threads), strict=True):
+            np.testing.assert_array_equal(fold.mean, one.mean)
+            np.testing.assert_array_equal(fold.inverse, one.inverse)
+    for train, fold in zip(trains[:-1], alone, strict=False):
+        wanted = preparation.fit(frame[train])
+        np.testing.assert_array_equal(fold.apply(shared.matrix), wanted.transform(frame))
+        np.testing.assert_allclose(fold.mean, cells[train].mean(axis=0), rtol=1e-12, atol=1e-14)
+    assert alone[1].inverse[2] == 0.0 and alone[0].inverse[2] > 0.0

@@ -14,7 +14,9 @@
 
 #include <cstdint>
 
+#include "assay/common/row_lists.hpp"
 #include "assay/common/views.hpp"
+#include "assay/statistics/gram.hpp"
 
 namespace assay {
 
@@ -45,6 +47,10 @@ enum class ClassScores : int { joint = 0, log_probability = 1, probability = 2 }
 // scores (OUT): n x classes, C-ordered.
 void naive_bayes_scores(Matrix<const double> x, const NaiveBayesModel& model, ClassScores wanted, double* scores,
                         int threads);
+// Probabilities of the rows of each list by a model of its own, one list below the other; the models have Gaussian columns
+// alone, and log_prior, mean, half_precision and constant hold those of all lists, one after the other.
+void naive_bayes_fold_scores(Matrix<const double> x, const RowLists& lists, const NaiveBayesModel& models,
+                             double* probabilities, int threads);
 // best (OUT): the class of highest joint log probability for each row, the first of equals.
 void naive_bayes_labels(Matrix<const double> x, const NaiveBayesModel& model, std::int32_t* best, int threads);
 

@@ -12,16 +12,28 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.linalg import lapack
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from ... import _kernels
 from ...base.batches import BatchedTable
 from ...base.columns import column_names, renumber
 from ...base.cost import Cost
 from ...base.decisions import Decisions, class_priors, costs_param, priors_param
 from ...base.errors import DataError, ParameterError, plain, quoted
 from ...base.estimator import Classifier, Fold, check_weights
-from ...base.folds import FoldTransform, Transforms, are_complementary, copy_columns, prepared, through_folds
+from ...base.folds import (
+    FoldTransform,
+    Transforms,
+    are_complementary,
+    copy_columns,
+    cut_at,
+    fold_blocks,
+    prepared,
+    row_lists,
+    through_folds,
+)
 from ...base.parameters import Boolean, Choice, Nothing, Real, param
 from ...base.threads import one_blas_thread, thread_count
 from ...base.usual_parameters import n_jobs_param
@@ -100,9 +112,7 @@ class GaussianDiscriminant(Decisions, Classifier):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Sum up the classes in one pass and turn the sums into normal distributions."""
         rows, codes, weights = self._begin(X, y, sample_weight)
-        sums = ClassScatter.of(
-            rows, codes, self.classes_.shape[0], weights, kind=self._kind(), threads=thread_count(self.n_jobs)
-        )
+        sums = ClassScatter.of(rows, codes, self.classes_.shape[0], weights, kind=self._kind(), threads=self._threads())
         return self._settle(sums, self.classes_, lambda: (rows, codes, weights))
 
     def _kind(self) -> str:
@@ -311,13 +321,104 @@ class GaussianDiscriminant(Decisions, Classifier):
     def _said_of_folds(
         self, rows: np.ndarray, codes: np.ndarray, folds: Sequence[Fold], transforms: Transforms
     ) -> Iterator[np.ndarray | None]:
-        found = self._fold_sums(rows, codes, None, folds, transforms)
-        for (_, test), (sums, present, training, through) in zip(folds, found, strict=True):
-            if present.all():
-                model = copy(self)._settle(sums, self.classes_, training)
-                yield softmax(model._scores_of(prepared(rows, test, through)))
-            else:
-                yield None
+        whole = ClassScatter.of(rows, codes, self.classes_.shape[0], None, kind=self._kind(), threads=self._threads())
+        together = self._shape_of_folds() is not None and (
+            transforms is None or all(fold.scales and fold.width == rows.shape[1] for fold in transforms.folds)
+        )
+        for some in fold_blocks(folds):
+            part = [folds[k] for k in some]
+            through = None if transforms is None else transforms.only(*some)
+            answers = self._said_together(rows, codes, whole, part, through) if together else [None] * len(part)
+            for k, answer in enumerate(answers):
+                one = None if through is None else through.only(k)
+                yield self._said_alone(rows, codes, whole, part[k], one) if answer is None else answer
+
+    def _said_alone(
+        self, rows: np.ndarray, codes: np.ndarray, whole: ClassScatter, fold: Fold, transforms: Transforms
+    ) -> np.ndarray | None:
+        """What one fold says of its test rows; None where its training rows lack a class."""
+        sums, present, training, through = next(self._fold_sums(rows, codes, None, [fold], transforms, whole))
+        if not present.all():
+            return None
+        model = copy(self)._settle(sums, self.classes_, training)
+        return softmax(model._scores_of(prepared(rows, fold[1], through)))
+
+    def _shape_of_folds(self) -> str | None:
+        """The shape of the covariance where the kernel scores many folds at once; None where it does not."""
+        return None
+
+    def _said_together(
+        self, rows: np.ndarray, codes: np.ndarray, whole: ClassScatter, folds: Sequence[Fold], transforms: Transforms
+    ) -> list[np.ndarray | None]:
+        """What many folds say of their test rows, from stacked sums; None for those that need a closer look: sums that
+        lost digits, a class that is gone, a constant column, a covariance near a singular one."""
+        threads = self._threads()
+        trains, tests = (row_lists(fold[side] for fold in folds) for side in (0, 1))
+        left_out = ClassScatter.of_folds(rows, codes, tests, shift=whole.shift, kind=whole.kind, threads=threads)
+        sums = whole.minus(left_out)
+        sure = _kernels.complementary(trains, tests, rows.shape[0], threads).astype(bool)
+        sure &= sums.holds_digits_of(whole) & (sums.class_weight > 1.0).all(axis=1)
+        scaling: dict[str, Any] = {"origin": None, "factor": None}
+        if transforms is not None:
+            sums = sums.through_scales(transforms.folds)
+            if all(fold.mean is not None for fold in transforms.folds):
+                scaling["origin"] = np.array([fold.mean for fold in transforms.folds])[sure]
+                scaling["factor"] = np.array([fold.inverse for fold in transforms.folds])[sure]
+        with np.errstate(all="ignore"):  # what is no number is not sure
+            said = self._settled_folds(sums)
+        sure &= said.pop("sure")
+        kept = [test for test, holds in zip(tests, sure, strict=True) if holds]
+        arrays = {name: np.ascontiguousarray(part[sure]) for name, part in said.items()}
+        for name in ("centres", "forms"):
+            arrays[name] = arrays[name].reshape(-1, rows.shape[1])
+        scaling = {name: None if part is None else part[sure] for name, part in scaling.items()}
+        found = _kernels.discriminant_fold_scores(
+            rows, kept, **arrays, quadratic=not self._pooled, **scaling, threads=threads
+        )
+        answers = iter(cut_at(found, kept))
+        return [next(answers) if holds else None for holds in sure]
+
+    def _settled_folds(self, sums: ClassScatter) -> dict[str, np.ndarray]:
+        """Levels, centres and forms of the scores of stacked folds, as `_settle` finds them for one, and which of them
+        are sure."""
+        weight, means, scatter = sums.class_weight, sums.means(), sums.scatter()
+        whole, classes = weight.sum(axis=1), weight.shape[1]
+        priors = np.array([class_priors(type(self).__name__, self.priors, one) for one in weight])
+        log_priors = np.log(priors, out=np.full(priors.shape, -1e30), where=priors > 0)
+        mean = (weight[:, None, :] @ means)[:, 0] / whole[:, None]
+        spread = weight[:, None, :] @ (means - mean[:, None, :]) ** 2
+        squares = scatter if sums.kind == "diagonal" else np.diagonal(scatter, axis1=-2, axis2=-1)
+        total = (squares.sum(axis=1) + spread[:, 0]) / whole[:, None]
+        sure = varies(np.sqrt(total), mean).all(axis=1)
+        if self._pooled:
+            lost = whole - classes if self.unbiased else whole
+            sure &= lost > 0
+            covariance = scatter.sum(axis=1, keepdims=True) / lost.reshape(-1, *[1] * (scatter.ndim - 1))
+        else:
+            lost = weight - 1.0 if self.unbiased else weight
+            covariance = scatter / lost[:, :, None, None]
+        if sums.kind == "diagonal":
+            variance = covariance[:, 0]
+            if self._shape_of_folds() == "spherical":
+                variance = np.broadcast_to(variance.mean(axis=1, keepdims=True), variance.shape)
+            variance = np.maximum(variance, self.var_smoothing * total)
+            sure &= (variance > 0).all(axis=1) & np.isfinite(variance).all(axis=1)
+            factor = 1.0 / np.sqrt(variance)[:, None, :]
+            white = (means - mean[:, None, :]) * factor
+            slopes = white * factor
+        else:
+            forms, log_determinants, regular = _inverse_factors(covariance)
+            sure &= regular
+            if not self._pooled:
+                levels = log_priors - 0.5 * log_determinants
+                return {"levels": levels, "centres": means, "forms": forms, "sure": sure}
+            white = (means - mean[:, None, :]) @ np.swapaxes(forms[:, 0], 1, 2)
+            slopes = white @ forms[:, 0]
+        levels = -0.5 * (white**2).sum(axis=2) + log_priors
+        return {"levels": levels, "centres": mean, "forms": slopes, "sure": sure}
+
+    def _threads(self) -> int:
+        return thread_count(self.n_jobs)
 
     def _sums_go_through(self, transforms: Transforms) -> bool:
         """Whether a filled cell finds the products of its column with the mark of its missing cells."""
@@ -330,10 +431,14 @@ class GaussianDiscriminant(Decisions, Classifier):
         weights: np.ndarray | None,
         folds: Iterable[Fold],
         transforms: Transforms,
+        whole: ClassScatter | None = None,
     ) -> Iterator[tuple[ClassScatter, np.ndarray, Training, FoldTransform | None]]:
-        """The sums of the training rows of each fold, which of the classes they have, and what else a fit needs."""
-        size, kind, threads = self.classes_.shape[0], self._kind(), thread_count(self.n_jobs)
-        whole = ClassScatter.of(rows, codes, size, weights, kind=kind, threads=threads)
+        """The sums of the training rows of each fold, which of the classes they have, and what else a fit needs.
+
+        `whole` are the sums of all rows, where they are known."""
+        size, kind, threads = self.classes_.shape[0], self._kind(), self._threads()
+        if whole is None:
+            whole = ClassScatter.of(rows, codes, size, weights, kind=kind, threads=threads)
         for train, test, through in through_folds(folds, transforms):
             kept = train if weights is None else train[weights[train] > 0]
             present = np.bincount(codes[kept], minlength=size) > 0
@@ -344,7 +449,7 @@ class GaussianDiscriminant(Decisions, Classifier):
                     rows, codes, size, weights, kind=kind, threads=threads, shift=whole.shift, rows=test
                 )
                 rest = whole.minus(left_out).of_classes(present).through(through)
-                if rest.holds_digits_of(whole.of_classes(present).through(through)):
+                if bool(rest.holds_digits_of(whole.of_classes(present).through(through))):
                     sums = rest
             if sums is None:
                 mine, its_codes, its_weights = training()
@@ -380,6 +485,34 @@ def _diagonal(covariance: np.ndarray) -> np.ndarray:
     return np.diagonal(covariance, axis1=1, axis2=2) if covariance.ndim == 3 else covariance
 
 
+def _inverse_factors(covariance: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Lower triangular G with G'G the inverse of each covariance (folds, classes or 1, d, d), the logarithms of their
+    determinants, and which folds have covariances that are far from singular; the rest is not to be used."""
+    d = covariance.shape[-1]
+    scale = 1.0 / np.sqrt(np.diagonal(covariance, axis1=-2, axis2=-1))
+    scaled = covariance * scale[..., :, None] * scale[..., None, :]
+    scaled[~np.isfinite(scaled).all(axis=(1, 2, 3))] = np.eye(d)
+    regular = np.isfinite(scale).all(axis=(1, 2))
+    try:
+        factor = np.linalg.cholesky(scaled)
+    except np.linalg.LinAlgError:
+        for k, one in enumerate(scaled):
+            try:
+                np.linalg.cholesky(one)
+            except np.linalg.LinAlgError:
+                scaled[k], regular[k] = np.eye(d), False
+        factor = np.linalg.cholesky(scaled)
+    inverse = np.empty_like(factor)
+    for at in np.ndindex(factor.shape[:2]):
+        inverse[at] = lapack.dtrtri(factor[at].T, lower=0)[0].T
+    # The reciprocal condition number itself, which the estimate of LAPACK is never below.
+    size = np.abs(scaled).sum(axis=-1).max(axis=-1)
+    inverse_size = np.abs(np.swapaxes(inverse, -1, -2) @ inverse).sum(axis=-1).max(axis=-1)
+    regular &= (1.0 / (size * inverse_size) > 10 * SINGULAR).all(axis=1)
+    logs = np.log(np.diagonal(factor, axis1=-2, axis2=-1)) - np.log(scale)
+    return inverse * scale[..., None, :], 2.0 * logs.sum(axis=-1), regular
+
+
 def divisor(weight: float, lost: float, unbiased: bool) -> float:
     """What a sum of squares is divided by if `lost` degrees of freedom went; the weight where nothing would be left."""
     return weight - lost if unbiased and weight > lost else max(weight, 1e-300)
@@ -412,6 +545,10 @@ class _Shaped(GaussianDiscriminant):
 
     def _kind(self) -> str:
         return super()._kind() if self.covariance == "full" else "diagonal"
+
+    def _shape_of_folds(self) -> str | None:
+        # Separate variances of each class, and shrinkage, are settled fold by fold.
+        return self.covariance if self.shrinkage is None and (self._pooled or self.covariance == "full") else None
 
     def _covariances(self, sums: ClassScatter, training: Training) -> np.ndarray:
         scatter, weight = sums.scatter(), sums.class_weight
@@ -543,5 +680,6 @@ class NearestMean(GaussianDiscriminant):
     )
 
     _kind = _Shaped._kind
+    _shape_of_folds = _Shaped._shape_of_folds
     _covariances = _Shaped._covariances
     shrinkage = None

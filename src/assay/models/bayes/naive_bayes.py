@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Iterator, Sequence
-from copy import copy
 from dataclasses import replace
 from typing import Any
 
@@ -23,7 +22,7 @@ from ...base.cost import Cost
 from ...base.decisions import Decisions, costs_param, given_priors
 from ...base.errors import DataError, ParameterError, plain, quoted
 from ...base.estimator import Classifier, Fold, check_lengths, check_weights
-from ...base.folds import Transforms, are_complementary
+from ...base.folds import Transforms, are_complementary, cut_at, fold_blocks, row_lists
 from ...base.parameters import ArrayLike, Boolean, Choice, Mapping, Nothing, Real, param
 from ...base.threads import thread_count
 from ...base.usual_parameters import categorical_features_param, n_jobs_param
@@ -32,9 +31,6 @@ from ...data.columns import ColumnSchema, MixedInput, fit_columns, read_columns
 from ...numeric.class_moments import ClassStatistics, central_values, holds_zero_one
 from .sparse_scores import sparse_scores
 from .views import gaussian_gains
-
-# Folds whose distributions are found together.
-_TOGETHER = 50
 
 DISTRIBUTIONS = ("gaussian", "bernoulli", "multinomial", "categorical")
 
@@ -384,22 +380,15 @@ class NaiveBayes(MixedInput, Decisions, Classifier):
     def _arrays(self) -> Any:
         """The fitted distributions as the kernel takes them."""
         n_classes = self.classes_.shape[0]
-        with np.errstate(divide="ignore"):
-            log_prior = np.log(self.class_prior_)
-        # A constant column is the same for every class: left out, as its cells could be large enough to hide the rest.
-        half_precision = np.where(self.constant_, 0.0, 0.5 / self.var_)
-        constant = np.where(self.constant_, 0.0, -0.5 * np.log(2.0 * np.pi * self.var_))
         tables = [*self.category_log_prob_]
         for p in self.bernoulli_prob_.T:
             tables.append(np.log(np.column_stack([1.0 - p, p])))
         tabled = np.concatenate([self.categorical_columns_, self.bernoulli_columns_])
         binary = np.repeat([0, 1], [self.categorical_columns_.shape[0], self.bernoulli_columns_.shape[0]])
         return _kernels.NaiveBayesArrays(
-            log_prior=log_prior,
+            **self._gaussian_arrays(self.class_prior_, self.var_, self.constant_),
             gaussian=self.gaussian_columns_,
             mean=self.theta_,
-            half_precision=half_precision,
-            constant=constant,
             proportional=self.multinomial_columns_,
             slope=np.ascontiguousarray(self.multinomial_log_prob_),
             tabled=tabled.astype(np.int32),
@@ -407,6 +396,20 @@ class NaiveBayes(MixedInput, Decisions, Classifier):
             binary=binary.astype(np.uint8),
             table=np.ascontiguousarray(np.hstack(tables)) if tables else np.zeros((n_classes, 0)),
         )
+
+    @staticmethod
+    def _gaussian_arrays(priors: np.ndarray, var: np.ndarray, left_out: np.ndarray) -> dict[str, np.ndarray]:
+        """Logarithms and constants of normal columns; the first axis may be that of folds.
+
+        A constant column is the same for every class: left out, as its cells could be large enough to hide the rest.
+        """
+        with np.errstate(divide="ignore"):
+            log_prior = np.log(priors)
+        return {
+            "log_prior": log_prior,
+            "half_precision": np.where(left_out, 0.0, 0.5 / var),
+            "constant": np.where(left_out, 0.0, -0.5 * np.log(2.0 * np.pi * var)),
+        }
 
     def _scores(self, X: Any, wanted: int) -> np.ndarray:
         check_is_fitted(self)
@@ -564,25 +567,32 @@ class NaiveBayes(MixedInput, Decisions, Classifier):
     ) -> Iterator[np.ndarray | None]:
         """The class probabilities of the test rows of each fold; None where its sums lost digits or a class."""
         threads, numeric = thread_count(self.n_jobs), np.ones(values.shape[1], dtype=bool)
-        for begin in range(0, len(folds), _TOGETHER):
-            some = folds[begin : begin + _TOGETHER]
-            left_out = [
-                self._sum_up(values, codes, None, self.schema_, whole.class_weight.shape[0], whole.shift, test)
-                for _, test in some
-            ]
-            rest = whole.minus(ClassStatistics.stacked(left_out))
+        for some in fold_blocks(folds):
+            trains, tests = (row_lists(folds[k][side] for k in some) for side in (0, 1))
+            left_out = ClassStatistics.of_folds(
+                values, codes, whole.class_weight.shape[0], tests, shift=whole.shift, threads=threads
+            )
+            rest = whole.minus(left_out)
             theta, var, constant = _gaussians(rest, self.gaussian_columns_, self.var_smoothing)
-            priors = self._priors(rest.class_weight)
             sure = rest.holds_digits_of(whole, numeric) & (rest.class_weight > 0).all(axis=1)
             sure &= np.isfinite(theta).all(axis=(1, 2)) & np.isfinite(var).all(axis=(1, 2))
-            for k, (train, test) in enumerate(some):
-                if not (sure[k] and are_complementary(train, test, values.shape[0])):
-                    yield None
-                    continue
-                model = copy(self)
-                model.theta_, model.var_, model.constant_ = theta[k], var[k], constant[k]
-                model.class_prior_ = priors[k]
-                yield _kernels.naive_bayes_scores(np.take(values, test, axis=0), model._arrays(), 2, threads)
+            sure &= _kernels.complementary(trains, tests, values.shape[0], threads).astype(bool)
+            kept = [test for test, holds in zip(tests, sure, strict=True) if holds]
+            said = self._said_by(theta[sure], var[sure], constant[sure], self._priors(rest.class_weight[sure]))
+            answers = iter(cut_at(_kernels.naive_bayes_fold_scores(values, kept, **said, threads=threads), kept))
+            yield from (next(answers) if holds else None for holds in sure)
+
+    def _said_by(
+        self, theta: np.ndarray, var: np.ndarray, constant: np.ndarray, priors: np.ndarray
+    ) -> dict[str, np.ndarray]:
+        """The normal distributions of some folds as the kernel takes them, one fold below the other."""
+        arrays = self._gaussian_arrays(priors, var, constant[:, None, :])
+        width = theta.shape[2]
+        return {
+            "gaussian": self.gaussian_columns_,
+            "mean": theta.reshape(-1, width),
+            **{name: part if name == "log_prior" else part.reshape(-1, width) for name, part in arrays.items()},
+        }
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
