@@ -44,17 +44,25 @@ struct PlainCells {
         const char* format = kind == CellKind::number  ? "g"
                              : kind == CellKind::whole ? "l"
                              : kind == CellKind::label ? "I"
-                                                       : "U";
+                                                       : "vu";
         auto* schema = new ArrowSchema{format, "", nullptr, 2, 0, nullptr, nullptr,
                                        [](ArrowSchema* s) { s->release = nullptr; }, nullptr};
         struct Held {
             std::shared_ptr<tables::PlainColumn> column;
-            const void* buffers[3];
+            std::vector<const void*> buffers;
+            std::vector<std::int64_t> sizes;
         };
         const void* valid = column->valid.empty() ? nullptr : column->valid.data();
-        auto* held = new Held{column, {valid, column->cells.get(), column->bytes.get()}};
-        auto* array = new ArrowArray{rows, column->missing, 0, kind == CellKind::text ? 3 : 2, 0, held->buffers, nullptr,
-                                     nullptr,
+        auto* held = new Held{column, {valid, column->cells.get()}, {}};
+        if (kind == CellKind::text) {
+            for (const auto& bytes : column->bytes) {
+                held->buffers.push_back(bytes.data());
+                held->sizes.push_back(static_cast<std::int64_t>(bytes.size()));
+            }
+            held->buffers.push_back(held->sizes.data());
+        }
+        auto* array = new ArrowArray{rows, column->missing, 0, static_cast<std::int64_t>(held->buffers.size()), 0,
+                                     held->buffers.data(), nullptr, nullptr,
                                      [](ArrowArray* a) {
                                          delete static_cast<Held*>(a->private_data);
                                          a->release = nullptr;
@@ -63,6 +71,33 @@ struct PlainCells {
         return nb::make_tuple(capsule(schema, "arrow_schema"), capsule(array, "arrow_array"));
     }
 };
+
+// The columns of a plain text as Python has them.
+nb::object plain_columns(const tables::TextSource& source, index_t begin, index_t end, int separator,
+                         const std::vector<int>& kinds, index_t longest, index_t block_bytes, int threads,
+                         const char* who) {
+    std::vector<tables::CellKind> wanted;
+    for (const int kind : kinds) {
+        require(kind >= 0 && kind <= 4, who, "kinds must lie in 0 .. 4");
+        wanted.push_back(static_cast<tables::CellKind>(kind));
+    }
+    auto table = without_gil([&] {
+        return tables::read_plain(source, begin, end, static_cast<std::uint8_t>(separator), wanted, longest, block_bytes,
+                                  threads);
+    });
+    if (!table.plain) return nb::none();
+    nb::list columns;
+    for (auto& column : table.columns) {
+        if (column.failed || column.kind == tables::CellKind::skip) {
+            columns.append(nb::none());
+            continue;
+        }
+        auto labels = std::move(column.labels);
+        const PlainCells cells{std::make_shared<tables::PlainColumn>(std::move(column)), table.rows};
+        columns.append(nb::make_tuple(cells, labels));
+    }
+    return columns;
+}
 
 // Sorted columns on their way to NumPy; not filled with zeros first.
 struct Entries {
@@ -183,34 +218,26 @@ void bind_tables(nb::module_& m) {
     m.def(
         "read_plain",
         [](Array1<std::uint8_t> text, std::size_t begin, std::size_t end, int separator, std::vector<int> kinds,
-           std::int64_t longest, int threads) -> nb::object {
+           std::int64_t longest, int threads) {
             require(begin <= end && end + tables::padding <= text.shape(0), "read_plain",
                     "the text must be followed by 64 bytes");
-            std::vector<tables::CellKind> wanted;
-            for (const int kind : kinds) {
-                require(kind >= 0 && kind <= 4, "read_plain", "kinds must lie in 0 .. 4");
-                wanted.push_back(static_cast<tables::CellKind>(kind));
-            }
-            auto table = without_gil([&] {
-                return tables::read_plain(text.data() + begin, static_cast<index_t>(end - begin),
-                                          static_cast<std::uint8_t>(separator), wanted, longest, threads);
-            });
-            if (!table.plain) return nb::none();
-            nb::list columns;
-            for (auto& column : table.columns) {
-                if (column.failed || column.kind == tables::CellKind::skip) {
-                    columns.append(nb::none());
-                    continue;
-                }
-                auto labels = std::move(column.labels);
-                const PlainCells cells{std::make_shared<tables::PlainColumn>(std::move(column)), table.rows};
-                columns.append(nb::make_tuple(cells, labels));
-            }
-            return columns;
+            return plain_columns({text.data(), -1}, static_cast<index_t>(begin), static_cast<index_t>(end), separator, kinds,
+                                 longest, index_t{1} << 22, threads, "read_plain");
         },
         "text"_a.noconvert(), "begin"_a, "end"_a, "separator"_a, "kinds"_a, "longest"_a, "threads"_a,
         "The columns of a plain delimited text: (cells, labels) each, None for one that failed or was not wanted. "
         "None if the text is not plain.");
+    m.def(
+        "read_plain_file",
+        [](int file, std::int64_t begin, std::int64_t end, int separator, std::vector<int> kinds, std::int64_t longest,
+           std::int64_t block_bytes, int threads) {
+            require(file >= 0 && 0 <= begin && begin <= end && block_bytes > 0, "read_plain_file",
+                    "the range must lie in the file");
+            return plain_columns({nullptr, file}, begin, end, separator, kinds, longest, block_bytes, threads,
+                                 "read_plain_file");
+        },
+        "file"_a, "begin"_a, "end"_a, "separator"_a, "kinds"_a, "longest"_a, "block_bytes"_a, "threads"_a,
+        "As read_plain, of bytes begin .. end of an open file, which is read block by block and never held whole.");
     m.def(
         "column_facts",
         [](Array2<const double> cells) {

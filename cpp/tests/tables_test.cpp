@@ -231,7 +231,7 @@ TEST("plain text becomes columns; a cell that does not fit fails its column alon
     const auto read = [](std::string text, std::vector<CellKind> kinds) {
         const auto size = static_cast<index_t>(text.size());
         text.append(static_cast<std::size_t>(tables::padding), '\0');
-        return tables::read_plain(reinterpret_cast<std::uint8_t*>(text.data()), size, ',', kinds, 1000, 1);
+        return tables::read_plain({reinterpret_cast<std::uint8_t*>(text.data()), -1}, 0, size, ',', kinds, 1000, 1 << 22, 1);
     };
     const auto table = read("1.5,7,x,abc\n-0.25,-3,y,\n,0,x,d", {CellKind::number, CellKind::whole, CellKind::label, CellKind::text});
     CHECK(table.plain && table.rows == 3);
@@ -241,8 +241,8 @@ TEST("plain text becomes columns; a cell that does not fit fails its column alon
     CHECK(wholes[0] == 7 && wholes[1] == -3 && wholes[2] == 0);
     const auto* codes = static_cast<const std::uint32_t*>(table.columns[2].cells.get());
     CHECK(codes[0] == 0 && codes[1] == 1 && codes[2] == 0 && table.columns[2].labels.size() == 2);
-    const auto* offsets = static_cast<const std::int64_t*>(table.columns[3].cells.get());
-    CHECK(offsets[1] == 3 && offsets[2] == 3 && offsets[3] == 4 && table.columns[3].bytes.get()[3] == 'd');
+    const auto* texts = static_cast<const tables::TextView*>(table.columns[3].cells.get());
+    CHECK(texts[0].size == 3 && texts[0].start[2] == 'c' && texts[1].size == 0 && texts[2].start[0] == 'd');
     const auto odd = read("1.5,07\nx,2\n", {CellKind::number, CellKind::whole});
     CHECK(odd.plain && odd.columns[0].failed && odd.columns[1].failed);
     CHECK(!read("1,2\n1\n", {CellKind::number, CellKind::number}).plain);

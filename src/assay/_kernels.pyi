@@ -81,6 +81,11 @@ def read_plain(text: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='
     The columns of a plain delimited text: (cells, labels) each, None for one that failed or was not wanted. None if the text is not plain.
     """
 
+def read_plain_file(file: int, begin: int, end: int, separator: int, kinds: Sequence[int], longest: int, block_bytes: int, threads: int) -> object:
+    """
+    As read_plain, of bytes begin .. end of an open file, which is read block by block and never held whole.
+    """
+
 def column_facts(cells: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> tuple:
     """
     (smallest, largest, missing cells, infinite cells, first row with one or -1, all 0, 1 or missing) by column.

@@ -8,7 +8,7 @@ way, which also says what is wrong.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
+from io import FileIO
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,9 @@ from ..base.threads import thread_count
 from .parse import Coded, ColumnPlan, follow_plan, stays_text
 
 _PADDING = 64
+_BLOCK_BYTES = 1 << 22
+"""What is held of the text at a time, by each thread."""
+_FEW_LABELS = 255
 _SAMPLE_BYTES, _SAMPLE_PLACES = 1 << 15, 32
 _SKIP, _NUMBER, _WHOLE, _LABEL, _TEXT = range(5)
 _KINDS = {"number": _NUMBER, "label": _LABEL, "text": _TEXT}
@@ -41,42 +44,51 @@ def read_plain(
     """
     if separator not in _SEPARATORS or len(names) < 2:
         return None
-    threads = thread_count(None)
     try:
         kinds = _kinds(path, separator, len(names))
-        text = _bytes_of(path, threads) if kinds is not None else None
+        if kinds is None:
+            return None
+        with open(path, "rb", buffering=0) as file:
+            body = _body_of(file, path.stat().st_size, header)
+            cells = None if body is None else _cells(file.fileno(), *body, ord(separator), kinds)
     except OSError:
         return None
-    if kinds is None or text is None:
-        return None
-    size = text.size - _PADDING
-    seen = _kernels.scan_text(text[:size], threads)
-    if seen["zero"] or seen["beyond_ascii"] or seen["quote"] or seen["stray_return"] or not seen["lines"]:
-        return None
-    begin, end = _body(text, size, header)
-    if begin >= end:
-        return None
-    longest = int(config.get().max_line_bytes)
-    cells: Any = _kernels.read_plain(text, begin, end, ord(separator), kinds, longest, threads)
     if cells is None:
         return None
-    failed = [j for j, found in enumerate(cells) if found is None]
-    if failed:
-        kinds = [_TEXT if j in set(failed) else _SKIP for j in range(len(names))]
-        again: Any = _kernels.read_plain(text, begin, end, ord(separator), kinds, longest, threads)
-        for j in failed:
-            cells[j] = again[j]
     columns: list[pl.Series] = []
     coded: dict[str, Coded] = {}
-    for name, (values, labels) in zip(names, cells):
+    for j, name in enumerate(names):
+        # What a column was made from is let go before the next one is made.
+        values, labels = cells[j]
+        cells[j] = None
         series = pl.Series(values).alias(name)
         if series.dtype == pl.UInt32:
+            if len(labels) < _FEW_LABELS:
+                series = series.cast(pl.UInt8)
             known = Coded(pl.Series(name, labels, dtype=pl.String), series)
             series = known.labels.gather(series)
             if stays_text(known.labels):
                 coded[name] = known
         columns.append(series)
+        del values, series
     return pl.DataFrame(columns), coded
+
+
+def _cells(file: int, begin: int, end: int, separator: int, kinds: list[int]) -> list[Any] | None:
+    """The columns of an open file; those that do not hold what they seemed to are read again as text."""
+    longest, threads = int(config.get().max_line_bytes), thread_count(None)
+    cells: Any = _kernels.read_plain_file(file, begin, end, separator, kinds, longest, _BLOCK_BYTES, threads)
+    if cells is None:
+        return None
+    failed = {j for j, found in enumerate(cells) if found is None}
+    if failed:
+        kinds = [_TEXT if j in failed else _SKIP for j in range(len(kinds))]
+        again: Any = _kernels.read_plain_file(file, begin, end, separator, kinds, longest, _BLOCK_BYTES, threads)
+        if again is None or any(again[j] is None for j in failed):
+            return None
+        for j in failed:
+            cells[j] = again[j]
+    return list(cells)
 
 
 def plain_piece(
@@ -100,7 +112,7 @@ def plain_piece(
     seen = _kernels.scan_text(text[:end], 1)
     if seen["zero"] or seen["beyond_ascii"] or seen["quote"] or seen["stray_return"] or not seen["lines"]:
         return None
-    first, last = _body(text[begin:], end - begin, header=False)
+    first, last = _body(text[begin:], end - begin)
     kinds = [_KINDS.get(wanted.get(name, ""), _SKIP) for name in names]
     if first >= last:
         return None
@@ -126,30 +138,48 @@ def plain_piece(
     return pl.DataFrame(columns), frozenset(settled), int(seen["lines"])
 
 
-def _bytes_of(path: Path, threads: int) -> np.ndarray:
-    """The file with room after its end; several threads, because most of the time goes into fresh memory."""
-    size = path.stat().st_size
-    text = np.empty(size + _PADDING, dtype=np.uint8)
-    text[size:] = 0
-    share = -(-size // threads)
+def _body_of(file: FileIO, size: int, header: bool) -> tuple[int, int] | None:
+    """Where the rows of a file begin and end, without the header and blank lines around them; None if it has none, or
+    what stands around them is not plain."""
+    head = _before_rows(file, header)
+    if head is None:
+        return None
+    begin = first = len(head)
+    tail, step = b"", _SAMPLE_BYTES
+    while not tail:
+        first = max(size - step, begin)
+        file.seek(first)
+        tail = file.read(max(size - first, 0))
+        if not tail.strip(b"\r\n"):
+            if first == begin:
+                return None
+            tail, step = b"", 2 * step
+    rows = len(tail.rstrip(b"\r\n"))
+    ends = rows + len(tail[rows:].split(b"\n")[0]) + (b"\n" in tail[rows:])
+    for part in (head, tail[ends:]):
+        if not part.isascii() or b'"' in part or b"\0" in part or part.count(b"\r") != part.count(b"\r\n"):
+            return None
+    return begin, first + ends
 
-    def fill(begin: int) -> None:
-        with open(path, "rb", buffering=0) as file:
-            file.seek(begin)
-            part = memoryview(text.data)[begin : min(begin + share, size)]
-            while part:
-                count = file.readinto(part)
-                if not count:
-                    raise OSError("the file became shorter")
-                part = part[count:]
 
-    with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(fill, range(0, size, share)))
-    return text
+def _before_rows(file: FileIO, header: bool) -> bytes | None:
+    """The header, if there is one, and blank lines around it; None if nothing follows."""
+    head = b""
+    while True:
+        more = file.read(_SAMPLE_BYTES)
+        head += more
+        start = len(head) - len(head.lstrip(b"\r\n"))
+        if header:
+            found = head.find(b"\n", start)
+            start = len(head) - len(head[found + 1 :].lstrip(b"\r\n")) if found >= 0 else len(head)
+        if start < len(head):
+            return head[:start]
+        if not more or len(head) > config.get().max_line_bytes:
+            return None
 
 
-def _body(text: np.ndarray, size: int, header: bool) -> tuple[int, int]:
-    """Where the rows begin and end, without the header and blank lines around them."""
+def _body(text: np.ndarray, size: int) -> tuple[int, int]:
+    """Where the rows of a piece of text begin and end, without blank lines around them."""
 
     def after_blanks(place: int) -> int:
         while place < size and text[place] in b"\r\n":
@@ -157,15 +187,6 @@ def _body(text: np.ndarray, size: int, header: bool) -> tuple[int, int]:
         return place
 
     begin = after_blanks(0)
-    if header:
-        step = 1 << 16
-        for place in range(begin, size, step):
-            found = text[place : place + step].tobytes().find(b"\n")
-            if found >= 0:
-                begin = after_blanks(place + found + 1)
-                break
-        else:
-            return size, size
     end = size
     while (
         end > begin + 1 and text[end - 1] == 10 and (text[end - 2] == 10 or bytes(text[end - 3 : end - 1]) == b"\n\r")

@@ -101,7 +101,7 @@ def test_a_ragged_line_is_told_as_the_other_way_tells_it(tmp_path, monkeypatch):
 def test_a_line_longer_than_the_sample_is_not_read_into_memory(tmp_path, monkeypatch):
     file = tmp_path / "t.csv"
     file.write_text("a,b\n1," + "x" * (4 * read_plain._SAMPLE_BYTES) + "\n2,y\n")
-    monkeypatch.setattr(read_plain, "_bytes_of", lambda *_: pytest.fail("the file was read"))
+    monkeypatch.setattr(read_plain, "_body_of", lambda *_: pytest.fail("the file was read"))
     assert read_plain.read_plain(file, ",", ["a", "b"], header=True) is None
 
 
@@ -131,6 +131,56 @@ def test_many_chunks_and_labels_that_come_late(both_ways):
     plain = type(table).from_frame(table.frame, name=table.name)
     assert audit(table, target="when").to_dict() == audit(plain, target="when").to_dict()
     assert describe(table).to_dict() == describe(plain).to_dict()
+
+
+SEAMS = {
+    "line ends": (joined(rows_of(80)), True),
+    "returns": (joined(rows_of(80), "\r\n"), True),
+    "last line without an end": (joined(rows_of(80)).removesuffix("\n"), True),
+    "blank lines after the last": (joined(rows_of(80)) + "\n" * 40, True),
+    "blank lines below the header": (joined(rows_of(80)).replace("\n", "\n" * 40, 1), False),
+    "long texts": (joined([[*row[:4], f"a name of more than twelve letters {row[4]}"] for row in rows_of(80)]), True),
+    "a field over many blocks": (joined([*rows_of(40), ["1.5", "7", "w1", "", "x" * 900], *rows_of(40)]), True),
+    "a number that becomes a word in the last block": (joined([*rows_of(80), ["word", "7", "w1", "", "z"]]), True),
+    "a whole number that becomes a fraction": (joined([*rows_of(80), ["1.5", "7.5", "w1", "", "z"]]), True),
+    "a gap in the last block": (joined([*rows_of(80), ["", "7", "", "1.5", ""]]), True),
+    "a quote with a line end": (joined(rows_of(80)).replace("w1", '"w\n1"'), False),
+    "letters of several bytes": (joined(rows_of(80)).replace("w1", "w\u20ac"), False),
+    "a byte order mark": ("\ufeff" + joined(rows_of(80)), False),
+    "a ragged blank line": (joined(rows_of(40)) + "\n" + joined(rows_of(40)).split("\n", 1)[1], False),
+}
+
+
+@pytest.mark.parametrize("name", SEAMS)
+def test_every_seam_between_blocks_reads_the_same(both_ways, monkeypatch, name):
+    text, taken = SEAMS[name]
+    for size in (1, 2, 3, 7, 64, 1000):
+        monkeypatch.setattr(read_plain, "_BLOCK_BYTES", size)
+        assert both_ways(text)[1] is taken
+
+
+def test_a_file_that_became_shorter_or_longer_is_left_to_the_other_way(tmp_path):
+    file = tmp_path / "t.csv"
+    file.write_text("1,2\n" * 1000)
+    with open(file, "rb") as opened:
+        read = [_kernels.read_plain_file(opened.fileno(), 0, end, ord(","), [1, 1], 100, 64, 2) for end in (4000, 4001)]
+    assert read[0] is not None and read[1] is None
+    assert read_plain.read_plain(tmp_path / "empty.csv", ",", ["a", "b"], header=True) is None
+    (tmp_path / "empty.csv").touch()
+    assert read_plain.read_plain(tmp_path / "empty.csv", ",", ["a", "b"], header=True) is None
+
+
+def test_a_line_longer_than_the_limit_is_not_plain_wherever_blocks_end(tmp_path):
+    file = tmp_path / "t.csv"
+    file.write_text("1,2\n" * 50 + "1," + "x" * 200 + "\n" + "1,2\n" * 50)
+    with open(file, "rb") as opened:
+        size = file.stat().st_size
+        for block in (1, 5, 64, 1 << 20):
+            found = [
+                _kernels.read_plain_file(opened.fileno(), 0, size, ord(","), [1, 4], most, block, 1)
+                for most in (202, 203)
+            ]
+            assert found[0] is None and found[1] is not None
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3])
