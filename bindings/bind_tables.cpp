@@ -199,6 +199,26 @@ void bind_tables(nb::module_& m) {
             return own(std::move(ranks));
         },
         "values"_a.noconvert(), "Ranks from 1 on, ties share their mean; NaN where the value is.");
+    m.def(
+        "twice_ranks",
+        [](Array1<const double> values) {
+            require(values.shape(0) <= static_cast<std::size_t>(tables::most_rows), "twice_ranks",
+                    "there may be at most 2^30 rows");
+            std::vector<std::uint32_t> ranks(values.shape(0));
+            Vector<std::uint32_t> out{ranks.data(), static_cast<index_t>(ranks.size()), 1};
+            without_gil([&] { tables::twice_ranks(view(values), out); });
+            return own(std::move(ranks));
+        },
+        "values"_a.noconvert(), "Twice the ranks of mid_ranks, which are whole numbers; 0 where the value is NaN.");
+    m.def(
+        "sort_numbers",
+        [](Array1<const double> values) {
+            std::vector<double> sorted(values.shape(0));
+            const index_t count = without_gil([&] { return tables::sort_numbers(view(values), sorted.data()); });
+            sorted.resize(static_cast<std::size_t>(count));
+            return own(std::move(sorted));
+        },
+        "values"_a.noconvert(), "The values but NaN, in ascending order.");
     nb::class_<PlainCells>(m, "PlainCells", "A column of a text, handed over by the Arrow C data interface.")
         .def("__arrow_c_array__", &PlainCells::arrow, "requested_schema"_a = nb::none());
     m.def(

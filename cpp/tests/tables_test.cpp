@@ -215,6 +215,26 @@ TEST("standard rows are z-scores; a missing cell is 0 or takes its row away") {
     CHECK(z[0] == 5 && z[1] == 5 && z[2] == 5.5 && z[3] == 5.5);
 }
 
+TEST("numbers sort as by comparison, and ranks come doubled too") {
+    const double nan = std::numeric_limits<double>::quiet_NaN(), infinite = std::numeric_limits<double>::infinity();
+    std::vector<double> values{3.5, nan, -1e300, infinite, 3.5, -infinite, 0.0, 5e-324, nan, 1e15, 1e15 + 1, 1e15 - 1, 1e15 + 1};
+    for (int k = 0; k < 500; ++k) values.push_back(1e6 + (k * 7919 % 500) * 1e-9);
+    std::vector<double> expected, sorted(values.size());
+    for (const double value : values)
+        if (value == value) expected.push_back(value);
+    std::sort(expected.begin(), expected.end());
+    const Vector<const double> in{values.data(), static_cast<index_t>(values.size()), 1};
+    sorted.resize(static_cast<std::size_t>(tables::sort_numbers(in, sorted.data())));
+    CHECK(sorted == expected);
+    CHECK(tables::sort_numbers({values.data(), 0, 1}, sorted.data()) == 0);
+    std::vector<double> ranks(values.size());
+    std::vector<std::uint32_t> twice(values.size());
+    tables::mid_ranks(in, {ranks.data(), in.size, 1});
+    tables::twice_ranks(in, {twice.data(), in.size, 1});
+    for (std::size_t i = 0; i < ranks.size(); ++i)
+        CHECK(ranks[i] == ranks[i] ? 2 * ranks[i] == twice[i] : twice[i] == 0 && values[i] != values[i]);
+}
+
 TEST("a scan of text tells what plain reading must know") {
     const auto scan = [](const std::string& text) {
         return tables::scan_text({reinterpret_cast<const std::uint8_t*>(text.data()), static_cast<index_t>(text.size()), 1}, 1);

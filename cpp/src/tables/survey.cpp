@@ -6,7 +6,9 @@
 #include <cstring>
 #include <limits>
 #include <memory>
+#include <utility>
 
+#include "assay/common/order_keys.hpp"
 #include "assay/common/simd.hpp"
 #include "assay/tables/coded_columns.hpp"
 
@@ -173,7 +175,11 @@ GroupSums group_sums(Vector<const std::uint8_t> codes, Vector<const double> valu
     return found;
 }
 
-void mid_ranks(Vector<const double> values, Vector<double> ranks) {
+namespace {
+
+// Calls write(row, twice the rank) for every row; a missing cell has 0.
+template <class Write>
+void each_rank(Vector<const double> values, Write&& write) {
     const std::int32_t numeric = 0;
     const index_t n = values.size;
     const auto order = std::make_unique_for_overwrite<Entry[]>(static_cast<std::size_t>(n));
@@ -181,11 +187,71 @@ void mid_ranks(Vector<const double> values, Vector<double> ranks) {
     for (index_t begin = 0, end; begin < n; begin = end) {
         end = begin + 1;
         while (end < n && !is_fresh(order[static_cast<std::size_t>(end)])) ++end;
-        const bool absent = is_missing(order[static_cast<std::size_t>(begin)]);
-        const double count = static_cast<double>(end - begin), before = static_cast<double>(begin);
-        const double rank = absent ? std::numeric_limits<double>::quiet_NaN() : before + (count + 1) / 2;
-        for (index_t i = begin; i < end; ++i) ranks.data[row_of(order[static_cast<std::size_t>(i)])] = rank;
+        const index_t rank = is_missing(order[static_cast<std::size_t>(begin)]) ? 0 : begin + end + 1;
+        for (index_t i = begin; i < end; ++i) write(row_of(order[static_cast<std::size_t>(i)]), rank);
     }
+}
+
+}  // namespace
+
+void mid_ranks(Vector<const double> values, Vector<double> ranks) {
+    each_rank(values, [&](index_t row, index_t twice) {
+        ranks.data[row] = twice == 0 ? std::numeric_limits<double>::quiet_NaN() : static_cast<double>(twice) / 2;
+    });
+}
+
+void twice_ranks(Vector<const double> values, Vector<std::uint32_t> ranks) {
+    each_rank(values, [&](index_t row, index_t twice) { ranks.data[row] = static_cast<std::uint32_t>(twice); });
+}
+
+index_t sort_numbers(Vector<const double> values, double* sorted) {
+    constexpr int digit_bits = 11, digits = 3, buckets = 1 << digit_bits;
+    const auto n = static_cast<std::size_t>(values.size);
+    const auto keys = std::make_unique_for_overwrite<std::uint64_t[]>(n);
+    std::array<std::array<std::uint32_t, buckets>, digits> counts{};
+    std::size_t m = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+        if (std::isnan(values.data[i])) continue;
+        const std::uint64_t key = to_key(values.data[i]);
+        keys[m++] = key;
+        for (int d = 0; d < digits; ++d) ++counts[d][(key >> (32 + d * digit_bits)) & (buckets - 1)];
+    }
+    static_assert(sizeof(double) == sizeof(std::uint64_t));
+    const auto put = [&](std::size_t at, std::uint64_t key) { std::memcpy(sorted + at, &key, sizeof key); };
+    const auto get = [&](std::size_t at) {
+        std::uint64_t key;
+        std::memcpy(&key, sorted + at, sizeof key);
+        return key;
+    };
+    bool here = true;  // the keys are in `keys`, not in `sorted`
+    for (int d = 0; d < digits && m > 0; ++d) {
+        auto& count = counts[d];
+        const int shift = 32 + d * digit_bits;
+        if (count[((here ? keys[0] : get(0)) >> shift) & (buckets - 1)] == m) continue;
+        std::uint32_t sum = 0;
+        for (auto& c : count) sum += std::exchange(c, sum);
+        if (here)
+            for (std::size_t i = 0; i < m; ++i) put(count[(keys[i] >> shift) & (buckets - 1)]++, keys[i]);
+        else
+            for (std::size_t i = 0; i < m; ++i) {
+                const std::uint64_t key = get(i);
+                keys[count[(key >> shift) & (buckets - 1)]++] = key;
+            }
+        here = !here;
+    }
+    if (!here)
+        for (std::size_t i = 0; i < m; ++i) keys[i] = get(i);
+    for (std::size_t begin = 0, end; begin < m; begin = end) {
+        end = begin + 1;
+        bool rising = true;
+        while (end < m && (keys[end] >> 32) == (keys[begin] >> 32)) {
+            rising = rising && keys[end - 1] <= keys[end];
+            ++end;
+        }
+        if (!rising) std::sort(keys.get() + begin, keys.get() + end);
+    }
+    for (std::size_t i = 0; i < m; ++i) sorted[i] = to_value(keys[i]);
+    return static_cast<index_t>(m);
 }
 
 void bin_codes(Vector<const double> values, Vector<const double> edges, Vector<std::uint8_t> codes) {

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,7 @@ from ..numeric.moments import column_products
 from .table import to_polars
 
 _CHUNK = 16_384
+Part = Callable[[int, int], np.ndarray]
 
 
 def correlations(X: Any, method: str = "pearson", n_jobs: int | None = None) -> np.ndarray:
@@ -138,19 +140,38 @@ def column_correlations(columns: Sequence[np.ndarray], n_jobs: int | None = None
     >>> column_correlations([np.array([1.0, 2.0, 3.0, 9.0]), np.array([2.0, 4.0, 6.0, np.nan])]).round(3).tolist()
     [[1.0, 1.0], [1.0, 1.0]]
     """
-    rows = columns[0].size
-    heads = [column[:_CHUNK][~np.isnan(column[:_CHUNK])] for column in columns]
+    return part_correlations([partial(_slice, column) for column in columns], columns[0].size, n_jobs)
+
+
+def _slice(column: np.ndarray, begin: int, end: int) -> np.ndarray:
+    return column[begin:end]
+
+
+def part_correlations(columns: Sequence[Part], rows: int, n_jobs: int | None = None) -> np.ndarray:
+    """`column_correlations` of columns that are functions, which give the cells of some rows (begin, end).
+
+    >>> import numpy as np
+    >>> double = lambda begin, end: 2.0 * np.arange(begin, end)
+    >>> part_correlations([double, lambda begin, end: -double(begin, end)], 4).tolist()
+    [[1.0, -1.0], [-1.0, 1.0]]
+    """
+    firsts = [column(0, min(rows, _CHUNK)) for column in columns]
+    heads = [first[~np.isnan(first)] for first in firsts]
     found = [_kernels.moments(head) if head.size else (0.0, 0.0, 0.0) for head in heads]
     centre = np.array([mean for mean, *_ in found])
     scale = np.sqrt([squares / max(head.size, 1) for (_, squares, _), head in zip(found, heads)])
     scale[(scale == 0) | np.isnan(scale)] = 1.0
-    missing = np.array([int(np.isnan(column).sum()) for column in columns])
+    begins = range(0, rows, _CHUNK)
+    missing = np.array(
+        [sum(int(np.isnan(column(b, min(b + _CHUNK, rows))).sum()) for b in begins) for column in columns]
+    )
 
     def part(begin: int, end: int) -> tuple[np.ndarray, np.ndarray]:
+        cells = [column(begin, end) for column in columns]
         gone = np.zeros((end - begin, len(columns)), dtype=bool)
         for j in np.flatnonzero(missing).tolist():
-            gone[:, j] = np.isnan(columns[j][begin:end])
-        return _kernels.standard_rows(columns, begin, end, centre, scale, False), gone
+            gone[:, j] = np.isnan(cells[j])
+        return _kernels.standard_rows(cells, 0, end - begin, centre, scale, False), gone
 
     return _by_pairs(part, missing, rows, n_jobs)
 

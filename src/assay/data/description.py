@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import datetime
 from dataclasses import dataclass, field
+from functools import partial
 from html import escape
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,7 +21,7 @@ import polars as pl
 from .. import _kernels
 from ..base.errors import ParameterError, plain
 from ..base.words import compact, count, number
-from .association import column_correlations, cramer_v, less_chance
+from .association import cramer_v, less_chance, part_correlations
 from .findings.finding import jsonable
 from .findings.survey import MISSING, PROBABILITIES, Column, Survey
 from .table import Table
@@ -249,9 +250,12 @@ def _associations(survey: Survey, corrected: bool, n_jobs: int | None) -> dict[s
     found: dict[str, Any] = {"names": names, "kinds": ["numeric"] * p + ["nominal"] * q, "numeric": numbers}
     counted = [survey.columns[name] for name in numbers]
     if counted and survey.n_rows > 1:
-        strength[:p, :p] = column_correlations([column.numbers for column in counted], n_jobs)
-        ranks = survey.each(lambda column: _kernels.mid_ranks(column.numbers), counted)
-        found["spearman"] = column_correlations(ranks, n_jobs).tolist()
+        strength[:p, :p] = part_correlations([column.part for column in counted], survey.n_rows, n_jobs)
+        ranks = survey.each(lambda column: _kernels.twice_ranks(column.numbers), counted)
+        found["spearman"] = part_correlations(
+            [partial(_ranks, twice) for twice in ranks], survey.n_rows, n_jobs
+        ).tolist()
+        del ranks
     for i, name in enumerate(labels):
         strength[p + i, p + i] = 1.0
         for j in range(i):
@@ -264,6 +268,13 @@ def _associations(survey: Survey, corrected: bool, n_jobs: int | None) -> dict[s
     found["pearson"] = strength[:p, :p].tolist()
     found["strength"] = [[None if np.isnan(v) else float(v) for v in row] for row in strength]
     return found
+
+
+def _ranks(twice: np.ndarray, begin: int, end: int) -> np.ndarray:
+    """Mid-ranks of some rows, kept as whole numbers of half the size; NaN where a cell is missing."""
+    ranks = twice[begin:end] * 0.5
+    ranks[ranks == 0] = np.nan
+    return ranks
 
 
 class _Groups(NamedTuple):

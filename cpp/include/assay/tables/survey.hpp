@@ -10,6 +10,9 @@
 // group_sums    sums of numbers by code 0 .. 255 and how many went into each; NaN is left out. IN codes, values (n).
 // moments       mean, sum of squares and sum of cubes around the mean, in two passes over fixed blocks. IN values (n).
 // mid_ranks     ranks from 1 on, equal values share the mean of theirs; NaN keeps NaN. IN values (n); OUT ranks (n).
+// twice_ranks   twice those ranks, which are whole numbers, in 4 bytes; 0 for NaN. n <= 2^30. IN values (n); OUT ranks (n).
+// sort_numbers  the values but NaN in ascending order: radix sort by the upper half of their keys, then runs in which it
+//               agrees by the lower one. IN values (n); OUT sorted (n at most). Returns how many.
 // standard_rows z_ij = (x_j[begin + i] - centre_j) / spread_j as rows, read from columns; a missing cell (NaN) becomes 0,
 //               or its row is left out. IN columns (p of n), centre, spread (p); OUT z (rows x p). Returns its rows.
 // even_widths   whether every line that is not blank holds `width` - 1 separators. Text without quotes only: no quoting
@@ -44,6 +47,9 @@ struct Moments {
 Moments moments(Vector<const double> values);
 
 void mid_ranks(Vector<const double> values, Vector<double> ranks);
+void twice_ranks(Vector<const double> values, Vector<std::uint32_t> ranks);
+
+index_t sort_numbers(Vector<const double> values, double* sorted);
 
 index_t standard_rows(const std::vector<const double*>& columns, index_t begin, index_t end, const double* centre,
                       const double* spread, bool complete, double* z);

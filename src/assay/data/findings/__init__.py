@@ -67,11 +67,11 @@ from .finding import Audit as Audit
 from .finding import Finding as Finding
 from .formats import format_findings, identifier_findings
 from .labels import label_findings
-from .missing import disguised_findings, missing_findings
+from .missing import cut_of, disguised_findings, missing_findings
 from .numbers import check_rules, outlier_findings, range_findings
 from .relations import collinear_findings, copy_findings, reversed_dates, time_findings
 from .rows import distance_findings, duplicate_findings, order_findings
-from .survey import Survey
+from .survey import Column, Survey
 from .targets import target_findings
 
 
@@ -103,16 +103,28 @@ def audit(
     table = table if isinstance(table, Table) else Table.from_frame(table)
     chosen = table.target(target) if isinstance(target, str) else target
     name = chosen.name if chosen is not None else None
-    survey = Survey.of(table)
     given = check_rules(rules, table.frame)
-    found = [
+    from ..description import summary  # builds on this package
+
+    survey = Survey.of(table, wait=True)
+
+    def look(column: Column) -> list[Finding]:
+        """All that the sorted cells of one column are for."""
+        survey.prepare(column)
+        own = [*disguised_findings(survey, column), *range_findings(survey, column, given), *outlier_findings(column)]
+        if column.missing < survey.n_rows:
+            if not column.is_text:
+                survey.summaries[column.name] = summary(column)
+            if column.missing:
+                cut_of(survey, column)
+        return own
+
+    found = [finding for own in survey.each(look) for finding in own]
+    found += [
         *missing_findings(survey, name),
-        *disguised_findings(survey),
         *identifier_findings(survey, name),
         *format_findings(survey),
         *label_findings(survey, name),
-        *range_findings(survey, given),
-        *outlier_findings(survey, name),
         *duplicate_findings(survey, chosen),
         *distance_findings(survey, name),
         *copy_findings(survey, name),
@@ -129,9 +141,7 @@ def audit(
     found = _once(found)
     order = {column: position for position, column in enumerate(table.columns)}
     found.sort(key=lambda f: (SEVERITIES.index(f.severity), f.code, order.get(f.columns[0], -1) if f.columns else -1))
-    from ..description import summary  # builds on this package
-
-    survey.settle(summary)
+    survey.settle()
     return Audit(table.name, table.n_rows, len(table.columns), found, table, name, survey=survey)
 
 

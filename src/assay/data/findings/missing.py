@@ -11,7 +11,7 @@ else explains the gaps, is suspect; so are gaps that go with the target alone.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -68,9 +68,14 @@ def _joint(survey: Survey) -> McarTest | None:
     if not any(column.missing >= LEAST_ROWS for column in numbers) or patterns * len(numbers) ** 3 > MOST_JOINT:
         return None
     try:
-        return little_mcar(np.column_stack([column.numbers[::step] for column in numbers]), max_iter=100, tol=1e-5)
+        some = [_every(column, step) for column in numbers]
+        return little_mcar(np.column_stack(some), max_iter=100, tol=1e-5)
     except DataError:
         return None
+
+
+def _every(column: Column, step: int) -> np.ndarray:
+    return replace(column, series=column.series.gather_every(step)).numbers
 
 
 def _missing(survey: Survey, column: Column, target: str | None, joint: McarTest | None) -> Iterator[Finding]:
@@ -117,7 +122,7 @@ def _missing(survey: Survey, column: Column, target: str | None, joint: McarTest
         if partners:
             why = f"gaps go with the target alone: {_told(partners[0])}"
         else:
-            why = _cut(column)
+            why = cut_of(survey, column)
         yield Finding(
             "A018", "missing not at random", [name], "medium", rows_at(at), f"suspected: {why}",
             remedy(
@@ -150,7 +155,7 @@ def _mechanism(survey: Survey, column: Column, at: np.ndarray, target: str | Non
     partners.sort(key=lambda t: -t["effect"])
     if partners and [t["column"] for t in partners] != [target]:
         return "depends on columns", partners[:5]
-    if partners or _cut(column):
+    if partners or cut_of(survey, column):
         return "suspected not at random", partners
     return "completely at random", []
 
@@ -179,6 +184,13 @@ def _test(survey: Survey, other: Column, at: np.ndarray) -> dict[str, Any] | Non
         "groups": other.role.role in ("nominal", "binary", "ordinal"),
         "low": f"{100 * np.nanmin(shares):.0f} %", "high": f"{100 * np.nanmax(shares):.0f} % missing",
     }  # fmt: skip
+
+
+def cut_of(survey: Survey, column: Column) -> str:
+    """`_cut`, found once."""
+    if column.name not in survey.cuts:
+        survey.cuts[column.name] = _cut(column)
+    return survey.cuts[column.name]
 
 
 def _cut(column: Column) -> str:
@@ -219,18 +231,17 @@ def _broken_end(values: np.ndarray) -> int:
     return -1 if low >= 0.35 and high <= 0.1 else 0
 
 
-def disguised_findings(survey: Survey) -> Iterator[Finding]:
+def disguised_findings(survey: Survey, column: Column) -> Iterator[Finding]:
     """A007: values that look like a code for "missing"."""
-    for column in survey.columns.values():
-        if column.missing == survey.n_rows:
-            continue
-        yield from _tokens(survey, column)
-        if column.is_text and column.role.role not in ("id", "text"):
-            yield from _text_sentinels(column)
-        elif column.is_number and column.role.role == "numeric":
-            yield from _number_sentinels(column)
-        elif column.series.dtype.is_temporal():
-            yield from _date_sentinels(column)
+    if column.missing == survey.n_rows:
+        return
+    yield from _tokens(survey, column)
+    if column.is_text and column.role.role not in ("id", "text"):
+        yield from _text_sentinels(column)
+    elif column.is_number and column.role.role == "numeric":
+        yield from _number_sentinels(column)
+    elif column.series.dtype.is_temporal():
+        yield from _date_sentinels(column)
 
 
 def _disguised(column: Column, at: pl.Series, evidence: str, values: list[Any]) -> Finding:

@@ -95,17 +95,16 @@ def _fitting(name: str, rule: Rule, series: pl.Series) -> Rule:
     return rule
 
 
-def range_findings(survey: Survey, rules: Mapping[str, Rule]) -> Iterator[Finding]:
+def range_findings(survey: Survey, column: Column, rules: Mapping[str, Rule]) -> Iterator[Finding]:
     """A027: values that a rule forbids; the user's rules, and those that a column's name implies."""
-    for column in survey.columns.values():
-        if column.missing == survey.n_rows:
-            continue
-        if column.name in rules:
-            yield from _by_rule(column, rules[column.name])
-        elif column.is_number and column.role.role in ("numeric", "ordinal", "nominal"):
-            yield from _by_name(column)
-        elif column.series.dtype.is_temporal():
-            yield from _dates(column)
+    if column.missing == survey.n_rows:
+        return
+    if column.name in rules:
+        yield from _by_rule(column, rules[column.name])
+    elif column.is_number and column.role.role in ("numeric", "ordinal", "nominal"):
+        yield from _by_name(column)
+    elif column.series.dtype.is_temporal():
+        yield from _dates(column)
 
 
 def _outside(column: Column, low: Any, high: Any) -> pl.Series:
@@ -188,16 +187,12 @@ def _dates(column: Column) -> Iterator[Finding]:
         )  # fmt: skip
 
 
-def outlier_findings(survey: Survey, target: str | None) -> Iterator[Finding]:
-    """A026 another unit, A028 outliers of single columns."""
-    columns = [c for c in survey.columns.values() if c.is_number and c.role.role == "numeric" and c.distinct > 10]
-
-    def look(column: Column) -> list[Finding]:
-        drift = _another_unit(column)
-        return list(_outliers(column)) if drift is None else [drift]
-
-    for found in survey.each(look, columns):
-        yield from found
+def outlier_findings(column: Column) -> list[Finding]:
+    """A026 another unit, A028 outliers of a single column."""
+    if not column.is_number or column.role.role != "numeric" or column.distinct <= 10:
+        return []
+    drift = _another_unit(column)
+    return list(_outliers(column)) if drift is None else [drift]
 
 
 def _another_unit(column: Column) -> Finding | None:

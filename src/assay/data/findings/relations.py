@@ -89,10 +89,10 @@ def _correlation(survey: Survey, names: list[str]) -> tuple[int, np.ndarray, np.
     shift = np.array([survey.columns[name].moments[0] for name in names])
     scale = np.array([survey.columns[name].moments[1] or 1.0 for name in names])
     gram = np.zeros((width + 1, width + 1))
-    columns = [survey.columns[name].numbers for name in names]
 
     def products(begin: int, end: int) -> np.ndarray:
-        cells = _kernels.standard_rows(columns, begin, end, shift, scale, True)
+        columns = [survey.columns[name].part(begin, end) for name in names]
+        cells = _kernels.standard_rows(columns, 0, end - begin, shift, scale, True)
         return column_products(cells)
 
     for part in over_chunks(survey.n_rows, products):
@@ -110,8 +110,8 @@ def _twins(survey: Survey, names: list[str]) -> set[tuple[str, str]]:
     """Pairs of equal columns: told as copies already."""
     keys: dict[Any, list[str]] = {}
     for name in names:
-        values = survey.columns[name].sorted
-        keys.setdefault((values.size, values[0], values[-1], survey.columns[name].moments), []).append(name)
+        column = survey.columns[name]
+        keys.setdefault((column.missing, column.ends, column.moments), []).append(name)
     return {(a, b) for group in keys.values() for a in group for b in group if a != b}
 
 

@@ -179,9 +179,9 @@ def over_chunks(rows: int, function: Callable[[int, int], T]) -> Iterator[T]:
 def standard_rows(survey: Survey, names: list[str], begin: int, end: int) -> np.ndarray:
     """Rows x columns of numbers as z-scores; missing cells are 0 (the mean), skewed positive columns enter as logs."""
     scales = [scale_of(survey, name) for name in names]
-    columns = [survey.columns[n].logs if logs else survey.columns[n].numbers for n, (*_, logs) in zip(names, scales)]
+    columns = [survey.columns[name].part(begin, end, logs=logs) for name, (*_, logs) in zip(names, scales)]
     centre, spread = (np.array([scale[k] for scale in scales]) for k in range(2))
-    return _kernels.standard_rows(columns, begin, end, centre, spread, False)
+    return _kernels.standard_rows(columns, 0, end - begin, centre, spread, False)
 
 
 def scale_of(survey: Survey, name: str) -> tuple[float, float, bool]:
@@ -189,14 +189,14 @@ def scale_of(survey: Survey, name: str) -> tuple[float, float, bool]:
     if name not in survey.scales:
         column = survey.columns[name]
         mean, spread = column.moments
-        values = column.sorted
+        present = survey.n_rows - column.missing
         logs = False
-        if values[0] > 0 and spread > 0:
-            logs = column.central_sums[2] / spread**3 / values.size > 2
+        if column.ends[0] > 0 and spread > 0:
+            logs = column.central_sums[2] / spread**3 / present > 2
         if logs:
-            taken = column.logs
+            taken = np.log(column.numbers)
             mean, squares, _ = _kernels.moments(taken if column.missing == 0 else taken[~np.isnan(taken)])
-            spread = float(np.sqrt(squares / (values.size - 1)))
+            spread = float(np.sqrt(squares / (present - 1)))
         survey.scales[name] = (mean, spread or 1.0, logs)
     return survey.scales[name]
 

@@ -80,14 +80,30 @@ class Column:
     @cached_property
     def numbers(self) -> np.ndarray:
         """Every cell as a number (dates as microseconds, truth values as 0 and 1), NaN where it is missing."""
-        series = self.series.cast(pl.UInt8) if self.series.dtype == pl.Boolean else self.series
-        return series.to_physical().cast(pl.Float64).rechunk().to_numpy()
+        return _as_numbers(self.series)
+
+    def part(self, begin: int, end: int, *, logs: bool = False) -> np.ndarray:
+        """`numbers` of some rows, or their logarithms, without those of the others."""
+        if "numbers" in vars(self):
+            values = self.numbers[begin:end]
+        else:
+            values = _as_numbers(self.series.slice(begin, end - begin))
+        return np.log(values) if logs else values
 
     @cached_property
     def sorted(self) -> np.ndarray:
         """The present ones of `numbers` in ascending order."""
-        values = self.numbers
-        return np.sort(values if self.missing == 0 else values[~np.isnan(values)])
+        return _kernels.sort_numbers(self.numbers)
+
+    @cached_property
+    def ends(self) -> tuple[float, float]:
+        """The smallest and the largest of the present `numbers`."""
+        return float(self.sorted[0]), float(self.sorted[-1])
+
+    def release(self) -> None:
+        """Let go of all that is as long as the table; it is made again if somebody asks for it."""
+        for name in ("present", "numbers", "sorted"):
+            vars(self).pop(name, None)
 
     @cached_property
     def distinct(self) -> int:
@@ -140,10 +156,11 @@ class Column:
         """Mean of the present numbers, and their sums of squares and cubes around it."""
         return _kernels.moments(self.sorted)
 
-    @cached_property
-    def logs(self) -> np.ndarray:
-        """The logarithms of `numbers`."""
-        return np.log(self.numbers)
+
+def _as_numbers(series: pl.Series) -> np.ndarray:
+    if series.dtype == pl.Boolean:
+        series = series.cast(pl.UInt8)
+    return series.to_physical().cast(pl.Float64).rechunk().to_numpy()
 
 
 @dataclass
@@ -155,11 +172,15 @@ class Survey:
     _codes: dict[str, tuple[np.ndarray, int]] = field(default_factory=dict)
     _totals: dict[str, np.ndarray] = field(default_factory=dict)
     scales: dict[str, tuple[float, float, bool]] = field(default_factory=dict)
+    cuts: dict[str, str] = field(default_factory=dict)
     summaries: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, table: Table) -> Survey:
-        """The survey of a table; large ones are sorted, counted and coded by several threads at once."""
+    def of(cls, table: Table, *, wait: bool = False) -> Survey:
+        """The survey of a table; long ones are sorted, counted and coded by several threads at once.
+
+        `wait` leaves that to the caller, who does more with each column at that time.
+        """
         survey = cls(
             table,
             {
@@ -167,18 +188,25 @@ class Survey:
                 for s in table.frame.get_columns()
             },
         )
-        if table.n_rows >= LONG:
-            survey.each(lambda column: survey._prepare(column.name))
+        if table.n_rows >= LONG and not wait:
+            survey.each(survey.prepare)
         return survey
 
     def each(self, function: Callable[[Column], T], columns: Iterable[Column] | None = None) -> list[T]:
-        """What a function makes of each column, in their order; several at a time where the table is long."""
+        """What a function makes of each column, in their order; several at a time where the table is long.
+
+        What is as long as the table goes when a column of a long table is done: all of it together would be several
+        times the table.
+        """
         listed = list(self.columns.values() if columns is None else columns)
 
         def quiet(column: Column) -> T:
             # A thread of the pool does not inherit what the caller has said about overflow.
             with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-                return function(column)
+                made = function(column)
+            if self.n_rows >= LONG:
+                column.release()
+            return made
 
         threads = thread_count(None)
         if threads == 1 or len(listed) < 2 or self.n_rows < LONG:
@@ -186,24 +214,22 @@ class Survey:
         with one_blas_thread(), ThreadPoolExecutor(threads) as pool:
             return list(pool.map(quiet, listed))
 
-    def _prepare(self, name: str) -> None:
-        column = self.columns[name]
-        if column.missing < self.n_rows and column.distinct and column.role.role not in ("id", "text"):
+    def prepare(self, column: Column) -> None:
+        """Count or sort a column, and find its codes."""
+        if column.missing < self.n_rows and column.distinct:
             if not column.is_text:
-                _ = column.moments
-            self.codes(name)
+                _ = column.ends
+            if column.role.role not in ("id", "text"):
+                if not column.is_text:
+                    _ = column.moments
+                self.codes(column.name)
 
-    def settle(self, summary: Callable[[Column], dict[str, Any]]) -> None:
-        """Keep what a summary says of the columns that were sorted, and let go of all that is as long as the table.
-
-        Codes of a byte a cell stay; what was let go is made again if somebody asks for it.
-        """
-        with_order = [column for column in self.columns.values() if "sorted" in vars(column)]
-        made = self.each(summary, with_order)
-        self.summaries |= {column.name: facts for column, facts in zip(with_order, made, strict=True)}
+    def settle(self) -> None:
+        """Let go of all that is as long as the table but the codes of labels, a byte a cell, which a page asks for."""
         for column in self.columns.values():
-            for name in ("present", "numbers", "sorted", "logs"):
-                vars(column).pop(name, None)
+            column.release()
+            if self.n_rows >= LONG and not column.is_text and column.role.role not in ("nominal", "binary", "ordinal"):
+                self._codes.pop(column.name, None)
 
     @property
     def n_rows(self) -> int:
