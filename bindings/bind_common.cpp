@@ -2,6 +2,7 @@
 #include <Python.h>
 
 #include "assay/common/blas.hpp"
+#include "assay/common/memory.hpp"
 #include "assay/common/random.hpp"
 #include "assay/common/simd.hpp"
 #include "assay/common/threads.hpp"
@@ -36,6 +37,8 @@ void load_blas() {
 void bind_common(nb::module_& m) {
     set_interrupt_probe(&signals_pending);
     m.def("max_threads", &max_threads, "Threads that OpenMP may use now; 1 in a child forked after threads were used.");
+    m.def("trim_memory", [] { without_gil([] { trim_memory(); }); },
+          "Give memory that was freed back to the system, where the C library can.");
     m.def("simd_level", [] { return level_names[static_cast<int>(simd_level())]; },
           "The instruction set in use: 'baseline', 'avx2' or 'avx512'.");
     m.def(

@@ -56,8 +56,8 @@ struct PlainCells {
         auto* held = new Held{column, {valid, column->cells.get()}, {}};
         if (kind == CellKind::text) {
             for (const auto& bytes : column->bytes) {
-                held->buffers.push_back(bytes.data());
-                held->sizes.push_back(static_cast<std::int64_t>(bytes.size()));
+                held->buffers.push_back(bytes.bytes.get());
+                held->sizes.push_back(bytes.size);
             }
             held->buffers.push_back(held->sizes.data());
         }

@@ -14,6 +14,11 @@ def max_threads() -> int:
     Threads that OpenMP may use now; 1 in a child forked after threads were used.
     """
 
+def trim_memory() -> None:
+    """
+    Give memory that was freed back to the system, where the C library can.
+    """
+
 def simd_level() -> str:
     """The instruction set in use: 'baseline', 'avx2' or 'avx512'."""
 
@@ -65,6 +70,14 @@ def moments(values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order=
 
 def mid_ranks(values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
     """Ranks from 1 on, ties share their mean; NaN where the value is."""
+
+def twice_ranks(values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Annotated[NDArray[numpy.uint32], dict(shape=(None,))]:
+    """
+    Twice the ranks of mid_ranks, which are whole numbers; 0 where the value is NaN.
+    """
+
+def sort_numbers(values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
+    """The values but NaN, in ascending order."""
 
 class PlainCells:
     """A column of a text, handed over by the Arrow C data interface."""

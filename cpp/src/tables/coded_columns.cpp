@@ -99,7 +99,7 @@ void sort_columns(Matrix<const double> cells, Vector<const std::int32_t> n_categ
     const index_t n = cells.rows, d = cells.cols;
     parallel_chunks(d, columns_per_task, threads, [&](index_t, index_t first, index_t last) {
         Work work;
-        for (auto& low : work.low) low.resize(static_cast<std::size_t>(n));
+        for (index_t j = first; j < last; ++j) work.low[static_cast<std::size_t>(j - first)].resize(static_cast<std::size_t>(n));
         work.items.reserve(static_cast<std::size_t>(n));
         for (index_t i = 0; i < n; ++i) {
             for (index_t j = first; j < last; ++j) {

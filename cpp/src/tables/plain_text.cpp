@@ -61,7 +61,7 @@ bool is_plain(const TextScan& seen) { return !seen.zero && !seen.beyond_ascii &&
 // what goes through malloc may stay with the process.
 std::shared_ptr<void> large(std::size_t bytes) {
     constexpr std::size_t page = std::size_t{1} << 21;
-    const std::size_t size = bytes < page ? bytes + 64 : bytes + page;
+    const std::size_t size = bytes < page ? std::max<std::size_t>(bytes, 1) : bytes + page;
     void* memory = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) throw std::bad_alloc();
     auto first = reinterpret_cast<std::uintptr_t>(memory);
@@ -253,7 +253,16 @@ struct Part {
     std::vector<index_t> missing;  // rows
     LabelSet labels;
     std::vector<std::uint8_t> bytes;  // of long texts
+    TextBytes kept;
     bool failed = false;
+
+    // What was written goes where it is given back at once.
+    void keep() {
+        if (bytes.empty()) return;
+        kept = {std::static_pointer_cast<std::uint8_t>(large(bytes.size())), static_cast<index_t>(bytes.size())};
+        std::memcpy(kept.bytes.get(), bytes.data(), bytes.size());
+        bytes = {};
+    }
 };
 
 struct Block {
@@ -294,6 +303,13 @@ class Reader {
         for (std::size_t j = 0; j < width; ++j)
             places.push_back({table_.columns[j].kind, table_.columns[j].cells.get(), &block.parts[j],
                               static_cast<std::int32_t>(block.number)});
+        rows_of(block, lines, places);
+        for (Part& part : block.parts) part.keep();
+    }
+
+   private:
+    void rows_of(Block& block, const Lines& lines, std::vector<Place>& places) const {
+        const std::size_t width = places.size();
         const std::uint8_t* p = lines.begin;
         for (index_t row = block.first_row; p < lines.end; ++row) {
             const std::uint8_t* line = p;
@@ -319,7 +335,6 @@ class Reader {
         }
     }
 
-   private:
     std::uint8_t separator_;
     const PlainTable& table_;
     index_t longest_;
@@ -469,7 +484,7 @@ void gather(PlainColumn& column, std::size_t j, std::vector<Block>& blocks, inde
             for (index_t row = block.first_row; row < block.first_row + block.rows; ++row) codes[row] = to[codes[row]];
         }
     } else if (column.kind == CellKind::text) {
-        for (Block& block : blocks) column.bytes.push_back(std::move(block.parts[j].bytes));
+        for (Block& block : blocks) column.bytes.push_back(std::move(block.parts[j].kept));
     }
 }
 

@@ -252,10 +252,10 @@ def _associations(survey: Survey, corrected: bool, n_jobs: int | None) -> dict[s
     if counted and survey.n_rows > 1:
         strength[:p, :p] = part_correlations([column.part for column in counted], survey.n_rows, n_jobs)
         ranks = survey.each(lambda column: _kernels.twice_ranks(column.numbers), counted)
-        found["spearman"] = part_correlations(
-            [partial(_ranks, twice) for twice in ranks], survey.n_rows, n_jobs
-        ).tolist()
-        del ranks
+        survey.trim()
+        ranked = [partial(_ranks, twice) for twice in ranks]
+        found["spearman"] = part_correlations(ranked, survey.n_rows, n_jobs).tolist()
+        del ranks, ranked
     for i, name in enumerate(labels):
         strength[p + i, p + i] = 1.0
         for j in range(i):

@@ -45,6 +45,7 @@ _EUROPEAN = rf"{_BEFORE}(?:\d{{1,3}}(?:[.{_GROUP}]\d{{3}})+|\d+)(?:,\d+)?{_AFTER
 _SURELY_DECIMAL_COMMA = r"^[^,]*\d,(?:\d{1,2}|\d{4,})(?:\D[^,]*)?$"
 _LONG_WHOLE = r"^[+-]?\d{16,}$"
 _SAMPLE = 1000
+_PIECE = 1 << 16
 
 Note = dict[str, Any]
 
@@ -167,7 +168,7 @@ def _parse(series: pl.Series, decimal_comma: bool) -> tuple[pl.Series, Note]:
     as_read = _plain_numbers(series)
     if as_read is not None:
         return as_read, {}
-    text = series.str.strip_chars()
+    text = _stripped(series)
     is_token = text.is_in(MISSING_TOKENS).fill_null(False)
     tokens: dict[str, int] = {}
     if is_token.any():
@@ -186,6 +187,16 @@ def _parse(series: pl.Series, decimal_comma: bool) -> tuple[pl.Series, Note]:
             parsed, facts = found
             return parsed, {**note, **facts, **_failures(text, parsed)}
     return text, {**note, **_ambiguity(text)}
+
+
+def _stripped(series: pl.Series) -> pl.Series:
+    """The text without spaces around it: the same series where there are none, found a piece at a time, since a copy
+    of a long column is much."""
+    for begin in range(0, series.len(), _PIECE):
+        part = series.slice(begin, _PIECE)
+        if not bool((part.str.strip_chars() == part).all()):
+            return series.str.strip_chars()
+    return series
 
 
 def _plain_numbers(text: pl.Series) -> pl.Series | None:

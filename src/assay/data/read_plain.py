@@ -71,6 +71,7 @@ def read_plain(
                 coded[name] = known
         columns.append(series)
         del values, series
+    _kernels.trim_memory()
     return pl.DataFrame(columns), coded
 
 

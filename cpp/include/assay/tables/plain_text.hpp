@@ -49,12 +49,17 @@ struct TextView {
     std::uint8_t start[12];
 };
 
+struct TextBytes {
+    std::shared_ptr<std::uint8_t> bytes;
+    index_t size = 0;
+};
+
 struct PlainColumn {
     CellKind kind = CellKind::skip;
     bool failed = false;
-    std::shared_ptr<void> cells;                   // double, int64, uint32 (label) or TextView, one for each row
-    std::vector<std::vector<std::uint8_t>> bytes;  // of long texts, one for each block
-    std::vector<std::uint8_t> valid;               // one bit for each row, empty if no cell is missing
+    std::shared_ptr<void> cells;      // double, int64, uint32 (label) or TextView, one for each row
+    std::vector<TextBytes> bytes;     // of long texts, one for each block
+    std::vector<std::uint8_t> valid;  // one bit for each row, empty if no cell is missing
     index_t missing = 0;
     std::vector<std::string> labels;
 };

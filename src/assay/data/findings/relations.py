@@ -215,9 +215,9 @@ def time_findings(survey: Survey, target: Target | None) -> Iterator[Finding]:
             continue
         dates = series.filter(pl.Series(target.kept))
         order = dates.arg_sort().to_numpy()
-        ranks = np.argsort(np.argsort(values[order], kind="stable"), kind="stable").astype(np.float64)
-        if target.classes is not None:
-            ranks = values[order]
+        ranks = values[order]
+        if target.classes is None:
+            ranks = np.argsort(np.argsort(ranks, kind="stable"), kind="stable").astype(np.float64)
         together = float(np.corrcoef(ranks[1:], ranks[:-1])[0, 1]) if ranks.std() > 0 else 0.0
         strong = together > max(0.2, 3 / float(np.sqrt(n)))
         name = plain(column.name, 30)

@@ -122,6 +122,9 @@ class Column:
             codes = self.coded.codes.drop_nulls().to_numpy()
             counts = np.bincount(codes, minlength=self.coded.labels.len()).astype(np.uint32)
             return pl.DataFrame([self.coded.labels.alias("label"), pl.Series("count", counts)])
+        if self.series.dtype.is_integer():
+            # As text a cell takes more than as a number, and counting it more time.
+            return self.present.rename("label").value_counts(name="count").with_columns(pl.col("label").cast(pl.String))
         labels = self.present.cast(pl.String).rename("label")
         # Names of rows need no counting, and counting them would cost more than all the rest.
         if self.role.role == "id" and (self.known_distinct or labels.n_unique()) == labels.len():
@@ -230,6 +233,12 @@ class Survey:
             column.release()
             if self.n_rows >= LONG and not column.is_text and column.role.role not in ("nominal", "binary", "ordinal"):
                 self._codes.pop(column.name, None)
+        self.trim()
+
+    def trim(self) -> None:
+        """Give back what the columns of a long table have left behind."""
+        if self.n_rows >= LONG:
+            _kernels.trim_memory()
 
     @property
     def n_rows(self) -> int:

@@ -92,15 +92,16 @@ def _copies_of_target(survey: Survey, target: Target) -> Iterator[Finding]:
         numbers = [n for n in names if frame[n].dtype.is_numeric() or frame[n].dtype == pl.Boolean]
         every = bool(rows.all())
         centred = values - values.mean()
-        for name in numbers:
-            column = survey.columns[name]
+
+        def strength_of(column: Column) -> float:
             if every and not column.missing:
-                strength = _strength(column.numbers, centred, *column.central_sums[:2])
-            else:
-                cells = column.numbers[rows]
-                there = ~np.isnan(cells)
-                cells, partner = cells[there], values[there]
-                strength = _strength(cells, partner - partner.mean(), *_kernels.moments(cells)[:2])
+                return _strength(column.numbers, centred, *column.central_sums[:2])
+            cells = column.numbers[rows]
+            there = ~np.isnan(cells)
+            cells, partner = cells[there], values[there]
+            return _strength(cells, partner - partner.mean(), *_kernels.moments(cells)[:2])
+
+        for name, strength in zip(numbers, survey.each(strength_of, [survey.columns[name] for name in numbers])):
             if np.isfinite(strength) and abs(strength) > 0.999:
                 linear.add(name)
                 told = f"its correlation with the target is {strength:.5f}"
