@@ -143,7 +143,8 @@ class Folds(Procedure):
     learned depends on more than the theory's tenth (six equal learners: 9 % false alarms at m = 18 without it).
 
     With groups the rows' variance is the jackknife's over groups, and the degrees of freedom are those of as many
-    groups of one size, g = n^2 / sum n_i^2. The variance of a mean over rows counts 1 + (6 / g)^2 times: a few groups
+    groups of one size, g = n^2 / sum n_i^2; groups that all score the same show no variance, and that of rows drawn one
+    by one stands in for it. The variance of a mean over rows counts 1 + (6 / g)^2 times: a few groups
     that differ much make skewed sums (root mean squared errors of 8 groups covered 87 % without it).
     """
 
@@ -199,6 +200,7 @@ class Folds(Procedure):
         if len({value.shape for value in values.values()}) > 1:
             raise DataError("compare", "rows", "must be as many values for every learner")
         self.rows = covariance_of_rows(values, units)
+        self.one_by_one = self.rows if units is None else covariance_of_rows(values)
         self.n_rows = next(iter(values.values())).size
         sizes = np.ones(self.n_rows) if units is None else np.unique(np.asarray(units), return_counts=True)[1]
         self.units = sizes.size
@@ -320,14 +322,21 @@ class Folds(Procedure):
         return 1 / self.splits + self.ratio * (1.0 if by_rows else 1 + _UNSTABLE / max(self.smaller or 1, 1))
 
     def _row_variance(self, a: str, b: str | None = None) -> float | None:
+        """By groups, or where a few of them happen to score the same, as if rows were drawn one by one."""
         if self.rows is None:
             return None
+        alone = self._variance_of(self.one_by_one, a, b)
+        found = alone if self.rows is self.one_by_one else self._variance_of(self.rows, a, b)
+        return found if found > ROUNDING * alone else alone
+
+    def _variance_of(self, covariance: np.ndarray, a: str, b: str | None) -> float:
+        """The variance of a mean score, or of the difference of two."""
         i = self.place[a]
         if b is None:
-            return float(self.rows[i, i])
+            return float(covariance[i, i])
         j = self.place[b]
-        both = float(self.rows[i, i] + self.rows[j, j])
-        found = both - 2 * float(self.rows[i, j])
+        both = float(covariance[i, i] + covariance[j, j])
+        found = both - 2 * float(covariance[i, j])
         return found if found > ROUNDING * both else 0.0
 
     @property

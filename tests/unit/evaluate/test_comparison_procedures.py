@@ -213,3 +213,22 @@ def test_mistakes_get_one_sentence(call, error, words):
     with pytest.raises(error, match=words) as caught:
         call()
     assert str(caught.value).startswith("compare: ") and "\n" not in str(caught.value)
+
+
+# -- groups ---------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("groups", [2, 3])
+def test_groups_that_happen_to_score_the_same_are_no_proof(groups):
+    """The same number of hits in every group: the variance between groups is 0, that of a sample of rows is not."""
+    right = {"a": np.tile(np.arange(30) < 15, groups), "b": np.tile(np.arange(30) >= 17, groups)}
+    rows = {name: hits.astype(float) for name, hits in right.items()}
+    scores = {name: hits.reshape(groups, 30).mean(axis=1) for name, hits in rows.items()}
+    design = {"n_train": 30 * (groups - 1), "n_test": 30}
+    units = np.repeat(np.arange(groups), 30)
+    found = compare(scores, f"{groups}-fold", rows=rows, units=units, **design)
+    assert [entry["verdict"] for entry in found.summary.values()] == ["best", "undecided"]
+    for entry in found.summary.values():
+        low, high = entry["interval"]
+        assert high - low > 2 * 1.96 * np.sqrt(0.25 / (30 * groups)) * 0.9
+    never = {name: np.full_like(values, 0.5) for name, values in rows.items()}
+    same = compare({"a": [0.5] * groups, "b": [0.5] * groups}, f"{groups}-fold", rows=never, units=units, **design)
+    assert all(entry["interval"] == (0.5, 0.5) for entry in same.summary.values())
