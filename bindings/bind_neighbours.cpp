@@ -439,16 +439,22 @@ void bind_neighbours(nb::module_& m) {
     }));
     m.def(
         "kernel_gram",
-        [](int metric_code, double p, const Flags& nominal, const Array1<const double>& panels, index_t n,
-           const Rows& queries, double gamma, int threads) {
+        [](int metric_code, double p, const Rows& rows, const Rows& queries, double gamma, int threads) {
             const Metric metric = checked_metric("kernel_gram", metric_code);
-            const MetricOptions options = checked_panels("kernel_gram", metric, p, nominal, panels, n, queries);
-            const auto Q = view(queries);
-            std::vector<double> gram(queries.shape(0) * to_size(n));
-            without_gil([&] { kernel_gram(metric, options, panels.data(), n, Q, gamma, gram.data(), threads); });
-            return own(std::move(gram), queries.shape(0), to_size(n));
+            require(metric != Metric::mixed, "kernel_gram", "metric must not be mixed");
+            require(rows.shape(1) == queries.shape(1), "kernel_gram", "rows and queries must have the same columns");
+            MetricOptions options;
+            options.p = p;
+            const auto X = view(rows), Q = view(queries);
+            std::vector<double> gram(queries.shape(0) * rows.shape(0));
+            Aligned<double> panels(to_size(panel_count(X.rows) * panel_lanes * X.cols));
+            without_gil([&] {
+                pack_panels(X, nullptr, panels.data, threads);
+                kernel_gram(metric, options, panels.data, X.rows, Q, gamma, gram.data(), threads);
+            });
+            return own(std::move(gram), queries.shape(0), rows.shape(0));
         },
-        "metric"_a, "p"_a, "nominal"_a, "panels"_a, "n"_a, "queries"_a, "gamma"_a, "threads"_a,
+        "metric"_a, "p"_a, "rows"_a, "queries"_a, "gamma"_a, "threads"_a,
         "exp(-gamma r) of the reduced distance r of every query and row; r itself if gamma is negative.");
     m.def(
         "kernel_sums",

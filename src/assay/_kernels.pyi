@@ -255,7 +255,7 @@ def mixed_tree_within(order: Annotated[NDArray[numpy.int64], dict(shape=(None,),
     The rows within the reduced radius of each query: (start, rows, reduced distances).
     """
 
-def kernel_gram(metric: int, p: float, nominal: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], panels: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], n: int, queries: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], gamma: float, threads: int) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]:
+def kernel_gram(metric: int, p: float, rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], queries: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], gamma: float, threads: int) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]:
     """
     exp(-gamma r) of the reduced distance r of every query and row; r itself if gamma is negative.
     """

@@ -372,12 +372,12 @@ def _averaged(average: str | None, score: Callable[[Any, Any, Any], np.ndarray])
 
 def _second_class(evidence: Evidence) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     confusion = evidence.confusion
-    if confusion.shape[0] > 2:
+    if len(confusion) > 2:
         raise DataError(
             "metrics",
             "a metric of one positive class",
             "needs two classes",
-            f"got {confusion.shape[0]}",
+            f"got {len(confusion)}",
             "use its _macro, _micro or _weighted form",
         )
     # Rows of one class alone hold nothing of a second.

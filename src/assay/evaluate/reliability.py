@@ -152,12 +152,12 @@ def _calibration(
     edges = np.linspace(0, 1, n_bins + 1)
     if strategy == "quantile":
         edges = np.unique(np.quantile(p, edges))
-        edges = np.array([0.0, 1.0]) if edges.size < 2 else edges
     # A probability on an edge belongs to the lower bin, as in scikit-learn.
-    bins = np.searchsorted(edges[1:-1], p)
+    inner = edges[1:-1]
+    bins = np.searchsorted(inner, p)
     w = np.ones(p.size) if weights is None else weights
     outcome = happened.astype(np.float64)
-    size = edges.size - 1
+    size = inner.size + 1
     mass = np.bincount(bins, weights=w, minlength=size)
     rows = np.bincount(bins, minlength=size)
     used = mass > 0

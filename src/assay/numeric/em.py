@@ -75,10 +75,27 @@ def expectation_maximisation(
     """
     best: Run[Parameters] | None = None
     for restart in range(restarts):
-        run = _climb(start(stream.child(restart)), step, restart, max_iter, tol * scale, trace)
-        if best is None or np.isnan(best.log_likelihood[-1]) or run.log_likelihood[-1] > best.log_likelihood[-1]:
-            best = run
+        following, fell, ended = start(stream.child(restart)), False, False
+        values: list[float] = []
+        while not ended:
+            kept = following
+            following, value = step(kept)
+            if trace is not None:
+                trace.record("em", restart=restart, iteration=len(values), log_likelihood=value)
+            gain = value - values[-1] if values else np.inf
+            values.append(value)
+            fell |= not gain >= -_ROUNDING * max(abs(value), 1.0)
+            converged = gain <= tol * scale
+            ended = converged or len(values) > max_iter or not np.isfinite(value)
+        if best is None or np.isnan(best.log_likelihood[-1]) or values[-1] > best.log_likelihood[-1]:
+            best = Run(kept, np.array(values), converged, restart, fell)
     assert best is not None
+    _tell(who, best, max_iter, warns)
+    return best
+
+
+def _tell(who: str, best: Run[Parameters], max_iter: int, warns: bool) -> None:
+    """Refuse a likelihood that is not a number; warn of one that fell, and of steps that ran out."""
     if np.isnan(best.log_likelihood[-1]):
         raise DataError(
             who,
@@ -94,33 +111,8 @@ def expectation_maximisation(
             f"{who}: the log likelihood fell from {values[worst]:.6g} to {values[worst + 1]:.6g} in step {worst + 1}, "
             "which exact arithmetic does not allow; rescale the columns or raise the smallest variance allowed."
         )
-        warnings.warn(AssayWarning("W205", text), stacklevel=3)
+        warnings.warn(AssayWarning("W205", text), stacklevel=4)
     if not best.converged and max_iter > 0 and warns:
         end = f"not converged after {best.n_iter} steps (the last still gained more than tol)"
         text = f"{who}: {end}; raise max_iter or tol."
-        warnings.warn(AssayWarning("W201", text), stacklevel=3)
-    return best
-
-
-def _climb(
-    parameters: Parameters,
-    step: Callable[[Parameters], tuple[Parameters, float]],
-    restart: int,
-    max_iter: int,
-    least_gain: float,
-    trace: Trace | None,
-) -> Run[Parameters]:
-    """Steps from one start; the likelihood of the last parameters is worked out, too."""
-    values: list[float] = []
-    kept, fell, converged = parameters, False, False
-    while True:
-        following, value = step(kept)
-        if trace is not None:
-            trace.record("em", restart=restart, iteration=len(values), log_likelihood=value)
-        gain = value - values[-1] if values else np.inf
-        values.append(value)
-        fell |= not gain >= -_ROUNDING * max(abs(value), 1.0)
-        converged = gain <= least_gain
-        if converged or len(values) > max_iter or not np.isfinite(value):
-            return Run(kept, np.array(values), converged, restart, fell)
-        kept = following
+        warnings.warn(AssayWarning("W201", text), stacklevel=4)

@@ -33,15 +33,16 @@ class Kernel:
 
     def __call__(self, X: Any, Y: Any = None) -> np.ndarray:
         rows = _matrix(self, X)
-        return self._gram(rows, rows if Y is None else _matrix(self, Y))
+        return self.gram(rows, rows if Y is None else _matrix(self, Y))
 
-    def _gram(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+    def gram(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        """The same for tables of float64 that need no look; X is Y for one table with itself."""
         raise NotImplementedError  # pragma: no cover
 
     def diagonal(self, X: Any) -> np.ndarray:
         """k(x, x) for every row, without the matrix where that is possible."""
         rows = _matrix(self, X)
-        return np.array([self._gram(row[None], row[None])[0, 0] for row in rows])
+        return np.array([self.gram(row[None], row[None])[0, 0] for row in rows])
 
     def __add__(self, other: Any) -> Kernel:
         return Sum(self, _as_kernel(other, "added to"))
@@ -60,7 +61,8 @@ class Constant(Kernel):
 
     value: float = 1.0
 
-    def _gram(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+    def gram(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        """The value, for every pair of rows."""
         return np.full((X.shape[0], Y.shape[0]), self.value)
 
     def diagonal(self, X: Any) -> np.ndarray:
@@ -75,8 +77,9 @@ class Sum(Kernel):
     first: Kernel
     second: Kernel
 
-    def _gram(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
-        return self.first._gram(X, Y) + self.second._gram(X, Y)
+    def gram(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        """The sum of both matrices."""
+        return self.first.gram(X, Y) + self.second.gram(X, Y)
 
     def diagonal(self, X: Any) -> np.ndarray:
         """k(x, x) for every row."""
@@ -90,8 +93,9 @@ class Product(Kernel):
     first: Kernel
     second: Kernel
 
-    def _gram(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
-        return self.first._gram(X, Y) * self.second._gram(X, Y)
+    def gram(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        """The product of both matrices, cell by cell."""
+        return self.first.gram(X, Y) * self.second.gram(X, Y)
 
     def diagonal(self, X: Any) -> np.ndarray:
         """k(x, x) for every row."""
@@ -104,7 +108,8 @@ class _OfProducts(Kernel):
     def _shape(self, products: np.ndarray) -> np.ndarray:
         raise NotImplementedError  # pragma: no cover
 
-    def _gram(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+    def gram(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        """The function of all inner products."""
         products = X @ Y.T
         # BLAS may round x'y and y'x differently.
         return self._shape((products + products.T) / 2 if X is Y else products)
@@ -149,11 +154,12 @@ class Sigmoid(_OfProducts):
 class _OfDistances(Kernel):
     """exp(-gamma r) of a reduced distance r."""
 
-    metric: type = Euclidean
+    metric: type[Euclidean] | type[Manhattan] = Euclidean
     gamma: float
 
-    def _gram(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
-        return _reduced(self.metric(), X, Y, self.gamma)
+    def gram(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        """exp(-gamma r) for every pair of rows."""
+        return _kernels.kernel_gram(self.metric.code, self.metric.power, Y, X, self.gamma, thread_count(None))
 
     def diagonal(self, X: Any) -> np.ndarray:
         """k(x, x) = 1 for every row."""
@@ -167,7 +173,7 @@ class _OfDistances(Kernel):
                [9., 0.]])
         """
         rows = _matrix(self, X)
-        return _reduced(self.metric(), rows, rows, -1.0)
+        return _kernels.kernel_gram(self.metric.code, self.metric.power, rows, rows, -1.0, thread_count(None))
 
     def sums(self, X: Any, rows: Any, weights: np.ndarray | None = None) -> np.ndarray:
         """The sum over `rows` of weight times k(x, row), for every row x of X, without the matrix (Parzen windows).
@@ -212,9 +218,11 @@ class Mahalanobis(Kernel):
         self.gamma = gamma
         self.whitening = PrincipalAxes.of(matrix, matrix.shape[0] * np.finfo(float).eps).whitening
 
-    def _gram(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+    def gram(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        """exp(-gamma r) for every pair of rows, r measured by the covariance."""
         placed = X @ self.whitening
-        return _reduced(Euclidean(), placed, placed if X is Y else Y @ self.whitening, self.gamma)
+        others = placed if X is Y else Y @ self.whitening
+        return _kernels.kernel_gram(Euclidean.code, Euclidean.power, others, placed, self.gamma, thread_count(None))
 
 
 class Distance(Kernel):
@@ -234,9 +242,11 @@ class Distance(Kernel):
                 "Distance", "parameter 'metric'", "must not learn from rows", f"got '{metric}'", "use Mahalanobis"
             )
 
-    def _gram(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+    def gram(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        """exp(-gamma d) for every pair of rows."""
         X, Y = self.distance.place(X, {}), self.distance.place(Y, {})
-        return np.exp(-self.gamma * self.distance.finish(_reduced(self.distance, X, Y, -1.0)))
+        reduced = _kernels.kernel_gram(self.distance.code, self.distance.power, Y, X, -1.0, thread_count(None))
+        return np.exp(-self.gamma * self.distance.finish(reduced))
 
 
 @dataclass(frozen=True, eq=False)
@@ -251,7 +261,8 @@ class Function(Kernel):
     function: Callable[[Any, Any], Any]
     by_row: bool = False
 
-    def _gram(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+    def gram(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        """What the function gives."""
         if self.by_row:
             return np.array([[float(self.function(x, y)) for y in Y] for x in X]).reshape(X.shape[0], Y.shape[0])
         gram = np.asarray(self.function(X, Y), dtype=np.float64)
@@ -266,8 +277,9 @@ class Function(Kernel):
 class Precomputed(Kernel):
     """What is given is the Gram matrix already: rows to predict by training rows."""
 
-    def __call__(self, X: Any, Y: Any = None) -> np.ndarray:
-        return _matrix(self, X)
+    def gram(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        """What was given."""
+        return X
 
 
 def check_gram(who: str, gram: np.ndarray, tolerance: float = 1e-10) -> None:
@@ -301,14 +313,6 @@ def check_gram(who: str, gram: np.ndarray, tolerance: float = 1e-10) -> None:
             f"its smallest eigenvalue is {values[0]:.6g} (the largest is {values[-1]:.6g})",
             "choose another kernel or other parameters",
         )
-
-
-def _reduced(distance: Any, X: np.ndarray, Y: np.ndarray, gamma: float) -> np.ndarray:
-    threads = thread_count(None)
-    panels = _kernels.metric_panels(np.ascontiguousarray(Y), threads)
-    return _kernels.kernel_gram(
-        distance.code, distance.power, _NO_FLAGS, panels, Y.shape[0], np.ascontiguousarray(X), gamma, threads
-    )
 
 
 def _matrix(kernel: Kernel, X: Any) -> np.ndarray:

@@ -15,6 +15,7 @@ from assay.evaluate import (
     five_by_two_t,
     mcnemar,
     mcnemar_from_counts,
+    one_sample_t,
     paired_t,
     resampled_t,
 )
@@ -269,3 +270,33 @@ def test_the_normal_interval_is_walds():
         assert high == pytest.approx(1.0 if alternative == "greater" else 0.15 + z * error, abs=1e-6)
     assert binomial_test(1, 50, 0.1, method="normal", alternative="greater").interval[0] == 0.0
     assert binomial_test(49, 50, 0.9, method="normal", alternative="less").interval[1] == 1.0
+
+
+@pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
+def test_one_sample_t_equals_scipy(alternative):
+    ours, theirs = one_sample_t(A, 0.79, alternative=alternative), stats.ttest_1samp(A, 0.79, alternative=alternative)
+    assert (ours.statistic, ours.p_value) == pytest.approx((theirs.statistic, theirs.pvalue))
+    assert ours.df == theirs.df == 11
+    if alternative == "two-sided":
+        assert ours.interval == pytest.approx(np.subtract(theirs.confidence_interval(0.95), 0.79))
+
+
+def test_detectable_difference_of_the_combined_f_test_has_its_power():
+    # The test rejects where F of 10 and 5 degrees of freedom is beyond its quantile: (t^2 + 1) / 2 of one mean of ten.
+    found = five_by_two_detectable(0.02, 0.1, 0.7)
+    critical = np.sqrt(2 * stats.f.ppf(0.9, 10, 5) - 1)
+    assert stats.nct.sf(critical, 5, found / np.sqrt(0.02 / 2)) == pytest.approx(0.7)
+
+
+def test_mcnemar_interval_adds_one_row_to_each_side():
+    # Wald's interval after half a success and failure in each cell of the table (Agresti & Min 2005).
+    low, high = mcnemar_from_counts(5, 12, 100).interval
+    b, c, n = 13 / 102, 6 / 102, 102
+    half = stats.norm.ppf(0.975) * np.sqrt((b + c - (b - c) ** 2) / n)
+    assert (low, high) == pytest.approx((b - c - half, b - c + half))
+
+
+def test_mcnemar_says_which_of_its_forms_it_is():
+    forms = {"mid-p": "mid-p", True: "exact", False: "corrected"}
+    for exact, word in forms.items():
+        assert mcnemar_from_counts(5, 12, 100, exact=exact).name == f"McNemar test ({word})"

@@ -261,7 +261,7 @@ def test_certain_probabilities_cost_what_scikit_learn_says():
     found = score_many(["log_loss"], y, probabilities=certain)["log_loss"]
     assert found == pytest.approx(reference.log_loss(y, certain), rel=1e-12)
     right = score_many(["log_loss"], y, probabilities=y.astype(float))["log_loss"]
-    assert 0 <= right < 1e-15
+    assert right == -np.log(1 - np.finfo(float).eps)
 
 
 @pytest.mark.parametrize("count", [255, 256, 257, 300])
@@ -292,3 +292,17 @@ def test_a_class_nobody_has_or_guesses_counts_zero(truth, guess):
         assert found["recall"] == reference.recall_score(truth, guess, zero_division=0)
     with pytest.raises(DataError, match="two classes"):
         score_many(["precision"], [0, 1, 2], labels=[0, 1, 2])
+
+
+@pytest.mark.parametrize(
+    ("labels", "known"), [([0, 2], [0, 1, 2]), ([0, 255], np.arange(256)), ([0, 256], [0, 256]), ([-1, 2], [-1, 2])]
+)
+def test_small_codes_count_from_zero_and_others_as_they_are(labels, known):
+    evidence = Evidence(np.array(labels), labels=np.array(labels))
+    assert np.array_equal(evidence.confusion_classes, known)
+    assert evidence.confusion.shape == (len(known), len(known))
+
+
+def test_texts_in_an_array_of_objects_are_texts():
+    evidence = Evidence(np.array(["b", "a"], dtype=object), labels=np.array(["a", "a"], dtype=object))
+    assert evidence.y.dtype.kind == "U" and evidence.confusion.tolist() == [[1, 0], [1, 0]]

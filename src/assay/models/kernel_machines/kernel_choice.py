@@ -141,6 +141,10 @@ class KernelMethod(Estimator):
         gram = None if form is not None else self._gram(kernel, rows)
         return KernelSource(rows, gram, form, threads)
 
+    def _about_zero(self, rows: np.ndarray) -> np.ndarray:
+        """The rows as the kernel matrix takes them."""
+        return rows
+
     def _gram(self, kernel: Kernel, rows: np.ndarray) -> np.ndarray:
         """The kernel matrix of the training rows; one that is given or a user's own is checked."""
         if self._precomputed and rows.shape[0] != rows.shape[1]:
@@ -151,8 +155,9 @@ class KernelMethod(Estimator):
                 f"got shape {rows.shape}",
                 "give k of every pair of training rows",
             )
+        rows = np.ascontiguousarray(self._about_zero(rows), dtype=np.float64)
         with one_blas_thread():
-            gram = np.ascontiguousarray(kernel(rows), dtype=np.float64)
+            gram = np.ascontiguousarray(kernel.gram(rows, rows), dtype=np.float64)
             if not isinstance(kernel, _KNOWN):
                 check_gram(type(self).__name__, gram)
         if not np.isfinite(gram).all():
@@ -182,7 +187,7 @@ class KernelMethod(Estimator):
         step = max(1, _BLOCK // max(1, centres.shape[0]))
         with one_blas_thread():
             for begin in range(0, rows.shape[0], step):
-                values = kernel(rows[begin : begin + step], centres)
+                values = kernel.gram(rows[begin : begin + step], centres)
                 # Row by row: a product of BLAS may round a row differently among other rows.
                 out[begin : begin + step] = np.einsum("ij,jk->ik", values, coefficients)
         return out

@@ -103,7 +103,7 @@ class OneClassSVM(KernelMethod, Detector):
 
     def predict(self, X: Any) -> np.ndarray:
         """1 for rows inside, -1 for rows outside."""
-        return np.where(self.decision_function(X) >= 0.0, 1, -1)
+        return np.where(self.score_samples(X) >= self.offset_, 1, -1)
 
     def estimate_cost(self, n_rows: int, n_features: int, n_outputs: int = 1) -> Cost:
         """Kernel rows of the support vectors, made more than once where the cache cannot hold them."""

@@ -126,12 +126,12 @@ class SupportVectors(SparseInput, KernelMethod):
         )
         return found.coef, _as_dual(found, found.beta)
 
-    def _gram(self, kernel: Kernel, rows: np.ndarray) -> np.ndarray:
+    def _about_zero(self, rows: np.ndarray) -> np.ndarray:
         # The constant of the machine takes up where zero is: products of columns far from it would cancel.
-        if self._is_linear:
-            with np.errstate(over="ignore", invalid="ignore"):
-                rows = rows - rows.mean(axis=0)
-        return super()._gram(kernel, rows)
+        if not self._is_linear:
+            return rows
+        with np.errstate(over="ignore", invalid="ignore"):
+            return rows - rows.mean(axis=0)
 
     def _by_dual(
         self,
@@ -225,12 +225,10 @@ class SupportVectors(SparseInput, KernelMethod):
         threads = thread_count(self.n_jobs)
         return form.rows(table.rows, threads).gram(threads)
 
-    def _source_of(self, kernel: Kernel, table: Training, shared: Any, place: np.ndarray | None) -> KernelSource:
-        """The kernel of the training rows, from what the folds share where there is something; `place` are the numbers
-        of the rows of the fold in the shared table."""
+    def _shared_source(self, table: Training, shared: Any, place: np.ndarray) -> KernelSource:
+        """The kernel of the training rows from what the folds share; `place` are the numbers of the rows of the fold in
+        the shared table."""
         threads = thread_count(self.n_jobs)
-        if shared is None or place is None:
-            return self._source(kernel, table.rows, threads, exact=self._hard)
         kind, matrix = shared
         among = place[table.place]
         if kind == "gram" and not self._hard:

@@ -117,7 +117,11 @@ class SVMClassifier(SupportVectors, LabelClassifier):
                 self._learn_sigmoids(table, held[int(np.searchsorted(prices, self.C_))])
         kernel = self._learn_kernel(table.rows, table.weights)
         columns = self._columns(table, kernel)
-        source = None if columns is not None else self._source_of(kernel, table, shared, place)
+        source = None
+        if columns is None and shared is not None and place is not None:
+            source = self._shared_source(table, shared, place)
+        elif columns is None:
+            source = self._source(kernel, table.rows, thread_count(self.n_jobs), exact=self._hard)
         solutions, betas, coefs = [], [], []
         for chosen, sign in self._machines(table.target):
             price = self.C_ * (cost if chosen is None else cost[chosen])

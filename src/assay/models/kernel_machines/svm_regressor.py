@@ -12,6 +12,7 @@ from ...base.around import in_threads
 from ...base.cv import cv_param
 from ...base.estimator import Fold, Regressor
 from ...base.parameters import Real, param
+from ...base.threads import thread_count
 from ..linear.tables import validation_folds
 from .price_path import dual_path, price_param, prices_of
 from .smo import Dual, warn_unless_converged
@@ -82,7 +83,10 @@ class SVMRegressor(SupportVectors, Regressor):
             coef, found = self._linear_machine(columns, None, table.target - middle, price, float(self.epsilon))
             beta = found.beta
         else:
-            source = self._source_of(kernel, table, shared, place)
+            if shared is not None and place is not None:
+                source = self._shared_source(table, shared, place)
+            else:
+                source = self._source(kernel, table.rows, thread_count(self.n_jobs), exact=self._hard)
             dual = self._dual(*source.of(None), table.target - middle, self.C_ * table.weights)
             found = self._by_dual(source, None, table.target - middle, dual, float(self.epsilon), spread)
             beta, self._single_ = found.beta[: table.n] + found.beta[table.n :], source.single

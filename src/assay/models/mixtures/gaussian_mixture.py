@@ -56,7 +56,8 @@ class Mixture(DensityEstimator):
 
     def predict(self, X: Any) -> np.ndarray:
         """The component with the largest responsibility; the first among equals."""
-        return np.argmax(self.predict_proba(X), axis=1)
+        check_is_fitted(self)
+        return np.argmax(self._log_parts(self._read(X, reset=False))[1], axis=1)
 
     def fit_predict(self, X: Any, y: Any = None) -> np.ndarray:
         """Fit, and give the labels of the training rows."""
