@@ -14,10 +14,12 @@ from ...base.randomness import Stream
 from ...base.threads import thread_count
 from ..linear.linear_rank import grades_of, ordered_share
 from .binning import binned
+from .boosting import ROUNDS_UNSTOPPED
 from .newton_boosting import _Newton
 
-FEW_QUERIES, FEW_RANKED = 20, 1000
-"""Queries and rows below which no query is held out."""
+FEW_QUERIES, FEW_TO_STOP, FEW_RANKED = 20, 1000, 1000
+"""Queries below which none is held out; queries and rows below which none is unless asked for: a tenth of them says too
+little of NDCG (of 100 to 600 queries it ended the rounds after 1 to 55, with a loss 3 to 9 % above that of 100)."""
 
 MOST_LEVELS = 30
 """Levels up to which gains double."""
@@ -65,12 +67,13 @@ class LambdaRank(_Newton):
         "auto",
         Integer(1) | Choice("auto"),
         "Rounds. 'auto': as many as better the order of queries held out, up to 1000 (100 for tables of fewer than "
-        "1000 rows or 20 queries, of which none are held out).",
+        "1000 rows or 1000 queries, of which none are held out unless `early_stopping` is True).",
     )
     early_stopping: bool | str = param(
         "auto",
         Boolean() | Choice("auto"),
-        "Whether queries are held out to end the rounds: 'auto' does so where `n_estimators` is 'auto'.",
+        "Whether queries are held out to end the rounds: 'auto' does so where `n_estimators` is 'auto' and there are "
+        "at least 1000 rows and 1000 queries. Of fewer than 20 none are.",
     )
     gain: str = param(
         "order",
@@ -152,7 +155,8 @@ class LambdaRank(_Newton):
         place = np.empty(int(codes.max()) + 1, dtype=np.int64)
         place[found[np.argsort(first, kind="stable")]] = np.arange(found.shape[0])
         count, held = found.shape[0], 0
-        if count >= FEW_QUERIES and self._stops(order.shape[0]):
+        least = FEW_TO_STOP if self.early_stopping == "auto" else FEW_QUERIES
+        if count >= least and self._stops(order.shape[0]):
             held = max(1, int(float(self.validation_fraction) * count + 0.5))
             place = stream.child(0).generator().permutation(count)[place]
         query = place[codes[order]]
@@ -169,14 +173,16 @@ class LambdaRank(_Newton):
         largest = _kernels.largest_gains(gains, begin, most, threads)
         train_loss: list[float] = []
         valid_loss: list[float] = []
-        for step in range(self._rounds(gains.shape[0]) + 1):
+        given = self._rounds(gains.shape[0])
+        rounds = given if held.any() or not isinstance(self.n_estimators, str) else min(given, ROUNDS_UNSTOPPED)
+        for step in range(rounds + 1):
             g, h, ndcg = _kernels.lambda_gradients(gains, largest, booster.scores, begin, most, threads)
             train_loss.append(1.0 - float(ndcg[~held].mean()))
             if held.any():
                 valid_loss.append(1.0 - float(ndcg[held].mean()))
                 if step - int(np.argmin(valid_loss)) >= int(self.n_iter_no_change):
                     break
-            if step < self._rounds(gains.shape[0]):
+            if step < rounds:
                 booster.step(g[:, None], h[:, None])
         if valid_loss:
             booster.truncate(int(np.argmin(valid_loss)))

@@ -85,9 +85,30 @@ def test_rows_in_any_order_and_any_threads_give_the_same_bits():
     assert np.array_equal(one.predict(X), two.predict(X))
 
 
+@pytest.mark.parametrize("count", [5, 40])
+@pytest.mark.parametrize("options", [{}, {"early_stopping": True}])
+def test_few_queries_are_all_fitted_for_a_hundred_rounds(count, options):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1200, 3))
+    y, groups = (X[:, 0] + rng.normal(size=1200) > 1) * 1, np.arange(1200) % count
+    model = LambdaRank(random_state=0, **options).fit(X, y, groups=groups)
+    if count >= 20 and options:
+        assert model.validation_loss_.shape[0] > 1
+    else:
+        assert model.n_estimators_ == 100 and model.validation_loss_.shape == (0,)
+
+
+def test_many_queries_end_the_rounds_by_themselves():
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(3000, 2))
+    y, groups = (X[:, 0] + rng.normal(size=3000) > 0) * 1, np.repeat(np.arange(1000), 3)
+    model = LambdaRank(random_state=0, max_leaf_nodes=4).fit(X, y, groups=groups)
+    assert model.validation_loss_.shape[0] > 1 and model.n_estimators_ < 1000
+
+
 def test_queries_held_out_end_the_rounds():
     X, y, groups = queries(150)
-    model = LambdaRank(random_state=3).fit(X, y, groups=groups)
+    model = LambdaRank(random_state=3, early_stopping=True).fit(X, y, groups=groups)
     assert 1 <= model.n_estimators_ < 1000
     assert int(np.argmin(model.validation_loss_)) == model.n_estimators_
     assert model.chosen() == {"rounds": model.n_estimators_}
