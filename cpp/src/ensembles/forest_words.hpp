@@ -12,6 +12,8 @@
 #include <limits>
 #include <vector>
 
+#include "assay/common/random.hpp"
+#include "assay/common/simd.hpp"
 #include "assay/trees/bins.hpp"
 #include "assay/trees/packed_sums.hpp"
 
@@ -160,6 +162,52 @@ ASSAY_INLINE void extreme_codes_body(const std::uint8_t* codes, index_t m, std::
 ASSAY_DISPATCH(void, extreme_codes, extreme_codes_body, (const std::uint8_t* codes, index_t m, std::uint8_t& low, std::uint8_t& high),
                (codes, m, low, high))
 
+// The blocks of a stream of `Random` from `counter` on, side by side.
+constexpr index_t blocks_together = 32;
+ASSAY_INLINE void philox_blocks_body(std::uint64_t key, std::uint64_t counter, std::uint64_t stream, std::uint32_t* out) {
+    std::uint32_t draws[4][blocks_together];
+#pragma omp simd
+    for (index_t i = 0; i < blocks_together; ++i) {
+        const auto block = philox(key, counter + static_cast<std::uint64_t>(i), stream);
+        for (std::size_t k = 0; k < 4; ++k) draws[k][i] = block[k];
+    }
+    for (index_t i = 0; i < blocks_together; ++i)
+        for (index_t k = 0; k < 4; ++k) out[4 * i + k] = draws[k][i];
+}
+ASSAY_DISPATCH(void, philox_blocks, philox_blocks_body, (std::uint64_t key, std::uint64_t counter, std::uint64_t stream, std::uint32_t* out),
+               (key, counter, stream, out))
+
+// The draws of `Random`, many blocks made at a time.
+class ManyDraws {
+public:
+    ManyDraws(std::uint64_t key, std::uint64_t stream) : key_(key), stream_(stream) {}
+    double uniform() {
+        const std::uint64_t high = bits32();
+        return static_cast<double>((high << 32 | bits32()) >> 11) * 0x1.0p-53;
+    }
+    std::uint32_t below(std::uint32_t n) {
+        std::uint64_t product = static_cast<std::uint64_t>(bits32()) * n;
+        if (static_cast<std::uint32_t>(product) < n) {
+            const std::uint32_t floor = (0U - n) % n;
+            while (static_cast<std::uint32_t>(product) < floor) product = static_cast<std::uint64_t>(bits32()) * n;
+        }
+        return static_cast<std::uint32_t>(product >> 32);
+    }
+
+private:
+    std::uint32_t bits32() {
+        if (used_ == draws_.size()) {
+            philox_blocks(key_, counter_, stream_, draws_.data());
+            counter_ += blocks_together;
+            used_ = 0;
+        }
+        return draws_[used_++];
+    }
+    std::uint64_t key_, stream_, counter_ = 0;
+    std::array<std::uint32_t, 4 * blocks_together> draws_;
+    std::size_t used_ = draws_.size();
+};
+
 constexpr index_t few_rows = 40;
 
 // The codes of few rows in order, with the places of the rows.
@@ -167,7 +215,7 @@ class FewCodes {
 public:
     FewCodes(const std::uint8_t* code, const std::int32_t* rows, index_t m) {
         for (index_t i = 0; i < m; ++i) {
-            const auto item = static_cast<std::uint16_t>(code[static_cast<index_t>(rows[i]) * block_columns] << 8 | i);
+            const auto item = static_cast<std::uint16_t>(code[rows[i]] << 8 | i);
             index_t to = i;
             for (; to > 0 && items_[static_cast<std::size_t>(to - 1)] > item; --to)
                 items_[static_cast<std::size_t>(to)] = items_[static_cast<std::size_t>(to - 1)];
@@ -181,36 +229,51 @@ private:
     std::array<std::uint16_t, few_rows> items_{};  // code, place
 };
 
-// Where values stand among the cuts of their column, to begin a search: a table over equal steps between the outermost cuts.
+// Where values stand among the cuts of their column: a table over equal steps between the outermost cuts says how many are surely below.
 class CutPlaces {
 public:
     CutPlaces(const Bins& bins, bool wanted) {
         for (std::size_t j = 0; wanted && j < bins.cuts.size(); ++j) {
             const auto& cuts = bins.cuts[j];
             columns_.emplace_back();
+            Column& own = columns_.back();
+            own.cuts = cuts;
+            own.cuts.resize(cuts.size() + few, infinity);
             if (cuts.size() < 2) continue;
             const double per_step = steps / (cuts.back() - cuts.front());
             if (!(per_step > 0 && per_step < std::numeric_limits<double>::max())) continue;  // cuts too far from each other, or too near
-            Column& own = columns_.back();
             own.first = cuts.front();
             own.per_step = per_step;
+            own.most = 0;
             for (index_t s = 0; s < steps; ++s) {
-                const double value = own.first + (static_cast<double>(s) + 0.5) / own.per_step;
-                own.place[static_cast<std::size_t>(s)] = static_cast<std::uint8_t>(std::upper_bound(cuts.begin(), cuts.end(), value) - cuts.begin());
+                const auto place = [&](double step) {  // a little to the side: steps of values are rounded
+                    return std::upper_bound(cuts.begin(), cuts.end(), own.first + (static_cast<double>(s) + step) / per_step) - cuts.begin();
+                };
+                own.place[static_cast<std::size_t>(s)] = static_cast<std::uint8_t>(place(-1e-3));
+                own.most = std::max<index_t>(own.most, place(1.001) - place(-1e-3));
             }
         }
     }
-    index_t guess(std::size_t column, double value) const {
+    // The first of the cuts low .. high - 1 that is above the value, or the last.
+    index_t above(std::size_t column, double value, index_t low, index_t high) const {
         const Column& own = columns_[column];
-        if (own.per_step == 0) return 0;
-        const double step = std::clamp((value - own.first) * own.per_step, 0.0, static_cast<double>(steps - 1));
-        return own.place[static_cast<std::size_t>(step)];
+        const double step = std::min(std::max((value - own.first) * own.per_step, 0.0), static_cast<double>(steps - 1));
+        const index_t begin = own.place[static_cast<std::size_t>(static_cast<std::int32_t>(step))];
+        const double* cuts = own.cuts.data() + begin;
+        index_t below = 0;
+        if (own.most <= few)
+            for (index_t t = 0; t < few; ++t) below += cuts[t] <= value ? 1 : 0;
+        else
+            below = std::upper_bound(cuts, own.cuts.data() + own.cuts.size(), value) - cuts;
+        return std::min(std::max(begin + below, low), high - 1);
     }
 
 private:
-    static constexpr index_t steps = 512;
+    static constexpr index_t steps = 512, few = 6;
     struct Column {
         double first = 0, per_step = 0;
+        std::vector<double> cuts;   // and some that are above all
+        index_t most = bin_stride;  // cuts in a step
         std::array<std::uint8_t, steps> place{};
     };
     std::vector<Column> columns_;

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "assay/trees/bins.hpp"
@@ -19,6 +20,19 @@ struct OneTree {
     std::vector<std::int32_t> set;                  // nominal: place in `sets`, else -1
     std::vector<trees::CodeSet> sets;               // codes that go left
     std::vector<bool> drawn;                        // by row, where rows out of bag are asked for
+
+    // No nodes, with the room that there is.
+    void clear() {
+        nodes.offsets.assign(1, 0);
+        for (auto* list : {&nodes.feature, &nodes.left, &nodes.right, &set}) list->clear();
+        for (auto* list : {&nodes.threshold, &nodes.value, &nodes.rows, &nodes.weight, &nodes.gain}) list->clear();
+        nodes.categories.clear();
+        nodes.words.clear();
+        nodes.missing_left.clear();
+        bin.clear();
+        sets.clear();
+        drawn.clear();
+    }
 };
 
 // The values of the leaf of a row of the bins; the nodes of the tree are those of `f` from `first` on.
@@ -42,6 +56,16 @@ public:
     Joining(trees::Forest& forest, std::vector<OneTree>& trees, bool keeps_codes)
         : forest_(forest), trees_(trees), keeps_codes_(keeps_codes), finished_(trees.size(), false) {}
 
+    // A tree without nodes that may have room for them.
+    OneTree empty() {
+        const std::lock_guard lock(mutex_);
+        if (spare_.empty()) return {};
+        OneTree tree = std::move(spare_.back());
+        spare_.pop_back();
+        tree.clear();
+        return tree;
+    }
+
     void finish(index_t number) {
         const std::lock_guard lock(mutex_);
         finished_[static_cast<std::size_t>(number)] = true;
@@ -53,7 +77,7 @@ public:
             if (keeps_codes_)
                 tree.nodes = trees::Forest{};
             else
-                tree = OneTree{};
+                spare_.push_back(std::exchange(tree, OneTree{}));
         }
     }
 
@@ -63,6 +87,7 @@ private:
     std::vector<OneTree>& trees_;
     const bool keeps_codes_;
     std::vector<bool> finished_;
+    std::vector<OneTree> spare_;
     std::size_t next_ = 0;
 };
 

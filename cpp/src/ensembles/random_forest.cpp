@@ -5,6 +5,8 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <memory>
+#include <mutex>
 #include <numeric>
 #include <utility>
 
@@ -14,6 +16,7 @@
 #include "forest_words.hpp"
 #include "grown_trees.hpp"
 #include "out_of_bag.hpp"
+#include "small_nodes.hpp"
 
 namespace assay::ensembles {
 namespace {
@@ -29,6 +32,63 @@ struct Split {
     bool found() const { return column >= 0; }
 };
 
+// Rows of the sample: places from `begin` to `end`, or those of a set, counted from `base`. `all` asks until the answer is false.
+struct Places {
+    index_t begin, end;
+    template <class Ask>
+    bool all(Ask&& ask) const {
+        for (index_t i = begin; i < end; ++i)
+            if (!ask(i)) return false;
+        return true;
+    }
+};
+struct PlacesOfSet {
+    index_t base;
+    RowSet set;
+    template <class Ask>
+    bool all(Ask&& ask) const {
+        for (RowSet rest = set; rest != 0; rest &= rest - 1)
+            if (!ask(base + std::countr_zero(rest))) return false;
+        return true;
+    }
+};
+
+// What threads use one after the other.
+template <class T>
+class Pool {
+public:
+    template <class Make>
+    std::unique_ptr<T> take(Make&& make) {
+        {
+            const std::lock_guard lock(mutex_);
+            if (!idle_.empty()) {
+                auto one = std::move(idle_.back());
+                idle_.pop_back();
+                return one;
+            }
+        }
+        return make();
+    }
+    void give_back(std::unique_ptr<T> one) {
+        const std::lock_guard lock(mutex_);
+        idle_.push_back(std::move(one));
+    }
+
+private:
+    std::mutex mutex_;
+    std::vector<std::unique_ptr<T>> idle_;
+};
+
+// A node that waits for its test.
+template <class Rows>
+struct Open {
+    Rows rows;
+    index_t depth;
+    std::int32_t parent;
+    bool is_right;
+    Word sum;  // of the words, where they say all of a row
+};
+
 // Sums of one part: G_0 .. G_{K-1}, H.
 using Sums = std::vector<std::int64_t>;
 
@@ -40,14 +100,15 @@ double part_score(const std::int64_t* sums, index_t k) {
 
 class TreeGrower {
 public:
-    TreeGrower(const Bins& bins, const ForestTarget& target, const ForestOptions& options, const CutPlaces& places, double scale,
-               bool packed, index_t lanes)
-        : bins_(bins), target_(target), options_(options), places_(places), scale_(scale), packed_(packed), lanes_(lanes),
+    TreeGrower(const Bins& bins, const LargeVector<std::uint8_t>& columns, const ForestTarget& target, const ForestOptions& options,
+               const CutPlaces& places, double scale, bool packed, index_t lanes)
+        : bins_(bins), columns_(columns), target_(target), options_(options), places_(places), scale_(scale), packed_(packed), lanes_(lanes),
           // Then a word says all of a row: its weight is how often it counts.
           lean_(packed && target.labels != nullptr && target.whole),
           // Two classes need one sum: the weight of the second; the first is the rest, and the scores differ by a constant.
           channels_(target.labels != nullptr && target.width == 2 ? 1 : target.width), stride_(channels_ + 1),
-          order_(static_cast<std::size_t>(bins.d)) {
+          order_(static_cast<std::size_t>(bins.d)), tools_(set_tools()) {
+        std::iota(order_.begin(), order_.end(), 0);
         histogram_.resize(static_cast<std::size_t>(bin_stride * stride_));
         left_.resize(static_cast<std::size_t>(stride_));
         right_.resize(left_.size());
@@ -55,45 +116,173 @@ public:
         missing_.resize(left_.size());
     }
 
-    OneTree grow(index_t number) {
-        tree_ = OneTree{};
+    // The tree of this number, in the room of an empty one.
+    OneTree grow(index_t number, OneTree&& empty) {
+        tree_ = std::move(empty);
         tree_.nodes.width = target_.width;
-        random_ = Random(options_.key, 2 * static_cast<std::uint64_t>(number) + 1);
+        random_ = ManyDraws(options_.key, 2 * static_cast<std::uint64_t>(number) + 1);
         draw(number);
-        struct Open {
-            index_t begin, end, depth;
-            std::int32_t parent;
-            bool is_right;
-            Word sum;  // of the words, where they say all of a row
-        };
         const auto drawn = static_cast<index_t>(rows_.size());
-        std::vector<Open> stack{{0, drawn, 0, -1, false, lean_ ? std::accumulate(words_.begin(), words_.end(), Word{0}) : 0}};
+        std::vector<Open<Places>> stack{{{0, drawn}, 0, -1, false, lean_ ? std::accumulate(words_.begin(), words_.end(), Word{0}) : 0}};
         while (!stack.empty()) {
-            const Open at = stack.back();
+            const Open<Places> at = stack.back();
             stack.pop_back();
-            const auto id = static_cast<std::int32_t>(tree_.nodes.feature.size());
-            if (at.parent >= 0) (at.is_right ? tree_.nodes.right : tree_.nodes.left)[static_cast<std::size_t>(at.parent)] = id;
-            const double count = add_node(at.begin, at.end, at.sum);
-            if (count < options_.min_split || count < 2 * options_.min_leaf || at.end - at.begin < 2 ||
-                (options_.max_depth >= 0 && at.depth >= options_.max_depth) || pure(at.begin, at.end))
+            const auto [begin, end] = at.rows;
+            if (options_.extra && packed_ && end - begin <= set_rows) {
+                grow_small(at);
                 continue;
-            Split split = find(at.begin, at.end, count);
+            }
+            const auto id = link(at.parent, at.is_right);
+            const double count = add_node(at.rows, at.sum);
+            if (end - begin < 2 || stays_leaf(at.rows, at.depth, count)) continue;
+            Split split = find(count, [&](const std::int32_t* columns, index_t together, Split& best) {
+                index_t varied = 0;
+                for (index_t c = 0; c < together; ++c) varied += try_column(columns[c], begin, end, best);
+                return varied;
+            });
             if (!split.found()) continue;
-            const index_t middle = lean_ ? partition_words(at.begin, at.end, split) : partition(at.begin, at.end, split);
+            const index_t middle = lean_ ? partition_words(begin, end, split) : partition(begin, end, split);
             if (!split.nominal && !options_.extra) centre(split);
-            if (middle == at.begin || middle == at.end) continue;
-            const double left_count = lean_ ? weight(left_sum_) : count_of(at.begin, middle);
+            if (middle == begin || middle == end) continue;
+            const double left_count = lean_ ? weight(left_sum_) : count_of(Places{begin, middle});
             if (std::min(left_count, count - left_count) < options_.min_leaf) continue;
-            keep(static_cast<std::size_t>(id), split, left_count >= count - left_count);
-            stack.push_back({middle, at.end, at.depth + 1, id, true, at.sum - left_sum_});
-            stack.push_back({at.begin, middle, at.depth + 1, id, false, left_sum_});
+            keep(id, split, left_count >= count - left_count);
+            stack.push_back({{middle, end}, at.depth + 1, static_cast<std::int32_t>(id), true, at.sum - left_sum_});
+            stack.push_back({{begin, middle}, at.depth + 1, static_cast<std::int32_t>(id), false, left_sum_});
         }
         tree_.nodes.offsets.push_back(static_cast<std::int64_t>(tree_.nodes.feature.size()));
         return std::move(tree_);
     }
 
 private:
-    const std::uint8_t* codes(index_t column) const { return bins_.block(column / block_columns) + column % block_columns; }
+    const std::uint8_t* codes(index_t column) const { return columns_.data() + column * bins_.n; }
+
+    // The number of a new node, which its parent learns.
+    std::size_t link(std::int32_t parent, bool is_right) {
+        const std::size_t id = tree_.nodes.feature.size();
+        if (parent >= 0) (is_right ? tree_.nodes.right : tree_.nodes.left)[static_cast<std::size_t>(parent)] = static_cast<std::int32_t>(id);
+        return id;
+    }
+    template <class Rows>
+    bool stays_leaf(const Rows& rows, index_t depth, double count) const {
+        return count < options_.min_split || count < 2 * options_.min_leaf || (options_.max_depth >= 0 && depth >= options_.max_depth) ||
+               pure(rows);
+    }
+
+    // The nodes from one of few rows on, as sets of its rows.
+    void grow_small(const Open<Places>& top) {
+        const index_t base = top.rows.begin, m = top.rows.end - base;
+        small_ = top.rows;
+        ++round_;
+        std::copy_n(words_.begin() + base, m, set_words_.begin());
+        auto& stack = small_stack_;
+        const RowSet whole = first_rows(m);
+        stack[0] = {{base, whole}, top.depth, top.parent, top.is_right, tools_.sum(set_words_.data(), whole)};
+        for (std::size_t open = 1; open > 0;) {
+            const Open<PlacesOfSet> at = stack[--open];
+            const RowSet set = at.rows.set;
+            const auto id = link(at.parent, at.is_right);
+            const double count = add_node(at.rows, at.sum);
+            if ((set & (set - 1)) == 0 || stays_leaf(at.rows, at.depth, count)) continue;
+            const Split split = find(count, [&](const std::int32_t* columns, index_t together, Split& best) {
+                return try_sets(columns, together, set, best);
+            });
+            if (!split.found()) continue;
+            const RowSet left = left_set(split, set), right = set & ~left;
+            if (left == 0 || right == 0) continue;
+            const Word left_sum = tools_.sum(set_words_.data(), left);
+            const double left_count = lean_ ? weight(left_sum) : count_of(PlacesOfSet{base, left});
+            if (std::min(left_count, count - left_count) < options_.min_leaf) continue;
+            keep(id, split, left_count >= count - left_count);
+            stack[open++] = {{base, right}, at.depth + 1, static_cast<std::int32_t>(id), true, at.sum - left_sum};
+            stack[open++] = {{base, left}, at.depth + 1, static_cast<std::int32_t>(id), false, left_sum};
+        }
+    }
+
+    // The codes of a column for the rows of `grow_small`, taken with those of its block when one of them is first asked for.
+    const std::uint8_t* set_codes(std::int32_t column) {
+        const index_t block = column / block_columns;
+        std::uint8_t* own = set_codes_.get() + block * block_columns * set_rows;
+        if (std::exchange(taken_[static_cast<std::size_t>(block)], round_) != round_)
+            turn_block(bins_.block(block), rows_.data() + small_.begin, small_.end - small_.begin, own);
+        return own + column % block_columns * set_rows;
+    }
+
+    RowSet left_set(const Split& split, RowSet set) {
+        const std::uint8_t* own = set_codes(split.column);
+        if (!split.nominal) {
+            const index_t absent = bins_.n_bins[static_cast<std::size_t>(split.column)];
+            const RowSet left = tools_.at_most(own, static_cast<std::uint8_t>(split.bin), set);
+            if (!split.missing_left) return left;
+            return left | (set & ~tools_.at_most(own, static_cast<std::uint8_t>(absent - 1), set));
+        }
+        RowSet left = 0;
+        for (RowSet rest = set; rest != 0; rest &= rest - 1)
+            if (goes_left(split, own[std::countr_zero(rest)])) left |= rest & -rest;
+        return left;
+    }
+
+    // Extra trees on some columns: how many of them vary in the set. Steps are taken side by side, so that columns do not wait for each other.
+    index_t try_sets(const std::int32_t* columns, index_t together, RowSet set, Split& best) {
+        SetColumns side;
+        for (index_t c = 0; c < together; ++c) side.codes[c] = set_codes(columns[c]);
+        tools_.extremes(side, together, set);
+        bool special = false;
+        for (index_t c = 0; c < together; ++c) {
+            const auto j = static_cast<std::size_t>(columns[c]);
+            special |= side.high[c] == bins_.n_bins[j] || bins_.n_categories[j] > 0;
+        }
+        index_t varied = 0;
+        if (special) {
+            for (index_t c = 0; c < together; ++c) varied += try_set(columns[c], side.codes[c], side.low[c], side.high[c], set, best);
+            return varied;
+        }
+        std::int32_t varying[columns_together];
+        for (index_t c = 0; c < together; ++c) {
+            if (side.low[c] == side.high[c]) continue;
+            varying[varied] = columns[c];
+            side.codes[varied] = side.codes[c];
+            side.limit[varied++] = static_cast<std::uint8_t>(draw_bin(columns[c], side.low[c], side.high[c]));
+        }
+        Word left[columns_together];
+        tools_.sums(side, varied, set, set_words_.data(), left);
+        double top = best.score;
+        index_t at = -1;
+        for (index_t c = 0; c < varied; ++c) {
+            const double score = word_score(left[c]);
+            at = score > top ? c : at;
+            top = score > top ? score : top;
+        }
+        if (at >= 0 && take(top, varying[at], false, false, false, best)) best.bin = side.limit[at];
+        return varied;
+    }
+
+    // One column of labels, or with missing cells.
+    bool try_set(std::int32_t column, const std::uint8_t* own, index_t low, index_t high, RowSet set, Split& best) {
+        if (low == high) return false;
+        const index_t absent = bins_.n_bins[static_cast<std::size_t>(column)];
+        const bool some = high == absent;
+        if (bins_.n_categories[static_cast<std::size_t>(column)] > 0) {
+            sum_node();
+            std::fill(histogram_.begin() + low * stride_, histogram_.begin() + (high + 1) * stride_, 0);
+            for (RowSet rest = set; rest != 0; rest &= rest - 1) {
+                const int i = std::countr_zero(rest);
+                add_word(set_words_[static_cast<std::size_t>(i)], histogram_.data() + own[i] * stride_);
+            }
+            scan_sides(column, low, high, some, best);
+            return true;
+        }
+        const RowSet present = some ? tools_.at_most(own, static_cast<std::uint8_t>(absent - 1), set) : set;
+        if (some) {
+            high = low;
+            for (RowSet rest = present; rest != 0; rest &= rest - 1) high = std::max<index_t>(high, own[std::countr_zero(rest)]);
+        }
+        const index_t bin = draw_bin(column, low, high);
+        const Word* words = set_words_.data();
+        const Word left = tools_.sum(words, tools_.at_most(own, static_cast<std::uint8_t>(bin), set));
+        take_one(column, bin, left, some, some ? tools_.sum(words, set & ~present) : 0, best);
+        return true;
+    }
 
     // The sample: rows that were drawn, in rising order, with how often and with what weight.
     void draw(index_t number) {
@@ -132,9 +321,13 @@ public:
     double scale_weights_ = 1;
 
 private:
-    double count_of(index_t begin, index_t end) const {
+    template <class Rows>
+    double count_of(const Rows& rows) const {
         double total = 0;
-        for (index_t i = begin; i < end; ++i) total += counts_[static_cast<std::size_t>(i)];
+        rows.all([&](index_t i) {
+            total += counts_[static_cast<std::size_t>(i)];
+            return true;
+        });
         return total;
     }
 
@@ -171,7 +364,8 @@ private:
     }
 
     // Appends a leaf with its value; returns the rows it counts.
-    double add_node(index_t begin, index_t end, Word sum) {
+    template <class Rows>
+    double add_node(const Rows& rows, Word sum) {
         trees::Forest& f = tree_.nodes;
         const index_t k = target_.width;
         std::vector<double>& value = value_;
@@ -179,8 +373,12 @@ private:
         double weight = 0;
         std::fill(total_.begin(), total_.end(), 0);
         if (packed_) {
-            all_ = sum;
-            for (index_t i = begin; i < end && !lean_; ++i) all_ += words_[static_cast<std::size_t>(i)];
+            all_ = lean_ ? sum : 0;
+            if (!lean_)
+                rows.all([&](index_t i) {
+                    all_ += words_[static_cast<std::size_t>(i)];
+                    return true;
+                });
             weight = this->weight(all_);
             if (lanes_.classes > 0) {
                 for (index_t c = 0; c < k; ++c) value[static_cast<std::size_t>(c)] = static_cast<double>(lanes_.of(all_, c));
@@ -188,11 +386,13 @@ private:
                 value[1] = gradient_of(all_);
                 value[0] = weight - value[1];
             } else {
-                for (index_t i = begin; i < end; ++i)
+                rows.all([&](index_t i) {
                     value[0] += static_cast<double>(weights_[static_cast<std::size_t>(i)]) * target_.y[rows_[static_cast<std::size_t>(i)]];
+                    return true;
+                });
             }
         }
-        for (index_t i = begin; i < end && !packed_; ++i) {
+        const auto add_whole = [&](index_t i) {
             const auto w = static_cast<double>(weights_[static_cast<std::size_t>(i)]);
             const std::int32_t row = rows_[static_cast<std::size_t>(i)];
             weight += w;
@@ -201,9 +401,11 @@ private:
             else
                 for (index_t c = 0; c < k; ++c) value[static_cast<std::size_t>(c)] += w * target_.y[row * k + c];
             add_row(i, total_.data());
-        }
+            return true;
+        };
+        if (!packed_) rows.all(add_whole);
         for (double& v : value) v /= weight;
-        const double count = lean_ ? weight : count_of(begin, end);
+        const double count = lean_ ? weight : count_of(rows);
         f.feature.push_back(-1);
         f.left.push_back(-1);
         f.right.push_back(-1);
@@ -219,37 +421,44 @@ private:
         return count;
     }
 
-    bool pure(index_t begin, index_t end) const {
+    template <class Rows>
+    bool pure(const Rows& rows) const {
         if (lanes_.classes > 0) return lanes_.pure(all_);
         if (packed_ && target_.labels != nullptr) return gradient_of(all_) == 0 || gradient_of(all_) == weight_of(all_);
-        const std::int32_t first = rows_[static_cast<std::size_t>(begin)];
-        for (index_t i = begin + 1; i < end; ++i) {
+        std::int32_t first = -1;
+        return rows.all([&](index_t i) {
             const std::int32_t row = rows_[static_cast<std::size_t>(i)];
-            if (target_.labels != nullptr) {
-                if (target_.labels[row] != target_.labels[first]) return false;
-            } else {
-                for (index_t k = 0; k < target_.width; ++k)
-                    if (target_.y[row * target_.width + k] != target_.y[first * target_.width + k]) return false;
-            }
-        }
-        return true;
+            if (first < 0) first = row;
+            if (target_.labels != nullptr) return target_.labels[row] == target_.labels[first];
+            for (index_t k = 0; k < target_.width; ++k)
+                if (target_.y[row * target_.width + k] != target_.y[first * target_.width + k]) return false;
+            return true;
+        });
     }
 
     // -- searching: total_ holds the sums of the node --------------------------------------------------------------
-    Split find(index_t begin, index_t end, double count) {
+    template <class Try>
+    Split find(double count, Try&& try_columns) {
         Split best;
         const double weight = packed_ ? this->weight(all_) : static_cast<double>(total_[static_cast<std::size_t>(channels_)]);
         least_ = (options_.min_leaf - 0.5) * weight / count;
-        std::iota(order_.begin(), order_.end(), 0);
-        index_t tried = 0;
+        index_t tried = 0, j = 0;
+        const bool draws = options_.columns_per_node < bins_.d;  // else all are tried, and the first of equals is taken
         const double most = largest_score(weight);
-        for (index_t j = 0; j < bins_.d; ++j) {
-            if ((tried >= options_.columns_per_node && best.found()) || best.score >= most) break;
-            if (options_.columns_per_node < bins_.d)  // else all are tried, and the first of equals is taken
-                std::swap(order_[static_cast<std::size_t>(j)],
-                          order_[static_cast<std::size_t>(j + random_.below(static_cast<std::uint32_t>(bins_.d - j)))]);
-            tried += try_column(order_[static_cast<std::size_t>(j)], begin, end, best);
+        drawn_places_.clear();
+        while (j < bins_.d && !((tried >= options_.columns_per_node && best.found()) || best.score >= most)) {
+            const index_t wanted = options_.extra ? std::clamp<index_t>(options_.columns_per_node - tried, 1, columns_together) : 1;
+            const index_t begin = j, end = std::min(bins_.d, j + wanted);
+            for (; j < end && draws; ++j) {
+                const std::size_t from = static_cast<std::size_t>(j) + random_.below(static_cast<std::uint32_t>(bins_.d - j));
+                std::swap(order_[static_cast<std::size_t>(j)], order_[from]);
+                drawn_places_.push_back(static_cast<std::int32_t>(from));
+            }
+            j = end;
+            tried += try_columns(order_.data() + begin, end - begin, best);
         }
+        while (draws && j-- > 0)  // back to rising order
+            std::swap(order_[static_cast<std::size_t>(j)], order_[static_cast<std::size_t>(drawn_places_[static_cast<std::size_t>(j)])]);
         const double squares = lanes_.classes > 0 ? lanes_.squares(all_) : gradient_of(all_) * gradient_of(all_);
         base_ = packed_ ? squares / weight : part_score(total_.data(), channels_);
         return best;
@@ -273,15 +482,18 @@ private:
         std::uint8_t low = 255, high = 0;
         const std::int32_t* rows = rows_.data() + begin;
         std::uint8_t* own = codes_.data();
-        if (m < 2 * few_words) {
+        if (m == bins_.n) {  // all rows, in their order
+            std::copy_n(code, m, own);
+            extreme_codes(own, m, low, high);
+        } else if (m < 2 * few_words) {
             for (index_t i = 0; i < m; ++i) {
-                const std::uint8_t c = code[static_cast<index_t>(rows[i]) * block_columns];
+                const std::uint8_t c = code[rows[i]];
                 own[i] = c;
                 low = std::min(low, c);
                 high = std::max(high, c);
             }
         } else {
-            for (index_t i = 0; i < m; ++i) own[i] = code[static_cast<index_t>(rows[i]) * block_columns];
+            for (index_t i = 0; i < m; ++i) own[i] = code[rows[i]];
             extreme_codes(own, m, low, high);
         }
         if (low == high) return false;
@@ -290,17 +502,21 @@ private:
         const index_t from = low, to = high;
         std::fill(histogram_.begin() + from * stride_, histogram_.begin() + (to + 1) * stride_, 0);
         for (index_t i = begin; i < end; ++i)
-            add_row(i, histogram_.data() + code[static_cast<index_t>(rows_[static_cast<std::size_t>(i)]) * block_columns] * stride_);
-        const bool some = to == missing_code;
+            add_row(i, histogram_.data() + code[rows_[static_cast<std::size_t>(i)]] * stride_);
+        scan_sides(column, from, to, to == missing_code, best);
+        return true;
+    }
+
+    // The splits of a histogram, from its lowest code to its highest, which stands for missing cells if there are `some`.
+    void scan_sides(std::int32_t column, index_t from, index_t to, bool some, Split& best) {
         if (some) std::copy_n(histogram_.begin() + to * stride_, stride_, missing_.begin());
         const index_t last = some ? to - 1 : to;  // the highest code that is present
         for (int side = 0; side < (some ? 2 : 1); ++side) {
-            if (nominal)
+            if (bins_.n_categories[static_cast<std::size_t>(column)] > 0)
                 scan_categories(column, from, last, some, side == 1, best);
             else
                 scan_bins(column, from, last, some, side == 1, best);
         }
-        return true;
     }
 
     // The sums of a node whose word says them.
@@ -419,7 +635,7 @@ private:
         std::array<Word, bin_stride / 64> marks{};
         Word* sums = few_histogram_.data();  // all 0 between calls
         for (index_t i = 0; i < m; ++i) {
-            const std::size_t c = code[static_cast<index_t>(rows[i]) * block_columns];
+            const std::size_t c = code[rows[i]];
             sums[c] += words[i];
             marks[c / 64] |= Word{1} << (c % 64);
         }
@@ -465,8 +681,8 @@ private:
         std::fill_n(histogram, count + 1, Word{0});
         const std::int32_t* rows = rows_.data();
         const Word* words = words_.data();
-        for (index_t i = begin; i < end; ++i) histogram[code[static_cast<index_t>(rows[i]) * block_columns]] += words[i];
-        if (histogram[code[static_cast<index_t>(rows[begin]) * block_columns]] == all_) return false;
+        for (index_t i = begin; i < end; ++i) histogram[code[rows[i]]] += words[i];
+        if (histogram[code[rows[begin]]] == all_) return false;
         const Word missing = histogram[count];
         const bool some = missing != 0;
         for (int side = 0; side < (some ? 2 : 1); ++side) {
@@ -478,38 +694,24 @@ private:
         return true;
     }
 
-    // Extra trees: one threshold between the extreme values of the node.
+    // Extra trees: one threshold between the extreme values of the node, whose codes are codes_.
     bool try_one(std::int32_t column, index_t begin, index_t end, index_t low, index_t high, Split& best) {
-        const index_t absent = bins_.n_bins[static_cast<std::size_t>(column)];
+        const index_t absent = bins_.n_bins[static_cast<std::size_t>(column)], m = end - begin;
         const bool some = high == absent;
         if (some) {
             high = 0;
-            for (index_t i = 0; i < end - begin; ++i) {
+            for (index_t i = 0; i < m; ++i) {
                 const index_t c = codes_[static_cast<std::size_t>(i)];
                 if (c != absent) high = std::max(high, c);
             }
         }
-        index_t at = low;
-        if (low < high) {
-            const auto& cuts = bins_.cuts[static_cast<std::size_t>(column)];
-            const auto edge = [&](index_t b) { return cuts[static_cast<std::size_t>(b)]; };
-            // Values stand in the middle of their bins; those of the first and last bin at their only cut.
-            const double bottom = low == 0 ? edge(0) : 0.5 * (edge(low - 1) + edge(low));
-            const double top = high == absent - 1 ? edge(high - 1) : 0.5 * (edge(high - 1) + edge(high));
-            const double cut = bottom + random_.uniform() * (top - bottom);
-            at = std::clamp(places_.guess(static_cast<std::size_t>(column), cut), low, high - 1);
-            while (at > low && edge(at - 1) > cut) --at;
-            while (at < high - 1 && edge(at) <= cut) ++at;  // the first of these cuts above the drawn one
-        }
-        if (packed_ && !some) {
-            const auto limit = static_cast<std::uint8_t>(at);
+        const index_t at = draw_bin(column, low, high);
+        if (packed_) {
             const Word* words = words_.data() + begin;
-            const Word left = end - begin < 12 ? words_at_most_body(codes_.data(), limit, words, end - begin)
-                                                     : words_at_most(codes_.data(), limit, words, end - begin);
-            if (take(word_score(left), column, false, false, false, best)) best.bin = at;
+            const auto at_most = [&](index_t limit) { return words_at_most(codes_.data(), static_cast<std::uint8_t>(limit), words, m); };
+            take_one(column, at, at_most(at), some, some ? all_ - at_most(absent - 1) : 0, best);
             return true;
         }
-        sum_node();
         std::fill(histogram_.begin(), histogram_.begin() + 2 * stride_, 0);
         std::fill(missing_.begin(), missing_.end(), 0);
         for (index_t i = begin; i < end; ++i) {
@@ -524,6 +726,25 @@ private:
         return true;
     }
 
+    // The bin that ends at a threshold drawn between the extreme values of the node, whose bins are `low` and `high`.
+    index_t draw_bin(std::int32_t column, index_t low, index_t high) {
+        if (low >= high) return low;
+        const std::vector<double>& cuts = bins_.cuts[static_cast<std::size_t>(column)];
+        const auto edge = [&](index_t b) { return cuts[static_cast<std::size_t>(b)]; };
+        // Values stand in the middle of their bins; those of the first and last bin at their only cut.
+        const index_t last = bins_.n_bins[static_cast<std::size_t>(column)] - 1;
+        const double bottom = low == 0 ? edge(0) : 0.5 * (edge(low - 1) + edge(low));
+        const double top = high == last ? edge(high - 1) : 0.5 * (edge(high - 1) + edge(high));
+        const double cut = bottom + random_.uniform() * (top - bottom);
+        return places_.above(static_cast<std::size_t>(column), cut, low, high);
+    }
+
+    // That threshold by the words of its left side, with missing cells on either.
+    void take_one(std::int32_t column, index_t bin, Word left, bool some, Word missing, Split& best) const {
+        if (take(word_score(left), column, false, some, false, best)) best.bin = bin;
+        if (some && take(word_score(left + missing), column, false, true, true, best)) best.bin = bin;
+    }
+
     // -- splitting -------------------------------------------------------------------------------------------------
     bool goes_left(const Split& split, index_t code) const {
         if (code == bins_.n_bins[static_cast<std::size_t>(split.column)]) return split.missing_left;
@@ -534,7 +755,7 @@ private:
         const std::uint8_t* code = codes(split.column);
         sides_.resize(static_cast<std::size_t>(end - begin));
         index_t next = bin_stride;
-        const auto code_of = [&](index_t i) { return code[static_cast<index_t>(rows_[static_cast<std::size_t>(i)]) * block_columns]; };
+        const auto code_of = [&](index_t i) { return code[rows_[static_cast<std::size_t>(i)]]; };
         if (end - begin < bin_stride / 2) {
             for (index_t i = begin; i < end; ++i) {
                 const std::uint8_t c = code_of(i);
@@ -565,15 +786,16 @@ private:
     index_t partition_words(index_t begin, index_t end, const Split& split) {
         const std::uint8_t* code = codes(split.column);
         const index_t m = end - begin;
-        spare_rows_.resize(std::max(spare_rows_.size(), static_cast<std::size_t>(m) + 1));
+        spare_rows_.resize(std::max(spare_rows_.size(), static_cast<std::size_t>(m) + 16));
         spare_words_.resize(spare_rows_.size());
         std::int32_t *rows = rows_.data() + begin, *left = rows, *right = spare_rows_.data();
         Word *words = words_.data() + begin, *left_words = words, *right_words = spare_words_.data(), sum = 0;
+        index_t next = bin_stride, done = 0;
         const auto divide = [&](auto goes_left) {
-            for (index_t i = 0; i < m; ++i) {
+            for (index_t i = done; i < m; ++i) {
                 const std::int32_t row = rows[i];
                 const Word word = words[i];
-                const index_t goes = goes_left(code[static_cast<index_t>(row) * block_columns]);
+                const index_t goes = goes_left(code[row]);
                 *left = *right = row;
                 *left_words = *right_words = word;
                 sum += word & (Word{0} - static_cast<Word>(goes));
@@ -583,12 +805,19 @@ private:
                 right_words += 1 - goes;
             }
         };
-        index_t next = bin_stride;
         if (split.nominal) {
             divide([&](index_t c) { return goes_left(split, c) ? 1 : 0; });
         } else {
             const index_t absent = bins_.n_bins[static_cast<std::size_t>(split.column)], bin = split.bin;
             const index_t missing_goes = split.missing_left ? absent : -1;
+            if (divide_ != nullptr && m >= set_rows) {
+                done = m / set_rows * set_rows;
+                const index_t went = divide_(code, rows, words, done, static_cast<std::uint8_t>(bin), missing_goes, right, right_words, sum, next);
+                left += went;
+                left_words += went;
+                right += done - went;
+                right_words += done - went;
+            }
             if (options_.extra)
                 divide([&](index_t c) { return static_cast<int>(c <= bin) | static_cast<int>(c == missing_goes); });
             else
@@ -664,6 +893,7 @@ private:
     }
 
     const Bins& bins_;
+    const LargeVector<std::uint8_t>& columns_;  // the codes column after column
     const ForestTarget& target_;
     const ForestOptions& options_;
     const CutPlaces& places_;
@@ -674,9 +904,17 @@ private:
     const index_t channels_, stride_;
     double least_ = 0, base_ = 0;
     index_t next_ = 0;  // the first bin of the rows that the last partition sent to the right
-    Random random_{0};
+    ManyDraws random_{0, 0};
     OneTree tree_;
-    std::vector<std::int32_t> rows_, counts_, spare_rows_, order_;
+    std::vector<std::int32_t> rows_, counts_, spare_rows_, order_, drawn_places_;
+    const SetTools tools_;
+    const Divide divide_ = divide_tool();
+    std::array<Word, set_rows> set_words_{};
+    std::unique_ptr<std::uint8_t[]> set_codes_{new std::uint8_t[static_cast<std::size_t>(bins_.blocks * block_columns * set_rows)]};
+    std::vector<std::int32_t> taken_ = std::vector<std::int32_t>(static_cast<std::size_t>(bins_.blocks), 0);  // when a block was
+    std::int32_t round_ = 0;
+    Places small_{0, 0};  // the rows of `grow_small`
+    std::array<Open<PlacesOfSet>, set_rows + 1> small_stack_{};
     std::vector<std::int64_t> weights_, spare_weights_, histogram_;
     std::vector<Word> words_, spare_words_, word_histogram_ = std::vector<Word>(bin_stride), few_histogram_ = std::vector<Word>(bin_stride);
     Word all_ = 0, left_sum_ = 0;
@@ -721,6 +959,11 @@ GrownForest grow_forest(const Bins& bins, const ForestTarget& target, const Fore
     const double bits = packed && target.labels == nullptr ? 30 : 50;
     const double scale = largest > 0 ? std::exp2(std::floor(bits - std::log2(largest * units + 1e-300))) : 1.0;
     const CutPlaces places(bins, options.extra);
+    LargeVector<std::uint8_t> columns(static_cast<std::size_t>(n * bins.d));
+    parallel_chunks(bins.d, 1, options.threads, [&](index_t j, index_t, index_t) {
+        const std::uint8_t* from = bins.block(j / block_columns) + j % block_columns;
+        for (index_t i = 0; i < n; ++i) columns[static_cast<std::size_t>(j * n + i)] = from[i * block_columns];
+    });
     std::vector<OneTree> trees(static_cast<std::size_t>(options.trees));
     grown.oob_loss.assign(trees.size(), std::numeric_limits<double>::quiet_NaN());
     if (options.permute) grown.permuted_loss.assign(trees.size() * static_cast<std::size_t>(bins.d), 0.0);
@@ -731,12 +974,19 @@ GrownForest grow_forest(const Bins& bins, const ForestTarget& target, const Fore
         const auto stream = static_cast<std::uint64_t>(options.first_tree + t);
         grown.oob_loss[static_cast<std::size_t>(t)] = out.losses(options.key ^ 0xA24BAED4963EE407ULL, stream, permuted);
     };
+    Pool<TreeGrower> growers;
     Joining joining(grown.forest, trees, options.bootstrap && options.out_of_bag);
     parallel_chunks(options.trees, 1, options.threads, [&](index_t t, index_t, index_t) {
-        TreeGrower grower(bins, target, options, places, scale, packed, in_lanes ? k : 0);
-        grower.scale_weights_ = 1024 / heaviest;
         OneTree& tree = trees[static_cast<std::size_t>(t)];
-        tree = grower.grow(options.first_tree + t);
+        {
+            auto grower = growers.take([&] {
+                auto made = std::make_unique<TreeGrower>(bins, columns, target, options, places, scale, packed, in_lanes ? k : 0);
+                made->scale_weights_ = 1024 / heaviest;
+                return made;
+            });
+            tree = grower->grow(options.first_tree + t, joining.empty());
+            growers.give_back(std::move(grower));
+        }
         if (options.bootstrap && (options.out_of_bag || options.permute)) measure(t, tree);
         joining.finish(t);
     });
