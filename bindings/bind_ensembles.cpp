@@ -85,17 +85,20 @@ void bind_ensembles(nb::module_& m) {
         "make_bins_of_rows",
         [](const trees::Ranks& ranks, Array1<const std::int32_t> rows, Array1<const std::int32_t> n_categories,
            std::optional<Array1<const std::int32_t>> renamed, std::optional<Array1<const std::int64_t>> renamed_first,
-           std::optional<Array1<const double>> weights, std::int64_t max_bins, int threads) {
+           std::optional<Array1<const double>> weights, std::int64_t max_bins, std::int64_t counted, int threads) {
             const char* kernel = "make_bins_of_rows";
             const auto d = static_cast<std::size_t>(ranks.d);
             require(n_categories.shape(0) == d, kernel, "n_categories must have one value per column");
             require(max_bins >= 2 && max_bins <= 255, kernel, "max_bins must lie between 2 and 255");
-            require(!weights || weights->shape(0) == rows.shape(0), kernel, "one weight per row");
+            const auto n = static_cast<std::int64_t>(rows.shape(0));
+            require(counted >= -1 && counted <= n, kernel, "no more rows can be counted than there are");
+            const auto weighed = static_cast<std::size_t>(counted < 0 ? n : counted);
+            require(!weights || weights->shape(0) == weighed, kernel, "one weight per row");
             require(renamed.has_value() == renamed_first.has_value(), kernel, "new numbers and where they start");
             for (std::size_t i = 0; i < rows.shape(0); ++i)
                 require(rows(i) >= 0 && rows(i) < ranks.n, kernel, "rows must be of the table");
             double total = 0;
-            for (std::size_t i = 0; weights && i < rows.shape(0); ++i) {
+            for (std::size_t i = 0; weights && i < weighed; ++i) {
                 require((*weights)(i) >= 1 && (*weights)(i) == std::floor((*weights)(i)), kernel, "weights must be whole");
                 total += (*weights)(i);
             }
@@ -114,11 +117,12 @@ void bind_ensembles(nb::module_& m) {
                     require((*renamed)(static_cast<std::size_t>(first + k)) < n_categories(j), kernel, "no such category");
             }
             const trees::ChosenRanks chosen{ranks, view(rows), n_categories.data(), renamed ? renamed->data() : nullptr,
-                                            renamed_first ? renamed_first->data() : nullptr, weights ? weights->data() : nullptr};
+                                            renamed_first ? renamed_first->data() : nullptr, weights ? weights->data() : nullptr, counted};
             return without_gil([&] { return trees::make_bins(chosen, max_bins, threads); });
         },
         "ranks"_a, "rows"_a, "n_categories"_a, "renamed"_a.none(), "renamed_first"_a.none(), "weights"_a.none(), "max_bins"_a,
-        "threads"_a, "The bins that `make_bins` finds in these rows, whose weights must be whole.");
+        "counted"_a, "threads"_a,
+        "The bins that `make_bins` finds in the first `counted` of these rows (-1: all), whose weights must be whole, for all of them.");
     m.def(
         "join_columns",
         [](const std::vector<const Bins*>& parts) {
@@ -189,7 +193,8 @@ void bind_ensembles(nb::module_& m) {
         [](const Bins& bins, std::optional<Array1<const std::int32_t>> labels, std::optional<Array2<const double>> y,
            std::int64_t width, std::optional<Array1<const double>> weights, bool whole, std::int64_t n_trees,
            std::int64_t first_tree, std::int64_t columns_per_node, std::int64_t max_depth, double min_split, double min_leaf,
-           bool bootstrap, bool extra, bool out_of_bag, bool permute, std::uint64_t key, int threads) {
+           bool bootstrap, bool extra, bool out_of_bag, bool permute, std::uint64_t key, int threads, const Bins* asked,
+           std::optional<Array1<const double>> level) {
             const auto n = static_cast<std::size_t>(bins.n);
             require(labels.has_value() != y.has_value(), "grow_forest", "labels or y");
             require(!labels || labels->shape(0) == n, "grow_forest", "one label per row");
@@ -217,10 +222,18 @@ void bind_ensembles(nb::module_& m) {
             options.permute = permute;
             options.key = key;
             options.threads = threads;
-            auto grown = without_gil([&] { return ensembles::grow_forest(bins, target, options); });
+            if (asked != nullptr) {
+                require(asked->d == bins.d && asked->n_bins == bins.n_bins && asked->cuts == bins.cuts, "grow_forest", "asked rows need these bins");
+                require(!out_of_bag && !permute, "grow_forest", "asked rows, or rows out of bag");
+            }
+            require(!level || static_cast<std::int64_t>(level->shape(0)) == width, "grow_forest", "one level per output");
+            const ensembles::AskedRows wanted{asked, level ? level->data() : nullptr};
+            auto grown = without_gil([&] { return ensembles::grow_forest(bins, target, options, wanted); });
             nb::dict result = to_dict(std::move(grown.forest));
             const std::size_t rows = grown.oob_trees.size();
             result["oob_sum"] = own(std::move(grown.oob_sum), rows, static_cast<std::size_t>(width));
+            const std::size_t answers = grown.asked_sum.size() / static_cast<std::size_t>(width);
+            result["asked_sum"] = own(std::move(grown.asked_sum), answers, static_cast<std::size_t>(width));
             result["oob_trees"] = own(std::move(grown.oob_trees));
             result["oob_loss"] = own(std::move(grown.oob_loss));
             const std::size_t columns = grown.permuted_loss.empty() ? 0 : static_cast<std::size_t>(bins.d);
@@ -229,7 +242,8 @@ void bind_ensembles(nb::module_& m) {
         },
         "bins"_a, "labels"_a.none(), "y"_a.none(), "width"_a, "weights"_a.none(), "whole"_a, "n_trees"_a,
         "first_tree"_a, "columns_per_node"_a, "max_depth"_a, "min_split"_a, "min_leaf"_a, "bootstrap"_a, "extra"_a,
-        "out_of_bag"_a, "permute"_a, "key"_a, "threads"_a, "A random forest or extra trees, and what is known out of bag.");
+        "out_of_bag"_a, "permute"_a, "key"_a, "threads"_a, "asked"_a.none() = nb::none(), "level"_a.none() = nb::none(),
+        "A random forest or extra trees, and what is known out of bag; or without the forest what it says of asked rows.");
     m.def(
         "bootstrap_counts",
         [](std::int64_t n, std::optional<Array1<const double>> whole_weights, std::uint64_t key, std::int64_t n_trees) {

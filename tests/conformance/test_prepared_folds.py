@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 from sklearn.model_selection import KFold, RepeatedKFold
 
-from assay.base.folds import FoldTransforms, fit_folds, predict_folds
+from assay.base.folds import FoldTransforms, answers_are_fits, fit_folds, predict_folds
 from assay.data import infer_roles
 from assay.prepare import Preparation, auto_prepare
 from assay.prepare.shared import SharedPreparation
@@ -93,7 +93,7 @@ def _said(entry, repeats, places=None, kind="numbers"):
 def test_folds_predicted_without_models_equal_the_predictions_of_their_models(entry, kind):
     said, (matrix, y, folds, transforms) = _said(entry, 3, kind=kind)
     if said is None:
-        assert entry.id == "naive-bayes" and kind == "prepared"
+        assert kind == "prepared" and (entry.id == "naive-bayes" or answers_are_fits(quick(entry)))
         return
     found = list(said)
     models = list(fit_folds(quick(entry), matrix, y, folds, transforms=transforms))

@@ -100,6 +100,7 @@ private:
         options.max_depth = options_.max_depth;
         options.bootstrap = false;
         options.threads = options_.threads;
+        options.columns = &columns_;
         return grow_forest(bins_, target, options).forest;
     }
 
@@ -165,6 +166,7 @@ private:
     const std::int32_t* labels_;
     const index_t classes_;
     const AdaBoostOptions& options_;
+    const LargeVector<std::uint8_t> columns_ = codes_by_column(bins_, options_.threads);
     const index_t n_;
     std::vector<double> part_, repeats_;  // u_i, m_i
     std::vector<std::int64_t> units_;     // m_i u_i as whole numbers

@@ -908,7 +908,7 @@ private:
     OneTree tree_;
     std::vector<std::int32_t> rows_, counts_, spare_rows_, order_, drawn_places_;
     const SetTools tools_;
-    const Divide divide_ = divide_tool();
+    const Divide divide_ = divide_tool<true>();
     std::array<Word, set_rows> set_words_{};
     std::unique_ptr<std::uint8_t[]> set_codes_{new std::uint8_t[static_cast<std::size_t>(bins_.blocks * block_columns * set_rows)]};
     std::vector<std::int32_t> taken_ = std::vector<std::int32_t>(static_cast<std::size_t>(bins_.blocks), 0);  // when a block was
@@ -939,7 +939,17 @@ std::vector<std::int32_t> bootstrap_counts(index_t n, const double* whole_weight
     return counts;
 }
 
-GrownForest grow_forest(const Bins& bins, const ForestTarget& target, const ForestOptions& options) {
+LargeVector<std::uint8_t> codes_by_column(const Bins& bins, int threads) {
+    const index_t n = bins.n;
+    LargeVector<std::uint8_t> columns(static_cast<std::size_t>(n * bins.d));
+    parallel_chunks(bins.d, 1, threads, [&](index_t j, index_t, index_t) {
+        const std::uint8_t* from = bins.block(j / block_columns) + j % block_columns;
+        for (index_t i = 0; i < n; ++i) columns[static_cast<std::size_t>(j * n + i)] = from[i * block_columns];
+    });
+    return columns;
+}
+
+GrownForest grow_forest(const Bins& bins, const ForestTarget& target, const ForestOptions& options, const AskedRows& asked) {
     GrownForest grown;
     grown.forest.width = target.width;
     const index_t n = bins.n, k = target.width;
@@ -959,11 +969,9 @@ GrownForest grow_forest(const Bins& bins, const ForestTarget& target, const Fore
     const double bits = packed && target.labels == nullptr ? 30 : 50;
     const double scale = largest > 0 ? std::exp2(std::floor(bits - std::log2(largest * units + 1e-300))) : 1.0;
     const CutPlaces places(bins, options.extra);
-    LargeVector<std::uint8_t> columns(static_cast<std::size_t>(n * bins.d));
-    parallel_chunks(bins.d, 1, options.threads, [&](index_t j, index_t, index_t) {
-        const std::uint8_t* from = bins.block(j / block_columns) + j % block_columns;
-        for (index_t i = 0; i < n; ++i) columns[static_cast<std::size_t>(j * n + i)] = from[i * block_columns];
-    });
+    const LargeVector<std::uint8_t> made = options.columns == nullptr ? codes_by_column(bins, options.threads) : LargeVector<std::uint8_t>{};
+    const LargeVector<std::uint8_t>& columns = options.columns == nullptr ? made : *options.columns;
+    const Answers answers(asked, k, options.threads);
     std::vector<OneTree> trees(static_cast<std::size_t>(options.trees));
     grown.oob_loss.assign(trees.size(), std::numeric_limits<double>::quiet_NaN());
     if (options.permute) grown.permuted_loss.assign(trees.size() * static_cast<std::size_t>(bins.d), 0.0);
@@ -975,7 +983,7 @@ GrownForest grow_forest(const Bins& bins, const ForestTarget& target, const Fore
         grown.oob_loss[static_cast<std::size_t>(t)] = out.losses(options.key ^ 0xA24BAED4963EE407ULL, stream, permuted);
     };
     Pool<TreeGrower> growers;
-    Joining joining(grown.forest, trees, options.bootstrap && options.out_of_bag);
+    Joining joining(grown.forest, trees, options.bootstrap && options.out_of_bag, answers, grown.asked_sum);
     parallel_chunks(options.trees, 1, options.threads, [&](index_t t, index_t, index_t) {
         OneTree& tree = trees[static_cast<std::size_t>(t)];
         {
@@ -988,6 +996,7 @@ GrownForest grow_forest(const Bins& bins, const ForestTarget& target, const Fore
             growers.give_back(std::move(grower));
         }
         if (options.bootstrap && (options.out_of_bag || options.permute)) measure(t, tree);
+        if (asked.rows != nullptr) answers.find(tree);
         joining.finish(t);
     });
     if (options.bootstrap && options.out_of_bag) {

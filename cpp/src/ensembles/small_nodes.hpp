@@ -146,7 +146,8 @@ ASSAY_V3 inline void sums_avx2(const SetColumns& columns, index_t count, RowSet 
 }
 // How many of m rows (a multiple of 64) go left, those of codes at most `bin` and of code `other`: they stay in front in their order, the
 // others go to `right_rows` and `right_words`, which have room for 16 more. Adds the words of the left to `sum`; OUT next: the least code
-// of the others, or 255.
+// of the others, or 255. Without words, rows alone.
+template <bool with_words>
 ASSAY_V4 inline index_t divide_avx512(const std::uint8_t* code, std::int32_t* rows, trees::Word* words, index_t m, std::uint8_t bin, index_t other,
                                       std::int32_t* right_rows, trees::Word* right_words, trees::Word& sum, index_t& next) {
     const __m512i all = _mm512_set1_epi8(-1), bound = _mm512_set1_epi8(static_cast<char>(bin));
@@ -168,7 +169,7 @@ ASSAY_V4 inline index_t divide_avx512(const std::uint8_t* code, std::int32_t* ro
             left += std::popcount(static_cast<unsigned>(mask));
             right += std::popcount(static_cast<unsigned>(rest));
         }
-        for (index_t k = 0; k < 64; k += 8) {
+        for (index_t k = 0; k < 64 && with_words; k += 8) {
             const auto mask = static_cast<__mmask8>(goes >> k), rest = static_cast<__mmask8>(~mask);
             const __m512i group = _mm512_loadu_si512(words + i + k);
             total = _mm512_mask_add_epi64(total, mask, total, group);
@@ -213,9 +214,10 @@ using Divide = index_t (*)(const std::uint8_t*, std::int32_t*, trees::Word*, ind
                            trees::Word&, index_t&);
 
 // Null where rows are divided one by one.
-inline Divide divide_tool() {
+template <bool with_words>
+Divide divide_tool() {
 #if defined(__x86_64__) && defined(__GNUC__)
-    if (simd_level() == Simd::avx512) return divide_avx512;
+    if (simd_level() == Simd::avx512) return divide_avx512<with_words>;
 #endif
     return nullptr;
 }

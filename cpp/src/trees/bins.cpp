@@ -398,7 +398,7 @@ Ranks rank_columns(Matrix<const double> cells, Vector<const std::int32_t> n_cate
 Bins make_bins(const ChosenRanks& chosen, index_t max_bins, int threads) {
     const Ranks& ranks = chosen.ranks;
     const Vector<const std::int32_t> rows = chosen.rows;
-    const index_t n = rows.size;
+    const index_t n = rows.size, counted = chosen.counted < 0 ? n : chosen.counted;
     Bins bins = empty_bins(n, ranks.d, chosen.n_categories);
     parallel_chunks(bins.blocks, 1, threads, [&](index_t b, index_t, index_t) {
         std::vector<std::uint32_t> weight, own(static_cast<std::size_t>(n));
@@ -415,6 +415,7 @@ Bins make_bins(const ChosenRanks& chosen, index_t max_bins, int threads) {
             for (index_t i = 0; i < n; ++i) {
                 const auto place = std::min(rank[rows[i]], static_cast<std::uint32_t>(known));
                 own[static_cast<std::size_t>(i)] = place;
+                if (i >= counted) continue;
                 weight[place] += chosen.weights == nullptr ? 1U : static_cast<std::uint32_t>(chosen.weights[i]);
             }
             weight.pop_back();

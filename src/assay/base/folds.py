@@ -329,21 +329,34 @@ def fit_folds(
 
 
 def predict_folds(
-    estimator: Any, X: Any, y: Any, folds: Sequence[Fold], transforms: Transforms = None
+    estimator: Any,
+    X: Any,
+    y: Any,
+    folds: Sequence[Fold],
+    transforms: Transforms = None,
+    settings: Sequence[Mapping[str, Any]] | None = None,
 ) -> Iterator[np.ndarray | None] | None:
     """What the models of `fit_folds` say of their test rows, fold by fold, where that is known without the models.
 
     Each fold gives class probabilities with a column for each class of y, or numbers; None where it needs its model.
-    The whole is None for estimators that cannot do without models.
+    The whole is None for estimators that cannot do without models. `settings` are those of `fit_folds`.
     """
     shared = getattr(estimator, "_predict_folds", None)
     if shared is None or not isinstance(X, np.ndarray):
         return None
     if _replaced(estimator, "_predict_folds", "fit", "fit_folds", "predict", "predict_proba"):
         return None
-    said = shared(X, y, folds, transforms)
+    if settings is not None and not answers_are_fits(estimator):
+        return None
+    said = shared(X, y, folds, transforms, **({} if settings is None else {"settings": settings}))
     # Where an answer is beyond the range of float64 its model says so in a sentence.
     return None if said is None else (None if a is None or not np.isfinite(a.sum()) else a for a in said)
+
+
+def answers_are_fits(estimator: Any) -> bool:
+    """Whether `predict_folds` fits a model for each fold, which it then does not keep: its time is that of a fit, and
+    folds may have settings of their own."""
+    return bool(getattr(estimator, "_answers_are_fits", False))
 
 
 def _replaced(estimator: Any, shared: str, *methods: str) -> bool:

@@ -21,7 +21,7 @@ import numpy as np
 from ..base.cv import drawn_rows
 from ..base.errors import AssayError, AssayWarning, DesignError, plain
 from ..base.estimator import Estimator
-from ..base.folds import MOST_ROWS, Fold, fit_folds, predict_folds
+from ..base.folds import MOST_ROWS, Fold, answers_are_fits, fit_folds, predict_folds
 from ..base.threads import thread_count
 from ..evaluate import get_metric
 from .choices import chosen_by, chosen_setting
@@ -203,8 +203,9 @@ def _said_values(
                 fitted = time.perf_counter() - start
                 yield unit, _score(plan, model, shared.rows(unit.split, fold[1]), fold[1], fitted, texts)
                 continue
-            # Without a model what the folds have in common counts as fit, and the rest as prediction.
-            seconds = (common - begin) / len(kept), (ready - common) / len(kept)
+            # Without a model what the folds have in common counts as fit, and the rest as prediction, or as fit too.
+            fitted = ready if answers_are_fits(learner.estimator) else common
+            seconds = (fitted - begin) / len(kept), (ready - fitted) / len(kept)
             predictions, scores, confusion = next(measured)
             yield unit, _value(predictions, scores, confusion, *seconds, heard, {})
             heard = []
@@ -228,22 +229,26 @@ def _said(
     bench: Bench, learner: Learner, shared: SharedTable, numbers: list[int], folds: list[Fold]
 ) -> Iterator[np.ndarray | None] | None:
     """What is known of the test rows of some folds without models: see `predict_folds`."""
-    if learner.open_seeds:
-        return None
-    prototype = learner.prototype(threads=bench.threads).set_params(**shared.params)
+    prototype, seeds = _prototype(bench, learner, shared, numbers)
     transforms = shared.transforms(numbers, thread_count(bench.threads))
-    return predict_folds(prototype, shared.matrix, bench.plan.y, folds, transforms)
+    return predict_folds(prototype, shared.matrix, bench.plan.y, folds, transforms, seeds)
+
+
+def _prototype(
+    bench: Bench, learner: Learner, shared: SharedTable, numbers: list[int]
+) -> tuple[Any, list[dict[str, int]] | None]:
+    """The learner as some folds fit it, and the seeds of each where it draws."""
+    seeds = [bench.plan.seeds(learner, number) for number in numbers] if learner.open_seeds else None
+    return learner.prototype(threads=bench.threads).set_params(**shared.params), seeds
 
 
 def _models(
     bench: Bench, learner: Learner, shared: SharedTable, numbers: list[int], folds: list[Fold]
 ) -> Iterator[Any]:
     """The fitted models of some folds, from one call that shares their work; each may have seeds of its own."""
-    plan = bench.plan
-    prototype = learner.prototype(threads=bench.threads).set_params(**shared.params)
-    seeds = [plan.seeds(learner, number) for number in numbers] if learner.open_seeds else None
+    prototype, seeds = _prototype(bench, learner, shared, numbers)
     transforms = shared.transforms(numbers, thread_count(bench.threads))
-    return fit_folds(prototype, shared.matrix, plan.y, folds, transforms=transforms, settings=seeds)
+    return fit_folds(prototype, shared.matrix, bench.plan.y, folds, transforms=transforms, settings=seeds)
 
 
 def _score(

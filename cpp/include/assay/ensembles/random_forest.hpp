@@ -37,6 +37,14 @@ struct ForestOptions {
     bool bootstrap = true, extra = false, out_of_bag = false, permute = false;
     std::uint64_t key = 0;
     int threads = 1;
+    const LargeVector<std::uint8_t>* columns = nullptr;  // `codes_by_column` of the bins, where many forests are grown on them
+};
+
+// Other rows in the bins of the table, whose predictions are all that is wanted: no forest is kept. What they are told is the sum over trees of
+// the values of their leaves, each plus `level` (by output; null: 0), the bits that `add_predictions` finds with the forest.
+struct AskedRows {
+    const trees::Bins* rows = nullptr;
+    const double* level = nullptr;
 };
 
 struct GrownForest {
@@ -45,9 +53,13 @@ struct GrownForest {
     std::vector<std::int32_t> oob_trees;  // how many those are
     std::vector<double> oob_loss;       // by tree: mean loss (errors, squared error) out of bag, NaN if every row was drawn
     std::vector<double> permuted_loss;  // by tree and column: the same with the column permuted among those rows
+    std::vector<double> asked_sum;      // asked rows x width
 };
 
-GrownForest grow_forest(const trees::Bins& bins, const ForestTarget& target, const ForestOptions& options);
+GrownForest grow_forest(const trees::Bins& bins, const ForestTarget& target, const ForestOptions& options, const AskedRows& asked = {});
+
+// OUT d x n: the codes of each column side by side.
+LargeVector<std::uint8_t> codes_by_column(const trees::Bins& bins, int threads);
 
 // How often each row was drawn for a tree.
 std::vector<std::int32_t> bootstrap_counts(index_t n, const double* whole_weights, std::uint64_t key, index_t tree);

@@ -65,6 +65,7 @@ struct ChosenRanks {
     const std::int32_t* renamed = nullptr;
     const std::int64_t* renamed_first = nullptr;
     const double* weights = nullptr;
+    index_t counted = -1;  // rows, the first ones, that the bins are found in, and that have weights; the others are told their codes (-1: all)
 };
 
 Bins make_bins(const ChosenRanks& chosen, index_t max_bins, int threads);

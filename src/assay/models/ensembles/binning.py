@@ -41,6 +41,8 @@ class RankedRows:
     schema: ColumnSchema
     rows: np.ndarray
     owner: Any = field(repr=False)
+    asked: np.ndarray | None = None
+    """Other rows, whose predictions are all that is wanted of the fit."""
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -65,14 +67,33 @@ class RankedRows:
 
     def bins(self, weights: np.ndarray | None, max_bins: int, threads: int) -> Any:
         """The bins of these rows."""
-        n_categories = self.table.n_categories
         whole = weights is None or bool((weights == np.floor(weights)).all() and weights.sum() < MOST_COUNTED)
         if not whole:
-            return _kernels.make_bins(self.cells(), n_categories, weights, max_bins, threads)
+            return _kernels.make_bins(self.cells(), self.table.n_categories, weights, max_bins, threads)
+        return self._bins_from_ranks(self.rows, weights, max_bins, -1, threads)
+
+    def bins_of_both(self, max_bins: int, threads: int) -> tuple[Any, Any]:
+        """The bins of these rows, and the asked rows in the same bins."""
+        n_rows, asked = self.rows.shape[0], self.asked
+        assert asked is not None
+        both = self._bins_from_ranks(np.concatenate([self.rows, asked]), None, max_bins, n_rows, threads)
+        places = np.arange(n_rows + asked.shape[0], dtype=np.int32)
+        return _kernels.take_rows(both, places[:n_rows], threads), _kernels.take_rows(both, places[n_rows:], threads)
+
+    def _bins_from_ranks(
+        self, rows: np.ndarray, weights: np.ndarray | None, max_bins: int, counted: int, threads: int
+    ) -> Any:
         renamed, first = self.table.renamed or (None, None)
-        rows = self.rows.astype(np.int32)
         return _kernels.make_bins_of_rows(
-            self.ranks, rows, n_categories, renamed, first, weights, max_bins=max_bins, threads=threads
+            self.ranks,
+            rows.astype(np.int32),
+            self.table.n_categories,
+            renamed,
+            first,
+            weights,
+            max_bins=max_bins,
+            counted=counted,
+            threads=threads,
         )
 
 
@@ -103,24 +124,34 @@ def fit_folds(
 
 def row_fits(self: Any, X: Any, y: Any, sample_weight: Any = None) -> Callable[..., Any]:
     """A function of row numbers and parameters that gives a clone fitted to these rows; the columns are ranked once."""
+    fit = ranked_fits(self, X, y, sample_weight)
+    if fit is not None:
+        return fit
+    weights = None if sample_weight is None else np.asarray(sample_weight)
+    return lambda rows, **given: next(
+        fit_separately(clone(self).set_params(**given), X, np.asarray(y), [(np.asarray(rows), np.empty(0))], weights)
+    )
+
+
+def ranked_fits(self: Any, X: Any, y: Any, sample_weight: Any = None) -> Callable[..., Any] | None:
+    """As `row_fits`, with rows whose predictions are all that is wanted (`asked`); None for a table that cannot be
+    read as a whole."""
     whole, target = clone(self), np.asarray(y)
     weights = None if sample_weight is None else np.asarray(sample_weight)
     try:
         cells = whole._read(X, reset=True)
     except (TypeError, ValueError):  # there may be rows without the cell that cannot be read
-        return lambda rows, **given: next(
-            fit_separately(clone(self).set_params(**given), X, target, [(np.asarray(rows), np.empty(0))], weights)
-        )
+        return None
     threads = thread_count(getattr(self, "n_jobs", None))
     ranks = _kernels.rank_columns(cells, whole.schema_.n_categories, threads)
     table = CodedTable.of(cells, whole.schema_, threads)
 
-    def fit(rows: np.ndarray, **parameters: Any) -> Any:
+    def fit(rows: np.ndarray, asked: np.ndarray | None = None, **parameters: Any) -> Any:
         numbers = np.arange(cells.shape[0])[np.asarray(rows)]
         part, schema = table.present(numbers, whole.schema_)
         extra = {} if weights is None else {"sample_weight": weights[numbers]}
         model: Any = clone(self).set_params(**parameters)
-        return model.fit(RankedRows(ranks, part, schema, numbers, whole), target[numbers], **extra)
+        return model.fit(RankedRows(ranks, part, schema, numbers, whole, asked), target[numbers], **extra)
 
     return fit
 

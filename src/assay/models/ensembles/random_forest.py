@@ -6,7 +6,7 @@ import json
 import math
 import numbers
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -19,6 +19,7 @@ from ...base.class_weight import class_weight_param, with_class_weights
 from ...base.cost import Cost
 from ...base.errors import AssayWarning, ParameterError, plain
 from ...base.estimator import Classifier, Estimator, Regressor
+from ...base.folds import Fold, Transforms
 from ...base.parameters import Boolean, Choice, Integer, Nothing, Real, param
 from ...base.threads import thread_count
 from ...base.usual_parameters import categorical_features_param, n_jobs_param, random_state_param
@@ -116,7 +117,11 @@ class TreeEnsemble(MixedInput, Estimator):
                 "set bootstrap=True",
             )
         threads, n_rows = thread_count(self.n_jobs), cells.shape[0]
-        table = binned(cells, self.schema_.n_categories, weights, int(self.max_bins), threads)
+        asked = None
+        if isinstance(cells, binning.RankedRows) and cells.asked is not None and weights is None:
+            table, asked = cells.bins_of_both(int(self.max_bins), threads)
+        else:
+            table = binned(cells, self.schema_.n_categories, weights, int(self.max_bins), threads)
         whole = weights is None or count_rows(weights, max(MOST_DRAWS, 8.0 * n_rows))
         if weights is not None and not whole:
             weights, _ = in_units(weights)
@@ -148,8 +153,13 @@ class TreeEnsemble(MixedInput, Estimator):
             permute=bool(self.oob_importance),
             key=self._key_,
             threads=threads,
+            asked=asked,
+            level=None if asked is None or y is None else np.ascontiguousarray(level),
         )
-        known = {name: grown.pop(name) for name in ("oob_sum", "oob_trees", "oob_loss", "permuted_loss")}
+        if asked is not None:
+            self._answers_ = grown["asked_sum"] / wanted
+            return
+        known = {name: grown.pop(name) for name in ("asked_sum", "oob_sum", "oob_trees", "oob_loss", "permuted_loss")}
         forest = Forest.of(grown, self.schema_.n_categories)
         self.forest_ = forest if kept is None else Forest.joined(kept, forest)
         self.n_rows_ = n_rows
@@ -164,6 +174,46 @@ class TreeEnsemble(MixedInput, Estimator):
             count = rise.shape[0] or math.nan  # no tree left out a row: nothing is known
             self.oob_importances_ = rise.sum(axis=0) / count
             self.oob_importance_errors_ = np.sqrt(((rise - self.oob_importances_) ** 2).sum(axis=0)) / count
+
+    # -- folds without their forests -----------------------------------------------------------------------------------
+    _answers_are_fits = True
+    _answers_: np.ndarray
+
+    def _predict_folds(
+        self,
+        X: np.ndarray,
+        y: Any,
+        folds: Sequence[Fold],
+        transforms: Transforms = None,
+        settings: Sequence[Mapping[str, Any]] | None = None,
+    ) -> Iterator[np.ndarray | None] | None:
+        """What the models of `fit_folds` say of their test rows: every tree is asked when it is grown, none is kept."""
+        target = np.asarray(y)
+        more = self.oob_score or self.oob_importance or self.warm_start or getattr(self, "quantiles", False)
+        weighs = getattr(self, "class_weight", None) is not None
+        if more or weighs or transforms is not None or target.ndim != 1 or not self.shares_rows(X):
+            return None
+        fit = binning.ranked_fits(self, X, target)
+        return None if fit is None else self._answers_of_folds(fit, target, folds, settings)
+
+    def _answers_of_folds(
+        self,
+        fit: Callable[..., Any],
+        target: np.ndarray,
+        folds: Sequence[Fold],
+        settings: Sequence[Mapping[str, Any]] | None,
+    ) -> Iterator[np.ndarray | None]:
+        classes = np.unique(target) if isinstance(self, Classifier) else None
+        rows = np.arange(target.shape[0])
+        for k, (train, test) in enumerate(folds):
+            model = fit(train, asked=rows[np.asarray(test)], **({} if settings is None else settings[k]))
+            said = model._answers_
+            if classes is None:
+                yield said[:, 0]
+                continue
+            shares = np.zeros((said.shape[0], classes.shape[0]))
+            shares[:, np.searchsorted(classes, model.classes_)] = said
+            yield shares
 
     def _kept_trees(self, n_rows: int, width: int) -> Forest | None:
         """The trees to go on from, with `warm_start`."""
@@ -344,6 +394,8 @@ class ForestNumbers(TreeEnsemble, Regressor):
         if kept:
             self.forest_.value[:] -= level
         self._grow(cells, None, columns, weights, self.n_outputs_, level)
+        if hasattr(self, "_answers_"):
+            return self
         self._level_ = level
         self.forest_.value[:] += level
         if self.oob_score:
