@@ -85,7 +85,7 @@ void bind_ensembles(nb::module_& m) {
         "make_bins_of_rows",
         [](const trees::Ranks& ranks, Array1<const std::int32_t> rows, Array1<const std::int32_t> n_categories,
            std::optional<Array1<const std::int32_t>> renamed, std::optional<Array1<const std::int64_t>> renamed_first,
-           std::optional<Array1<const double>> weights, std::int64_t max_bins, std::int64_t counted, int threads) {
+           std::optional<Array1<const double>> weights, std::int64_t max_bins, int threads, std::int64_t counted) {
             const char* kernel = "make_bins_of_rows";
             const auto d = static_cast<std::size_t>(ranks.d);
             require(n_categories.shape(0) == d, kernel, "n_categories must have one value per column");
@@ -121,7 +121,7 @@ void bind_ensembles(nb::module_& m) {
             return without_gil([&] { return trees::make_bins(chosen, max_bins, threads); });
         },
         "ranks"_a, "rows"_a, "n_categories"_a, "renamed"_a.none(), "renamed_first"_a.none(), "weights"_a.none(), "max_bins"_a,
-        "counted"_a, "threads"_a,
+        "threads"_a, "counted"_a = -1,
         "The bins that `make_bins` finds in the first `counted` of these rows (-1: all), whose weights must be whole, for all of them.");
     m.def(
         "join_columns",
@@ -232,8 +232,8 @@ void bind_ensembles(nb::module_& m) {
             nb::dict result = to_dict(std::move(grown.forest));
             const std::size_t rows = grown.oob_trees.size();
             result["oob_sum"] = own(std::move(grown.oob_sum), rows, static_cast<std::size_t>(width));
-            const std::size_t answers = grown.asked_sum.size() / static_cast<std::size_t>(width);
-            result["asked_sum"] = own(std::move(grown.asked_sum), answers, static_cast<std::size_t>(width));
+            if (asked != nullptr)
+                result["asked_sum"] = own(std::move(grown.asked_sum), static_cast<std::size_t>(asked->n), static_cast<std::size_t>(width));
             result["oob_trees"] = own(std::move(grown.oob_trees));
             result["oob_loss"] = own(std::move(grown.oob_loss));
             const std::size_t columns = grown.permuted_loss.empty() ? 0 : static_cast<std::size_t>(bins.d);

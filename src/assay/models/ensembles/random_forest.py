@@ -159,7 +159,7 @@ class TreeEnsemble(MixedInput, Estimator):
         if asked is not None:
             self._answers_ = grown["asked_sum"] / wanted
             return
-        known = {name: grown.pop(name) for name in ("asked_sum", "oob_sum", "oob_trees", "oob_loss", "permuted_loss")}
+        known = {name: grown.pop(name) for name in ("oob_sum", "oob_trees", "oob_loss", "permuted_loss")}
         forest = Forest.of(grown, self.schema_.n_categories)
         self.forest_ = forest if kept is None else Forest.joined(kept, forest)
         self.n_rows_ = n_rows
