@@ -49,6 +49,42 @@ class CodedLabels:
 
 
 @dataclass(frozen=True, eq=False)
+class Along:
+    """A work on blocks, the numbers of the classes of their rows and their weights, which is done while the rows are
+    first read, for a learner that knows the classes from a sample.
+
+    >>> Along(len, np.array([0, 1])).codes(np.array([1, 0, 1]), None), Along(len, np.array([0])).codes(np.ones(2), None)
+    (array([1, 0, 1], dtype=int32), None)
+    """
+
+    work: Callable[..., Any]
+    labels: np.ndarray
+
+    def codes(self, values: np.ndarray, own: list[Any] | None) -> np.ndarray | None:
+        """Numbers of the classes of some rows, None where one is not known; `own` are labels that values number."""
+        known = values if own is None else np.array([str(label) for label in own])
+        labels = self.labels if own is None else self.labels.astype(str)
+        if not known.size:
+            return values.astype(np.int32)
+        places = np.minimum(np.searchsorted(labels, known), labels.shape[0] - 1)
+        found = labels[places] == known
+        if own is None:
+            return places.astype(np.int32) if found.all() else None
+        codes = np.where(found, places, -1).astype(np.int32)[values]
+        return codes if (codes >= 0).all() else None
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Some rows of a table in blocks with their target and weights, and about how many rows the table has."""
+
+    rows: np.ndarray
+    target: Any
+    weights: np.ndarray | None
+    of: int
+
+
+@dataclass(frozen=True, eq=False)
 class ColumnFacts:
     """What was seen in each column: smallest and largest number, missing and infinite cells, the first row with one,
     and whether every cell is 0 or 1.
@@ -178,8 +214,11 @@ class BatchedTable:
     """A table of float64 that is read in blocks: nominal columns hold codes of `categories`, NaN is missing.
 
     `target` (numbers, `CodedLabels` or None) and `weights` are held. What learners ask for are sums over rows
-    (`total`), values of rows (`values`), and a few rows by number.
+    (`total`), values of rows (`values`), and a few rows by number. `along` are the sums of an `Along`, if they are
+    those of all rows; what a learner makes of them it keeps in `first`.
     """
+
+    first: Any
 
     ndim = 2
 
@@ -196,8 +235,10 @@ class BatchedTable:
         runner: Runner = run_here,
         changes: tuple[Callable[[np.ndarray], np.ndarray], ...] = (),
         moments: Moments | None = None,
+        along: Any = None,
     ) -> None:
         self._moments = moments
+        self.along, self.first = along, None
         self.parts, self.names, self.categories, self.facts = parts, names, categories, facts
         self.target, self.weights, self.named, self._runner, self._changes = target, weights, named, runner, changes
         self.starts = np.concatenate([[0], np.cumsum([part.n_rows for part in parts])]).astype(np.int64)

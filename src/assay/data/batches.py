@@ -13,7 +13,7 @@ import mmap
 import os
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +21,13 @@ import numpy as np
 import polars as pl
 
 from ..base.batches import (
+    Along,
     BatchedTable,
     CodedLabels,
     ColumnFacts,
     Moments,
+    Sample,
+    added,
     block_moments,
     block_rows,
     joined_facts,
@@ -33,16 +36,24 @@ from ..base.batches import (
     run_here,
 )
 from ..base.errors import DataError, ParameterError, plain
+from .batches_decoded import Assembled, DecodedPart, Ring
 from .columns import UNSEEN, number_codes
 from .read import scan_table
 from .read_scan import Scan
-from .read_source import Cells
+from .read_source import Cells, Stretches
 from .table import Table, plain_types, to_polars
 
 WHO = "Batches"
 _AHEAD = getattr(mmap, "MAP_POPULATE", None)
+DECODED_BYTES = 2**30
+"""Bytes of files from which a learner of two passes decodes them twice rather than keeping a copy on disk."""
+STRETCHES = 8
+"""Stretches of rows that a sample of files is taken in."""
 MOST_LABELS = 1_000_000
 """Categories of one column beyond which it is no column of categories."""
+
+
+Compare = Callable[[str, np.ndarray, int], None]
 
 
 class Batches:
@@ -96,16 +107,57 @@ class Batches:
         self.scratch = None if scratch is None else str(scratch)
         self.left_out: dict[str, str] = {}
         self.rows_left_out = 0
+        self._used = False
         self._wanted = None if columns is None else _listed(columns)
         self._nominal = _listed(nominal)
         self._sources = _sources(source)
 
+    def sample(self, most: int) -> Sample | None:
+        """About so many rows in stretches at equal steps, from files that are large enough for two passes which decode
+        them; None where the table is smaller, of other kinds of columns, or was read before."""
+        scans = [source for source in self._sources if isinstance(source, Scan)]
+        if self._used or not self._sources or len(scans) < len(self._sources) or not Ring.possible():
+            return None
+        signs = [scan.signs for scan in scans]
+        if sum(sign[0][0] for sign in signs if sign) < DECODED_BYTES:
+            return None
+        spec = self._spec()
+        if spec.target is None or any(spec.labelled) or any(spec.declared):
+            return None
+        wanted = tuple(dict.fromkeys([*spec.names, *(n for n in (spec.target, spec.weight) if n is not None)]))
+        chosen = [(2 * k + 1) * len(scans) // (2 * STRETCHES) for k in range(STRETCHES)]
+        reader, rows = _Reader(spec), []
+        for number in sorted(set(chosen)):
+            some = Stretches(wanted, chosen.count(number), max(1, most // STRETCHES))
+            for frame, of in scans[number].stretches(some):
+                rows.append(of)
+                reader.take(frame)
+        read = reader.done()
+        if read.target is None or read.facts is None:
+            return None
+        target = _joined_target([read.target], [read.target_labels])
+        total = int(np.mean(rows) * len(scans))
+        return Sample(read.part.rows(np.arange(read.part.n_rows)), target, read.weights, total)
+
+    def decoded(self, along: Along) -> BatchedTable:
+        """The table as one that is decoded at every pass, with some sums over its rows from the first; on a cluster
+        the workers keep what they read."""
+        if self.client is None:
+            spec = replace(self._spec(), along=along, ring=Ring(len(self._spec().names)))
+            self._used = True
+            return self._joined(spec, [OpenedPart.of(source, spec) for source in self._sources], run_here)
+        return self._on_workers(replace(self._spec(), along=along))
+
     @functools.cached_property
     def table(self) -> BatchedTable:
         """The table that learners read, made in one pass over the source."""
-        spec = self._spec()
+        spec, self._used = self._spec(), True
         if self.client is None:
             return self._joined(spec, [OpenedPart.of(source, spec) for source in self._sources], run_here)
+        return self._on_workers(spec)
+
+    def _on_workers(self, spec: Spec) -> BatchedTable:
+        self._used = True
         from .batches_dask import client_of, open_on_workers, run_on_workers
 
         self.client = client_of(WHO, self.client)
@@ -202,6 +254,7 @@ class Batches:
         if spec.target is not None:
             target = _joined_target([part.target for part in opened], [part.target_labels for part in opened])
         weights = None if spec.weight is None else np.concatenate([part.weights for part in opened])
+        sums = [part.along for part in opened]
         return BatchedTable(
             [part.part for part in opened],
             spec.names,
@@ -211,6 +264,7 @@ class Batches:
             weights,
             runner=runner,
             moments=moments,
+            along=None if any(found is None for found in sums) else functools.reduce(added, sums),
         )
 
 
@@ -225,6 +279,10 @@ class Spec:
     target_is_label: bool
     weight: str | None
     scratch: str | None
+    along: Along | None = None
+    """What is summed while the rows are first read."""
+    ring: Ring | None = None
+    """Where the decoder puts blocks, if they are to be decoded anew at every pass."""
 
 
 class ScratchPart:
@@ -269,6 +327,10 @@ class ScratchPart:
         except ValueError:  # the file ends before
             raise DataError(WHO, "the scratch file", "must not change while it is read", "it became shorter") from None
         return np.frombuffer(pages, np.float64, count * self.width, at - base).reshape(count, self.width)
+
+    def without_infinite(self, begin: int, block: np.ndarray) -> None:
+        """Rows whose infinite cells became missing."""
+        self.overwrite(begin, block)
 
     def overwrite(self, begin: int, block: np.ndarray) -> None:
         """Rows of the file anew."""
@@ -324,12 +386,21 @@ class OpenedPart:
     target_labels: list[Any] | None
     weights: np.ndarray | None
     left_out: int
+    along: Any = None
 
     @classmethod
     def of(cls, source: Any, spec: Spec) -> OpenedPart:
         """Read a source to its end."""
         reader = _Reader(spec)
         cells = reader.cells_of(source) if isinstance(source, Scan) else None
+        if cells is not None and spec.ring is not None:
+            part = DecodedPart(source, cells, spec.ring, lambda: ScratchPart(spec.scratch, len(spec.names)))
+            for frame, written, rows in read_ahead(spec.ring.fill(source, cells)):
+                if written is None:
+                    reader.take(frame)
+                else:
+                    reader.take_decoded(frame, rows, part, source.compare_labels)
+            return reader.done()
         if cells is None:
             for frame in read_ahead(_frames(source)):
                 reader.take(frame)
@@ -347,7 +418,9 @@ class _Reader:
 
     def __init__(self, spec: Spec) -> None:
         self.spec = spec
-        self.part = ScratchPart(spec.scratch, len(spec.names))
+        self._part: Any = None
+        self._assembled = Assembled(len(spec.names), copied=False)
+        self._sums = _SumsAlong(spec)
         self.facts: ColumnFacts | None = None
         self.moments: Moments | None = None
         self.codes: list[dict[Any, int] | None] = [
@@ -367,7 +440,29 @@ class _Reader:
         others = tuple(name for name in dict.fromkeys((spec.target, spec.weight)) if name is not None)
         return Cells(spec.names, whole, others, self.part.path, self.part.unwritten)
 
-    def take_written(self, frame: pl.DataFrame, rows: int, compare: Callable[[str, np.ndarray, int], None]) -> None:
+    @property
+    def part(self) -> Any:
+        """Where the rows are kept: a scratch file, unless they are decoded anew."""
+        if self._part is None:
+            self._part = ScratchPart(self.spec.scratch, len(self.spec.names))
+        return self._part
+
+    def take_decoded(self, frame: pl.DataFrame, cells: np.ndarray, part: DecodedPart, compare: Compare) -> None:
+        """Add rows that a decoder put into memory and will put there again."""
+        self._part, rows = part, cells.shape[0]
+        for j, name in enumerate(self.spec.names):
+            compare(name, cells[:, j], self.seen + 1)
+        kept = self._kept(frame)
+        if kept is not None:
+            self.left_out += int((~kept).sum())
+            frame, cells = frame.filter(pl.Series(kept)), cells[kept]
+        self._hold(frame)
+        part.add(rows, kept)
+        self.seen += rows
+        for block in self._assembled.take(cells):
+            self._examine(block)
+
+    def take_written(self, frame: pl.DataFrame, rows: int, compare: Compare) -> None:
         """Add rows that a decoder wrote to the scratch file, where they follow all rows seen before."""
         block = self.part.written(self.seen, rows, soon=False)
         for j, name in enumerate(self.spec.names):
@@ -391,17 +486,21 @@ class _Reader:
         """Gather what is known of the blocks that are complete; infinite cells become missing, as in whole files."""
         size = block_rows(self.part.width)
         while self.looked + size <= self.part.n_rows or (end and self.looked < self.part.n_rows):
-            block = self.part.written(self.looked, min(size, self.part.n_rows - self.looked))
+            self._examine(self.part.written(self.looked, min(size, self.part.n_rows - self.looked)))
+
+    def _examine(self, block: np.ndarray) -> None:
+        """Gather what is known of a block."""
+        facts = ColumnFacts.of(block, self.looked)
+        if facts.infinite.any():
+            block = np.where(np.isinf(block), np.nan, block)
+            self.part.without_infinite(self.looked, block)
             facts = ColumnFacts.of(block, self.looked)
-            if facts.infinite.any():
-                block = np.where(np.isinf(block), np.nan, block)
-                self.part.overwrite(self.looked, block)
-                facts = ColumnFacts.of(block, self.looked)
-            self._declare(block)
-            moments = block_moments(block, None, 1)
-            self.facts = facts if self.facts is None else self.facts.joined(facts)
-            self.moments = moments if self.moments is None else joint_moments(self.moments, moments)
-            self.looked += block.shape[0]
+        self._declare(block)
+        moments = block_moments(block, None, 1)
+        self.facts = facts if self.facts is None else self.facts.joined(facts)
+        self.moments = moments if self.moments is None else joint_moments(self.moments, moments)
+        self._sums.add(block, facts, self.target_codes)
+        self.looked += block.shape[0]
 
     def take(self, frame: pl.DataFrame) -> None:
         """Add the rows of a frame."""
@@ -435,6 +534,8 @@ class _Reader:
             self.targets.append(self._target(frame[self.spec.target]))
         if self.spec.weight is not None:
             self.weights.append(frame[self.spec.weight].cast(pl.Float64).to_numpy().astype(np.float64))
+        if self.spec.along is not None:
+            self._sums.hold(self.targets[-1], self.weights[-1] if self.weights else None)
 
     def _kept(self, frame: pl.DataFrame) -> np.ndarray | None:
         """Which rows have a target and a weight; None for all."""
@@ -501,7 +602,11 @@ class _Reader:
 
     def done(self) -> OpenedPart:
         """All that is held."""
-        self._look(end=True)
+        if isinstance(self._part, DecodedPart):
+            for block in self._assembled.rest():
+                self._examine(block)
+        else:
+            self._look(end=True)
         labels = [None if codes is None else list(codes) for codes in self.codes]
         return OpenedPart(
             self.part,
@@ -512,7 +617,45 @@ class _Reader:
             list(self.target_codes) if self.spec.target_is_label else None,
             np.concatenate(self.weights) if self.weights else None,
             self.left_out,
+            self._sums.result,
         )
+
+
+class _SumsAlong:
+    """Sums over the blocks of the first pass, as long as every row has a class that is known and no cell is missing."""
+
+    def __init__(self, spec: Spec) -> None:
+        self.along, self.by_label = spec.along, spec.target_is_label
+        self.result: Any = None
+        self._values: list[np.ndarray] = []
+        self._weights: list[np.ndarray] = []
+
+    def hold(self, values: np.ndarray, weights: np.ndarray | None) -> None:
+        """Target and weights of rows whose block comes later."""
+        if self.along is not None:
+            self._values.append(values)
+            if weights is not None:
+                self._weights.append(weights)
+
+    def add(self, block: np.ndarray, facts: ColumnFacts, own: dict[Any, int]) -> None:
+        """Add the sums over a block; `own` numbers the labels of the target as they came."""
+        if self.along is None:
+            return
+        values = _first_of(self._values, block.shape[0])
+        weights = _first_of(self._weights, block.shape[0]) if self._weights else None
+        codes = None if facts.missing.any() else self.along.codes(values, list(own) if self.by_label else None)
+        if codes is None:
+            self.along = self.result = None
+            return
+        found = self.along.work(block, codes, weights)
+        self.result = found if self.result is None else added(self.result, found)
+
+
+def _first_of(waiting: list[np.ndarray], count: int) -> np.ndarray:
+    """Take so many values from the front."""
+    whole = waiting[0] if len(waiting) == 1 else np.concatenate(waiting)
+    waiting[:] = [whole[count:]]
+    return whole[:count]
 
 
 def _codes_of(series: pl.Series, codes: dict[Any, int]) -> np.ndarray:

@@ -61,7 +61,8 @@ def answers(job: dict[str, Any], kept: dict[str, Any]) -> Iterator[Answer]:
 
 def columnar(job: dict[str, Any], kept: dict[str, Any]) -> Iterator[Answer]:
     """A Parquet or Arrow file in frames of `job["piece"]` bytes, unless `whole` and too large by its own count. With
-    `cells`, columns of numbers go to a file as rows, and only the others are told; with `most`, so many rows alone."""
+    `cells`, columns of numbers go to a file as rows, and only the others are told; with `most`, so many rows alone;
+    with `some`, stretches of rows."""
     lazy = _lazy(job)
     width = sum(32 if kind in (pl.String, pl.Binary) else 8 for kind in lazy.collect_schema().dtypes())
     rows = int(lazy.select(pl.len()).collect().item())
@@ -72,6 +73,9 @@ def columnar(job: dict[str, Any], kept: dict[str, Any]) -> Iterator[Answer]:
     step = max(1024, int(job["piece"] / max(width, 1)))
     if job.get("most"):
         yield {"row": 1, "done": True}, lazy.head(job["most"]).collect()
+        return
+    if job.get("some"):
+        yield from _stretches(lazy, job["some"], rows)
         return
     cells = job.get("cells")
     if cells is not None and rows and _suit(cells, lazy.collect_schema()):
@@ -110,6 +114,9 @@ def _suit(cells: dict[str, Any], schema: pl.Schema) -> bool:
 
 def _written(lazy: pl.LazyFrame, cells: dict[str, Any], step: int) -> Iterator[Answer]:
     """The columns of `cells` as rows of float64 at their place in its file; each answer has the others."""
+    if cells.get("slots"):
+        yield from _in_slots(lazy, cells, step)
+        return
     columns, others = list(cells["columns"]), list(cells["others"])
     file = os.open(cells["file"], os.O_WRONLY)
     try:
@@ -129,6 +136,48 @@ def _written(lazy: pl.LazyFrame, cells: dict[str, Any], step: int) -> Iterator[A
             yield {"row": start + 1, "written": part.height}, part.select(others)
     finally:
         os.close(file)
+
+
+def _in_slots(lazy: pl.LazyFrame, cells: dict[str, Any], step: int) -> Iterator[Answer]:
+    """The columns of `cells` as rows of float64 in slots of memory that the caller shares, filled in turn; one byte
+    of the pipe `free` says that a slot may be filled again. Each answer is a full slot, the last what is left."""
+    import mmap
+
+    import numpy as np
+
+    columns, others = list(cells["columns"]), list(cells["others"])
+    slots, rows, number = cells["slots"], cells["rows"], 0
+    few = max(1024, IN_CACHE // (8 * len(columns)))
+    with open(cells["file"], "r+b") as file, open(cells["free"], "rb", buffering=0) as free:
+        room = np.frombuffer(mmap.mmap(file.fileno(), 0), np.float64).reshape(slots, rows, len(columns))
+        beside: list[pl.DataFrame] = []
+        filled = begun = 0
+        for _, part in _parts(lazy.select(list(dict.fromkeys([*columns, *others]))), step):
+            numbers, taken = part.select(pl.col(columns).cast(pl.Float64)), 0
+            while taken < part.height:
+                # Two slots may still be in use by whoever read the file before.
+                if filled == 0 and number >= slots - 2 and not free.read(1):
+                    return  # nobody is there any more
+                count = min(few, rows - filled, part.height - taken)
+                slot = room[(cells["first"] + number) % slots]
+                slot[filled : filled + count] = numbers[taken : taken + count].to_numpy(order="c")
+                if others:
+                    beside.append(part.select(others)[taken : taken + count])
+                filled, taken = filled + count, taken + count
+                if filled == rows:
+                    yield {"row": begun + 1, "written": filled}, pl.concat(beside) if others else None
+                    begun, filled, number, beside = begun + filled, 0, number + 1, []
+        if filled:
+            yield {"row": begun + 1, "written": filled}, pl.concat(beside) if others else None
+
+
+def _stretches(lazy: pl.LazyFrame, some: dict[str, Any], rows: int) -> Iterator[Answer]:
+    """Stretches of rows at equal steps."""
+    height = min(some["rows"], rows)
+    for number in range(some["count"]):
+        middle = (2 * number + 1) * rows // (2 * some["count"])
+        begin = min(max(middle - height // 2, 0), rows - height)
+        yield {"row": begin + 1, "of": rows}, lazy.select(some["columns"]).slice(begin, height).collect()
 
 
 def _lazy(job: dict[str, Any]) -> pl.LazyFrame:
@@ -207,7 +256,7 @@ def serve() -> None:
                 facts["frame"] = stream.tell()
             told.write(json.dumps(facts).encode() + b"\n")
             told.write(stream.getbuffer())
-        told.flush()
+            told.flush()
 
 
 if __name__ == "__main__":

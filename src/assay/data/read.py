@@ -28,7 +28,7 @@ from .read_excel import read_excel
 from .read_ndjson import ndjson_pieces, read_ndjson
 from .read_notes import WHO, Decision, refuse
 from .read_scan import BATCH_ROWS, SAMPLE_ROWS, Scan
-from .read_source import Cells, Options, Piece, SourceFile, database_of, files_of, too_large
+from .read_source import Cells, Options, Piece, SourceFile, Stretches, database_of, files_of, too_large
 from .read_sql import Database, open_address, sql_pieces
 from .read_waiting import interruptible
 from .table import Table
@@ -176,6 +176,7 @@ def scan_table(
         known_roles=known,
         parts=[partial(_pieces_of, [file], options, known=known) for file in files],
         columnar=kind in ("Parquet", "Arrow"),
+        paths=[file.path for file in files],
     )
 
 
@@ -482,12 +483,13 @@ def _pieces_of(
     known: dict[str, Any],
     cells: Cells | None = None,
     most: int | None = None,
+    some: Stretches | None = None,
 ) -> Iterator[Piece]:
     """The pieces of several files one after the other, with the columns of each compared with the first's."""
     first: tuple[str, pl.DataFrame] | None = None
     for file in files:
         own: list[Decision] = [] if first is not None else decided
-        for piece in _file_pieces(file, options, own, known, cells, most):
+        for piece in _file_pieces(file, options, own, known, cells, most, some):
             if first is None:
                 first = (piece.shown, piece.frame.clear())
             elif file.kind != "NDJSON":
@@ -502,13 +504,14 @@ def _file_pieces(
     known: dict[str, Any],
     cells: Cells | None,
     most: int | None,
+    some: Stretches | None,
 ) -> Iterator[Piece]:
     if file.kind in ("CSV", "TSV"):
         yield from delimited_pieces(file, options, decided)
     elif file.kind == "NDJSON":
         yield from ndjson_pieces(file, options, decided)
     elif file.kind in ("Parquet", "Arrow"):
-        yield from columnar_pieces(file, cells, most)
+        yield from columnar_pieces(file, cells, most, some)
     else:
         part = _read_file(file, options)
         decided[:] = part.decisions

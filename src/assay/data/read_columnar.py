@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import asdict
 from typing import Any
 
 import polars as pl
@@ -11,7 +12,7 @@ from ..base import config
 from ..base.errors import DataError, plain
 from .read_apart import DecoderDied, decoder
 from .read_notes import refuse
-from .read_source import Cells, Piece, SourceFile, too_large
+from .read_source import Cells, Piece, SourceFile, Stretches, too_large
 from .table import with_names
 
 _PIECE_BYTES = 1 << 25
@@ -22,15 +23,25 @@ def read_columnar(file: SourceFile) -> pl.DataFrame:
     return pl.concat([piece.frame for piece in _pieces(file, whole=True)], rechunk=False)
 
 
-def columnar_pieces(file: SourceFile, cells: Cells | None = None, most: int | None = None) -> Iterator[Piece]:
+def columnar_pieces(
+    file: SourceFile, cells: Cells | None = None, most: int | None = None, some: Stretches | None = None
+) -> Iterator[Piece]:
     """A Parquet or Arrow file as frames of some tens of megabytes each; with `cells`, their columns are written to its
-    file instead, if they are numbers here; with `most`, at most so many of the first rows and no more."""
-    for piece in _pieces(file, whole=False, cells=cells, most=most):
+    file instead, if they are numbers here; with `most`, at most so many of the first rows and no more; with `some`,
+    these stretches alone."""
+    for piece in _pieces(file, whole=False, cells=cells, most=most, some=some):
         if piece.frame.height or piece.written:
             yield piece
 
 
-def _pieces(file: SourceFile, *, whole: bool, cells: Cells | None = None, most: int | None = None) -> Iterator[Piece]:
+def _pieces(
+    file: SourceFile,
+    *,
+    whole: bool,
+    cells: Cells | None = None,
+    most: int | None = None,
+    some: Stretches | None = None,
+) -> Iterator[Piece]:
     size = file.path.stat().st_size
     with open(file.path, "rb") as stream:
         streaming = file.kind == "Arrow" and stream.read(6) != b"ARROW1"
@@ -40,11 +51,17 @@ def _pieces(file: SourceFile, *, whole: bool, cells: Cells | None = None, most: 
     with decoder() as child:
         job: dict[str, Any] = {"ask": "columnar", "path": str(file.path.absolute()), "kind": file.kind}
         if cells is not None:
-            job["cells"] = {"columns": cells.columns, "whole": cells.whole, "others": cells.others, "file": cells.file}
+            told = ("columns", "whole", "others", "file", "slots", "rows", "first", "free")
+            job["cells"] = {name: getattr(cells, name) for name in told}
+        if some is not None:
+            job["some"] = asdict(some)
         try:
             for facts, frame in child.ask(**job, piece=_PIECE_BYTES, whole=whole, most=most):
                 if frame is not None:
-                    yield Piece(file.shown, facts["row"], with_names(frame), written=facts.get("written"))
+                    written, of = facts.get("written"), facts.get("of")
+                    yield Piece(file.shown, facts["row"], with_names(frame), written=written, of=of)
+                elif "written" in facts:
+                    yield Piece(file.shown, facts["row"], pl.DataFrame(), written=facts["written"])
                 elif "unwritten" in facts and cells is not None:
                     trouble = cells.unwritten(facts["unwritten"])
                 elif "too_large" in facts:

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -14,7 +15,7 @@ from ..base.errors import AssayWarning, ParameterError, plain
 from .map_columns import pick
 from .parse import NEEDED, ColumnPlan, follow_plan, parse_columns, plan_column
 from .read_notes import WHO, Decision, refuse
-from .read_source import Cells, Piece
+from .read_source import Cells, Piece, Stretches
 from .table import Table, plain_types
 
 SAMPLE_ROWS = 20_000
@@ -57,13 +58,14 @@ class Scan:
         known_roles: Mapping[str, Any] | None = None,
         parts: Sequence[Callable[..., Iterator[Piece]]] = (),
         columnar: bool = False,
+        paths: Sequence[Path] = (),
     ):
         for what, value in (("sample_rows", sample_rows), ("batch_rows", batch_rows)):
             if not isinstance(value, int) or isinstance(value, bool) or value < 1:
                 raise ParameterError(WHO, f"parameter '{what}'", "must be an integer >= 1", f"got {plain(repr(value))}")
         self._pieces, self._parse_text, self._fill = pieces, parse_text, fill_columns
         self._parts = tuple(parts) or (pieces,)
-        self._batch_rows, self._columnar = batch_rows, columnar
+        self._batch_rows, self._columnar, self._paths = batch_rows, columnar, tuple(paths)
         self.name, self.source = name, source
         self.failed: dict[str, int] = {}
         self._told: set[str] = set()
@@ -124,6 +126,26 @@ class Scan:
             columns = self.columns if piece.written is None else cells.others
             yield self._typed(piece, seen, told, columns), piece.written
 
+    def stretches(self, some: Stretches) -> Iterator[tuple[pl.DataFrame, int]]:
+        """Some stretches of the rows of one part, and how many rows it has; nothing where files are no columns."""
+        if self._columnar:
+            seen: dict[str, int] = {}
+            for piece in self._pieces([], some=some):
+                yield self._typed(piece, seen, set(self._labels), some.columns), piece.of or 0
+
+    @property
+    def source_of_part(self) -> str:
+        """The file, where there is one alone."""
+        return str(self._paths[0]) if len(self._paths) == 1 else self.source
+
+    @property
+    def signs(self) -> tuple[tuple[int, int, int], ...] | None:
+        """Size, time of change and number of the files, by which a later pass knows them; None where there are none."""
+        if not self._columnar:
+            return None
+        found = [path.stat() for path in self._paths]
+        return tuple((state.st_size, state.st_mtime_ns, state.st_ino) for state in found)
+
     def compare_labels(self, name: str, cells: Any, first_row: int) -> None:
         """Tell of numbers in a column that the decoder wrote which the sample does not have, once."""
         if name in self._labels:
@@ -152,9 +174,10 @@ class Scan:
     def parts(self) -> list[Scan]:
         """Scans of the files one by one, with the columns, types and roles of all; one if this is no pattern."""
         found = []
-        for pieces in self._parts:
+        for number, pieces in enumerate(self._parts):
             part = copy(self)
             part._pieces, part._parts = pieces, (pieces,)
+            part._paths = self._paths[number : number + 1]
             found.append(part)
         return found
 

@@ -57,6 +57,8 @@ class Piece(NamedTuple):
     """Columns that need no more reading: finite numbers, and labels without spaces or tokens for missing cells."""
     written: int | None = None
     """Rows whose numbers went to the file of `Cells`; the frame has the other columns."""
+    of: int | None = None
+    """Rows of the whole file, where the piece is one of some stretches."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,23 @@ class Cells:
     file: str
     unwritten: Callable[[str], Exception]
     """What is raised where the file cannot take them."""
+    slots: int = 0
+    """Where the file is memory that is filled in turn: how many slots it has, 0 for a file that grows."""
+    rows: int = 0
+    """Rows of a slot."""
+    first: int = 0
+    """The slot to begin with."""
+    free: str = ""
+    """A pipe that gives a byte for every slot that may be filled again."""
+
+
+@dataclass(frozen=True)
+class Stretches:
+    """A sample of a file: some columns of so many stretches of so many rows, at equal steps."""
+
+    columns: tuple[str, ...]
+    count: int
+    rows: int
 
 
 @dataclass(frozen=True)

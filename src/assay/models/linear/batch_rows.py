@@ -83,7 +83,11 @@ class BatchRows:
     def standardise(
         self, weights: np.ndarray | None, fit_intercept: bool, threads: int
     ) -> tuple[np.ndarray, np.ndarray, float]:
-        """Centre and spread of each column (0 for a constant one), and the total weight."""
+        """Centre and spread of each column (0 for a constant one), and the total weight; those of the sample where the
+        first pass was made with them."""
+        if self.X.first is not None:
+            total = self.X.shape[0] if weights is None else weights.sum()
+            return self.X.first.centre, self.X.first.spread, float(total)
         mean, variance, total = self.X.moments(weights, threads)
         low, high = self.X.facts.low, self.X.facts.high
         centre, spread, odd = centre_and_spread(mean, variance, fit_intercept)
@@ -126,7 +130,7 @@ class LogisticSums:
     def sums(self, coefficients: np.ndarray, hessian: bool, probabilities: bool, threads: int) -> tuple[Any, ...]:
         """(loss, rows not right, gradient, Hessian, probabilities) at these coefficients."""
         work = functools.partial(
-            _logistic_sums, terms=self.of_all, asked=(coefficients, hessian, probabilities, threads)
+            logistic_block, terms=self.of_all, asked=(coefficients, hessian, probabilities, threads)
         )
         *sums, of_rows = self.X.total(work, *self.of_rows)
         return *sums, np.concatenate(of_rows)
@@ -141,9 +145,10 @@ def _passes(block: np.ndarray, codes: np.ndarray, weights: Some, terms: Logistic
     return _kernels.LogisticPasses(block, NO_ROWS, *terms._replace(codes=codes, weights=or_empty(weights)))
 
 
-def _logistic_sums(
+def logistic_block(
     block: np.ndarray, codes: np.ndarray, weights: Some, terms: LogisticTerms, asked: tuple[Any, ...]
 ) -> tuple[Any, ...]:
+    """The sums of one block, and the probabilities of its rows in a list."""
     *sums, probabilities = _passes(block, codes, weights, terms).sums(*asked)
     return *sums, [probabilities]
 

@@ -22,6 +22,7 @@ from ...base.usual_parameters import n_jobs_param, trace_param
 from ...base.views import Coefficients, coefficients_of
 from ...numeric.newton import damped_newton
 from .logistic_inference import LogisticInference
+from .logistic_sample import look_first, solve_batches
 from .logistic_solver import DENSE_LIMIT, Solution, Task, log_probabilities_of, probabilities_of, way_to_solve
 from .sparse import SparseInput
 from .summary import combination_text
@@ -29,8 +30,6 @@ from .tables import only
 
 # Rows that are enough for a start: beyond, a sample is nearly as good as all rows and costs less.
 START_ROWS = 4096
-# Rows of a table in blocks from which the passes over all of it start.
-BATCH_SAMPLE = 2**16
 
 
 class LogisticRegression(SparseInput, LogisticInference, Classifier):
@@ -112,49 +111,61 @@ class LogisticRegression(SparseInput, LogisticInference, Classifier):
             self._check_table_cost(X, self.classes_.shape[0])
         X, rows, codes, weights = only(X, rows, codes, weights)
         trace = self._new_trace()
-        task = Task(
-            X=X,
-            rows=rows,
-            codes=codes,
-            weights=with_class_weights(type(self).__name__, self.class_weight, self.classes_, codes, weights, rows),
-            n_classes=self.classes_.shape[0],
-            C=np.inf if self.penalty is None else float(self.C),
-            fit_intercept=bool(self.fit_intercept),
-            reference=self._reference_code(),
-            threads=thread_count(self.n_jobs),
-            l1_ratio=self._absolute_share(),
-        )
+        weights = with_class_weights(type(self).__name__, self.class_weight, self.classes_, codes, weights, rows)
+        task = self._task(X, rows, codes, weights, self.classes_.shape[0], self._reference_code())
+        tol, max_iter = float(self.tol), int(self.max_iter)
         if start is None and isinstance(X, BatchedTable):
-            start = self._start_of_batches(X, codes, weights)
-        kind, other_way = way_to_solve(task)
-        problem, max_iter = kind(task, float(self.tol), trace), int(self.max_iter)
-        if other_way is None:
-            solution = problem.solution(damped_newton(problem, problem.start(start), max_iter, **problem.limits))
+            solution = solve_batches(task, tol, max_iter, trace)
         else:
-            solution = other_way(problem, max_iter, start)
+            kind, other_way = way_to_solve(task)
+            problem = kind(task, tol, trace)
+            if other_way is None:
+                solution = problem.solution(damped_newton(problem, problem.start(start), max_iter, **problem.limits))
+            else:
+                solution = other_way(problem, max_iter, start)
         self.coef_, self.intercept_, self.n_iter_ = solution.coef, solution.intercept, solution.n_iter
         self._keep_trace(trace)
         self._infer(solution, task)
         self._warn_about(solution)
         return self
 
-    def _start_of_batches(
-        self, table: BatchedTable, codes: np.ndarray, weights: np.ndarray | None
-    ) -> tuple[np.ndarray, np.ndarray] | None:
-        """The fit to a sample that fits in memory: from there a step or two over all rows are enough."""
-        sample = np.arange(0, codes.shape[0], max(1, codes.shape[0] // BATCH_SAMPLE))
-        if sample.shape[0] == codes.shape[0] or np.bincount(codes[sample], minlength=self.classes_.shape[0]).min() == 0:
-            return None
-        # Per row the penalty weighs as it does on all rows.
-        scale = codes.shape[0] / sample.shape[0]
-        model: LogisticRegression = clone(self).set_params(
-            trace=False, C=self.C if self.penalty is None else self.C * scale
+    def _task(
+        self,
+        X: np.ndarray,
+        rows: np.ndarray | None,
+        codes: np.ndarray,
+        weights: np.ndarray | None,
+        n_classes: int,
+        reference: int | None,
+    ) -> Task:
+        """What to solve, by the parameters."""
+        return Task(
+            X=X,
+            rows=rows,
+            codes=codes,
+            weights=weights,
+            n_classes=n_classes,
+            C=np.inf if self.penalty is None else float(self.C),
+            fit_intercept=bool(self.fit_intercept),
+            reference=reference,
+            threads=thread_count(self.n_jobs),
+            l1_ratio=self._absolute_share(),
         )
-        model.classes_ = self.classes_
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", AssayWarning)
-            model._fit_rows(table[sample], None, codes[sample], None if weights is None else weights[sample], None)
-        return model.coef_, model.intercept_
+
+    def fit_batches(self, batches: Any) -> Any:
+        """Fit on a table that is read batch by batch (an `assay.data.Batches`), however large it is.
+
+        The model is that of `fit` on all rows at once, to rounding; target and weights are those of the batches. Files
+        of Parquet from a gigabyte on are decoded twice and not copied, if this is the first fit of the batches.
+        """
+        table = None
+        if type(self)._by_batches and self.class_weight is None and self.reference_class is None:
+            self._check_parameters()
+            self._refuse_ignored()
+            if self._absolute_share() == 0.0 or self.penalty is None or not np.isfinite(self.C):
+                settings = self._task(np.empty((0, 0)), None, np.empty(0, dtype=np.int32), None, 2, None)
+                table = look_first(batches, settings, float(self.tol), int(self.max_iter))
+        return super().fit_batches(batches if table is None else table)
 
     def _absolute_share(self) -> float:
         return {"l1": 1.0, "l2": 0.0, None: 0.0}.get(self.penalty, float(self.l1_ratio))

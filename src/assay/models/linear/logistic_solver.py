@@ -27,7 +27,8 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve, lapack
 
 from ... import _kernels
 from ...base import DataError, Trace
-from ...numeric.newton import End, Point, damped_newton
+from ...numeric.newton import End, damped_newton
+from ...numeric.newton import Point as SearchPoint
 from ...numeric.solves import mapped_covariance
 from .proximal import MOST_SWEEPS, violations
 from .sparse import SparseTable
@@ -40,6 +41,7 @@ _HALVINGS = 12
 _PRODUCTS = 250
 _GRAM_LIMIT = 2000
 _DEPENDENT = 1e-11
+_CLEAR = 1e-7
 
 
 DENSE_LIMIT = 600
@@ -99,7 +101,7 @@ class Likelihood:
 
 
 @dataclass
-class _Point(Point):
+class Point(SearchPoint):
     """The objective and its derivatives at some coefficients."""
 
     gradient: np.ndarray
@@ -149,7 +151,7 @@ class Problem:
         )
         self.passes = self.table.logistic_passes(self.terms)
 
-    def start(self, given: tuple[np.ndarray, np.ndarray] | None) -> _Point:
+    def start(self, given: tuple[np.ndarray, np.ndarray] | None) -> Point:
         """At 0, or at some coefficients and intercepts; without a penalty, dependent columns are held at 0."""
         self._prepare()
         coefficients = np.zeros((self.outputs, self.columns))
@@ -167,18 +169,31 @@ class Problem:
         """Where the Newton iteration gives up."""
         return {"halvings": _HALVINGS, "negligible": self.negligible, "most_damping": self.columns}
 
-    def at(self, coefficients: np.ndarray) -> _Point:
+    def at(self, coefficients: np.ndarray) -> Point:
         """The objective and its derivatives."""
-        loss, not_right, gradient, hessian, probabilities = self.passes.sums(
-            np.ascontiguousarray(coefficients), self.dense, not self.dense, self.task.threads
+        return self.point(
+            coefficients,
+            self.passes.sums(np.ascontiguousarray(coefficients), self.dense, not self.dense, self.task.threads),
         )
+
+    def point(self, coefficients: np.ndarray, sums: tuple[Any, ...]) -> Point:
+        """The objective and its derivatives from sums over the rows."""
+        loss, not_right, gradient, hessian, probabilities = sums
         value = loss + 0.5 * float((self.penalty * coefficients**2).sum())
         if self.absolute:
             value += float((self.l1 * np.abs(coefficients)).sum())
-        gradient += self.penalty * coefficients
-        return _Point(coefficients, value, gradient, hessian, probabilities, not_right == 0.0)
+        gradient = gradient + self.penalty * coefficients
+        return Point(coefficients, value, gradient, hessian, probabilities, not_right == 0.0)
 
-    def _drop_dependent(self, point: _Point) -> bool:
+    def nearly_dependent(self, point: Point) -> bool:
+        """Whether columns may be linear combinations of others, by the curvature at any point: the Gram matrix says."""
+        blocks = point.hessian.reshape(self.outputs, self.columns, self.outputs, self.columns)
+        used = np.append(self.active, True)[: self.columns]
+        gram = blocks[self.free[0], :, self.free[0], :][np.ix_(used, used)]
+        size = np.sqrt(np.maximum(np.diag(gram), np.finfo(float).tiny))
+        return bool(lapack.dpstrf(gram / np.outer(size, size), lower=1, tol=_CLEAR)[2] < gram.shape[0])
+
+    def _drop_dependent(self, point: Point) -> bool:
         """Hold columns that are linear combinations of others at 0, if any; needs the point at coefficients 0.
 
         There all rows have the same curvature, so that a diagonal block of the Hessian is the Gram matrix of the
@@ -197,7 +212,7 @@ class Problem:
             self.passes = self.table.logistic_passes(self.terms)
         return bool(self.dependent.size)
 
-    def step(self, point: _Point, damping: float) -> np.ndarray:
+    def step(self, point: Point, damping: float) -> np.ndarray:
         """Solve (Hessian + damping * weight * identity) * step = -gradient over the free classes."""
         with np.errstate(over="ignore", invalid="ignore"):
             found = self._solve(point.hessian, point.gradient[self.free], self.penalty + damping * self.total)
@@ -281,11 +296,11 @@ class Problem:
             return coef, np.zeros(coef.shape[0])
         return coef, coefficients[:, -1] - coef @ self.centre
 
-    def slope(self, point: _Point, step: np.ndarray) -> float:
+    def slope(self, point: Point, step: np.ndarray) -> float:
         """The change of the objective along the step, to first order."""
         return float((point.gradient * step).sum())
 
-    def verdict(self, point: _Point, step: np.ndarray, slope: float, damping: float) -> str | None:
+    def verdict(self, point: Point, step: np.ndarray, slope: float, damping: float) -> str | None:
         """Whether the step is the last, by its size and that of the gradient, or the classes are separated."""
         self.steepest = float(np.abs(point.gradient[self.free]).max()) / self.total
         longest = float(np.abs(step).max())
@@ -305,11 +320,11 @@ class Problem:
     def moved(self, length: float, damping: float) -> None:
         """Nothing is kept of a step."""
 
-    def stuck(self, point: _Point) -> str:
+    def stuck(self, point: Point) -> str:
         """What it is called when no step leads down."""
         return "converged" if self.steepest <= np.sqrt(self.tol) else "stalled"
 
-    def solution(self, end: End[_Point]) -> Solution:
+    def solution(self, end: End[Point]) -> Solution:
         """What was found where the iteration ended; without a penalty, with the likelihood."""
         point, final = end.point, end.point.coefficients
         if end.last_step is not None:
@@ -339,7 +354,7 @@ class WideProblem(Problem):
             passes = self.table.logistic_passes(self.terms._replace(codes=one_class, classes=2))
             self.gram = 4.0 * passes.sums(np.zeros((1, self.columns)), True, False, self.task.threads)[3]
 
-    def step(self, point: _Point, damping: float) -> np.ndarray:
+    def step(self, point: Point, damping: float) -> np.ndarray:
         """Preconditioned conjugate gradients; the forcing term shrinks with the gradient: superlinear convergence."""
         gradient, ridge = point.gradient[self.free], self.penalty + damping * self.total
         curvature = float((point.probabilities * (1.0 - point.probabilities)).mean())
@@ -386,7 +401,7 @@ class AbsoluteProblem(Problem):
 
     negligible = 1e-12
 
-    def step(self, point: _Point, damping: float) -> np.ndarray:
+    def step(self, point: Point, damping: float) -> np.ndarray:
         """The step to the minimum of the quadratic model with the absolute penalty."""
         classes, before = len(self.free), point.coefficients[self.free].ravel()
         gradient = point.gradient[self.free]
@@ -403,18 +418,18 @@ class AbsoluteProblem(Problem):
         step[self.free] = (found - before).reshape(classes, self.columns)
         return step
 
-    def slope(self, point: _Point, step: np.ndarray) -> float:
+    def slope(self, point: Point, step: np.ndarray) -> float:
         """The change of the objective along the step, to first order."""
         gain = self.l1 * (np.abs(point.coefficients + step) - np.abs(point.coefficients))
         return super().slope(point, step) + float(gain.sum())
 
-    def verdict(self, point: _Point, step: np.ndarray, slope: float, damping: float) -> str | None:
+    def verdict(self, point: Point, step: np.ndarray, slope: float, damping: float) -> str | None:
         """Whether no coefficient violates its condition of optimality by more than `tol`."""
         longest = float(np.abs(step).max())
         self.trace.record("newton", objective=point.value, gradient=self.steepest, newton_step=longest, damping=damping)
         return "converged" if self.steepest <= self.tol else None
 
-    def solution(self, end: End[_Point]) -> Solution:
+    def solution(self, end: End[Point]) -> Solution:
         """What was found, with the last step if it leads down."""
         point = end.point
         if end.last_step is not None:

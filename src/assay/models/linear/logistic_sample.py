@@ -1,0 +1,177 @@
+"""Logistic regression on a table in blocks, from the fit to a sample: two passes over all rows where Newton takes six.
+
+With f the objective on all rows, s that on a sample (scaled to the same weight), and b the optimum of s, one pass over
+the rows gives the gradient and the Hessian of f at b. The surrogate
+
+    s(c) + (grad f(b) - grad s(b)) (c - b) + (c - b)' (Hess f(b) - Hess s(b)) (c - b) / 2
+
+agrees with f at b in both, and beyond them bends as the sample does (Jordan, Lee & Yang 2019, with the Hessian). Its
+minimum, found in memory, is nearer to that of f than a Newton step by the relative error of the sample's third
+derivative; a second pass over all rows there is a Newton step of its own, and says how near. Whatever the sample is,
+the iteration goes on until all rows agree: a bad one costs passes, never the optimum.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ...base import Trace
+from ...base.batches import Along, BatchedTable, CodedLabels, Sample
+from ...numeric.newton import damped_newton
+from .batch_rows import logistic_block
+from .logistic_solver import Point, Problem, Solution, Task, way_to_solve
+from .standardised import NO_ROWS, NO_WEIGHTS, LogisticTerms
+
+STRIDED_ROWS = 2**16
+"""Rows of a sample from a table that was read before."""
+STRETCHED_ROWS = 2**18
+"""Rows of a sample from files, in stretches, which are less alike than single rows."""
+
+
+@dataclass(frozen=True, eq=False)
+class SampleFit:
+    """A sample of the rows, its optimum, and, if the first pass over all rows was made there, how it measured columns
+    and the sums that it gave."""
+
+    task: Task
+    start: tuple[np.ndarray, np.ndarray]
+    centre: np.ndarray
+    spread: np.ndarray
+    inverse: np.ndarray
+    sums: tuple[Any, ...] | None = None
+
+
+def look_first(batches: Any, settings: Task, tol: float, max_iter: int) -> BatchedTable | None:
+    """The table of some batches, with the sums of its first pass taken where a sample has its optimum; None where
+    that is not possible, or not worth it. `settings` is a task without rows."""
+    sample: Sample | None = batches.sample(STRETCHED_ROWS) if hasattr(batches, "sample") else None
+    if sample is None or not np.isfinite(sample.rows).all():
+        return None
+    if isinstance(sample.target, CodedLabels):
+        labels, codes = sample.target.labels, sample.target.codes
+    else:
+        labels, codes = np.unique(sample.target, return_inverse=True)
+    outputs = 1 if labels.shape[0] == 2 else labels.shape[0]
+    n, p = sample.rows.shape
+    if labels.shape[0] < 2 or n <= 10 * outputs * p:
+        return None
+    # Per row the penalty weighs as it does on all rows.
+    share = max(1.0, sample.of / n)
+    task = replace(
+        settings,
+        X=sample.rows,
+        codes=codes.astype(np.int32),
+        weights=sample.weights,
+        n_classes=labels.shape[0],
+        C=settings.C * share,
+    )
+    fit = sample_fit(task, tol, max_iter)
+    if fit is None:
+        return None
+    terms = LogisticTerms(NO_ROWS, NO_WEIGHTS, fit.centre, fit.inverse, task.fit_intercept, task.n_classes)
+    problem = Problem(task, tol, Trace(False))
+    at = np.ascontiguousarray(problem.standard(*fit.start))
+    work = functools.partial(logistic_block, terms=terms, asked=(at, True, False, task.threads))
+    table: BatchedTable = batches.decoded(Along(work, labels))
+    if table.along is not None:
+        varies = table.facts.low < table.facts.high
+        if not (varies & (fit.inverse == 0.0)).any():
+            table.first = replace(fit, sums=table.along)
+    return table
+
+
+def sample_of(task: Task, tol: float, max_iter: int) -> SampleFit | None:
+    """The fit to a sample of the rows of a table in blocks; None where the sample would be all or lacks a class."""
+    assert isinstance(task.X, BatchedTable)
+    n = task.codes.shape[0]
+    chosen = np.arange(0, n, max(1, n // STRIDED_ROWS))
+    codes = task.codes[chosen]
+    if chosen.shape[0] == n or np.bincount(codes, minlength=task.n_classes).min() == 0:
+        return None
+    weights = None if task.weights is None else task.weights[chosen]
+    # Per row the penalty weighs as it does on all rows.
+    share = n / chosen.shape[0]
+    part = replace(task, X=task.X[chosen], codes=codes, weights=weights, C=task.C * share)
+    return sample_fit(part, tol, max_iter)
+
+
+def sample_fit(task: Task, tol: float, max_iter: int) -> SampleFit | None:
+    """The optimum of a sample; None where it has none."""
+    found = _solved(task, tol, max_iter, Trace(False), None)
+    if found.status != "converged" or found.dependent.size:
+        return None
+    measured = Problem(task, tol, Trace(False))
+    spread = np.where(measured.active, measured.scale, 0.0)
+    return SampleFit(task, (found.coef, found.intercept), measured.centre, spread, measured.inverse)
+
+
+class Surrogate(Problem):
+    """The objective on a sample, shifted and bent to agree with that on all rows at one point."""
+
+    def __init__(self, whole: Problem, there: Point, fit: SampleFit) -> None:
+        weights = np.ones(fit.task.codes.shape[0]) if fit.task.weights is None else fit.task.weights
+        scaled = weights * (whole.total / float(weights.sum()))
+        super().__init__(replace(fit.task, weights=scaled, C=whole.task.C), whole.tol, Trace(False))
+        for name in ("centre", "scale", "penalty", "inverse", "active", "total"):
+            setattr(self, name, getattr(whole, name))
+        self.terms = self.terms._replace(centre=self.centre, inverse=self.inverse)
+        self.passes = self.table.logistic_passes(self.terms)
+        self.there = there.coefficients
+        own = super().at(self.there)
+        self.shift, self.bend = there.gradient - own.gradient, there.hessian - own.hessian
+
+    def at(self, coefficients: np.ndarray) -> Point:
+        """The surrogate and its derivatives."""
+        point = super().at(coefficients)
+        way = (coefficients - self.there).ravel()
+        bent = self.bend @ way
+        point.value += float(self.shift.ravel() @ way + 0.5 * (way @ bent))
+        point.gradient += self.shift + bent.reshape(self.shift.shape)
+        point.hessian = point.hessian + self.bend
+        return point
+
+
+def informed_start(problem: Problem, fit: SampleFit) -> tuple[Point, int]:
+    """Where the iteration over all rows begins, and how many steps led there from the optimum of the sample."""
+    point = None
+    if fit.sums is not None and np.array_equal(fit.inverse, problem.inverse):
+        point = problem.point(np.ascontiguousarray(problem.standard(*fit.start)), fit.sums)
+        if not problem.penalised and problem.nearly_dependent(point):
+            point = None
+    if point is None:
+        point = problem.start(fit.start)
+    if problem.dependent.size:
+        return point, 0
+    surrogate = Surrogate(problem, point, fit)
+    end = damped_newton(surrogate, surrogate.at(point.coefficients), 20, **problem.limits)
+    nearer = end.point.coefficients if end.last_step is None else end.point.coefficients + end.last_step
+    reached = problem.at(np.ascontiguousarray(nearer))
+    return (reached, 1) if reached.value <= point.value else (point, 0)
+
+
+def solve_batches(task: Task, tol: float, max_iter: int, trace: Trace) -> Solution:
+    """The optimum of a table in blocks."""
+    assert isinstance(task.X, BatchedTable)
+    fit: SampleFit | None = task.X.first or sample_of(task, tol, max_iter)
+    if fit is None or way_to_solve(task) != (Problem, None):
+        return _solved(task, tol, max_iter, trace, None if fit is None else fit.start)
+    problem = Problem(task, tol, trace)
+    begin, steps = informed_start(problem, fit)
+    found = problem.solution(damped_newton(problem, begin, max_iter, **problem.limits))
+    found.n_iter += steps
+    return found
+
+
+def _solved(
+    task: Task, tol: float, max_iter: int, trace: Trace, start: tuple[np.ndarray, np.ndarray] | None
+) -> Solution:
+    """The optimum, in the way that suits the task."""
+    kind, other_way = way_to_solve(task)
+    problem = kind(task, tol, trace)
+    if other_way is not None:
+        return other_way(problem, max_iter, start)
+    return problem.solution(damped_newton(problem, problem.start(start), max_iter, **problem.limits))
