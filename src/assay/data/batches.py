@@ -119,7 +119,7 @@ class Batches:
         if self._used or not self._sources or len(scans) < len(self._sources) or not Ring.possible():
             return None
         signs = [scan.signs for scan in scans]
-        if sum(sign[0][0] for sign in signs if sign) < DECODED_BYTES:
+        if not all(signs) or sum(sign[0][0] for sign in signs if sign) < DECODED_BYTES:
             return None
         spec = self._spec()
         if spec.target is None or any(spec.labelled) or any(spec.declared):

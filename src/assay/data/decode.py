@@ -160,7 +160,7 @@ def _in_slots(lazy: pl.LazyFrame, cells: dict[str, Any], step: int) -> Iterator[
                     return  # nobody is there any more
                 count = min(few, rows - filled, part.height - taken)
                 slot = room[(cells["first"] + number) % slots]
-                slot[filled : filled + count] = numbers[taken : taken + count].to_numpy(order="c")
+                slot[filled : filled + count] = numbers[taken : taken + count].to_numpy(order="fortran")
                 if others:
                     beside.append(part.select(others)[taken : taken + count])
                 filled, taken = filled + count, taken + count

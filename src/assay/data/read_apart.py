@@ -24,6 +24,9 @@ from . import decode
 _PIPE = 1 << 20
 """Bytes that wait between the child and this process; with few the two keep waiting for each other."""
 
+_KEEPING = "dirty_decay_ms:20000,muzzy_decay_ms:-1"
+"""What the decoder's allocator does with pages that became free: it keeps them, since the next group needs as many."""
+
 
 class DecoderDied(Exception):
     """The child ended in the middle of an answer; the text says how."""
@@ -72,6 +75,7 @@ class Decoder:
                 stderr=subprocess.DEVNULL,
                 start_new_session=True,
                 pipesize=_PIPE,
+                env={**os.environ, "_RJEM_MALLOC_CONF": _KEEPING},
             )
         return self._child
 

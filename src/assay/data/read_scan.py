@@ -140,10 +140,13 @@ class Scan:
 
     @property
     def signs(self) -> tuple[tuple[int, int, int], ...] | None:
-        """Size, time of change and number of the files, by which a later pass knows them; None where there are none."""
+        """Size, time of change and number of the files, by which a later pass knows them; None without files."""
         if not self._columnar:
             return None
-        found = [path.stat() for path in self._paths]
+        try:
+            found = [path.stat() for path in self._paths]
+        except OSError:
+            return None
         return tuple((state.st_size, state.st_mtime_ns, state.st_ino) for state in found)
 
     def compare_labels(self, name: str, cells: Any, first_row: int) -> None:
