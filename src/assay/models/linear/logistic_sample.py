@@ -5,7 +5,7 @@ the rows gives the gradient and the Hessian of f at b. The surrogate
 
     s(c) + (grad f(b) - grad s(b)) (c - b) + (c - b)' (Hess f(b) - Hess s(b)) (c - b) / 2
 
-agrees with f at b in both, and beyond them bends as the sample does (Jordan, Lee & Yang 2019, with the Hessian). Its
+agrees with f at b in both, and has the sample's higher derivatives (Jordan, Lee & Yang 2019, with the Hessian). Its
 minimum, found in memory, is nearer to that of f than a Newton step by the relative error of the sample's third
 derivative; a second pass over all rows there is a Newton step of its own, and says how near. Whatever the sample is,
 the iteration goes on until all rows agree: a bad one costs passes, never the optimum.
@@ -110,7 +110,7 @@ def sample_fit(task: Task, tol: float, max_iter: int) -> SampleFit | None:
 
 
 class Surrogate(Problem):
-    """The objective on a sample, shifted and bent to agree with that on all rows at one point."""
+    """The objective on a sample, with the gradient and the Hessian that all rows have at one point."""
 
     def __init__(self, whole: Problem, there: Point, fit: SampleFit) -> None:
         weights = np.ones(fit.task.codes.shape[0]) if fit.task.weights is None else fit.task.weights
@@ -122,16 +122,16 @@ class Surrogate(Problem):
         self.passes = self.table.logistic_passes(self.terms)
         self.there = there.coefficients
         own = super().at(self.there)
-        self.shift, self.bend = there.gradient - own.gradient, there.hessian - own.hessian
+        self.shift, self.curvature = there.gradient - own.gradient, there.hessian - own.hessian
 
     def at(self, coefficients: np.ndarray) -> Point:
         """The surrogate and its derivatives."""
         point = super().at(coefficients)
         way = (coefficients - self.there).ravel()
-        bent = self.bend @ way
-        point.value += float(self.shift.ravel() @ way + 0.5 * (way @ bent))
-        point.gradient += self.shift + bent.reshape(self.shift.shape)
-        point.hessian = point.hessian + self.bend
+        curved = self.curvature @ way
+        point.value += float(self.shift.ravel() @ way + 0.5 * (way @ curved))
+        point.gradient += self.shift + curved.reshape(self.shift.shape)
+        point.hessian = point.hessian + self.curvature
         return point
 
 
