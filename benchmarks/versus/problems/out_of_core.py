@@ -7,7 +7,8 @@ maximum and its standard errors come from Newton steps in NumPy when the files a
 
 Stochastic descent by `partial_fit` is shown twice: one averaged pass with the best schedule found, whose coefficients
 are off by a standard error or more, and the six passes that came nearest to a tenth of one, which would be the same
-statistical answer; no schedule tried came there at every size within ten passes. Dask-ML's Newton iteration holds the blocks of the files by tasks.
+statistical answer; no schedule tried came there at every size within ten passes. Dask-ML's Newton iteration holds the
+blocks of the files by tasks.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ TRIED = (
     "likelihood). Two to six more passes of one schedule, averaged from any point, stay 1 to 9 off. Passes whose steps "
     "become shorter (.001 to .00003, constant within a pass, scaled with the root of the rows), the last one averaged, "
     "are the best: of twelve such, two to nine passes long, six passes end .03 off at 500,000 rows, but .5 at 200,000 "
-    "and .7 at a million, and more passes do not help. None of the schedules tried reaches a tenth at every size within "
+    "and .7 at a million, and more passes do not help: no schedule tried reaches a tenth at every size within "
     "ten passes. Dask-ML holds the table and is left out at 20 million rows, as six passes of descent are for time."
 )
 

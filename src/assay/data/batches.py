@@ -136,8 +136,9 @@ class Batches:
         if read.target is None or read.facts is None:
             return None
         target = _joined_target([read.target], [read.target_labels])
-        total = int(np.mean(rows) * len(scans))
-        return Sample(read.part.rows(np.arange(read.part.n_rows)), target, read.weights, total)
+        cells = read.part.rows(np.arange(read.part.n_rows))
+        read.part.close()
+        return Sample(cells, target, read.weights, int(np.mean(rows) * len(scans)))
 
     def decoded(self, along: Along) -> BatchedTable:
         """The table as one that is decoded at every pass, with some sums over its rows from the first; on a cluster
@@ -296,6 +297,10 @@ class ScratchPart:
             self._file = tempfile.TemporaryFile(prefix="assay-", dir=scratch, buffering=0)  # noqa: SIM115
         except OSError as error:
             raise _no_scratch(scratch, error.strerror or error) from None
+
+    def close(self) -> None:
+        """Let the file go."""
+        self._file.close()
 
     @property
     def path(self) -> str:

@@ -128,6 +128,16 @@ def constant_in_the_sample(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.with_columns(pl.when(few).then("x2").otherwise(0.0).alias("x2"))
 
 
+def far_out(frame: pl.DataFrame) -> pl.DataFrame:
+    """Cells beyond all that a sample would see, as bytes that were damaged give."""
+    few = pl.int_range(N) % 1501 == 3
+    return frame.with_columns(pl.when(few).then(pl.col("x2") * 1e150).otherwise("x2").alias("x2"))
+
+
+def far_off(frame: pl.DataFrame) -> pl.DataFrame:
+    return frame.with_columns(pl.col("x3") + pl.when(pl.int_range(N) < 20).then(1e5).otherwise(0.0))
+
+
 def constant(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.with_columns(pl.lit(5.0).alias("x2"))
 
@@ -154,6 +164,8 @@ def few_rows(frame: pl.DataFrame) -> pl.DataFrame:
         rare_class,
         constant_in_the_sample,
         constant,
+        far_out,
+        far_off,
         separated_in_the_sample,
         whole_numbers,
         few_rows,

@@ -24,12 +24,15 @@ from ...base.batches import Along, BatchedTable, CodedLabels, Sample
 from ...numeric.newton import damped_newton
 from .batch_rows import logistic_block
 from .logistic_solver import Point, Problem, Solution, Task, way_to_solve
-from .standardised import NO_ROWS, NO_WEIGHTS, LogisticTerms
+from .standardised import NO_ROWS, NO_WEIGHTS, LogisticTerms, centre_and_spread
 
 STRIDED_ROWS = 2**16
 """Rows of a sample from a table that was read before."""
 STRETCHED_ROWS = 2**18
 """Rows of a sample from files, in stretches, which are less alike than single rows."""
+
+MOST_APART = 4.0
+"""How many times a column's spread may be that of the sample, or the other way round, and its mean lie away."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,11 +80,20 @@ def look_first(batches: Any, settings: Task, tol: float, max_iter: int) -> Batch
     at = np.ascontiguousarray(problem.standard(*fit.start))
     work = functools.partial(logistic_block, terms=terms, asked=(at, True, False, task.threads))
     table: BatchedTable = batches.decoded(Along(work, labels))
-    if table.along is not None:
-        varies = table.facts.low < table.facts.high
-        if not (varies & (fit.inverse == 0.0)).any():
-            table.first = replace(fit, sums=table.along)
+    if table.along is not None and _measures(fit, table) and all(np.isfinite(part).all() for part in table.along[:4]):
+        table.first = replace(fit, sums=table.along)
     return table
+
+
+def _measures(fit: SampleFit, table: BatchedTable) -> bool:
+    """Whether the sample's centre and spread of each column suit all rows: a cell far out may lie beyond it."""
+    mean, variance, _ = table.moments(None, 1)
+    centre, spread, _ = centre_and_spread(mean, variance, fit.task.fit_intercept)
+    constant = table.facts.low == table.facts.high
+    with np.errstate(over="ignore", invalid="ignore"):
+        near = np.abs(centre - fit.centre) <= MOST_APART * fit.spread
+        alike = (spread <= MOST_APART * fit.spread) & (fit.spread <= MOST_APART * spread)
+    return bool(np.where(fit.spread == 0.0, constant, near & alike).all())
 
 
 def sample_of(task: Task, tol: float, max_iter: int) -> SampleFit | None:
