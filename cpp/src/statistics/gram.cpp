@@ -170,32 +170,45 @@ void narrow_gram(const Table& table, double* padded, int threads) {
     const index_t least = width < 256 ? 4096 : 1024;
     const index_t grain = std::max<index_t>(least, (chunk_count(n, most_chunks) + row_block - 1) / row_block * row_block);
     const index_t chunks = chunk_count(n, grain);
-    std::vector<Aligned> partial(static_cast<std::size_t>(chunks));
-    parallel_chunks(n, grain, threads, [&](index_t chunk, index_t begin, index_t end) {
-        const bool weighted = table.selection.weights != nullptr;
-        Aligned plain = allocate(table.packed_size());
-        Aligned scaled = weighted ? allocate(table.packed_size()) : nullptr;
-        std::fill(plain.get(), plain.get() + table.packed_size(), 0.0);
-        if (weighted) std::fill(scaled.get(), scaled.get() + table.packed_size(), 0.0);
-        // Cleared here and not for all at once: the memory is first touched by the thread that uses it.
-        Aligned& own = partial[static_cast<std::size_t>(chunk)];
-        own = allocate(cells);
-        double* sums = own.get();
-        std::fill(sums, sums + cells, 0.0);
-        for (index_t first = begin; first < end; first += row_block) {
-            const index_t last = std::min(end, first + row_block);
-            table.pack(first, last, plain.get(), scaled.get());
-            const double* left = weighted ? scaled.get() : plain.get();
-            for (index_t i = 0; i < table.panels; ++i)
-                for (index_t j = i; j < table.panels; ++j)
-                    table.multiply(left, plain.get(), last - first, i, j, sums);
-        }
-    });
-    parallel_chunks(width, panel, threads, [&](index_t, index_t begin, index_t end) {
-        for (const Aligned& sums : partial)
-            for (index_t i = begin; i < end && sums != nullptr; ++i)
-                for (index_t k = i * width + begin; k < (i + 1) * width; ++k) padded[k] += sums[static_cast<std::size_t>(k)];
-    });
+    // Chunks go in waves, whose sums are added in order before the next one begins: the bits do not depend on the waves, and
+    // few matrices are held at a time, used again and again.
+    constexpr index_t wave_bytes = index_t{4} << 20;
+    const index_t wave = std::min(chunks, std::max(index_t{4} * std::max(threads, 1), wave_bytes / (cells * 8)));
+    std::vector<Aligned> partial(static_cast<std::size_t>(wave));
+    for (index_t start = 0; start < chunks && !interrupted(); start += wave) {
+        const index_t skipped = start * grain, rows = std::min(n, (start + wave) * grain) - skipped;
+        parallel_chunks(rows, grain, threads, [&](index_t chunk, index_t begin, index_t end) {
+            begin += skipped;
+            end += skipped;
+            const bool weighted = table.selection.weights != nullptr;
+            Aligned plain = allocate(table.packed_size());
+            Aligned scaled = weighted ? allocate(table.packed_size()) : nullptr;
+            std::fill(plain.get(), plain.get() + table.packed_size(), 0.0);
+            if (weighted) std::fill(scaled.get(), scaled.get() + table.packed_size(), 0.0);
+            // Cleared here and not for all at once: the memory is first touched by the thread that uses it.
+            Aligned& own = partial[static_cast<std::size_t>(chunk)];
+            if (own == nullptr) own = allocate(cells);
+            double* sums = own.get();
+            std::fill(sums, sums + cells, 0.0);
+            for (index_t first = begin; first < end; first += row_block) {
+                const index_t last = std::min(end, first + row_block);
+                table.pack(first, last, plain.get(), scaled.get());
+                const double* left = weighted ? scaled.get() : plain.get();
+                for (index_t i = 0; i < table.panels; ++i)
+                    for (index_t j = i; j < table.panels; ++j)
+                        table.multiply(left, plain.get(), last - first, i, j, sums);
+            }
+        });
+        const auto used = static_cast<std::size_t>(chunk_count(rows, grain));
+        parallel_chunks(width, panel, threads, [&](index_t, index_t begin, index_t end) {
+            for (std::size_t c = 0; c < used; ++c) {
+                const Aligned& sums = partial[c];
+                for (index_t i = begin; i < end && sums != nullptr; ++i)
+                    for (index_t k = i * width + begin; k < (i + 1) * width; ++k)
+                        padded[k] += sums[static_cast<std::size_t>(k)];
+            }
+        });
+    }
 }
 
 void wide_gram(const Table& table, double* padded, int threads) {

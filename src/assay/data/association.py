@@ -30,6 +30,7 @@ from ..numeric.moments import column_products
 from .table import to_polars
 
 _CHUNK = 16_384
+_PART_CELLS = 1 << 18
 Part = Callable[[int, int], np.ndarray]
 
 
@@ -117,7 +118,8 @@ def _from_complete(cells: np.ndarray, n_jobs: int | None) -> np.ndarray | None:
 
 def _from_gaps(cells: np.ndarray, gaps: np.ndarray, holes: np.ndarray, n_jobs: int | None) -> np.ndarray:
     # Any shift is exact algebra; one near the means, here of the first rows, keeps the sums free of cancellation.
-    head, gone = cells[:_CHUNK], gaps[:_CHUNK]
+    some = max(256, min(_CHUNK, _PART_CELLS // cells.shape[1]))
+    head, gone = cells[:some], gaps[:some]
     present = np.maximum(head.shape[0] - gone.sum(axis=0), 1)
     centre = np.where(gone, 0.0, head).sum(axis=0) / present
     scale = np.sqrt(np.where(gone, 0.0, np.square(head - centre)).sum(axis=0) / present)
@@ -188,8 +190,8 @@ def _by_pairs(
     few = missing > rows / 2
     gram = np.zeros((width + 1, width + 1))
     over_marks = np.zeros((3, width, width))
-    # Some megabytes of cells at a time, so that each thread has its own.
-    step = min(_CHUNK, max(1024, (1 << 21) // width))
+    # About two megabytes of cells at a time for each thread: near enough to stay in its cache, and no second table.
+    step = min(_CHUNK, max(1024, _PART_CELLS // width))
 
     def sums_of(begin: int) -> tuple[np.ndarray, Any]:
         cells, gone = part(begin, min(begin + step, rows))
