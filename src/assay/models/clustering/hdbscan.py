@@ -14,6 +14,8 @@ from ...numeric.neighbours import NeighbourIndex
 from .hierarchical import MOST_BOXED
 from .views import Clusters, clusters_view
 
+_LISTED = 1 << 19
+
 
 class HDBSCAN(Clusterer):
     """Hierarchical density-based clustering: DBSCAN for every radius, and the clusters that last longest.
@@ -71,9 +73,7 @@ class HDBSCAN(Clusterer):
             return self
         distance = get(self.metric)
         count = min(self.min_samples or self.min_cluster_size, n)
-        core = np.ascontiguousarray(
-            NeighbourIndex(rows, distance, threads=threads).nearest(rows, count, threads)[1][:, -1]
-        )
+        core = _core_distances(NeighbourIndex(rows, distance, threads=threads), rows, count, threads)
         boxes = self.metric == "euclidean" and rows.shape[1] <= MOST_BOXED
         self.merges_ = _kernels.spanning_hierarchy(rows, core, distance.code, 2.0, boxes, threads)
         leaves = self.cluster_selection_method == "leaf"
@@ -85,3 +85,12 @@ class HDBSCAN(Clusterer):
         """Sizes of the clusters, and how many rows are noise."""
         check_is_fitted(self)
         return clusters_view(self)
+
+
+def _core_distances(index: NeighbourIndex, rows: np.ndarray, count: int, threads: int) -> np.ndarray:
+    """The distance of each row to its `count`-th neighbour, some rows at a time: all the lists would be many tables."""
+    step = max(1024, _LISTED // count)
+    core = np.empty(rows.shape[0])
+    for begin in range(0, rows.shape[0], step):
+        core[begin : begin + step] = index.nearest(rows[begin : begin + step], count, threads)[1][:, -1]
+    return core
