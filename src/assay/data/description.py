@@ -251,8 +251,8 @@ def _associations(survey: Survey, corrected: bool, n_jobs: int | None) -> dict[s
     counted = [survey.columns[name] for name in numbers]
     if counted and survey.n_rows > 1:
         strength[:p, :p] = part_correlations([column.part for column in counted], survey.n_rows, n_jobs)
-        ranks = survey.each(lambda column: _kernels.twice_ranks(column.numbers), counted)
-        survey.trim()
+        # One column at a time: sorting takes seven times the ranks that are kept of it.
+        ranks = survey.each(lambda column: _kernels.twice_ranks(column.numbers), counted, at_once=1)
         ranked = [partial(_ranks, twice) for twice in ranks]
         found["spearman"] = part_correlations(ranked, survey.n_rows, n_jobs).tolist()
         del ranks, ranked

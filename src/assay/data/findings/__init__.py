@@ -120,7 +120,6 @@ def audit(
         return own
 
     found = [finding for own in survey.each(look) for finding in own]
-    survey.trim()
     found += [
         *missing_findings(survey, name),
         *identifier_findings(survey, name),

@@ -213,7 +213,7 @@ def time_findings(survey: Survey, target: Target | None) -> Iterator[Finding]:
         series = column.series
         if not series.dtype.is_temporal() or column.missing or column.distinct < max(20, survey.n_rows // 4):
             continue
-        dates = series.filter(pl.Series(target.kept))
+        dates = series if n == survey.n_rows else series.filter(pl.Series(target.kept))
         order = dates.arg_sort().to_numpy()
         ranks = values[order]
         if target.classes is None:
@@ -233,6 +233,8 @@ def time_findings(survey: Survey, target: Target | None) -> Iterator[Finding]:
             remedy(f"if later rows are to be predicted, test on later rows: --time {name}, or time={name!r}"),
             {"correlation": together},
         )  # fmt: skip
+    del values
+    survey.trim()
 
 
 def reversed_dates(survey: Survey) -> Iterator[Finding]:

@@ -163,7 +163,11 @@ class Column:
 def _as_numbers(series: pl.Series) -> np.ndarray:
     if series.dtype == pl.Boolean:
         series = series.cast(pl.UInt8)
-    return series.to_physical().cast(pl.Float64).rechunk().to_numpy()
+    physical = series.to_physical().rechunk()
+    if physical.dtype.is_integer() and not physical.null_count():
+        # NumPy's memory goes back at once; what Polars made in a thread stays with it.
+        return physical.to_numpy().astype(np.float64)
+    return physical.cast(pl.Float64).to_numpy()
 
 
 @dataclass
@@ -195,11 +199,13 @@ class Survey:
             survey.each(survey.prepare)
         return survey
 
-    def each(self, function: Callable[[Column], T], columns: Iterable[Column] | None = None) -> list[T]:
+    def each(
+        self, function: Callable[[Column], T], columns: Iterable[Column] | None = None, *, at_once: int | None = None
+    ) -> list[T]:
         """What a function makes of each column, in their order; several at a time where the table is long.
 
         What is as long as the table goes when a column of a long table is done: all of it together would be several
-        times the table.
+        times the table. `at_once` is the most columns at a time, where a function needs much memory.
         """
         listed = list(self.columns.values() if columns is None else columns)
 
@@ -211,11 +217,14 @@ class Survey:
                 column.release()
             return made
 
-        threads = thread_count(None)
-        if threads == 1 or len(listed) < 2 or self.n_rows < LONG:
-            return [quiet(column) for column in listed]
-        with one_blas_thread(), ThreadPoolExecutor(threads) as pool:
-            return list(pool.map(quiet, listed))
+        threads = min(thread_count(None), at_once or len(listed))
+        if threads <= 1 or len(listed) < 2 or self.n_rows < LONG:
+            made = [quiet(column) for column in listed]
+        else:
+            with one_blas_thread(), ThreadPoolExecutor(threads) as pool:
+                made = list(pool.map(quiet, listed))
+        self.trim()
+        return made
 
     def prepare(self, column: Column) -> None:
         """Count or sort a column, and find its codes."""

@@ -1,6 +1,9 @@
 """The survey: its kernels against NumPy, and large tables against the same table in one thread."""
 
 import datetime
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -10,6 +13,7 @@ from assay import _kernels
 from assay.data import Table, audit
 from assay.data.findings import rows, survey
 from assay.data.findings.survey import MISSING, Column, Survey
+from assay.data.map_columns import LONG
 from assay.data.roles import Role
 
 
@@ -132,3 +136,56 @@ def test_each_keeps_the_order_of_the_columns(long):
     assert looked.each(lambda column: column.name) == long.columns
     chosen = [looked.columns["y"], looked.columns["x"]]
     assert looked.each(lambda column: column.name, chosen) == ["y", "x"]
+
+
+def test_a_long_table_lets_go_of_what_is_as_long_as_itself_and_makes_it_again():
+    rng = np.random.default_rng(4)
+    frame = pl.DataFrame({"x": rng.normal(size=LONG), "k": rng.integers(0, 9, LONG), "c": rng.choice(["a", "b"], LONG)})
+    survey = Survey.of(Table.from_frame(frame))
+    x, k = survey.columns["x"], survey.columns["k"]
+    assert "sorted" not in vars(x) and "numbers" not in vars(k)
+    assert x.ends == (frame["x"].min(), frame["x"].max())
+    assert x.sorted.tolist() == frame["x"].sort().to_list()
+    assert k.part(10, 30).tolist() == frame["k"][10:30].to_list()
+    positive = Column(frame["x"].abs(), x.role)
+    assert positive.part(7, 50, logs=True).tolist() == np.log(positive.numbers[7:50]).tolist()
+    assert dict(k.tally.iter_rows()) == dict(frame["k"].cast(pl.String).value_counts().iter_rows())
+
+
+MEMORY = """
+import gc, sys
+from pathlib import Path
+from assay.data import audit, read_table
+
+def resident(what):
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return int(next(line for line in lines if line.startswith(what)).split()[1]) * 1024
+
+small, large = sys.argv[1:]
+audit(read_table(small), target="y").to_html()
+gc.collect()
+Path("/proc/self/clear_refs").write_text("5")
+before = resident("VmRSS:")
+audit(read_table(large), target="y").to_html()
+print((resident("VmHWM:") - before) / 1e6)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="peaks are read from /proc")
+def test_an_audit_of_a_million_rows_and_its_page_take_less_than_500_megabytes(tmp_path):
+    """18 columns of numbers, 4 of whole numbers, 6 of labels, a date and an identifier."""
+    rng = np.random.default_rng(0)
+    files = []
+    for n in (20_000, 1_000_000):
+        columns = {"id": pl.Series([f"r{k}" for k in range(n)])}
+        columns |= {f"x{k}": pl.Series(rng.normal(size=n).round(4)) for k in range(18)}
+        columns |= {f"n{k}": pl.Series(rng.integers(0, most, n)) for k, most in enumerate((5, 50, 1000, 100_000))}
+        labels = pl.Series([f"label {k}" for k in range(200)])
+        columns |= {f"c{k}": labels.gather(rng.integers(0, most, n)) for k, most in enumerate((3, 8, 20, 60, 200))}
+        columns["when"] = pl.Series(rng.integers(15 * 10**14, 17 * 10**14, n)).cast(pl.Datetime("us"))
+        columns["y"] = pl.Series(["no", "yes"]).gather(rng.integers(0, 2, n))
+        files.append(tmp_path / f"{n}.csv")
+        pl.DataFrame(columns).write_csv(files[-1])
+    said = subprocess.run([sys.executable, "-c", MEMORY, *files], capture_output=True, text=True, check=True)
+    assert float(said.stdout) < 500
