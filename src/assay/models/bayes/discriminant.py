@@ -362,8 +362,8 @@ class GaussianDiscriminant(Decisions, Classifier):
         if transforms is not None:
             sums = sums.through_scales(transforms.folds)
             if all(fold.mean is not None for fold in transforms.folds):
-                scaling["origin"] = np.array([fold.mean for fold in transforms.folds])[sure]
-                scaling["factor"] = np.array([fold.inverse for fold in transforms.folds])[sure]
+                scaling["origin"] = np.array([fold.mean for fold in transforms.folds])
+                scaling["factor"] = np.array([fold.inverse for fold in transforms.folds])
         with np.errstate(all="ignore"):  # what is no number is not sure
             said = self._settled_folds(sums)
         sure &= said.pop("sure")

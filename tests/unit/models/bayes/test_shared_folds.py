@@ -115,3 +115,21 @@ def test_folds_seen_through_their_own_scaling_agree_with_their_models(learner):
         return FoldTransform(np.arange(4), np.empty(0, dtype=np.int64), rows.mean(axis=0), 1.0 / rows.std(axis=0))
 
     _check(learner, X, y, folds, FoldTransforms(tuple(scaling(X[train]) for train, _ in folds), scaling(X)))
+
+
+@pytest.mark.parametrize("learner", [LDA(), QDA(), NearestMean(), NearestMean(covariance="diagonal")])
+@pytest.mark.parametrize("odd", ["class", "column"])
+def test_folds_seen_through_their_own_scaling_that_need_a_closer_look_agree_with_their_models(learner, odd):
+    X, y = _table(3, 4, 90)
+    if odd == "class":
+        y[:2] = 3  # of one training row in some folds, of none in others
+    else:
+        X[:, 2], X[7, 2] = 0.0, 1.0  # constant in the training rows of the folds that test row 7
+    folds = _repeated(90, 2, 4)
+
+    def scaling(rows):
+        spread = rows.std(axis=0)
+        inverse = 1.0 / np.where(spread > 0, spread, 1.0)
+        return FoldTransform(np.arange(4), np.empty(0, dtype=np.int64), rows.mean(axis=0), inverse)
+
+    _check(learner, X, y, folds, FoldTransforms(tuple(scaling(X[train]) for train, _ in folds), scaling(X)))
