@@ -12,10 +12,10 @@ import pytest
 from assay import catalogue
 from assay.base.errors import UsageError
 from assay.catalogue import TASKS
-from assay.data import Batches, batches_dask
+from assay.data import Batches, batches, batches_dask
 from assay.models.bayes import NaiveBayes
 from assay.models.ensembles import NewtonBoostingClassifier
-from assay.models.linear import GLM, LogisticRegression
+from assay.models.linear import GLM, LogisticRegression, logistic_sample
 from tests.conformance.tables import named, numeric, outputs, quick
 
 RNG = np.random.default_rng(4)
@@ -83,3 +83,21 @@ def test_every_method_fits_parquet_parts_here_and_on_workers_as_it_fits_all_rows
     there.client.close()
     exact = any(word in entry.id for word in ("forest", "boosting", "trees"))
     np.testing.assert_allclose(found, outputs(model, rows), rtol=0 if exact else 1e-7, atol=0 if exact else 1e-9)
+
+
+def test_files_that_are_decoded_at_every_pass_here_give_the_bits_of_workers_that_keep_them(
+    dask_cluster, folder, monkeypatch
+):
+    from distributed import Client
+
+    monkeypatch.setattr(batches, "DECODED_BYTES", 0)
+    monkeypatch.setattr(logistic_sample, "STRETCHED_ROWS", 1000)
+    path, columns = str(folder / "part*.parquet"), ["x0", "x1", "x2"]
+    with Client(dask_cluster.scheduler_address, set_as_default=False) as client:
+        found = []
+        for where in (None, client):
+            source = Batches(path, "y", columns=columns, client=where)
+            found.append(LogisticRegression().fit_batches(source))
+            assert "table" not in vars(source)  # the pass of the sample's optimum was the first
+    np.testing.assert_array_equal(found[0].coef_, found[1].coef_)
+    np.testing.assert_array_equal(found[0].intercept_, found[1].intercept_)
