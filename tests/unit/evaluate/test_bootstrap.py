@@ -225,6 +225,9 @@ def test_result_is_plain_data_and_html():
         (lambda: bootstrap_interval(Y, SCORES, n_replicates=3), ParameterError, ">= 10"),
         (lambda: bootstrap_interval(Y, SCORES, method="t"), ParameterError, "bca, percentile"),
         (lambda: bootstrap_interval(Y, SCORES, confidence=95), ParameterError, "between 0 and 1"),
+        (lambda: bootstrap_interval(Y, SCORES, confidence=1.0), ParameterError, "between 0 and 1"),
+        (lambda: bootstrap_interval(Y, SCORES, confidence=1.5), ParameterError, "between 0 and 1"),
+        (lambda: bootstrap_interval(Y, SCORES, confidence=0), ParameterError, "between 0 and 1"),
         (lambda: bootstrap_interval(Y, SCORES, alternative="up"), ParameterError, "two-sided"),
         (lambda: bootstrap_interval(Y, SCORES[:9], lambda y, p: 0.0), DataError, "one row for each"),
         (lambda: bootstrap_interval([0, 1, 2] * 5, [0, 1, 2] * 5, "f1"), DataError, "two classes"),
@@ -246,3 +249,30 @@ def test_the_open_end_of_a_difference_is_the_largest_possible_one():
         for alternative, side in (("greater", 1), ("less", 0)):
             settings = {"second": b, "alternative": alternative, "n_replicates": 100, "random_state": 0}
             assert bootstrap_interval(y, a, metric, **settings).interval[side] == (end if side else -end)
+
+
+@pytest.mark.parametrize("method", ["bca", "percentile"])
+def test_a_difference_to_perfect_predictions_has_the_interval_of_the_other_alone(method):
+    settings = {"method": method, "n_replicates": 400, "random_state": 0}
+    alone = bootstrap_interval(TRUTH, VALUES, "mae", **settings)
+    ahead = bootstrap_interval(TRUTH, VALUES, "mae", second=TRUTH, **settings)
+    behind = bootstrap_interval(TRUTH, TRUTH, "mae", second=VALUES, **settings)
+    assert np.array_equal(ahead.replicates, alone.replicates) and ahead.interval == alone.interval
+    assert np.array_equal(behind.replicates, -alone.replicates)
+    assert behind.interval == pytest.approx((-alone.interval[1], -alone.interval[0]), rel=1e-6)
+
+
+def test_the_draws_of_a_pair_are_those_of_each_alone():
+    settings = {"n_replicates": 50, "random_state": 1}
+    both = bootstrap_interval(TRUTH, VALUES, "rmse", second=VALUES[::-1], **settings)
+    one, other = (bootstrap_interval(TRUTH, values, "rmse", **settings) for values in (VALUES, VALUES[::-1]))
+    assert both.replicates == pytest.approx(one.replicates - other.replicates, abs=1e-12)
+    assert both.bias == pytest.approx(both.replicates.mean() - (one.estimate - other.estimate), abs=1e-12)
+
+
+def test_an_estimate_beyond_all_replicates_counts_as_half_a_replicate_away():
+    replicates, no_skew = np.linspace(0.0, 0.9, 10), np.array([1.0, 2.0, 3.0])
+    bias = stats.norm.ppf(1 - 0.5 / 10)
+    for estimate, z0 in ((1.0, bias), (-1.0, -bias)):
+        expected = stats.norm.cdf(2 * z0 + stats.norm.ppf([0.1, 0.9]))
+        assert bca_levels(replicates, estimate, no_skew, 0.1) == pytest.approx(expected)

@@ -154,7 +154,7 @@ class KernelRidge(KernelMethod, Regressor):
     def estimate_cost(self, n_rows: int, n_features: int, n_outputs: int = 1) -> Cost:
         """One eigendecomposition of the kernel matrix, and a product with it for each penalty."""
         pairs = float(n_rows) ** 2
-        return Cost(seconds=1e-4 + 1e-9 * pairs * n_rows + 1e-9 * pairs * n_features, bytes=40.0 * pairs)
+        return Cost(seconds=1e-4 + 1.2e-10 * pairs * n_rows + 5e-10 * pairs * (n_features + 20.0), bytes=40.0 * pairs)
 
     def estimate_predict_cost(self, n_rows: int, n_features: int, n_queries: int) -> Cost:
         """A kernel value for each training row."""
