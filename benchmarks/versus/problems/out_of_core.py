@@ -29,7 +29,7 @@ TRIED = (
     "SGDClassifier.partial_fit, until every coefficient is within a tenth of a standard error of the optimum: one "
     "averaged pass of the best of eight schedules ('invscaling', eta0 1, power_t .5, averaged from a tenth of the rows "
     "on) ends 1 to 3 standard errors off (log loss 6e-7 above the optimum at 20 million rows: 12 units of log "
-    "likelihood). Two to six more passes of one schedule, averaged from any point, stay 1 to 9 off. Passes whose steps "
+    "likelihood). Up to five more passes of one schedule, averaged later, stay 1 to 30 off. Passes whose steps "
     "become shorter (.001 to .00003, constant within a pass, scaled with the root of the rows), the last one averaged, "
     "are the best: of twelve such, two to nine passes long, six passes end .03 off at 500,000 rows, but .5 at 200,000 "
     "and .7 at a million, and more passes do not help: no schedule tried reaches a tenth at every size within "
