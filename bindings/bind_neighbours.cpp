@@ -5,6 +5,7 @@
 #include "assay/neighbours/kernel_functions.hpp"
 #include "assay/neighbours/mixed_tree.hpp"
 #include "bindings.hpp"
+#include "listed_rows.hpp"
 
 #include <nanobind/stl/optional.h>
 
@@ -395,6 +396,52 @@ void bind_neighbours(nb::module_& m) {
         "The k nearest of each query's listed rows (-1 for none): row numbers, reduced distances, how many there are; "
         "listed row c is no nearer than ratio * bounds[c] - slack, and neither are the rows after it. The list of query "
         "i is number place[i], rows whose flag in kept is 0 are left out, and rows are compared as (x - mean) * factor.");
+    m.def(
+        "nearest_in_folds",
+        [](int metric_code, double p, const Rows& rows, const ListsOfRows& trains, const ListsOfRows& tests,
+           const std::optional<Rows>& mean, const std::optional<Rows>& factor, const Array1<const double>& ratio,
+           const Array1<const double>& slack, const Array1<const std::int64_t>& place,
+           const Array2<const std::int64_t>& candidates, const Rows& bounds, index_t k, int threads) {
+            const char* kernel = "nearest_in_folds";
+            const Metric metric = checked_metric(kernel, metric_code);
+            const std::size_t n = rows.shape(0), folds = tests.size(), length = candidates.shape(1);
+            const RowLists train_rows = checked_lists(kernel, trains, n), test_rows = checked_lists(kernel, tests, n);
+            require(metric != Metric::mixed, kernel, "the metric must compare numbers");
+            require(trains.size() == folds && ratio.shape(0) == folds && slack.shape(0) == folds, kernel,
+                    "every fold must have training rows, a ratio and a slack");
+            const auto scales = [&](const std::optional<Rows>& part) {
+                return !part || (part->shape(0) == folds && part->shape(1) == rows.shape(1));
+            };
+            require(mean.has_value() == factor.has_value() && scales(mean) && scales(factor), kernel,
+                    "mean and factor must have one row per fold");
+            require(bounds.shape(0) == candidates.shape(0) && bounds.shape(1) == length, kernel,
+                    "bounds must have the shape of candidates");
+            require(k >= 1 && place.shape(0) == n, kernel, "k must be at least 1 and place have one number per row");
+            for (const RowList& list : test_rows)
+                for (index_t i = 0; i < list.count; ++i) {
+                    const std::int64_t at = place(to_size(list.rows[i]));
+                    require(at >= 0 && to_size(at) < candidates.shape(0), kernel, "place must be numbers of lists");
+                }
+            for (std::size_t i = 0; i < candidates.size(); ++i)
+                require(candidates.data()[i] >= -1 && candidates.data()[i] < static_cast<index_t>(n), kernel,
+                        "candidates must be row numbers or -1");
+            MetricOptions options;
+            options.p = p;
+            const std::size_t m = listed(test_rows);
+            std::vector<std::int64_t> nearest(m * to_size(k), -1), found(m);
+            std::vector<double> distances(m * to_size(k), std::numeric_limits<double>::infinity());
+            without_gil([&] {
+                const FoldQueries asked{train_rows, test_rows, mean ? mean->data() : nullptr,
+                                        factor ? factor->data() : nullptr, ratio.data(), slack.data(), place.data()};
+                nearest_in_folds(metric, options, view(rows), asked, candidates.data(), bounds.data(),
+                                 static_cast<index_t>(length), k, nearest.data(), distances.data(), found.data(), threads);
+            });
+            return nb::make_tuple(own(std::move(nearest), m, to_size(k)), own(std::move(distances), m, to_size(k)),
+                                  own(std::move(found)));
+        },
+        "metric"_a, "p"_a, "rows"_a.noconvert(), "trains"_a, "tests"_a, "mean"_a.none(), "factor"_a.none(), "ratio"_a,
+        "slack"_a, "place"_a, "candidates"_a.noconvert(), "bounds"_a.noconvert(), "k"_a, "threads"_a,
+        "nearest_of_candidates for the test rows of many folds among their training rows, one fold below the other.");
     m.def(
         "kd_tree",
         [](const Rows& rows, int threads) {

@@ -225,6 +225,11 @@ def nearest_of_candidates(metric: int, p: float, nominal: Annotated[NDArray[nump
     The k nearest of each query's listed rows (-1 for none): row numbers, reduced distances, how many there are; listed row c is no nearer than ratio * bounds[c] - slack, and neither are the rows after it. The list of query i is number place[i], rows whose flag in kept is 0 are left out, and rows are compared as (x - mean) * factor.
     """
 
+def nearest_in_folds(metric: int, p: float, rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], trains: Sequence[Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]], tests: Sequence[Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]], mean: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None, factor: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None, ratio: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], slack: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], place: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], candidates: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu', writable=False)], bounds: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], k: int, threads: int) -> tuple:
+    """
+    nearest_of_candidates for the test rows of many folds among their training rows, one fold below the other.
+    """
+
 def kd_tree(rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], threads: int) -> tuple:
     """The k-d tree of rows: (order, column, right, low, high, panels)."""
 

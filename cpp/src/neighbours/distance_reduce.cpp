@@ -727,4 +727,33 @@ void nearest_of_candidates(Metric metric, const MetricOptions& options, Matrix<c
     });
 }
 
+void nearest_in_folds(Metric metric, const MetricOptions& options, Matrix<const double> rows, const FoldQueries& folds,
+                      const std::int64_t* listed, const double* bounds, index_t length, index_t k, std::int64_t* nearest,
+                      double* distances, std::int64_t* found, int threads) {
+    std::vector<index_t> first(folds.tests.size() + 1, 0);
+    for (std::size_t f = 0; f < folds.tests.size(); ++f) first[f + 1] = first[f] + folds.tests[f].count;
+    for_each_list(folds.tests, threads, [&](index_t f, int inside) {
+        const auto at = static_cast<std::size_t>(f);
+        const RowList &train = folds.trains[at], &test = folds.tests[at];
+        const index_t d = rows.cols;
+        const Scaling scaling{folds.mean == nullptr ? nullptr : folds.mean + f * d,
+                              folds.factor == nullptr ? nullptr : folds.factor + f * d};
+        std::vector<std::uint8_t> kept(static_cast<std::size_t>(rows.rows), 0);
+        for (index_t i = 0; i < train.count; ++i) kept[static_cast<std::size_t>(train.rows[i])] = 1;
+        std::vector<double> queries(static_cast<std::size_t>(test.count * d));
+        std::vector<double> slack(static_cast<std::size_t>(test.count), folds.slack[f]);
+        std::vector<std::int64_t> place(static_cast<std::size_t>(test.count));
+        for (index_t i = 0; i < test.count; ++i) {
+            const double* cells = rows.row(test.rows[i]);
+            double* query = queries.data() + i * d;
+            place[static_cast<std::size_t>(i)] = folds.place[test.rows[i]];
+            for (index_t j = 0; j < d; ++j)
+                query[j] = scaling.mean == nullptr ? cells[j] : (cells[j] - scaling.mean[j]) * scaling.factor[j];
+        }
+        const CandidateLists candidates{listed, bounds, length, folds.ratio[f], slack.data(), place.data(), kept.data()};
+        nearest_of_candidates(metric, options, rows, scaling, c_matrix<const double>(queries.data(), test.count, d),
+                              candidates, k, nearest + first[at] * k, distances + first[at] * k, found + first[at], inside);
+    });
+}
+
 }  // namespace assay::neighbours

@@ -59,20 +59,22 @@ def are_complementary(train: np.ndarray, test: np.ndarray, n_rows: int) -> bool:
     return bool(seen.all())
 
 
-MOST_ROWS, MOST_FOLDS = 2**17, 64
-"""Test rows, and folds, that one call of a kernel takes at most (of one fold any number)."""
+MOST_ANSWERS, MOST_FOLDS = 2**20, 64
+"""Numbers said of test rows, and folds, that one call of a kernel takes at most (of one fold any number)."""
 
 
-def fold_blocks(folds: Sequence[Fold]) -> Iterator[range]:
+def fold_blocks(folds: Sequence[Fold], answers: int = 1) -> Iterator[range]:
     """The places of folds that are worked on in one call: many short folds, or a long one by itself.
 
-    >>> rows = [np.zeros(size) for size in (10, 2**17, 5, 5)]
+    `answers` is how many numbers are said of each test row, such as the probabilities of classes.
+
+    >>> rows = [np.zeros(size) for size in (10, 2**20, 5, 5)]
     >>> [list(some) for some in fold_blocks([(rows[0], test) for test in rows])]
     [[0], [1], [2, 3]]
     """
     begin = held = 0
     for k, (_, test) in enumerate(folds):
-        if k > begin and (held + test.shape[0] > MOST_ROWS or k - begin == MOST_FOLDS):
+        if k > begin and ((held + test.shape[0]) * answers > MOST_ANSWERS or k - begin == MOST_FOLDS):
             yield range(begin, k)
             begin, held = k, 0
         held += test.shape[0]

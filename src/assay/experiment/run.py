@@ -25,7 +25,7 @@ import numpy as np
 from ..base.errors import AssayError, ParameterError, plain
 from ..base.threads import one_blas_thread
 from .design_choice import expected_seconds
-from .engines import Engine, Hand, engine_of
+from .engines import Engine, Hand, Processes, Threads, engine_of
 from .inputs import Inputs
 from .ledger import Looks
 from .plan import Learner, Plan
@@ -54,6 +54,44 @@ class Progress:
     eta: float | None
 
 
+class _Going:
+    """A task that a thread is at; a thread that has nothing left to do may take the last of its units."""
+
+    def __init__(self, task: Task):
+        self.task = task
+        self.left = deque(task.units)
+        """Units that are this thread's, the one at hand first."""
+        self.began = time.perf_counter()
+        self.first: float | None = None
+        """When the first unit was done, and with it the work that the units have in common."""
+        self.done = 0
+        self.lock = threading.Lock()
+
+    def finish(self, unit: Unit) -> bool:
+        """Note that a unit is done; False if it is another thread's by now."""
+        with self.lock:
+            if unit not in self.left:
+                return False
+            self.left.remove(unit)
+            self.first = time.perf_counter() if self.first is None else self.first
+            self.done += 1
+            return True
+
+    def cut(self) -> Task | None:
+        """The last units as a task of their own, so many that both are done at about the same time; None where the
+        common work, which is then done twice, leaves nothing to gain."""
+        with self.lock:
+            begun, now = 1.0, time.perf_counter()
+            if self.first is not None and self.done > 1:
+                begun = (self.first - self.began) / max((now - self.first) / (self.done - 1), 1e-9)
+            spare = len(self.left) - 1  # without the one at hand
+            taken = min(spare, int((spare + 1.0 - begun) / 2.0 + 0.5))
+            if taken < 1 or (self.done and (now - self.began) / self.done * taken < PAUSE):
+                return None
+            units = tuple(self.left.pop() for _ in range(taken))[::-1]
+            return replace(self.task, units=units, cost=self.task.cost * taken / len(self.task.units))
+
+
 @dataclass
 class _State:
     """What the threads share."""
@@ -67,6 +105,26 @@ class _State:
     bell: queue.SimpleQueue[None] = field(default_factory=queue.SimpleQueue)
     """Rung to wake the calling thread, which empties the outbox: not for each of many short folds."""
     stop: threading.Event = field(default_factory=threading.Event)
+    going: list[_Going] = field(default_factory=list)
+    """Tasks that are under way and may be cut."""
+
+    def next_task(self) -> Task | None:
+        """The next task, or the end of the one that has most left to do."""
+        with contextlib.suppress(IndexError):
+            return self.tasks.popleft()
+        for going in sorted(self.going, key=lambda one: -one.task.cost * len(one.left) / len(one.task.units)):
+            task = going.cut()
+            if task is not None:
+                return task
+        return None
+
+    def may_be_cut(self, task: Task) -> bool:
+        """Whether units are done one after the other here, and share little enough to be done in two places."""
+        learner = self.bench.plan.learners[task.learner]
+        apart = not isinstance(self.engine, Threads) or isinstance(self.engine, Processes)
+        if apart or self.bench.plan.limits is not None or learner.search is not None:
+            return False
+        return not getattr(learner.estimator, "_folds_in_one_pass", False)
 
 
 def run(
@@ -450,9 +508,8 @@ def _worker(state: _State) -> None:
     try:
         with contextlib.closing(state.engine.hand(state.bench)) as hand:
             while not state.stop.is_set():
-                try:
-                    task = state.tasks.popleft()
-                except IndexError:
+                task = state.next_task()
+                if task is None:
                     break
                 for unit, value in _done(state, hand, task):
                     state.outbox.append((unit, value))
@@ -474,7 +531,17 @@ def _done(state: _State, hand: Hand, task: Task) -> Iterator[Outcome]:
     if over is not None:
         yield from ((unit, over) for unit in task.units)
         return
-    for unit, value in hand.outcomes(task, state.stop):
-        if isinstance(value, Failure) and value.final:
-            state.out_of_limits.setdefault(task.learner, value)
-        yield unit, value
+    going = _Going(task)
+    if state.may_be_cut(task):
+        state.going.append(going)
+    try:
+        for unit, value in hand.outcomes(task, state.stop):
+            if isinstance(value, Failure) and value.final:
+                state.out_of_limits.setdefault(task.learner, value)
+            if going.finish(unit):
+                yield unit, value
+            if not going.left:
+                break
+    finally:
+        with contextlib.suppress(ValueError):
+            state.going.remove(going)

@@ -21,7 +21,7 @@ import numpy as np
 from ..base.cv import drawn_rows
 from ..base.errors import AssayError, AssayWarning, DesignError, plain
 from ..base.estimator import Estimator
-from ..base.folds import MOST_ROWS, Fold, answers_are_fits, fit_folds, predict_folds
+from ..base.folds import MOST_ANSWERS, Fold, answers_are_fits, fit_folds, predict_folds
 from ..base.threads import thread_count
 from ..evaluate import get_metric
 from .choices import chosen_by, chosen_setting
@@ -216,11 +216,11 @@ def _said_values(
 def _answers(said: Iterator[np.ndarray | None], folds: list[Fold], n_classes: int | None) -> list[np.ndarray | None]:
     """The next answers: those that are there within a moment, and as many as may be scored together."""
     end, some, held = time.perf_counter() + MOMENT, [], 0
-    most = 2**22 // max(1, n_classes or 1) ** 2
+    each = n_classes or 1
     for (_, test), answer in zip(folds, said):
         some.append(answer)
         held += test.shape[0]
-        if len(some) >= most or held >= MOST_ROWS or time.perf_counter() > end:
+        if max(held, len(some) * each) * each >= MOST_ANSWERS or time.perf_counter() > end:
             break
     return some
 

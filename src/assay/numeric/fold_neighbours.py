@@ -19,10 +19,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from ..base.folds import FoldTransform
+from ..base.folds import Fold, FoldTransform, row_lists
 from .neighbours import NeighbourIndex
 
 # Covers the rounding of both distances, relative to the largest cell of either placement.
@@ -115,47 +116,99 @@ class SharedNeighbours:
         found, distances = self.index.nearest(self.index.rows[rows], length, threads, placed=True)
         return found, distances, distances[:, -1] if length < n_rows else np.full(rows.shape[0], np.inf)
 
-    def nearest_kept(
+    def nearest_in_folds(
         self,
         X: np.ndarray,
-        through: FoldTransform | None,
-        kept: np.ndarray,
-        test: np.ndarray,
+        folds: Sequence[Fold],
+        transforms: Sequence[FoldTransform] | None,
         k: int,
-        bound: Bound,
+        bounds: Sequence[Bound],
         threads: int = 1,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """The k nearest of the rows of X whose flag is `kept`, for the rows `test`: their numbers in X and distances.
+        """The k nearest training rows of the test rows of each fold, one fold below the other: their numbers in X and
+        their distances.
 
-        A transform must scale the columns and leave their places; at least k rows must be kept. The index of the rows
-        that are kept would give the same rows and distances, and is not needed.
+        Transforms must scale the columns and leave their places; each fold must have at least k training rows, in
+        ascending order. The index of the training rows would give the same rows and distances, and is not needed.
         """
-        queries = np.take(X, test, axis=0) if through is None else through.apply(X, test)
-        scaling: dict[str, np.ndarray] = {}
-        if through is not None and through.mean is not None and through.inverse is not None:
-            scaling = {"mean": through.mean, "factor": through.inverse}
-        largest = float(np.abs(self._ends(X) if through is None else through.apply(self._ends(X))).max(initial=0.0))
-        slack = np.full(test.shape[0], _ROUNDING * X.shape[1] * (largest + bound.ratio * self.largest)) + bound.slack
-        ratio = bound.ratio * (1 - _ROUNDING)
-        rows, distances = np.empty((test.shape[0], k), dtype=np.int64), np.empty((test.shape[0], k))
-        asked, place = np.arange(test.shape[0]), self.place[test]
-        lists, bounds, reach = self.rows, self.distances, self.reach
-        while True:
-            found_rows, found_distances, found = self.index.nearest_of(
-                queries[asked], lists, bounds, ratio, slack[asked], k, threads, X, place=place, kept=kept, **scaling
+        trains, tests = (row_lists(fold[side] for fold in folds) for side in (0, 1))
+        ends, mean, factor = self._ends(X)[None], None, None
+        if transforms is not None and all(one.mean is not None and one.inverse is not None for one in transforms):
+            mean, factor = np.array([one.mean for one in transforms]), np.array([one.inverse for one in transforms])
+            ends = (ends - mean[:, None, :]) * factor[:, None, :]
+        ratio = np.array([bound.ratio for bound in bounds])
+        largest = np.abs(ends).max(axis=(1, 2), initial=0.0) + ratio * self.largest
+        slack = _ROUNDING * X.shape[1] * largest + np.array([bound.slack for bound in bounds])
+        ratio = ratio * (1 - _ROUNDING)
+        rows, distances, found = self.index.nearest_in_folds(
+            X,
+            trains,
+            tests,
+            self.rows,
+            self.distances,
+            k,
+            threads,
+            mean=mean,
+            factor=factor,
+            ratio=ratio,
+            slack=slack,
+            place=self.place,
+        )
+        sizes = [test.shape[0] for test in tests]
+        place = self.place[np.concatenate(tests)]
+        exact = np.repeat([bound.exact for bound in bounds], sizes)
+        proved = _proved(distances, self.reach[place], np.repeat(ratio, sizes), np.repeat(slack, sizes))
+        open_ = (found < k) | ~(exact | proved)
+        ends_of = np.cumsum([0, *sizes])
+        for fold in np.unique(np.searchsorted(ends_of, np.flatnonzero(open_), side="right") - 1):
+            part = slice(ends_of[fold], ends_of[fold + 1])
+            asked = np.flatnonzero(open_[part])
+            scaling = {} if mean is None or factor is None else {"mean": mean[fold], "factor": factor[fold]}
+            chosen = np.take(X, tests[fold][asked], axis=0)
+            queries = chosen if not scaling else (chosen - scaling["mean"]) * scaling["factor"]
+            kept = np.zeros(X.shape[0], dtype=np.uint8)
+            kept[trains[fold]] = 1
+            rows[part][asked], distances[part][asked] = self._longer(
+                X, queries, tests[fold][asked], kept, k, bounds[fold].exact, ratio[fold], slack[fold], scaling, threads
             )
-            rows[asked], distances[asked] = found_rows, found_distances
-            open_ = found < k
-            if not bound.exact:
-                with np.errstate(invalid="ignore"):
-                    floor = np.where(reach[place] < np.inf, ratio * reach[place] - slack[asked], np.inf)
-                open_ |= ~(found_distances[:, -1] < floor)
+        return rows, distances
+
+    def _longer(
+        self,
+        X: np.ndarray,
+        queries: np.ndarray,
+        test: np.ndarray,
+        kept: np.ndarray,
+        k: int,
+        exact: bool,
+        ratio: float,
+        slack: float,
+        scaling: dict[str, np.ndarray],
+        threads: int,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The k nearest of the rows that are kept, by lists of candidates that grow until the certificate holds."""
+        rows, distances = np.empty((test.shape[0], k), dtype=np.int64), np.empty((test.shape[0], k))
+        asked, length = np.arange(test.shape[0]), self.rows.shape[1]
+        while True:
+            self.searched += asked.shape[0]
+            length *= 2
+            lists, bounds, reach = self._lists(test[asked], length, threads)
+            rows[asked], distances[asked], found = self.index.nearest_of(
+                queries[asked],
+                lists,
+                bounds,
+                ratio,
+                np.full(asked.shape[0], slack),
+                k,
+                threads,
+                X,
+                kept=kept,
+                **scaling,
+            )
+            open_ = (found < k) if exact else (found < k) | ~_proved(distances[asked], reach, ratio, slack)
             if not open_.any() or lists.shape[1] == X.shape[0]:
                 return rows, distances
             asked = asked[open_]
-            self.searched += asked.shape[0]
-            lists, bounds, reach = self._lists(test[asked], 2 * lists.shape[1], threads)
-            place = np.arange(asked.shape[0])
 
     def _ends(self, X: np.ndarray) -> np.ndarray:
         """The least and the greatest cell of each column."""
@@ -191,13 +244,17 @@ class SharedNeighbours:
         if bound.exact and (np.diff(train) > 0).all():
             open_ = found < k
         else:
-            with np.errstate(invalid="ignore"):
-                floor = np.where(self.reach[lists] < np.inf, ratio * self.reach[lists] - slack, np.inf)
-            open_ = (found < k) | ~(distances[:, -1] < floor)
+            open_ = (found < k) | ~_proved(distances, self.reach[lists], ratio, slack)
         if open_.any():
             self.searched += int(open_.sum())
             rows[open_], distances[open_] = part.nearest(placed[open_], k, threads, placed=True)
         return rows, distances
+
+
+def _proved(distances: np.ndarray, reach: np.ndarray, ratio: Any, slack: Any) -> np.ndarray:
+    """Whether the last of the distances of each query is below what any row that is no candidate can have."""
+    with np.errstate(invalid="ignore"):
+        return distances[:, -1] < np.where(reach < np.inf, ratio * reach - slack, np.inf)
 
 
 def _largest(rows: np.ndarray) -> float:

@@ -207,6 +207,35 @@ class NeighbourIndex:
         )
         return nearest, self.distance.finish(reduced), found
 
+    def nearest_in_folds(
+        self,
+        rows: np.ndarray,
+        trains: list[np.ndarray],
+        tests: list[np.ndarray],
+        candidates: np.ndarray,
+        bounds: np.ndarray,
+        k: int,
+        threads: int = 1,
+        **folds: Any,
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """`nearest_of` for the rows `tests` of many folds among their rows `trains`, one fold below the other.
+
+        `folds` holds `mean` and `factor` of the scaling of each fold, its `ratio` and `slack`, and the list of
+        candidates of each row (`place`). The metric compares numbers.
+        """
+        nearest, reduced, found = _kernels.nearest_in_folds(
+            **self._metric,
+            rows=rows,
+            trains=trains,
+            tests=tests,
+            candidates=np.ascontiguousarray(candidates, dtype=np.int64),
+            bounds=np.ascontiguousarray(bounds),
+            k=k,
+            threads=threads,
+            **folds,
+        )
+        return nearest, self.distance.finish(reduced), found
+
     def nearest_of_incomplete(self, queries: np.ndarray, k: int, threads: int = 1) -> tuple[np.ndarray, np.ndarray]:
         """Euclidean neighbours of queries with missing cells: known columns only, scaled up to all columns."""
         return nearest_known(self.rows, queries, k, threads)

@@ -25,6 +25,7 @@
 // and each answer is exact, so the number of threads changes nothing.
 #pragma once
 
+#include "assay/common/row_lists.hpp"
 #include "assay/neighbours/metrics.hpp"
 
 namespace assay::neighbours {
@@ -84,5 +85,17 @@ struct CandidateLists {
 void nearest_of_candidates(Metric metric, const MetricOptions& options, Matrix<const double> rows,
                            const Scaling& scaling, Matrix<const double> queries, const CandidateLists& candidates,
                            index_t k, std::int64_t* nearest, double* distances, std::int64_t* found, int threads);
+
+// The same for many folds: the queries of fold f are the rows tests[f], the rows that count are trains[f], and both are seen
+// through the scaling of the fold (folds x d; null: as they are), with the fold's own ratio and slack. The list of row i is
+// number place[i]. OUT nearest, distances, found: of the queries of all folds, one fold below the other.
+struct FoldQueries {
+    const RowLists &trains, &tests;
+    const double *mean = nullptr, *factor = nullptr, *ratio = nullptr, *slack = nullptr;
+    const std::int64_t* place = nullptr;
+};
+void nearest_in_folds(Metric metric, const MetricOptions& options, Matrix<const double> rows, const FoldQueries& folds,
+                      const std::int64_t* listed, const double* bounds, index_t length, index_t k, std::int64_t* nearest,
+                      double* distances, std::int64_t* found, int threads);
 
 }  // namespace assay::neighbours

@@ -325,7 +325,7 @@ class GaussianDiscriminant(Decisions, Classifier):
         together = self._shape_of_folds() is not None and (
             transforms is None or all(fold.scales and fold.width == rows.shape[1] for fold in transforms.folds)
         )
-        for some in fold_blocks(folds):
+        for some in fold_blocks(folds, self.classes_.shape[0]):
             part = [folds[k] for k in some]
             through = None if transforms is None else transforms.only(*some)
             answers = self._said_together(rows, codes, whole, part, through) if together else [None] * len(part)

@@ -567,7 +567,7 @@ class NaiveBayes(MixedInput, Decisions, Classifier):
     ) -> Iterator[np.ndarray | None]:
         """The class probabilities of the test rows of each fold; None where its sums lost digits or a class."""
         threads, numeric = thread_count(self.n_jobs), np.ones(values.shape[1], dtype=bool)
-        for some in fold_blocks(folds):
+        for some in fold_blocks(folds, self.classes_.shape[0]):
             trains, tests = (row_lists(folds[k][side] for k in some) for side in (0, 1))
             left_out = ClassStatistics.of_folds(
                 values, codes, whole.class_weight.shape[0], tests, shift=whole.shift, threads=threads

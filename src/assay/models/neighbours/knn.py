@@ -22,7 +22,7 @@ from ...base.cost import Cost
 from ...base.cv import choose_on_param, drawn_rows
 from ...base.errors import DataError, ParameterError, plain
 from ...base.estimator import Classifier, Estimator, Fold, Regressor
-from ...base.folds import FoldTransforms, Transforms, prepared
+from ...base.folds import FoldTransforms, Transforms, cut_at, fold_blocks, prepared
 from ...base.parameters import Choice, Integer, Mapping, Nothing, Real, param
 from ...base.threads import thread_count
 from ...base.usual_parameters import categorical_features_param, n_jobs_param
@@ -583,20 +583,30 @@ class _SharedSearch:
         """What each fold's neighbours say of its held-out rows, where `owner` holds the target of all rows."""
         assert self.lists is not None
         target, classes = getattr(owner, owner._kept_target), getattr(owner, "classes_", None)
-        threads = thread_count(owner.n_jobs)
-        for fold, (train, test) in enumerate(self.parts):
-            through = None if self.transforms is None else self.transforms.folds[fold]
-            known = classes is None or (np.bincount(target[train], minlength=classes.shape[0]) > 0).all()
-            ordered = bool((train[1:] > train[:-1]).all())
-            scaled = through is None or (through.scales and through.width == values.shape[1])
-            if not (known and ordered and scaled and owner._longest <= train.shape[0]):
-                yield None
+        threads, width = thread_count(owner.n_jobs), values.shape[1]
+        for some in fold_blocks(self.parts, 1 if classes is None else classes.shape[0]):
+            sure = []
+            for fold in some:
+                train, through = self.parts[fold][0], None if self.transforms is None else self.transforms.folds[fold]
+                known = classes is None or (np.bincount(target[train], minlength=classes.shape[0]) > 0).all()
+                ordered = bool((train[1:] > train[:-1]).all())
+                scaled = through is None or (through.scales and through.width == width)
+                sure.append(bool(known and ordered and scaled and owner._longest <= train.shape[0]))
+            kept = [fold for fold, holds in zip(some, sure, strict=True) if holds]
+            if not kept:
+                yield from [None] * len(some)
                 continue
-            kept = np.zeros(values.shape[0], dtype=np.uint8)
-            kept[train] = 1
-            yield owner._decide(
-                *self.lists.nearest_kept(values, through, kept, test, owner._longest, self.bounds[fold], threads)
+            tests = [self.parts[fold][1] for fold in kept]
+            rows, distances = self.lists.nearest_in_folds(
+                values,
+                [self.parts[fold] for fold in kept],
+                None if self.transforms is None else [self.transforms.folds[fold] for fold in kept],
+                owner._longest,
+                [self.bounds[fold] for fold in kept],
+                threads,
             )
+            answers = iter(cut_at(owner._decide(rows, distances), tests))
+            yield from (next(answers) if holds else None for holds in sure)
 
     def _mixed_bound(self, model: _Neighbours, values: np.ndarray) -> Bound:
         """Ranges of training rows are no wider than those of all rows; a query beyond them is moved to their end."""

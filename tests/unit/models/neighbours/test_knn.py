@@ -753,3 +753,34 @@ def test_k_chosen_on_a_sample_of_the_rows_is_that_of_all_rows_on_an_easy_table()
     folds = [(np.arange(500, 1500), np.arange(500)), (np.arange(1000), np.arange(1000, 1500))]
     for model, (train, _) in zip(part.fit_folds(X, y, folds), folds):
         np.testing.assert_array_equal(model.loo_errors_, clone(part).fit(X[train], y[train]).loo_errors_)
+
+
+@pytest.mark.parametrize("model", [KNNClassifier(3), KNNClassifier(4, weights="distance"), KNNRegressor(3)])
+@pytest.mark.parametrize("far", [False, True])
+def test_many_folds_at_once_find_the_neighbours_of_separate_fits_on_any_number_of_threads(model, far):
+    """Whole numbers give ties in every list, folds are of unequal size, and a few far rows stretch the scales so that
+    lists must grow."""
+    rng = np.random.default_rng(11)
+    X = rng.integers(0, 6, size=(143, 3)).astype(float)
+    if far:
+        X[[5, 70]] = [[400.0, -3.0, 2.0], [1.0, 900.0, -70.0]]
+    y = rng.integers(0, 3, size=143)
+    folds = []
+    for _ in range(4):
+        numbers = rng.permutation(143) % 5
+        folds += [(np.flatnonzero(numbers != k), np.flatnonzero(numbers == k)) for k in range(5)]
+
+    def scaling(rows):
+        return FoldTransform(np.arange(3), np.empty(0, dtype=np.int64), rows.mean(axis=0), 1.0 / rows.std(axis=0))
+
+    transforms = FoldTransforms(tuple(scaling(X[train]) for train, _ in folds), scaling(X))
+    for seen in (None, transforms):
+        said = [list(predict_folds(clone(model).set_params(n_jobs=n), X, y, folds, seen)) for n in (1, 2, 7)]
+        for k, (train, test) in enumerate(folds):
+            rows = X if seen is None else seen.folds[k].apply(X)
+            fitted = clone(model).fit(rows[train], y[train])
+            wanted = (
+                fitted.predict_proba(rows[test]) if hasattr(fitted, "predict_proba") else fitted.predict(rows[test])
+            )
+            for answers in said:
+                np.testing.assert_array_equal(answers[k], wanted)
