@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from typing import Any
+
 import numpy as np
 from scipy.special import softmax
 
 from ... import _kernels
 from ...base.cost import Cost
 from ...base.errors import ParameterError
+from ...base.folds import Fold, Transforms
 from ...base.parameters import Nothing, Real, param
 from ...base.threads import thread_count
 from ...numeric.class_scatter import ClassScatter
@@ -65,6 +69,14 @@ class RDA(GaussianDiscriminant):
         identity = sphere * np.diag(live.astype(float))
         rest = 1.0 - self.alpha_ - self.beta_
         return self.alpha_ * identity + self.beta_ * pooled + (rest if rest > 1e-12 else 0.0) * own
+
+    def _predict_folds(
+        self, X: np.ndarray, y: Any, folds: Sequence[Fold], transforms: Transforms = None
+    ) -> Iterator[np.ndarray | None] | None:
+        """Only where nothing is chosen: what the folds chose is part of their answer, and only models tell it."""
+        if self.alpha is None or self.beta is None:
+            return None
+        return super()._predict_folds(X, y, folds, transforms)
 
     def _candidates(self) -> dict[float, list[float]]:
         """For each share of S in what is not sphere, the shares of the sphere to try."""

@@ -7,6 +7,8 @@ import pytest
 from sklearn.datasets import load_iris, load_wine
 
 from assay.base import ParameterError
+from assay.data import load_dataset
+from assay.experiment import Plan, run
 from assay.models.bayes import LDA, QDA, RDA, NearestMean
 from assay.numeric.class_scatter import ClassScatter
 
@@ -66,3 +68,10 @@ def test_rda_chooses_qda_where_classes_differ_and_spheres_where_rows_are_few():
     assert RDA(beta=0.5).fit(X, y).beta_ == 0.5 and RDA(beta=0.5).fit(X, y).alpha_ <= 0.5
     with pytest.raises(ParameterError, match="must not sum to more than 1"):
         RDA(alpha=0.7, beta=0.7).fit(X, y)
+
+
+def test_a_comparison_keeps_what_the_folds_chose():
+    results = run(Plan(load_dataset("iris"), "species", learners=["rda"], design="3-fold"))
+    assert results.choices().height == 3 and {"alpha", "beta"} <= set(results.choices().columns)
+    given = run(Plan(load_dataset("iris"), "species", learners=[("rda", {"alpha": 0.1, "beta": 0.5})], design="3-fold"))
+    assert given.choices().height == 0
