@@ -93,7 +93,8 @@ def _said(entry, repeats, places=None, kind="numbers"):
 def test_folds_predicted_without_models_equal_the_predictions_of_their_models(entry, kind):
     said, (matrix, y, folds, transforms) = _said(entry, 3, kind=kind)
     if said is None:
-        assert kind == "prepared" and (entry.id == "naive-bayes" or answers_are_fits(quick(entry)))
+        chooses = entry.id == "rda"  # what its folds chose is told by their models alone
+        assert chooses or (kind == "prepared" and (entry.id == "naive-bayes" or answers_are_fits(quick(entry))))
         return
     found = list(said)
     models = list(fit_folds(quick(entry), matrix, y, folds, transforms=transforms))
