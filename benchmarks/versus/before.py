@@ -27,12 +27,14 @@ SLOWER = 1.05
 """Time over the earlier time from which a row counts as slower."""
 
 
-def side_by_side(problem: Problem, size: int, tree: Path, *, rounds: int, further: int) -> dict[str, Any] | str:
-    """The best times with both packages at one size, or the sentence that says why there are none."""
+def side_by_side(
+    problem: Problem, size: int, packages: tuple[Path, Path], *, rounds: int, further: int
+) -> dict[str, Any] | str:
+    """The best times with the packages in two folders, the earlier one first, or why there are none."""
     workers = []
-    for package in (tree, ROOT):
+    for package in packages:
         command = [sys.executable, "-W", "ignore", "-m", "benchmarks.versus.worker", problem.id, problem.ours.name]
-        workers.append(Worker(["env", f"PYTHONPATH={package / 'src'}", *command]))
+        workers.append(Worker(["env", f"PYTHONPATH={package}", *command]))
     earlier, ours = workers
     try:
         for worker in workers:
@@ -83,7 +85,9 @@ def main() -> None:
     rows, left_out = [], []
     for name in options.problems or known:
         (size,) = sizes_of(known[name], options.size)
-        row = side_by_side(known[name], size, tree, rounds=options.rounds, further=options.further)
+        row = side_by_side(
+            known[name], size, (tree / "src", ROOT / "src"), rounds=options.rounds, further=options.further
+        )
         if isinstance(row, str):
             left_out.append({"problem": name, "why": row})
             print(f"{name:28} left out: {row}", flush=True)

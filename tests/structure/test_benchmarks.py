@@ -5,14 +5,17 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 from benchmarks.versus.before import side_by_side
-from benchmarks.versus.harness import ROOT, Worker
+from benchmarks.versus.harness import Worker
 from benchmarks.versus.memory import PeakMemory, descendants, megabytes_of
 from benchmarks.versus.pages import against_before, exponent, ratio_text, strongest
 from benchmarks.versus.problems import all_problems
+
+import assay
 
 PROBLEMS = all_problems()
 
@@ -120,7 +123,9 @@ def test_a_peer_that_was_given_up_gives_a_bound():
 
 def test_our_own_times_with_another_package_stand_side_by_side():
     problem = PROBLEMS["naive-bayes"]
-    row = side_by_side(problem, 0, ROOT, rounds=1, further=0)
+    here = Path(assay.__file__).parents[1]
+    row = side_by_side(problem, 0, (here, here), rounds=1, further=0)
+    assert not isinstance(row, str), row
     assert row["quality"] == row["earlier_quality"] and row["seconds"] > 0 and row["rounds"] == 1
     kept = {"earlier": "aaa", "commit": "bbb", "date": "2026-01-01", "load": 0.5, "left_out": [], "rows": [row]}
     lines = against_before(kept)

@@ -65,28 +65,22 @@ class RankedRows:
         model.schema_ = self.schema
         return self
 
-    def bins(self, weights: np.ndarray | None, max_bins: int, threads: int) -> Any:
-        """The bins of these rows."""
+    def bins(
+        self,
+        weights: np.ndarray | None,
+        max_bins: int,
+        threads: int,
+        rows: np.ndarray | None = None,
+        counted: int = -1,
+    ) -> Any:
+        """The bins of these rows, or of `rows`, of which the first `counted` choose the bins."""
         whole = weights is None or bool((weights == np.floor(weights)).all() and weights.sum() < MOST_COUNTED)
         if not whole:
             return _kernels.make_bins(self.cells(), self.table.n_categories, weights, max_bins, threads)
-        return self._bins_from_ranks(self.rows, weights, max_bins, -1, threads)
-
-    def bins_of_both(self, max_bins: int, threads: int) -> tuple[Any, Any]:
-        """The bins of these rows, and the asked rows in the same bins."""
-        n_rows, asked = self.rows.shape[0], self.asked
-        assert asked is not None
-        both = self._bins_from_ranks(np.concatenate([self.rows, asked]), None, max_bins, n_rows, threads)
-        places = np.arange(n_rows + asked.shape[0], dtype=np.int32)
-        return _kernels.take_rows(both, places[:n_rows], threads), _kernels.take_rows(both, places[n_rows:], threads)
-
-    def _bins_from_ranks(
-        self, rows: np.ndarray, weights: np.ndarray | None, max_bins: int, counted: int, threads: int
-    ) -> Any:
         renamed, first = self.table.renamed or (None, None)
         return _kernels.make_bins_of_rows(
             self.ranks,
-            rows.astype(np.int32),
+            (self.rows if rows is None else rows).astype(np.int32),
             self.table.n_categories,
             renamed,
             first,
@@ -95,6 +89,14 @@ class RankedRows:
             counted=counted,
             threads=threads,
         )
+
+    def bins_of_both(self, max_bins: int, threads: int) -> tuple[Any, Any]:
+        """The bins of these rows, and the asked rows in the same bins."""
+        n_rows, asked = self.rows.shape[0], self.asked
+        assert asked is not None
+        both = self.bins(None, max_bins, threads, np.concatenate([self.rows, asked]), n_rows)
+        places = np.arange(n_rows + asked.shape[0], dtype=np.int32)
+        return _kernels.take_rows(both, places[:n_rows], threads), _kernels.take_rows(both, places[n_rows:], threads)
 
 
 # -- methods of learners on binned columns, which rank the cells of a table once for all folds ---
