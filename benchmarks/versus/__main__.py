@@ -123,10 +123,14 @@ def kept() -> list[dict[str, Any]]:
     return json.loads(RESULTS.read_text())["rows"] if RESULTS.exists() else []
 
 
-def keep(rows: list[dict[str, Any]], order: list[str]) -> list[dict[str, Any]]:
-    """Put the measured rows in place of the kept rows of the same problems and sizes; returns all of them."""
-    measured = {(row["problem"], row["n"]) for row in rows}
-    both = [row for row in kept() if row["problem"] in order and (row["problem"], row["n"]) not in measured] + rows
+def keep(rows: list[dict[str, Any]], problems: dict[str, Problem]) -> list[dict[str, Any]]:
+    """Put the measured rows in place of the kept rows of the same problems and sizes; returns all of them.
+
+    Rows of problems and sizes that are no more are left out.
+    """
+    measured, order = {(row["problem"], row["n"]) for row in rows}, list(problems)
+    others = {(name, size.n) for name, problem in problems.items() for size in problem.sizes} - measured
+    both = [row for row in kept() if (row["problem"], row["n"]) in others] + rows
     both.sort(key=lambda row: (order.index(row["problem"]), row["n"]))
     RESULTS.write_text(json.dumps({"rows": both}, indent=1) + "\n")
     return both
@@ -196,7 +200,7 @@ def main() -> None:
                 for row in rows:
                     print(said(row), flush=True)
                 if not options.quick:
-                    keep(rows, list(all_problems()))
+                    keep(rows, all_problems())
     if options.pages:
         write_pages(kept())
 
