@@ -92,7 +92,7 @@ def main() -> None:
             left_out.append({"problem": name, "why": row})
             print(f"{name:28} left out: {row}", flush=True)
             continue
-        rows.append(row)
+        rows.append({**row, "commit": told["commit"], "date": told["date"]})
         ratio = row["seconds"] / row["earlier_seconds"]
         print(
             f"{name:28} {row['size']:30} {row['earlier_seconds']:9.4f} s -> {row['seconds']:9.4f} s  "
