@@ -148,10 +148,11 @@ Result2<double> tree_hierarchy(const Array2<const double>& rows, const Weights& 
     const auto kind = metric_of(metric, who);
     require(!boxes || kind == neighbours::Metric::euclidean, who, "boxes need Euclidean distances");
     const double* const c = weights_of(core, x.rows, who);
-    std::vector<double> z(static_cast<std::size_t>(4 * (x.rows - 1)));
+    std::vector<double> z;
     without_gil([&] {
         const auto edges =
             boxes ? clustering::boruvka_tree(x, c, threads) : clustering::prim_tree(x, kind, p, c, threads);
+        z.resize(static_cast<std::size_t>(4 * (x.rows - 1)));  // once what the tree needed is gone
         if (!interrupted()) clustering::hierarchy_of_tree(edges, z.data());
     });
     return own(std::move(z), static_cast<std::size_t>(x.rows - 1), 4);

@@ -112,13 +112,13 @@ struct GlmHandle {
           offset(std::move(offset_)),
           centre(std::move(centre_)),
           inverse_scale(std::move(inverse_scale_)),
-          table(std::in_place, "GlmPasses", by_row, by_column),
+          table(std::in_place, "GlmPasses", by_row, &by_column),
           square(square_) {
         problem.x = table->shape();
         problem.codes = {nullptr, problem.x.rows, 0, 0, 1};
         problem.starts = {&no_levels, 1};
         problem.by_row = table->rows.matrix;
-        problem.by_column = table->columns.matrix;
+        problem.by_column = table->by_column();
         complete(intercept, family, link, parameter);
     }
 

@@ -50,7 +50,7 @@ struct LogisticHandle {
           problem(checked({view(x), view(rows), view(codes), view(weights), view(centre), view(inverse_scale), intercept,
                            classes})) {}
 
-    LogisticHandle(const SparseHandle& by_row, const SparseHandle& by_column, Codes codes_, Column weights_,
+    LogisticHandle(const SparseHandle& by_row, const SparseHandle* by_column, Codes codes_, Column weights_,
                    Column centre_, Column inverse_scale_, bool intercept, int classes)
         : codes(std::move(codes_)),
           weights(std::move(weights_)),
@@ -58,7 +58,7 @@ struct LogisticHandle {
           inverse_scale(std::move(inverse_scale_)),
           table(std::in_place, "LogisticPasses", by_row, by_column),
           problem(checked({table->shape(), {}, view(codes), view(weights), view(centre), view(inverse_scale), intercept,
-                           classes, table->rows.matrix, table->columns.matrix})) {}
+                           classes, table->rows.matrix, table->by_column()})) {}
 
     void check_coefficients(const Table& coefficients) const {
         require(static_cast<index_t>(coefficients.shape(0)) == problem.outputs() &&
@@ -68,6 +68,7 @@ struct LogisticHandle {
     // (loss, rows not classified right, gradient, Hessian or empty, probabilities or empty)
     nb::tuple pass(const Table& coefficients, bool with_hessian, bool with_probabilities, int threads) const {
         check_coefficients(coefficients);
+        require(!with_hessian || !table || table->columns, "LogisticPasses", "a Hessian needs the table by column");
         const auto outputs = static_cast<std::size_t>(problem.outputs()), m = static_cast<std::size_t>(problem.columns());
         const std::size_t side = with_hessian ? outputs * m : 0;
         const auto kept = with_probabilities ? static_cast<std::size_t>(problem.row_count()) : 0;
@@ -124,8 +125,8 @@ void bind_logistic(nb::module_& m) {
     nb::class_<LogisticHandle>(m, "LogisticPasses", "Logistic regression on fixed rows: sums for any coefficients.")
         .def(nb::init<Table, Rows, Codes, Column, Column, Column, bool, int>(), "x"_a.noconvert(), "rows"_a, "codes"_a,
              "weights"_a, "centre"_a, "inverse_scale"_a, "intercept"_a, "classes"_a)
-        .def(nb::init<const SparseHandle&, const SparseHandle&, Codes, Column, Column, Column, bool, int>(), "by_row"_a,
-             "by_column"_a, "codes"_a, "weights"_a, "centre"_a, "inverse_scale"_a, "intercept"_a, "classes"_a)
+        .def(nb::init<const SparseHandle&, const SparseHandle*, Codes, Column, Column, Column, bool, int>(), "by_row"_a,
+             "by_column"_a.none(), "codes"_a, "weights"_a, "centre"_a, "inverse_scale"_a, "intercept"_a, "classes"_a)
         .def("sums", &LogisticHandle::pass, "coefficients"_a, "hessian"_a, "probabilities"_a, "threads"_a,
              "(loss, rows not right, gradient, Hessian, probabilities) at these coefficients.")
         .def("hessian_product", &LogisticHandle::hessian_product, "probabilities"_a, "direction"_a, "threads"_a,

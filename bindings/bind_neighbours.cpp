@@ -4,6 +4,7 @@
 #include "assay/neighbours/kd_tree.hpp"
 #include "assay/neighbours/kernel_functions.hpp"
 #include "assay/neighbours/mixed_tree.hpp"
+#include "assay/neighbours/votes.hpp"
 #include "bindings.hpp"
 #include "listed_rows.hpp"
 
@@ -397,6 +398,31 @@ void bind_neighbours(nb::module_& m) {
         "listed row c is no nearer than ratio * bounds[c] - slack, and neither are the rows after it. The list of query "
         "i is number place[i], rows whose flag in kept is 0 are left out, and rows are compared as (x - mean) * factor.");
     m.def(
+        "vote_shares",
+        [](const Array2<const std::int64_t>& rows, const Array1<const std::int32_t>& codes,
+           const std::optional<Rows>& weights, std::size_t classes, int threads) {
+            const char* kernel = "vote_shares";
+            require(!weights || (weights->shape(0) == rows.shape(0) && weights->shape(1) == rows.shape(1)), kernel,
+                    "weights must have the shape of rows");
+            require(are_between(rows.data(), static_cast<index_t>(rows.size()), 0, static_cast<index_t>(codes.shape(0))),
+                    kernel, "rows must be numbers of codes");
+            std::int32_t low = 0, high = -1;
+            for (std::size_t i = 0; i < codes.shape(0); ++i) {
+                low = std::min(low, codes.data()[i]);
+                high = std::max(high, codes.data()[i]);
+            }
+            require(low >= 0 && high < static_cast<index_t>(classes), kernel, "codes must be numbers of classes");
+            std::vector<double> shares(rows.shape(0) * classes);
+            without_gil([&] {
+                vote_shares(rows.data(), static_cast<index_t>(rows.shape(0)), static_cast<index_t>(rows.shape(1)),
+                            codes.data(), weights ? weights->data() : nullptr, static_cast<index_t>(classes),
+                            shares.data(), threads);
+            });
+            return own(std::move(shares), rows.shape(0), classes);
+        },
+        "rows"_a.noconvert(), "codes"_a.noconvert(), "weights"_a.none(), "classes"_a, "threads"_a,
+        "The share of each class in the vote of the listed rows, which count by their weights.");
+    m.def(
         "nearest_in_folds",
         [](int metric_code, double p, const Rows& rows, const ListsOfRows& trains, const ListsOfRows& tests,
            const std::optional<Rows>& mean, const std::optional<Rows>& factor, const Array1<const double>& ratio,
@@ -422,9 +448,8 @@ void bind_neighbours(nb::module_& m) {
                     const std::int64_t at = place(to_size(list.rows[i]));
                     require(at >= 0 && to_size(at) < candidates.shape(0), kernel, "place must be numbers of lists");
                 }
-            for (std::size_t i = 0; i < candidates.size(); ++i)
-                require(candidates.data()[i] >= -1 && candidates.data()[i] < static_cast<index_t>(n), kernel,
-                        "candidates must be row numbers or -1");
+            require(are_between(candidates.data(), static_cast<index_t>(candidates.size()), -1, static_cast<index_t>(n)),
+                    kernel, "candidates must be row numbers or -1");
             MetricOptions options;
             options.p = p;
             const std::size_t m = listed(test_rows);

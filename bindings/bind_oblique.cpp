@@ -86,32 +86,40 @@ void bind_oblique(nb::module_& m) {
         "fit_linear_nodes",
         [](Array1<const std::int32_t> left, Array1<const std::int32_t> right, Array1<const std::int64_t> begin,
            Array1<const std::int64_t> end, Array1<const std::int32_t> tested, Array1<const std::uint8_t> stop,
-           Array2<const double> cells, Array1<const double> y, std::optional<Array1<const double>> weights,
-           bool all_columns, bool drop, bool prune, int threads) {
-            const std::size_t n = left.shape(0), q = cells.shape(1);
+           Array2<const double> cells, Array1<const std::int32_t> columns, Array1<const std::int32_t> order,
+           Array1<const double> y, std::optional<Array1<const double>> weights, bool all_columns, bool drop, bool prune,
+           bool keep_all, int threads) {
+            const std::size_t n = left.shape(0), q = columns.shape(0), rows = cells.shape(0);
             require(right.shape(0) == n && begin.shape(0) == n && end.shape(0) == n && tested.shape(0) == n &&
                         stop.shape(0) == n,
                     "fit_linear_nodes", "one value per node");
-            require(y.shape(0) == cells.shape(0) && (!weights || weights->shape(0) == y.shape(0)) && y.shape(0) > 0,
-                    "fit_linear_nodes", "one target and weight per row");
+            require(y.shape(0) == rows && order.shape(0) == rows && (!weights || weights->shape(0) == rows) && rows > 0,
+                    "fit_linear_nodes", "one target, place and weight per row");
+            for (std::size_t i = 0; i < rows; ++i)
+                require(order(i) >= 0 && static_cast<std::size_t>(order(i)) < rows, "fit_linear_nodes", "no such row");
+            for (std::size_t j = 0; j < q; ++j)
+                require(columns(j) >= 0 && static_cast<std::size_t>(columns(j)) < cells.shape(1), "fit_linear_nodes", "no such column");
             const trees::NodeRows tree{view(left),  view(right),   begin.data(),
                                        end.data(),  tested.data(), stop.data()};
             auto made = without_gil([&] {
-                return trees::fit_linear_nodes(tree, view(cells), y.data(), weights ? weights->data() : nullptr,
-                                               all_columns, drop, prune, threads);
+                return trees::fit_linear_nodes(
+                    tree, {view(cells), view(columns), view(order), y.data(), weights ? weights->data() : nullptr},
+                    {all_columns, drop, prune, keep_all}, threads);
             });
+            const std::size_t kept = made.kept.size();
             nb::dict result;
             result["intercept"] = own(std::move(made.intercept));
             result["residual"] = own(std::move(made.residual));
             result["parameters"] = own(std::move(made.parameters));
-            result["coefficient"] = own(std::move(made.coefficient), n, q);
-            result["mean"] = own(std::move(made.mean), n, q);
-            result["deviation"] = own(std::move(made.deviation), n, q);
+            result["coefficient"] = own(std::move(made.coefficient), kept, q);
+            result["mean"] = own(std::move(made.mean), kept, q);
+            result["deviation"] = own(std::move(made.deviation), kept, q);
             result["leaf"] = own(std::move(made.leaf));
+            result["kept"] = own(std::move(made.kept));
             return result;
         },
-        "left"_a, "right"_a, "begin"_a, "end"_a, "tested"_a, "stop"_a, "cells"_a, "y"_a, "weights"_a.none(),
-        "all_columns"_a, "drop"_a, "prune"_a, "threads"_a,
+        "left"_a, "right"_a, "begin"_a, "end"_a, "tested"_a, "stop"_a, "cells"_a.noconvert(), "columns"_a, "order"_a, "y"_a,
+        "weights"_a.none(), "all_columns"_a, "drop"_a, "prune"_a, "keep_all"_a, "threads"_a,
         "Linear models in the nodes of a tree whose rows are sorted by leaf, and the leaves that pruning leaves.");
     m.def(
         "linear_leaf_values",

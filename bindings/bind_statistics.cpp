@@ -305,6 +305,22 @@ void bind_statistics(nb::module_& m) {
         },
         "columns"_a.noconvert(), "threads"_a, "The same of all rows of a table that lies by columns.");
     m.def(
+        "split_rows",
+        [](const Array1<const std::int32_t>& fold_of_row, const std::vector<std::int32_t>& folds) {
+            const std::size_t n = fold_of_row.shape(0);
+            nb::list out;
+            for (const std::int32_t fold : folds) {
+                const auto held = static_cast<std::size_t>(rows_of_fold(fold_of_row.data(), static_cast<index_t>(n), fold));
+                std::vector<std::int64_t> kept(n - held + 1), left(held + 1);
+                split_rows(fold_of_row.data(), static_cast<index_t>(n), fold, kept.data(), left.data());
+                kept.pop_back();
+                left.pop_back();
+                out.append(nb::make_tuple(own(std::move(kept)), own(std::move(left))));
+            }
+            return out;
+        },
+        "fold_of_row"_a.noconvert(), "folds"_a, "For each of these folds the rows that are not of it, and those that are.");
+    m.def(
         "complementary",
         [](const ListsOfRows& trains, const ListsOfRows& tests, std::size_t n, int threads) {
             require(trains.size() == tests.size(), "complementary", "trains and tests must be as many");
@@ -313,7 +329,7 @@ void bind_statistics(nb::module_& m) {
             without_gil([&] { complementary(one, two, static_cast<index_t>(n), split.data(), threads); });
             return own(std::move(split));
         },
-        "trains"_a, "tests"_a, "n"_a, "threads"_a, "1 for each pair of lists that holds every row once between them.");
+        "trains"_a, "tests"_a, "n"_a, "threads"_a, "1 for each pair of lists that holds every row once between them, 2 where both ascend.");
     m.def("naive_bayes_fold_scores", &bayes_scores_of_lists, "x"_a.noconvert(), "tests"_a, "gaussian"_a, "log_prior"_a,
           "mean"_a, "half_precision"_a, "constant"_a, "threads"_a,
           "Class probabilities of the rows of each list by a normal model of its own, one list below the other.");

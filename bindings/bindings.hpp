@@ -50,10 +50,10 @@ Matrix<T> view(const Array2<T>& a) {
             static_cast<index_t>(a.shape(1)), 1};
 }
 // Moves a std::vector into a NumPy array without a copy.
-template <class T>
-Result1<T> own(std::vector<T>&& values) {
-    auto* held = new std::vector<T>(std::move(values));
-    nb::capsule owner(held, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+template <class T, class Memory>
+Result1<T> own(std::vector<T, Memory>&& values) {
+    auto* held = new std::vector<T, Memory>(std::move(values));
+    nb::capsule owner(held, [](void* p) noexcept { delete static_cast<std::vector<T, Memory>*>(p); });
     return Result1<T>(held->data(), {held->size()}, owner);
 }
 template <class T>

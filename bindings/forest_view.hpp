@@ -6,6 +6,23 @@
 
 namespace assay::bindings {
 
+// Whether the nodes of a tree of numeric tests are in order. No branch depends on a node: this is done at every call, and large
+// forests would spend more time on it than on a row.
+inline bool plain_and_sound(const std::int32_t* feature, const std::int32_t* left, const std::int32_t* right,
+                            const std::int64_t* categories, std::int32_t count, std::int32_t d) {
+    std::uint32_t bad = 0;
+    for (std::int32_t i = 0; i < count; ++i) {
+        const std::uint32_t room = static_cast<std::uint32_t>(count - i - 1), own = static_cast<std::uint32_t>(i) + 1U;
+        const std::uint32_t inner = feature[i] >= 0, to_left = static_cast<std::uint32_t>(left[i]) - own,
+                            to_right = static_cast<std::uint32_t>(right[i]) - own;
+        bad |= static_cast<std::uint32_t>(feature[i] >= d) |
+               (inner & (static_cast<std::uint32_t>(to_left >= room) | static_cast<std::uint32_t>(to_right >= room)));
+    }
+    std::int64_t nominal = -1;  // stays below 0 where there is none
+    for (std::int32_t i = 0; i < count; ++i) nominal &= categories[i];
+    return bad == 0 && nominal < 0;
+}
+
 inline trees::ForestView forest_view(const Array1<const std::int64_t>& offsets, const Array1<const std::int32_t>& feature,
                               const Array1<const std::int32_t>& left, const Array1<const std::int32_t>& right,
                               const Array1<const double>& threshold, const Array1<const std::int64_t>& categories,
@@ -23,6 +40,10 @@ inline trees::ForestView forest_view(const Array1<const std::int64_t>& offsets, 
     for (std::size_t t = 0; t + 1 < offsets.shape(0); ++t) {
         const std::int64_t first = offsets(t), count = offsets(t + 1) - first;
         require(count >= 1, kernel, "a tree must have a node");
+        if (first >= 0 && offsets(t + 1) <= static_cast<std::int64_t>(nodes) && count < (std::int64_t{1} << 31) &&
+            plain_and_sound(feature.data() + first, left.data() + first, right.data() + first, categories.data() + first,
+                            static_cast<std::int32_t>(count), d))
+            continue;
         for (std::int64_t i = 0; i < count; ++i) {
             const auto at = static_cast<std::size_t>(first + i);
             const std::int32_t column = feature(at);

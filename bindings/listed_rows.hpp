@@ -13,9 +13,8 @@ inline RowLists checked_lists(const char* kernel, const ListsOfRows& given, std:
     lists.reserve(given.size());
     for (const auto& one : given) {
         lists.push_back({one.data(), static_cast<index_t>(one.shape(0))});
-        for (std::size_t i = 0; i < one.shape(0); ++i)
-            require(one.data()[i] >= 0 && static_cast<std::size_t>(one.data()[i]) < table_rows, kernel,
-                    "rows must be indices into the table");
+        require(are_between(one.data(), lists.back().count, 0, static_cast<std::int64_t>(table_rows)), kernel,
+                "rows must be indices into the table");
     }
     return lists;
 }

@@ -1,6 +1,8 @@
 // A checked sparse table, held by Python; other bindings take it in place of a dense one.
 #pragma once
 
+#include <optional>
+
 #include "assay/linear/sparse.hpp"
 #include "bindings.hpp"
 
@@ -42,13 +44,17 @@ inline void check_pair(const char* kernel, const SparseHandle& rows, const Spars
             kernel, "rows and columns must be the same table");
 }
 
-// A sparse table by row and by column, held beside the problem that reads it.
+// A sparse table by row and, for sums of products of its columns, by column, held beside the problem that reads it.
 struct SparsePair {
-    SparseHandle rows, columns;
+    SparseHandle rows;
+    std::optional<SparseHandle> columns;
 
-    SparsePair(const char* kernel, const SparseHandle& rows_, const SparseHandle& columns_) : rows(rows_), columns(columns_) {
-        check_pair(kernel, rows, columns);
+    SparsePair(const char* kernel, const SparseHandle& rows_, const SparseHandle* columns_) : rows(rows_) {
+        if (columns_ == nullptr) return;
+        columns = *columns_;
+        check_pair(kernel, rows, *columns);
     }
+    SparseMatrix by_column() const { return columns ? columns->matrix : SparseMatrix{}; }
     Matrix<const double> shape() const {
         return {nullptr, rows.matrix.lines, rows.matrix.places, rows.matrix.places, 1};
     }

@@ -2,8 +2,9 @@
 
 The functions of the compiled module are replaced by ones that look at the frames of the package below them. The guard
 around a public method and the thread count are not part of the path; neither are comprehensions, which are frames of
-their own before Python 3.12. A learner that fits others adds its own functions: the path starts with the first function
-of the innermost learner.
+their own before Python 3.12. The path starts with the first function of the innermost public object, a learner or a
+`Graph`, which users make and hand on themselves: a learner that calls another's public method (cross-validation, one
+against the rest), or makes a graph of its rows by `Graph.of_rows`, starts a new count there.
 """
 
 from __future__ import annotations
@@ -11,27 +12,37 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Callable, Iterator
+from types import FrameType
 from typing import Any
 
 import pytest
 
 from assay import _kernels
 from assay.base import Estimator
+from assay.models.graphs import Graph
 
 MOST = 4
 ASIDE = ("max_threads",)
 
 
+def _public(frame: FrameType) -> int | None:
+    """Which learner, or that it is a graph, the function of a frame belongs to."""
+    owner = frame.f_locals.get(frame.f_code.co_varnames[0]) if frame.f_code.co_argcount else None
+    if isinstance(owner, Graph) or owner is Graph:
+        return id(Graph)
+    return id(owner) if isinstance(owner, Estimator) else None
+
+
 def _path() -> list[str]:
     """Names of our functions, from the public method to the one that calls the kernel."""
-    frame, names, first, learner = sys._getframe(2), [], None, None
+    frame, names, first, innermost = sys._getframe(2), [], None, None
     while frame is not None:
         module, code = frame.f_globals.get("__name__", ""), frame.f_code
         if module.startswith("assay.") and module != "assay.base.guard" and not code.co_name.startswith("<"):
             names.append(f"{module}.{code.co_name}")
-            owner = frame.f_locals.get(code.co_varnames[0]) if code.co_argcount else None
-            if isinstance(owner, Estimator) and learner in (None, id(owner)):
-                learner, first = id(owner), len(names)
+            owner = _public(frame)
+            if owner is not None and innermost in (None, owner):
+                innermost, first = owner, len(names)
         frame = frame.f_back
     return names[:first][::-1]
 

@@ -26,7 +26,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from .memory import descendants, resident_bytes
+from .memory import descendants, is_running, resident_bytes
 
 ROOT = Path(__file__).parents[2]
 OVERDUE = 1200.0
@@ -204,10 +204,17 @@ class Worker:
         return sum(map(resident_bytes, (self._process.pid, *descendants(self._process.pid)))) > SPARE
 
     def _end(self) -> None:
-        """End the process and whatever it has started."""
+        """End the process and whatever it has started, and return when they are gone."""
+        started = descendants(self._process.pid)
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
+        for child in started:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(child, signal.SIGKILL)
         self._process.wait()
+        end = time.monotonic() + UNREADY
+        while any(map(is_running, started)) and time.monotonic() < end:
+            time.sleep(0.001)
 
     def close(self) -> None:
         with contextlib.suppress(OSError):

@@ -31,6 +31,11 @@ def descendants(process: int) -> list[int]:
     return found
 
 
+def is_running(process: int) -> bool:
+    """Whether a process still holds its program: one that has ended and waits to be collected does not."""
+    return os.path.exists(f"/proc/{process}/exe")
+
+
 class PeakMemory:
     """The highest resident set while a block runs, above where it began.
 

@@ -71,12 +71,12 @@ TEST("DBSCAN, spanning trees and linkages agree for any number of threads, and m
     CHECK(labels == again);
     const auto one = clustering::boruvka_tree(rows, nullptr, 1), three = clustering::boruvka_tree(rows, nullptr, 3);
     const auto prim = clustering::prim_tree(rows, neighbours::Metric::euclidean, 2.0, nullptr, 2);
-    CHECK(one.distance.size() == static_cast<std::size_t>(n - 1));
-    CHECK(one.first == three.first && one.second == three.second);
+    CHECK(one.size() == static_cast<std::size_t>(n - 1));
+    CHECK(one == three);
     double weight = 0.0, other = 0.0;
-    for (std::size_t e = 0; e < one.distance.size(); ++e) {
-        weight += one.distance[e];
-        other += prim.distance[e];
+    for (std::size_t e = 0; e < one.size(); ++e) {
+        weight += one[e].distance;
+        other += prim[e].distance;
     }
     CHECK_NEAR(weight, other, 1e-8);
     std::vector<double> z(static_cast<std::size_t>(4 * (n - 1)));

@@ -101,9 +101,11 @@ TEST("two lines are fitted exactly and their split is kept") {
     const std::int64_t begin[] = {0, 0, 5}, end[] = {10, 5, 10};
     const std::uint8_t stop[] = {0, 0, 0};
     const trees::NodeRows tree{{left, 3, 1}, {right, 3, 1}, begin, end, tested, stop};
+    const std::int32_t columns[] = {0}, order[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9};
+    const trees::LeafRows rows{c_matrix<const double>(x.data(), 10, 1), {columns, 1, 1}, {order, 10, 1}, y.data(), nullptr};
     for (const int threads : {1, 2}) {
-        const auto made = trees::fit_linear_nodes(tree, c_matrix<const double>(x.data(), 10, 1), y.data(), nullptr, true,
-                                                  true, true, threads);
+        const auto made = trees::fit_linear_nodes(tree, rows, {true, true, true, false}, threads);
+        CHECK(made.kept == std::vector<std::int32_t>({0, 1, 2}));
         CHECK(made.leaf[0] == 0 && made.leaf[1] == 1 && made.leaf[2] == 1);
         CHECK(std::abs(made.coefficient[1] - 2) < 1e-12 && std::abs(made.coefficient[2] + 1) < 1e-12);
         CHECK(std::abs(made.intercept[1] - 1) < 1e-12 && std::abs(made.intercept[2] - 50) < 1e-12);

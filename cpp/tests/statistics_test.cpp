@@ -286,9 +286,25 @@ TEST("sums over many lists have the bits of each list by itself, on every instru
 }
 
 TEST("lists are complementary where they hold every row once between them") {
-    const std::vector<std::vector<std::int64_t>> trains{{0, 2, 3}, {0, 1}, {0, 0, 1}, {0, 1, 2, 3}},
-        tests{{1}, {2}, {3}, {}};
-    std::uint8_t split[4];
-    complementary(views_of(trains), views_of(tests), 4, split, 2);
-    CHECK(split[0] == 1 && split[1] == 0 && split[2] == 0 && split[3] == 1);
+    const std::vector<std::vector<std::int64_t>> trains{{0, 2, 3}, {0, 1}, {0, 0, 1}, {0, 1, 2, 3}, {3, 0, 2},
+                                                        {0, 1, 3}, {1, 2},  {3},       {0, 3},       {}},
+        tests{{1}, {2}, {3}, {}, {1}, {3}, {0, 3}, {0, 1, 2}, {0, 2}, {0, 1, 2, 3}};
+    const std::vector<int> wanted{2, 0, 0, 2, 1, 0, 2, 2, 0, 2};
+    std::vector<std::uint8_t> split(trains.size());
+    complementary(views_of(trains), views_of(tests), 4, split.data(), 2);
+    for (std::size_t k = 0; k < wanted.size(); ++k) CHECK(split[k] == wanted[k]);
+}
+
+TEST("numbers are between two ends where none of them is beyond either") {
+    for (const Simd level : {Simd::baseline, Simd::avx2, Simd::avx512}) {
+        if (set_simd_level(level) != level) continue;
+        const std::vector<std::int64_t> numbers{0, 3, -1, 2, 1, 3, 0, 0, 2};
+        const auto hold = [&](std::int64_t low, std::int64_t end, index_t count) {
+            return are_between(numbers.data(), count, low, end);
+        };
+        CHECK(hold(0, 4, 2) && !hold(0, 4, 9) && hold(-1, 4, 9) && !hold(-1, 3, 9) && hold(0, 0, 0) && !hold(0, 0, 1));
+        const std::int64_t ends[] = {INT64_MIN, INT64_MAX};
+        CHECK(!are_between(ends, 1, 0, 10) && !are_between(ends + 1, 1, 0, 10) && !are_between(ends, 1, -1, 10));
+    }
+    set_simd_level(simd_supported());
 }

@@ -61,6 +61,7 @@ TOLERANCE = re.compile(r"\b1e-\d+ $")  # what scales a tolerance
 # Changes of Python that leave the same program, by a part of the line and the change, with the reason.
 SAME = {
     ("astype(np.int16) if", "0 -> 1"): "the least of no codes; narrower keys sort faster into the same order",
+    ("np.where(variance > 0, variance, 1)", "1 -> 2"): "a divisor whose quotient is not taken",
     ("else np.zeros(1)", "1 -> 2"): "the sum of no values, of however many zeros",
     ("+ int(generator.integers(n_rows))) * held_out", "Add -> Sub"): "a random start, subtracted, is a random start",
 }

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from benchmarks.versus.before import side_by_side
 from benchmarks.versus.harness import Worker
-from benchmarks.versus.memory import PeakMemory, descendants, megabytes_of
+from benchmarks.versus.memory import PeakMemory, descendants, is_running, megabytes_of
 from benchmarks.versus.pages import against_before, exponent, ratio_text, strongest
 from benchmarks.versus.problems import all_problems
 
@@ -60,7 +60,7 @@ def test_a_contender_that_hangs_is_ended_with_its_children():
     child = int(worker.measured.version)
     worker.go(limit=0.2)
     assert worker.measured.error == "gave no answer within 0.2 s" and worker.measured.given_up == 0.2
-    assert not os.path.exists(f"/proc/{child}/exe")
+    assert not is_running(child)
     worker.close()
 
 

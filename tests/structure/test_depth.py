@@ -1,7 +1,9 @@
-"""The path of one call: from a public method to a kernel stand at most four of our functions, whatever the options.
+"""The path of one call: from a public method to a kernel stand at most four of our functions, with other options too.
 
 `tests/conformance/test_depth.py` measures every method of the catalogue with its usual options.
 """
+
+import warnings
 
 import numpy as np
 import pytest
@@ -9,16 +11,22 @@ from scipy.sparse import csr_array
 from tests.kernel_paths import MOST, kernel_paths, longest
 
 from assay.models.ensembles import RandomForestClassifier
+from assay.models.graphs import Louvain
+from assay.models.kernel_machines import SVMClassifier
 from assay.models.linear import (
     GLM,
     ElasticNet,
     GradientDescentClassifier,
     Lasso,
+    LinearRank,
     LogisticRegression,
     Perceptron,
     Ridge,
 )
+from assay.models.mixtures import GaussianMixture
 from assay.models.neighbours import KNNClassifier
+from assay.models.sequences import HiddenMarkovModel
+from assay.prepare import BackwardSelector
 
 
 def table(columns=4):
@@ -43,6 +51,14 @@ FITS = {
     "gradient descent": lambda X, y, counts: GradientDescentClassifier().fit(X, y > 0).predict(X),
     "perceptron": lambda X, y, counts: Perceptron().fit(X, X[:, 0] > 0).predict(X),
     "neighbours": lambda X, y, counts: KNNClassifier().fit(X, y > 0).predict(X),
+    "ranking by the squared hinge": lambda X, y, counts: LinearRank(loss="squared_hinge").fit(X, counts).predict(X),
+    "hard margin": lambda X, y, counts: SVMClassifier(C=np.inf).fit(X, X[:, 0] > 0).predict_with_reject(X, margin=1.0),
+    "hidden mixtures": lambda X, y, counts: HiddenMarkovModel(2, n_components=2, max_iter=2).fit(X).bic(X),
+    "rows to come": lambda X, y, counts: HiddenMarkovModel(2, max_iter=2).fit(X).predict_rows(X),
+    "hidden counts": lambda X, y, counts: HiddenMarkovModel(2, emission="poisson", max_iter=2).fit(counts[:, None]),
+    "tied covariances": lambda X, y, counts: GaussianMixture(2, covariance_type="tied").fit(X).predict(X),
+    "floating selection": lambda X, y, counts: BackwardSelector(criterion="mallows_cp", floating=True).fit(X, y),
+    "graph of similar rows": lambda X, y, counts: Louvain(affinity="rbf").fit(X).draw(X),
     "forest": lambda X, y, counts: RandomForestClassifier(n_estimators=3).fit(X, y > 0).predict(X),
 }
 
@@ -65,6 +81,9 @@ SPARSE = {
     "ridge of a wide table": lambda X, counts: Ridge().fit(X, counts),
     "lasso": lambda X, counts: Lasso(alpha=0.1).fit(X[:, :5], counts),
     "lasso by columns": lambda X, counts: Lasso(alpha=0.1).fit(X, counts),
+    "ranking": lambda X, counts: LinearRank().fit(X[:, :5], counts).score(X[:, :5], counts),
+    "ranking by the squared hinge": lambda X, counts: LinearRank(loss="squared_hinge").fit(X, counts),
+    "ranking by pairs": lambda X, counts: LinearRank().fit_pairs(X[:, :5], np.arange(80).reshape(40, 2)),
 }
 
 
@@ -94,3 +113,20 @@ def test_the_measure_sees_every_function_on_the_way():
             GLM(family="poisson").fit(cells, counts)
         names = [name.rsplit(".", 1)[1] for name in paths["GlmPasses.sums"]]
         assert names in (["fit", "_fit_task", "start", "at"], ["fit", "_fit_task", "damped_newton", "at"])
+
+
+def test_a_graph_begins_a_new_count_and_an_index_does_not():
+    X, y, _ = table()
+    with kernel_paths() as of_graph, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        Louvain().fit(X)
+    assert [name.rsplit(".", 1)[1] for name in of_graph["euclidean_nearest"]] == [
+        "of_rows",
+        "_pairs",
+        "nearest_to_itself",
+        "nearest",
+    ]
+    assert of_graph["communities"][0].endswith("louvain.fit")
+    with kernel_paths() as of_index:
+        KNNClassifier(algorithm="brute").fit(X, y > 0).predict(X)
+    assert of_index["euclidean_screen"][0].endswith(".fit"), "what stands in numeric is part of the path"

@@ -32,7 +32,10 @@ def _five_tables(data: Any) -> np.ndarray:
     from assay.prepare import ImputeMultiple
 
     imputer = ImputeMultiple(n_imputations=5, max_iter=SWEEPS, random_state=0, n_jobs=-1)
-    return np.mean(imputer.fit_transform_all(data[2]), axis=0)
+    tables = imputer.fit_transform_all(data[2])
+    for other in tables[1:]:
+        tables[0] += other
+    return tables[0] / len(tables)
 
 
 def _scikit_learn(data: Any) -> np.ndarray:

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "assay/common/elementary.hpp"
+#include "assay/common/panels.hpp"
 #include "assay/common/simd.hpp"
 #include "assay/common/threads.hpp"
 
@@ -50,18 +51,8 @@ ASSAY_DISPATCH(Sums, sums, sums_body,
                (const double* y, const double* w, const double* e, index_t d, double keep, double sphere),
                (y, w, e, d, keep, sphere))
 
-constexpr index_t together = 16;  // rows scored at a time
+constexpr index_t together = panel_lanes;  // rows scored at a time
 constexpr index_t side = 4;       // rows of a factor multiplied at a time
-
-// The cells of up to 16 rows, scaled, one column after the other.
-ASSAY_INLINE void gather(Matrix<const double> x, const std::int64_t* rows, index_t count, const double* origin,
-                         const double* factor, double* __restrict t) {
-    for (index_t r = 0; r < count; ++r) {
-        const double* cells = x.row(rows[r]);
-        for (index_t j = 0; j < x.cols; ++j)
-            t[j * together + r] = origin == nullptr ? cells[j] : (cells[j] - origin[j]) * factor[j];
-    }
-}
 
 using Lane8 = double __attribute__((vector_size(64), may_alias, aligned(8)));
 constexpr index_t halves = together / 8;
@@ -128,15 +119,9 @@ ASSAY_INLINE void scores_body(const double* t, index_t d, const DiscriminantFold
         for (index_t r = 0; r < together; ++r) scores[k * together + r] /= sum[r];
 }
 
-ASSAY_INLINE void block_body(Matrix<const double> x, const std::int64_t* rows, index_t count,
-                             const DiscriminantFolds& fold, double* t, double* z, double* scores) {
-    gather(x, rows, count, fold.origin, fold.factor, t);
-    scores_body(t, x.cols, fold, z, scores);
-}
-ASSAY_DISPATCH(void, score_block, block_body,
-               (Matrix<const double> x, const std::int64_t* rows, index_t count, const DiscriminantFolds& fold, double* t,
-                double* z, double* scores),
-               (x, rows, count, fold, t, z, scores))
+ASSAY_DISPATCH(void, score_block, scores_body,
+               (const double* t, index_t d, const DiscriminantFolds& fold, double* z, double* scores),
+               (t, d, fold, z, scores))
 
 }  // namespace
 
@@ -158,7 +143,10 @@ void discriminant_fold_scores(Matrix<const double> x, const RowLists& lists, con
             std::vector<double> scores(static_cast<std::size_t>(K * together));
             for (index_t i = begin; i < end; i += together) {
                 const index_t count = std::min(together, end - i);
-                score_block(x, list.rows + i, count, own, t.data(), z.data(), scores.data());
+                const double* row[together];
+                for (index_t r = 0; r < together; ++r) row[r] = x.row(list.rows[i + std::min(r, count - 1)]);
+                pack_panel(row, d, t.data(), {own.origin, own.factor});
+                score_block(t.data(), d, own, z.data(), scores.data());
                 for (index_t r = 0; r < count; ++r)
                     for (index_t k = 0; k < K; ++k)
                         out[(i + r) * K + k] = scores[static_cast<std::size_t>(k * together + r)];

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <vector>
 
+#include "assay/common/elementary.hpp"
 #include "assay/common/simd.hpp"
 #include "assay/common/threads.hpp"
 
@@ -11,12 +12,60 @@ namespace assay {
 namespace {
 
 constexpr index_t lanes = 16;         // rows scored together
+constexpr index_t eight = 8;          // columns of a vector
 constexpr index_t column_block = 64;  // columns transposed at a time
 constexpr index_t grain = 4096;
 
+// Gaussian columns that stand side by side: the last vector of a row reaches back over cells that were counted, where its
+// half precisions are 0.
+struct SideBySide {
+    bool whole = false;
+    std::vector<double> last;  // classes x 8
+};
+
+SideBySide side_by_side(const NaiveBayesModel& m) {
+    SideBySide found;
+    if (m.n_gaussian < eight) return found;
+    for (index_t j = 0; j < m.n_gaussian; ++j)
+        if (m.gaussian[j] != m.gaussian[0] + j) return found;
+    found.whole = true;
+    found.last.assign(static_cast<std::size_t>(m.classes * eight), 0.0);
+    const index_t tail = m.n_gaussian % eight;
+    for (index_t c = 0; c < m.classes; ++c)
+        for (index_t k = eight - tail; k < eight; ++k)
+            found.last[static_cast<std::size_t>(c * eight + k)] = m.half_precision[(c + 1) * m.n_gaussian - eight + k];
+    return found;
+}
+
+// half_precision (x - mean)^2, summed over the columns of a row, 8 of them at a time.
+ASSAY_INLINE double squares_of_row(const double* x, const double* mean, const double* half, const double* last, index_t p) {
+    using vec = double __attribute__((vector_size(64), aligned(8), may_alias));
+    vec sum = {};
+    index_t j = 0;
+    for (; j + eight <= p; j += eight) {
+        const vec v = *reinterpret_cast<const vec*>(x + j) - *reinterpret_cast<const vec*>(mean + j);
+        sum += *reinterpret_cast<const vec*>(half + j) * v * v;
+    }
+    if (j < p) {
+        const vec v = *reinterpret_cast<const vec*>(x + p - eight) - *reinterpret_cast<const vec*>(mean + p - eight);
+        sum += *reinterpret_cast<const vec*>(last) * v * v;
+    }
+    return ((sum[0] + sum[4]) + (sum[2] + sum[6])) + ((sum[1] + sum[5]) + (sum[3] + sum[7]));
+}
+
 // Gaussian part of up to 16 rows: sums[c * 16 + r] -= half_precision (x - mean)^2 over the Gaussian columns.
 ASSAY_INLINE void gaussian_block_body(Matrix<const double> x, const RowSelection& chosen, index_t first, index_t rows,
-                                      const NaiveBayesModel& m, double* __restrict buffer, double* __restrict sums) {
+                                      const NaiveBayesModel& m, const SideBySide& beside, double* __restrict buffer,
+                                      double* __restrict sums) {
+    if (beside.whole) {
+        for (index_t r = 0; r < rows; ++r) {
+            const double* row = x.row(chosen.row(first + r)) + m.gaussian[0];
+            for (index_t c = 0; c < m.classes; ++c)
+                sums[c * lanes + r] -= squares_of_row(row, m.mean + c * m.n_gaussian, m.half_precision + c * m.n_gaussian,
+                                                      beside.last.data() + c * eight, m.n_gaussian);
+        }
+        return;
+    }
     for (index_t begin = 0; begin < m.n_gaussian; begin += column_block) {
         const index_t width = std::min(column_block, m.n_gaussian - begin);
         for (index_t r = 0; r < rows; ++r) {
@@ -40,8 +89,8 @@ ASSAY_INLINE void gaussian_block_body(Matrix<const double> x, const RowSelection
 }
 ASSAY_DISPATCH(void, gaussian_block, gaussian_block_body,
                (Matrix<const double> x, const RowSelection& chosen, index_t first, index_t rows, const NaiveBayesModel& m,
-                double* buffer, double* sums),
-               (x, chosen, first, rows, m, buffer, sums))
+                const SideBySide& beside, double* buffer, double* sums),
+               (x, chosen, first, rows, m, beside, buffer, sums))
 
 // Everything but the Gaussian columns, for one row.
 void add_discrete(const double* row, const NaiveBayesModel& m, index_t categories, double* score, index_t stride) {
@@ -80,7 +129,8 @@ bool misses_a_cell(const double* row, const NaiveBayesModel& m) {
     return false;
 }
 
-// Calls finish(place, scores, stride) with the joint log probabilities of every chosen row.
+// Calls finish(first, rows, scores) with the joint log probabilities of up to 16 chosen rows from place `first` on:
+// scores[c * 16 + r].
 template <class Finish>
 void score_rows(Matrix<const double> x, const RowSelection& chosen, const NaiveBayesModel& m, int threads,
                 Finish&& finish) {
@@ -93,6 +143,7 @@ void score_rows(Matrix<const double> x, const RowSelection& chosen, const NaiveB
         start[static_cast<std::size_t>(c)] = total;
     }
     const bool discrete = m.n_proportional + m.n_tabled > 0;
+    const SideBySide beside = side_by_side(m);
     parallel_chunks(chosen.count, grain, threads, [&](index_t, index_t begin, index_t end) {
         std::vector<double> buffer(static_cast<std::size_t>(column_block * lanes), 0.0);
         std::vector<double> sums(static_cast<std::size_t>(m.classes * lanes));
@@ -100,14 +151,14 @@ void score_rows(Matrix<const double> x, const RowSelection& chosen, const NaiveB
             const index_t rows = std::min(lanes, end - first);
             for (index_t c = 0; c < m.classes; ++c)
                 std::fill_n(sums.begin() + c * lanes, lanes, start[static_cast<std::size_t>(c)]);
-            gaussian_block(x, chosen, first, rows, m, buffer.data(), sums.data());
+            gaussian_block(x, chosen, first, rows, m, beside, buffer.data(), sums.data());
             for (index_t r = 0; r < rows; ++r) {
                 const double* row = x.row(chosen.row(first + r));
                 double* score = sums.data() + r;
                 if (std::isnan(score[0]) && misses_a_cell(row, m)) add_present(row, m, score, lanes);
                 if (discrete) add_discrete(row, m, categories, score, lanes);
-                finish(first + r, score, lanes);
             }
+            finish(first, rows, sums.data());
         }
     });
 }
@@ -119,23 +170,41 @@ index_t highest(const double* score, index_t classes, index_t stride) {
     return best;
 }
 
+// The joint log probabilities of 16 rows (of which `rows` count) as they are wanted, one row after the other in `out`.
+ASSAY_INLINE void wanted_body(double* __restrict scores, index_t classes, index_t rows, ClassScores wanted,
+                              double* __restrict out) {
+    if (wanted != ClassScores::joint) {
+        double top[lanes], total[lanes];
+        for (index_t r = 0; r < lanes; ++r) top[r] = scores[r];
+        for (index_t c = 1; c < classes; ++c)
+            for (index_t r = 0; r < lanes; ++r) top[r] = scores[c * lanes + r] > top[r] ? scores[c * lanes + r] : top[r];
+        for (index_t r = 0; r < lanes; ++r) total[r] = 0.0;
+        for (index_t c = 0; c < classes; ++c)
+            for (index_t r = 0; r < lanes; ++r) {
+                const double share = fast_exp(scores[c * lanes + r] - top[r]);
+                total[r] += share;
+                if (wanted == ClassScores::probability) scores[c * lanes + r] = share;
+            }
+        if (wanted == ClassScores::probability) {
+            for (index_t c = 0; c < classes; ++c)
+                for (index_t r = 0; r < lanes; ++r) scores[c * lanes + r] /= total[r];
+        } else {
+            for (index_t r = 0; r < lanes; ++r) total[r] = top[r] + std::log(total[r]);
+            for (index_t c = 0; c < classes; ++c)
+                for (index_t r = 0; r < lanes; ++r) scores[c * lanes + r] -= total[r];
+        }
+    }
+    for (index_t r = 0; r < rows; ++r)
+        for (index_t c = 0; c < classes; ++c) out[r * classes + c] = scores[c * lanes + r];
+}
+ASSAY_DISPATCH(void, give_wanted, wanted_body,
+               (double* scores, index_t classes, index_t rows, ClassScores wanted, double* out),
+               (scores, classes, rows, wanted, out))
+
 void scores_of(Matrix<const double> x, const RowSelection& chosen, const NaiveBayesModel& model, ClassScores wanted,
                double* scores, int threads) {
-    const index_t classes = model.classes;
-    score_rows(x, chosen, model, threads, [&](index_t place, const double* score, index_t stride) {
-        double* out = scores + place * classes;
-        for (index_t c = 0; c < classes; ++c) out[c] = score[c * stride];
-        if (wanted == ClassScores::joint) return;
-        const double top = out[highest(out, classes, 1)];
-        double total = 0;
-        if (wanted == ClassScores::log_probability) {
-            for (index_t c = 0; c < classes; ++c) total += std::exp(out[c] - top);
-            const double log_total = top + std::log(total);
-            for (index_t c = 0; c < classes; ++c) out[c] -= log_total;
-        } else {
-            for (index_t c = 0; c < classes; ++c) total += out[c] = std::exp(out[c] - top);
-            for (index_t c = 0; c < classes; ++c) out[c] /= total;
-        }
+    score_rows(x, chosen, model, threads, [&](index_t first, index_t rows, double* block) {
+        give_wanted(block, model.classes, rows, wanted, scores + first * model.classes);
     });
 }
 
@@ -164,8 +233,9 @@ void naive_bayes_fold_scores(Matrix<const double> x, const RowLists& lists, cons
 }
 
 void naive_bayes_labels(Matrix<const double> x, const NaiveBayesModel& model, std::int32_t* best, int threads) {
-    score_rows(x, {nullptr, x.rows, nullptr}, model, threads, [&](index_t place, const double* score, index_t stride) {
-        best[place] = static_cast<std::int32_t>(highest(score, model.classes, stride));
+    score_rows(x, {nullptr, x.rows, nullptr}, model, threads, [&](index_t first, index_t rows, const double* block) {
+        for (index_t r = 0; r < rows; ++r)
+            best[first + r] = static_cast<std::int32_t>(highest(block + r, model.classes, lanes));
     });
 }
 

@@ -32,21 +32,18 @@ struct LargestTerm {
 class BoxTree {
 public:
     BoxTree(Matrix<const double> rows, int threads)
-        : tree(neighbours::build_kd_tree(rows, threads)), n(rows.rows), d(rows.cols) {
+        : tree(neighbours::build_kd_tree(rows, threads)), n(rows.rows), d(rows.cols), rows_(rows) {
         const std::size_t count = tree.column.size();
         nodes.resize(count);
         low.resize(count * static_cast<std::size_t>(d));
         high.resize(low.size());
-        points.resize(static_cast<std::size_t>(n * d));
-        for (index_t p = 0; p < n; ++p)
-            std::copy_n(rows.row(tree.order[static_cast<std::size_t>(p)]), d, points.begin() + p * d);
         place(0, 0, n);
         for (std::size_t v = count; v-- > 0;) bound(v);
         pair_up();
     }
 
     bool leaf(std::size_t v) const { return nodes[v].left < 0; }
-    const double* point(index_t p) const { return points.data() + p * d; }
+    const double* point(index_t p) const { return rows_.row(tree.order[static_cast<std::size_t>(p)]); }
 
     // The least and the largest distance of a query from the points of a box; a little slack covers rounding.
     template <class Terms>
@@ -81,11 +78,13 @@ public:
     neighbours::KdTree tree;
     index_t n, d;
     std::vector<Node> nodes;
-    std::vector<double> low, high, points;
+    std::vector<double> low, high;
     std::vector<double> pairs;  // of a node with children, for each column: low and low, -high and -high of left and right
     neighbours::MetricOptions options;
 
 private:
+    const Matrix<const double> rows_;  // the caller's, which outlives the tree
+
     void pair_up() {
         pairs.resize(4 * low.size());
         for (std::size_t v = 0; v < nodes.size(); ++v) {

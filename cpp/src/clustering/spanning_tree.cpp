@@ -12,23 +12,12 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
+Edge edge_of(double distance, std::int64_t a, std::int64_t b) {
+    return {distance, static_cast<std::int32_t>(std::min(a, b)), static_cast<std::int32_t>(std::max(a, b))};
+}
+
 void sort_edges(Edges& edges) {
-    std::vector<std::size_t> order(edges.distance.size());
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    for (std::size_t e = 0; e < order.size(); ++e)
-        if (edges.first[e] > edges.second[e]) std::swap(edges.first[e], edges.second[e]);
-    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-        if (edges.distance[a] != edges.distance[b]) return edges.distance[a] < edges.distance[b];
-        if (edges.first[a] != edges.first[b]) return edges.first[a] < edges.first[b];
-        return edges.second[a] < edges.second[b];
-    });
-    Edges sorted;
-    for (const std::size_t e : order) {
-        sorted.first.push_back(edges.first[e]);
-        sorted.second.push_back(edges.second[e]);
-        sorted.distance.push_back(edges.distance[e]);
-    }
-    edges = std::move(sorted);
+    std::sort(edges.begin(), edges.end(), [](const Edge& a, const Edge& b) { return a < b; });
 }
 
 constexpr index_t listed = 4;  // points that the first search keeps
@@ -155,8 +144,10 @@ public:
         }
     }
 
+    // The edges in the order in which they were found.
     Edges run() {
         Edges edges;
+        edges.reserve(at(n_ - 1));
         index_t components = n_;
         while (components > 1 && !interrupted()) {
             refresh();
@@ -167,14 +158,11 @@ public:
                 const Link& link = best_[at(c)];
                 if (set_[at(c)] != c || link.from < 0) continue;
                 if (!sets_.join(link.from, link.to)) continue;
-                edges.first.push_back(tree_.tree.order[at(link.from)]);
-                edges.second.push_back(tree_.tree.order[at(link.to)]);
-                edges.distance.push_back(std::sqrt(link.distance));
+                edges.push_back(edge_of(std::sqrt(link.distance), tree_.tree.order[at(link.from)], tree_.tree.order[at(link.to)]));
                 --components;
             }
             if (components == before) break;
         }
-        sort_edges(edges);
         return edges;
     }
 
@@ -314,13 +302,16 @@ private:
 
 Edges boruvka_tree(Matrix<const double> rows, const double* core, int threads) {
     if (rows.rows < 2) return {};
-    return Boruvka(rows, core, threads).run();
+    Edges edges = Boruvka(rows, core, threads).run();
+    sort_edges(edges);
+    return edges;
 }
 
 Edges prim_tree(Matrix<const double> rows, neighbours::Metric metric, double p, const double* core, int threads) {
     const index_t n = rows.rows, d = rows.cols;
     Edges edges;
     if (n < 2) return edges;
+    edges.reserve(static_cast<std::size_t>(n - 1));
     const bool squares = metric == neighbours::Metric::euclidean;
     const auto finish = [&](double reduced) {
         if (squares) return std::sqrt(reduced);
@@ -363,29 +354,27 @@ Edges prim_tree(Matrix<const double> rows, neighbours::Metric metric, double p, 
             if (best >= 0 && (next < 0 || least[static_cast<std::size_t>(best)] < least[static_cast<std::size_t>(next)])) next = best;
         added = next;
         inside[static_cast<std::size_t>(added)] = 1;
-        edges.first.push_back(from[static_cast<std::size_t>(added)]);
-        edges.second.push_back(added);
         const double distance = least[static_cast<std::size_t>(added)];
-        edges.distance.push_back(core ? distance : finish(distance));
+        edges.push_back(edge_of(core ? distance : finish(distance), from[static_cast<std::size_t>(added)], added));
     }
     sort_edges(edges);
     return edges;
 }
 
 void hierarchy_of_tree(const Edges& edges, double* z) {
-    const auto n = static_cast<index_t>(edges.distance.size()) + 1;
+    const auto n = static_cast<index_t>(edges.size()) + 1;
     DisjointSets sets(n);
     std::vector<double> name(static_cast<std::size_t>(n)), size(static_cast<std::size_t>(n), 1.0);
     std::iota(name.begin(), name.end(), 0.0);
     for (index_t t = 0; t + 1 < n; ++t) {
-        const auto e = static_cast<std::size_t>(t);
-        const auto a = static_cast<std::size_t>(sets.find(static_cast<std::int32_t>(edges.first[e])));
-        const auto b = static_cast<std::size_t>(sets.find(static_cast<std::int32_t>(edges.second[e])));
+        const Edge& edge = edges[static_cast<std::size_t>(t)];
+        const auto a = static_cast<std::size_t>(sets.find(edge.first));
+        const auto b = static_cast<std::size_t>(sets.find(edge.second));
         sets.join(static_cast<std::int32_t>(a), static_cast<std::int32_t>(b));
         const auto root = static_cast<std::size_t>(sets.find(static_cast<std::int32_t>(a)));
         z[4 * t] = std::min(name[a], name[b]);
         z[4 * t + 1] = std::max(name[a], name[b]);
-        z[4 * t + 2] = edges.distance[e];
+        z[4 * t + 2] = edge.distance;
         z[4 * t + 3] = size[a] + size[b];
         size[root] = size[a] + size[b];
         name[root] = static_cast<double>(n + t);

@@ -195,6 +195,41 @@ double Booster::leaf_constant(const trees::GrownLeaf& leaf, const std::vector<st
     return median + sum / weight;
 }
 
+// Bounds of the leaves in the unit of the target, where their values are settled from residuals: at a split in a monotone column the
+// two sides meet halfway between their own constants, or at that of both together where these stand in the wrong order.
+void Booster::bound_leaves(Change& change, index_t tree, index_t output) const {
+    const auto first = static_cast<std::size_t>(forest.offsets[static_cast<std::size_t>(tree)]);
+    const std::size_t count = forest.feature.size() - first;
+    std::vector<trees::GrownLeaf> parts(count);  // by node, in preorder; a node has the rows of its children
+    for (const trees::GrownLeaf& leaf : change.leaves) parts[static_cast<std::size_t>(leaf.node)] = leaf;
+    for (std::size_t v = count; v-- > 0;) {
+        if (forest.feature[first + v] < 0) continue;
+        parts[v].begin = parts[static_cast<std::size_t>(forest.left[first + v])].begin;
+        parts[v].end = parts[static_cast<std::size_t>(forest.right[first + v])].end;
+    }
+    parts[0].lower = -std::numeric_limits<double>::infinity();
+    parts[0].upper = std::numeric_limits<double>::infinity();
+    const auto constant = [&](const trees::GrownLeaf& part) {
+        return part.end > part.begin ? leaf_constant(part, change.rows, output) : 0.0;
+    };
+    for (std::size_t v = 0; v < count; ++v) {
+        if (forest.feature[first + v] < 0) continue;
+        const trees::GrownLeaf& part = parts[v];
+        trees::GrownLeaf& left = parts[static_cast<std::size_t>(forest.left[first + v])];
+        trees::GrownLeaf& right = parts[static_cast<std::size_t>(forest.right[first + v])];
+        left.lower = right.lower = part.lower;
+        left.upper = right.upper = part.upper;
+        const int sign = options_.monotone[static_cast<std::size_t>(forest.feature[first + v])];
+        if (sign == 0) continue;
+        const double a = constant(left), b = constant(right);
+        const double wanted = sign * (b - a) >= 0 ? 0.5 * (a + b) : constant(part);
+        const double middle = std::clamp(wanted, part.lower, part.upper);
+        (sign > 0 ? left.upper : left.lower) = middle;
+        (sign > 0 ? right.lower : right.upper) = middle;
+    }
+    for (trees::GrownLeaf& leaf : change.leaves) leaf = parts[static_cast<std::size_t>(leaf.node)];
+}
+
 // The rows of a round: each by its own draw, so that they depend on the key, the round and the place of the row alone.
 void Booster::draw_rows() {
     drawn_.resize(static_cast<std::size_t>(n_train_));
@@ -217,6 +252,23 @@ void Booster::draw_rows() {
         std::iota(drawn_.begin(), drawn_.end(), 0);
     others_.resize(out + static_cast<std::size_t>(n_ - n_train_));
     std::iota(others_.begin() + static_cast<index_t>(out), others_.end(), static_cast<std::int32_t>(n_train_));
+}
+
+// A constant c of the tree that is not penalised: with values c + s_l and the penalty on s_l alone, the least penalised loss has
+// s_l = -(G_l + c H_l) / (H_l + l2) and c = sum_l v_l / sum_l H_l / (H_l + l2), v_l the values without it.
+void Booster::free_constant(const Change& change, std::size_t first) {
+    double steps = 0, held = 0;
+    const double l2 = options_.tree.l2;
+    for (const trees::GrownLeaf& leaf : change.leaves) {
+        const std::size_t at = first + static_cast<std::size_t>(leaf.node);
+        steps += forest.value[at];
+        held += forest.weight[at] / (forest.weight[at] + l2);
+    }
+    if (!(held > 0)) return;
+    for (const trees::GrownLeaf& leaf : change.leaves) {
+        const std::size_t at = first + static_cast<std::size_t>(leaf.node);
+        forest.value[at] += steps / held * l2 / (forest.weight[at] + l2);
+    }
 }
 
 Booster::Change Booster::grow_tree(index_t output) {
@@ -254,14 +306,17 @@ Booster::Change Booster::grow_tree(index_t output) {
     change.leaves = grower_.grow(change.rows, growing, tree_options, forest);
     const auto first = static_cast<std::size_t>(forest.offsets[static_cast<std::size_t>(tree)]);
     const bool settles = settles_leaves(), newton = options_.first_order && !flat;
+    if (settles && options_.tree.monotone != nullptr) bound_leaves(change, static_cast<index_t>(tree), output);
     const int team = settles || newton ? threads_for(change) : 1;
     parallel_chunks(static_cast<index_t>(change.leaves.size()), 1, team, [&](index_t i, index_t, index_t) {
         const trees::GrownLeaf& leaf = change.leaves[static_cast<std::size_t>(i)];
         double& value = forest.value[first + static_cast<std::size_t>(leaf.node)];
-        if (settles) value = leaf.end > leaf.begin ? leaf_constant(leaf, change.rows, output) : 0.0;
+        if (settles) value = std::clamp(leaf.end > leaf.begin ? leaf_constant(leaf, change.rows, output) : 0.0, leaf.lower, leaf.upper);
         if (newton) value = trees::newton_value(leaf, change.rows, data, options_.tree.l2, options_.tree.l1);
         value *= options_.learning_rate;
     });
+    const bool bounded = options_.tree.l1 > 0 || options_.tree.monotone != nullptr;
+    if (!settles && !newton && !bounded) free_constant(change, first);
     if (!others_.empty()) {
         const trees::CodedTree coded(forest, bins_, static_cast<index_t>(tree));
         change.leaf_of_other.resize(others_.size());

@@ -178,23 +178,9 @@ ASSAY_DISPATCH(void, philox_blocks, philox_blocks_body, (std::uint64_t key, std:
                (key, counter, stream, out))
 
 // The draws of `Random`, many blocks made at a time.
-class ManyDraws {
+class ManyDraws : public Draws<ManyDraws> {
 public:
     ManyDraws(std::uint64_t key, std::uint64_t stream) : key_(key), stream_(stream) {}
-    double uniform() {
-        const std::uint64_t high = bits32();
-        return static_cast<double>((high << 32 | bits32()) >> 11) * 0x1.0p-53;
-    }
-    std::uint32_t below(std::uint32_t n) {
-        std::uint64_t product = static_cast<std::uint64_t>(bits32()) * n;
-        if (static_cast<std::uint32_t>(product) < n) {
-            const std::uint32_t floor = (0U - n) % n;
-            while (static_cast<std::uint32_t>(product) < floor) product = static_cast<std::uint64_t>(bits32()) * n;
-        }
-        return static_cast<std::uint32_t>(product >> 32);
-    }
-
-private:
     std::uint32_t bits32() {
         if (used_ == draws_.size()) {
             philox_blocks(key_, counter_, stream_, draws_.data());
@@ -203,6 +189,8 @@ private:
         }
         return draws_[used_++];
     }
+
+private:
     std::uint64_t key_, stream_, counter_ = 0;
     std::array<std::uint32_t, 4 * blocks_together> draws_;
     std::size_t used_ = draws_.size();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <limits>
 #include <numeric>
 #include <type_traits>
 #include <vector>
@@ -28,13 +29,21 @@ ASSAY_DISPATCH(void, add_to_all, add_to_all_body, (double value, double* sums, i
 
 template <class Code>
 struct Node {
-    Code limit, missing;               // numeric: the codes up to `limit` go left, and the code `missing`
-    std::int32_t column, left, right;  // column among those in use; -1 in a leaf
-    std::int32_t group;                // of the column, or -1
+    Code limit;                        // numeric: the codes up to `limit` go left
     bool asks_below;                   // whether a test on a column of a group follows
     bool missing_left;
-    const std::uint64_t* words;        // of a nominal test
-    std::int64_t known;                // categories of its column
+    std::int32_t column, left, right;  // column among those in use; -1 in a leaf
+    std::int32_t group;                // of the column, or -1
+    std::int32_t set;                  // of a nominal test, or -1
+
+    // Numeric: the code that goes left beside those up to `limit`; no cell has the last but one.
+    Code missing() const { return static_cast<Code>(std::numeric_limits<Code>::max() - (missing_left ? 0 : 1)); }
+};
+
+// The categories that go left at a nominal test.
+struct CategorySet {
+    const std::uint64_t* words;
+    std::int64_t known;  // categories of its column
 };
 
 // A row in one group, on its way through a tree away from the row's own path. With donors of its own the alternatives that are there are
@@ -53,11 +62,10 @@ class Replacer {
 public:
     Replacer(const trees::ForestView& forest, const trees::ForestCodes& codes, const Replacements& what)
         : f_(forest), codes_(codes), what_(what), nodes_(static_cast<std::size_t>(f_.offsets[f_.n_trees()])) {
-        constexpr Code none = std::numeric_limits<Code>::max();
         for (index_t t = 0; t < f_.n_trees(); ++t)
             for (std::int64_t i = f_.offsets[t + 1] - 1; i >= f_.offsets[t]; --i) {
                 Node<Code>& node = nodes_[static_cast<std::size_t>(i)];
-                node = {0, none - 1, -1, -1, -1, -1, false, f_.missing_left[i] != 0, nullptr, 0};
+                node = {0, false, f_.missing_left[i] != 0, -1, -1, -1, -1, -1};
                 const std::int32_t column = f_.feature[i];
                 if (column < 0) continue;
                 node.column = codes.place[static_cast<std::size_t>(column)];
@@ -67,11 +75,10 @@ public:
                 const auto below = [&](std::int32_t child) { return nodes_[static_cast<std::size_t>(f_.offsets[t] + child)].asks_below; };
                 node.asks_below = node.group >= 0 || below(node.left) || below(node.right);
                 if (f_.categories[i] >= 0) {
-                    node.words = &f_.words[f_.categories[i]];
-                    node.known = f_.n_categories[column];
+                    node.set = static_cast<std::int32_t>(sets_.size());
+                    sets_.push_back({&f_.words[f_.categories[i]], f_.n_categories[column]});
                 } else {
                     node.limit = static_cast<Code>(codes.rank(f_, i));
-                    if (node.missing_left) node.missing = none;
                 }
             }
         cells_ = encoded(what.cells);
@@ -105,9 +112,10 @@ private:
     const Code* cells_of(index_t column) const { return cells_.data() + column * what_.cells.rows; }
     const Code* source_of(index_t column) const { return (same_ ? cells_ : source_).data() + column * what_.source.rows; }
 
-    static bool goes_left(const Node<Code>& node, Code code) {
-        if (node.words == nullptr) return (code <= node.limit) | (code == node.missing);
-        return code < node.known ? (node.words[code / 64] >> (code % 64) & 1) != 0 : node.missing_left;
+    bool goes_left(const Node<Code>& node, Code code) const {
+        if (node.set < 0) return (code <= node.limit) | (code == node.missing());
+        const CategorySet& set = sets_[static_cast<std::size_t>(node.set)];
+        return code < set.known ? (set.words[code / 64] >> (code % 64) & 1) != 0 : node.missing_left;
     }
 
     // Some rows in all trees, one after the other.
@@ -243,8 +251,8 @@ private:
                         r += !goes;
                     }
                 };
-                if (node.words == nullptr) part([limit = node.limit, missing = node.missing](Code c) { return (c <= limit) | (c == missing); });
-                else part([&](Code c) { return goes_left(node, c); });
+                if (node.set < 0) part([limit = node.limit, missing = node.missing()](Code c) { return (c <= limit) | (c == missing); });
+                else part([&](Code c) { return of.goes_left(node, c); });
                 std::copy_n(off, r, row + l);
                 middle[static_cast<std::size_t>(at)] = static_cast<std::int32_t>(l);
                 if (l > b) steps.push_back({node.left, -1, true, {0, 0}, {b, l}, {0, 0}, 0, 0});
@@ -290,12 +298,12 @@ private:
                     else divide(node, item, item.key & mask, all.begin < cut, cut < all.end, to_left, to_right, test);
                 }
             };
-            if (node.words == nullptr) {
-                const auto test = [limit = node.limit, missing = node.missing](Code c) { return (c <= limit) | (c == missing); };
+            if (node.set < 0) {
+                const auto test = [limit = node.limit, missing = node.missing()](Code c) { return (c <= limit) | (c == missing); };
                 move(test);
                 if (g >= 0) leave(node, {b, mid}, {mid, e}, all.begin < cut, cut < all.end, to_left, to_right, test);
             } else {
-                const auto test = [&](Code c) { return goes_left(node, c); };
+                const auto test = [&](Code c) { return of.goes_left(node, c); };
                 move(test);
                 if (g >= 0) leave(node, {b, mid}, {mid, e}, all.begin < cut, cut < all.end, to_left, to_right, test);
             }
@@ -310,7 +318,7 @@ private:
         // Puts the alternatives that can come to a node in order, those that go left first; returns where the others begin.
         index_t part_share(const Node<Code>& node, Range all) {
             std::int32_t* at = order.data();
-            const auto goes = [&](std::int32_t k) { return goes_left(node, code(node.column, node.group, k)); };
+            const auto goes = [&](std::int32_t k) { return of.goes_left(node, code(node.column, node.group, k)); };
             if (rises[static_cast<std::size_t>(node.group)] != 0) return std::partition_point(at + all.begin, at + all.end, goes) - at;
             index_t l = all.begin, r = 0;
             for (index_t p = all.begin; p < all.end; ++p) {
@@ -435,6 +443,7 @@ private:
     const trees::ForestCodes& codes_;
     const Replacements& what_;
     std::vector<Node<Code>> nodes_;
+    std::vector<CategorySet> sets_;
     std::vector<Code> cells_, source_;
     bool same_ = false;
 };

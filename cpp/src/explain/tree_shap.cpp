@@ -18,7 +18,7 @@ using trees::ForestCodes;
 using trees::ForestView;
 using Code = std::uint32_t;
 constexpr Code missing_code = std::numeric_limits<Code>::max();
-constexpr index_t row_chunk = 512, lanes = 64, table_budget = index_t{1} << 19;  // doubles in the tables of one batch
+constexpr index_t row_chunk = 512, lanes = 64, table_budget = index_t{1} << 15;  // doubles in the tables of one batch
 constexpr double least_share = 1e-14;
 
 std::size_t at(index_t i) { return static_cast<std::size_t>(i); }

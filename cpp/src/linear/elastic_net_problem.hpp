@@ -340,7 +340,7 @@ private:
             by_residual_ = true;
             q_.release();
         }
-        if (!by_residual_ && m > q_.capacity) q_.grow(std::min(design_.p, m + m / 2 + 16), before);
+        if (!by_residual_ && m > q_.capacity) q_.grow(std::min(design_.p, m + m / 8 + 16), before);
         for (index_t j : fresh) {
             place[at(j)] = static_cast<index_t>(columns.size());
             columns.push_back(j);

@@ -308,7 +308,8 @@ GlmSums glm_pass(const GlmProblem& problem, const double* coefficients, GlmCurva
     const PassArguments with{problem, layout, dense.data(), levels.data(), curvature};
     const index_t grain = chunk_grain(n, layout.cells(with_hessian));
     std::vector<ChunkSums> parts(static_cast<std::size_t>(chunk_count(n, grain)));
-    parallel_chunks(n, grain, threads, [&](index_t c, index_t begin, index_t end) {
+    const index_t operations = (with_hessian ? layout.width * layout.width / 2 : 0) + 4 * layout.width + 128;
+    parallel_chunks(n, grain, pass_threads(n, operations, threads), [&](index_t c, index_t begin, index_t end) {
         ChunkSums& sums = parts[static_cast<std::size_t>(c)];
         sums.prepare(layout, with_hessian);
         Tile tile(m);

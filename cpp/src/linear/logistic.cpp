@@ -283,7 +283,8 @@ ChunkSums run_chunks(const PassArguments& with, ChunkFunction chunk, index_t blo
     const index_t block_cells = block_count * width * width, gradient_cells = outputs_padded * width;
     const index_t grain = chunk_grain(n, block_cells + gradient_cells);
     std::vector<ChunkSums> parts(static_cast<std::size_t>(chunk_count(n, grain)));
-    parallel_chunks(n, grain, threads, [&](index_t c, index_t begin, index_t end) {
+    const index_t operations = block_cells / 2 + 4 * gradient_cells + 64;
+    parallel_chunks(n, grain, pass_threads(n, operations, threads), [&](index_t c, index_t begin, index_t end) {
         ChunkSums& sums = parts[static_cast<std::size_t>(c)];
         sums.gradient.assign(static_cast<std::size_t>(gradient_cells), 0.0);
         sums.blocks.assign(static_cast<std::size_t>(block_cells), 0.0);
@@ -481,7 +482,7 @@ double column_moments(const LogisticProblem& problem, Vector<double> mean, Vecto
     const auto chunks = static_cast<std::size_t>(chunk_count(n, grain)), columns = static_cast<std::size_t>(p);
     std::vector<double> weights(chunks, 0.0), means(chunks * columns, 0.0), deviations(chunks * columns, 0.0);
     const double* const origin = n > 0 ? problem.x.row(problem.row(0)) : nullptr;
-    parallel_chunks(n, grain, threads, [&](index_t c, index_t begin, index_t end) {
+    parallel_chunks(n, grain, pass_threads(n, 4 * p, threads), [&](index_t c, index_t begin, index_t end) {
         const auto at = static_cast<std::size_t>(c) * columns;
         moments_chunk(problem, origin, begin, end, &weights[static_cast<std::size_t>(c)], means.data() + at,
                       deviations.data() + at);

@@ -158,4 +158,44 @@ double sparse_column_moments(const SparseMatrix& columns, Vector<const double> w
     return total;
 }
 
+double sparse_row_moments(const SparseMatrix& rows, Vector<const double> weights, Vector<double> mean,
+                          Vector<double> variance) {
+    const auto p = static_cast<std::size_t>(rows.places);
+    double total = static_cast<double>(rows.lines);
+    if (!weights.empty()) {
+        total = 0.0;
+        for (index_t i = 0; i < rows.lines; ++i) total += weights[i];
+    }
+    std::vector<double> origin(p, 0.0), stored(p, 0.0), offset(p, 0.0), squares(p, 0.0);
+    std::vector<index_t> counts(p, 0);
+    const auto for_cells = [&](auto&& visit) {
+        for (index_t i = 0; i < rows.lines; ++i) {
+            const double weight = weights.empty() ? 1.0 : weights[i];
+            for (index_t k = rows.begin(i); k < rows.end(i); ++k)
+                visit(static_cast<std::size_t>(rows.indices[k]), rows.values[k], weight);
+        }
+    };
+    for_cells([&](std::size_t j, double value, double weight) {
+        if (counts[j]++ == 0) origin[j] = value;
+        stored[j] += weight;
+    });
+    // Measured from a stored cell, a constant column has variance 0 exactly.
+    for (std::size_t j = 0; j < p; ++j)
+        if (counts[j] != rows.lines) origin[j] = 0.0;
+    for_cells([&](std::size_t j, double value, double weight) { offset[j] += weight * (value - origin[j]); });
+    for (double& sum : offset) sum = total > 0.0 ? sum / total : 0.0;
+    for_cells([&](std::size_t j, double value, double weight) {
+        const double gap = (value - origin[j]) - offset[j];
+        squares[j] += weight * gap * gap;
+    });
+    for (std::size_t j = 0; j < p; ++j) {
+        const auto at = static_cast<index_t>(j);
+        const bool empty = counts[j] == 0 || !(total > 0.0);
+        const double absent = counts[j] == rows.lines ? 0.0 : std::max(0.0, total - stored[j]);
+        mean[at] = empty ? 0.0 : origin[j] + offset[j];
+        variance[at] = empty ? 0.0 : (squares[j] + absent * offset[j] * offset[j]) / total;
+    }
+    return total;
+}
+
 }  // namespace assay

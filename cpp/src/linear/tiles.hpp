@@ -70,6 +70,23 @@ ASSAY_INLINE double sum_tile(const double* values) {
     return ((part[0] + part[4]) + (part[1] + part[5])) + ((part[2] + part[6]) + (part[3] + part[7]));
 }
 
+// The sum of the lanes of a vector, halves first.
+template <int W>
+ASSAY_INLINE double sum_lanes(const typename Lanes<W>::type& sum) {
+    if constexpr (W == 2) {
+        return sum[0] + sum[1];
+    } else {
+        using half = typename Lanes<W / 2>::type;
+        half low, high;
+#pragma GCC unroll 4
+        for (int v = 0; v < W / 2; ++v) {
+            low[v] = sum[v];
+            high[v] = sum[v + W / 2];
+        }
+        return sum_lanes<W / 2>(low + high);
+    }
+}
+
 // out[t] = z_t . coefficients
 template <int W>
 ASSAY_INLINE void dot_tile(const double* rows, index_t width, const double* coefficients, double* out) {
@@ -79,9 +96,7 @@ ASSAY_INLINE void dot_tile(const double* rows, index_t width, const double* coef
         vec sum = {};
         for (index_t j = 0; j < width; j += W)
             sum += *reinterpret_cast<const vec*>(z + j) * *reinterpret_cast<const vec*>(coefficients + j);
-        double total = 0.0;
-        for (int v = 0; v < W; ++v) total += sum[v];
-        out[t] = total;
+        out[t] = sum_lanes<W>(sum);
     }
 }
 
@@ -104,6 +119,10 @@ inline index_t chunk_grain(index_t n, index_t cells) {
     const index_t grain = std::max<index_t>((n + most - 1) / most, 512);
     return (grain + tile_rows - 1) / tile_rows * tile_rows;
 }
+
+// Threads for passes of so many operations a row: waking them costs more than a small pass. The chunks, and so the bits, are
+// the same.
+inline int pass_threads(index_t n, index_t operations, int threads) { return n * operations < 2'000'000 ? 1 : threads; }
 
 }  // namespace assay
 

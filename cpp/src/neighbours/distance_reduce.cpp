@@ -699,24 +699,42 @@ void nearest_of_candidates(Metric metric, const MetricOptions& options, Matrix<c
     const auto is_kept = [&](std::int64_t row) {
         return row >= 0 && (candidates.kept == nullptr || candidates.kept[row] != 0);
     };
+    const auto list_of = [&](index_t i) {
+        return (candidates.place == nullptr ? i : candidates.place[i]) * candidates.length;
+    };
+    // The k nearest are mostly among the first few: farther candidates are looked at only where these leave a doubt.
+    const index_t together = std::min<index_t>(panel_lanes, std::max<index_t>(8, k + 3));
+    const index_t ahead = std::min(together + 1, candidates.length);
     parallel_chunks(queries.rows, 256, threads, [&](index_t, index_t begin, index_t end) {
         Rescorer rescorer(rows, metric, options, scaling);
         Nearest best(k);
         for (index_t i = begin; i < end && !interrupted(); ++i) {
-            const index_t list = (candidates.place == nullptr ? i : candidates.place[i]) * candidates.length;
+            const index_t list = list_of(i);
             const std::int64_t* const listed = candidates.rows + list;
             const double* const bounds = candidates.distances + list;
             std::int64_t batch[panel_lanes];
             double scores[panel_lanes];
             best.clear();
             found[i] = 0;
+            if (i + 4 < end)
+                for (index_t c = 0; c <= ahead; c += 7) {
+                    __builtin_prefetch(candidates.rows + list_of(i + 4) + c);
+                    __builtin_prefetch(candidates.distances + list_of(i + 4) + c);
+                }
+            if (i + 2 < end) {
+                const std::int64_t* const next = candidates.rows + list_of(i + 2);
+                for (index_t c = 0; c < ahead; ++c) {
+                    const double* const cells = rows.row(std::max<std::int64_t>(next[c], 0));
+                    for (index_t j = 0; j < rows.cols; j += 8) __builtin_prefetch(cells + j);
+                }
+            }
             for (index_t c = 0; c < candidates.length;) {
                 if (best.full()) {
                     const double floor = candidates.ratio * bounds[c] - candidates.slack[i];
                     if (floor > 0.0 && best.bound() < to_reduced(metric, options.p, floor) * (1.0 - 1e-12)) break;
                 }
                 index_t used = 0;
-                for (; c < candidates.length && used < panel_lanes; ++c)
+                for (; c < candidates.length && used < together; ++c)
                     if (is_kept(listed[c])) batch[used++] = listed[c];
                 rescorer.score(queries.row(i), batch, used, scores);
                 for (index_t b = 0; b < used; ++b) best.offer(scores[b], batch[b]);

@@ -58,6 +58,7 @@ public:
         tree_.high.assign(nodes, 0.0);
         tree_.order.resize(static_cast<std::size_t>(rows_.rows));
         tree_.panels.resize(static_cast<std::size_t>(panel_count(rows_.rows) * panel_lanes * rows_.cols));
+        std::fill(tree_.panels.end() - panel_lanes * rows_.cols, tree_.panels.end(), 0.0);  // the last may have fewer rows
         parallel_chunks(rows_.rows, 16384, threads, [&](index_t, index_t begin, index_t end) {
             for (index_t i = begin; i < end; ++i) records_[i] = Record(rows_, i);
         });
@@ -75,8 +76,12 @@ public:
             });
             level.swap(next);
         }
-        parallel_chunks(static_cast<index_t>(level.size()), 1, threads,
-                        [&](index_t c, index_t, index_t) { grow(level[static_cast<std::size_t>(c)]); });
+        parallel_chunks(static_cast<index_t>(level.size()), 1, threads, [&](index_t c, index_t, index_t) {
+            const Part part = level[static_cast<std::size_t>(c)];
+            grow(part);
+            // What is written to the panels takes the place of the records.
+            release_pages(&records_[part.begin], static_cast<std::size_t>(part.end - part.begin) * sizeof(Record));
+        });
     }
 
 private:

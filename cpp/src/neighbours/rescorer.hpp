@@ -25,7 +25,7 @@ public:
             const double* side_by_side[panel_lanes];
             for (index_t lane = 0; lane < panel_lanes; ++lane)
                 side_by_side[lane] = rows_.row(static_cast<index_t>(listed[first + std::min(lane, used - 1)]));
-            pack_panel(side_by_side, rows_.cols, panel_.data(), scaling_);
+            pack_panel(side_by_side, rows_.cols, panel_.data(), scaling_, used);
             measure_(query, panel_.data(), 1, rows_.cols, options_, lanes);
             for (index_t lane = 0; lane < used; ++lane)
                 out[first + lane] = lanes[lane] == lanes[lane] ? lanes[lane] : __builtin_inf();

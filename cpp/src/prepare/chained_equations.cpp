@@ -73,16 +73,32 @@ ASSAY_INLINE void add_scaled_body(const double* row, index_t p, double delta, do
 ASSAY_DISPATCH(void, add_scaled, add_scaled_body, (const double* row, index_t p, double delta, double* sum),
                (row, p, delta, sum))
 
-// A fitted conditional of one column, as kept for later rows.
-struct KeptModel {
-    Donors donors;
-    DonorForest tree;
+// Where a chain writes its donors, at most kept_donors for each column that is matched: those of all chains have their
+// places before the first chain runs, so that they are held once.
+struct DonorPlaces {
+    const std::int64_t* offsets;  // v + 1, of this chain
+    double *predictions, *values;
 };
+
+void place_donors(const std::vector<std::vector<std::int64_t>>& observed, Vector<const std::int32_t> method, index_t chains,
+                  FittedChains& to) {
+    std::int64_t total = 0;
+    to.donor_offsets.assign(1, 0);
+    for (index_t c = 0; c < chains; ++c)
+        for (index_t j = 0; j < method.size; ++j) {
+            const bool matched = static_cast<Conditional>(method[j]) == Conditional::matching;
+            total += matched ? std::min(static_cast<index_t>(observed[j].size()), kept_donors) : 0;
+            to.donor_offsets.push_back(total);
+        }
+    to.donor_predictions.resize(total);
+    to.donor_values.resize(total);
+}
 
 class Chain {
 public:
-    Chain(const Problem& problem, std::uint64_t key, int threads)
-        : problem_(problem), options_(problem.options), design_(problem.design), random_(key), threads_(threads),
+    Chain(const Problem& problem, const DonorPlaces& places, std::uint64_t key, int threads)
+        : problem_(problem), places_(places), options_(problem.options), design_(problem.design), random_(key),
+          threads_(threads),
           n_(problem.cells.rows), v_(problem.cells.cols), p_(problem.design.width()),
           cells_(problem.cells.data, problem.cells.data + n_ * v_), z_(n_ * p_, 0.0),
           coefficient_(p_ * (p_ + 1), 0.0), drawn_(p_ * (p_ + 1), 0.0), deviation_(v_, 0.0), kept_(v_),
@@ -128,7 +144,7 @@ public:
     const std::vector<double>& coefficient() const { return coefficient_; }
     const std::vector<double>& drawn() const { return drawn_; }
     const std::vector<double>& deviation() const { return deviation_; }
-    std::vector<KeptModel>& kept() { return kept_; }
+    std::vector<DonorForest>& kept() { return kept_; }
 
 private:
     Random* draws() { return options_.draw ? &random_ : nullptr; }
@@ -321,33 +337,34 @@ private:
     }
 
     void keep(index_t j) {
-        KeptModel& to = kept_[j];
         if (problem_.kind(j) == Conditional::matching) {
             const auto count = static_cast<index_t>(donors_.values.size()), most = std::min(count, kept_donors);
             for (index_t k = 0; k < most; ++k) {
                 const index_t from = most == count ? k : k * (count - 1) / (most - 1);
-                to.donors.predictions.push_back(donors_.predictions[from]);
-                to.donors.values.push_back(donors_.values[from]);
+                places_.predictions[places_.offsets[j] + k] = donors_.predictions[from];
+                places_.values[places_.offsets[j] + k] = donors_.values[from];
             }
         } else if (problem_.kind(j) == Conditional::tree) {
+            DonorForest& to = kept_[j];
             for (std::size_t t = 0; t + 1 < tree_.offsets.size(); ++t) {
                 const index_t begin = tree_.offsets[t], count = tree_.offsets[t + 1] - begin;
                 const index_t most = std::min(count, kept_leaf_donors);
-                for (index_t k = 0; k < most; ++k) to.tree.values.push_back(tree_.values[begin + k * count / most]);
-                to.tree.offsets.push_back(static_cast<std::int64_t>(to.tree.values.size()));
+                for (index_t k = 0; k < most; ++k) to.values.push_back(tree_.values[begin + k * count / most]);
+                to.offsets.push_back(static_cast<std::int64_t>(to.values.size()));
             }
-            to.tree.trees = std::move(tree_.trees);
+            to.trees = std::move(tree_.trees);
         }
     }
 
     const Problem& problem_;
+    DonorPlaces places_;
     const ChainOptions& options_;
     const Design& design_;
     Random random_;
     int threads_;
     index_t n_, v_, p_;
     std::vector<double> cells_, z_, gram_, part_, coefficient_, drawn_, deviation_;
-    std::vector<KeptModel> kept_;
+    std::vector<DonorForest> kept_;
     std::vector<double> shift_, scratch_;
     Donors donors_;
     DonorForest tree_;
@@ -359,19 +376,16 @@ void append(std::vector<T>& to, const std::vector<T>& from) {
     to.insert(to.end(), from.begin(), from.end());
 }
 
-// One chain's models onto the end of the flat arrays.
+// One chain's models onto the end of the flat arrays; its donors are there.
 void gather(Chain& chain, FittedChains& to) {
     append(to.coefficient, chain.coefficient());
     append(to.drawn, chain.drawn());
     append(to.deviation, chain.deviation());
-    for (const KeptModel& model : chain.kept()) {
-        append(to.donor_predictions, model.donors.predictions);
-        append(to.donor_values, model.donors.values);
-        to.donor_offsets.push_back(static_cast<std::int64_t>(to.donor_values.size()));
-        trees::append(to.leaves.trees, model.tree.trees);
+    for (const DonorForest& tree : chain.kept()) {
+        trees::append(to.leaves.trees, tree.trees);
         const auto before = static_cast<std::int64_t>(to.leaves.values.size());
-        for (std::size_t t = 1; t < model.tree.offsets.size(); ++t) to.leaves.offsets.push_back(before + model.tree.offsets[t]);
-        append(to.leaves.values, model.tree.values);
+        for (std::size_t t = 1; t < tree.offsets.size(); ++t) to.leaves.offsets.push_back(before + tree.offsets[t]);
+        append(to.leaves.values, tree.values);
     }
 }
 
@@ -408,9 +422,13 @@ Chains run_chains(Matrix<const double> cells, Vector<const std::int32_t> n_categ
     result.imputed.resize(m * holes);
     result.mean.assign(m * options.sweeps * v, std::numeric_limits<double>::quiet_NaN());
     result.spread = result.mean;
+    FittedChains& fitted = result.fitted;
+    place_donors(problem.observed, method, m, fitted);
     std::vector<std::unique_ptr<Chain>> chains(m);
     parallel_chunks(m, 1, options.threads, [&](index_t c, index_t, index_t) {
-        auto chain = std::make_unique<Chain>(problem, keys[c], m == 1 ? options.threads : 1);
+        const DonorPlaces places{fitted.donor_offsets.data() + c * v, fitted.donor_predictions.data(),
+                                 fitted.donor_values.data()};
+        auto chain = std::make_unique<Chain>(problem, places, keys[c], m == 1 ? options.threads : 1);
         chain->run(result.mean.data() + c * options.sweeps * v, result.spread.data() + c * options.sweeps * v);
         double* out = result.imputed.data() + c * holes;
         for (index_t i = 0; i < n; ++i)
@@ -419,8 +437,6 @@ Chains run_chains(Matrix<const double> cells, Vector<const std::int32_t> n_categ
         chain->release();
         chains[c] = std::move(chain);
     });
-    FittedChains& fitted = result.fitted;
-    fitted.donor_offsets.push_back(0);
     if (!interrupted())
         for (auto& chain : chains) {
             gather(*chain, fitted);

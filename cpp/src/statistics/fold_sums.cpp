@@ -10,43 +10,67 @@ namespace {
 
 constexpr index_t lanes = 8, block = 512;
 
-// sums[0 .. p) += the rows, squares likewise where wanted: both about `centre`. `held` has room for 2 * lanes * p numbers.
-template <bool squares>
-ASSAY_INLINE void rows_body(Matrix<const double> x, index_t p, const std::int64_t* rows, index_t n,
-                            const double* __restrict centre, double* __restrict held, double* __restrict sums,
-                            [[maybe_unused]] double* __restrict square_sums) {
-    for (index_t begin = 0; begin < n; begin += block) {
-        const index_t end = std::min(n, begin + block);
-        std::fill_n(held, (squares ? 2 : 1) * lanes * p, 0.0);
-        for (index_t i = begin; i < end; ++i) {
-            const double* __restrict cells = x.row(rows[i]);
-            double* __restrict total = held + (i - begin) % lanes * p;
-            [[maybe_unused]] double* __restrict square = total + lanes * p;
-            for (index_t j = 0; j < p; ++j) {
-                const double v = cells[j] - centre[j];
-                total[j] += v;
-                if constexpr (squares) square[j] += v * v;
+using Eight = double __attribute__((vector_size(64), may_alias, aligned(8)));
+using Four = double __attribute__((vector_size(32), may_alias, aligned(8)));
+using One = double;
+
+// sums[0 .. V) += up to 512 rows of V vectors of columns, squares likewise where wanted: both about `centre`. Four lanes are
+// held in registers at a time.
+template <class Vector, int V, bool squares>
+ASSAY_INLINE void columns_body(Matrix<const double> x, index_t first, const std::int64_t* rows, index_t n,
+                               const double* __restrict centre, double* __restrict sums,
+                               [[maybe_unused]] double* __restrict square_sums) {
+    constexpr index_t width = sizeof(Vector) / sizeof(double), side = 4;
+    const index_t even = n / lanes * lanes;
+    Vector middle[V], whole[V] = {}, whole_square[V] = {};
+    for (int v = 0; v < V; ++v) middle[v] = *reinterpret_cast<const Vector*>(centre + v * width);
+    for (index_t group = 0; group < lanes; group += side) {
+        Vector total[side][V] = {}, square[side][V] = {};
+        const auto add = [&](index_t i, index_t lane) __attribute__((always_inline)) {
+            const double* const cells = x.row(rows[i]) + first;
+            for (int v = 0; v < V; ++v) {
+                const Vector one = *reinterpret_cast<const Vector*>(cells + v * width) - middle[v];
+                total[lane][v] += one;
+                if constexpr (squares) square[lane][v] += one * one;
             }
+        };
+        for (index_t i = group; i < even; i += lanes) {
+#pragma GCC unroll 4
+            for (index_t lane = 0; lane < side; ++lane) add(i + lane, lane);
         }
-        for (index_t lane = 1; lane < lanes; ++lane)
-            for (index_t j = 0; j < p; ++j) held[lane * p + j] += held[(lane - 1) * p + j];
-        for (index_t j = 0; j < p; ++j) sums[j] += held[(lanes - 1) * p + j];
-        if constexpr (squares) {
-            double* square = held + lanes * p;
-            for (index_t lane = 1; lane < lanes; ++lane)
-                for (index_t j = 0; j < p; ++j) square[lane * p + j] += square[(lane - 1) * p + j];
-            for (index_t j = 0; j < p; ++j) square_sums[j] += square[(lanes - 1) * p + j];
-        }
+#pragma GCC unroll 4
+        for (index_t lane = 0; lane < side; ++lane)
+            if (even + group + lane < n) add(even + group + lane, lane);
+        for (index_t lane = 0; lane < side; ++lane)
+            for (int v = 0; v < V; ++v) {
+                whole[v] = total[lane][v] + whole[v];
+                if constexpr (squares) whole_square[v] = square[lane][v] + whole_square[v];
+            }
+    }
+    for (int v = 0; v < V; ++v) {
+        *reinterpret_cast<Vector*>(sums + v * width) += whole[v];
+        if constexpr (squares) *reinterpret_cast<Vector*>(square_sums + v * width) += whole_square[v];
     }
 }
+
+// The same of p columns.
+template <bool squares>
+ASSAY_INLINE void rows_body(Matrix<const double> x, index_t p, const std::int64_t* rows, index_t n, const double* centre,
+                            double* sums, double* square_sums) {
+    index_t j = 0;
+    for (; j + 16 <= p; j += 16) columns_body<Eight, 2, squares>(x, j, rows, n, centre + j, sums + j, square_sums + j);
+    for (; j + 8 <= p; j += 8) columns_body<Eight, 1, squares>(x, j, rows, n, centre + j, sums + j, square_sums + j);
+    for (; j + 4 <= p; j += 4) columns_body<Four, 1, squares>(x, j, rows, n, centre + j, sums + j, square_sums + j);
+    for (; j < p; ++j) columns_body<One, 1, squares>(x, j, rows, n, centre + j, sums + j, square_sums + j);
+}
 ASSAY_DISPATCH(void, add_rows, rows_body<false>,
-               (Matrix<const double> x, index_t p, const std::int64_t* rows, index_t n, const double* centre, double* held,
-                double* sums, double* square_sums),
-               (x, p, rows, n, centre, held, sums, square_sums))
+               (Matrix<const double> x, index_t p, const std::int64_t* rows, index_t n, const double* centre, double* sums,
+                double* square_sums),
+               (x, p, rows, n, centre, sums, square_sums))
 ASSAY_DISPATCH(void, add_rows_and_squares, rows_body<true>,
-               (Matrix<const double> x, index_t p, const std::int64_t* rows, index_t n, const double* centre, double* held,
-                double* sums, double* square_sums),
-               (x, p, rows, n, centre, held, sums, square_sums))
+               (Matrix<const double> x, index_t p, const std::int64_t* rows, index_t n, const double* centre, double* sums,
+                double* square_sums),
+               (x, p, rows, n, centre, sums, square_sums))
 
 struct Sums {
     double sum = 0, square = 0;
@@ -80,6 +104,27 @@ ASSAY_INLINE Sums column_body(const double* cells, index_t n, double centre) {
 }
 ASSAY_DISPATCH(Sums, column_sums, column_body, (const double* cells, index_t n, double centre), (cells, n, centre))
 
+ASSAY_INLINE bool ascending_body(const std::int64_t* rows, index_t count) {
+    std::int64_t falls = 0;
+    for (index_t i = 1; i < count; ++i) falls |= static_cast<std::int64_t>(rows[i] <= rows[i - 1]);
+    return falls == 0;
+}
+ASSAY_DISPATCH(bool, ascending, ascending_body, (const std::int64_t* rows, index_t count), (rows, count))
+
+// Whether two lists in ascending order, which together are as long as the table, have no row in common: row t, the i-th of
+// the shorter list, stands between the rows t - i - 1 and t - i of the longer one.
+bool interlock(const RowList& one, const RowList& other) {
+    const RowList &longer = one.count >= other.count ? one : other, &shorter = one.count >= other.count ? other : one;
+    for (index_t i = 0; i < shorter.count; ++i) {
+        const std::int64_t row = shorter.rows[i];
+        const index_t before = row - i;  // at least 0, as the rows ascend from 0 on
+        if (before > longer.count || (before > 0 && longer.rows[before - 1] >= row) ||
+            (before < longer.count && longer.rows[before] <= row))
+            return false;
+    }
+    return true;
+}
+
 }  // namespace
 
 std::vector<ClassMoments> fold_moments(Matrix<const double> x, const std::int32_t* codes, index_t classes,
@@ -104,21 +149,37 @@ void fold_grams(Matrix<const double> x, const std::int32_t* codes, index_t class
 
 void fold_spreads(Matrix<const double> x, index_t p, const RowLists& lists, double* mean, double* left, double* square,
                   int threads) {
-    for_each_list(lists, threads, [&](index_t k, int) {
-        const RowList& list = lists[static_cast<std::size_t>(k)];
-        const double count = static_cast<double>(std::max<index_t>(list.count, 1));
-        std::vector<double> held(static_cast<std::size_t>(2 * lanes * p)), zero(static_cast<std::size_t>(p), 0.0);
-        double *m = mean + k * p, *l = left + k * p, *s = square + k * p;
-        std::fill_n(m, p, 0.0);
-        std::fill_n(l, p, 0.0);
-        std::fill_n(s, p, 0.0);
-        add_rows(x, p, list.rows, list.count, zero.data(), held.data(), m, nullptr);
-        for (index_t j = 0; j < p; ++j) m[j] /= count;
-        add_rows_and_squares(x, p, list.rows, list.count, m, held.data(), l, s);
-        for (index_t j = 0; j < p; ++j) {
-            l[j] /= count;
-            s[j] /= count;
-        }
+    const auto count = static_cast<index_t>(lists.size());
+    // Lists of training rows are much the same: block after block, so that the rows of one list are at hand for the next.
+    const index_t lot = std::clamp<index_t>(count / std::max(threads, 1), 1, 16);
+    std::fill_n(mean, count * p, 0.0);
+    std::fill_n(left, count * p, 0.0);
+    std::fill_n(square, count * p, 0.0);
+    parallel_chunks(count, lot, threads, [&](index_t, index_t from, index_t to) {
+        const std::vector<double> zero(static_cast<std::size_t>(p), 0.0);
+        const auto over = [&](const auto& work) {
+            index_t longest = 0;
+            for (index_t k = from; k < to; ++k) longest = std::max(longest, lists[static_cast<std::size_t>(k)].count);
+            for (index_t begin = 0; begin < longest; begin += block)
+                for (index_t k = from; k < to; ++k) {
+                    const RowList& list = lists[static_cast<std::size_t>(k)];
+                    if (begin < list.count) work(k, list.rows + begin, std::min(block, list.count - begin));
+                }
+        };
+        const auto divide = [&](double* sums) {
+            for (index_t k = from; k < to; ++k)
+                for (index_t j = 0; j < p; ++j)
+                    sums[k * p + j] /= static_cast<double>(std::max<index_t>(lists[static_cast<std::size_t>(k)].count, 1));
+        };
+        over([&](index_t k, const std::int64_t* rows, index_t n) {
+            add_rows(x, p, rows, n, zero.data(), mean + k * p, mean + k * p);
+        });
+        divide(mean);
+        over([&](index_t k, const std::int64_t* rows, index_t n) {
+            add_rows_and_squares(x, p, rows, n, mean + k * p, left + k * p, square + k * p);
+        });
+        divide(left);
+        divide(square);
     });
 }
 
@@ -138,6 +199,10 @@ void complementary(const RowLists& trains, const RowLists& tests, index_t n, std
         const RowList &train = trains[static_cast<std::size_t>(k)], &test = tests[static_cast<std::size_t>(k)];
         split[k] = 0;
         if (train.count + test.count != n) return;
+        if (ascending(train.rows, train.count) && ascending(test.rows, test.count)) {
+            split[k] = interlock(train, test) ? 2 : 0;
+            return;
+        }
         std::vector<std::uint8_t> seen(static_cast<std::size_t>(n), 0);
         for (const RowList* list : {&train, &test})
             for (index_t i = 0; i < list->count; ++i) seen[static_cast<std::size_t>(list->rows[i])] = 1;

@@ -1,5 +1,8 @@
 #include "assay/tables/coded_columns.hpp"
 
+#include <omp.h>
+
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <type_traits>
@@ -97,10 +100,15 @@ void order_column(Work& work, const std::vector<std::uint32_t>& low, Entry* entr
 
 void sort_columns(Matrix<const double> cells, Vector<const std::int32_t> n_categories, Entry* order, int threads) {
     const index_t n = cells.rows, d = cells.cols;
-    parallel_chunks(d, columns_per_task, threads, [&](index_t, index_t first, index_t last) {
-        Work work;
-        for (index_t j = first; j < last; ++j) work.low[static_cast<std::size_t>(j - first)].resize(static_cast<std::size_t>(n));
+    // Made here and not by each thread, whose allocator would keep the memory for itself.
+    std::vector<Work> works(static_cast<std::size_t>(std::max<index_t>(1, std::min<index_t>(threads, chunk_count(d, columns_per_task)))));
+    for (Work& work : works) {
+        for (auto& low : work.low) low.resize(static_cast<std::size_t>(n));
         work.items.reserve(static_cast<std::size_t>(n));
+        work.spare.reserve(static_cast<std::size_t>(n));
+    }
+    parallel_chunks(d, columns_per_task, static_cast<int>(works.size()), [&](index_t, index_t first, index_t last) {
+        Work& work = works[static_cast<std::size_t>(omp_get_thread_num()) % works.size()];
         for (index_t i = 0; i < n; ++i) {
             for (index_t j = first; j < last; ++j) {
                 const double cell = cells(i, j);

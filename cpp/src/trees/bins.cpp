@@ -243,11 +243,13 @@ std::vector<double> cuts_of_counts(const std::vector<double>& values, const std:
     return std::move(cutter.cuts);
 }
 
-// Categories by falling weight, then by code: the first max_bins - 1 keep their own bin if there are too many.
-std::vector<std::uint8_t> category_bins(const std::vector<double>& weight, index_t max_bins) {
+constexpr index_t most_categories = bin_stride - 1;  // with a bin of their own; one code is for missing cells
+
+// Categories by falling weight, then by code: the first of them keep their own bin if there are too many.
+std::vector<std::uint8_t> category_bins(const std::vector<double>& weight) {
     const auto k = static_cast<index_t>(weight.size());
     std::vector<std::uint8_t> bins(weight.size());
-    if (k <= max_bins) {
+    if (k <= most_categories) {
         for (index_t c = 0; c < k; ++c) bins[static_cast<std::size_t>(c)] = static_cast<std::uint8_t>(c);
         return bins;
     }
@@ -258,7 +260,7 @@ std::vector<std::uint8_t> category_bins(const std::vector<double>& weight, index
     });
     for (index_t r = 0; r < k; ++r)
         bins[static_cast<std::size_t>(by_weight[static_cast<std::size_t>(r)])] =
-            static_cast<std::uint8_t>(std::min(r, max_bins - 1));
+            static_cast<std::uint8_t>(std::min(r, most_categories - 1));
     return bins;
 }
 
@@ -276,9 +278,9 @@ Bins empty_bins(index_t n, index_t d, const std::int32_t* n_categories) {
 }
 
 // The bin of every category of a column, which has so many; says how many bins there are.
-const std::vector<std::uint8_t>& keep_categories(Bins& bins, std::size_t column, const std::vector<double>& weight, index_t max_bins) {
-    bins.n_bins[column] = static_cast<std::int32_t>(std::min(static_cast<index_t>(weight.size()), max_bins));
-    return bins.bin_of_category[column] = category_bins(weight, max_bins);
+const std::vector<std::uint8_t>& keep_categories(Bins& bins, std::size_t column, const std::vector<double>& weight) {
+    bins.n_bins[column] = static_cast<std::int32_t>(std::min(static_cast<index_t>(weight.size()), most_categories));
+    return bins.bin_of_category[column] = category_bins(weight);
 }
 
 bool is_category(double cell, index_t count) { return cell >= 0 && cell < static_cast<double>(count); }
@@ -326,7 +328,7 @@ Bins make_bins(Matrix<const double> cells, Vector<const std::int32_t> n_categori
         for (index_t column = first; column < first + width; ++column) {
             const auto j = static_cast<std::size_t>(column);
             if (n_categories[column] > 0) {
-                keep_categories(bins, j, category_weights(cells, column, n_categories[column], weights), max_bins);
+                keep_categories(bins, j, category_weights(cells, column, n_categories[column], weights));
                 continue;
             }
             std::vector<double> distinct;
@@ -428,7 +430,7 @@ Bins make_bins(const ChosenRanks& chosen, index_t max_bins, int threads) {
                 };
                 for (std::size_t v = 0; v < known; ++v)
                     if (number(v) >= 0) of_category[static_cast<std::size_t>(number(v))] += weight[v];
-                const auto& map = keep_categories(bins, j, of_category, max_bins);
+                const auto& map = keep_categories(bins, j, of_category);
                 for (std::size_t v = 0; v < known; ++v)
                     bin[v] = number(v) >= 0 ? map[static_cast<std::size_t>(number(v))] : static_cast<std::uint8_t>(bins.n_bins[j]);
             } else {

@@ -38,7 +38,7 @@ public:
                 grow_top(top, std::move(root));
             }
         }
-        local_ = {};
+        std::vector<std::int32_t>().swap(local_);
         return gather();
     }
 

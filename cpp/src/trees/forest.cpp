@@ -39,6 +39,41 @@ std::int32_t walk(const ForestView& f, index_t tree, const double* row) {
     return node;
 }
 
+// OUT leaf (m): what `walk` says of rows from `begin` on, some of them side by side: one would wait for memory at every step.
+void walk_cells(const ForestView& f, index_t tree, Matrix<const double> cells, index_t begin, index_t m, std::int32_t* leaf) {
+    constexpr index_t together = 16;
+    const std::int64_t first = f.offsets[tree];
+    const std::int32_t *feature = f.feature + first, *left = f.left + first, *right = f.right + first;
+    const double* threshold = f.threshold + first;
+    const bool nominal = f.words.size > 0;
+    for (index_t from = 0; from < m; from += together) {
+        std::int32_t at[together] = {};
+        index_t row[together], open = std::min(together, m - from);
+        std::int32_t node[together];
+        for (index_t i = 0; i < open; ++i) row[i] = from + i;
+        std::fill_n(node, open, 0);
+        while (open > 0) {
+            index_t stay = 0;
+            for (index_t i = 0; i < open; ++i) {
+                const std::int32_t here = node[i], column = feature[here];
+                if (column < 0) {
+                    at[row[i] - from] = here;
+                    continue;
+                }
+                const double* own = cells.row(begin + row[i]);
+                const double cell = own[column];
+                const bool plain = cell == cell && (!nominal || f.categories[first + here] < 0);
+                const bool goes = plain ? cell <= threshold[here] : goes_left(f, first + here, own);
+                const std::int32_t l = left[here], r = right[here];
+                row[stay] = row[i];
+                node[stay++] = goes ? l : r;
+            }
+            open = stay;
+        }
+        std::copy_n(at, std::min(together, m - from), leaf + from);
+    }
+}
+
 ASSAY_INLINE void ranks_body(const double* cuts, std::int32_t count, const double* x, std::int32_t m, std::int32_t* rank) {
     for (std::int32_t i = 0; i < m; ++i) rank[i] = 0;
     for (; count > 1;) {
@@ -391,11 +426,15 @@ void add_predictions(const ForestView& f, Matrix<const double> cells, const Gath
         for (index_t k = 0; k < f.width; ++k) to[k] += value[k];
     };
     const index_t nodes = static_cast<index_t>(f.offsets[what.last] - f.offsets[what.first]);
-    const bool worth_a_plan = n * trees * 4 > nodes, large = nodes > 2 * most_leaves * trees;
+    // A plan takes as long for a node as it saves on a walk, and is made by one thread.
+    const bool worth_a_plan = n * trees > nodes * std::clamp(threads, 1, 4), large = nodes > 2 * most_leaves * trees;
     const auto walk_each = [&] {
         parallel_chunks(n, rows_per_block, threads, [&](index_t, index_t begin, index_t end) {
-            for (index_t i = begin; i < end; ++i)
-                for (index_t t = what.first; t < what.last; ++t) add(t, walk(f, t, cells.row(i)), i);
+            std::int32_t leaf[rows_per_block];
+            for (index_t t = what.first; t < what.last; ++t) {
+                walk_cells(f, t, cells, begin, end - begin, leaf);
+                for (index_t i = begin; i < end; ++i) add(t, leaf[i - begin], i);
+            }
         });
     };
     if (!worth_a_plan) return walk_each();

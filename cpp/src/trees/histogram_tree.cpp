@@ -6,6 +6,7 @@
 #include <cstring>
 #include <limits>
 #include <memory>
+#include <numbers>
 #include <numeric>
 
 #include "assay/common/large_pages.hpp"
@@ -148,6 +149,7 @@ struct HistogramGrower::State {
     std::vector<std::unique_ptr<Word[]>> pool;
     std::vector<Node> nodes;
     double g_scale = 1, h_scale = 1;
+    double noise = 0;  // variance of a sum of gradients per unit of its Hessian
 
     explicit State(const Bins& b, const HistogramOptions& o) : bins(b), options(o) {
         words.resize(static_cast<std::size_t>(b.n));
@@ -199,17 +201,28 @@ struct HistogramGrower::State {
         const double gs = scale_of(g, 2147483000.0), hs = scale_of(h, 4294967000.0);
         g_scale = 1 / gs;
         h_scale = 1 / hs;
-        parallel_chunks(m, partition_chunk, options.threads, [&](index_t, index_t begin, index_t end) {
+        std::vector<std::array<std::int64_t, 2>> sums(static_cast<std::size_t>(chunks));  // of q^2 and Hessians
+        parallel_chunks(m, partition_chunk, options.threads, [&](index_t c, index_t begin, index_t end) {
+            std::int64_t squares = 0, hessians = 0;
             for (index_t i = begin; i < end; ++i) {
                 const std::int32_t row = rows[static_cast<std::size_t>(i)];
                 const double weight = data.weights == nullptr ? 1.0 : data.weights[row];
                 const double inner = whole ? 1.0 : weight, outer = whole ? weight : 1.0;
-                const double own_h = data.h == nullptr ? 1.0 : data.h[row];
-                const auto a = static_cast<std::int64_t>(outer * std::nearbyint(inner * data.g[row] * gs));
+                const double own_h = data.h == nullptr ? 1.0 : data.h[row], q = std::nearbyint(inner * data.g[row] * gs);
+                const auto a = static_cast<std::int64_t>(outer * q);
                 const auto b = static_cast<std::int64_t>(outer * std::nearbyint(inner * own_h * hs));
                 words[static_cast<std::size_t>(row)] = (static_cast<Word>(a) << 32) + static_cast<Word>(b);
+                squares += a * static_cast<std::int64_t>(q);  // the sum of |a| is below 2^31, that of a q below 2^62
+                hessians += b;
             }
+            sums[static_cast<std::size_t>(c)] = {squares, hessians};
         });
+        std::int64_t squares = 0, hessians = 0;
+        for (const auto& part : sums) {
+            squares += part[0];
+            hessians += part[1];
+        }
+        noise = hessians > 0 ? g_scale * static_cast<double>(squares) / static_cast<double>(hessians) * (g_scale / h_scale) : 0.0;
     }
 
     // -- searching ---------------------------------------------------------------------------------------------------
@@ -352,6 +365,7 @@ struct HistogramGrower::State {
         std::array<double, bin_stride> rank;
         index_t present = 0;
         bool rare = false;
+        double roots = 0, held = 0;
         // Categories of few rows would be sorted by their own noise: they stay on the right.
         const double enough = options.min_category_rows * hessian_of(leaf.sum) / leaf.rows;
         for (index_t b = 0; b < count; ++b) {
@@ -362,15 +376,20 @@ struct HistogramGrower::State {
                 continue;
             }
             order[static_cast<std::size_t>(present++)] = static_cast<std::uint8_t>(b);
+            roots += std::sqrt(h);
+            held += h;
             rank[static_cast<std::size_t>(b)] = g_scale * gradient_of(histogram[b]) / (h_scale * h + options.smoothing);
         }
         std::stable_sort(order.begin(), order.begin() + present, [&](std::uint8_t a, std::uint8_t b) { return rank[a] < rank[b]; });
         t.l2 += options.smoothing;
+        // What sorting by noise alone brings is not gained.
+        const double alike = held > 0 ? roots * roots / held : 0.0, h = h_scale * held;
+        const double luck = noise * 2 / std::numbers::pi * std::max(alike - 2, 0.0) * h / (h + 2 * t.l2);
         // Without rare categories and missing cells a set and the rest of it are one split.
         for (int way = 0; way < (rare || missing != 0 ? 2 : 1); ++way) {
             if (way == 1) std::reverse(order.begin(), order.begin() + present);
             for (int side = 0; side < (missing != 0 ? 2 : 1); ++side)
-                scan_categories(leaf, t, column, histogram, order.data(), present, rare, side == 1, base, best);
+                scan_categories(leaf, t, column, histogram, order.data(), present, rare, side == 1, base + luck, best);
         }
     }
 
@@ -740,43 +759,6 @@ std::vector<GrownLeaf> HistogramGrower::grow(std::vector<std::int32_t>& rows, co
                                              const HistogramOptions& options, Forest& forest) {
     state_->options = options;
     return state_->grow(rows, gradients, forest);
-}
-
-CodedTree::CodedTree(const Forest& forest, const Bins& bins, index_t tree) : bins_(bins) {
-    const auto first = static_cast<std::size_t>(forest.offsets[static_cast<std::size_t>(tree)]);
-    tests_.resize(static_cast<std::size_t>(forest.offsets[static_cast<std::size_t>(tree) + 1]) - first);
-    for (std::size_t i = 0; i < tests_.size(); ++i) {
-        CodedTest& test = tests_[i];
-        const std::size_t at = first + i;
-        test.child[0] = test.child[1] = static_cast<std::int32_t>(i);
-        if (forest.feature[at] < 0) continue;
-        test.column = forest.feature[at];
-        test.child[0] = forest.right[at];
-        test.child[1] = forest.left[at];
-        const auto j = static_cast<std::size_t>(test.column);
-        const std::int32_t missing = bins.n_bins[j];
-        if (forest.categories[at] < 0) {
-            const auto& cuts = bins.cuts[j];
-            test.last_left = static_cast<std::uint8_t>(std::lower_bound(cuts.begin(), cuts.end(), forest.threshold[at]) - cuts.begin());
-            if (forest.missing_left[at] != 0) test.missing = static_cast<std::uint16_t>(missing);
-            continue;
-        }
-        test.set = static_cast<std::int32_t>(sets_.size());
-        CodeSet& set = sets_.emplace_back();
-        if (forest.missing_left[at] != 0) put_in(set, missing);
-        for (index_t c = 0; c < bins.n_categories[j]; ++c)
-            if ((forest.words[static_cast<std::size_t>(forest.categories[at] + c / 64)] >> (c % 64) & 1) != 0)
-                put_in(set, bins.bin_of_category[j][static_cast<std::size_t>(c)]);
-    }
-}
-
-std::int32_t CodedTree::leaf(index_t row) const {
-    std::int32_t node = 0;
-    while (true) {
-        const CodedTest& test = tests_[static_cast<std::size_t>(node)];
-        if (is_leaf(test)) return node;
-        node = test.child[goes_left(test, bins_.code(row, test.column)) ? 1 : 0];
-    }
 }
 
 }  // namespace assay::trees

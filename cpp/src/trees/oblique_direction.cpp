@@ -58,9 +58,13 @@ ASSAY_DISPATCH(void, add_outer, add_outer_body, (double* gram, const double* z, 
 // The search for directions of one node. z has p + 1 numbers per row; the last is 1, for the intercept.
 class Search {
 public:
-    Search(ObliqueNode& node, index_t n_classes, int threads)
+    Search(ObliqueNode& node, index_t n_classes, int threads, bool by_columns)
         : node_(node), n_(node.size()), m_(node.columns.size() + 1), threads_(threads) {
         standardise();
+        if (by_columns)
+            lay_columns();
+        else
+            lay_rows();
         group(n_classes);
     }
 
@@ -74,7 +78,8 @@ public:
             thin.weight.push_back(whole.node_.weight[at(i)]);
             thin.label.push_back(whole.node_.label[at(i)]);
             side_.push_back(whole.side_[at(i)]);
-            z_.insert(z_.end(), whole.row(i), whole.row(i) + m_);
+            for (std::size_t j = 0; j + 1 < m_; ++j) z_.push_back(whole.by_column_[j * at(whole.n_) + at(i)]);
+            z_.push_back(1);
             weight_ += thin.weight.back();
             group_[side_.back() > 0] += thin.weight.back();
         }
@@ -148,7 +153,25 @@ public:
         return best;
     }
 
-    // The coordinate search reads column after column.
+    // The standardised cells, row after row with a 1 at the end: the table once more.
+    void lay_rows() {
+        z_.swap(by_column_);  // the columns are done with: in their memory
+        z_.assign(at(n_) * m_, 0.0);
+        for (index_t i = 0; i < n_; ++i) {
+            double* z = z_.data() + at(i) * m_;
+            for (std::size_t j = 0; j + 1 < m_; ++j) z[j] = standardised(i, j);
+            z[m_ - 1] = 1;
+        }
+    }
+
+    // The same column after column, as the coordinate search reads them; rows of a large node are laid out once it is done.
+    void lay_columns() {
+        by_column_.reserve(m_ * at(n_));
+        by_column_.resize((m_ - 1) * at(n_));
+        for (index_t i = 0; i < n_; ++i)
+            for (std::size_t j = 0; j + 1 < m_; ++j) by_column_[j * at(n_) + at(i)] = standardised(i, j);
+    }
+
     void transpose() {
         by_column_.resize((m_ - 1) * at(n_));
         for (index_t i = 0; i < n_; ++i)
@@ -221,6 +244,10 @@ private:
 
     static std::size_t at(index_t i) { return static_cast<std::size_t>(i); }
     const double* row(index_t i) const { return z_.data() + at(i) * m_; }
+    double standardised(index_t i, std::size_t j) const {
+        const double x = node_.cell(at(i), node_.columns[j]);
+        return node_.deviation[j] > 0 && x == x ? (x - node_.mean[j]) / node_.deviation[j] : 0.0;
+    }
     const double* column(std::size_t j) const { return by_column_.data() + j * at(n_); }
     double dot(const std::vector<double>& b, index_t i) const {
         // Four sums at a time: one would wait for each addition.
@@ -258,17 +285,8 @@ private:
             node_.mean[j] = mean;
             node_.deviation[j] = deviation;
         }
-        z_.assign(at(n_) * m_, 0.0);
         weight_ = 0;
-        for (index_t i = 0; i < n_; ++i) {
-            double* z = z_.data() + at(i) * m_;
-            for (std::size_t j = 0; j < p; ++j) {
-                const double x = node_.cell(at(i), node_.columns[j]);
-                if (node_.deviation[j] > 0 && x == x) z[j] = (x - node_.mean[j]) / node_.deviation[j];
-            }
-            z[p] = 1;
-            weight_ += node_.weight[at(i)];
-        }
+        for (index_t i = 0; i < n_; ++i) weight_ += node_.weight[at(i)];
     }
 
     // Two groups of the classes: the cut of the class means along their principal direction that leaves least spread.
@@ -278,7 +296,8 @@ private:
         for (index_t i = 0; i < n_; ++i) {
             const auto c = static_cast<std::size_t>(node_.label[at(i)]);
             total[c] += node_.weight[at(i)];
-            for (std::size_t j = 0; j < p; ++j) mean[c * p + j] += node_.weight[at(i)] * row(i)[j];
+            for (std::size_t j = 0; j < p; ++j)
+                mean[c * p + j] += node_.weight[at(i)] * (z_.empty() ? by_column_[j * at(n_) + at(i)] : row(i)[j]);
         }
         std::vector<std::size_t> present;
         for (std::size_t c = 0; c < k; ++c) {
@@ -519,7 +538,9 @@ private:
 
 std::vector<std::vector<double>> oblique_directions(ObliqueNode& node, const ObliqueOptions& options, index_t n_classes,
                                                     std::uint64_t path, int threads) {
-    Search search(node, n_classes, threads);
+    // In a large node the starts of the coordinate search compete on part of its rows; the best goes on with all of them.
+    const bool races = options.direction == Direction::coordinate && node.size() / race_rows > 1;
+    Search search(node, n_classes, threads, races);
     if (!search.possible()) return {};
     std::vector<double> first;
     if (options.direction == Direction::lda) {
@@ -527,12 +548,11 @@ std::vector<std::vector<double>> oblique_directions(ObliqueNode& node, const Obl
     } else if (options.direction == Direction::logistic) {
         first = search.logistic();
     } else {
-        search.transpose();
+        if (!races) search.transpose();
         std::vector<std::vector<double>> found(static_cast<std::size_t>(options.restarts) + 1);
-        // In a large node the starts compete on part of its rows; the best goes on with all of them.
         ObliqueNode thin;
-        const index_t step = search.size() / race_rows;
-        const std::unique_ptr<Search> race = step > 1 ? std::make_unique<Search>(search, thin, step) : nullptr;
+        const std::unique_ptr<Search> race =
+            races ? std::make_unique<Search>(search, thin, search.size() / race_rows) : nullptr;
         const Search& among = race ? *race : search;
         parallel_chunks(options.restarts + 1, 1, threads, [&](index_t r, index_t, index_t) {
             Random random(options.key, path ^ (0x9E3779B97F4A7C15ULL * static_cast<std::uint64_t>(r)));
@@ -548,6 +568,7 @@ std::vector<std::vector<double>> oblique_directions(ObliqueNode& node, const Obl
             }
         }
         if (race && !first.empty()) first = search.climb(std::move(first));
+        if (races) search.lay_rows();
     }
     if (first.empty()) return {};
     std::vector<double> second = search.refined(first);

@@ -80,8 +80,12 @@ class MixedInput:
                 raise _one_name_twice(self) from None
             columns = split_columns(self, X)
         if reset:
-            self.schema_ = _schema(self, columns, getattr(self, "categorical_features", "from_dtype"))
+            self.schema_ = _schema(self, columns, self._nominal_wish())
         return _encode(self, columns, self.schema_)
+
+    def _nominal_wish(self) -> Any:
+        """Which columns are to be nominal, as `categorical_features` says it."""
+        return getattr(self, "categorical_features", "from_dtype")
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()  # type: ignore[misc]

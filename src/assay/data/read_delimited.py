@@ -147,6 +147,8 @@ def delimited_pieces(file: SourceFile, options: Options, decided: list[Decision]
                 frame, settled, lines = told
             else:
                 frame = _frame(data[:end], stream.shown, dialect, header=header, first=first, line=line, row=row)
+                if wanted and set(wanted) <= set(frame.columns):
+                    frame = frame.select(name for name in frame.columns if name in wanted)
                 settled = frozenset()
             if frame.height:
                 yield Piece(stream.shown, row, frame, settled)

@@ -54,6 +54,40 @@ def fold_metric(name: str, n_classes: int) -> Batch | None:
     return table_metric(name)
 
 
+def fold_errors(name: str) -> Callable[[np.ndarray, np.ndarray], np.ndarray] | None:
+    """The metric as a function of the true and predicted numbers of many folds of one size (folds, rows), with the bits
+    that `get_metric(name)` gives each of them by itself; None where there is no such function.
+
+    >>> fold_errors("mae")(np.array([[0.0, 2.0]]), np.array([[1.0, 2.0]])).tolist(), fold_errors("accuracy")
+    ([0.5], None)
+    """
+    return _FOLD_ERRORS.get(name)
+
+
+def _squared(truth: np.ndarray, values: np.ndarray) -> np.ndarray:
+    return ((values - truth) ** 2).mean(axis=1)
+
+
+def _absolute(truth: np.ndarray, values: np.ndarray) -> np.ndarray:
+    return np.abs(values - truth).mean(axis=1)
+
+
+def _explained(truth: np.ndarray, values: np.ndarray) -> np.ndarray:
+    if truth.shape[1] < 2:
+        return np.full(truth.shape[0], np.nan)
+    variance = ((truth - truth.mean(axis=1)[:, None]) ** 2).mean(axis=1)
+    squared, varies = _squared(truth, values), variance > 0
+    perfect = np.where(squared == 0, 1.0, 0.0)
+    return np.where(varies, 1 - squared / np.where(varies, variance, 1), perfect)
+
+
+_FOLD_ERRORS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
+    "rmse": lambda truth, values: np.sqrt(_squared(truth, values)),
+    "mae": _absolute,
+    "r2": _explained,
+}
+
+
 def _over(above: np.ndarray, below: np.ndarray, otherwise: float = 0.0) -> np.ndarray:
     above, below = np.broadcast_arrays(above, below)
     return np.divide(above, below, out=np.full(above.shape, otherwise), where=below != 0)

@@ -7,14 +7,16 @@ the design alone: repetition r draws from child stream r, so repetition 3 of "5x
 
 from __future__ import annotations
 
+import itertools
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from .. import _kernels
 from ..base.errors import AssayWarning, DataError, DesignError, ParameterError, plain
 from ..base.randomness import Stream
 
@@ -66,6 +68,24 @@ class Split:
 
     def __repr__(self) -> str:
         return f"Split(repetition={self.repetition}, fold={self.fold})"
+
+
+def rows_of(splits: Sequence[Split]) -> list[tuple[np.ndarray, np.ndarray]]:
+    """`Split.rows` of each of many splits, those of one repetition together.
+
+    >>> dealt = np.array([0, 1, 0], dtype=np.int32)
+    >>> [test.tolist() for _, test in rows_of([Split(0, k, assignment=dealt) for k in (0, 1)])]
+    [[0, 2], [1]]
+    """
+    found: list[tuple[np.ndarray, np.ndarray]] = []
+    for _, group in itertools.groupby(splits, key=lambda split: id(split._assignment)):
+        some = list(group)
+        dealt = some[0]._assignment
+        if dealt is None or dealt.dtype != np.int32 or any(split._train is not None for split in some):
+            found += [split.rows for split in some]
+        else:
+            found += _kernels.split_rows(np.ascontiguousarray(dealt), [split.fold for split in some])
+    return found
 
 
 @dataclass(frozen=True)

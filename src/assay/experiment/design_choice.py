@@ -97,10 +97,15 @@ def choose_design(
     'holdout-0.25'
     """
     folds, why = 10, ""
-    limit = min(x for x in (smallest_class, n_groups, rows) if x is not None)
+    limits = {
+        "groups": n_groups,
+        "rows in the smallest class": smallest_class,
+        # A number is scored by R², which needs two rows in each fold.
+        "pairs of rows" if smallest_class is None else "rows": rows // 2 if smallest_class is None else rows,
+    }
+    limit, of = min((limit, of) for of, limit in limits.items() if limit is not None)
     if limit < 10:
         folds = max(2, min(5, limit))
-        of = "groups" if n_groups is not None and limit == n_groups else "rows in the smallest class"
         why = f"{folds} folds because there are only {limit} {of}"
 
     widths = [columns] * len(estimators) if isinstance(columns, int) else list(columns)

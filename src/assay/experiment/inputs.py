@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from ..base.folds import FoldTransform, FoldTransforms, take_rows
+from ..base.folds import Fold, FoldTransform, FoldTransforms, take_rows
 from ..catalogue import Entry
 from ..prepare import Chain, auto_prepare
 from ..prepare.shared import SharedPreparation
@@ -34,8 +34,12 @@ class SharedTable:
     matrix: np.ndarray
     params: dict[str, Any]
 
-    def transforms(self, splits: Sequence[int], threads: int = 1) -> FoldTransforms | None:
-        """What the training rows of each split say about the columns; None where nothing is learned from them."""
+    def transforms(
+        self, splits: Sequence[int], threads: int = 1, folds: Sequence[Fold] | None = None
+    ) -> FoldTransforms | None:
+        """What the training rows of each split say about the columns; None where nothing is learned from them.
+
+        `folds` are the rows of the splits, where they are at hand."""
         return None
 
     def rows(self, split: int, wanted: np.ndarray) -> np.ndarray:
@@ -51,10 +55,16 @@ class PreparedTable(SharedTable):
     plan: Plan
     _folds: dict[int | None, FoldTransform] = field(default_factory=dict)
 
-    def transforms(self, splits: Sequence[int], threads: int = 1) -> FoldTransforms:
+    def transforms(
+        self, splits: Sequence[int], threads: int = 1, folds: Sequence[Fold] | None = None
+    ) -> FoldTransforms:
         # Two threads may both find a fold: what they find is the same.
         new = [split for split in [*splits, None] if split not in self._folds]
-        trains = [None if split is None else self.plan.splits[split].train for split in new]
+        known = {} if folds is None else dict(zip(splits, folds, strict=True))
+        trains = [
+            None if split is None else known[split][0] if split in known else self.plan.splits[split].train
+            for split in new
+        ]
         self._folds.update(zip(new, self.preparation.folds(trains, threads) if new else [], strict=True))
         return FoldTransforms(tuple(self._folds[split] for split in splits), self._folds[None])
 

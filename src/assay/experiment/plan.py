@@ -559,12 +559,14 @@ class Plan:
     def _check_rows(self) -> None:
         """Refuse a table on which no comparison can mean anything, with the smallest that would do."""
         folds = self.design.folds if self.design.kind in ("5x2", "kfold", "repeated") else 2
-        needed = _smallest_table(folds or 2, self.classes is None)
+        needed, purpose = _smallest_table(folds or 2, self.classes is None), f"the design '{self.design.name}'"
         if len(self.y) < needed:
+            if self.choice is not None:  # another number of rows would have another design
+                needed, purpose = 2 * FEWEST_TO_LEARN, "a comparison"
             raise DataError(
                 "Plan",
                 f"table '{plain(self.table.name)}'",
-                f"must have at least {needed} rows with a target for the design '{self.design.name}'",
+                f"must have at least {needed} rows with a target for {purpose}",
                 f"got {len(self.y)}",
                 "bring more rows",
             )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,7 @@ from ..base import Classifier
 from ..base.errors import UsageError
 from ..base.folds import cut_at, row_lists
 from ..evaluate import Evidence, get_metric
-from ..evaluate.batch_metrics import fold_metric
+from ..evaluate.batch_metrics import fold_errors, fold_metric
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,6 +94,57 @@ class FoldPredictions:
         return scores, None if n_classes is None else evidence.confusion.tolist()
 
 
+def _stacked(answers: Sequence[np.ndarray]) -> Iterator[tuple[np.ndarray, slice]]:
+    """The answers of consecutive folds one below the other, and which folds: not copied where they lie so already, as
+    `cut_at` leaves them."""
+    begin = 0
+    while begin < len(answers):
+        base, end = answers[begin].base, begin + 1
+        while end < len(answers) and answers[end].base is base:
+            end += 1
+        if not isinstance(base, np.ndarray) or not _in_turn(answers[begin:end], base):
+            base, end = np.concatenate(answers[begin:]), len(answers)
+        yield base, slice(begin, end)
+        begin = end
+
+
+def _in_turn(parts: Sequence[np.ndarray], base: np.ndarray) -> bool:
+    """Whether the parts are the rows of a float64 array in their order."""
+    if base.dtype != np.float64 or not base.flags.c_contiguous or base.shape[1:] != parts[0].shape[1:]:
+        return False
+    at = base.__array_interface__["data"][0]
+    for part in parts:
+        if part.__array_interface__["data"][0] != at or part.dtype != np.float64 or not part.flags.c_contiguous:
+            return False
+        at += part.nbytes
+    return bool(at == base.__array_interface__["data"][0] + base.nbytes)
+
+
+def _measure_numbers(
+    answers: Sequence[np.ndarray], tests: Sequence[np.ndarray], y: np.ndarray, metrics: Sequence[str]
+) -> list[tuple[FoldPredictions, dict[str, float], Any]]:
+    """The same for numbers: folds of one size together."""
+    said = [FoldPredictions.of(answer, None) for answer in answers]
+    batches = {name: fold_errors(name) for name in metrics}
+    rest = [name for name, batch in batches.items() if batch is None]
+    scores: list[dict[str, float]] = [{} for _ in said]
+    places: dict[int, list[int]] = {}
+    for k, answer in enumerate(answers):
+        if answer.ndim == 1:
+            places.setdefault(answer.shape[0], []).append(k)
+        else:
+            scores[k] = said[k].measure(y[tests[k]], metrics, None)[0]
+    for some in places.values():
+        truth, values = y[np.array([tests[k] for k in some])], np.array([answers[k] for k in some])
+        for name, batch in batches.items():
+            if batch is not None:
+                for k, score in zip(some, batch(truth, values).tolist()):
+                    scores[k][name] = score
+        for k in some if rest else ():
+            scores[k] |= said[k].measure(y[tests[k]], rest, None)[0]
+    return [(one, {name: found[name] for name in metrics}, None) for one, found in zip(said, scores, strict=True)]
+
+
 def measure_folds(
     answers: Sequence[np.ndarray],
     tests: Sequence[np.ndarray],
@@ -108,11 +159,14 @@ def measure_folds(
     rows.
     """
     if n_classes is None or not answers:
-        alone = [FoldPredictions.of(answer, n_classes) for answer in answers]
-        return [(one, *one.measure(y[test], metrics, n_classes)) for one, test in zip(alone, tests, strict=True)]
-    shares = answers[0] if len(answers) == 1 else np.concatenate(answers)
-    codes, stacked = _kernels.fold_tables(shares, y, row_lists(tests), threads)
-    tables = stacked.reshape(len(answers), n_classes, n_classes)
+        return _measure_numbers(answers, tests, y, metrics)
+    codes: list[np.ndarray] = []
+    counted: list[np.ndarray] = []
+    for shares, some in _stacked(answers):
+        predicted, stacked = _kernels.fold_tables(shares, y, row_lists(tests[some]), threads)
+        codes += cut_at(predicted, tests[some])
+        counted.append(stacked.reshape(-1, n_classes, n_classes))
+    tables = np.concatenate(counted)
     # A class that no row of a fold has may be left out of its means.
     whole = (tables.sum(axis=2) > 0).all(axis=1)
     batches = {name: fold_metric(name, n_classes) for name in metrics}
@@ -120,7 +174,7 @@ def measure_folds(
     rest = [name for name, batch in batches.items() if batch is None]
     place = (np.cumsum(whole) - 1).tolist()
     found = []
-    for k, (answer, test, predicted) in enumerate(zip(answers, tests, cut_at(codes, tests), strict=True)):
+    for k, (answer, test, predicted) in enumerate(zip(answers, tests, codes, strict=True)):
         said = FoldPredictions(predicted, answer)
         scores = {name: values[place[k]] for name, values in columns.items()} if whole[k] else {}
         if rest or not whole[k]:

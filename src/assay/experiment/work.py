@@ -24,6 +24,7 @@ from ..base.estimator import Estimator
 from ..base.folds import MOST_ANSWERS, Fold, answers_are_fits, fit_folds, predict_folds
 from ..base.threads import thread_count
 from ..evaluate import get_metric
+from ..evaluate.resampling import rows_of
 from .choices import chosen_by, chosen_setting
 from .design_choice import VIEWED_ROWS
 from .inputs import Inputs, SharedTable
@@ -156,7 +157,7 @@ def _fold_values(bench: Bench, learner: Learner, units: list[Unit]) -> Iterator[
             yield unit, _score(plan, model, test, split.test, fitted, texts)
         return
     numbers = [unit.split for unit in units if unit.split is not None]
-    folds = [(split.train, split.test) for split in splits]
+    folds = rows_of(splits)
     texts = _listen()
     begin = time.perf_counter()
     said = _said(bench, learner, shared, numbers, folds)
@@ -230,7 +231,7 @@ def _said(
 ) -> Iterator[np.ndarray | None] | None:
     """What is known of the test rows of some folds without models: see `predict_folds`."""
     prototype, seeds = _prototype(bench, learner, shared, numbers)
-    transforms = shared.transforms(numbers, thread_count(bench.threads))
+    transforms = shared.transforms(numbers, thread_count(bench.threads), folds)
     return predict_folds(prototype, shared.matrix, bench.plan.y, folds, transforms, seeds)
 
 
@@ -247,7 +248,7 @@ def _models(
 ) -> Iterator[Any]:
     """The fitted models of some folds, from one call that shares their work; each may have seeds of its own."""
     prototype, seeds = _prototype(bench, learner, shared, numbers)
-    transforms = shared.transforms(numbers, thread_count(bench.threads))
+    transforms = shared.transforms(numbers, thread_count(bench.threads), folds)
     return fit_folds(prototype, shared.matrix, bench.plan.y, folds, transforms=transforms, settings=seeds)
 
 

@@ -174,11 +174,14 @@ class Asked:
         n_groups, n_alternatives = donors.shape[:2]
         n_rows = cells.shape[0]
         if self.trees is not None and self._link is not None:
-            found = [
-                self._walked(cells, source, [groups[g] for g in batch], donors[batch]) for batch in _disjoint(groups)
-            ]
-            merged = np.empty((n_groups, n_alternatives, n_rows, found[0].shape[-1]))
-            for batch, part in zip(_disjoint(groups), found):
+            batches = _disjoint(groups)
+            if len(batches) == 1:
+                return self._walked(cells, source, groups, donors)
+            merged = np.empty((0,))
+            for batch in batches:
+                part = self._walked(cells, source, [groups[g] for g in batch], donors[batch])
+                if not merged.shape[0]:
+                    merged = np.empty((n_groups, n_alternatives, n_rows, part.shape[-1]))
                 merged[batch] = part
             return merged
         own = self.outputs(cells)
@@ -237,8 +240,9 @@ class Asked:
             outputs=trees.outputs,
             threads=self.threads,
         )
-        said = self._link(sums * trees.scale + trees.base)
-        return said.reshape(len(groups), donors.shape[1], cells.shape[0], -1)
+        sums *= trees.scale
+        sums += trees.base
+        return self._link(sums).reshape(len(groups), donors.shape[1], cells.shape[0], -1)
 
 
 def _disjoint(groups: Sequence[Sequence[int]]) -> list[list[int]]:

@@ -250,7 +250,9 @@ def _given_grid(who: str, asked: Asked, j: int, grid: Any) -> np.ndarray:
     return np.array(cells)
 
 
-_AT_ONCE = 32_000_000  # outputs that are held at once
+_AT_ONCE = 500_000  # outputs that are held at once, about
+_ROWS_AT_ONCE = 512  # at least, since every walk reads the whole forest
+_POINTS_AT_ONCE = 4096
 
 
 def _together(
@@ -262,7 +264,7 @@ def _together(
     most = 0
     for g, group in enumerate(wanted):
         points = math.prod(one.shape[0] for one in grids[g])
-        whole = (len(batch) + 1) * max(points, most) * asked.cells.shape[0] <= _AT_ONCE
+        whole = (len(batch) + 1) * max(points, most) <= _POINTS_AT_ONCE
         alike = not batch or (most <= 2 * points and points <= 2 * most)
         if batch and (asked.trees is None or not whole or not alike or taken & set(group)):
             yield batch
@@ -277,28 +279,61 @@ def _together(
 def _along(
     asked: Asked, groups: Sequence[Sequence[int]], grids: Sequence[Sequence[np.ndarray]], curves: bool
 ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray | None]]:
-    """Of each group the mean output and its spread at every point of its grid, and the outputs of the rows if asked."""
+    """Of each group the mean output and its spread at every point of its grid, and the outputs of the rows if asked.
+
+    The rows are taken in blocks, so that few of their outputs are there at a time.
+    """
     sizes = [math.prod(one.shape[0] for one in axes_) for axes_ in grids]
     source = np.zeros((max(sizes), asked.cells.shape[1]))
     for group, axes_, size in zip(groups, grids, sizes):
         for j, values in zip(group, np.meshgrid(*axes_, indexing="ij")):
             # Shorter grids stay at their last value, which costs a walk of trees nothing.
             source[:size, j], source[size:, j] = values.ravel(), values.ravel()[-1]
-    n_rows = asked.cells.shape[0]
-    step = max(1, _AT_ONCE // max(1, n_rows * len(groups)))
-    parts: list[list[np.ndarray]] = [[] for _ in groups]
-    kept: list[list[np.ndarray]] = [[] for _ in groups]
-    for begin in range(0, source.shape[0], step):
-        places = np.arange(begin, min(begin + step, source.shape[0]))
-        donors = np.broadcast_to(places[None, :, None], (len(groups), places.shape[0], 1))
-        for g, said in enumerate(asked.replaced(asked.cells, source, [list(group) for group in groups], donors)):
-            mean = said.mean(axis=1)
-            spread = said.std(axis=1, ddof=1, mean=mean[:, None]) if n_rows > 1 else 0.0 * mean
-            parts[g].append(np.stack([mean, spread]))
-            kept[g] += [said] if curves else []
-    for g, size in enumerate(sizes):
-        mean, spread = np.concatenate(parts[g], axis=1)[:, :size]
-        yield mean, spread, np.concatenate(kept[g])[:size] if curves else None
+    n_rows, n_outputs = asked.cells.shape[0], max(1, len(asked.answers.names))
+    n_points = min(source.shape[0], max(1, 4 * _AT_ONCE // (_ROWS_AT_ONCE * n_outputs * len(groups))))
+    height = max(_ROWS_AT_ONCE, _AT_ONCE // (n_points * n_outputs * len(groups)))
+    moments = [_Moments(size) for size in sizes]
+    kept: list[np.ndarray] = []
+    for first in range(0, n_rows, height):
+        rows = slice(first, min(first + height, n_rows))
+        for begin in range(0, source.shape[0], n_points):
+            places = np.arange(begin, min(begin + n_points, source.shape[0]))
+            donors = np.broadcast_to(places[None, :, None], (len(groups), places.shape[0], 1))
+            found = asked.replaced(asked.cells[rows], source, [list(group) for group in groups], donors)
+            if curves and not kept:
+                kept = [np.empty((n_rows, size, found.shape[3])) for size in sizes]
+            for g, size in enumerate(sizes):
+                said = found[g, : max(0, size - begin)]
+                moments[g].add(slice(begin, begin + said.shape[0]), first, said)
+                if curves:
+                    kept[g][rows, begin : begin + said.shape[0]] = said.transpose(1, 0, 2)
+            del found, said  # before the next block takes their place
+    for g in range(len(groups)):
+        yield moments[g].mean, moments[g].spread(n_rows), kept[g] if curves else None
+
+
+class _Moments:
+    """Means and sums of squared deviations over rows that come in blocks, at each point and of each output."""
+
+    def __init__(self, n_points: int):
+        self._n_points = n_points
+        self.mean = self._squares = np.empty((0, 0))
+
+    def add(self, points: slice, before: int, said: np.ndarray) -> None:
+        """Take in the outputs (points x rows x outputs) of a block that comes after `before` rows."""
+        if not self.mean.shape[0]:
+            self.mean, self._squares = np.zeros((2, self._n_points, said.shape[2]))
+        if not said.shape[0]:
+            return
+        mean = said.mean(axis=1)
+        squares = ((said - mean[:, None]) ** 2).sum(axis=1)
+        gap, share = mean - self.mean[points], said.shape[1] / (before + said.shape[1])
+        self._squares[points] += squares + gap**2 * (before * share)
+        self.mean[points] = mean if before == 0 else self.mean[points] + gap * share
+
+    def spread(self, n_rows: int) -> np.ndarray:
+        """Standard deviations over the rows; zero for one row."""
+        return np.sqrt(self._squares / max(1, n_rows - 1))
 
 
 def _dependence(
@@ -321,7 +356,7 @@ def _dependence(
         values=mean.reshape(whole),
         low=(mean - half).reshape(whole),
         high=(mean + half).reshape(whole),
-        curves=None if curves is None else curves.transpose(1, 0, 2).reshape(n_rows, *whole),
+        curves=None if curves is None else curves.reshape(n_rows, *whole),
         outputs=asked.answers.names,
         unit=asked.answers.unit,
         rows=n_rows,

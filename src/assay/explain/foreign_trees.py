@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from ..base.errors import ParameterError
+from ..base.errors import DataError, ParameterError
 from .tree_models import WHO, Grower, TreeModel, class_outputs, number_outputs
 
 CHECKED_ROWS = 32
@@ -46,13 +47,18 @@ def _checked(
     return TreeModel(**{**model.__dict__, "read": reader})
 
 
-def _matrix(X: Any) -> np.ndarray:
-    return np.asarray(X, dtype=np.float64)
+def _matrix(X: Any, kind: Any = np.float64) -> np.ndarray:
+    try:
+        return np.asarray(X, dtype=kind)
+    except (TypeError, ValueError):
+        raise DataError(
+            WHO, "X", "must hold numbers", way_out="give columns of labels as categories of pandas, as in the fit"
+        ) from None
 
 
 # -- scikit-learn ------------------------------------------------------------------------------------------------------
 def _single(X: Any) -> np.ndarray:
-    return np.asarray(X, dtype=np.float32).astype(np.float64)
+    return _matrix(X, np.float32).astype(np.float64)
 
 
 def _add_sklearn(grower: Grower, tree: Any, value: np.ndarray) -> None:
@@ -135,35 +141,82 @@ def _gradient_boosting(model: Any) -> TreeModel:
 
 
 def _hist_boosting(model: Any) -> TreeModel:
+    """Histogram boosting. Its columns of labels stand first among those that its trees number."""
     count = int(model.n_features_in_)
     outputs = len(model._predictors[0])
+    nominal = np.zeros(count, dtype=bool) if model.is_categorical_ is None else np.asarray(model.is_categorical_)
+    place = np.concatenate([np.flatnonzero(nominal), np.flatnonzero(~nominal)])
     grower = Grower(count)
     for stage in model._predictors:
         for member in stage:
             nodes = member.nodes
-            if nodes["is_categorical"].any():
-                raise _refuse("must have no splits by category", "encode these columns as numbers")
             leaf = nodes["is_leaf"].astype(bool)
+            by_label = np.flatnonzero(nodes["is_categorical"].astype(bool) & ~leaf)
+            sets = {int(node): _bits(member.raw_left_cat_bitsets[nodes["bitset_idx"][node]]) for node in by_label}
             grower.add(
-                feature=nodes["feature_idx"],
+                feature=place[nodes["feature_idx"]],
                 left=np.where(leaf, -1, nodes["left"].astype(np.int64)),
                 right=np.where(leaf, -1, nodes["right"].astype(np.int64)),
-                threshold=nodes["num_threshold"],
+                threshold=np.where(nodes["is_categorical"], 0.0, nodes["num_threshold"]),
                 value=nodes["value"],
                 cover=nodes["count"],
                 missing_left=nodes["missing_go_to_left"],
+                sets=sets,
             )
-    forest, cover = grower.forest()
+    listed: dict[int, list[Any]] = {}
+    if nominal.any():
+        known = model._preprocessor.named_transformers_["encoder"].categories_
+        listed = {int(j): [one for one in own.tolist() if one == one] for j, own in zip(place, known, strict=False)}
+    forest, cover = grower.forest({j: len(own) for j, own in listed.items()})
+
+    def read(X: Any) -> np.ndarray:
+        if not listed:
+            return _matrix(X)
+        try:
+            coded = model._preprocess_X(X, reset=False)
+        except ValueError as error:
+            raise DataError(WHO, "X", "must be a table as the model was fitted on", str(error).split("\n")[0]) from None
+        cells = np.empty(coded.shape)
+        cells[:, place] = coded
+        return cells
+
     log = getattr(model, "loss", "") in ("poisson", "gamma")
-    return TreeModel(
+    found = TreeModel(
         forest=forest,
         cover=cover,
         base=np.asarray(model._baseline_prediction, dtype=np.float64).reshape(-1),
         outputs=outputs,
-        read=_matrix,
+        read=read,
         names=_names(model, count),
+        categories=listed,
         **_margin(getattr(model, "classes_", None), outputs, "logarithm of the mean" if log else ""),
     )
+    return _checked(found, lambda X: X, model._raw_predict, "scikit-learn") if listed else found
+
+
+def _bits(words: np.ndarray) -> frozenset[int]:
+    """Which bits are set in words of 32."""
+    flags = np.unpackbits(np.ascontiguousarray(words, dtype="<u4").view(np.uint8), bitorder="little")
+    return frozenset(np.flatnonzero(flags).tolist())
+
+
+def _coded(X: Any, known: dict[int, list[Any] | None]) -> np.ndarray:
+    """A data frame of pandas whose columns of labels become places among the known (None: their own); missing is NaN.
+
+    Anything else holds these places already.
+    """
+    if not known or not hasattr(X, "iloc"):
+        return _matrix(X)
+    cells = np.empty(X.shape)
+    for j in range(X.shape[1]):
+        column = X.iloc[:, j]
+        if j in known and hasattr(column, "cat"):
+            own = known[j]
+            codes = (column if own is None else column.cat.set_categories(own)).cat.codes.to_numpy()
+            cells[:, j] = np.where(codes < 0, np.nan, codes)
+        else:
+            cells[:, j] = _matrix(column)
+    return cells
 
 
 # -- XGBoost -----------------------------------------------------------------------------------------------------------
@@ -176,8 +229,10 @@ def of_xgboost(model: Any) -> TreeModel | None:
         return None
     learner = json.loads(booster.save_raw("json"))["learner"]
     boosting = learner["gradient_booster"]
+    weights = boosting.get("weight_drop")  # of the trees of DART, which stand one level deeper
+    boosting = boosting["gbtree"] if boosting["name"] == "dart" else boosting
     if boosting["name"] != "gbtree":
-        raise _refuse(f"must be boosted trees without dropout, got {boosting['name']!r}", "take booster='gbtree'")
+        raise _refuse(f"must be boosted trees, got {boosting['name']!r}", "take booster='gbtree' or 'dart'")
     made, count = boosting["model"], int(booster.num_features())
     groups = max(1, max(made["tree_info"], default=0) + 1)
     per_round = groups * int(made["gbtree_model_param"]["num_parallel_tree"])
@@ -188,25 +243,33 @@ def of_xgboost(model: Any) -> TreeModel | None:
     turns = sorted(
         range(end * per_round), key=lambda t: (t // per_round, t % (per_round // groups), made["tree_info"][t])
     )
+    listed, cut = _xgboost_labels(made.get("cats"))
+    # A last category stands for all that no tree knows: by its tests these go left, as what is not in their sets does.
+    slots = {j: len(own) + 1 for j, own in listed.items()}
+    for tree in made["trees"]:
+        for node, kept in _xgboost_sets(tree).items():
+            column = int(tree["split_indices"][node])
+            slots[column] = max(slots.get(column, 0), max(kept, default=-1) + 2)
     grower = Grower(count)
     for t in turns:
         tree = made["trees"][t]
-        if any(tree["split_type"]):
-            raise _refuse("of XGBoost must have no splits by category", "encode these columns as numbers")
         if int(tree["tree_param"]["size_leaf_vector"]) > 1:
             raise _refuse("of XGBoost must have one output per tree", "take multi_strategy='one_output_per_tree'")
         conditions = np.asarray(tree["split_conditions"], dtype=np.float32)
+        nominal = np.asarray(tree["split_type"], dtype=bool)
+        right = _xgboost_sets(tree)
         grower.add(
             feature=tree["split_indices"],
             left=tree["left_children"],
             right=tree["right_children"],
             # x < c among single-precision numbers is x <= the one before c.
-            threshold=np.nextafter(conditions, np.float32(-np.inf)).astype(np.float64),
-            value=conditions,
+            threshold=np.where(nominal, 0.0, np.nextafter(conditions, np.float32(-np.inf)).astype(np.float64)),
+            value=conditions.astype(np.float64) * (1.0 if weights is None else float(weights[t])),
             cover=tree["sum_hessian"],
             missing_left=tree["default_left"],
+            sets={n: frozenset(range(slots[tree["split_indices"][n]])) - kept for n, kept in right.items()},
         )
-    forest, cover = grower.forest()
+    forest, cover = grower.forest(slots)
     given = getattr(model, "missing", None)
     absent = np.nan if given is None else float(given)
 
@@ -216,10 +279,33 @@ def of_xgboost(model: Any) -> TreeModel | None:
         )
         return np.asarray(booster.predict(matrix, output_margin=True, iteration_range=(0, end)), dtype=np.float64)
 
-    def read(X: Any) -> np.ndarray:
-        cells = _single(X)
-        return np.where(cells == absent, np.nan, cells) if not np.isnan(absent) else cells
+    def plain(X: Any) -> np.ndarray:
+        for j in (*listed, *cut) if hasattr(X, "iloc") else ():
+            if j >= X.shape[1] or not hasattr(X.iloc[:, j], "cat"):
+                continue
+            if j in cut and _xgboost_text([str(one) for one in X.iloc[:, j].cat.categories]) != cut[j]:
+                raise DataError(
+                    WHO,
+                    f"column {names[j]!r}",
+                    "must have the categories of the fit in their order: XGBoost cuts labels beyond ASCII short",
+                )
+            new = set() if j in cut else set(X.iloc[:, j].dropna().unique()) - set(listed[j])
+            if new:
+                raise DataError(
+                    WHO, f"column {names[j]!r}", "must hold labels that the model knows", f"got {new.pop()!r}"
+                )
+        return _single(_coded(X, {j: listed.get(j) for j in slots}) if slots else X)
 
+    def read(X: Any) -> np.ndarray:
+        cells = plain(X)
+        cells = np.where(cells == absent, np.nan, cells) if not np.isnan(absent) else cells
+        if cells.ndim == 2 and cells.shape[1] == count:
+            for j, size in slots.items():
+                column = np.trunc(cells[:, j])
+                cells[:, j] = np.where((column < 0) | (column > size - 1), size - 1, column)
+        return cells
+
+    names = booster.feature_names or _names(model, count)
     zero = np.zeros((1, count))
     base = own(zero).reshape(-1) - forest.sums(read(zero), groups, 1)[0]
     objective = learner["objective"]["name"]
@@ -227,7 +313,6 @@ def of_xgboost(model: Any) -> TreeModel | None:
     if classes is None and objective.startswith(("binary:", "multi:")):
         classes = range(max(2, groups))
     log = objective in ("count:poisson", "reg:gamma", "reg:tweedie")
-    names = booster.feature_names or _names(model, count)
     found = TreeModel(
         forest=forest,
         cover=cover,
@@ -235,9 +320,46 @@ def of_xgboost(model: Any) -> TreeModel | None:
         outputs=groups,
         read=read,
         names=list(names),
+        categories=listed,
         **_margin(classes, groups, "logarithm of the mean" if log else ""),
     )
-    return _checked(found, _matrix, own, "XGBoost")
+    return _checked(found, plain, own, "XGBoost")
+
+
+def _xgboost_sets(tree: dict[str, Any]) -> dict[int, frozenset[int]]:
+    """The categories that go right, by node."""
+    parts = zip(tree["categories_nodes"], tree["categories_segments"], tree["categories_sizes"], strict=True)
+    return {node: frozenset(tree["categories"][begin : begin + size]) for node, begin, size in parts}
+
+
+def _xgboost_labels(cats: dict[str, Any] | None) -> tuple[dict[int, list[Any]], dict[int, tuple[list[int], bytes]]]:
+    """The labels of the columns of a data frame, where the model keeps them: text as bytes, or numbers.
+
+    Text beyond ASCII is cut, as its ends are counted in letters: that comes second, as it is kept.
+    """
+    listed: dict[int, list[Any]] = {}
+    cut: dict[int, tuple[list[int], bytes]] = {}
+    for j, own in enumerate(cats["enc"] if cats else []):
+        values, ends = own["values"], own.get("offsets")
+        if ends is None:
+            listed[j] = list(values)
+        elif len(ends) > 1:
+            text = bytes(value % 256 for value in values)
+            if text.isascii():
+                listed[j] = [text[a:b].decode() for a, b in pairwise(ends)]
+            else:
+                cut[j] = (list(ends), text)
+    return listed, cut
+
+
+def _xgboost_text(labels: list[str]) -> tuple[list[int], bytes]:
+    """Labels as XGBoost keeps them.
+
+    >>> _xgboost_text(["\u00e9", "b"])
+    ([0, 1, 2], b'\\xc3\\xa9')
+    """
+    ends = [0, *np.cumsum([len(label) for label in labels]).tolist()]
+    return ends, "".join(labels).encode()[: ends[-1]]
 
 
 def _stopped_early(model: Any) -> bool:
@@ -252,8 +374,6 @@ def of_lightgbm(model: Any) -> TreeModel | None:
     booster = model.booster_ if hasattr(model, "booster_") else model
     if not isinstance(booster, lightgbm.Booster):
         return None
-    if getattr(booster, "pandas_categorical", None):
-        raise _refuse("of LightGBM must have no categories of pandas", "give category numbers as categorical_feature")
     # The text of a model is written and read in a tenth of the time of its dump.
     head, *trees = booster.model_to_string().partition("\nend of trees")[0].split("\nTree=")
     about = _fields(head)
@@ -264,12 +384,31 @@ def of_lightgbm(model: Any) -> TreeModel | None:
         _add_lightgbm(grower, _fields(tree), zero_is_missing, zero_for_missing)
     forest, cover = grower.forest()
 
+    labels = getattr(booster, "pandas_categorical", None) or []
+    nominal = [j for j, info in enumerate(about["feature_infos"].split(" ")) if ":" in info and info[0] != "["]
+    # The lists of categories stand without the names of their columns: the model tells them where none is constant.
+    listed = dict(zip(nominal, labels, strict=True)) if len(nominal) == len(labels) else {}
+
+    def plain(X: Any) -> np.ndarray:
+        if not labels or not hasattr(X, "iloc"):
+            return _matrix(X)
+        held = [j for j in range(X.shape[1]) if hasattr(X.iloc[:, j], "cat")]
+        if len(held) != len(labels) or (listed and held != nominal):
+            raise DataError(
+                WHO, "X", f"must have {len(labels)} columns of categories as in the fit", f"got {len(held)} of them"
+            )
+        return _coded(X, dict(zip(held, labels, strict=True)))
+
     def read(X: Any) -> np.ndarray:
-        cells = _matrix(X)
-        if cells.ndim != 2 or cells.shape[1] != count:
+        cells = plain(X)
+        if cells.ndim != 2 or cells.shape[1] != count or not (zero_for_missing | zero_is_missing).any():
             return cells
-        cells = np.where(zero_for_missing & np.isnan(cells), 0.0, cells)
-        return np.where(zero_is_missing & (np.abs(cells) <= 1e-35), np.nan, cells)
+        cells = cells.copy()
+        for j in np.flatnonzero(zero_for_missing).tolist():
+            cells[np.isnan(cells[:, j]), j] = 0.0
+        for j in np.flatnonzero(zero_is_missing).tolist():
+            cells[np.abs(cells[:, j]) <= 1e-35, j] = np.nan
+        return cells
 
     # A forest's raw score is the sum of its trees; what goes through the link is their mean.
     rounds = max(1, len(trees) // outputs) if "average_output" in about else 1
@@ -286,9 +425,10 @@ def of_lightgbm(model: Any) -> TreeModel | None:
         scale=1.0 / rounds,
         read=read,
         names=about["feature_names"].split(" "),
+        categories=listed,
         **_margin(classes, outputs, "logarithm of the mean" if log else ""),
     )
-    return _checked(found, _matrix, lambda rows: np.asarray(booster.predict(rows, raw_score=True)) / rounds, "LightGBM")
+    return _checked(found, plain, lambda rows: np.asarray(booster.predict(rows, raw_score=True)) / rounds, "LightGBM")
 
 
 def _fields(text: str) -> dict[str, str]:

@@ -76,24 +76,28 @@ def tree_shap(
     base = found["base"]
     if rows is not None:
         base = forest.sums(rows, trees.outputs, thread_count(n_jobs)).mean(axis=0)
+    # The kernel's numbers, column after column, seen row by row: a copy would be as large as the table.
     shape = (trees.outputs, n_columns, n_rows)
-    values = found["values"].reshape(shape).transpose(2, 1, 0) * trees.scale
-    joint = None
+    values = found["values"]
+    values *= trees.scale
+    values, joint = values.reshape(shape).transpose(2, 1, 0), None
     if interactions:
-        joint = found["interactions"].reshape(trees.outputs, n_columns, *shape[1:]).transpose(3, 1, 2, 0) * trees.scale
+        joint = found["interactions"]
+        joint *= trees.scale
+        joint = joint.reshape(trees.outputs, n_columns, *shape[1:]).transpose(3, 1, 2, 0)
     if trees.outputs == 1:
         values, joint = values[..., 0], None if joint is None else joint[..., 0]
     way = "path-dependent TreeSHAP" if rows is None else f"TreeSHAP against {rows.shape[0]:,} background rows"
     return Explanation(
         method=way,
-        values=np.ascontiguousarray(values),
+        values=values,
         base_values=base * trees.scale + trees.base,
         data=cells,
         names=trees.names,
         unit=trees.unit,
         outputs=trees.output_names,
         categories=trees.categories,
-        interactions=None if joint is None else np.ascontiguousarray(joint),
+        interactions=joint,
     )
 
 
@@ -102,7 +106,7 @@ def _check_size(trees: TreeModel, n_rows: int, n_columns: int, interactions: boo
     leaves = float((trees.forest.feature < 0).sum())
     width = trees.forest.value.shape[1]
     tests = 8.0 * (4.0 if interactions else 1.0)
-    numbers = float(n_rows) * n_columns * trees.outputs * (2.0 + (2.0 * n_columns if interactions else 0.0))
+    numbers = float(n_rows) * n_columns * (trees.outputs * (1.0 + (n_columns if interactions else 0.0)) + 1.5)
     cost = Cost(seconds=2e-9 * n_rows * leaves * tests * width + 1e-5 * leaves, bytes=8.0 * numbers)
     check_cost(
         "tree_shap", cost, "explain a sample of the rows" + (" or leave out interactions" if interactions else "")

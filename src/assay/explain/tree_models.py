@@ -82,62 +82,91 @@ class Grower:
         sets: dict[int, frozenset[int]] | None = None,
     ) -> None:
         """One tree; a node is a leaf where `left` is negative. `sets` are the categories that go left at a node."""
-        left, right = np.ascontiguousarray(left, dtype=np.int32), np.ascontiguousarray(right, dtype=np.int32)
-        order = _kernels.preorder(left, right)
-        place = np.full(left.shape[0], -1, dtype=np.int64)
-        place[order] = np.arange(order.shape[0])
-        inner = left[order] >= 0
+        order = _kernels.preorder(np.ascontiguousarray(left, np.int32), np.ascontiguousarray(right, np.int32))
         self.parts.append(
             {
-                "feature": np.where(inner, np.asarray(feature)[order], -1),
-                "left": np.where(inner, place[left[order]], -1),
-                "right": np.where(inner, place[right[order]], -1),
-                "threshold": np.where(inner, np.asarray(threshold, dtype=np.float64)[order], 0.0),
-                "missing": np.where(inner, np.asarray(missing_left)[order], 0),
-                "value": np.asarray(value, dtype=np.float64).reshape(left.shape[0], -1)[order],
-                "cover": np.asarray(cover, dtype=np.float64)[order],
+                "order": order,
+                "feature": np.asarray(feature),
+                "left": np.asarray(left),
+                "right": np.asarray(right),
+                "threshold": np.asarray(threshold),
+                "missing": np.asarray(missing_left),
+                "value": np.asarray(value),
+                "cover": np.asarray(cover),
             }
         )
         start = sum(self.counts)
-        for node, kept in (sets or {}).items():
-            self.sets.append((start + int(place[node]), int(np.asarray(feature)[node]), kept))
+        if sets:
+            place = np.full(np.shape(left)[0], -1)
+            place[order] = np.arange(order.shape[0])
+            for node, kept in sets.items():
+                self.sets.append((start + int(place[node]), int(np.asarray(feature)[node]), kept))
         self.counts.append(len(order))
 
-    def forest(self) -> tuple[Forest, np.ndarray]:
-        """The trees, and the cover of their nodes."""
+    def forest(self, known: dict[int, int] | None = None) -> tuple[Forest, np.ndarray]:
+        """The trees, and the cover of their nodes; what was added is given up.
 
-        def joined(name: str, kind: Any) -> np.ndarray:
-            return np.concatenate([part[name] for part in self.parts]).astype(kind)
-
+        `known` counts the categories of nominal columns, where that is known.
+        """
         nodes = sum(self.counts)
         sizes = np.zeros(self.n_columns, dtype=np.int32)
+        for column, count in (known or {}).items():
+            sizes[column] = count
         for _, column, kept in self.sets:
             sizes[column] = max(sizes[column], max(kept, default=0) + 1)
         offset = np.full(nodes, -1, dtype=np.int64)
         words: list[np.ndarray] = []
+        begin = 0
         for node, column, kept in self.sets:
-            own = np.zeros((int(sizes[column]) + 63) // 64, dtype=np.uint64)
-            for category in kept:
-                own[category // 64] |= np.uint64(1) << np.uint64(category % 64)
-            offset[node] = sum(one.shape[0] for one in words)
-            words.append(own)
-        cover = joined("cover", np.float64)
+            flags = np.zeros(64 * ((int(sizes[column]) + 63) // 64), dtype=bool)
+            flags[list(kept)] = True
+            words.append(np.packbits(flags, bitorder="little").view("<u8").astype(np.uint64))
+            offset[node] = begin
+            begin += words[-1].shape[0]
         made = Forest(
             offsets=np.concatenate([[0], np.cumsum(self.counts)]).astype(np.int64),
-            feature=joined("feature", np.int32),
-            children_left=joined("left", np.int32),
-            children_right=joined("right", np.int32),
-            threshold=joined("threshold", np.float64),
+            **self._nodes(nodes),
             category_offset=offset,
             category_words=np.concatenate(words) if words else np.empty(0, dtype=np.uint64),
-            missing_go_to_left=joined("missing", np.uint8),
-            value=np.ascontiguousarray(joined("value", np.float64)),
-            n_node_samples=cover,
-            weight=cover,
             gain=np.zeros(nodes),
             n_categories=sizes,
         )
-        return made, cover
+        return made, made.weight
+
+    def _nodes(self, count: int) -> dict[str, np.ndarray]:
+        """The arrays over all nodes, filled tree by tree."""
+        feature, left, right = np.full((3, count), -1, dtype=np.int32)
+        threshold, cover = np.zeros((2, count))
+        missing = np.zeros(count, dtype=np.uint8)
+        first = self.parts[0] if self.parts else {"value": np.zeros((0, self.width)), "left": np.zeros(0)}
+        value = np.empty((count, first["value"].size // max(1, first["left"].shape[0])))
+        end = 0
+        while self.parts:
+            part = self.parts.pop(0)
+            order = part["order"]
+            begin, end = end, end + order.shape[0]
+            place = np.full(part["left"].shape[0], -1, dtype=np.int32)
+            place[order] = np.arange(order.shape[0])
+            inner = np.flatnonzero(part["left"][order] >= 0)
+            nodes, to = order[inner], begin + inner
+            feature[to], threshold[to], missing[to] = (
+                part["feature"][nodes],
+                part["threshold"][nodes],
+                part["missing"][nodes],
+            )
+            left[to], right[to] = place[part["left"][nodes]], place[part["right"][nodes]]
+            value[begin:end] = part["value"].reshape(place.shape[0], -1)[order]
+            cover[begin:end] = part["cover"][order]
+        return {
+            "feature": feature,
+            "children_left": left,
+            "children_right": right,
+            "threshold": threshold,
+            "missing_go_to_left": missing,
+            "value": value,
+            "n_node_samples": cover,
+            "weight": cover,
+        }
 
 
 def tree_model(model: Any) -> TreeModel:

@@ -45,7 +45,7 @@ class Distance:
         return rows
 
     def finish(self, reduced: np.ndarray) -> np.ndarray:
-        """Distances from reduced distances."""
+        """Distances from reduced distances, which may be overwritten."""
         return reduced
 
     def reduce_radius(self, radius: float) -> float:
@@ -74,7 +74,7 @@ class Euclidean(Distance):
     has_tree = True
 
     def finish(self, reduced: np.ndarray) -> np.ndarray:
-        return np.sqrt(reduced)
+        return np.sqrt(reduced, out=reduced)
 
     def _reduced(self, radius: float) -> float:
         return radius * radius

@@ -52,6 +52,13 @@ def common_transform(folds: Sequence[FoldTransform]) -> FoldTransform:
     >>> common_transform(folds).inverse
     array([2.])
     """
+    if _numbers_alone(folds):
+        first = folds[0]
+        mean, inverse = _scales(folds)
+        none = np.zeros(first.width)
+        return FoldTransform(
+            first.source, first.picked, mean.mean(axis=0), inverse.min(axis=0), np.full(first.width, -1), none, none
+        )
     kept = [_kept_columns(fold) for fold in folds]
     source = sorted(set.intersection(*[set(columns) for columns in kept]))
     picked = sorted(set.intersection(*[set(fold.picked.tolist()) for fold in folds]))
@@ -66,6 +73,28 @@ def common_transform(folds: Sequence[FoldTransform]) -> FoldTransform:
         held=held[0],
         fill=(fill.min(axis=0) + fill.max(axis=0)) / 2,
     )
+
+
+def _numbers_alone(folds: Sequence[FoldTransform]) -> bool:
+    """Whether every fold scales the same columns of numbers, and no cell is missing."""
+    source = folds[0].source
+    if source.shape[0] == 0 or (np.diff(source) <= 0).any():
+        return False
+    return all(
+        fold.picked.shape[0] == 0
+        and (fold.mask is None or not fold.fills)
+        and fold.mean is not None
+        and fold.inverse is not None
+        and (fold.source is source or np.array_equal(fold.source, source))
+        for fold in folds
+    )
+
+
+def _scales(folds: Sequence[FoldTransform]) -> tuple[np.ndarray, np.ndarray]:
+    """Means and factors of folds that have them, a row each."""
+    means = [fold.mean for fold in folds if fold.mean is not None]
+    factors = [fold.inverse for fold in folds if fold.inverse is not None]
+    return np.array(means), np.array(factors)
 
 
 def _kept_columns(fold: FoldTransform) -> dict[tuple[int, int], tuple[float, float, float, float]]:
@@ -93,6 +122,24 @@ def bound_of(fold: FoldTransform, common: FoldTransform) -> Bound:
     ratios += [1.0] if common.picked.size else []
     slack = sum(abs(facts[key][2] - theirs[2]) * facts[key][1] for key, theirs in common_facts.items() if key[1] >= 0)
     return Bound(min(ratios, default=0.0), slack, max(ratios, default=1.0))
+
+
+def bounds_of(folds: Sequence[FoldTransform], common: FoldTransform) -> list[Bound]:
+    """`bound_of` for each of some folds.
+
+    >>> columns, none = np.arange(2), np.empty(0, dtype=np.int64)
+    >>> fold, common = (FoldTransform(columns, none, np.zeros(2), np.array(f)) for f in ([2.0, 3.0], [1.0, 2.0]))
+    >>> bounds_of([fold], common)[0] == bound_of(fold, common)
+    True
+    """
+    if not folds or not _numbers_alone([*folds, common]):
+        return [bound_of(fold, common) for fold in folds]
+    least = common.inverse
+    assert least is not None
+    ratios = _scales(folds)[1][:, least > 0] / least[least > 0]
+    if ratios.shape[1] == 0:
+        return [Bound(0.0, 0, 1.0)] * len(folds)
+    return [Bound(low, 0, high) for low, high in zip(ratios.min(axis=1).tolist(), ratios.max(axis=1).tolist())]
 
 
 class SharedNeighbours:
@@ -160,6 +207,7 @@ class SharedNeighbours:
         proved = _proved(distances, self.reach[place], np.repeat(ratio, sizes), np.repeat(slack, sizes))
         open_ = (found < k) | ~(exact | proved)
         ends_of = np.cumsum([0, *sizes])
+        again = self._again(np.concatenate(tests)[open_], threads)
         for fold in np.unique(np.searchsorted(ends_of, np.flatnonzero(open_), side="right") - 1):
             part = slice(ends_of[fold], ends_of[fold + 1])
             asked = np.flatnonzero(open_[part])
@@ -169,12 +217,28 @@ class SharedNeighbours:
             kept = np.zeros(X.shape[0], dtype=np.uint8)
             kept[trains[fold]] = 1
             rows[part][asked], distances[part][asked] = self._longer(
-                X, queries, tests[fold][asked], kept, k, bounds[fold].exact, ratio[fold], slack[fold], scaling, threads
+                again,
+                X,
+                queries,
+                tests[fold][asked],
+                kept,
+                k,
+                bounds[fold].exact,
+                ratio[fold],
+                slack[fold],
+                scaling,
+                threads,
             )
         return rows, distances
 
+    def _again(self, rows: np.ndarray, threads: int) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        """The rows that some fold asks for again, ascending, and their lists of twice the length."""
+        known = np.unique(rows)
+        return known, self._lists(known, 2 * self.rows.shape[1], threads)
+
     def _longer(
         self,
+        again: tuple[np.ndarray, tuple[np.ndarray, np.ndarray, np.ndarray]],
         X: np.ndarray,
         queries: np.ndarray,
         test: np.ndarray,
@@ -192,7 +256,11 @@ class SharedNeighbours:
         while True:
             self.searched += asked.shape[0]
             length *= 2
-            lists, bounds, reach = self._lists(test[asked], length, threads)
+            if length == 2 * self.rows.shape[1]:
+                at = np.searchsorted(again[0], test[asked])
+                lists, bounds, reach = (part[at] for part in again[1])
+            else:
+                lists, bounds, reach = self._lists(test[asked], length, threads)
             rows[asked], distances[asked], found = self.index.nearest_of(
                 queries[asked],
                 lists,

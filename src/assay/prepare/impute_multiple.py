@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -272,9 +273,9 @@ class ImputeMultiple(TableStep):
             return np.ascontiguousarray(cells)
         return np.where((cells == UNSEEN) & self.schema_.nominal, np.nan, cells)
 
-    def _training_tables(self, frame: pl.DataFrame) -> list[pl.DataFrame]:
+    def _training_tables(self, frame: pl.DataFrame) -> Iterator[pl.DataFrame]:
         missing = np.isnan(self._cells(frame))
-        return [self._filled(frame, missing, values, c) for c, values in enumerate(self.imputed_)]
+        return (self._filled(frame, missing, values, c) for c, values in enumerate(self.imputed_))
 
     def _values(self, cells: np.ndarray, *, draw: bool) -> np.ndarray:
         """What each chain puts into the missing cells: chains x cells."""
@@ -371,4 +372,4 @@ def completed_tables(imputer: ImputeMultiple, frame: pl.DataFrame) -> list[pl.Da
     if frame.width == 0:
         raise DataError(type(imputer).__name__, "the table", "must have columns")
     imputer.fit(frame)
-    return imputer._training_tables(frame)
+    return list(imputer._training_tables(frame))

@@ -25,6 +25,7 @@ from .impute import NumericBlock
 
 # Up to so many cells the numbers are also kept by column, from which the columns of a fold are taken quickly.
 _KEPT_CELLS = 2**24
+_NONE = np.empty(0, dtype=np.int64)
 
 
 @dataclass(frozen=True)
@@ -113,6 +114,10 @@ class SharedPreparation:
         return int(ends[0] - self.marked.shape[0])
 
     @cached_property
+    def _places(self) -> np.ndarray:
+        return np.arange(self._numbers)
+
+    @cached_property
     def _holed(self) -> bool:
         """Whether a cell of any number is missing."""
         return bool(self.marked.size) or bool(np.isnan(self.matrix[:, : self._numbers]).any())
@@ -155,6 +160,8 @@ class SharedPreparation:
 
     def _transform(self, block: NumericBlock, train: np.ndarray | None) -> FoldTransform:
         preparation, numbers = self.preparation, self._numbers
+        if not self.labels and not self.marked.shape[0] and not block.indicated.shape[0]:
+            return FoldTransform(self._places, _NONE, mean=block.mean, inverse=block.inverse_deviation)
         marks = np.full(numbers, -1)
         marks[self.marked] = numbers + np.arange(self.marked.shape[0])
         picked = [marks[block.indicated]]

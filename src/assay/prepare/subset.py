@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -276,10 +277,9 @@ class _StepwiseSelector(_SubsetSelector):
         self._keep_trace(trace)
         return self
 
-    def _removes(self) -> bool:
-        raise NotImplementedError  # pragma: no cover
+    _walk: Callable[[Any, Rules, Trace], Path]
 
-    def _walk(self, scores: Any, rules: Rules, trace: Trace) -> Path:
+    def _removes(self) -> bool:
         raise NotImplementedError  # pragma: no cover
 
     def estimate_cost(self, n_rows: int, n_features: int, n_outputs: int = 1) -> Cost:
@@ -339,11 +339,10 @@ class ForwardSelector(_StepwiseSelector):
     (100, 2)
     """
 
+    _walk = staticmethod(forward)
+
     def _removes(self) -> bool:
         return self.floating
-
-    def _walk(self, scores: Any, rules: Rules, trace: Trace) -> Path:
-        return forward(scores, rules, trace)
 
 
 class BackwardSelector(_StepwiseSelector):
@@ -369,16 +368,14 @@ class BackwardSelector(_StepwiseSelector):
     array([0, 2])
     """
 
+    _walk = staticmethod(backward)
+
     def _removes(self) -> bool:
         return True
 
-    def _walk(self, scores: Any, rules: Rules, trace: Trace) -> Path:
-        path, self._left = backward(scores, rules, trace)
-        return path
-
     def _keep(self, path: Path, size: int) -> None:
         super()._keep(path, size)
-        out = [column for column in self.__dict__.pop("_left") if not self.support_[column]]
+        out = [column for column in path.left if not self.support_[column]]
         others = [j for j in np.flatnonzero(~self.support_) if j not in out]
         self.order_ = np.array([*others, *out], dtype=np.int64)
 

@@ -230,7 +230,19 @@ class Criterion:
     @classmethod
     def of(cls, parts: GramParts, name: str, who: str) -> Criterion:
         """The criterion for these rows; the error of folds needs none of it."""
-        full = _full_variance(parts, who) if name == "mallows_cp" else 0.0
+        full = 0.0
+        if name == "mallows_cp":
+            error, rank = subset_errors(parts.whole, None, None, np.flatnonzero(parts.usable).tolist())
+            count = rank + int(parts.fit_intercept)
+            if parts.weight <= count:
+                raise DataError(
+                    who,
+                    "criterion 'mallows_cp'",
+                    "needs more rows than columns",
+                    f"got {parts.weight:g} rows for {count} coefficients",
+                    "use 'cv' or 'bic'",
+                )
+            full = float(error[0]) / (parts.weight - count)
         return cls(name, parts.weight, int(parts.fit_intercept), parts.total_squares, full)
 
     def loss(self, share: Any, size: int) -> Any:
@@ -249,21 +261,6 @@ class Criterion:
     def shown(self, loss: float) -> float:
         """The number as it is usually written: adjusted R2 is large when good."""
         return -loss if self.name == "adjusted_r2" else loss
-
-
-def _full_variance(parts: GramParts, who: str) -> float:
-    columns = np.flatnonzero(parts.usable).tolist()
-    error, rank = subset_errors(parts.whole, None, None, columns)
-    count = rank + int(parts.fit_intercept)
-    if parts.weight <= count:
-        raise DataError(
-            who,
-            "criterion 'mallows_cp'",
-            "needs more rows than columns",
-            f"got {parts.weight:g} rows for {count} coefficients",
-            "use 'cv' or 'bic'",
-        )
-    return float(error[0]) / (parts.weight - count)
 
 
 def subset_errors(
@@ -324,7 +321,7 @@ class LinearScores:
     def row(self) -> dict[str, float]:
         """Everything known about the subset, for the table of scores."""
         errors, size = self._sweep.errors(), len(self.chosen)
-        row = {"size": size, "criterion": self.criterion.shown(self.loss())}
+        row = {"size": size, "criterion": self.criterion.shown(float(self._losses(errors, size)))}
         if self.name == "cv":
             row |= fold_summary(errors[1:] / self.parts.test_weight * self.parts.total_squares)
         return row | information_row(self.parts, float(errors[0]), size)

@@ -34,12 +34,23 @@ class Path:
     rows: dict[int, dict[str, float]] = field(default_factory=dict)
     end: int = 0
     """The size at which the walk stopped."""
+    left: list[int] = field(default_factory=list)
+    """The columns in order of leaving, of a walk backward."""
 
-    def note(self, scores: Scores, loss: float) -> None:
-        """Keep the present subset if it is the best of its size so far."""
+    @classmethod
+    def of(cls, scores: Scores, loss: float, left: list[int]) -> Path:
+        """The subset from which a walk begins."""
         size = len(scores.chosen)
+        return cls({size: list(scores.chosen)}, {size: loss}, {size: scores.row()}, left=left)
+
+    def take(self, scores: Scores, trace: Trace, what: str, column: int, losses: np.ndarray) -> float:
+        """Add or remove a column and keep the subset if it is the best of its size so far; returns its loss."""
+        (scores.add if what == "add" else scores.remove)(column)
+        loss, size = float(losses[column]), len(scores.chosen)
         if size not in self.loss or loss < self.loss[size]:
             self.columns[size], self.loss[size], self.rows[size] = list(scores.chosen), loss, scores.row()
+        trace.record(what, column=column, loss=_number(loss), **_listed(trace, losses))
+        return loss
 
     def among(self, sizes: list[int]) -> Path:
         """The part of the path with these sizes."""
@@ -48,6 +59,7 @@ class Path:
             {m: self.loss[m] for m in sizes},
             {m: self.rows[m] for m in sizes},
             self.end,
+            self.left,
         )
 
     def best_size(self, least: int) -> int:
@@ -80,11 +92,10 @@ class Rules:
 
 def forward(scores: Scores, rules: Rules, trace: Trace) -> Path:
     """From the columns of `always`, add the best column until the rules end it."""
-    path = Path()
     for fixed in np.flatnonzero(rules.always).tolist():
         scores.add(fixed)
     loss = scores.loss()
-    path.note(scores, loss)
+    path = Path.of(scores, loss, [])
     trace.record("start", columns=list(scores.chosen), loss=_number(loss))
     while len(scores.chosen) < rules.most:
         losses = scores.additions(rules.allowed)
@@ -98,7 +109,7 @@ def forward(scores: Scores, rules: Rules, trace: Trace) -> Path:
                 "stop", reason="no column improves the criterion", loss=_number(loss), **_listed(trace, losses)
             )
             break
-        loss = _take(scores, path, trace, "add", column, losses)
+        loss = path.take(scores, trace, "add", column, losses)
         while rules.floating and len(scores.chosen) > max(int(rules.always.sum()) + 1, 1):
             movable = rules.allowed.copy()
             movable[column] = False
@@ -106,14 +117,14 @@ def forward(scores: Scores, rules: Rules, trace: Trace) -> Path:
             weakest = _smallest(losses, scores.slack)
             if weakest is None or not losses[weakest] < path.loss[len(scores.chosen) - 1] - scores.slack:
                 break
-            loss = _take(scores, path, trace, "remove", weakest, losses)
+            loss = path.take(scores, trace, "remove", weakest, losses)
     path.end = len(scores.chosen)
     return path
 
 
-def backward(scores: Scores, rules: Rules, trace: Trace) -> tuple[Path, list[int]]:
-    """From all columns, remove the weakest until the rules end it; also returns the columns in order of leaving."""
-    path, left = Path(), []
+def backward(scores: Scores, rules: Rules, trace: Trace) -> Path:
+    """From all columns, remove the weakest until the rules end it."""
+    left = []
     for fixed in [*np.flatnonzero(rules.always).tolist(), *np.flatnonzero(rules.allowed & ~rules.always).tolist()]:
         scores.add(fixed)
     trace.record("start", columns=list(scores.chosen), loss=_number(scores.loss()))
@@ -123,7 +134,7 @@ def backward(scores: Scores, rules: Rules, trace: Trace) -> tuple[Path, list[int
             left.append(spare)
             trace.record("remove", column=spare, reason="depends on other columns", loss=_number(scores.loss()))
     loss = scores.loss()
-    path.note(scores, loss)
+    path = Path.of(scores, loss, left)
     while len(scores.chosen) > rules.least:
         losses = scores.removals(rules.allowed)
         column = _smallest(losses, scores.slack)
@@ -134,7 +145,7 @@ def backward(scores: Scores, rules: Rules, trace: Trace) -> tuple[Path, list[int
         if rules.stops and within and not cost <= rules.worth(loss) + scores.slack:
             trace.record("stop", reason="every column is worth having", loss=_number(loss), **_listed(trace, losses))
             break
-        loss = _take(scores, path, trace, "remove", column, losses)
+        loss = path.take(scores, trace, "remove", column, losses)
         left.append(column)
         while rules.floating:
             movable = rules.allowed.copy()
@@ -144,18 +155,10 @@ def backward(scores: Scores, rules: Rules, trace: Trace) -> tuple[Path, list[int
             known = path.loss.get(len(scores.chosen) + 1, -np.inf)
             if missed is None or not losses[missed] < known - scores.slack:
                 break
-            loss = _take(scores, path, trace, "add", missed, losses)
+            loss = path.take(scores, trace, "add", missed, losses)
             left.remove(missed)
     path.end = len(scores.chosen)
-    return path, left
-
-
-def _take(scores: Scores, path: Path, trace: Trace, what: str, column: int, losses: np.ndarray) -> float:
-    (scores.add if what == "add" else scores.remove)(column)
-    loss = float(losses[column])
-    path.note(scores, loss)
-    trace.record(what, column=column, loss=_number(loss), **_listed(trace, losses))
-    return loss
+    return path
 
 
 def _smallest(losses: np.ndarray, slack: float) -> int | None:

@@ -124,5 +124,14 @@ def test_plain_text_read_at_once_is_what_text_read_by_cells_is(tmp_path, seed):
     (fast,), (slow,) = found
     assert fast.frame.equals(slow.frame) and fast.rows.tolist() == slow.rows.tolist()
     assert fast.problems == slow.problems and fast.raw["id"].to_list() == slow.raw["id"].to_list()
-    # The columns that nobody asked for are not even read the fast way.
-    assert (seed % 2 == 0) == (not fast.problems) == ("z" not in fast.raw.columns)
+    assert (seed % 2 == 0) == (not fast.problems) and "z" not in [*fast.raw.columns, *slow.raw.columns]
+
+
+def test_a_quote_late_in_a_file_ends_plain_reading_and_nothing_else(tmp_path, monkeypatch):
+    """The pieces before it hold the columns of the profile alone, and so must those after it."""
+    monkeypatch.setattr("assay.data.read_delimited._PIECE_BYTES", 64)
+    lines = ["z,n,word", *(f"0,{k}.5,w" for k in range(60)), '"1, 2",60.5,w']
+    (tmp_path / "a.csv").write_text("\n".join(lines))  # its last line is a piece by itself
+    found = list(conformed_pieces(tmp_path / "a.csv", {"n": PROFILE["n"], "word": PROFILE["word"]}))
+    assert len(found) > 1 and {tuple(piece.raw.columns) for piece in found} == {("n", "word")}
+    assert [x for piece in found for x in piece.frame["n"]] == [k + 0.5 for k in range(61)]

@@ -306,3 +306,48 @@ def test_small_codes_count_from_zero_and_others_as_they_are(labels, known):
 def test_texts_in_an_array_of_objects_are_texts():
     evidence = Evidence(np.array(["b", "a"], dtype=object), labels=np.array(["a", "a"], dtype=object))
     assert evidence.y.dtype.kind == "U" and evidence.confusion.tolist() == [[1, 0], [1, 0]]
+
+
+def test_odd_tables_of_classes_score_as_scikit_learn_says():
+    """A class of one row; a class that only `classes` knows; one class guessed for every row."""
+    truth, guess = [0, 0, 0, 1], [0, 0, 1, 1]
+    found = score_many(["balanced_accuracy", "f1_macro", "mcc"], truth, labels=guess, classes=[0, 1, 2])
+    assert found["balanced_accuracy"] == pytest.approx(reference.balanced_accuracy_score(truth, guess), rel=1e-15)
+    assert found["f1_macro"] == pytest.approx(reference.f1_score(truth, guess, average="macro"), rel=1e-15)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert get_metric("mcc").score(truth, [0, 0, 0, 0]) == 0.0
+
+
+def test_a_class_whose_one_row_is_ranked_last_has_a_ranking_still():
+    truth, probabilities = [1, 0, 0, 0], [[0.9, 0.1], [0.5, 0.5], [0.4, 0.6], [0.3, 0.7]]
+    assert score_many(["roc_auc"], truth, probabilities=probabilities)["roc_auc"] == 0.0
+
+
+def test_probabilities_of_more_classes_than_the_true_codes_have():
+    three = np.full((2, 3), 1 / 3)
+    assert score_many(["log_loss"], [0, 1], probabilities=three)["log_loss"] == pytest.approx(np.log(3), rel=1e-14)
+    with pytest.raises(DataError):
+        score_many(["log_loss"], [0, 3], probabilities=three)
+
+
+@pytest.mark.parametrize("known", [[0, 1, 2], [0, 2, 4], ["a", "b"]])
+def test_a_label_that_no_class_has_is_refused(known):
+    for unknown in ([-1], [9]):
+        with pytest.raises(DataError):
+            score_many(["log_loss"], unknown, probabilities=np.full((1, len(known)), 1 / len(known)), classes=known)
+
+
+def test_a_constant_target_is_explained_wholly_or_not_at_all():
+    for values, score in (([2.0, 2.0], 1.0), ([3.0, 3.0], 1.0), ([2.0, 3.0], 0.0)):
+        assert get_metric("explained_variance").score([2.0, 2.0], values) == score
+        assert score == reference.explained_variance_score([2.0, 2.0], values)
+    assert np.isnan(get_metric("msle").score([-1.0, 2.0], [1.0, 2.0]))
+    assert np.isnan(get_metric("msle").score([1.0, 2.0], [-1.0, 2.0]))
+
+
+def test_a_misspelt_metric_is_told_what_it_may_have_meant():
+    with pytest.raises(UsageError, match="balanced_accuracy"):
+        get_metric("balanced acc")
+    with pytest.raises(UsageError):
+        get_metric("f0")

@@ -169,3 +169,10 @@ def test_the_interval_of_a_clear_error_is_that_of_a_binomial_share():
     half = 1.2816 * np.sqrt(0.6 * 0.4 / 2000)
     assert curve.ece == pytest.approx(0.3)
     assert curve.interval == pytest.approx((0.3 - half, 0.3 + half), abs=0.0012)
+
+
+def test_an_error_of_nearly_one_has_an_interval_within_one():
+    y = np.zeros(400, dtype=int)
+    y[:4] = 1
+    curve = calibration_curve(y, np.full(400, 0.999), **FAST)
+    assert 0.98 < curve.interval[0] < curve.ece < curve.interval[1] <= 1.0

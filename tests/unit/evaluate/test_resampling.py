@@ -12,6 +12,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from assay.base import AssayWarning, DataError, DesignError, ParameterError
 from assay.evaluate import Design, DesignSplitter, make_design
+from assay.evaluate.resampling import rows_of
 
 NAMES = ["5x2", "10-fold", "5-fold", "3x4", "10x10"]
 Y = np.array(["a"] * 37 + ["b"] * 21 + ["c"] * 13)
@@ -287,3 +288,13 @@ def test_the_splitter_stratifies_classes_and_shuffles_numbers():
         list(numbers.split(np.zeros((5, 1)), Y))
     with pytest.raises(DataError):
         DesignSplitter("leave-one-out").get_n_splits()
+
+
+@pytest.mark.parametrize("name", ["5x2", "10-fold", "holdout", "leave-one-out", "3x4"])
+def test_rows_of_many_splits_are_those_of_each(name):
+    splits = make_design(name).splits(np.arange(41) % 3, name != "leave-one-out", 4)
+    for split, (train, test) in zip(splits, rows_of(splits), strict=True):
+        np.testing.assert_array_equal(train, split.train)
+        np.testing.assert_array_equal(test, split.test)
+        assert train.dtype == test.dtype == np.int64
+    assert rows_of([]) == []

@@ -52,6 +52,8 @@ def test_defaults_are_every_loadable_method_of_the_task(table):
     [
         (["x", "y"], "5x2", "at least 10 rows with a target for the design '5x2'; got 2"),
         ([1.5, 2.5], "5x2", "at least 10 rows"),
+        (["x", "y", "x"], "auto", "at least 10 rows with a target for a comparison; got 3"),
+        ([1.5, 2.5, 3.5, 4.5, 5.5, 7.5], "auto", "at least 10 rows with a target for a comparison; got 6"),
         ([*"xy" * 4, "x"], "10-fold", "at least 10 rows"),
         ([i / 3 for i in range(19)], "10-fold", "at least 20 rows"),
         ([*"x" * 11, "y"], "5x2", "at least 2 rows in each of two classes.*2 classes of which 1 has"),
@@ -65,7 +67,14 @@ def test_a_hopeless_table_is_refused_with_the_smallest_that_would_do(target, des
 
 
 @pytest.mark.parametrize(
-    ("target", "design"), [([*"xy" * 5], "5x2"), ([*"xy" * 5], "10-fold"), ([i / 3 for i in range(20)], "10-fold")]
+    ("target", "design"),
+    [
+        ([*"xy" * 5], "5x2"),
+        ([*"xy" * 5], "10-fold"),
+        ([i / 3 for i in range(20)], "10-fold"),
+        ([i / 3 for i in range(10)], "auto"),
+        ([*"xy" * 5], "auto"),
+    ],
 )
 def test_the_smallest_table_runs(target, design):
     frame = pl.DataFrame({"a": [float(i * i % 7) for i in range(len(target))], "y": target})

@@ -101,9 +101,12 @@ def test_a_metric_of_one_class_refuses_three_in_the_same_sentence():
 
 def test_numbers_of_many_folds_are_scored_as_each_by_itself():
     rng = np.random.default_rng(3)
-    y, tests = rng.normal(size=90), [np.arange(0, 40), np.arange(40, 90)]
+    y, tests = rng.normal(size=90), [np.arange(a, b) for a, b in [(0, 40), (40, 65), (65, 90), (5, 45), (7, 9)]]
     answers = [y[test] + rng.normal(size=test.shape[0]) for test in tests]
-    found = measure_folds(answers, tests, y, ["rmse", "r2"], None)
+    y[7:9] = 0.5  # a fold whose target does not vary
+    names = ["rmse", "bias", "r2", "mae"]
+    found = measure_folds(answers, tests, y, names, None)
     for answer, test, (said, scores, confusion) in zip(answers, tests, found, strict=True):
-        assert scores == FoldPredictions.of(answer, None).measure(y[test], ["rmse", "r2"], None)[0]
+        assert scores == FoldPredictions.of(answer, None).measure(y[test], names, None)[0]
+        assert list(scores) == names
         assert confusion is None and said.predicted is answer

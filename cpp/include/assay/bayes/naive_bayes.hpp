@@ -8,8 +8,8 @@
 //   table         table_c[offset_j + code]        (categories; a 0/1 column has code 1 when x > 0)
 // A missing cell (NaN) and a category outside the table contribute nothing.
 //
-// Rows are taken 16 at a time, transposed, and scored for all classes while in cache; a row that turns out to hold a
-// missing cell is scored again one cell at a time. Cost: one read of X, 3 flops for each cell and class.
+// Rows are taken 16 at a time and scored for all classes while in cache: along the row where 8 Gaussian columns or more
+// stand side by side, else transposed; a row that turns out to hold a missing cell is scored again one cell at a time. Cost: one read of X, 3 flops for each cell and class.
 #pragma once
 
 #include <cstdint>

@@ -10,9 +10,10 @@
 // are searched with the bounds known before the block, so the tree does not depend on the number of threads.
 // Many columns: Prim's algorithm, one sweep over float64 panels for each point added; O(n) memory, n^2 d / 2 terms.
 //
-// OUT edges: n - 1 of them, `first`, `second` (row numbers) and `distance` (not squared), sorted by (distance, first, second).
+// OUT edges: n - 1 of them, `first`, `second` (row numbers) and `distance` (not squared), in order. Fewer than 2^31 rows.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <vector>
 
@@ -20,10 +21,13 @@
 
 namespace assay::clustering {
 
-struct Edges {
-    std::vector<std::int64_t> first, second;
-    std::vector<double> distance;
+struct Edge {
+    double distance;
+    std::int32_t first, second;  // the smaller number first
+
+    auto operator<=>(const Edge&) const = default;
 };
+using Edges = std::vector<Edge>;
 
 // `core` (n, not squared) may be null.
 Edges boruvka_tree(Matrix<const double> rows, const double* core, int threads);

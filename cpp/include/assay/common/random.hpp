@@ -23,18 +23,10 @@ inline std::array<std::uint32_t, 4> philox(std::uint64_t key, std::uint64_t coun
     return x;
 }
 
-// A sequence of draws from one stream. `stream` selects an independent sequence below the same key (a tree, a fold).
-class Random {
+// What can be drawn from a `Source` of 32 random bits at a time (its `bits32`).
+template <class Source>
+class Draws {
 public:
-    explicit Random(std::uint64_t key, std::uint64_t stream = 0) : key_(key), stream_(stream) {}
-
-    std::uint32_t bits32() {
-        if (used_ == 4) {
-            block_ = philox(key_, counter_++, stream_);
-            used_ = 0;
-        }
-        return block_[used_++];
-    }
     std::uint64_t bits64() {
         const std::uint64_t high = bits32();
         return (high << 32) | bits32();
@@ -54,6 +46,23 @@ public:
     double normal() {
         const double u = 1.0 - uniform(), v = uniform();
         return std::sqrt(-2.0 * std::log(u)) * std::cos(6.283185307179586 * v);
+    }
+
+private:
+    std::uint32_t bits32() { return static_cast<Source*>(this)->bits32(); }
+};
+
+// A sequence of draws from one stream. `stream` selects an independent sequence below the same key (a tree, a fold).
+class Random : public Draws<Random> {
+public:
+    explicit Random(std::uint64_t key, std::uint64_t stream = 0) : key_(key), stream_(stream) {}
+
+    std::uint32_t bits32() {
+        if (used_ == 4) {
+            block_ = philox(key_, counter_++, stream_);
+            used_ = 0;
+        }
+        return block_[used_++];
     }
 
 private:

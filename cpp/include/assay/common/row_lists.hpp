@@ -16,6 +16,16 @@ struct RowList {
 
 using RowLists = std::vector<RowList>;
 
+// Whether every number is at least `low` and below `end` (`low` <= 0 <= `end`).
+bool are_between(const std::int64_t* numbers, index_t count, std::int64_t low, std::int64_t end);
+
+// How many of n rows are of fold `wanted`.
+index_t rows_of_fold(const std::int32_t* fold_of_row, index_t n, std::int32_t wanted);
+
+// The rows 0 .. n - 1 that are not of fold `wanted` (kept, OUT) and those that are (left, OUT), both ascending; there must be
+// room for one more in each.
+void split_rows(const std::int32_t* fold_of_row, index_t n, std::int32_t wanted, std::int64_t* kept, std::int64_t* left);
+
 // Calls work(k, threads) for every list k: the lists side by side where there are enough of them, each on one thread, else one
 // after the other, each with all threads. `work` gives the same bits for any number of threads, and so does this.
 template <class Work>

@@ -2,7 +2,9 @@
 //
 // A model is a score f(x) = base + offset + sum_t eta v_t(x), one for each output. Round t fits a tree to the gradients g_i and Hessians
 // h_i of the loss at the scores so far and adds eta times its values (Friedman, Annals of Statistics 29, 2001; Chen & Guestrin,
-// XGBoost, KDD 2016). Second order: the tree is grown with (g, h), its values are Newton steps with penalties. First order: it is
+// XGBoost, KDD 2016). Second order: the tree is grown with (g, h), its values are Newton steps with penalties; without L1 and
+// bounds the L2 penalty is on what a leaf differs from a constant of the tree, so that it does not draw the mean of rare classes
+// (leaves of few Hessians) towards that of the others. First order: it is
 // grown with (g, 1), and the values are Newton steps with the true h, or, where the loss has no curvature, the constant that
 // minimises the loss in the leaf: the median or quantile of the residuals, or Huber's one-step mean.
 //   Losses with no curvature (absolute error, quantile) are grown with h = 1 and take such values in both orders.
@@ -71,6 +73,8 @@ private:
     void move(const Change& change, index_t tree, index_t output, double factor);
     double leaf_constant(const trees::GrownLeaf& leaf, const std::vector<std::int32_t>& rows, index_t output) const;
     bool settles_leaves() const;
+    void free_constant(const Change& change, std::size_t first);
+    void bound_leaves(Change& change, index_t tree, index_t output) const;
 
     const trees::Bins& bins_;
     BoostingOptions options_;

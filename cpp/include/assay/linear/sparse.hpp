@@ -46,4 +46,8 @@ void sparse_gram(const SparseMatrix& rows, const SparseMatrix& columns, Vector<c
 double sparse_column_moments(const SparseMatrix& columns, Vector<const double> weights, Vector<double> mean,
                              Vector<double> variance, int threads);
 
+// The same bits from the table by row, on one thread, for tables that are not needed by column.
+double sparse_row_moments(const SparseMatrix& rows, Vector<const double> weights, Vector<double> mean,
+                          Vector<double> variance);
+
 }  // namespace assay

@@ -13,6 +13,7 @@
 // Cost: build O(d n + n log n) time and d n extra memory; a query O(log n) for small d, growing as 2^d.
 #pragma once
 
+#include "assay/common/freed_memory.hpp"
 #include "assay/neighbours/metrics.hpp"
 
 namespace assay::neighbours {
@@ -30,7 +31,7 @@ struct KdTree {
     std::vector<std::int32_t> column;       // per node: column split, -1 for a leaf
     std::vector<std::int32_t> right;        // per node: the right child
     std::vector<double> low, high;          // per node
-    std::vector<double> panels;             // panel_count(n) x d x 16
+    std::vector<double, Unwritten<double>> panels;  // panel_count(n) x d x 16
 };
 KdTree build_kd_tree(Matrix<const double> rows, int threads);
 

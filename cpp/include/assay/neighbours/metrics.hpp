@@ -22,9 +22,15 @@
 #include <cstdint>
 #include <vector>
 
+#include "assay/common/panels.hpp"
 #include "assay/common/views.hpp"
 
 namespace assay::neighbours {
+
+using assay::pack_panel;
+using assay::panel_count;
+using assay::panel_lanes;
+using assay::Scaling;
 
 enum class Metric : int {
     euclidean,
@@ -47,23 +53,11 @@ struct MetricOptions {
     const std::uint8_t* complete = nullptr;  // mixed: columns without a missing cell in any panel (null: not known)
 };
 
-// Rows that are compared as (x - mean) * factor, column by column; null: as they are.
-struct Scaling {
-    const double* mean = nullptr;
-    const double* factor = nullptr;
-};
-
-constexpr index_t panel_lanes = 16;
-inline index_t panel_count(index_t rows) { return (rows + panel_lanes - 1) / panel_lanes; }
-
 // IN query (d), panels (count x d x 16); OUT distances (count x 16).
 using PanelDistances = void (*)(const double* query, const double* panels, index_t count, index_t d,
                                 const MetricOptions& options, double* distances);
 // The function of a metric for the instruction set in force.
 PanelDistances panel_distances(Metric metric);
-
-// Copies 16 rows of d columns into one panel.
-void pack_panel(const double* const* rows, index_t d, double* panel, const Scaling& scaling = {});
 
 // Copies rows (in the given order, or 0..n-1 if `order` is null) into panels; the lanes after the last row hold zeros.
 void pack_panels(Matrix<const double> rows, const std::int64_t* order, double* panels, int threads);

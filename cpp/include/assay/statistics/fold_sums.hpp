@@ -33,7 +33,7 @@ void fold_spreads(Matrix<const double> x, index_t p, const RowLists& lists, doub
 // The same for all rows of a table whose p columns lie one after the other (columns: p x n).
 void column_spread(Matrix<const double> columns, double* mean, double* left, double* square, int threads);
 
-// split[k] (OUT): 1 if the lists `trains[k]` and `tests[k]` hold each of n rows once between them.
+// split[k] (OUT): 1 if the lists `trains[k]` and `tests[k]` hold each of n rows once between them, 2 if both also ascend.
 void complementary(const RowLists& trains, const RowLists& tests, index_t n, std::uint8_t* split, int threads);
 
 }  // namespace assay

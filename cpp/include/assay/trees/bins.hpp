@@ -3,7 +3,7 @@
 // A numeric column of at most `max_bins` distinct values has one bin per value; a column of more is cut into bins of
 // nearly equal weight. Bin b of a numeric column holds the cells with cuts[b - 1] < x <= cuts[b]; where the column has one
 // bin per value the cuts are the midpoints, so that nothing is lost. A nominal column has one bin per category; if there are
-// more than `max_bins`, the heaviest keep a bin of their own and the rest share the last. A missing cell, and a category that
+// more than 255, the heaviest keep a bin of their own and the rest share the last. A missing cell, and a category that
 // is not known, has the code n_bins[j].
 //   Codes stand in blocks of 8 columns, row after row, so that a row's codes of one block are one 64-bit word and the
 // histograms of a block stay in the first cache.

@@ -34,15 +34,27 @@ struct NodeRows {
     const std::uint8_t* stop = nullptr;    // 1: a leaf of the result whatever is below
 };
 
-struct LinearNodes {
-    std::vector<double> intercept, residual, parameters;  // per node
-    std::vector<double> coefficient, mean, deviation;     // nodes x q; mean of a column without cells: the parent's or 0
-    std::vector<std::uint8_t> leaf;                       // leaves of the result
+// The training rows where they stand: row i in the order of NodeRows is row order[i] of the table, whose column columns[j] is
+// column j of the models. `weights` may be null.
+struct LeafRows {
+    Matrix<const double> cells;
+    Vector<const std::int32_t> columns, order;
+    const double *y = nullptr, *weights = nullptr;
 };
 
-// `cells` (n x q) and y (n) in the order of NodeRows; `weights` may be null.
-LinearNodes fit_linear_nodes(const NodeRows& tree, Matrix<const double> cells, const double* y, const double* weights,
-                             bool all_columns, bool drop, bool prune, int threads);
+struct LinearNodeOptions {
+    bool all_columns = false, drop = true, prune = true;
+    bool keep_all = false;  // also the models of nodes that pruning takes away
+};
+
+struct LinearNodes {
+    std::vector<double> intercept, residual, parameters;  // per node
+    std::vector<std::uint8_t> leaf;                       // leaves of the result, per node
+    std::vector<std::int32_t> kept;                       // nodes of the result, or all
+    std::vector<double> coefficient, mean, deviation;     // kept x q; mean of a column without cells: the parent's or 0
+};
+
+LinearNodes fit_linear_nodes(const NodeRows& tree, const LeafRows& rows, const LinearNodeOptions& options, int threads);
 
 // OUT value (n): intercept + sum over columns, from left to right, of coefficient * cell for the leaf of each row; a
 // missing cell counts as `fill`. Models: nodes x q. `columns` says where a model's columns stand in `cells`.

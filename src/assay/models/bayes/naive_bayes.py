@@ -13,7 +13,7 @@ from scipy.special import log_softmax, softmax
 from sklearn.base import clone
 from sklearn.utils import Tags
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from ... import _kernels
 from ...base.batches import BatchedTable
@@ -259,7 +259,7 @@ class NaiveBayes(MixedInput, Decisions, Classifier):
                     way_out="use 'categorical' or leave it out",
                 )
         counts = [j for j, name in numeric.items() if name == "multinomial"]
-        below = _below_zero(values)
+        below = _below_zero(values) if counts else np.zeros(0, dtype=bool)
         if counts and below[counts].any():
             j = next(j for j in counts if below[j])
             raise DataError(
@@ -293,15 +293,7 @@ class NaiveBayes(MixedInput, Decisions, Classifier):
 
     # -- reading -------------------------------------------------------------------------------------------------
     def _read(self, X: Any, *, reset: bool) -> Any:
-        if issparse(X):
-            return self._read_sparse(X, reset=reset)
-        if not reset:
-            return super()._read(X, reset=False)
-        if isinstance(X, np.ndarray) and X.ndim != 2:
-            check_array(X, dtype=None, estimator=self)
-        validate_data(self, X, reset=True, skip_check_array=True)
-        values, self.schema_ = fit_columns(self, X, self._nominal_wish())
-        return values
+        return self._read_sparse(X, reset=reset) if issparse(X) else super()._read(X, reset=reset)
 
     def _read_sparse(self, X: Any, *, reset: bool) -> csr_array:
         """A sparse table in rows; its columns are numbers."""
@@ -551,9 +543,9 @@ class NaiveBayes(MixedInput, Decisions, Classifier):
         if transforms is not None or not isinstance(values, np.ndarray) or template.schema_.nominal.any():
             return None
         zero_one = holds_zero_one(values)
-        others = ((values != 0.0) & (values != 1.0) & ~np.isnan(values)).sum(axis=0)
         # In training rows that hold 0 and 1 alone a column has another distribution.
-        if others.min() <= max((test.shape[0] for _, test in folds), default=0):
+        longest = max((test.shape[0] for _, test in folds), default=0)
+        if not any(_other_cells(values[:rows]).min() > longest for rows in (2 * longest + 64, values.shape[0])):
             return None
         shift = central_values(values, zero_one)
         whole = template._sum_up(values, codes, None, template.schema_, template.classes_.shape[0], shift)
@@ -602,6 +594,11 @@ class NaiveBayes(MixedInput, Decisions, Classifier):
     def estimate_cost(self, n_rows: int, n_features: int, n_outputs: int = 1) -> Cost:
         """One read of the table."""
         return Cost(seconds=1e-3 + 3e-9 * n_rows * n_features, bytes=8.0 * n_rows * n_features)
+
+
+def _other_cells(values: np.ndarray) -> np.ndarray:
+    """How many cells of each column are numbers other than 0 and 1."""
+    return ((values != 0.0) & (values != 1.0) & ~np.isnan(values)).sum(axis=0)
 
 
 def _gaussians(

@@ -65,7 +65,20 @@ class RDA(GaussianDiscriminant):
         pooled = scatter.sum(axis=0) / divisor(float(weight.sum()), classes, self.unbiased)
         own = np.array([one / divisor(float(w), 1.0, self.unbiased) for one, w in zip(scatter, weight)])
         sphere = float(np.diag(pooled)[live].mean()) if live.any() else 0.0
-        self.alpha_, self.beta_ = self._shares(sums, training)
+        tried = self._candidates()
+        if sum(map(len, tried.values())) == 1 or classes < 2 or not live.any():
+            mix, (alpha, *_) = max(tried.items())
+            beta = (1.0 - alpha) * mix if self.beta is None else self.beta
+        else:
+            errors = [
+                (alpha, (1.0 - alpha) * mix, error)
+                for mix, alphas in tried.items()
+                for alpha, error in zip(alphas, self._left_out(sums, training, mix, np.array(alphas)))
+            ]
+            self.loo_errors_ = np.array(errors)
+            least = self.loo_errors_[:, 2].min()
+            alpha, beta = max((a, b) for a, b, error in errors if error <= least * (1 + 1e-9))
+        self.alpha_, self.beta_ = float(alpha), float(beta)
         identity = sphere * np.diag(live.astype(float))
         rest = 1.0 - self.alpha_ - self.beta_
         return self.alpha_ * identity + self.beta_ * pooled + (rest if rest > 1e-12 else 0.0) * own
@@ -93,21 +106,6 @@ class RDA(GaussianDiscriminant):
             if alpha + self.beta <= 1.0 and alpha < 1.0:
                 tried.setdefault(self.beta / (1.0 - alpha), []).append(alpha)
         return tried
-
-    def _shares(self, sums: ClassScatter, training: Training) -> tuple[float, float]:
-        tried = self._candidates()
-        if sum(map(len, tried.values())) == 1 or sums.class_weight.shape[0] < 2 or self.constant_.all():
-            mix, (alpha, *_) = max(tried.items())
-            return float(alpha), float((1.0 - alpha) * mix) if self.beta is None else float(self.beta)
-        errors = [
-            (alpha, (1.0 - alpha) * mix, error)
-            for mix, alphas in tried.items()
-            for alpha, error in zip(alphas, self._left_out(sums, training, mix, np.array(alphas)))
-        ]
-        self.loo_errors_ = np.array(errors)
-        least = self.loo_errors_[:, 2].min()
-        alpha, beta = max((a, b) for a, b, error in errors if error <= least * (1 + 1e-9))
-        return float(alpha), float(beta)
 
     def _left_out(self, sums: ClassScatter, training: Training, mix: float, alphas: np.ndarray) -> np.ndarray:
         """The squared error of the probabilities of each row, from the other rows, for each share of the sphere."""

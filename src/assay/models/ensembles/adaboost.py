@@ -95,7 +95,7 @@ class AdaBoostClassifier(MixedInput, Classifier):
         None, Instance(BaseEstimator) | Nothing(), "Classifier to boost; None for trees of `max_depth` by the kernel."
     )
     max_bins: int = param(
-        255, Integer(2, 255), "Bins per column; a column of no more distinct values is taken exactly."
+        255, Integer(2, 255), "Bins per numeric column; one of no more distinct values is taken exactly."
     )
     categorical_features: Any = categorical_features_param()
     random_state: Any = random_state_param()
@@ -171,7 +171,7 @@ class AdaBoostClassifier(MixedInput, Classifier):
                 cells = cells[np.argsort(order)]
         self.estimator_errors_, self.estimator_weights_ = grown.pop("errors"), grown.pop("votes")
         self.forest_ = Forest.of(grown, self.schema_.n_categories)
-        return self._votes_of_scores(self._forest_scores(cells))
+        return self._votes_of_scores(self.forest_.sums(cells, self._width, threads))
 
     def _boost_any(self, X: Any, codes: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
         """Fit learners of any kind; returns the votes of the training rows."""
@@ -228,9 +228,10 @@ class AdaBoostClassifier(MixedInput, Classifier):
             )
 
     # -- using -------------------------------------------------------------------------------------------------------
-    def _forest_scores(self, cells: np.ndarray, first: int = 0, last: int | None = None) -> np.ndarray:
-        width = max(1, self.forest_.value.shape[1])
-        return self.forest_.sums(cells, width, thread_count(self.n_jobs), first, last)
+    @property
+    def _width(self) -> int:
+        """How many numbers a leaf has."""
+        return max(1, int(self.forest_.value.shape[1]))
 
     def _votes_of_scores(self, scores: np.ndarray) -> np.ndarray:
         """Votes of each class from the sums of leaves, which for two classes are the difference of both."""
@@ -243,7 +244,8 @@ class AdaBoostClassifier(MixedInput, Classifier):
         """The votes for each class, one column each."""
         check_is_fitted(self)
         if hasattr(self, "forest_"):
-            return self._votes_of_scores(self._forest_scores(self._read(X, reset=False)))
+            scores = self.forest_.sums(self._read(X, reset=False), self._width, thread_count(self.n_jobs))
+            return self._votes_of_scores(scores)
         self._read(X, reset=False)
         *_, last = [np.zeros((len(X), self.classes_.shape[0])), *self._staged_votes(X)]
         return last
@@ -252,10 +254,10 @@ class AdaBoostClassifier(MixedInput, Classifier):
         check_is_fitted(self)
         cells = self._read(X, reset=False)
         if hasattr(self, "forest_"):
-            scores = np.zeros((cells.shape[0], max(1, self.forest_.value.shape[1])))
+            scores = np.zeros((cells.shape[0], self._width))
             total = np.cumsum(self.estimator_weights_)
             for step in range(self.forest_.n_trees):
-                scores = scores + self._forest_scores(cells, step, step + 1)
+                scores = scores + self.forest_.sums(cells, self._width, thread_count(self.n_jobs), step, step + 1)
                 if scores.shape[1] > 1:
                     yield scores
                 else:
@@ -332,9 +334,8 @@ class AdaBoostClassifier(MixedInput, Classifier):
     def to_sql(self, table: str | Sequence[str] | None = None, prediction: str = "prediction") -> str:
         """The probability of the second of two classes as SQL, or the votes of more, of which the largest wins."""
         self.to_dict()  # refuses other learners
-        width = max(1, int(self.forest_.value.shape[1]))
-        columns = sums_sql(type(self).__name__, self.forest_, self.schema_, np.zeros(width))
-        if width == 1:
+        columns = sums_sql(type(self).__name__, self.forest_, self.schema_, np.zeros(self._width))
+        if self._width == 1:
             columns = [logistic_sql(columns[0])]
         return select_sql(columns, prediction, self.classes_.tolist(), table)
 

@@ -64,7 +64,7 @@ USUAL: dict[str, Any] = {
     "learning_rate": 0.1,
     "max_leaf_nodes": 31,
     "min_samples_leaf": 20,
-    "min_samples_category": 20,
+    "min_samples_category": 3,
     "subsample": 1.0,
     "l2_regularization": 1.0,
     "max_bins": 255,
@@ -72,8 +72,8 @@ USUAL: dict[str, Any] = {
 """What 'auto' stands for."""
 
 OF_FEW_ROWS: dict[str, Any] = {
-    "learning_rate": 0.08,
-    "max_leaf_nodes": (8, 31),  # the folds choose
+    "learning_rate": 0.05,
+    "max_leaf_nodes": (4, 8, 31),  # the folds choose
     "min_samples_leaf": 5,
     "min_samples_category": 2,
     "subsample": 0.7,
@@ -207,7 +207,7 @@ class Boosting(MixedInput, Estimator):
     subsample: float | str = param(1.0, Real(0, 1, "right"), "Share of the rows drawn for each round.")
     max_features: float = param(1.0, Real(0, 1, "right"), "Share of the columns drawn for each tree.")
     max_bins: int | str = param(
-        255, Integer(2, 255), "Bins per column; a column of no more distinct values is taken exactly."
+        255, Integer(2, 255), "Bins per numeric column; one of no more distinct values is taken exactly."
     )
     early_stopping: bool | str = param(
         "auto",

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.isotonic import isotonic_regression
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from ...base.cost import Cost
@@ -15,7 +16,7 @@ from ...base.cv import cv_param
 from ...base.drawings import shares_figure
 from ...base.errors import ParameterError, plain
 from ...base.folds import Fold, take_rows
-from ...base.parameters import ArrayLike, Choice, Nothing, Real, param
+from ...base.parameters import ArrayLike, Boolean, Choice, Nothing, Real, param
 from ...base.record import Grid
 from ...base.usual_parameters import trace_param
 from ...base.views import View
@@ -88,7 +89,11 @@ class CascadeAccount(View):
 class Cascade(NamedMembers, ClassCombiner):
     """Classifiers one after the other; each answers only the rows on which those before it were unsure.
 
-    A stage is sure of a row if its largest probability reaches the threshold; the last stage answers all that is left.
+    A stage is sure of a row if it is right with a probability that reaches the threshold; the last stage answers all
+    that is left. Learners that say 0.99 and err in one of six rows are common (naive Bayes of many columns), so how
+    often a stage is right at a confidence is taken from rows that it had not seen: isotonic regression of its
+    out-of-fold hits on its largest probability. `calibrate=False` takes the stage's word.
+
     With `train_on='unsure'` a stage is fitted to the rows that the stages before it were unsure of when they had not
     seen them (out-of-fold probabilities by the fold engine), so that it becomes a specialist for hard rows; where
     these lack classes that the stage would need (fewer than two are left), it gets all rows. Put cheap and simple
@@ -100,7 +105,7 @@ class Cascade(NamedMembers, ClassCombiner):
     >>> from assay.models.ensembles import Cascade
     >>> frame = load_dataset("iris").frame
     >>> X, y = frame.drop("species"), frame["species"]
-    >>> model = Cascade(threshold=0.95, costs=[1, 20], random_state=0).fit(X, y)
+    >>> model = Cascade(costs=[1, 20], random_state=0).fit(X, y)
     >>> account = model.account(X, y)
     >>> bool(account.total == account.reached[0] * 1 + account.reached[1] * 20), account.expected_cost < 21
     (True, True)
@@ -108,13 +113,21 @@ class Cascade(NamedMembers, ClassCombiner):
 
     _learned = {
         "estimators_, names_": "the fitted stages and their names",
-        "thresholds_": "array, the confidence that each stage but the last must reach",
+        "thresholds_": "array, the probability that each stage but the last must give; above 1: it never answers",
         "reached_": "array, the weight of training rows that reached each stage, by out-of-fold probabilities",
         "trace_": "with `trace`, for each stage the rows it was fitted to and the rows it left",
     }
 
     threshold: Any = param(
-        0.9, Real(0, 1) | ArrayLike(), "Probability at which a stage is sure: one number, or one for each but the last."
+        0.95,
+        Real(0, 1) | ArrayLike(),
+        "Probability at which a stage is sure: one number, or one for each but the last.",
+    )
+    calibrate: bool = param(
+        True,
+        Boolean(),
+        "Whether a stage's probability is how often it was right, at such confidence, about rows it had not seen; if "
+        "not, it is what the stage says.",
     )
     costs: Any = param(None, ArrayLike() | Nothing(), "Cost of asking each stage about a row; None is 1 each.")
     train_on: str = param(
@@ -177,23 +190,29 @@ class Cascade(NamedMembers, ClassCombiner):
             reached.append(float(weight[left].sum()))
             after = left
             if k + 1 < len(members):
-                after = left & (self._confidence(prototype, training, folds, used) < self.thresholds_[k])
+                confidence, right = self._confidence(prototype, training, folds, used)
+                if self.calibrate:
+                    self.thresholds_[k] = _reaching(confidence[used], right[used], weight[used], self.thresholds_[k])
+                after = left & (confidence < self.thresholds_[k])
             trace.record("stage", name=name, rows=int(used.sum()), reached=int(left.sum()), unsure=int(after.sum()))
             left = after
         self.reached_ = np.array(reached)
         self._keep_trace(trace)
 
-    def _confidence(self, prototype: Any, training: Training, folds: list[Fold], used: np.ndarray) -> np.ndarray:
-        """The largest out-of-fold probability of each row that a stage is fitted to; 0 for other rows and those that
-        no fold tests."""
+    def _confidence(
+        self, prototype: Any, training: Training, folds: list[Fold], used: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The largest out-of-fold probability of each row that a stage is fitted to, and whether its class is right; 0
+        and wrong for other rows and those that no fold tests."""
         parts = [(train[used[train]], test[used[test]]) for train, test in folds]
         codes = training.codes
         assert codes is not None
         parts = [(train, test) for train, test in parts if test.size and np.unique(codes[train]).shape[0] > 1]
         if not parts:
-            return np.zeros(training.n_rows)
+            return np.zeros(training.n_rows), np.zeros(training.n_rows, dtype=bool)
         found, asked = out_of_fold(prototype, training, parts, self._shares)
-        return np.where(asked > 0, np.nan_to_num(found).max(axis=1), 0.0)
+        found = np.where(asked[:, None] > 0, np.nan_to_num(found), 0.0)
+        return found.max(axis=1), (found.argmax(axis=1) == codes) & (asked > 0)
 
     # -- using -------------------------------------------------------------------------------------------------------
     def _walk(self, X: Any) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
@@ -254,3 +273,18 @@ class Cascade(NamedMembers, ClassCombiner):
         """Each stage once and once for each fold."""
         one = self._learners_cost(n_rows, n_features, n_outputs)
         return Cost(seconds=(1 + (int(self.cv) if isinstance(self.cv, int) else 5)) * one.seconds, bytes=one.bytes)
+
+
+def _reaching(confidence: np.ndarray, right: np.ndarray, weight: np.ndarray, wanted: float) -> float:
+    """The least confidence at which a stage is right with the wanted probability, by isotonic regression; 2 if at none.
+
+    >>> _reaching(np.array([0.5, 0.6, 0.9, 0.9]), np.array([False, True, True, True]), np.ones(4), 0.9)
+    0.6
+    """
+    if wanted <= 0:
+        return 0.0
+    levels, place = np.unique(confidence, return_inverse=True)
+    total = np.bincount(place, weight)
+    share = np.bincount(place, weight * right) / np.maximum(total, 1e-300)
+    reached = np.flatnonzero(isotonic_regression(share, sample_weight=np.maximum(total, 1e-300)) >= wanted - 1e-12)
+    return float(levels[reached[0]]) if reached.size else 2.0

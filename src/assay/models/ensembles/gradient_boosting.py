@@ -21,7 +21,7 @@ class _FirstOrder(Boosting):
             "l1": 0.0,
             "min_gain": 0.0,
             "smoothing": 0.0,
-            "min_category_rows": 20.0,
+            "min_category_rows": 3.0,
             "depth_wise": False,
             "monotone": [],
             "interactions": [],

@@ -58,7 +58,7 @@ class TreeEnsemble(MixedInput, Estimator):
     min_samples_split: int = param(2, Integer(2), "Rows that a node must hold to be split.")
     min_samples_leaf: int = param(1, Integer(1), "Rows that a leaf must hold; rows drawn twice count twice.")
     max_bins: int = param(
-        255, Integer(2, 255), "Bins per column; a column of no more distinct values is taken exactly."
+        255, Integer(2, 255), "Bins per numeric column; one of no more distinct values is taken exactly."
     )
     oob_score: bool = param(
         False, Boolean(), "Predict each row by the trees that did not draw it: `oob_score_`, `oob_prediction_`."
@@ -166,6 +166,8 @@ class TreeEnsemble(MixedInput, Estimator):
         self._whole_weights_ = in_order if whole and in_order is not None else np.empty(0)
         for name in ("oob_prediction_", "oob_score_", "oob_importances_", "oob_importance_errors_"):
             self.__dict__.pop(name, None)
+        if self.warm_start:
+            known = self._with_kept(known, kept is not None)
         if self.oob_score:
             self._keep_oob(known, order)
         if self.oob_importance:
@@ -219,9 +221,14 @@ class TreeEnsemble(MixedInput, Estimator):
         """The trees to go on from, with `warm_start`."""
         if not self.warm_start or not hasattr(self, "forest_"):
             return None
-        if self.oob_score or self.oob_importance:
+        if (self.oob_score and not hasattr(self, "_oob_sum_")) or (
+            self.oob_importance and not hasattr(self, "_oob_loss_")
+        ):
             raise ParameterError(
-                type(self).__name__, "parameter 'warm_start'", "cannot be joined with out-of-bag measures"
+                type(self).__name__,
+                "parameter 'warm_start'",
+                "needs the out-of-bag measures of the trees that are kept",
+                way_out="ask for them in the first fit, or set warm_start=False",
             )
         if self.n_rows_ != n_rows or self.forest_.value.shape[1] != width:
             raise ParameterError(
@@ -235,6 +242,21 @@ class TreeEnsemble(MixedInput, Estimator):
                 f"got {self.n_estimators}",
             )
         return self.forest_
+
+    def _with_kept(self, known: dict[str, np.ndarray], more: bool) -> dict[str, np.ndarray]:
+        """What is known out of bag of new trees, with that of those kept; it is there for the next fit."""
+        asked = {"oob_sum": self.oob_score, "oob_trees": self.oob_score}
+        asked |= {"oob_loss": self.oob_importance, "permuted_loss": self.oob_importance}
+        for name, wanted in asked.items():
+            before = self.__dict__.pop(f"_{name}_", None) if more else None
+            if wanted and before is not None:
+                by_tree = name in ("oob_loss", "permuted_loss")
+                new = known[name].reshape(-1, *before.shape[1:])  # of no tree, perhaps
+                known[name] = np.concatenate([before, new]) if by_tree else before + new
+            self.__dict__.pop(f"_{name}_", None)
+            if wanted:
+                setattr(self, f"_{name}_", known[name])
+        return known
 
     def _keep_oob(self, known: dict[str, np.ndarray], order: np.ndarray) -> None:
         with np.errstate(invalid="ignore", divide="ignore"):

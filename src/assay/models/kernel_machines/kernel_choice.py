@@ -115,7 +115,9 @@ class KernelMethod(Estimator):
         if kind == "distances":
             with one_blas_thread():
                 return kind, {"gaussian": Gaussian, "laplacian": Laplacian}[self.kernel]().distances(rows)
-        return (kind, self._gram(clone(self)._learn_kernel(rows, None), rows)) if kind == "gram" else None
+        if kind == "gram":
+            return kind, self._source(clone(self)._learn_kernel(rows, None), rows, 1, exact=True).of(None)[0]
+        return None
 
     def _each_fold(
         self, template: Any, rows: Any, y: Any, folds: list[Fold], weights: np.ndarray | None, shared: Any
@@ -136,17 +138,11 @@ class KernelMethod(Estimator):
         raise NotImplementedError  # pragma: no cover
 
     def _source(self, kernel: Kernel, rows: np.ndarray, threads: int, exact: bool = False) -> KernelSource:
-        """The kernel of the training rows: its matrix if that is small, needed `exact`, or there is no fast form."""
+        """The kernel of the training rows: its matrix if that is small, needed `exact`, or there is no fast form; one
+        that is given or a user's own is checked."""
         form = None if exact or rows.shape[0] <= SMALL or self._precomputed else fast_form(kernel, rows)
-        gram = None if form is not None else self._gram(kernel, rows)
-        return KernelSource(rows, gram, form, threads)
-
-    def _about_zero(self, rows: np.ndarray) -> np.ndarray:
-        """The rows as the kernel matrix takes them."""
-        return rows
-
-    def _gram(self, kernel: Kernel, rows: np.ndarray) -> np.ndarray:
-        """The kernel matrix of the training rows; one that is given or a user's own is checked."""
+        if form is not None:
+            return KernelSource(rows, None, form, threads)
         if self._precomputed and rows.shape[0] != rows.shape[1]:
             raise DataError(
                 type(self).__name__,
@@ -155,9 +151,9 @@ class KernelMethod(Estimator):
                 f"got shape {rows.shape}",
                 "give k of every pair of training rows",
             )
-        rows = np.ascontiguousarray(self._about_zero(rows), dtype=np.float64)
+        placed = np.ascontiguousarray(self._about_zero(rows), dtype=np.float64)
         with one_blas_thread():
-            gram = np.ascontiguousarray(kernel.gram(rows, rows), dtype=np.float64)
+            gram = np.ascontiguousarray(kernel.gram(placed, placed), dtype=np.float64)
             if not isinstance(kernel, _KNOWN):
                 check_gram(type(self).__name__, gram)
         if not np.isfinite(gram).all():
@@ -168,7 +164,11 @@ class KernelMethod(Estimator):
                 "the kernel of some rows is beyond the range of float64",
                 "scale the columns first (`assay.prepare.Scale`) or take a smaller degree",
             )
-        return gram
+        return KernelSource(rows, gram, None, threads)
+
+    def _about_zero(self, rows: np.ndarray) -> np.ndarray:
+        """The rows as the kernel matrix takes them."""
+        return rows
 
     def _kernel_sums(
         self, rows: np.ndarray, centres: np.ndarray, coefficients: np.ndarray, single: bool, threads: int

@@ -75,7 +75,8 @@ class KernelRidge(KernelMethod, Regressor):
         with one_blas_thread():
             kernel = self._learn_kernel(rows, share)
             if shared is None or place is None:
-                whole = Decomposition.of(self._gram(kernel, rows), share, bool(self.fit_intercept))
+                gram, _ = self._source(kernel, rows, 1, exact=True).of(None)
+                whole = Decomposition.of(gram, share, bool(self.fit_intercept))
                 fits = [whole.fit(targets, float(alpha)) for alpha in alphas]
             else:
                 fits = shared.fits(self, place[kept], targets, share, alphas)

@@ -14,11 +14,12 @@ when the others are solved; many rows begin where a sixteenth of them ended.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve, qr, solve_triangular
+from scipy.linalg import LinAlgError, lapack, qr, solve_triangular
 
 from ...base.threads import one_blas_thread
 from ..linear.tables import table_of
@@ -67,6 +68,15 @@ class LinearProblem:
         above, up, curve = _rounded(self.y - f - self.epsilon, h)
         below, down, other = _rounded(f - self.y - self.epsilon, h)
         return float(self.price @ (above + below)), self.price * (down - up), self.price * (curve + other)
+
+    def along(self, f: np.ndarray, moved: np.ndarray, h: float) -> Callable[[float], float]:
+        """The derivative of the losses at f + t moved by t."""
+        if self.epsilon is not None:
+            return lambda t: float(self.loss(f + t * moved, h)[1] @ moved)
+        # In parts of the rounded corner, where a row's slope is 0 up to 0 and 1 from 1 on.
+        way = self.y * moved
+        begin, way, cost = (1.0 + h - self.y * f) / (2.0 * h), way / (2.0 * h), self.price * way
+        return lambda t: -float(cost @ np.minimum(np.maximum(begin - t * way, 0.0), 1.0))
 
 
 @dataclass(frozen=True)
@@ -147,9 +157,10 @@ class _Newton:
         """Where along the step the objective has its minimum, roughly: the derivative is a rising function."""
         linear = float(self.fixed @ step) + float(theta[:-1] @ step[:-1])
         length = float(step[:-1] @ step[:-1])
+        derivative = self.problem.along(f, moved, h)
         low, at_low, high, at_high, t = 0.0, slope, np.inf, np.inf, 1.0
         for _ in range(_SEARCHES):
-            now = float(self.problem.loss(f + t * moved, h)[1] @ moved) + linear + t * length
+            now = derivative(t) + linear + t * length
             if abs(now) <= 0.1 * abs(slope):
                 return t
             if now < 0.0:
@@ -181,13 +192,9 @@ class _Newton:
             raise LinAlgError("the products of the cells are beyond the range of float64")
         # Scaled to a diagonal of 1, which nothing but near dependence of the columns in these rows makes singular.
         scale = 1.0 / np.sqrt(hessian.diagonal())
-        try:
-            factor = cho_factor(scale[:, None] * hessian * scale, lower=True, check_finite=False)
-            pivots = factor[0].diagonal()
-        except LinAlgError:
-            pivots = np.zeros(1)
-        if pivots.min() > _LEAST_PIVOT:
-            return -scale * cho_solve(factor, scale * gradient, check_finite=False)
+        factor, refused = lapack.dpotrf(scale[:, None] * hessian * scale, lower=1, clean=0)
+        if refused == 0 and factor.diagonal().min() > _LEAST_PIVOT:
+            return -scale * lapack.dpotrs(factor, scale * gradient, lower=1)[0]
         return self._by_rows(gradient, used, curve, least)
 
     def _by_rows(self, gradient: np.ndarray, used: np.ndarray, curve: np.ndarray, least: float) -> np.ndarray:

@@ -39,7 +39,7 @@ def max_iter_param() -> Any:
 
 def cache_param() -> Any:
     """Declare `cache_bytes` with the wording used by every support vector machine."""
-    return param(1e9, Real(0, None, "neither"), "Memory for kernel rows that are kept, where the matrix is not held.")
+    return param(5e8, Real(0, None, "neither"), "Memory for kernel rows that are kept, where the matrix is not held.")
 
 
 def shrinking_param() -> Any:
@@ -80,7 +80,7 @@ class Dual:
     target: np.ndarray
     low: np.ndarray
     high: np.ndarray
-    cache_bytes: float = 1e9
+    cache_bytes: float = 5e8
     shrinking: bool = True
 
     def solve(

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
 
 from ... import _kernels
 from ...base.cost import Cost, check_cost
@@ -107,7 +108,7 @@ class SupportVectors(SparseInput, KernelMethod):
             if self._precomputed:
                 beside = np.ascontiguousarray(table.rows[:, chosen])
             else:
-                beside = kernel(table.rows, table.rows[chosen])
+                beside = kernel.gram(table.rows, table.rows[chosen])
             values, axes = np.linalg.eigh(beside[chosen])
             kept = values > 1e-10 * max(float(values[-1]), 0.0)
             back = axes[:, kept] / np.sqrt(values[kept])
@@ -138,19 +139,19 @@ class SupportVectors(SparseInput, KernelMethod):
         source: KernelSource,
         chosen: np.ndarray | None,
         target: np.ndarray,
-        dual: Dual,
+        price: np.ndarray,
         epsilon: float | None,
         scale: float = 1.0,
     ) -> DualSolution:
         """The dual by steps on pairs of rows; that of a linear machine of more rows than columns, on which such steps
         are slow, from the solution of the primal, which stands where rounding hides what the steps would add."""
         tol, threads = float(self.tol), thread_count(self.n_jobs)
+        dual = self._dual(*source.of(chosen), target, price)
         if not self._is_linear:
             return dual.solve(tol, self.max_iter, threads, None, scale)
         rows = source.rows if chosen is None else source.rows[chosen]
         start = None
         if isinstance(dual.kernel, np.ndarray) and rows.shape[0] > rows.shape[1]:
-            price = np.maximum(dual.high, -dual.low)[: rows.shape[0]]
             first = solve_linear(LinearProblem(rows, target, price, epsilon, 1), min(tol, _NEAR) * scale)
             parts = [first.beta] if epsilon is None else [np.maximum(first.beta, 0.0), np.minimum(first.beta, 0.0)]
             lost = dual.rounding(first.beta) / scale
@@ -158,6 +159,10 @@ class SupportVectors(SparseInput, KernelMethod):
                 return _as_dual(first, np.concatenate(parts))
             start = self._linear_start(dual, np.concatenate(parts)) if first.converged else None
         return in_columns(dual.solve(tol, self.max_iter, threads, start, scale), rows, dual.row[: rows.shape[0]])
+
+    def _dual(self, kernel: Any, row: np.ndarray, target: np.ndarray, price: np.ndarray) -> Dual:
+        """The dual of one machine; `row` are the numbers of its rows in the kernel."""
+        raise NotImplementedError  # pragma: no cover
 
     def _linear_start(self, dual: Dual, beta: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
         """(beta, K beta) between the bounds, with a sum of zero; None if there is no room for it."""
@@ -170,18 +175,20 @@ class SupportVectors(SparseInput, KernelMethod):
         with one_blas_thread():
             return beta, dual.kernel[:, dual.row] @ beta
 
-    def _sums(self, X: Any, coefficients: np.ndarray) -> np.ndarray:
-        """Products of rows with `coef_`, or sums of their kernel with the support vectors, (n_rows, n_machines)."""
+    def _decisions(self, X: Any) -> np.ndarray:
+        """w'phi(x) + b of each row and machine, (n_rows, n_machines): from `coef_`, or by sums of kernels."""
+        check_is_fitted(self)
         rows = self._read(X, reset=False)
         if hasattr(self, "coef_"):
             coef = np.atleast_2d(self.coef_)
             if isinstance(rows, SparseTable):
-                return rows @ coef.T
-            return np.einsum("ij,kj->ik", rows, coef)
+                return rows @ coef.T + self.intercept_
+            return np.einsum("ij,kj->ik", rows, coef) + self.intercept_
         if isinstance(rows, SparseTable):
             rows = rows.toarray()
         centres = self.support_ if self._precomputed else self.support_vectors_
-        return self._kernel_sums(rows, centres, coefficients, self._single_, thread_count(self.n_jobs))
+        coef = np.atleast_2d(self.dual_coef_).T
+        return self._kernel_sums(rows, centres, coef, self._single_, thread_count(self.n_jobs)) + self.intercept_
 
     def _keep_vectors(self, table: Training, used: np.ndarray) -> None:
         self.support_ = table.place[used]

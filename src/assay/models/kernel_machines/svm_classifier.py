@@ -27,7 +27,7 @@ from .platt import fit_sigmoid
 from .price_path import dual_path, price_param, prices_of
 from .smo import Dual, DualSolution, hard_margin, warn_unless_converged
 from .support_vectors import Columns, SupportVectors, in_columns
-from .training import KernelSource, Training, kept_places
+from .training import Training, kept_places
 
 
 def _learns_probabilities(model: Any) -> bool:
@@ -128,9 +128,16 @@ class SVMClassifier(SupportVectors, LabelClassifier):
             if columns is not None:
                 coef, found = self._linear_machine(columns, chosen, sign, price, None)
                 coefs.append(coef)
+            elif np.isinf(self.C_):
+                assert source is not None
+                gram, row = source.of(chosen)
+                threads, shrinking = thread_count(self.n_jobs), bool(self.shrinking)
+                found = hard_margin(who, gram, sign, float(self.tol), self.max_iter, threads, shrinking)
+                if self._is_linear:
+                    found = in_columns(found, source.rows if chosen is None else source.rows[chosen], row)
             else:
                 assert source is not None
-                found = self._solve(source, chosen, sign, price)
+                found = self._by_dual(source, chosen, sign, price, None)
             solutions.append(found)
             beta = found.beta
             if chosen is not None:
@@ -154,20 +161,6 @@ class SVMClassifier(SupportVectors, LabelClassifier):
             for first, second in class_pairs(n_classes):
                 chosen = np.flatnonzero((codes == first) | (codes == second))
                 yield chosen, np.where(codes[chosen] == second, 1.0, -1.0)
-
-    def _solve(
-        self, source: KernelSource, chosen: np.ndarray | None, sign: np.ndarray, price: np.ndarray
-    ) -> DualSolution:
-        kernel, row = source.of(chosen)
-        threads = thread_count(self.n_jobs)
-        if np.isinf(self.C_):
-            found = hard_margin(
-                type(self).__name__, kernel, sign, float(self.tol), self.max_iter, threads, bool(self.shrinking)
-            )
-            rows = source.rows if chosen is None else source.rows[chosen]
-            return in_columns(found, rows, row) if self._is_linear else found
-        dual = self._dual(kernel, row, sign, price)
-        return self._by_dual(source, chosen, sign, dual, None)
 
     def _dual(self, kernel: Any, row: np.ndarray, sign: np.ndarray, price: np.ndarray) -> Dual:
         bound = sign * price
@@ -267,13 +260,12 @@ class SVMClassifier(SupportVectors, LabelClassifier):
 
     def machine_decisions(self, X: Any) -> np.ndarray:
         """The decision value of each machine, (n_rows, n_machines)."""
-        check_is_fitted(self)
-        return self._sums(X, self.dual_coef_.T) + self.intercept_
+        return self._decisions(X)
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Two classes: w'phi(x) + b, positive for `classes_[1]`. More: a column for each class, its decision value
         against the rest, or the duels it wins plus its decision values squeezed so that they never outweigh one."""
-        return self._scores_of(self.machine_decisions(X))
+        return self._scores_of(self._decisions(X))
 
     def _scores_of(self, values: np.ndarray) -> np.ndarray:
         n_classes = self.classes_.shape[0]
@@ -287,14 +279,16 @@ class SVMClassifier(SupportVectors, LabelClassifier):
 
     def predict(self, X: Any) -> np.ndarray:
         """The class on whose side each row lies, or with the highest score; the first in `classes_` wins a tie."""
-        values = self.machine_decisions(X)
+        values = self._decisions(X)
         return self.classes_[self._codes_of(values)]
 
     @available_if(_learns_probabilities)
     def predict_proba(self, X: Any) -> np.ndarray:
         """The probability of each class: the sigmoids of the machines, those of pairs coupled, others divided by their
         sum. Its largest need not be the class that `predict` gives."""
-        values = self.machine_decisions(X)
+        return self._shares_of(self._decisions(X))
+
+    def _shares_of(self, values: np.ndarray) -> np.ndarray:
         share = expit(self.sigmoids_[:, 0] * values + self.sigmoids_[:, 1])
         n_classes = self.classes_.shape[0]
         if n_classes == 2 or self.multi_class == "ovo":
@@ -313,13 +307,13 @@ class SVMClassifier(SupportVectors, LabelClassifier):
         """What `predict` says of each row, and a mask of the rows on which it should not be believed: those within
         `margin` of a decision that matters (1 is the edge of the margin), or, with `probability`, those whose best
         class has a probability below `threshold` or an expected cost above `reject_cost`."""
-        values = self.machine_decisions(X)
+        values = self._decisions(X)
         codes = self._codes_of(values)
         if margin is None:
             if not self.probability:
                 rule, way_out = "must be given where probability=False", "give margin=1.0, or fit with probability=True"
                 raise ParameterError(type(self).__name__, "parameter 'margin'", rule, way_out=way_out)
-            shares = self.predict_proba(X)
+            shares = self._shares_of(values)
             return self.classes_[codes], doubtful(type(self).__name__, shares, None, threshold, reject_cost)
         n_classes = self.classes_.shape[0]
         if n_classes == 2:
@@ -341,7 +335,7 @@ class SVMClassifier(SupportVectors, LabelClassifier):
     def slacks(self, X: Any, y: Any) -> np.ndarray:
         """How far rows are from the right side of the margin of each machine, (n_rows, n_machines): 0 outside it, above
         1 for errors; NaN where a machine knows nothing of the row's class."""
-        values = self.machine_decisions(X)
+        values = self._decisions(X)
         codes = np.searchsorted(self.classes_, np.asarray(y))
         codes = np.minimum(codes, self.classes_.shape[0] - 1)
         if values.shape[0] != codes.shape[0] or (self.classes_[codes] != np.asarray(y)).any():

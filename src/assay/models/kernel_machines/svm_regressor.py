@@ -87,8 +87,8 @@ class SVMRegressor(SupportVectors, Regressor):
                 source = self._shared_source(table, shared, place)
             else:
                 source = self._source(kernel, table.rows, thread_count(self.n_jobs), exact=self._hard)
-            dual = self._dual(*source.of(None), table.target - middle, self.C_ * table.weights)
-            found = self._by_dual(source, None, table.target - middle, dual, float(self.epsilon), spread)
+            price = self.C_ * table.weights
+            found = self._by_dual(source, None, table.target - middle, price, float(self.epsilon), spread)
             beta, self._single_ = found.beta[: table.n] + found.beta[table.n :], source.single
         warn_unless_converged(who, [found])
         used = np.flatnonzero(beta)
@@ -145,8 +145,7 @@ class SVMRegressor(SupportVectors, Regressor):
 
     def predict(self, X: Any) -> np.ndarray:
         """w'phi(x) + b of each row."""
-        check_is_fitted(self)
-        return self._sums(X, self.dual_coef_[:, None])[:, 0] + self.intercept_
+        return self._decisions(X)[:, 0]
 
     def chosen(self) -> dict[str, int | float | str]:
         """The price of slack, where several were given."""

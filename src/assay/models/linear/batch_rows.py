@@ -105,6 +105,9 @@ class BatchRows:
         """Sums of a deviance for any coefficients; `levels` are the codes and starts of nominal columns."""
         return GlmSums(self.X, levels, terms)
 
+    def expect_columns(self) -> None:
+        """Nothing to do: a step reads the rows."""
+
     def columns(self, chosen: np.ndarray) -> BatchedTable:
         """The table of some columns."""
         return self.X.columns(chosen)

@@ -28,7 +28,16 @@ from ...base.views import Coefficients
 from ...data.columns import ColumnSchema, MixedInput
 from ...numeric.newton import damped_newton
 from .glm_families import FAMILIES, LINKS, TWEEDIE_NAMES, best_theta
-from .glm_solver import NO_LEVELS, OutOfRange, Problem, Solution, Task, needs_working_sets, solve_working_sets
+from .glm_solver import (
+    NO_LEVELS,
+    OutOfRange,
+    Problem,
+    Solution,
+    Task,
+    needs_working_sets,
+    sample_start,
+    solve_working_sets,
+)
 from .sparse import SparseInput, SparseTable
 from .summary import CoefficientRow, GlmSummary, combination_text
 from .tables import require_narrow
@@ -272,6 +281,7 @@ class GLM(SparseInput, MixedInput, Regressor):
         now, searching = task, task.family == "negative_binomial" and self.theta is None
         if searching:
             now = replace(task, family="poisson")
+        start = sample_start(now, tol, int(self.max_iter)) if start is None else start
         try:
             for left in range(_THETA_ROUNDS, -1, -1):
                 told = silent if searching else trace
@@ -287,11 +297,12 @@ class GLM(SparseInput, MixedInput, Regressor):
                 theta = self._theta(task, _predictor(task.X, task.codes, *start))
                 searching = left > 1 and abs(theta - now.parameter) > 1e-9 * theta
                 now = replace(task, parameter=theta)
-            # The constant mean of every family is that of the target; with an offset it has to be found.
-            constant = Problem(now.constant(), 1e-10, silent)
-            point = constant.start(None)
-            null = point.loss
-            if task.offset is not None:
+            null = problem.null
+            if null is None:
+                constant = Problem(now.constant(), 1e-10, silent)
+                point = constant.start(None)
+                null = constant.null
+            if null is None:
                 null = constant.solution(damped_newton(constant, point, 100)).loss
         except OutOfRange:
             raise DataError(

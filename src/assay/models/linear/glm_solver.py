@@ -23,6 +23,7 @@ from scipy.linalg import lapack
 
 from ... import _kernels
 from ...base import Trace
+from ...base.batches import BatchedTable
 from ...numeric.newton import End, Point, damped_newton
 from ...numeric.solves import mapped_covariance
 from .glm_families import FAMILIES, LINKS
@@ -41,6 +42,8 @@ _ELIMINATE = 32
 NO_MATRIX, NEWTON, FISHER, OBSERVED = 0, 1, 2, 3
 # Unknowns of a sparse table up to which the matrix of a penalised fit is formed; beyond, steps come from its products.
 SPARSE_SQUARE = 1000
+# Rows of the sample whose optimum a long table in blocks begins at.
+SAMPLED_ROWS = 2**16
 
 
 @dataclass(frozen=True)
@@ -147,6 +150,7 @@ class Problem:
         self.steepest = self.decrement = self.before = np.inf
         self.idle, self.count = 0, 0
         self.dependent = np.empty(0, dtype=np.int64)
+        self.null: float | None = None
         self.n_columns = task.X.shape[1]
         self.n_levels = int(task.starts[-1])
         self.dense = self.n_columns + int(task.fit_intercept)
@@ -327,6 +331,9 @@ class Problem:
         point = None if given is None else self.at(self.standard(*given))
         if point is None or not np.isfinite(point.value):
             point = self.at(self._constant())
+            # The constant mean of every family is that of the target; with an offset it has to be found.
+            if self.task.fit_intercept and self.task.offset is None:
+                self.null = point.loss
         if not np.isfinite(point.value):
             point = self.at(self._nearest_to_targets())
         if not np.isfinite(point.value):
@@ -529,3 +536,24 @@ def solve_working_sets(objective: Problem, max_iter: int, start: tuple[np.ndarra
 def _is_separated(task: Task, point: _Point, first: float) -> bool:
     """Whether every row of a yes/no target is fitted almost exactly, as happens on the way to infinity."""
     return task.family == "bernoulli" and point.worst < 1e-6 and point.value < 1e-5 * first
+
+
+def sample_start(task: Task, tol: float, max_iter: int) -> tuple[np.ndarray, float] | None:
+    """The optimum of some rows in equal steps, from which the passes over a long table in blocks begin: each pass that
+    is saved is a read of the files. None for other tables, and where the sample has no optimum."""
+    step = task.y.shape[0] // SAMPLED_ROWS
+    if not isinstance(task.X, BatchedTable) or step < 8 or 20 * task.X.shape[1] > SAMPLED_ROWS:
+        return None
+    rows = np.arange(0, task.y.shape[0], step)
+    weights, offset = (None if part is None else part[rows] for part in (task.weights, task.offset))
+    part = replace(task, X=task.X[rows], codes=task.codes[rows], y=task.y[rows], weights=weights, offset=offset)
+    try:
+        with np.errstate(all="ignore"):  # the target may stand on the edge of its range in the sample
+            problem = Problem(part, tol, Trace(on=False))
+            if needs_working_sets(part):
+                found = solve_working_sets(problem, max_iter, None)
+            else:
+                found = problem.solution(damped_newton(problem, problem.start(None), max_iter))
+    except OutOfRange:
+        return None
+    return (found.coef, found.intercept) if found.status == "converged" and np.isfinite(found.coef).all() else None

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
-from scipy.sparse.linalg import LinearOperator, cg
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
@@ -16,11 +15,10 @@ from ...base.errors import AssayWarning, DataError
 from ...base.estimator import Estimator, check_weights
 from ...base.parameters import Choice, Integer, Real, param
 from ...base.threads import one_blas_thread, thread_count
-from ...base.trace import Trace
 from ...base.usual_parameters import n_jobs_param, trace_param
 from ...base.views import Coefficients, coefficients_of
-from .rank_corner import Corner, rounded
 from .rank_pairs import GroupPairs, ListedPairs, Pairs, require_length
+from .rank_problem import RankProblem
 from .sparse import SparseInput
 from .tables import table_of
 
@@ -113,8 +111,12 @@ class LinearRank(SparseInput, Estimator):
         return self._minimise(rows, ListedPairs(listed, share / self.pair_weight_), None)
 
     def _minimise(self, rows: Any, pairs: Pairs, row_weights: np.ndarray | None) -> LinearRank:
-        """The squared hinge at once; the hinge by rounded corners of shrinking width, each from the last minimum."""
-        trace = self._new_trace()
+        """The squared hinge at once; the hinge by rounded corners of shrinking width, each from the last minimum.
+
+        An objective of convexity alpha is nowhere below its value at w less |gradient|^2 / (2 alpha); a rounded corner
+        lies below the sharp one.
+        """
+        trace, alpha, squared = self._new_trace(), float(self.alpha), self.loss == "squared_hinge"
         spread = table_of(rows).deviations(row_weights)
         if not spread.max(initial=0.0) < 1e140:
             raise DataError(
@@ -122,18 +124,43 @@ class LinearRank(SparseInput, Estimator):
             )
         scale = 1.0 / np.sqrt(spread**2 + self.alpha)
         weights, self.n_iter_ = np.zeros(rows.shape[1]), 0
-        width = None if self.loss == "squared_hinge" else FIRST_WIDTH
-        corner = Corner(rows, pairs, float(self.alpha), scale)
+        width = None if squared else FIRST_WIDTH
+        problem = RankProblem(rows, pairs, alpha, scale)
+        last: dict[str, float] = {}
+
+        def objective(scaled: np.ndarray) -> tuple[float, np.ndarray]:
+            found, gradient = problem.at(scaled * scale, width)
+            last.update(objective=found, bound=found - float(gradient @ gradient) / (2.0 * alpha))
+            return found, scale * gradient
+
+        def record(scaled: np.ndarray) -> None:
+            trace.record("step", objective=last["objective"], width=0.0 if width is None else width)
+            if last["objective"] - last["bound"] <= 0.1 * self._least_gap() * last["objective"]:
+                raise StopIteration
+
         # A product shared between BLAS threads would depend on their number.
         with one_blas_thread():
             while True:
-                weights, bound = self._descend(rows, pairs, width, weights, scale, trace)
-                if width is None:
-                    weights, bound = self._newton(rows, pairs, weights, bound, scale)
-                value = pairs.loss(rows @ weights, width is None)[0]
-                self.objective_ = value + 0.5 * self.alpha * float(weights @ weights)
+                left = max(1, int(self.max_iter) - self.n_iter_)
+                options = {"maxiter": left, "gtol": 0.0, "ftol": 0.0, "maxcor": 20}
+                ended = minimize(
+                    objective, weights / scale, jac=True, method="L-BFGS-B", callback=record, options=options
+                )
+                if trace.on and not trace.records:
+                    trace.record("step", objective=float(ended.fun), width=0.0 if width is None else width)
+                self.n_iter_ += int(ended.nit)
+                objective(ended.x)
+                weights, bound, found = ended.x * scale, last["bound"], None
+                if squared:
+                    weights, bound = problem.last_steps(weights, bound)
+                self.objective_ = problem.sharp(weights, squared)
                 self.dual_gap_ = max(self.objective_ - bound, 0.0)
-                found = None if width is None else corner.finish(weights, width)
+                if width is not None and problem.is_near(weights, width):
+                    near, corner = problem.newton(weights, width), width
+                    while problem.is_crowded(near, corner):
+                        corner *= 0.25
+                        near = problem.newton(near, corner)
+                    found = problem.finish(near, width, corner)
                 if found is not None and found[2] < self.dual_gap_ and found[1] <= self.objective_ * (1 + 1e-12):
                     weights, self.objective_, self.dual_gap_ = found
                 reached = self.dual_gap_ <= self._least_gap() * self.objective_
@@ -153,71 +180,6 @@ class LinearRank(SparseInput, Estimator):
     def _least_gap(self) -> float:
         """The gap of a smooth loss falls with the square of its gradient, so that it is cheap to make small."""
         return float(self.tol) ** 2 if self.loss == "squared_hinge" else float(self.tol)
-
-    def _descend(
-        self, rows: Any, pairs: Pairs, width: float | None, start: np.ndarray, scale: np.ndarray, trace: Trace
-    ) -> tuple[np.ndarray, float]:
-        """The minimum for one shape of the loss, and a lower bound on every value of the objective.
-
-        An objective of convexity alpha is nowhere below its value here less |gradient|^2 / (2 alpha); a rounded corner
-        lies below the sharp one.
-        """
-        alpha = float(self.alpha)
-
-        def objective(scaled: np.ndarray) -> tuple[float, np.ndarray]:
-            weights = scaled * scale
-            value, slope = rounded(pairs, rows @ weights, width)
-            gradient = rows.T @ slope + alpha * weights
-            found = value + 0.5 * alpha * float(weights @ weights)
-            last.update(objective=found, bound=found - float(gradient @ gradient) / (2.0 * alpha))
-            return found, scale * gradient
-
-        def record(scaled: np.ndarray) -> None:
-            trace.record("step", objective=last["objective"], width=0.0 if width is None else width)
-            if last["objective"] - last["bound"] <= 0.1 * self._least_gap() * last["objective"]:
-                raise StopIteration
-
-        last: dict[str, float] = {}
-        found = minimize(
-            objective,
-            start / scale,
-            jac=True,
-            method="L-BFGS-B",
-            callback=record,
-            options={"maxiter": max(1, int(self.max_iter) - self.n_iter_), "gtol": 0.0, "ftol": 0.0, "maxcor": 20},
-        )
-        if trace.on and not trace.records:
-            trace.record("step", objective=float(found.fun), width=0.0 if width is None else width)
-        self.n_iter_ += int(found.nit)
-        objective(found.x)
-        return found.x * scale, last["bound"]
-
-    def _newton(
-        self, rows: Any, pairs: Pairs, weights: np.ndarray, bound: float, scale: np.ndarray
-    ) -> tuple[np.ndarray, float]:
-        """Last steps of the smooth loss, a quadratic in pieces: within the right piece one step is exact."""
-        alpha, size = float(self.alpha), rows.shape[1]
-
-        def slope(at: np.ndarray) -> np.ndarray:
-            return rows.T @ pairs.loss(rows @ at, True)[1] + alpha * at
-
-        gradient = slope(weights)
-        for _ in range(20):
-            scores = rows @ weights
-            system = LinearOperator(
-                (size, size),
-                matvec=lambda v, scores=scores: (
-                    scale * (rows.T @ pairs.curve(scores, rows @ (scale * v)) + alpha * scale * v)
-                ),
-                dtype=np.float64,
-            )
-            step, _ = cg(system, -scale * gradient, rtol=1e-12, maxiter=min(2 * size, 2000))
-            following = slope(weights + scale * step)
-            if not scale * following @ (scale * following) < 0.25 * (scale * gradient @ (scale * gradient)):
-                break
-            weights, gradient = weights + scale * step, following
-        value = pairs.loss(rows @ weights, True)[0] + 0.5 * alpha * float(weights @ weights)
-        return weights, max(bound, value - float(gradient @ gradient) / (2.0 * alpha))
 
     def predict(self, X: Any) -> np.ndarray:
         """The score of each row; higher comes first."""

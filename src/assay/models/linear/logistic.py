@@ -10,7 +10,6 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from ...base.batches import BatchedTable
 from ...base.class_weight import class_weight_param, with_class_weights
 from ...base.cost import Cost
 from ...base.errors import AssayWarning, DataError, ParameterError, plain
@@ -22,7 +21,7 @@ from ...base.usual_parameters import n_jobs_param, trace_param
 from ...base.views import Coefficients, coefficients_of
 from ...numeric.newton import damped_newton
 from .logistic_inference import LogisticInference
-from .logistic_sample import look_first, solve_batches
+from .logistic_sample import begins_at_sample, look_first, solve_from_sample
 from .logistic_solver import DENSE_LIMIT, Solution, Task, log_probabilities_of, probabilities_of, way_to_solve
 from .sparse import SparseInput
 from .summary import combination_text
@@ -114,8 +113,8 @@ class LogisticRegression(SparseInput, LogisticInference, Classifier):
         weights = with_class_weights(type(self).__name__, self.class_weight, self.classes_, codes, weights, rows)
         task = self._task(X, rows, codes, weights, self.classes_.shape[0], self._reference_code())
         tol, max_iter = float(self.tol), int(self.max_iter)
-        if start is None and isinstance(X, BatchedTable):
-            solution = solve_batches(task, tol, max_iter, trace)
+        if start is None and begins_at_sample(task):
+            solution = solve_from_sample(task, tol, max_iter, trace)
         else:
             kind, other_way = way_to_solve(task)
             problem = kind(task, tol, trace)

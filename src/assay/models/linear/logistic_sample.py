@@ -1,4 +1,4 @@
-"""Logistic regression on a table in blocks, from the fit to a sample: two passes over all rows where Newton takes six.
+"""Logistic regression on many rows, from the fit to a sample: two passes over all rows where Newton takes six.
 
 With f the objective on all rows, s that on a sample (scaled to the same weight), and b the optimum of s, one pass over
 the rows gives the gradient and the Hessian of f at b. The surrogate
@@ -23,13 +23,22 @@ from ...base import Trace
 from ...base.batches import Along, BatchedTable, CodedLabels, Sample
 from ...numeric.newton import damped_newton
 from .batch_rows import logistic_block
-from .logistic_solver import Point, Problem, Solution, Task, way_to_solve
+from .logistic_solver import AbsoluteProblem, Point, Problem, Solution, Task, way_to_solve
 from .standardised import NO_ROWS, NO_WEIGHTS, LogisticTerms, centre_and_spread
 
 STRIDED_ROWS = 2**16
 """Rows of a sample from a table that was read before."""
 STRETCHED_ROWS = 2**18
 """Rows of a sample from files, in stretches, which are less alike than single rows."""
+
+FEW_ROWS, FEWEST_ROWS = 2**14, 2**12
+"""Rows of a sample of a table in memory: a twelfth of all, within these."""
+LEAST_WORK = 2**24
+"""Products in the Hessian of all rows from which such a sample is worth its own steps."""
+FEW_OF_A_CLASS = 200
+"""Rows that each class must have in such a sample: with fewer its optimum lies far from that of all rows."""
+LOOSE_TOL = 1e-5
+"""Accuracy of the fit to such a sample, whose optimum is not that of all rows."""
 
 MOST_APART = 4.0
 """How many times a column's spread may be that of the sample, or the other way round, and its mean lie away."""
@@ -96,13 +105,12 @@ def _measures(fit: SampleFit, table: BatchedTable) -> bool:
     return bool(np.where(fit.spread == 0.0, constant, near & alike).all())
 
 
-def sample_of(task: Task, tol: float, max_iter: int) -> SampleFit | None:
-    """The fit to a sample of the rows of a table in blocks; None where the sample would be all or lacks a class."""
-    assert isinstance(task.X, BatchedTable)
+def sample_of(task: Task, tol: float, max_iter: int, rows: int = STRIDED_ROWS, of_a_class: int = 1) -> SampleFit | None:
+    """The fit to a sample of so many rows or a few more; None where it would be all, or lacks rows of some class."""
     n = task.codes.shape[0]
-    chosen = np.arange(0, n, max(1, n // STRIDED_ROWS))
+    chosen = np.arange(0, n, max(1, n // rows))
     codes = task.codes[chosen]
-    if chosen.shape[0] == n or np.bincount(codes, minlength=task.n_classes).min() == 0:
+    if chosen.shape[0] == n or np.bincount(codes, minlength=task.n_classes).min() < of_a_class:
         return None
     weights = None if task.weights is None else task.weights[chosen]
     # Per row the penalty weighs as it does on all rows.
@@ -128,13 +136,14 @@ class Surrogate(Problem):
         weights = np.ones(fit.task.codes.shape[0]) if fit.task.weights is None else fit.task.weights
         scaled = weights * (whole.total / float(weights.sum()))
         super().__init__(replace(fit.task, weights=scaled, C=whole.task.C), whole.tol, Trace(False))
-        for name in ("centre", "scale", "penalty", "inverse", "active", "total"):
+        for name in ("centre", "scale", "penalty", "l1", "inverse", "active", "total"):
             setattr(self, name, getattr(whole, name))
         self.terms = self.terms._replace(centre=self.centre, inverse=self.inverse)
         self.passes = self.table.logistic_passes(self.terms)
         self.there = there.coefficients
         own = super().at(self.there)
         self.shift, self.curvature = there.gradient - own.gradient, there.hessian - own.hessian
+        self.begin = replace(own, gradient=there.gradient, hessian=there.hessian)
 
     def at(self, coefficients: np.ndarray) -> Point:
         """The surrogate and its derivatives."""
@@ -143,8 +152,13 @@ class Surrogate(Problem):
         curved = self.curvature @ way
         point.value += float(self.shift.ravel() @ way + 0.5 * (way @ curved))
         point.gradient += self.shift + curved.reshape(self.shift.shape)
-        point.hessian = point.hessian + self.curvature
+        if self.kept is None:
+            point.hessian = point.hessian + self.curvature
         return point
+
+
+class AbsoluteSurrogate(Surrogate, AbsoluteProblem):
+    """The same with an absolute penalty."""
 
 
 def informed_start(problem: Problem, fit: SampleFit) -> tuple[Point, int]:
@@ -158,20 +172,40 @@ def informed_start(problem: Problem, fit: SampleFit) -> tuple[Point, int]:
         point = problem.start(fit.start)
     if problem.dependent.size:
         return point, 0
-    surrogate = Surrogate(problem, point, fit)
-    end = damped_newton(surrogate, surrogate.at(point.coefficients), 20, **problem.limits)
+    surrogate = (AbsoluteSurrogate if problem.absolute else Surrogate)(problem, point, fit)
+    end = damped_newton(surrogate, surrogate.begin, 20, **problem.limits)
     nearer = end.point.coefficients if end.last_step is None else end.point.coefficients + end.last_step
     reached = problem.at(np.ascontiguousarray(nearer))
     return (reached, 1) if reached.value <= point.value else (point, 0)
 
 
-def solve_batches(task: Task, tol: float, max_iter: int, trace: Trace) -> Solution:
-    """The optimum of a table in blocks."""
-    assert isinstance(task.X, BatchedTable)
-    fit: SampleFit | None = task.X.first or sample_of(task, tol, max_iter)
-    if fit is None or way_to_solve(task) != (Problem, None):
+def begins_at_sample(task: Task) -> bool:
+    """Whether a fit to a sample comes first: of a table in blocks, or of so many rows of an array that it is worth its
+    passes. Without a penalty, the first pass over an array is at 0, to tell which columns depend on others."""
+    if isinstance(task.X, BatchedTable):
+        return True
+    if not isinstance(task.X, np.ndarray) or task.rows is not None or not np.isfinite(task.C):
+        return False
+    narrow = way_to_solve(task)[1] is None and 40 * task.outputs * task.X.shape[1] <= _sample_size(task)
+    work = task.X.shape[0] * (task.outputs * (task.X.shape[1] + 1)) ** 2
+    return narrow and task.X.shape[0] >= 8 * FEWEST_ROWS and work >= LEAST_WORK
+
+
+def _sample_size(task: Task) -> int:
+    return min(FEW_ROWS, max(FEWEST_ROWS, task.X.shape[0] // 12))
+
+
+def solve_from_sample(task: Task, tol: float, max_iter: int, trace: Trace) -> Solution:
+    """The optimum of a table in blocks, or of many rows in memory."""
+    fit: SampleFit | None = None
+    if isinstance(task.X, BatchedTable):
+        fit = task.X.first or sample_of(task, tol, max_iter)
+    else:
+        fit = sample_of(task, max(tol, LOOSE_TOL), max_iter, _sample_size(task), FEW_OF_A_CLASS)
+    kind, other_way = way_to_solve(task)
+    if fit is None or other_way is not None or not kind.dense:
         return _solved(task, tol, max_iter, trace, None if fit is None else fit.start)
-    problem = Problem(task, tol, trace)
+    problem = kind(task, tol, trace)
     begin, steps = informed_start(problem, fit)
     found = problem.solution(damped_newton(problem, begin, max_iter, **problem.limits))
     found.n_iter += steps

@@ -13,7 +13,9 @@ kernel of their own, which descends on the columns without a Hessian.
 
 Stops when the largest gradient component per unit of weight is at most `tol` and the Newton step at most sqrt(tol), or
 when a step from the factored Hessian is at most sqrt(tol) / 10. That last step is still taken: the gradient it leaves
-is of the order of its square, so below `tol` in either case.
+is of the order of its square, so below `tol` in either case. With a penalty, steps below `near` keep the Hessian of
+the point before, so that a pass need not sum it: each then leaves a small share of the gradient, and the last one must
+be shorter by as much as the Hessian's point is away.
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ from ...numeric.newton import End, damped_newton
 from ...numeric.newton import Point as SearchPoint
 from ...numeric.solves import mapped_covariance
 from .proximal import MOST_SWEEPS, violations
-from .sparse import SparseTable
+from .sparse import MOST_LOGISTIC, SparseTable
 from .standardised import LogisticTerms, or_empty
 from .tables import table_of
 
@@ -39,7 +41,6 @@ _EPSILON = np.finfo(np.float64).eps
 _IDLE_LIMIT = 5
 _HALVINGS = 12
 _PRODUCTS = 250
-_GRAM_LIMIT = 2000
 _DEPENDENT = 1e-11
 _CLEAR = 1e-7
 
@@ -108,6 +109,14 @@ class Point(SearchPoint):
     hessian: np.ndarray
     probabilities: np.ndarray
     separated: bool
+    hessian_at: np.ndarray
+    """Where the Hessian was summed: here, or at a point before that is near."""
+
+    @property
+    def gone(self) -> float:
+        """How far the Hessian's point is away."""
+        here = self.hessian_at is self.coefficients
+        return 0.0 if here else float(np.abs(self.coefficients - self.hessian_at).max())
 
 
 class Problem:
@@ -119,6 +128,8 @@ class Problem:
     dense = True
     """Whether the Hessian is formed."""
     negligible = 1e-9
+    near = 1e-3
+    """How far from the last Hessian it is kept: its relative change is of that order."""
 
     def __init__(self, task: Task, tol: float, trace: Trace) -> None:
         self.task, self.tol, self.trace = task, tol, trace
@@ -131,7 +142,10 @@ class Problem:
         self.absolute = is_absolute(task)
         self.penalised = bool(np.isfinite(task.C))
         self.steepest, self.idle = np.inf, 0
+        self.kept: Point | None = None
         self.dependent = np.empty(0, dtype=np.int64)
+        if self.absolute:
+            self.table.expect_columns()
         self.centre, spread, self.total = self.table.standardise(task.weights, task.fit_intercept, task.threads)
         _require_range(spread)
         self.active = spread > 1e-290
@@ -170,11 +184,18 @@ class Problem:
         return {"halvings": _HALVINGS, "negligible": self.negligible, "most_damping": self.columns}
 
     def at(self, coefficients: np.ndarray) -> Point:
-        """The objective and its derivatives."""
-        return self.point(
-            coefficients,
-            self.passes.sums(np.ascontiguousarray(coefficients), self.dense, not self.dense, self.task.threads),
-        )
+        """The objective and its derivatives; near the optimum with the Hessian of a point before."""
+        wanted = self.dense and self.kept is None
+        sums = self.passes.sums(np.ascontiguousarray(coefficients), wanted, not self.dense, self.task.threads)
+        point = self.point(coefficients, sums)
+        if self.kept is not None:
+            point.hessian, point.hessian_at = self.kept.hessian, self.kept.hessian_at
+        return point
+
+    def _keep_hessian(self, point: Point, step: np.ndarray, damping: float) -> None:
+        """Of a point that the step leaves by little."""
+        gone = float(np.abs(point.coefficients + step - point.hessian_at).max())
+        self.kept = point if self.penalised and damping == 0.0 and gone <= self.near else None
 
     def point(self, coefficients: np.ndarray, sums: tuple[Any, ...]) -> Point:
         """The objective and its derivatives from sums over the rows."""
@@ -183,7 +204,7 @@ class Problem:
         if self.absolute:
             value += float((self.l1 * np.abs(coefficients)).sum())
         gradient = gradient + self.penalty * coefficients
-        return Point(coefficients, value, gradient, hessian, probabilities, not_right == 0.0)
+        return Point(coefficients, value, gradient, hessian, probabilities, not_right == 0.0, coefficients)
 
     def nearly_dependent(self, point: Point) -> bool:
         """Whether columns may be linear combinations of others, by the curvature at any point: the Gram matrix says."""
@@ -216,7 +237,9 @@ class Problem:
         """Solve (Hessian + damping * weight * identity) * step = -gradient over the free classes."""
         with np.errstate(over="ignore", invalid="ignore"):
             found = self._solve(point.hessian, point.gradient[self.free], self.penalty + damping * self.total)
-        return self._over_all(-found)
+        step = self._over_all(-found)
+        self._keep_hessian(point, step, damping)
+        return step
 
     def _over_all(self, found: np.ndarray) -> np.ndarray:
         """A step of the free classes as one of all."""
@@ -308,7 +331,9 @@ class Problem:
         if damping > 0.0:
             return None
         small = np.sqrt(self.tol) * max(1.0, float(np.abs(point.coefficients).max()))
-        settled = (self.steepest <= self.tol and longest <= small) or (self.dense and longest <= 0.1 * small)
+        gone = point.gone
+        shortest = 0.1 * small if gone == 0.0 else min(0.1 * small, 0.01 * self.tol / gone)
+        settled = (self.steepest <= self.tol and longest <= small) or (self.dense and longest <= shortest)
         if settled or -slope <= 8 * _EPSILON * abs(point.value):
             return "converged"
         if self.steepest <= self.tol and not self.penalised:
@@ -349,7 +374,7 @@ class WideProblem(Problem):
     def _prepare(self) -> None:
         """The Gram matrix of the standardised columns, by which the products are conditioned, if it is not too large:
         four times the Hessian of two classes at 0."""
-        if self.columns <= _GRAM_LIMIT:
+        if self.columns <= MOST_LOGISTIC:
             one_class = np.zeros(self.task.X.shape[0], dtype=np.int32)
             passes = self.table.logistic_passes(self.terms._replace(codes=one_class, classes=2))
             self.gram = 4.0 * passes.sums(np.zeros((1, self.columns)), True, False, self.task.threads)[3]
@@ -400,6 +425,7 @@ class AbsoluteProblem(Problem):
     """Proximal Newton: steps of the quadratic model with the absolute penalty."""
 
     negligible = 1e-12
+    near = 1e-2
 
     def step(self, point: Point, damping: float) -> np.ndarray:
         """The step to the minimum of the quadratic model with the absolute penalty."""
@@ -416,6 +442,7 @@ class AbsoluteProblem(Problem):
         )
         step = np.zeros_like(point.gradient)
         step[self.free] = (found - before).reshape(classes, self.columns)
+        self._keep_hessian(point, step, damping)
         return step
 
     def slope(self, point: Point, step: np.ndarray) -> float:

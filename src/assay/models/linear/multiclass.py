@@ -26,6 +26,8 @@ _OfFolds = tuple[list[Fold], np.ndarray | None, FoldTransforms | None]
 
 # Rows whose couplings are solved together.
 CHUNK = 4096
+# Cells of a task from which it is worth a thread of its own: smaller ones are mostly Python's work.
+_WORTH_A_THREAD = 2**15
 
 
 def _inner_has(method: str) -> Callable[[Any], bool]:
@@ -119,9 +121,13 @@ class _Reduction(AroundLearners, LabelClassifier):
 
     def _fit_parts(self, X: Any, tasks: list[tuple[np.ndarray | None, np.ndarray]], weights: np.ndarray | None) -> list:
         """One fitted binary learner per task (rows or None for all, 0/1 target), on as many threads as allowed."""
-        workers = min(thread_count(self.n_jobs), len(tasks))
         reader = self._shared_reader(X)
         values = None if reader is None else reader._read(X, reset=True)
+        n_jobs = self.n_jobs
+        if values is not None:
+            n_rows = sum(target.shape[0] for _, target in tasks)
+            n_jobs = 1 if n_rows * values.shape[1] < _WORTH_A_THREAD * len(tasks) else n_jobs
+        workers = min(thread_count(n_jobs), len(tasks))
 
         def fit_one(task: tuple[np.ndarray | None, np.ndarray]) -> Any:
             rows, target = task
@@ -140,7 +146,7 @@ class _Reduction(AroundLearners, LabelClassifier):
                 extra["sample_weight"] = weights if rows is None else weights[rows]
             return learner.fit(part, target, **extra)
 
-        return in_threads(fit_one, tasks, self.n_jobs)
+        return in_threads(fit_one, tasks, n_jobs)
 
     def _best(self, decision: np.ndarray) -> np.ndarray:
         codes = (decision > 0).astype(np.intp) if decision.ndim == 1 else decision.argmax(axis=1)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -14,14 +16,18 @@ Listing = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 class Pairs(Protocol):
-    """Pairs of rows whose shares of weight sum to 1; scores are one per row."""
+    """Pairs of rows with weights whose sum is `total`; scores are one per row."""
 
-    def loss(self, scores: np.ndarray, squared: bool) -> tuple[float, np.ndarray]:
-        """Half the mean squared hinge or the mean hinge, and its gradient in the scores."""
+    total: float
+
+    @property
+    def loss(self) -> Callable[..., tuple[float, np.ndarray]]:
+        """Of (scores, squared=...): the sum of half the squared hinge or of the hinge, and its gradient."""
         ...  # pragma: no cover
 
-    def curve(self, scores: np.ndarray, direction: np.ndarray) -> np.ndarray:
-        """The second derivative of half the mean squared hinge times a direction."""
+    @property
+    def curve(self) -> Callable[..., np.ndarray]:
+        """Of (scores, direction=...): the second derivative of the sum of half the squared hinge times a direction."""
         ...  # pragma: no cover
 
     def between(self, scores: np.ndarray, low: float, high: float, limit: int) -> Listing | None:
@@ -30,7 +36,9 @@ class Pairs(Protocol):
 
 
 class ListedPairs:
-    """Pairs written down."""
+    """Pairs written down, with shares of weight that sum to 1."""
+
+    total = 1.0
 
     def __init__(self, pairs: np.ndarray, share: np.ndarray):
         self.first, self.second, self.share = pairs[:, 0], pairs[:, 1], share
@@ -76,14 +84,9 @@ class GroupPairs:
         self.weights = np.zeros(0) if weights is None else weights[self.order]
         self.threads = threads
         self.total = self.count(np.zeros(self.order.shape[0]))[2]
-
-    def loss(self, scores: np.ndarray, squared: bool) -> tuple[float, np.ndarray]:
-        value, gradient = _kernels.rank_loss(scores, self.levels, self.weights, self.begin, squared, self.threads)
-        return value / self.total, gradient / self.total
-
-    def curve(self, scores: np.ndarray, direction: np.ndarray) -> np.ndarray:
-        arguments = (scores, self.levels, self.weights, self.begin, direction, self.threads)
-        return _kernels.rank_curvature_product(*arguments) / self.total
+        groups = {"levels": self.levels, "weights": self.weights, "group_begin": self.begin, "threads": threads}
+        self.loss = partial(_kernels.rank_loss, **groups)
+        self.curve = partial(_kernels.rank_curvature_product, **groups)
 
     def count(self, scores: np.ndarray) -> tuple[float, float, float]:
         """Weight of the pairs in order, tied, and of all."""

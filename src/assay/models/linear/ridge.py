@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,15 +10,25 @@ import numpy as np
 from scipy.linalg import eigh, lstsq, svd
 from sklearn.base import clone
 
+from ... import _kernels
 from ...base.cost import Cost
 from ...base.errors import ParameterError, plain
 from ...base.estimator import Fold, check_weights
-from ...base.folds import FoldTransform, Transforms, are_complementary, copy_columns, prepared, through_folds
+from ...base.folds import (
+    FoldTransform,
+    Transforms,
+    are_complementary,
+    copy_columns,
+    fold_blocks,
+    prepared,
+    row_lists,
+    through_folds,
+)
 from ...base.parameters import ArrayLike, Boolean, Real, param
 from ...base.threads import thread_count
 from ...base.usual_parameters import n_jobs_param
 from ...numeric.solves import cholesky, exact_solve, reduce_rows
-from .gram import Centred, FiniteByGram, GramStatistics, complement
+from .gram import LEAST_SHARE, Centred, FiniteByGram, GramStatistics, complement
 from .predictions import LinearNumbers
 from .sparse import SparseInput
 from .sparse_ridge import solve_by_products, solve_in_dual
@@ -26,6 +36,8 @@ from .tables import require_narrow, table_of
 
 # Below this reciprocal condition number of the scaled normal equations, the rows themselves are reduced by QR.
 SAFE_CONDITION = 1e-8
+# Above this one, a solution needs no second look.
+WELL_CONDITIONED = 1e-6
 
 
 class Ridge(SparseInput, FiniteByGram, LinearNumbers):
@@ -136,6 +148,46 @@ class Ridge(SparseInput, FiniteByGram, LinearNumbers):
             else:
                 copy_columns(template, model, through)
                 yield model._keep(coefficients, moments, target.ndim)
+
+    def _predict_folds(
+        self, X: np.ndarray, y: Any, folds: Sequence[Fold], transforms: Transforms = None
+    ) -> Iterator[np.ndarray | None] | None:
+        """What the models of `fit_folds` say of their test rows, for one target on columns that are scaled at most."""
+        template = clone(self)
+        rows, target, _ = template._begin(X, y)
+        if not isinstance(rows, np.ndarray) or target.ndim != 1 or not self.fit_intercept:
+            return None
+        scaled = transforms is None or all(one.scales and one.width == rows.shape[1] for one in transforms.folds)
+        if not scaled or rows.shape[1] > min(table_of(rows).most_square, rows.shape[0]):
+            return None
+        template._require_finite(rows)
+        return template._said_of_folds(rows, target, folds, transforms)
+
+    def _said_of_folds(
+        self, rows: np.ndarray, target: np.ndarray, folds: Sequence[Fold], transforms: Transforms
+    ) -> Iterator[np.ndarray | None]:
+        """The predictions of the test rows of each fold; None where its sums lost digits or are near singular."""
+        threads, alpha = thread_count(self.n_jobs), float(self._alphas(1)[0])
+        whole = GramStatistics.of(rows, target[:, None], None, fit_intercept=True, threads=threads)
+        cells, one_class = np.column_stack([rows, target]), np.zeros(rows.shape[0], dtype=np.int32)
+        for some in fold_blocks(folds):
+            trains, tests = (row_lists(folds[k][side] for k in some) for side in (0, 1))
+            grams = _kernels.fold_grams(cells, one_class, 1, whole.shift[None], tests, threads)
+            rest = whole.sums - grams.reshape(len(tests), *whole.sums.shape)
+            factors = None
+            if transforms is not None:
+                factors = np.array([_factors(transforms.folds[k]) for k in some])
+            split = _kernels.complementary(trains, tests, rows.shape[0], threads) > 0
+            with np.errstate(all="ignore"):  # what is no number is not sure
+                slopes, means, sure = _solve_stacked(whole, rest, factors, alpha)
+            sure &= split & np.array([train.shape[0] >= rows.shape[1] for train in trains])
+            for k, test in enumerate(tests):
+                if not sure[k]:
+                    yield None
+                    continue
+                part = np.take(rows, test, axis=0)
+                part -= means[k, :-1]
+                yield part @ slopes[k] + means[k, -1]
 
     def estimate_cost(self, n_rows: int, n_features: int, n_outputs: int = 1) -> Cost:
         """One read of X, half a multiply-add for each pair of columns, and a Cholesky factor."""
@@ -307,6 +359,39 @@ def _solve_moments(moments: Centred, alphas: np.ndarray) -> np.ndarray | None:
         chosen = alphas == alpha
         coefficients[:, chosen] = factor.solve(moments.cross[:, chosen])
     return coefficients if np.isfinite(coefficients).all() else None
+
+
+def _factors(through: FoldTransform) -> np.ndarray:
+    """What a fold multiplies its columns by."""
+    return np.ones(through.width) if through.inverse is None else through.inverse
+
+
+def _solve_stacked(
+    whole: GramStatistics, rest: np.ndarray, factors: np.ndarray | None, alpha: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Slopes of the columns as they are, means of columns and target, and which of them are sure, for folds whose sums
+    are stacked in `rest`; the penalty is on the slopes of the columns times `factors`."""
+    p = rest.shape[1] - 2
+    weight, first = rest[:, -1, -1], rest[:, -1, :-1]
+    centred = rest[:, :-1, :-1] - first[:, :, None] * (first / weight[:, None])[:, None, :]
+    squares = np.diagonal(centred, axis1=1, axis2=2)
+    sure = (weight > 0) & (squares >= LEAST_SHARE * whole.variation()).all(axis=1)
+    factor = np.ones((rest.shape[0], p)) if factors is None else factors
+    penalised = centred[:, :p, :p] * factor[:, :, None] * factor[:, None, :]
+    penalised[:, np.arange(p), np.arange(p)] += alpha
+    size = 1.0 / np.sqrt(np.diagonal(penalised, axis1=1, axis2=2))
+    scaled = penalised * size[:, :, None] * size[:, None, :]
+    sure &= np.isfinite(scaled).all(axis=(1, 2))
+    scaled[~sure] = np.eye(p)
+    try:
+        inverse = np.linalg.inv(scaled)
+    except np.linalg.LinAlgError:
+        return np.zeros((rest.shape[0], p)), np.zeros((rest.shape[0], p + 1)), np.zeros_like(sure)
+    condition = np.abs(scaled).sum(axis=2).max(axis=1) * np.abs(inverse).sum(axis=2).max(axis=1)
+    sure &= condition * WELL_CONDITIONED < 1.0
+    right = (centred[:, :p, p] * factor * size)[:, :, None]
+    slopes = np.linalg.solve(scaled, right)[:, :, 0] * size * factor
+    return slopes, whole.shift + first / weight[:, None], sure
 
 
 def _solve_rows(

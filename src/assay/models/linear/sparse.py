@@ -22,6 +22,8 @@ from ...base.cost import check_cost
 _NONE = np.empty(0)
 # Widest table whose p x p matrix is formed: two of these take half a gigabyte at 4,000 columns.
 MOST_SQUARE = 4000
+# Widest table of a logistic model for which a square matrix is summed; a wider one needs no copy by column.
+MOST_LOGISTIC = 2000
 # A column this many standard deviations from zero is stored shifted.
 FAR = 30.0
 # Most cells of a sparse table that are written out where a method needs all of them.
@@ -63,17 +65,13 @@ class SparseTable:
     # -- the three products --------------------------------------------------------------------------------------
     def product(self, v: Any, threads: int | None = None) -> np.ndarray:
         """X v for a vector, or for each column of v."""
-        given = np.ascontiguousarray(v, dtype=np.float64)
-        found = self.by_row.product(given[:, None] if given.ndim == 1 else given, threads or thread_count(None))
-        return found[:, 0] if given.ndim == 1 else found
+        return self.by_row.product(np.ascontiguousarray(v, dtype=np.float64), threads or thread_count(None))
 
     __matmul__ = product
 
     def transposed_product(self, v: np.ndarray, threads: int) -> np.ndarray:
         """X'v for a vector, or for each column of v."""
-        given = np.ascontiguousarray(v, dtype=np.float64)
-        found = self.by_row.transposed_product(given[:, None] if given.ndim == 1 else given, threads)
-        return found[:, 0] if given.ndim == 1 else found
+        return self.by_row.transposed_product(np.ascontiguousarray(v, dtype=np.float64), threads)
 
     def gram(self, weights: np.ndarray | None, threads: int) -> np.ndarray:
         """X' diag(weights) X."""

@@ -8,6 +8,8 @@ place; those of a sparse table are copied; those of a table in blocks (`batch_ro
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -26,6 +28,7 @@ from .standardised import NO_ROWS, NO_WEIGHTS, GlmTerms, LogisticTerms, Some, ce
 
 Levels = tuple[np.ndarray, np.ndarray]
 Standard = tuple[np.ndarray, np.ndarray, float]
+Products = tuple[Callable[..., np.ndarray], Callable[..., np.ndarray]]
 
 
 class ArrayRows:
@@ -79,6 +82,10 @@ class ArrayRows:
     def means(self, weights: np.ndarray | None) -> np.ndarray:
         """Weighted mean of each column."""
         return np.average(self.X, axis=0, weights=weights)
+
+    def products(self, threads: int) -> Products:
+        """v to X v, and v to X'v, for vectors."""
+        return self.X.__matmul__, self.X.T.__matmul__
 
     def deviations(self, weights: np.ndarray | None) -> np.ndarray:
         """Weighted standard deviation of each column."""
@@ -136,6 +143,9 @@ class ArrayRows:
         """Sums of a deviance for any coefficients; `levels` are the codes and starts of nominal columns."""
         codes, starts = levels
         return _kernels.GlmPasses(self.X, codes, starts, NO_ROWS if self.rows is None else self.rows, *terms)
+
+    def expect_columns(self) -> None:
+        """Nothing to do: a step reads the rows."""
 
     def only(self, rows: np.ndarray, *of_rows: Any) -> tuple[Any, ...]:
         """The table whole beside the numbers of its rows, and what belongs to all rows."""
@@ -198,6 +208,11 @@ class SparseRows:
         """Weighted mean of each column."""
         return self.X.moments(weights, 1)[0]
 
+    def products(self, threads: int) -> Products:
+        """v to X v, and v to X'v, for vectors."""
+        rows = self.X.by_row
+        return partial(rows.product, threads=threads), partial(rows.transposed_product, threads=threads)
+
     def deviations(self, weights: np.ndarray | None) -> np.ndarray:
         """Weighted standard deviation of each column."""
         return np.sqrt(self.X.moments(weights, 1)[1])
@@ -244,11 +259,16 @@ class SparseRows:
 
     def standardise(self, weights: np.ndarray | None, fit_intercept: bool, threads: int) -> Standard:
         """Centre and spread of each column (0 for a constant one), and the total weight."""
-        columns = self.X.columns
-        mean, variance, total = _kernels.sparse_column_moments(self.X.by_column, or_empty(weights), threads)
+        if self.X.shape[1] > storage.MOST_LOGISTIC and "columns" not in vars(self.X):
+            mean, variance, total = _kernels.sparse_row_moments(self.X.by_row, or_empty(weights))
+        else:
+            mean, variance, total = _kernels.sparse_column_moments(self.X.by_column, or_empty(weights), threads)
         centre, spread, odd = centre_and_spread(mean, variance, fit_intercept)
-        stored = np.diff(columns.indptr)
-        for j in np.flatnonzero(odd & (stored > 0)).tolist():
+        stored = np.bincount(self.X.rows.indices, minlength=self.X.shape[1]) if odd.any() else np.zeros(0)
+        for j in np.flatnonzero(odd).tolist():
+            if stored[j] == 0:
+                continue
+            columns = self.X.columns
             values = columns.data[columns.indptr[j] : columns.indptr[j + 1]]
             centre[j] = values[0] if fit_intercept and stored[j] == self.X.shape[0] else 0.0
             with np.errstate(over="ignore"):
@@ -263,12 +283,17 @@ class SparseRows:
     def logistic_passes(self, terms: LogisticTerms) -> Any:
         """Sums of the log loss for any coefficients."""
         table, centre = self.near(terms.centre, terms.inverse)
-        return _kernels.LogisticPasses(table.by_row, table.by_column, *terms._replace(centre=centre))
+        by_column = table.by_column if table.shape[1] <= storage.MOST_LOGISTIC else None
+        return _kernels.LogisticPasses(table.by_row, by_column, *terms._replace(centre=centre))
 
     def glm_passes(self, levels: Levels, terms: GlmTerms, square: bool) -> Any:
         """Sums of a deviance for any coefficients; the matrix is formed if it is to be `square`, else its products."""
         table, centre = self.near(terms.centre, terms.inverse)
         return _kernels.GlmPasses(table.by_row, table.by_column, square, *terms._replace(centre=centre))
+
+    def expect_columns(self) -> None:
+        """Make the copy by column, which steps will read, before anything is summed by row."""
+        _ = self.X.columns
 
     def only(self, rows: np.ndarray, *of_rows: Any) -> tuple[Any, ...]:
         """The table of these rows, and what belongs to them."""

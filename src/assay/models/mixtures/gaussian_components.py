@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -90,14 +91,8 @@ class Gaussians:
         variances = np.broadcast_to(self.covariances.reshape(k, -1), (k, d))
         return 1.0 / np.sqrt(variances), -0.5 * np.log(variances).sum(axis=1)
 
-    def _pass(
-        self,
-        rows: np.ndarray,
-        weights: np.ndarray | None,
-        want: tuple[bool, bool, bool],
-        threads: int,
-        bounds: PassBounds | None = None,
-    ):
+    def _given(self, rows: np.ndarray, weights: Any = None, bounds: PassBounds | None = None) -> dict[str, Any]:
+        """What the kernel's pass over the rows takes."""
         k, d = self.means.shape
         whitening, logs = self.whitening()
         with np.errstate(divide="ignore"):
@@ -112,11 +107,14 @@ class Gaussians:
         scales = np.ascontiguousarray(whitening.reshape(shape))
         full = self.form == "full"
         known = bounds.moved_to(means, whitening, np.linalg.cholesky(self.covariances)) if bounds and full else None
-        return _kernels.gaussian_pass(table, weights, constants, means, scales, not full, 0, known, *want, threads)
+        components = {"constants": constants, "means": means, "whitening": scales, "diagonal": not full, "factors": 0}
+        return {"rows": table, "weights": weights, **components, "bounds": known}
 
     def log_parts(self, rows: np.ndarray, threads: int) -> tuple[np.ndarray, np.ndarray]:
         """Log density of each row, and responsibilities."""
-        _, density, shares, _ = self._pass(rows, None, (True, True, False), threads)
+        _, density, shares, _ = _kernels.gaussian_pass(
+            **self._given(rows), want_density=True, want_responsibilities=True, want_moments=False, threads=threads
+        )
         return density, shares
 
     def step(
@@ -124,7 +122,10 @@ class Gaussians:
     ) -> tuple[Gaussians, float]:
         """One step of expectation-maximisation, and the log likelihood before it."""
         k, d = self.means.shape
-        total, _, _, moments = self._pass(rows, weights, (False, False, True), threads, bounds)
+        given = self._given(rows, weights, bounds)
+        total, _, _, moments = _kernels.gaussian_pass(
+            **given, want_density=False, want_responsibilities=False, want_moments=True, threads=threads
+        )
         if self.form == "full":
             moments = moments.reshape(k, d + 1, d + 1)
             return self.maximised(moments[:, d, d], moments[:, :d, d], moments[:, :d, :d]), total

@@ -17,12 +17,13 @@ from sklearn.base import clone
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ... import _kernels
 from ...base.columns import column_names
 from ...base.cost import Cost
 from ...base.cv import choose_on_param, drawn_rows
 from ...base.errors import DataError, ParameterError, plain
 from ...base.estimator import Classifier, Estimator, Fold, Regressor
-from ...base.folds import FoldTransforms, Transforms, cut_at, fold_blocks, prepared
+from ...base.folds import FoldTransforms, Transforms, cut_at, fold_blocks, prepared, row_lists
 from ...base.parameters import Choice, Integer, Mapping, Nothing, Real, param
 from ...base.threads import thread_count
 from ...base.usual_parameters import categorical_features_param, n_jobs_param
@@ -30,12 +31,13 @@ from ...base.views import NeighbourCurve, Neighbours
 from ...base.words import count
 from ...data.columns import ColumnSchema, MixedInput
 from ...numeric.distances import METRICS, Distance, Euclidean, Mixed, get
-from ...numeric.fold_neighbours import Bound, SharedNeighbours, bound_of, common_transform
+from ...numeric.fold_neighbours import Bound, SharedNeighbours, bounds_of, common_transform
 from ...numeric.neighbours import NeighbourIndex, choose_algorithm
 from ...numeric.sparse_neighbours import SparseCosineIndex
 from .ordinal_ranks import as_ranks, ordinal_columns
 
 _MOST_NEIGHBOURS = 50
+_NEIGHBOURS_AT_ONCE = 1 << 17
 
 MOST_VIEWED = 2_000
 """Rows, drawn from longer tables, whose neighbours a view looks for: shares are then known to a percent."""
@@ -295,10 +297,18 @@ class _Neighbours(MixedInput, Estimator):
         return self._left_out(int(most), None, squared).mean(axis=1)
 
     def _left_out(self, most: int, asked: np.ndarray | None, squared: bool) -> np.ndarray:
-        """Errors (k, row) of the training rows that are asked (None for all), each decided by k of the others."""
-        rows, distances = self._index.nearest_to_itself(most, thread_count(self.n_jobs), asked)
-        which: Any = slice(None) if asked is None else asked
-        return np.array([self._losses(decided, which, squared) for decided in self._by_number(rows, distances)])
+        """Errors (k, row) of the training rows that are asked (None for all), each decided by k of the others.
+
+        Few rows have their lists of neighbours at a time.
+        """
+        numbers = np.arange(self.rows_.shape[0]) if asked is None else asked
+        losses, step = np.empty((most, numbers.shape[0])), max(1024, _NEIGHBOURS_AT_ONCE // most)
+        for begin in range(0, numbers.shape[0], step):
+            some = numbers[begin : begin + step]
+            rows, distances = self._index.nearest_to_itself(most, thread_count(self.n_jobs), some)
+            for k, decided in enumerate(self._by_number(rows, distances)):
+                losses[k, begin : begin + step] = self._losses(decided, some, squared)
+        return losses
 
     def best_k(self, most: int = 50, level: float = 0.95) -> NeighbourCurve:
         """The leave-one-out error of k = 1, ..., `most` with intervals, from one list of neighbours.
@@ -548,7 +558,7 @@ class _SharedSearch:
         if through is not None and transforms is not None:
             if mixed or not distance.has_tree:
                 return
-            self.bounds = [bound_of(fold, through) for fold in transforms.folds]
+            self.bounds = bounds_of(transforms.folds, through)
         threads = thread_count(owner.n_jobs)
         index = NeighbourIndex(values, distance, nominal=reader._nominal, algorithm=owner.algorithm, threads=threads)
         self.placement = index.placement
@@ -585,13 +595,7 @@ class _SharedSearch:
         target, classes = getattr(owner, owner._kept_target), getattr(owner, "classes_", None)
         threads, width = thread_count(owner.n_jobs), values.shape[1]
         for some in fold_blocks(self.parts, 1 if classes is None else classes.shape[0]):
-            sure = []
-            for fold in some:
-                train, through = self.parts[fold][0], None if self.transforms is None else self.transforms.folds[fold]
-                known = classes is None or (np.bincount(target[train], minlength=classes.shape[0]) > 0).all()
-                ordered = bool((train[1:] > train[:-1]).all())
-                scaled = through is None or (through.scales and through.width == width)
-                sure.append(bool(known and ordered and scaled and owner._longest <= train.shape[0]))
+            sure = self._sure(owner, some, target, classes, width, threads)
             kept = [fold for fold, holds in zip(some, sure, strict=True) if holds]
             if not kept:
                 yield from [None] * len(some)
@@ -607,6 +611,29 @@ class _SharedSearch:
             )
             answers = iter(cut_at(owner._decide(rows, distances), tests))
             yield from (next(answers) if holds else None for holds in sure)
+
+    def _sure(
+        self, owner: _Neighbours, some: range, target: np.ndarray, classes: Any, width: int, threads: int
+    ) -> list[bool]:
+        """Which folds need no model: training rows in their order, enough of them, of every class, and columns that
+        are scaled at most."""
+        parts = [self.parts[fold] for fold in some]
+        trains, tests = (row_lists(part[side] for part in parts) for side in (0, 1))
+        split = _kernels.complementary(trains, tests, target.shape[0], threads).tolist()
+        count = None if classes is None else np.bincount(target, minlength=classes.shape[0])
+        sure = []
+        for fold, ordered, (train, test) in zip(some, split, parts, strict=True):
+            through = None if self.transforms is None else self.transforms.folds[fold]
+            holds = owner._longest <= train.shape[0]
+            holds &= through is None or (through.scales and through.width == width)
+            if holds and ordered != 2:
+                holds = bool((train[1:] > train[:-1]).all())
+            if holds and count is not None:
+                rest = count - np.bincount(target[test], minlength=count.shape[0]) if ordered == 2 else None
+                rest = np.bincount(target[train], minlength=count.shape[0]) if rest is None else rest
+                holds = bool((rest > 0).all())
+            sure.append(holds)
+        return sure
 
     def _mixed_bound(self, model: _Neighbours, values: np.ndarray) -> Bound:
         """Ranges of training rows are no wider than those of all rows; a query beyond them is moved to their end."""
@@ -652,11 +679,9 @@ class KNNClassifier(_Neighbours, Classifier):
         return self._decide(*self._nearest(self._read(X, reset=False), self.n_neighbors_))
 
     def _decide(self, rows: np.ndarray, distances: np.ndarray) -> np.ndarray:
-        n_rows, n_classes = rows.shape[0], self.classes_.shape[0]
-        cells = self.codes_[rows] + n_classes * np.arange(n_rows)[:, None]
-        weights = None if self.weights == "uniform" else self._vote_weights(distances).ravel()
-        votes = np.bincount(cells.ravel(), weights=weights, minlength=n_rows * n_classes).reshape(n_rows, n_classes)
-        return votes / votes.sum(axis=1, keepdims=True)
+        weights = None if self.weights == "uniform" else np.ascontiguousarray(self._vote_weights(distances))
+        codes, threads = self.codes_.astype(np.int32, copy=False), thread_count(self.n_jobs)
+        return _kernels.vote_shares(np.ascontiguousarray(rows), codes, weights, self.classes_.shape[0], threads)
 
     _loss_name = "share of wrong classes"
 

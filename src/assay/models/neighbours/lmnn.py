@@ -99,13 +99,15 @@ class LMNN(ClassReduction):
                 components, loss, steps = self._descend(components, start, centred, targets, impostors)
                 self.n_iter_ += steps
                 trace.record("round", steps=self.n_iter_, loss=loss / rows.shape[0])
-                met = _union(impostors, self._impostors(centred @ components.T, codes))
+                z = centred @ components.T
+                found = self._impostors(z, codes)
+                met = _union(impostors, found)
                 grew = (met >= 0).sum() > (impostors >= 0).sum() * (1.0 + self.tol)
                 if self.n_iter_ >= self.max_iter or steps == 0 or (not grew and loss >= (1.0 - self.tol) * before):
                     break
                 before, impostors = loss, met
         self.components_, self.loss_ = components * unit, loss / rows.shape[0]
-        self.n_impostors_ = self._within_margin(centred @ components.T, targets, codes)
+        self.n_impostors_ = _within_margin(z, targets, found)
         self._keep_trace(trace)
         return self
 
@@ -182,12 +184,6 @@ class LMNN(ClassReduction):
         found = minimize(loss, components.ravel(), jac=True, method="L-BFGS-B", options=options)
         return found.x.reshape(shape), float(found.fun), int(found.nit)
 
-    def _within_margin(self, z: np.ndarray, targets: np.ndarray, codes: np.ndarray) -> int:
-        last = np.where(targets >= 0, ((z[:, None] - z[targets]) ** 2).sum(axis=2), -np.inf).max(axis=1)
-        impostors = self._impostors(z, codes)
-        near = ((z[:, None] - z[impostors]) ** 2).sum(axis=2) < 1.0 + last[:, None]
-        return int((near & (impostors >= 0)).sum())
-
     def explain(self) -> list[str]:
         """What was learned, in words."""
         check_is_fitted(self)
@@ -209,3 +205,10 @@ def _union(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     both[:, 1:][both[:, 1:] == both[:, :-1]] = -1
     both = -np.sort(-both, axis=1)
     return np.ascontiguousarray(both[:, : max(1, int((both >= 0).sum(axis=1).max()))])
+
+
+def _within_margin(z: np.ndarray, targets: np.ndarray, impostors: np.ndarray) -> int:
+    """How many pairs of a row and an impostor are within the margin of the row."""
+    last = np.where(targets >= 0, ((z[:, None] - z[targets]) ** 2).sum(axis=2), -np.inf).max(axis=1)
+    near = ((z[:, None] - z[impostors]) ** 2).sum(axis=2) < 1.0 + last[:, None]
+    return int((near & (impostors >= 0)).sum())

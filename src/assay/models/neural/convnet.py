@@ -178,7 +178,7 @@ class ConvNet(Classifier):
             validation = (images[held_out], codes[held_out].astype(np.int64), extra)
             images = images[rows]
         self.center_ = images.mean(axis=(0, 2, 3), dtype=np.float64)
-        spread = images.std(axis=(0, 2, 3), dtype=np.float64)
+        spread = _spread(images, self.center_)
         self.scale_ = np.where(spread > 1e-12 * (1.0 + np.abs(self.center_)), spread, 1.0)
         net = self._net()
         convolution.draw_weights(net, root.child(2).key >> 1, self.activation)
@@ -386,3 +386,12 @@ class Saliency(View):
         cells = [(value, i, j) for i, line in enumerate(self.saliency) for j, value in enumerate(line)]
         lines = [[str(i), str(j), number(value, 3)] for value, i, j in sorted(cells, reverse=True)[:10]]
         return Grid(["row", "column", "saliency"], lines)
+
+
+def _spread(images: np.ndarray, center: np.ndarray) -> np.ndarray:
+    """The standard deviation of each channel, from few images at a time as float64."""
+    squares, size = np.zeros_like(center), 64
+    for begin in range(0, len(images), size):
+        gap = images[begin : begin + size] - center[:, None, None]
+        squares += np.einsum("nchw,nchw->c", gap, gap)
+    return np.sqrt(squares / (images.size // center.shape[0]))

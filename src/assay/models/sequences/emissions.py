@@ -1,9 +1,9 @@
 """What hidden states emit: normal distributions and mixtures of them, symbols, counts.
 
-Each kind has observations read once for a fit (`observe`), log densities of rows by state (`logs`), the maximisation
-step given the weighted probabilities of the states (`maximised`), and draws (`sample`). `by_row` is what the kernel
-takes: log densities of the rows and None, or of the symbols and the symbol of each row; then `maximised` takes sums of
-the probabilities by symbol. A row of which nothing is known has log density 0 under every state.
+Each kind has log densities by state (`logs`), the maximisation step given the weighted probabilities of the states
+(`maximised`), and draws (`sample`). `logs` gives what the kernel takes: log densities of the rows and None, or of the
+symbols and the symbol of each row (then `maximised` takes sums of the probabilities by symbol); and what `maximised`
+needs besides. A row of which nothing is known has log density 0 under every state.
 """
 
 from __future__ import annotations
@@ -19,6 +19,9 @@ from ..mixtures.gaussian_components import Gaussians
 from ..mixtures.incomplete_rows import IncompleteRows
 
 LEAST_RATE = 1e-10
+Parts = tuple[np.ndarray, np.ndarray]
+"""Log densities of known rows by state, and by state and component with its mixing weight."""
+Logs = tuple[np.ndarray, np.ndarray | None, Parts | None]
 
 
 @dataclass(frozen=True)
@@ -71,51 +74,37 @@ class GaussianEmissions:
     mixing: np.ndarray
     threads: int = 1
 
-    def _component_logs(self, seen: Observed) -> np.ndarray:
-        """Log densities of the known rows by component, without the mixing weights."""
-        parts = replace(self.parts, weights=np.ones(self.parts.means.shape[0]))
-        if seen.incomplete is not None:
-            return seen.incomplete.log_joint(parts)
-        k, d = parts.means.shape
-        whitening, logs = parts.whitening()
-        constants = logs - 0.5 * d * np.log(2 * np.pi)
-        diagonal = parts.form in ("diag", "spherical")
-        if parts.form == "tied":
-            whitening = np.broadcast_to(whitening, (k, d, d))
-        shaped = np.ascontiguousarray(whitening.reshape((k if diagonal else k * d, d)))
-        means = np.ascontiguousarray(parts.means)
-        logs = seen.scratch("logs", len(seen.rows), k)
-        _kernels.gaussian_logs(seen.rows, np.ascontiguousarray(constants), means, shaped, diagonal, logs, self.threads)
-        return logs
-
-    def _by_state(self, seen: Observed) -> tuple[np.ndarray, np.ndarray]:
-        """Log densities of the known rows by state and, n x k x m, by component with its mixing weight."""
+    def logs(self, seen: Observed) -> Logs:
+        """Log densities of the rows; no symbols; those of the states and components, if a state has several."""
         k, m = self.mixing.shape
-        logs = self._component_logs(seen)
+        if seen.incomplete is not None:
+            logs = seen.incomplete.log_joint(replace(self.parts, weights=np.ones(k * m)))
+        else:
+            d, diagonal = self.parts.means.shape[1], self.parts.form in ("diag", "spherical")
+            whitening, constants = self.parts.whitening()
+            if self.parts.form == "tied":
+                whitening = np.broadcast_to(whitening, (k * m, d, d))
+            shaped = np.ascontiguousarray(whitening.reshape((k * m if diagonal else k * m * d, d)))
+            constants = np.ascontiguousarray(constants - 0.5 * d * np.log(2 * np.pi))
+            means, logs = np.ascontiguousarray(self.parts.means), seen.scratch("logs", len(seen.rows), k * m)
+            _kernels.gaussian_logs(seen.rows, constants, means, shaped, diagonal, logs, self.threads)
         if m == 1:
-            return logs, logs[:, :, None]
+            return np.ascontiguousarray(seen.spread(logs)), None, None
         with np.errstate(divide="ignore"):
             joint = logs.reshape(-1, k, m) + np.log(self.mixing)
-        return np.logaddexp.reduce(joint, axis=2), joint
+        total = np.logaddexp.reduce(joint, axis=2)
+        return np.ascontiguousarray(seen.spread(total)), None, (total, joint)
 
-    def logs(self, seen: Observed) -> np.ndarray:
-        """Log densities, rows by states."""
-        return seen.spread(self._by_state(seen)[0])
-
-    def by_row(self, seen: Observed) -> tuple[np.ndarray, np.ndarray | None]:
-        """Log densities of the rows; no symbols."""
-        return np.ascontiguousarray(self.logs(seen)), None
-
-    def maximised(self, seen: Observed, shares: np.ndarray) -> GaussianEmissions:
+    def maximised(self, seen: Observed, shares: np.ndarray, parts: Parts | None) -> GaussianEmissions:
         """The likeliest components given the weighted probabilities of states."""
         k, m = self.mixing.shape
         own = seen.of_present(shares)
-        if m > 1:
-            total, joint = self._by_state(seen)
+        if parts is not None:
+            total, joint = parts
             own = (own[:, :, None] * np.exp(joint - total[:, :, None])).reshape(-1, k * m)
         own = np.ascontiguousarray(own)
         if seen.incomplete is not None:
-            parts = seen.incomplete.maximised(self.parts, own)
+            found = seen.incomplete.maximised(self.parts, own)
             counts = own.sum(axis=0)
         else:
             d = self.parts.means.shape[1]
@@ -125,10 +114,10 @@ class GaussianEmissions:
             if not diagonal:
                 lower = np.tril(second.reshape(k * m, d, d))
                 second = lower + np.swapaxes(np.tril(lower, -1), 1, 2)
-            parts = self.parts.maximised(counts, first, second)
+            found = self.parts.maximised(counts, first, second)
         sums = counts.reshape(k, m).sum(axis=1, keepdims=True)
         held = counts.reshape(k, m) / np.where(sums > 0, sums, 1.0)
-        return replace(self, parts=parts, mixing=np.where(sums > 0, held, self.mixing))
+        return replace(self, parts=found, mixing=np.where(sums > 0, held, self.mixing))
 
     def penalty(self) -> float:
         """No prior."""
@@ -164,20 +153,13 @@ class CategoricalEmissions:
     table: np.ndarray
     prior: float = 0.0
 
-    def _by_symbol(self) -> np.ndarray:
-        """Log probabilities, symbols by states, and a last row for a missing symbol."""
+    def logs(self, codes: np.ndarray) -> Logs:
+        """Log probabilities of the symbols, with a last row for a missing one, and the symbol of each row."""
         with np.errstate(divide="ignore"):
-            return np.vstack([np.log(self.table.T), np.zeros((1, self.table.shape[0]))])
+            by_symbol = np.vstack([np.log(self.table.T), np.zeros((1, self.table.shape[0]))])
+        return by_symbol, np.where(codes < 0, self.table.shape[1], codes), None
 
-    def logs(self, codes: np.ndarray) -> np.ndarray:
-        """Log probabilities, rows by states; code -1 is a missing symbol."""
-        return self._by_symbol()[codes]
-
-    def by_row(self, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
-        """Log probabilities of the symbols, and the symbol of each row."""
-        return self._by_symbol(), np.where(codes < 0, self.table.shape[1], codes)
-
-    def maximised(self, codes: np.ndarray, counts: np.ndarray) -> CategoricalEmissions:
+    def maximised(self, codes: np.ndarray, counts: np.ndarray, parts: None = None) -> CategoricalEmissions:
         """Shares of the symbols, smoothed by the prior; symbols that are impossible at the start stay so."""
         return replace(self, table=normalised(counts[:-1].T, self.prior, self.table))
 
@@ -201,18 +183,15 @@ class PoissonEmissions:
 
     rates: np.ndarray
 
-    def logs(self, seen: Observed) -> np.ndarray:
-        """Log probabilities, rows by states."""
+    def logs(self, seen: Observed) -> Logs:
+        """Log probabilities of the rows; no symbols."""
         known = ~np.isnan(seen.rows)
         counts = np.where(known, seen.rows, 0.0)
         logs = counts @ np.log(self.rates).T - known.astype(float) @ self.rates.T
-        return seen.spread(logs - gammaln(counts + 1.0).sum(axis=1)[:, None])
+        logs = seen.spread(logs - gammaln(counts + 1.0).sum(axis=1)[:, None])
+        return np.ascontiguousarray(logs), None, None
 
-    def by_row(self, seen: Observed) -> tuple[np.ndarray, np.ndarray | None]:
-        """Log probabilities of the rows; no symbols."""
-        return np.ascontiguousarray(self.logs(seen)), None
-
-    def maximised(self, seen: Observed, shares: np.ndarray) -> PoissonEmissions:
+    def maximised(self, seen: Observed, shares: np.ndarray, parts: None = None) -> PoissonEmissions:
         """Weighted means of the known counts, at least 1e-10."""
         own, known = seen.of_present(shares), ~np.isnan(seen.rows)
         sums, weights = own.T @ np.where(known, seen.rows, 0.0), own.T @ known.astype(float)

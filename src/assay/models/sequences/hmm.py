@@ -127,7 +127,7 @@ class HiddenMarkovModel(Estimator):
 
         def step(chain: Chain) -> tuple[Chain, float]:
             start, transitions, emissions = chain
-            logs, codes = emissions.by_row(seen)
+            logs, codes, parts = emissions.logs(seen)
             wanted = (False, codes is None, True, -1)
             shares: Any = None if codes is not None else seen.scratch("shares", n_rows, k)
             found = _kernels.hmm_pass(logs, offsets, start, transitions, weights, *wanted, codes, shares, threads)
@@ -143,7 +143,7 @@ class HiddenMarkovModel(Estimator):
             return (
                 start if "start" in fixed else normalised(starts, self.start_prior, start),
                 transitions if "transitions" in fixed else normalised(moves, self.transition_prior, transitions),
-                emissions if "emissions" in fixed else emissions.maximised(seen, shares),
+                emissions if "emissions" in fixed else emissions.maximised(seen, shares, parts),
             ), total
 
         with one_blas_thread():
@@ -391,7 +391,8 @@ class HiddenMarkovModel(Estimator):
     def _logs(self, X: Any, lengths: Any) -> tuple[np.ndarray, np.ndarray]:
         emissions = self._emissions()
         seen, offsets, _ = self._observations(X, lengths, reset=False)
-        return np.ascontiguousarray(emissions.logs(seen)), offsets
+        logs, codes, _ = emissions.logs(seen)
+        return logs if codes is None else logs[codes], offsets
 
     def _pass(self, X: Any, lengths: Any, filtered: bool, smoothed: bool, lag: int = -1) -> tuple[Any, ...]:
         logs, offsets = self._logs(X, lengths)
@@ -405,7 +406,7 @@ class HiddenMarkovModel(Estimator):
     # -- use ---------------------------------------------------------------------------------------------------
     def score(self, X: Any, lengths: Any = None) -> float:
         """The log likelihood of all sequences together; minus infinity if one is impossible."""
-        return float(self.score_samples(X, lengths).sum())
+        return float(self._pass(X, lengths, False, False)[0].sum())
 
     def score_samples(self, X: Any, lengths: Any = None) -> np.ndarray:
         """The log likelihood of each sequence."""
@@ -425,19 +426,18 @@ class HiddenMarkovModel(Estimator):
 
     def predict(self, X: Any, lengths: Any = None, steps: int = 1) -> np.ndarray:
         """P(state `steps` after the end | all rows), one line per sequence."""
-        if not Integer(0).accepts(steps):
-            raise ParameterError(
-                type(self).__name__, "parameter 'steps'", "must be an integer >= 0", f"got {plain(repr(steps))}"
-            )
-        found = self._pass(X, lengths, True, False)
+        _require_steps(type(self).__name__, steps)
+        return self._ahead(self._pass(X, lengths, True, False), steps)
+
+    def _ahead(self, found: tuple[Any, ...], steps: int) -> np.ndarray:
         return found[1][found[-1][1:] - 1] @ np.linalg.matrix_power(self.transitions_, int(steps))
 
     def predict_rows(self, X: Any, lengths: Any = None, steps: int = 1) -> np.ndarray:
         """The expected row (probabilities of the symbols) `steps` after the end, one line per sequence."""
         emissions = self._emissions()
-        return self.predict(X, lengths, steps) @ (
-            emissions.table if self.emission == "categorical" else emissions.means()
-        )
+        _require_steps(type(self).__name__, steps)
+        expected = emissions.table if self.emission == "categorical" else emissions.means()
+        return self._ahead(self._pass(X, lengths, True, False), steps) @ expected
 
     def decode(self, X: Any, lengths: Any = None) -> tuple[float, np.ndarray]:
         """The log probability of the likeliest paths (Viterbi) together with the rows, and the paths."""
@@ -472,13 +472,12 @@ class HiddenMarkovModel(Estimator):
 
     def aic(self, X: Any, lengths: Any = None) -> float:
         """Akaike's criterion, 2 parameters - 2 log likelihood; less is better."""
-        return 2.0 * self.n_parameters() - 2.0 * self.score(X, lengths)
+        return 2.0 * self.n_parameters() - 2.0 * float(self._pass(X, lengths, False, False)[0].sum())
 
     def bic(self, X: Any, lengths: Any = None) -> float:
         """Schwarz's criterion, log(rows) parameters - 2 log likelihood; less is better."""
-        logs, offsets = self._logs(X, lengths)
-        del logs
-        return float(np.log(offsets[-1]) * self.n_parameters() - 2.0 * self.score(X, lengths))
+        values, *_, offsets = self._pass(X, lengths, False, False)
+        return float(np.log(offsets[-1]) * self.n_parameters() - 2.0 * float(values.sum()))
 
     def state_path(self, X: Any, lengths: Any = None) -> StatePath:
         """The likeliest path drawn over the sequence (of the first column), at most 2,000 rows of it."""
@@ -512,10 +511,7 @@ class OnlineFilter:
 
     def predict(self, steps: int = 1) -> np.ndarray:
         """P(state so many steps after the last observation)."""
-        if not Integer(0).accepts(steps):
-            raise ParameterError(
-                "OnlineFilter", "parameter 'steps'", "must be an integer >= 0", f"got {plain(repr(steps))}"
-            )
+        _require_steps("OnlineFilter", steps)
         if self.state is None:
             return self.model.start_ @ np.linalg.matrix_power(self.model.transitions_, max(steps - 1, 0))
         return self.state @ np.linalg.matrix_power(self.model.transitions_, steps)
@@ -540,8 +536,7 @@ class OnlineFilter:
             row: Any = np.array([[observation]], dtype=object)
         else:
             row = self._row(observation)
-        seen, _, _ = model._observations(row, None, reset=False)
-        logs = model._emissions().logs(seen)[0]
+        logs = model._logs(row, None)[0][0]
         prior = self.predict()
         with np.errstate(divide="ignore"):
             joint = np.log(prior) + logs
@@ -555,3 +550,8 @@ class OnlineFilter:
         self.n_seen += 1
         self.state = share / share.sum()
         return self.state
+
+
+def _require_steps(who: str, steps: Any) -> None:
+    if not Integer(0).accepts(steps):
+        raise ParameterError(who, "parameter 'steps'", "must be an integer >= 0", f"got {plain(repr(steps))}")

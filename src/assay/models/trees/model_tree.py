@@ -95,6 +95,8 @@ class ModelTreeRegressor(TreeEstimator, Regressor):
         chosen = table.chosen(rows)
         self.missing_seen_ = chosen.missing_seen
         grown = self._grown(chosen, target, weights, n_rows, whole)
+        del chosen  # the sorted columns are used up
+        grown = grown.cut(grown.impurity < self.min_deviation**2 * grown.impurity[0])
         self.linear_columns_ = np.flatnonzero(table.n_categories == 0).astype(np.int32)
         self.target_range_ = (float(target.min()), float(target.max()))
         self._fit_models(grown, table.cells_of(rows), target, weights)
@@ -128,13 +130,12 @@ class ModelTreeRegressor(TreeEstimator, Regressor):
             trace=False,
             threads=thread_count(self.n_jobs),
         )
-        tree = Tree.of(grown, chosen.table.n_categories)
-        return tree.cut(tree.impurity < self.min_deviation**2 * tree.impurity[0])
+        return Tree.of(grown, chosen.table.n_categories)
 
     def _fit_models(self, tree: Tree, cells: np.ndarray, target: np.ndarray, weights: np.ndarray | None) -> None:
         threads = thread_count(self.n_jobs)
         leaves = tree.apply(cells, threads)
-        order = np.argsort(leaves, kind="stable")
+        order = np.argsort(leaves, kind="stable").astype(np.int32)
         before = np.concatenate([[0], np.cumsum(np.bincount(leaves, minlength=tree.node_count))]).astype(np.int64)
         after = np.arange(1, tree.node_count + 1)
         for node in np.flatnonzero(tree.feature >= 0)[::-1].tolist():
@@ -149,20 +150,24 @@ class ModelTreeRegressor(TreeEstimator, Regressor):
             before[after],
             place[tree.feature],
             deep.astype(np.uint8),
-            np.ascontiguousarray(cells[order][:, self.linear_columns_]),
-            target[order],
-            None if weights is None else weights[order],
+            np.ascontiguousarray(cells),
+            self.linear_columns_,
+            order,
+            np.ascontiguousarray(target),
+            weights,
             all_columns=self.columns == "all",
             drop=self.drop,
             prune=self.prune,
+            keep_all=bool(self.trace),
             threads=threads,
         )
         leaf = made.pop("leaf").astype(bool)
         self._record(tree, made, leaf)
         kept = _kept(tree, leaf)
+        place = np.searchsorted(made["kept"], kept)
         self.tree_ = tree.cut(leaf)
-        self.intercepts_, self.coefficients_ = made["intercept"][kept], made["coefficient"][kept]
-        self.fills_, self.deviations_ = made["mean"][kept], made["deviation"][kept]
+        self.intercepts_, self.coefficients_ = made["intercept"][kept], made["coefficient"][place]
+        self.fills_, self.deviations_ = made["mean"][place], made["deviation"][place]
         if self.smoothing:
             self._smooth()
 
@@ -230,7 +235,7 @@ class ModelTreeRegressor(TreeEstimator, Regressor):
         cells = float(n_rows) * n_features
         levels = math.log2(max(2, n_rows))
         seconds = (8e-9 * levels + 6e-8 + 4e-10 * n_features) * cells
-        return Cost(seconds=seconds, bytes=24.0 * cells + 200.0 * n_rows + 16.0 * cells / 4)
+        return Cost(seconds=seconds, bytes=8.0 * cells + 100.0 * n_rows)
 
     # -- showing -----------------------------------------------------------------------------------------------------
     def _model(self, node: int) -> LinearSum:

@@ -115,6 +115,22 @@ def test_missing_cells_are_skipped_in_fit_and_in_prediction():
     np.testing.assert_allclose(model.predict_proba(np.full((1, 5), np.nan))[0], model.class_prior_)
 
 
+@pytest.mark.parametrize("p", [7, 8, 9, 16, 29])
+def test_scores_along_rows_are_the_normal_densities(p):
+    X, y = gaussian(n=70, p=p)
+    nominal = np.column_stack([X[:, :3], np.arange(70) % 2, X[:, 3:]])  # the Gaussian columns stand apart
+    for table in (X, nominal):
+        model = NaiveBayes().fit(table, y)
+        table = table.copy()
+        table[5, 0] = table[6, p - 1] = np.nan
+        said = model.contributions(table).sum(axis=2) + np.log(model.class_prior_)
+        np.testing.assert_allclose(model.predict_joint_log_proba(table), said, rtol=1e-12)
+        assert (model.predict(table) == model.classes_[said.argmax(axis=1)]).all()
+        table[3, 1] = np.inf
+        with pytest.raises(DataError, match="infinity"):
+            model.predict(table)
+
+
 def test_a_column_missing_in_one_class_or_everywhere_is_no_evidence_of_its_own():
     X, y = gaussian(p=2)
     X[y == "a", 0] = np.nan

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_digits
 
 from assay.base import AssayError
 from assay.models.bayes import NaiveBayes
@@ -20,7 +21,8 @@ STAGES = [("bayes", NaiveBayes()), ("tree", CartClassifier(max_depth=4)), ("near
 @pytest.fixture(scope="module")
 def fitted():
     X, y = labels(n=600, classes=3)
-    model = Cascade(estimators=STAGES, threshold=[0.9, 0.8], costs=[1.0, 3.5, 40.0]).fit(X[:400], y[:400])
+    model = Cascade(estimators=STAGES, threshold=[0.9, 0.8], costs=[1.0, 3.5, 40.0], calibrate=False)
+    model.fit(X[:400], y[:400])
     return model, X[400:], y[400:]
 
 
@@ -80,9 +82,35 @@ def test_a_cascade_comes_near_its_best_stage_for_less():
     X, y = labels(n=1500, classes=2)
     forest = RandomForestClassifier(n_estimators=50, random_state=0).fit(X[:700], y[:700]).score(X[700:], y[700:])
     stages = [NaiveBayes(), RandomForestClassifier(n_estimators=50, random_state=0)]
-    cascade = Cascade(estimators=stages, threshold=0.95, costs=[1, 50], train_on="all").fit(X[:700], y[:700])
+    cascade = Cascade(estimators=stages, threshold=0.85, costs=[1, 50], train_on="all").fit(X[:700], y[:700])
     assert cascade.score(X[700:], y[700:]) > forest - 0.02
     assert cascade.account(X[700:]).expected_cost < 50
+
+
+def test_a_stage_that_is_surer_than_right_is_not_believed():
+    X, y = load_digits(return_X_y=True)
+    train, test = slice(0, 900), slice(900, None)
+    error = {}
+    for calibrate in (True, False):
+        model = Cascade(threshold=0.95, calibrate=calibrate, random_state=0).fit(X[train], y[train])
+        error[calibrate] = np.mean(model.predict(X[test]) != y[test])
+        answered = model.stage_of(X[test]) == 0
+        assert calibrate == (answered.mean() < 0.5)
+    assert error[True] < 0.09 and error[False] > 0.14
+
+
+def test_the_confidence_asked_for_is_how_often_a_stage_is_right():
+    rng = np.random.default_rng(3)
+    X, y = labels(n=3000, classes=2)
+    X = np.column_stack(
+        [X] + [X[:, :2] + 0.01 * rng.normal(size=(3000, 2)) for _ in range(4)]
+    )  # evidence counted often
+    for wanted in (0.8, 0.9):
+        model = Cascade(threshold=wanted, random_state=0).fit(X[:1500], y[:1500])
+        assert model.thresholds_[0] > wanted
+        first = model.stage_of(X[1500:]) == 0
+        assert 0.1 < first.mean() < 0.9
+        assert np.mean((model.predict(X[1500:]) == y[1500:])[first]) > wanted
 
 
 def test_bad_thresholds_costs_and_stages_are_refused_in_one_sentence():

@@ -209,9 +209,13 @@ def test_depth_and_leaves_are_limited(growth):
     assert (np.diff(few.fit(X, y).forest_.offsets) == 11).all()
 
 
-def test_monotone_columns_are_monotone_on_random_probes():
+@pytest.mark.parametrize("loss", ["squared_error", "absolute_error", "quantile", "huber"])
+def test_monotone_columns_are_monotone_on_random_probes(loss):
     X, y = numbers(1200)
-    model = NewtonBoostingRegressor(n_estimators=60, monotone=[1, 0, -1, 0], learning_rate=0.3).fit(X, y)
+    y = y + np.random.default_rng(6).normal(size=1200)
+    shape = {"n_estimators": 60, "learning_rate": 0.3, "min_samples_leaf": 5, "loss": loss, "quantile": 0.8}
+    model = NewtonBoostingRegressor(monotone=[1, 0, -1, 0], **shape).fit(X, y)
+    assert (np.diff(model.train_loss_) <= 1e-12).all()
     probes = np.random.default_rng(7).normal(size=(200, 4))
     for column, sign in ((0, 1), (2, -1)):
         steps = np.sort(np.random.default_rng(8).normal(size=50))
@@ -220,6 +224,8 @@ def test_monotone_columns_are_monotone_on_random_probes():
         curve = model.predict(rows).reshape(len(probes), -1)
         assert (sign * np.diff(curve, axis=1) >= -1e-12).all()
     assert np.ptp(model.predict(np.column_stack([steps, np.zeros((50, 3))]))) > 0.1
+    free = NewtonBoostingRegressor(**shape).fit(X, y).predict(rows).reshape(len(probes), -1)
+    assert (sign * np.diff(free, axis=1) < -1e-6).any()  # without the constraint it is not kept
 
 
 def test_interaction_groups_bound_every_path():
@@ -245,7 +251,7 @@ def test_plain_data_predicts_what_the_model_predicts_missing_and_unknown_cells_t
     rows = [*X.to_dicts(), {"size": None, "colour": None}]
     by_hand = [plain["base_score"][0] + sum(score_from_plain_data(t, row) for t in plain["trees"]) for row in rows]
     np.testing.assert_allclose(model.predict(pl.DataFrame(rows)), by_hand, rtol=1e-12)
-    assert model.score(X, y) > 0.8
+    assert model.score(X, y) > 0.75
 
 
 def test_stages_end_at_the_prediction():
@@ -414,16 +420,43 @@ def test_as_good_as_the_peer_at_equal_settings():
     assert np.mean(ours) < 1.01 * np.mean(peers)
 
 
-def test_categories_of_few_rows_do_not_sort_themselves():
+@pytest.mark.parametrize("classes", [2, 3])
+def test_the_penalty_does_not_draw_rare_classes_to_the_others(classes):
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(4000, 5))
+    chance = np.minimum(0.02 * np.exp(1.2 * X[:, 0] + 0.8 * X[:, 1] * X[:, 2] - 1.0), 1.0)
+    y = np.where(
+        rng.random(4000) < chance, "rare", np.where((rng.normal(size=4000) < X[:, 3]) & (classes == 3), "a", "b")
+    )
+    share, shape = np.mean(y == "rare"), {"n_estimators": 40, "l2_regularization": 5.0}
+    mean = {}
+    for name, penalty in (("free", 0.0), ("penalised", 1e-9)):  # with L1 the constant of a tree is penalised too
+        model = NewtonBoostingClassifier(l1_regularization=penalty, **shape).fit(X, y)
+        mean[name] = model.predict_proba(X)[:, list(model.classes_).index("rare")].mean()
+    assert 0.95 < mean["free"] / share < 1.03 and mean["penalised"] / share < 0.96
+
+
+def test_categories_of_noise_are_not_gained_by_being_sorted():
     rng = np.random.default_rng(0)
     codes = rng.integers(0, 300, size=2000)
     X, y = pl.DataFrame({"noise": [f"v{c}" for c in codes]}), rng.normal(size=2000)
-    careful = NewtonBoostingRegressor(n_estimators=30).fit(X[:1000], y[:1000])
-    bold = NewtonBoostingRegressor(n_estimators=30, min_samples_category=0, category_smoothing=0.0).fit(
-        X[:1000], y[:1000]
-    )
-    error = [np.mean((model.predict(X[1000:]) - y[1000:]) ** 2) for model in (careful, bold)]
-    assert error[0] < 1.05 * y[1000:].var() and error[1] > 1.1 * y[1000:].var()
+    for options in ({}, {"min_samples_category": 0, "category_smoothing": 0.0}):
+        model = NewtonBoostingRegressor(n_estimators=30, **options).fit(X[:1000], y[:1000])
+        assert np.mean((model.predict(X[1000:]) - y[1000:]) ** 2) < 1.02 * y[1000:].var()
+
+
+def test_many_categories_of_few_rows_are_learned():
+    rng = np.random.default_rng(1)
+    codes = rng.integers(0, 300, size=6000)
+    X = pl.DataFrame({"label": [f"v{c}" for c in codes], "x": rng.normal(size=6000)})
+    y = rng.normal(size=300)[codes] + X["x"].to_numpy() + rng.normal(size=6000)
+    error = {}
+    for least in ("auto", 20):
+        model = NewtonBoostingRegressor(min_samples_category=least, random_state=0).fit(X[:4000], y[:4000])
+        error[least] = float(np.sqrt(np.mean((model.predict(X[4000:]) - y[4000:]) ** 2)))
+    assert error["auto"] < 1.25 < 1.35 < error[20]
+    few = NewtonBoostingRegressor(random_state=0).fit(X[:1500], y[:1500])  # 64 bins are for numbers alone
+    assert np.sqrt(np.mean((few.predict(X[4000:]) - y[4000:]) ** 2)) < 1.3
 
 
 def test_refusals_are_one_sentence():
@@ -433,7 +466,6 @@ def test_refusals_are_one_sentence():
         ({"monotone": [1, 2, 0, 0]}, "must hold -1, 0 and 1"),
         ({"monotone": [1]}, "one sign for each of 4 columns"),
         ({"interactions": [["x9"]]}, "must name columns of X"),
-        ({"monotone": [1, 0, 0, 0], "loss": "quantile"}, "cannot be kept with loss='quantile'"),
     ]:
         with pytest.raises(AssayError, match=words):
             NewtonBoostingRegressor(n_estimators=2, **settings).fit(X, y)

@@ -47,6 +47,21 @@ def test_rows_in_any_order_and_any_threads_give_the_same_bits():
     np.testing.assert_array_equal(one.oob_importances_, two.oob_importances_)
 
 
+def test_few_rows_are_predicted_as_among_many_missing_and_unknown_cells_too():
+    """Few rows are walked by their cells, many by codes of a plan of the forest."""
+    rng = np.random.default_rng(0)
+    X, y = mixed(600)
+    forest = RandomForestRegressor(n_estimators=10, min_samples_leaf=1, random_state=0).fit(X, y).forest_
+    assert (forest.category_offset >= 0).any() and forest.node_count > 4 * 10 * 50
+    cells = np.column_stack(
+        [rng.integers(-1, c + 2, 4000) if c else rng.normal(size=4000) for c in forest.n_categories]
+    )
+    cells[rng.random(cells.shape) < 0.1] = np.nan
+    many = forest.sums(cells, 1, 2)
+    for begin, end in ((0, 1), (1, 18), (18, 68)):
+        np.testing.assert_array_equal(forest.sums(cells[begin:end], 1, 2), many[begin:end])
+
+
 def test_whole_weights_are_repetitions():
     X, y = labels(n=150)
     weights = np.random.default_rng(4).integers(1, 4, size=len(y))
@@ -308,6 +323,20 @@ def test_levels_of_intervals_are_shares(level):
         model.predict_quantiles(X, (1.5, -0.1, np.nan) if level == 0 else np.nan if level == 1 else [[0.5]])
     lowest, highest = model.predict_quantiles(X, (0, 1)).T
     assert (lowest <= highest).all()
+
+
+def test_warm_start_goes_on_with_what_is_known_out_of_bag():
+    X, y = numbers(300)
+    measured = {"oob_score": True, "oob_importance": True, "random_state": 5}
+    grown = RandomForestRegressor(n_estimators=6, warm_start=True, **measured).fit(X, y)
+    grown.set_params(n_estimators=9).fit(X, y).set_params(n_estimators=15).fit(X, y)
+    at_once = RandomForestRegressor(n_estimators=15, **measured).fit(X, y)
+    assert np.allclose(grown.oob_prediction_, at_once.oob_prediction_, rtol=1e-12, equal_nan=True)
+    assert np.isclose(grown.oob_score_, at_once.oob_score_, rtol=1e-12)
+    assert np.array_equal(grown.oob_importances_, at_once.oob_importances_)
+    plain = RandomForestRegressor(n_estimators=3, random_state=5, warm_start=True).fit(X, y)
+    with pytest.raises(AssayError, match="needs the out-of-bag measures of the trees that are kept"):
+        plain.set_params(n_estimators=6, oob_score=True).fit(X, y)
 
 
 def test_warm_start_adds_the_trees_that_a_larger_forest_has():

@@ -12,7 +12,8 @@ from scipy import special
 from sklearn.linear_model import GammaRegressor, PoissonRegressor, TweedieRegressor
 
 from assay.base import AssayWarning, DataError, ParameterError
-from assay.models.linear import GLM, LeastSquares, LogisticRegression, glm_families
+from assay.data import Batches
+from assay.models.linear import GLM, LeastSquares, LogisticRegression, glm_families, glm_solver
 from assay.models.linear.glm_families import FAMILIES, LINKS, best_theta
 
 sm = pytest.importorskip("statsmodels.api")
@@ -566,3 +567,28 @@ def test_the_null_deviance_is_that_of_the_weighted_mean():
     mean = np.average(y, weights=w)
     expected = 2.0 * float(w @ (np.log(mean / y) + y / mean - 1.0))
     assert GLM(family="gamma").fit(X, y, sample_weight=w).null_deviance_ == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("options", [{}, {"alpha": 0.01}, {"alpha": 0.01, "l1_ratio": 0.5}], ids=str)
+def test_a_long_table_in_blocks_begins_at_the_optimum_of_a_sample(monkeypatch, options):
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(4000, 3))
+    frame = pl.DataFrame(X, schema=["a", "b", "c"]).with_columns(y=rng.poisson(np.exp(1.0 + X @ [0.5, -0.4, 0.0])))
+    found = []
+    for sampled in (10**9, 200):
+        monkeypatch.setattr(glm_solver, "SAMPLED_ROWS", sampled)
+        found.append(GLM(family="poisson", **options).fit_batches(Batches([frame[:1500], frame[1500:]], "y")))
+    whole, informed = found
+    np.testing.assert_allclose(informed.coef_, whole.coef_, rtol=1e-8, atol=1e-10)
+    assert informed.n_iter_ < whole.n_iter_
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_a_sample_without_an_optimum_is_no_start(monkeypatch):
+    monkeypatch.setattr(glm_solver, "SAMPLED_ROWS", 100)
+    x = np.arange(1000.0) / 1000
+    frame = pl.DataFrame(
+        {"x": x, "y": np.where(np.arange(1000) % 10 == 3, 1.0, 0.0)}
+    )  # every tenth row, from 0 on, is 0
+    model = GLM(family="poisson").fit_batches(Batches([frame], "y"))
+    np.testing.assert_allclose(model.predict(frame.select("x")).mean(), 0.1, rtol=1e-6)

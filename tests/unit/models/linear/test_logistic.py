@@ -244,7 +244,7 @@ def test_conjugate_gradients_find_the_same_coefficients_as_the_factored_hessian(
     factored = LogisticRegression(**options).fit(X, y)
     for gram_limit in (2000, 0):
         monkeypatch.setattr(logistic_solver, "DENSE_LIMIT", 0)
-        monkeypatch.setattr(logistic_solver, "_GRAM_LIMIT", gram_limit)
+        monkeypatch.setattr(logistic_solver, "MOST_LOGISTIC", gram_limit)
         conjugate = LogisticRegression(**options).fit(X, y)
         np.testing.assert_allclose(conjugate.coef_, factored.coef_, atol=1e-7)
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from assay.base import Trace
-from assay.models.linear.logistic_solver import Problem, Task
+from assay.models.linear import LogisticRegression, logistic_sample
+from assay.models.linear.logistic_solver import AbsoluteProblem, Problem, Task
 from assay.numeric.newton import damped_newton
 
 
@@ -61,3 +62,46 @@ def test_rows_by_index_equal_a_copy_of_those_rows():
     copied = Task(**{**vars(task), "X": task.X[rows], "codes": task.codes[rows]})
     by_copy = solve(copied, 1e-8, 100, Trace(on=False))
     assert by_index.coef.tobytes() == by_copy.coef.tobytes()
+
+
+@pytest.mark.parametrize(("classes", "l1_ratio"), [(2, 0.0), (2, 1.0), (3, 0.0), (3, 0.5)])
+def test_many_rows_begin_at_a_sample_and_end_at_the_same_optimum(monkeypatch, classes, l1_ratio):
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(33_000, 4)) * [1.0, 100.0, 0.01, 1.0]
+    scores = (X / [1.0, 100.0, 0.01, 1.0]) @ rng.normal(size=(4, classes)) + rng.gumbel(size=(33_000, classes))
+    y, weights = scores.argmax(axis=1), rng.integers(1, 4, size=33_000).astype(float)
+    monkeypatch.setattr(logistic_sample, "LEAST_WORK", 0)
+    passes = []
+    sums = Problem.at
+    monkeypatch.setattr(Problem, "at", lambda self, b: passes.append(self.task.codes.shape[0]) or sums(self, b))
+    model = LogisticRegression(l1_ratio=l1_ratio, C=0.01).fit(X, y, weights)
+    assert passes.count(33_000) <= 5 < len(passes), "no sample was fitted"
+    monkeypatch.setattr(logistic_sample, "LEAST_WORK", 2**60)
+    plain = LogisticRegression(l1_ratio=l1_ratio, C=0.01).fit(X, y, weights)
+    spread = X.std(axis=0)
+    np.testing.assert_allclose(model.coef_ * spread, plain.coef_ * spread, atol=1e-8)
+    np.testing.assert_allclose(model.intercept_, plain.intercept_, atol=1e-8)
+
+
+def test_a_sample_without_enough_rows_of_a_class_is_left_out(monkeypatch):
+    monkeypatch.setattr(logistic_sample, "LEAST_WORK", 0)
+    X = np.random.default_rng(0).normal(size=(33_000, 2))
+    y = np.zeros(33_000, dtype=int)
+    y[::500] = 1
+    seen = []
+    sums = Problem.at
+    monkeypatch.setattr(Problem, "at", lambda self, b: seen.append(self.task.codes.shape[0]) or sums(self, b))
+    LogisticRegression().fit(X, y)
+    assert set(seen) == {33_000}
+
+
+@pytest.mark.parametrize("kind", [Problem, AbsoluteProblem])
+def test_a_kept_hessian_leaves_the_optimum_alone(kind):
+    task = make_task(2, l1_ratio=0.0 if kind is Problem else 0.5)
+    ends = []
+    for near in (0.0, kind.near):
+        problem = kind(task, 1e-8, Trace(on=False))
+        problem.near = near
+        ends.append(problem.solution(damped_newton(problem, problem.start(None), 100, **problem.limits)))
+        assert (problem.kept is None) == (near == 0.0)
+    np.testing.assert_allclose(ends[1].coef, ends[0].coef, rtol=1e-8, atol=1e-10)

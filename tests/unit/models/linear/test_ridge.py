@@ -8,6 +8,7 @@ from sklearn.linear_model import Ridge as Peer
 from sklearn.linear_model import RidgeCV
 
 from assay.base import ParameterError
+from assay.base.folds import FoldTransform, FoldTransforms, predict_folds
 from assay.models.linear import LeastSquares, Ridge, loo_path, ridge_path
 
 
@@ -158,3 +159,41 @@ def test_bad_penalties_of_a_path_get_one_sentence(alphas):
     X, y = table()
     with pytest.raises(ParameterError, match="'alphas' must be a list of finite numbers"):
         ridge_path(X, y, alphas)
+
+
+def _said(X, y, folds, transforms=None, **options):
+    return list(predict_folds(Ridge(**options), X, y, folds, transforms))
+
+
+@pytest.mark.parametrize("scaled", [False, True])
+@pytest.mark.parametrize("alpha", [0.0, 1.0, 300.0])
+def test_many_folds_say_what_their_models_say(alpha, scaled):
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(230, 5)) * [1.0, 1e-3, 50.0, 1.0, 7.0] + [0.0, 4.0, 1e4, -2.0, 0.0]
+    y = X @ [1.0, 300.0, 0.1, -2.0, 0.0] + rng.normal(size=230) + 1e3
+    number = np.concatenate([rng.permutation(230) % 7, rng.permutation(230) % 7]).reshape(2, 230)
+    folds = [(np.flatnonzero(one != k), np.flatnonzero(one == k)) for one in number for k in range(7)]
+    transforms = None
+    if scaled:
+        places, none = np.arange(5), np.empty(0, dtype=np.int64)
+        each = [FoldTransform(places, none, X[train].mean(axis=0), 1.0 / X[train].std(axis=0)) for train, _ in folds]
+        transforms = FoldTransforms(tuple(each), each[0])
+    said = _said(X, y, folds, transforms, alpha=alpha)
+    for k, (train, test) in enumerate(folds):
+        fit, asked = (X[train], X[test]) if transforms is None else (each[k].apply(X, train), each[k].apply(X, test))
+        np.testing.assert_allclose(said[k], Ridge(alpha=alpha).fit(fit, y[train]).predict(asked), rtol=1e-9)
+        alone = None if transforms is None else transforms.only(k)
+        np.testing.assert_array_equal(said[k], _said(X, y, [folds[k]], alone, alpha=alpha, n_jobs=2)[0])
+
+
+def test_folds_leave_what_is_near_singular_or_no_complement_to_their_models():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    X[:, 2] = X[:, 0] + 1e-9 * rng.normal(size=60)
+    y, rows = X[:, 0] + rng.normal(size=60), np.arange(60)
+    halves = [(rows[30:], rows[:30]), (rows[:30], rows[30:])]
+    assert _said(X, y, halves, alpha=0.0) == [None, None]
+    assert all(answer is not None for answer in _said(X, y, halves, alpha=1.0))
+    assert _said(X, y, [(rows[30:50], rows[:30]), (rows[29:], rows[:30])]) == [None, None]
+    assert predict_folds(Ridge(), X, np.column_stack([y, y]), halves) is None
+    assert predict_folds(Ridge(fit_intercept=False), X, y, halves) is None

@@ -11,6 +11,7 @@ from sklearn import linear_model
 from sklearn.model_selection import KFold
 from threadpoolctl import threadpool_limits
 
+from assay import _kernels
 from assay.base import DataError
 from assay.models.linear import (
     GLM,
@@ -31,7 +32,9 @@ from assay.models.linear import (
     RidgeCV,
     lasso_path,
     logistic_path,
+    logistic_solver,
 )
+from assay.models.linear import sparse as storage
 from assay.models.linear.sparse import MOST_SQUARE, SparseTable
 from assay.models.linear.tables import row_hashes
 
@@ -390,3 +393,27 @@ def test_nominal_columns_and_sparse_rows_do_not_mix():
     X, y = table(30, 3, 0.5)
     with pytest.raises(DataError, match="numbers in all columns"):
         GLM(categorical_features=[0]).fit(X, y)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_moments_by_row_are_those_by_column_to_the_bit(weighted):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(50, 6)) * (rng.random(size=(50, 6)) < 0.3)
+    X[:, 1], X[:, 2], X[:, 3] = 0.0, 7.5, rng.normal(size=50) + 100.0
+    weights = rng.random(50) if weighted else np.empty(0)
+    table = SparseTable.of(sp.csr_array(X))
+    by_column = _kernels.sparse_column_moments(table.by_column, weights, 1)
+    for found, expected in zip(_kernels.sparse_row_moments(table.by_row, weights), by_column):
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_a_wide_logistic_model_makes_no_copy_by_column(monkeypatch):
+    rng = np.random.default_rng(1)
+    X = sp.csr_array(rng.normal(size=(60, 40)) * (rng.random(size=(60, 40)) < 0.2))
+    y = (X @ rng.normal(size=40) > 0).astype(int)
+    plain = LogisticRegression().fit(X, y)
+    monkeypatch.setattr(storage, "MOST_LOGISTIC", 10)
+    monkeypatch.setattr(logistic_solver, "MOST_LOGISTIC", 10)
+    monkeypatch.setattr(logistic_solver, "DENSE_LIMIT", 10)
+    monkeypatch.setattr(SparseTable, "columns", property(lambda self: pytest.fail("a copy by column was made")))
+    np.testing.assert_allclose(LogisticRegression().fit(X, y).coef_, plain.coef_, atol=1e-6)

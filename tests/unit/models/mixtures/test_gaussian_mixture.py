@@ -188,7 +188,7 @@ def test_bounds_that_live_on_between_passes_change_no_digit_beyond_rounding(spre
     np.testing.assert_allclose(bounded.covariances, plain.covariances, rtol=1e-6, atol=1e-9)
     # A bound is at most the distance it bounds.
     whitening, _ = bounded.whitening()
-    bounded._pass(X, None, (False, False, False), 1, bounds)
+    bounded.step(X, None, 1, bounds)
     np.testing.assert_array_equal(bounds.owners, bounded.log_parts(X, 1)[1].argmax(axis=1))
     distance = np.linalg.norm(np.einsum("kij,nkj->nki", whitening, X[:, None] - bounded.means), axis=2)
     lower = bounds._lower.reshape(-1, k, 512).swapaxes(1, 2).reshape(-1, k)[:n]

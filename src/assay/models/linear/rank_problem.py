@@ -1,4 +1,6 @@
-"""The minimum of the pairwise hinge to rounding: the few pairs that sit on its corner are listed and solved for.
+"""The objective of ranking by pairs, and its minimum to rounding.
+
+Of the hinge, the few pairs that sit on its corner are listed and solved for.
 
 At the minimum w of mean hinge + alpha |w|^2 / 2 pairs with margin d . w below 1 pull with their full share, those above
 not at all, and those on the corner (d . w = 1) with something between:
@@ -20,7 +22,9 @@ from typing import Any
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, solve_triangular
+from scipy.sparse.linalg import LinearOperator, cg
 
+from ...base.threads import thread_count
 from .rank_pairs import Pairs
 from .tables import table_of
 
@@ -29,40 +33,78 @@ NEWTON_STEPS, ROUNDS = 30, 10
 EXACT, NARROWEST, FEW_ROWS = 1e-13, 1e-5, 500
 
 
-def rounded(pairs: Pairs, scores: np.ndarray, width: float | None) -> tuple[float, np.ndarray]:
-    """Half the squared hinge (None), or the hinge with a parabola of this width in its corner, and the derivatives.
-
-    The parabola is the difference of two squared hinges with margins 1 and 1 - width, over the width; a squared hinge
-    with another margin is the one with margin 1 at stretched scores.
-    """
-    value, slope = pairs.loss(scores, True)
-    if width is None:
-        return value, slope
-    margin = 1.0 - width
-    inner_value, inner_slope = pairs.loss(scores / margin, True)
-    return (value - margin**2 * inner_value) / width, (slope - margin * inner_slope) / width
-
-
-class Corner:
-    """The hinge objective of one table, near its minimum."""
+class RankProblem:
+    """The mean loss of the pairs plus alpha |w|^2 / 2; `scale` are the units of the coefficients."""
 
     def __init__(self, rows: Any, pairs: Pairs, alpha: float, scale: np.ndarray):
         self.rows, self.pairs, self.alpha, self.scale = rows, pairs, alpha, scale
+        self.times, self.back = table_of(rows).products(thread_count(None))
         self.limit = MOST_CELLS // (rows.shape[1] + 1)
 
-    def finish(self, weights: np.ndarray, width: float) -> tuple[np.ndarray, float, float] | None:
-        """(weights, objective, gap) of the minimum from that with a rounded corner; None if the corner is too full."""
+    def at(self, weights: np.ndarray, width: float | None) -> tuple[float, np.ndarray]:
+        """The objective with half the squared hinge (None), or with the hinge and a parabola of this width in its
+        corner, and the gradient.
+
+        The parabola is the difference of two squared hinges with margins 1 and 1 - width, over the width; a squared
+        hinge with another margin is the one with margin 1 at stretched scores.
+        """
+        scores, total = self.times(weights), self.pairs.total
+        value, slope = self.pairs.loss(scores, squared=True)
+        value, slope = value / total, slope / total
+        if width is not None:
+            margin = 1.0 - width
+            inner_value, inner_slope = self.pairs.loss(scores / margin, squared=True)
+            value = (value - margin**2 * (inner_value / total)) / width
+            slope = (slope - margin * (inner_slope / total)) / width
+        return value + 0.5 * self.alpha * float(weights @ weights), self.back(slope) + self.alpha * weights
+
+    def sharp(self, weights: np.ndarray, squared: bool) -> float:
+        """The objective itself."""
+        value = self.pairs.loss(self.times(weights), squared=squared)[0] / self.pairs.total
+        return value + 0.5 * self.alpha * float(weights @ weights)
+
+    def last_steps(self, weights: np.ndarray, bound: float) -> tuple[np.ndarray, float]:
+        """Newton's steps of the squared hinge, a quadratic in pieces: within the right piece one step is exact."""
+        scale, alpha, total, size = self.scale, self.alpha, self.pairs.total, self.rows.shape[1]
+        value, gradient = self.at(weights, None)
+        for _ in range(20):
+            scores = self.times(weights)
+            system = LinearOperator(
+                (size, size),
+                matvec=lambda v, scores=scores: (
+                    scale
+                    * (self.back(self.pairs.curve(scores, direction=self.times(scale * v)) / total) + alpha * scale * v)
+                ),
+                dtype=np.float64,
+            )
+            step, _ = cg(system, -scale * gradient, rtol=1e-12, maxiter=min(2 * size, 2000))
+            next_value, following = self.at(weights + scale * step, None)
+            if not scale * following @ (scale * following) < 0.25 * (scale * gradient @ (scale * gradient)):
+                break
+            weights, value, gradient = weights + scale * step, next_value, following
+        return weights, max(bound, value - float(gradient @ gradient) / (2.0 * alpha))
+
+    # -- the corner of the hinge ------------------------------------------------------------------------------------
+    def is_near(self, weights: np.ndarray, width: float) -> bool:
+        """Whether few enough pairs are near a corner of this width to be listed."""
         if self.rows.shape[1] > MOST_COLUMNS or width >= 0.25:
-            return None
-        best, reach, corner = None, 4.0 * width, width
-        if self.pairs.between(self.rows @ weights, 1.0 - reach, 1.0 + reach, MOST_PAIRS) is None:
-            return None
-        weights = self._newton(weights, width)
-        # Of few rows, steps of Newton's method in a narrower corner cost less than the active sets of a crowded one.
-        few = self.rows.shape[0] <= FEW_ROWS
-        while few and corner > NARROWEST and self._crowded(weights, corner):
-            corner *= 0.25
-            weights = self._newton(weights, corner)
+            return False
+        reach = 4.0 * width
+        return self.pairs.between(self.times(weights), 1.0 - reach, 1.0 + reach, MOST_PAIRS) is not None
+
+    def is_crowded(self, weights: np.ndarray, width: float) -> bool:
+        """Whether a corner of this width holds more than twice as many pairs as there are columns, and steps of
+        Newton's method in a narrower one cost less than active sets: of few rows."""
+        if self.rows.shape[0] > FEW_ROWS or width <= NARROWEST:
+            return False
+        return self.pairs.between(self.times(weights), 1.0 - width, 1.0, 2 * self.rows.shape[1]) is None
+
+    def finish(self, weights: np.ndarray, width: float, corner: float) -> tuple[np.ndarray, float, float] | None:
+        """(weights, objective, gap) of the minimum from that with a rounded corner; None if the corner is too full.
+
+        The pairs near one of this `width` are listed; `corner` is that of the minimum.
+        """
+        best, reach = None, 4.0 * width
         for _ in range(ROUNDS):
             found = self._exact(weights, reach, corner)
             if found is None or (best is not None and found[2] >= best[2]):
@@ -71,10 +113,6 @@ class Corner:
             if found[2] <= EXACT * found[1]:
                 break
         return best
-
-    def _crowded(self, weights: np.ndarray, width: float) -> bool:
-        """Whether a corner of this width holds more than twice as many pairs as there are columns."""
-        return self.pairs.between(self.rows @ weights, 1.0 - width, 1.0, 2 * self.rows.shape[1]) is None
 
     def _differences(self, scores: np.ndarray, low: float, high: float) -> tuple[np.ndarray, np.ndarray] | None:
         """Differences of the rows of the pairs with margins from low to high, and their shares."""
@@ -85,11 +123,11 @@ class Corner:
         table = table_of(self.rows)
         return table.written(first) - table.written(second), share
 
-    def _newton(self, weights: np.ndarray, width: float) -> np.ndarray:
+    def newton(self, weights: np.ndarray, width: float) -> np.ndarray:
         """The minimum with a corner of this width, or what is reached."""
-        value, gradient = self._smooth(weights, width)
+        value, gradient = self.at(weights, width)
         for _ in range(NEWTON_STEPS):
-            listed = self._differences(self.rows @ weights, 1.0 - width, 1.0)
+            listed = self._differences(self.times(weights), 1.0 - width, 1.0)
             if listed is None:
                 return weights
             differences = listed[0] * self.scale
@@ -107,7 +145,7 @@ class Corner:
             length = 1.0
             while length > 1e-6:
                 following = weights + length * step
-                next_value, next_gradient = self._smooth(following, width)
+                next_value, next_gradient = self.at(following, width)
                 if next_value <= value - 1e-4 * length * fall:
                     break
                 length *= 0.5
@@ -116,21 +154,17 @@ class Corner:
             weights, value, gradient = following, next_value, next_gradient
         return weights
 
-    def _smooth(self, weights: np.ndarray, width: float) -> tuple[float, np.ndarray]:
-        value, slope = rounded(self.pairs, self.rows @ weights, width)
-        return value + 0.5 * self.alpha * float(weights @ weights), self.rows.T @ slope + self.alpha * weights
-
     def _exact(self, weights: np.ndarray, reach: float, corner: float) -> tuple[np.ndarray, float, float] | None:
         """(weights, objective, gap) with the pairs of margin within `reach` of 1 solved for and the others held."""
-        scores = self.rows @ weights
+        scores, total = self.times(weights), self.pairs.total
         listed = self._differences(scores, 1.0 - reach, 1.0 + reach)
         if listed is None or listed[0].shape[0] > MOST_PAIRS:
             return None
         differences, where = np.unique(listed[0], axis=0, return_inverse=True)
         share = np.bincount(where.ravel(), listed[1], minlength=differences.shape[0])
-        value, slope = self.pairs.loss(scores / (1.0 - reach), False)
-        pull = -(self.rows.T @ slope)
-        open_share = value + float(pull @ weights) / (1.0 - reach)
+        value, slope = self.pairs.loss(scores / (1.0 - reach), squared=False)
+        pull = -self.back(slope / total)
+        open_share = value / total + float(pull @ weights) / (1.0 - reach)
         start = share * np.clip((1.0 - differences @ weights) / corner, 0.0, 1.0)
         on_corner = _bounded(differences, share, pull, self.alpha, start)
         solved = (pull + differences.T @ on_corner) / self.alpha
@@ -138,7 +172,8 @@ class Corner:
         pinned = differences[(on_corner > 0) & (on_corner < share)]
         if pinned.size:  # rounding of large columns moves them off the corner
             solved = solved + np.linalg.lstsq(pinned, 1.0 - pinned @ solved, rcond=1e-13)[0]
-        objective = self.pairs.loss(self.rows @ solved, False)[0] + 0.5 * self.alpha * float(solved @ solved)
+        value = self.pairs.loss(self.times(solved), squared=False)[0]
+        objective = value / total + 0.5 * self.alpha * float(solved @ solved)
         gap = objective - bound
         return (solved, objective, max(gap, 0.0)) if gap > -1e-9 * objective else None
 

@@ -1,0 +1,81 @@
+#include "assay/common/panels.hpp"
+
+#include <algorithm>
+
+#include "assay/common/simd.hpp"
+
+namespace assay {
+namespace {
+
+typedef double Eight __attribute__((vector_size(64)));
+
+// Columns [from, from + 8) of 8 rows, turned: lane l of column j comes from row l.
+ASSAY_INLINE void turn_square(const double* const* rows, index_t from, double* panel) {
+    Eight pairs[8], fours[8];
+    for (int i = 0; i < 8; i += 2) {
+        Eight a, b;
+        __builtin_memcpy(&a, rows[i] + from, sizeof a);
+        __builtin_memcpy(&b, rows[i + 1] + from, sizeof b);
+        pairs[i] = __builtin_shufflevector(a, b, 0, 8, 2, 10, 4, 12, 6, 14);
+        pairs[i + 1] = __builtin_shufflevector(a, b, 1, 9, 3, 11, 5, 13, 7, 15);
+    }
+    for (int i = 0; i < 8; i += 4)
+        for (int odd = 0; odd < 2; ++odd) {
+            const Eight a = pairs[i + odd], b = pairs[i + 2 + odd];
+            fours[i + odd] = __builtin_shufflevector(a, b, 0, 1, 8, 9, 4, 5, 12, 13);
+            fours[i + 2 + odd] = __builtin_shufflevector(a, b, 2, 3, 10, 11, 6, 7, 14, 15);
+        }
+    for (int i = 0; i < 4; ++i) {
+        const Eight low = __builtin_shufflevector(fours[i], fours[i + 4], 0, 1, 2, 3, 8, 9, 10, 11);
+        const Eight high = __builtin_shufflevector(fours[i], fours[i + 4], 4, 5, 6, 7, 12, 13, 14, 15);
+        __builtin_memcpy(panel + (from + i) * panel_lanes, &low, sizeof low);
+        __builtin_memcpy(panel + (from + i + 4) * panel_lanes, &high, sizeof high);
+    }
+}
+
+ASSAY_INLINE void pack_rest(const double* const* rows, index_t from, index_t d, double* panel) {
+    for (index_t j = from; j < d; ++j)
+        for (index_t lane = 0; lane < panel_lanes; ++lane) panel[j * panel_lanes + lane] = rows[lane][j];
+}
+// A cache line of each row, then the next: the rows come from memory side by side.
+ASSAY_INLINE void pack_squares(const double* const* rows, index_t d, index_t used, double* panel) {
+    if (d < 8) return pack_rest(rows, 0, d, panel);
+    const bool both = used > 8;
+    for (index_t from = 0; from < d; from += 8) {
+        // The last square may overlap the one before it.
+        const index_t at = std::min(from, d - 8);
+        if (both)
+            for (index_t lane = 0; lane < panel_lanes; ++lane) __builtin_prefetch(rows[lane] + std::min(d - 1, from + 32));
+        turn_square(rows, at, panel);
+        if (both) turn_square(rows + 8, at, panel + 8);
+    }
+}
+ASSAY_INLINE void pack_plainly(const double* const* rows, index_t d, index_t, double* panel) {
+    for (index_t from = 0; from < d; from += 8) pack_rest(rows, from, std::min(d, from + 8), panel);
+}
+ASSAY_DISPATCH_EACH(void, pack_dispatched, pack_squares, pack_plainly, pack_plainly,
+                    (const double* const* rows, index_t d, index_t used, double* panel), (rows, d, used, panel))
+
+template <index_t lanes>
+ASSAY_INLINE void scale_lanes(const Scaling& scaling, index_t d, double* panel) {
+    for (index_t j = 0; j < d; ++j) {
+        const double mean = scaling.mean[j], factor = scaling.factor[j];
+        double* const cells = panel + j * panel_lanes;
+        for (index_t lane = 0; lane < lanes; ++lane) cells[lane] = (cells[lane] - mean) * factor;
+    }
+}
+ASSAY_INLINE void scale_used(const Scaling& scaling, index_t d, index_t used, double* panel) {
+    if (used > 8) return scale_lanes<panel_lanes>(scaling, d, panel);
+    scale_lanes<8>(scaling, d, panel);
+}
+ASSAY_DISPATCH(void, scale_dispatched, scale_used, (const Scaling& scaling, index_t d, index_t used, double* panel),
+               (scaling, d, used, panel))
+
+}  // namespace
+
+void pack_panel(const double* const* rows, index_t d, double* panel, const Scaling& scaling, index_t used) {
+    pack_dispatched(rows, d, used, panel);
+    if (scaling.mean != nullptr) scale_dispatched(scaling, d, used, panel);
+}
+
+}  // namespace assay
