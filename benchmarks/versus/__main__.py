@@ -1,10 +1,11 @@
 """`python -m benchmarks.versus [problem ...]`: run the problems, print the table, keep the results.
 
 Rows go to `benchmarks/versus/results/latest.json`, which keeps the last measurement of each problem and size with its
-date, commit, versions, load and rounds; `--pages` renews `docs/benchmarks.md` and the table and chart of README.md.
-Only ratios from one run count: contenders of a problem always run together. `--quick` takes the smallest size once.
-`--missing` leaves out what was measured at this commit, so that a run that was cut short goes on where it ended;
-`--minutes` cuts it short (the rows of the README come first). A problem that fails is told and left behind.
+date, commit, versions, load and rounds (where it was measured again at the same commit, the rounds of both);
+`--pages` renews `docs/benchmarks.md` and the table and chart of README.md. Only ratios from one run count: contenders
+of a problem always run together. `--quick` takes the smallest size once. `--missing` leaves out what was measured at
+this commit, so that a run that was cut short goes on where it ended; `--minutes` cuts it short (the rows of the README
+come first). A problem that fails is told and left behind.
 """
 
 from __future__ import annotations
@@ -123,14 +124,40 @@ def kept() -> list[dict[str, Any]]:
     return json.loads(RESULTS.read_text())["rows"] if RESULTS.exists() else []
 
 
+def pooled(row: dict[str, Any], before: dict[str, Any]) -> dict[str, Any]:
+    """A row with the rounds of an earlier measurement of the same code: measuring again must not choose."""
+    same = all(
+        row[key] == before[key] for key in ("problem", "n", "peer", "commit", "machine", "version", "peer_version")
+    )
+    if not same or row["error"] or before["error"] or row["commit"].endswith("+"):
+        return row
+    times, peer_times = before["times"] + row["times"], before["peer_times"] + row["peer_times"]
+    seconds, peer_seconds = min(row["seconds"], before["seconds"]), min(row["peer_seconds"], before["peer_seconds"])
+    passed = row["gate_passed"] and before["gate_passed"]
+    return {
+        **row,
+        "rounds": max(len(times), len(peer_times)),
+        "times": times,
+        "peer_times": peer_times,
+        "seconds": seconds,
+        "peer_seconds": peer_seconds,
+        "gate_passed": passed,
+        "ratio": peer_seconds / seconds if passed else None,
+        "megabytes": max(row["megabytes"], before["megabytes"]),
+        "peer_megabytes": max(row["peer_megabytes"], before["peer_megabytes"]),
+    }
+
+
 def keep(rows: list[dict[str, Any]], problems: dict[str, Problem]) -> list[dict[str, Any]]:
     """Put the measured rows in place of the kept rows of the same problems and sizes; returns all of them.
 
-    Rows of problems and sizes that are no more are left out.
+    Rounds at the same commit are added to those before. Rows of problems and sizes that are no more are left out.
     """
     measured, order = {(row["problem"], row["n"]) for row in rows}, list(problems)
+    earlier = {(row["problem"], row["n"], row["peer"]): row for row in kept()}
     others = {(name, size.n) for name, problem in problems.items() for size in problem.sizes} - measured
-    both = [row for row in kept() if (row["problem"], row["n"]) in others] + rows
+    both = [row for row in earlier.values() if (row["problem"], row["n"]) in others]
+    both += [pooled(row, earlier.get((row["problem"], row["n"], row["peer"]), row | {"commit": ""})) for row in rows]
     both.sort(key=lambda row: (order.index(row["problem"]), row["n"]))
     RESULTS.write_text(json.dumps({"rows": both}, indent=1) + "\n")
     return both

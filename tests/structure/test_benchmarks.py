@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from benchmarks.versus.__main__ import pooled
 from benchmarks.versus.before import side_by_side
 from benchmarks.versus.harness import Worker
 from benchmarks.versus.memory import PeakMemory, descendants, is_running, megabytes_of
@@ -62,6 +63,24 @@ def test_a_contender_that_hangs_is_ended_with_its_children():
     assert worker.measured.error == "gave no answer within 0.2 s" and worker.measured.given_up == 0.2
     assert not is_running(child)
     worker.close()
+
+
+def measured_row(commit: str, ours: list[float], theirs: list[float]) -> dict[str, object]:
+    return {
+        "problem": "p", "n": 1, "peer": "q", "commit": commit, "machine": "m", "version": "1", "peer_version": "2",
+        "error": None, "times": ours, "peer_times": theirs, "seconds": min(ours), "peer_seconds": min(theirs),
+        "gate_passed": True, "ratio": min(theirs) / min(ours), "rounds": len(ours),
+        "megabytes": 3.0, "peer_megabytes": 4.0,
+    }  # fmt: skip
+
+
+def test_rounds_of_a_second_measurement_are_added_at_the_same_commit_alone():
+    first, second = measured_row("a", [2.0, 3.0], [4.0, 2.5]), measured_row("a", [1.0], [5.0])
+    both = pooled(second, first)
+    assert both["times"] == [2.0, 3.0, 1.0] and both["peer_times"] == [4.0, 2.5, 5.0]
+    assert (both["seconds"], both["peer_seconds"], both["ratio"], both["rounds"]) == (1.0, 2.5, 2.5, 3)
+    assert pooled(second, measured_row("b", [0.1], [0.1])) == second
+    assert pooled(second, {**first, "gate_passed": False})["ratio"] is None
 
 
 def test_a_contender_that_dies_or_cannot_begin_says_so():
