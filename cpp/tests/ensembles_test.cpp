@@ -1,6 +1,7 @@
 #include "assay/ensembles/adaboost.hpp"
 #include "assay/ensembles/boosting.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 
@@ -189,5 +190,77 @@ TEST("rough scores lead to the first boundary of the largest exact score") {
         CHECK(expected < 0 || (needing(static_cast<float>(top)) == top && best == expected));
         needing(static_cast<float>(1.0001 * top) + 1.0F);
         CHECK(best == -1);
+    }
+}
+
+TEST("leaves have the Newton steps of their rows, which rise, for all rows or some, with weights of every kind") {
+    const Data data = noise(50000, 3);
+    const auto bins = bins_of(data, 1);
+    const auto n = static_cast<std::size_t>(data.n);
+    Random random(7);
+    std::vector<double> g(n), h(n), whole(n), parts(n);
+    for (std::size_t i = 0; i < n; ++i) {
+        g[i] = data.y[i] - 0.4 + 0.1 * random.normal();
+        h[i] = 0.1 + random.uniform();
+        whole[i] = static_cast<double>(random.below(4));
+        parts[i] = 0.5 + random.uniform();
+    }
+    for (const double* weights : {static_cast<const double*>(nullptr), static_cast<const double*>(whole.data()), static_cast<const double*>(parts.data())})
+        for (const std::int32_t step : {1, 3}) {
+            trees::HistogramOptions options;
+            options.threads = 2;
+            trees::GradientRows gradients;
+            gradients.g = g.data();
+            gradients.h = h.data();
+            gradients.weights = weights;
+            gradients.whole = weights != parts.data();
+            std::vector<std::int32_t> rows;
+            for (std::int32_t i = 0; i < static_cast<std::int32_t>(n); i += step) rows.push_back(i);
+            trees::Forest forest;
+            trees::HistogramGrower grower(bins, options);
+            const auto leaves = grower.grow(rows, gradients, options, forest);
+            CHECK(leaves.size() == 31);
+            double all_h = 0;
+            for (const trees::GrownLeaf& leaf : leaves) {
+                double sum_g = 0, sum_h = 0;
+                for (index_t i = leaf.begin; i < leaf.end; ++i) {
+                    const std::int32_t row = rows[static_cast<std::size_t>(i)];
+                    CHECK(i == leaf.begin || rows[static_cast<std::size_t>(i - 1)] < row);
+                    const auto at = static_cast<std::size_t>(row);
+                    const double w = weights == nullptr ? 1.0 : weights[at];
+                    sum_g += w * g[at];
+                    sum_h += w * h[at];
+                }
+                const auto node = static_cast<std::size_t>(leaf.node);
+                CHECK(std::abs(forest.value[node] + sum_g / (sum_h + options.l2)) < 1e-12);
+                CHECK(std::abs(forest.weight[node] - sum_h) < 1e-3 * sum_h);
+                all_h += sum_h;
+            }
+            CHECK(std::abs(forest.weight[0] - all_h) < 1e-3 * all_h);
+        }
+}
+
+TEST("an order by contents is that of the sorted keys for any number of rows and threads") {
+    for (const index_t n : {500, 40000}) {
+        const Data data = noise(n, 2);
+        const auto bins = bins_of(data, 1);
+        const auto extra = c_matrix<const double>(data.y.data(), data.n, 1);
+        const auto order = trees::content_order(bins, extra, 1);
+        CHECK(order == trees::content_order(bins, extra, 2));
+        std::vector<std::int32_t> sorted = order;
+        std::sort(sorted.begin(), sorted.end());
+        for (index_t i = 0; i < n; ++i) CHECK(sorted[static_cast<std::size_t>(i)] == i);
+        // The same rows backwards have the same order of contents.
+        Data back = data;
+        for (index_t i = 0; i < n; ++i) {
+            for (index_t j = 0; j < 2; ++j)
+                back.cells[static_cast<std::size_t>(i * 2 + j)] = data.cells[static_cast<std::size_t>((n - 1 - i) * 2 + j)];
+            back.y[static_cast<std::size_t>(i)] = data.y[static_cast<std::size_t>(n - 1 - i)];
+        }
+        const auto turned = bins_of(back, 1);
+        const auto again = trees::content_order(turned, c_matrix<const double>(back.y.data(), n, 1), 2);
+        for (index_t i = 0; i < n; ++i)
+            for (index_t j = 0; j < 2; ++j)
+                CHECK(bins.code(order[static_cast<std::size_t>(i)], j) == turned.code(again[static_cast<std::size_t>(i)], j));
     }
 }

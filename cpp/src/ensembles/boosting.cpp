@@ -233,7 +233,7 @@ void Booster::bound_leaves(Change& change, index_t tree, index_t output) const {
 // The rows of a round: each by its own draw, so that they depend on the key, the round and the place of the row alone.
 void Booster::draw_rows() {
     drawn_.resize(static_cast<std::size_t>(n_train_));
-    others_.resize(static_cast<std::size_t>(n_));
+    others_.resize(static_cast<std::size_t>(options_.row_share < 1 ? n_ : n_ - n_train_));
     std::size_t in = 0, out = 0;
     std::array<std::uint32_t, draws_together> draws;
     for (index_t begin = 0; begin < n_train_ && options_.row_share < 1; begin += draws_together) {
@@ -249,7 +249,9 @@ void Booster::draw_rows() {
     if (options_.row_share < 1)
         drawn_.resize(in);
     else
-        std::iota(drawn_.begin(), drawn_.end(), 0);
+        parallel_chunks(n_train_, static_cast<index_t>(least_rows_shared), options_.tree.threads, [&](index_t, index_t begin, index_t end) {
+            std::iota(drawn_.begin() + begin, drawn_.begin() + end, static_cast<std::int32_t>(begin));
+        });
     others_.resize(out + static_cast<std::size_t>(n_ - n_train_));
     std::iota(others_.begin() + static_cast<index_t>(out), others_.end(), static_cast<std::int32_t>(n_train_));
 }
@@ -308,11 +310,13 @@ Booster::Change Booster::grow_tree(index_t output) {
     const bool settles = settles_leaves(), newton = options_.first_order && !flat;
     if (settles && options_.tree.monotone != nullptr) bound_leaves(change, static_cast<index_t>(tree), output);
     const int team = settles || newton ? threads_for(change) : 1;
-    parallel_chunks(static_cast<index_t>(change.leaves.size()), 1, team, [&](index_t i, index_t, index_t) {
+    std::vector<double> values;
+    if (newton) values = trees::newton_values(change.leaves, change.rows, data, options_.tree.l2, options_.tree.l1, team);
+    parallel_chunks(static_cast<index_t>(change.leaves.size()), 1, settles ? team : 1, [&](index_t i, index_t, index_t) {
         const trees::GrownLeaf& leaf = change.leaves[static_cast<std::size_t>(i)];
         double& value = forest.value[first + static_cast<std::size_t>(leaf.node)];
         if (settles) value = std::clamp(leaf.end > leaf.begin ? leaf_constant(leaf, change.rows, output) : 0.0, leaf.lower, leaf.upper);
-        if (newton) value = trees::newton_value(leaf, change.rows, data, options_.tree.l2, options_.tree.l1);
+        if (newton) value = values[static_cast<std::size_t>(i)];
         value *= options_.learning_rate;
     });
     const bool bounded = options_.tree.l1 > 0 || options_.tree.monotone != nullptr;
@@ -339,10 +343,10 @@ int Booster::threads_for(const Change& change) const {
 void Booster::move(const Change& change, index_t tree, index_t output, double factor) {
     const double* value = forest.value.data() + forest.offsets[static_cast<std::size_t>(tree)];
     const index_t k = options_.outputs;
-    parallel_chunks(static_cast<index_t>(change.leaves.size()), 1, threads_for(change), [&](index_t l, index_t, index_t) {
-        const trees::GrownLeaf& leaf = change.leaves[static_cast<std::size_t>(l)];
-        const double step = factor * value[leaf.node];
-        for (index_t i = leaf.begin; i < leaf.end; ++i)
+    const trees::LeafRows parts(change.leaves, change.rows, threads_for(change));
+    parts.each([&](std::size_t, std::size_t l, index_t begin, index_t end) {
+        const double step = factor * value[change.leaves[l].node];
+        for (index_t i = begin; i < end; ++i)
             scores[static_cast<std::size_t>(change.rows[static_cast<std::size_t>(i)] * k + output)] += step;
     });
     for (std::size_t i = 0; i < others_.size(); ++i)
@@ -351,17 +355,18 @@ void Booster::move(const Change& change, index_t tree, index_t output, double fa
 
 void Booster::grow_round() {
     const index_t k = options_.outputs, first = forest.n_trees();
+    if (!changes_.empty()) drawn_ = std::move(changes_.back().rows);  // memory for those of this round
+    changes_.clear();
     draw_rows();
-    std::vector<Change> changes;
-    for (index_t output = 0; output < k; ++output) changes.push_back(grow_tree(output));
-    for (index_t output = 0; output < k; ++output) move(changes[static_cast<std::size_t>(output)], first + output, output, 1.0);
+    for (index_t output = 0; output < k; ++output) changes_.push_back(grow_tree(output));
+    for (index_t output = 0; output < k; ++output) move(changes_[static_cast<std::size_t>(output)], first + output, output, 1.0);
     if (options_.loss == Loss::given) return;
     double loss = measure(0, n_train_, true) / train_weight_;
     const double before = train_loss.back();
     const double slack = 1e-13 * std::max(1.0, std::abs(before));
     const auto take_back = [&](double share) {  // of what the round added
         for (index_t output = 0; output < k; ++output) {
-            move(changes[static_cast<std::size_t>(output)], first + output, output, -share);
+            move(changes_[static_cast<std::size_t>(output)], first + output, output, -share);
             const auto begin = forest.offsets[static_cast<std::size_t>(first + output)];
             const auto end = forest.offsets[static_cast<std::size_t>(first + output) + 1];
             for (auto i = begin; i < end; ++i) forest.value[static_cast<std::size_t>(i)] *= 1 - share;
@@ -369,7 +374,7 @@ void Booster::grow_round() {
         return measure(0, n_train_, true) / train_weight_;
     };
     for (int halving = 0; !(loss <= before + slack) && halving < most_halvings; ++halving) loss = take_back(0.5);
-    const bool no_tree = std::all_of(changes.begin(), changes.end(), [](const Change& c) { return c.leaves.size() < 2; });
+    const bool no_tree = std::all_of(changes_.begin(), changes_.end(), [](const Change& c) { return c.leaves.size() < 2; });
     const bool rose = !(loss <= before + slack);
     if (options_.row_share >= 1 && (rose || (no_tree && loss >= before))) {
         take_back(1);

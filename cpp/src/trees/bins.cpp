@@ -6,6 +6,7 @@
 #include <cmath>
 #include <compare>
 #include <cstring>
+#include <memory>
 #include <numeric>
 #include <utility>
 
@@ -457,29 +458,49 @@ std::vector<std::int32_t> content_order(const Bins& bins, Matrix<const double> e
         std::int32_t row;
         auto operator<=>(const Key&) const = default;
     };
-    std::vector<Key> keys(static_cast<std::size_t>(n));
     const auto mix = [](std::uint64_t h, std::uint64_t bits) {
         h = (h ^ bits) * 0x9E3779B97F4A7C15ULL;
         return h ^ (h >> 32);
     };
-    parallel_chunks(n, 4096, threads, [&](index_t, index_t begin, index_t end) {
+    const auto key_of = [&](index_t i) {
+        std::uint64_t h = 0x243F6A8885A308D3ULL;
+        for (index_t b = 0; b < bins.blocks; ++b) {
+            std::uint64_t codes;
+            std::memcpy(&codes, bins.block(b) + i * block_columns, sizeof(codes));
+            h = mix(h, codes);
+        }
+        // The first column decides alone where it can, so that a target given twice orders rows as it does once.
+        std::uint64_t first = h;
+        for (index_t j = 0; j < extra.cols; ++j) {
+            h = mix(h, std::bit_cast<std::uint64_t>(extra(i, j) + 0.0));
+            if (j == 0) first = h * 0xD6E8FEB86659FD93ULL;
+        }
+        return Key{first ^ (first >> 32), h, static_cast<std::int32_t>(i)};
+    };
+    // Keys of the same upper bits are counted, put together and sorted among themselves.
+    constexpr index_t grain = 65536;
+    const int shift = n < grain / 4 ? 63 : 52;
+    const auto kinds = std::size_t{1} << (64 - shift), chunks = static_cast<std::size_t>(chunk_count(n, grain));
+    std::vector<std::uint32_t> places(chunks * kinds, 0), ends(kinds);
+    parallel_chunks(n, grain, threads, [&](index_t c, index_t begin, index_t end) {
+        for (index_t i = begin; i < end; ++i) ++places[static_cast<std::size_t>(c) * kinds + (key_of(i).first >> shift)];
+    });
+    std::uint32_t sum = 0;
+    for (std::size_t kind = 0; kind < kinds; ++kind) {
+        for (std::size_t c = 0; c < chunks; ++c) sum += std::exchange(places[c * kinds + kind], sum);
+        ends[kind] = sum;
+    }
+    const std::unique_ptr<Key[]> keys(new Key[static_cast<std::size_t>(n)]);
+    parallel_chunks(n, grain, threads, [&](index_t c, index_t begin, index_t end) {
         for (index_t i = begin; i < end; ++i) {
-            std::uint64_t h = 0x243F6A8885A308D3ULL;
-            for (index_t b = 0; b < bins.blocks; ++b) {
-                std::uint64_t codes;
-                std::memcpy(&codes, bins.block(b) + i * block_columns, sizeof(codes));
-                h = mix(h, codes);
-            }
-            // The first column decides alone where it can, so that a target given twice orders rows as it does once.
-            std::uint64_t first = h;
-            for (index_t j = 0; j < extra.cols; ++j) {
-                h = mix(h, std::bit_cast<std::uint64_t>(extra(i, j) + 0.0));
-                if (j == 0) first = h * 0xD6E8FEB86659FD93ULL;
-            }
-            keys[static_cast<std::size_t>(i)] = {first ^ (first >> 32), h, static_cast<std::int32_t>(i)};
+            const Key key = key_of(i);
+            keys[places[static_cast<std::size_t>(c) * kinds + (key.first >> shift)]++] = key;
         }
     });
-    std::sort(keys.begin(), keys.end());
+    parallel_chunks(static_cast<index_t>(kinds), 64, threads, [&](index_t, index_t begin, index_t end) {
+        for (index_t kind = begin; kind < end; ++kind)
+            std::sort(keys.get() + (kind == 0 ? 0 : ends[static_cast<std::size_t>(kind) - 1]), keys.get() + ends[static_cast<std::size_t>(kind)]);
+    });
     std::vector<std::int32_t> order(static_cast<std::size_t>(n));
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = keys[i].row;
     return order;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -101,6 +102,82 @@ ASSAY_INLINE void subtract_body(Word* from, const Word* what, index_t n) {
 }
 ASSAY_DISPATCH(void, subtract, subtract_body, (Word* from, const Word* what, index_t n), (from, what, n))
 
+// The largest |g| and h of some rows, and their weight.
+struct Largest {
+    double g = 0, h = 0, weight = 0;
+    void join(const Largest& other) {
+        g = std::max(g, other.g);
+        h = std::max(h, other.h);
+        weight += other.weight;
+    }
+};
+
+ASSAY_INLINE Largest largest_body(const std::int32_t* rows, index_t m, const GradientRows& data) {
+    Largest top;
+    if (data.weights != nullptr)
+        for (index_t i = 0; i < m; ++i) top.weight += data.weights[rows[i]];
+    else
+        top.weight = static_cast<double>(m);
+    if (m > 0 && rows[m - 1] - rows[0] == m - 1) {
+        const double *g = data.g + rows[0], *h = data.h == nullptr ? nullptr : data.h + rows[0];
+        double g_top = 0, h_top = h == nullptr ? 1 : 0;
+#pragma omp simd reduction(max : g_top)
+        for (index_t i = 0; i < m; ++i) g_top = std::abs(g[i]) > g_top ? std::abs(g[i]) : g_top;
+        if (h != nullptr)
+#pragma omp simd reduction(max : h_top)
+            for (index_t i = 0; i < m; ++i) h_top = h[i] > h_top ? h[i] : h_top;
+        top.g = g_top;
+        top.h = h_top;
+        return top;
+    }
+    for (index_t i = 0; i < m; ++i) {
+        top.g = std::max(top.g, std::abs(data.g[rows[i]]));
+        top.h = std::max(top.h, data.h == nullptr ? 1.0 : data.h[rows[i]]);
+    }
+    return top;
+}
+ASSAY_DISPATCH(Largest, largest_of, largest_body, (const std::int32_t* rows, index_t m, const GradientRows& data), (rows, m, data))
+
+struct Rounding {
+    double g_scale, h_scale;
+    bool whole;    // weights multiply after rounding
+    bool squares;  // are wanted
+};
+struct RoundedSums {
+    Word words = 0;
+    std::int64_t squares = 0;  // of q, by weight: the sum of |a| is below 2^31, that of a q below 2^62
+};
+
+// To the nearest whole number: 1.5 * 2^52 leaves it in the lower bits.
+ASSAY_INLINE std::int64_t nearest(double x) { return std::bit_cast<std::int64_t>(x + 0x1.8p52) - std::bit_cast<std::int64_t>(0x1.8p52); }
+
+ASSAY_INLINE void round_body(const double* g, const double* h, const double* w, index_t m, const Rounding& by, Word* to, RoundedSums& sums) {
+    const double gs = by.g_scale, hs = by.h_scale;
+    const auto packed = [](std::int64_t a, std::int64_t b) { return (static_cast<Word>(a) << 32) + static_cast<Word>(b); };
+    const auto weighted = [&](index_t i, double x, double scale) {
+        return by.whole ? nearest(w[i] * static_cast<double>(nearest(x * scale))) : nearest(w[i] * x * scale);
+    };
+    if (w != nullptr) {
+        for (index_t i = 0; i < m; ++i) to[i] = packed(weighted(i, g[i], gs), weighted(i, h == nullptr ? 1.0 : h[i], hs));
+    } else if (h != nullptr) {
+        for (index_t i = 0; i < m; ++i) to[i] = packed(nearest(g[i] * gs), nearest(h[i] * hs));
+    } else {
+        const std::int64_t one = nearest(hs);
+        for (index_t i = 0; i < m; ++i) to[i] = packed(nearest(g[i] * gs), one);
+    }
+    Word words = 0;
+    for (index_t i = 0; i < m; ++i) words += to[i];
+    sums.words += words;
+    if (!by.squares) return;
+    for (index_t i = 0; i < m; ++i) {
+        const std::int64_t q = nearest((w == nullptr || by.whole ? 1.0 : w[i]) * g[i] * gs);
+        sums.squares += q * (w == nullptr || !by.whole ? q : weighted(i, g[i], gs));
+    }
+}
+ASSAY_DISPATCH(void, round_words, round_body,
+               (const double* g, const double* h, const double* w, index_t m, const Rounding& by, Word* to, RoundedSums& sums),
+               (g, h, w, m, by, to, sums))
+
 struct Split {
     double gain = 0;
     std::int32_t column = -1;
@@ -150,8 +227,10 @@ struct HistogramGrower::State {
     std::vector<Node> nodes;
     double g_scale = 1, h_scale = 1;
     double noise = 0;  // variance of a sum of gradients per unit of its Hessian
+    bool nominal = false;  // there are nominal columns
 
     explicit State(const Bins& b, const HistogramOptions& o) : bins(b), options(o) {
+        nominal = std::any_of(b.n_categories.begin(), b.n_categories.end(), [](std::int32_t count) { return count > 0; });
         words.resize(static_cast<std::size_t>(b.n));
     }
 
@@ -167,20 +246,14 @@ struct HistogramGrower::State {
     }
     int threads_for(index_t rows) const { return rows * bins.d < parallel_cells ? 1 : options.threads; }
 
-    // Whole numbers of g and h; the largest |g| and h of a unit of weight times the total weight must fit.
-    void round_gradients(const std::vector<std::int32_t>& rows, const GradientRows& data) {
+    // Whole numbers of g and h, and their sum; the largest |g| and h of a unit of weight times the total weight must fit.
+    Word round_gradients(const std::vector<std::int32_t>& rows, const GradientRows& data) {
         const auto m = static_cast<index_t>(rows.size());
         const index_t chunks = chunk_count(m, partition_chunk);
         std::vector<std::array<double, 3>> parts(static_cast<std::size_t>(chunks));
         parallel_chunks(m, partition_chunk, options.threads, [&](index_t c, index_t begin, index_t end) {
-            double g = 0, h = 0, w = 0;
-            for (index_t i = begin; i < end; ++i) {
-                const std::int32_t row = rows[static_cast<std::size_t>(i)];
-                g = std::max(g, std::abs(data.g[row]));
-                h = std::max(h, data.h == nullptr ? 1.0 : data.h[row]);
-                w += data.weights == nullptr ? 1.0 : data.weights[row];
-            }
-            parts[static_cast<std::size_t>(c)] = {g, h, w};
+            const Largest top = largest_of(rows.data() + begin, end - begin, data);
+            parts[static_cast<std::size_t>(c)] = {top.g, top.h, top.weight};
         });
         double g = 0, h = 0, w = 0;
         for (const auto& part : parts) {
@@ -201,28 +274,42 @@ struct HistogramGrower::State {
         const double gs = scale_of(g, 2147483000.0), hs = scale_of(h, 4294967000.0);
         g_scale = 1 / gs;
         h_scale = 1 / hs;
-        std::vector<std::array<std::int64_t, 2>> sums(static_cast<std::size_t>(chunks));  // of q^2 and Hessians
+        std::vector<RoundedSums> sums(static_cast<std::size_t>(chunks));
+        const Rounding rounding{gs, hs, whole, nominal};
         parallel_chunks(m, partition_chunk, options.threads, [&](index_t c, index_t begin, index_t end) {
-            std::int64_t squares = 0, hessians = 0;
-            for (index_t i = begin; i < end; ++i) {
-                const std::int32_t row = rows[static_cast<std::size_t>(i)];
-                const double weight = data.weights == nullptr ? 1.0 : data.weights[row];
-                const double inner = whole ? 1.0 : weight, outer = whole ? weight : 1.0;
-                const double own_h = data.h == nullptr ? 1.0 : data.h[row], q = std::nearbyint(inner * data.g[row] * gs);
-                const auto a = static_cast<std::int64_t>(outer * q);
-                const auto b = static_cast<std::int64_t>(outer * std::nearbyint(inner * own_h * hs));
-                words[static_cast<std::size_t>(row)] = (static_cast<Word>(a) << 32) + static_cast<Word>(b);
-                squares += a * static_cast<std::int64_t>(q);  // the sum of |a| is below 2^31, that of a q below 2^62
-                hessians += b;
-            }
-            sums[static_cast<std::size_t>(c)] = {squares, hessians};
+            round_rows(rows.data() + begin, end - begin, data, rounding, sums[static_cast<std::size_t>(c)]);
         });
-        std::int64_t squares = 0, hessians = 0;
-        for (const auto& part : sums) {
-            squares += part[0];
-            hessians += part[1];
+        RoundedSums all;
+        for (const RoundedSums& part : sums) {
+            all.words += part.words;
+            all.squares += part.squares;
         }
-        noise = hessians > 0 ? g_scale * static_cast<double>(squares) / static_cast<double>(hessians) * (g_scale / h_scale) : 0.0;
+        const double hessians = hessian_of(all.words);
+        noise = hessians > 0 ? g_scale * static_cast<double>(all.squares) / hessians * (g_scale / h_scale) : 0.0;
+        return all.words;
+    }
+
+    // Where the rows stand one after the other they are read in place, others by way of a small room.
+    void round_rows(const std::int32_t* rows, index_t m, const GradientRows& data, const Rounding& rounding, RoundedSums& sums) {
+        if (rows[m - 1] - rows[0] == m - 1) {
+            const index_t first = rows[0];
+            const auto from = [&](const double* list) { return list == nullptr ? nullptr : list + first; };
+            round_words(from(data.g), from(data.h), from(data.weights), m, rounding, words.data() + first, sums);
+            return;
+        }
+        constexpr index_t room = 256;
+        std::array<double, room> g, h, w;
+        std::array<Word, room> to;
+        for (index_t begin = 0; begin < m; begin += room) {
+            const index_t some = std::min(room, m - begin);
+            const auto taken = [&](const double* list, std::array<double, room>& own) {
+                if (list == nullptr) return static_cast<const double*>(nullptr);
+                for (index_t i = 0; i < some; ++i) own[static_cast<std::size_t>(i)] = list[rows[begin + i]];
+                return static_cast<const double*>(own.data());
+            };
+            round_words(taken(data.g, g), taken(data.h, h), taken(data.weights, w), some, rounding, to.data(), sums);
+            for (index_t i = 0; i < some; ++i) words[static_cast<std::size_t>(rows[begin + i])] = to[static_cast<std::size_t>(i)];
+        }
     }
 
     // -- searching ---------------------------------------------------------------------------------------------------
@@ -501,33 +588,27 @@ struct HistogramGrower::State {
         const index_t chunks = chunk_count(m, partition_chunk);
         lefts.assign(static_cast<std::size_t>(chunks) + 1, 0);
         const int threads = m < 2 * partition_chunk ? 1 : options.threads;
-        // Each chunk: rows of the left stay at its front, those of the right wait in the scratch.
+        // Each chunk: rows of the left wait at the front of its scratch, those of the right at the back, the last one first.
         parallel_chunks(m, partition_chunk, threads, [&](index_t c, index_t begin, index_t end) {
-            std::int32_t* left = from + begin;
-            std::int32_t* right = scratch.data() + begin;
+            std::int32_t* left = scratch.data() + begin;
+            std::int32_t* right = scratch.data() + end - 1;
             for (index_t i = begin; i < end; ++i) {
                 const std::int32_t row = from[i];
                 const std::uint8_t goes = table[codes[static_cast<index_t>(row) * block_columns]];
                 *left = row;
                 *right = row;
                 left += goes;
-                right += 1 - goes;
+                right -= 1 - goes;
             }
-            lefts[static_cast<std::size_t>(c) + 1] = left - (from + begin);
+            lefts[static_cast<std::size_t>(c) + 1] = left - (scratch.data() + begin);
         });
-        index_t total = 0;
-        for (index_t c = 0; c < chunks; ++c) {
-            const index_t count = lefts[static_cast<std::size_t>(c) + 1];
-            if (total != c * partition_chunk)
-                std::memmove(from + total, from + c * partition_chunk, static_cast<std::size_t>(count) * sizeof(std::int32_t));
-            total += count;
-        }
-        index_t to = total;
-        for (index_t c = 0; c < chunks; ++c) {
-            const index_t begin = c * partition_chunk, count = std::min(m, begin + partition_chunk) - begin - lefts[static_cast<std::size_t>(c) + 1];
-            std::memcpy(from + to, scratch.data() + begin, static_cast<std::size_t>(count) * sizeof(std::int32_t));
-            to += count;
-        }
+        std::partial_sum(lefts.begin(), lefts.end(), lefts.begin());
+        const index_t total = lefts.back();
+        parallel_chunks(m, partition_chunk, threads, [&](index_t c, index_t begin, index_t end) {
+            const index_t before = lefts[static_cast<std::size_t>(c)], count = lefts[static_cast<std::size_t>(c) + 1] - before;
+            std::memcpy(from + before, scratch.data() + begin, static_cast<std::size_t>(count) * sizeof(std::int32_t));
+            std::reverse_copy(scratch.data() + begin + count, scratch.data() + end, from + total + begin - before);
+        });
         return total;
     }
 
@@ -539,13 +620,12 @@ struct HistogramGrower::State {
     }
 
     std::vector<GrownLeaf> grow(std::vector<std::int32_t>& rows, const GradientRows& data, Forest& forest) {
-        round_gradients(rows, data);
         nodes.clear();
         std::vector<Leaf> open, done;
         Leaf root;
+        root.sum = round_gradients(rows, data);
         root.end = static_cast<index_t>(rows.size());
         root.rows = count_rows(rows, 0, root.end, data);
-        for (const std::int32_t row : rows) root.sum += words[static_cast<std::size_t>(row)];
         add_node(root);
         if (may_split(root)) search(rows, root, nullptr, true);
         open.push_back(std::move(root));
@@ -680,12 +760,9 @@ struct HistogramGrower::State {
             stack.push_back({node.left, id, false});
         }
         forest.offsets.push_back(static_cast<std::int64_t>(forest.feature.size()));
-        parallel_chunks(static_cast<index_t>(grown.size()), 1, threads_for(static_cast<index_t>(rows.size())),
-                        [&](index_t i, index_t, index_t) {
-                            const GrownLeaf& leaf = grown[static_cast<std::size_t>(i)];
-                            forest.value[static_cast<std::size_t>(first + leaf.node)] = 
-                                newton_value(leaf, rows, data, options.l2, options.l1);
-                        });
+        const std::vector<double> values =
+            newton_values(grown, rows, data, options.l2, options.l1, threads_for(static_cast<index_t>(rows.size())));
+        for (std::size_t l = 0; l < grown.size(); ++l) forest.value[static_cast<std::size_t>(first + grown[l].node)] = values[l];
         return grown;
     }
 
@@ -720,36 +797,58 @@ struct HistogramGrower::State {
     }
 };
 
-double newton_value(const GrownLeaf& leaf, const std::vector<std::int32_t>& rows, const GradientRows& data, double l2,
-                    double l1) {
-    double g_top = 0, h_top = 0, weight = 0;
-    for (index_t i = leaf.begin; i < leaf.end; ++i) {
-        const std::int32_t row = rows[static_cast<std::size_t>(i)];
-        g_top = std::max(g_top, std::abs(data.g[row]));
-        h_top = std::max(h_top, data.h == nullptr ? 1.0 : data.h[row]);
-        weight += data.weights == nullptr ? 1.0 : data.weights[row];
-    }
-    const auto scale_of = [&](double top) {
-        return top > 0 ? std::exp2(std::min(std::floor(61 - std::log2(top) - std::log2(std::max(weight, 1.0))), 1000.0)) : 1.0;
+std::vector<double> newton_values(const std::vector<GrownLeaf>& leaves, const std::vector<std::int32_t>& rows, const GradientRows& data,
+                                  double l2, double l1, int threads) {
+    const LeafRows parts(leaves, rows, threads);
+    std::vector<Largest> tops(parts.count());
+    parts.each([&](std::size_t part, std::size_t, index_t begin, index_t end) {
+        tops[part] = largest_of(rows.data() + begin, end - begin, data);
+    });
+    struct Sums {
+        std::int64_t g = 0, h = 0;
     };
-    const double gs = scale_of(g_top), hs = scale_of(h_top);
-    std::int64_t g = 0, h = 0;
-    for (index_t i = leaf.begin; i < leaf.end; ++i) {
-        const std::int32_t row = rows[static_cast<std::size_t>(i)];
-        const double w = data.weights == nullptr ? 1.0 : data.weights[row];
-        const double own_h = data.h == nullptr ? 1.0 : data.h[row];
-        if (data.whole) {
-            const auto times = static_cast<std::int64_t>(w);
-            g += times * std::llrint(data.g[row] * gs);
-            h += times * std::llrint(own_h * hs);
-        } else {
-            g += std::llrint(w * data.g[row] * gs);
-            h += std::llrint(w * own_h * hs);
-        }
+    std::vector<std::array<double, 2>> scales(leaves.size());
+    for (std::size_t l = 0; l < leaves.size(); ++l) {
+        Largest top;
+        for (std::size_t part = l; part < tops.size(); part += leaves.size()) top.join(tops[part]);
+        const auto scale_of = [&](double largest) {
+            return largest > 0 ? std::exp2(std::min(std::floor(61 - std::log2(largest) - std::log2(std::max(top.weight, 1.0))), 1000.0)) : 1.0;
+        };
+        scales[l] = {scale_of(top.g), scale_of(top.h)};
     }
-    const double sum_h = static_cast<double>(h) / hs;
-    const double value = sum_h + l2 > 0 ? -shrunk(static_cast<double>(g) / gs, l1) / (sum_h + l2) : 0.0;
-    return std::clamp(value, leaf.lower, leaf.upper);
+    std::vector<Sums> sums(parts.count());
+    parts.each([&](std::size_t part, std::size_t l, index_t begin, index_t end) {
+        const auto [gs, hs] = scales[l];
+        Sums own;
+        for (index_t i = begin; i < end; ++i) {
+            const std::int32_t row = rows[static_cast<std::size_t>(i)];
+            const double h = data.h == nullptr ? 1.0 : data.h[row];
+            if (data.weights == nullptr) {
+                own.g += std::llrint(data.g[row] * gs);
+                own.h += std::llrint(h * hs);
+            } else if (data.whole) {
+                const auto times = static_cast<std::int64_t>(data.weights[row]);
+                own.g += times * std::llrint(data.g[row] * gs);
+                own.h += times * std::llrint(h * hs);
+            } else {
+                own.g += std::llrint(data.weights[row] * data.g[row] * gs);
+                own.h += std::llrint(data.weights[row] * h * hs);
+            }
+        }
+        sums[part] = own;
+    });
+    std::vector<double> values(leaves.size());
+    for (std::size_t l = 0; l < leaves.size(); ++l) {
+        Sums all;
+        for (std::size_t part = l; part < sums.size(); part += leaves.size()) {
+            all.g += sums[part].g;
+            all.h += sums[part].h;
+        }
+        const double h = static_cast<double>(all.h) / scales[l][1];
+        const double value = h + l2 > 0 ? -shrunk(static_cast<double>(all.g) / scales[l][0], l1) / (h + l2) : 0.0;
+        values[l] = std::clamp(value, leaves[l].lower, leaves[l].upper);
+    }
+    return values;
 }
 
 HistogramGrower::HistogramGrower(const Bins& bins, const HistogramOptions& options) : state_(new State(bins, options)) {}

@@ -81,6 +81,7 @@ private:
     index_t n_, n_train_;
     std::vector<double> y_, weights_, g_, h_;  // gradients: outputs x n
     std::vector<std::int32_t> drawn_, others_;  // rows that the trees of this round are grown on, and those they are not
+    std::vector<Change> changes_;  // of the last round, by output
     double train_weight_ = 0, valid_weight_ = 0;
     bool whole_ = true;
     trees::HistogramGrower grower_;

@@ -20,9 +20,11 @@
 // Cost O(n d) for the root and O(n_small d) per split. References: Chen & Guestrin, KDD 2016; Ke et al., LightGBM, NIPS 2017.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
+#include "assay/common/threads.hpp"
 #include "assay/trees/bins.hpp"
 #include "assay/trees/forest.hpp"
 
@@ -71,9 +73,51 @@ private:
     State* state_;
 };
 
-// The Newton step -T(G) / (H + l2) of a leaf within its bounds; the sums are whole numbers of up to 62 bits.
-double newton_value(const GrownLeaf& leaf, const std::vector<std::int32_t>& rows, const GradientRows& gradients, double l2,
-                    double l1);
+// The rows of leaves in parts: those between two multiples of so many, leaf after leaf, so that what a pass reads or writes by row
+// stays in the second cache. Where leaves are many for the rows, each is one part.
+class LeafRows {
+public:
+    LeafRows(const std::vector<GrownLeaf>& leaves, const std::vector<std::int32_t>& rows, int threads)
+        : leaves_(leaves), rows_(rows), threads_(threads) {
+        constexpr index_t least = 8192, least_of_leaf = 64;
+        index_t n = 0;
+        for (const GrownLeaf& leaf : leaves)
+            if (leaf.end > leaf.begin) n = std::max(n, index_t{rows[static_cast<std::size_t>(leaf.end - 1)]} + 1);
+        const index_t wanted = std::max(least, least_of_leaf * static_cast<index_t>(leaves.size()));
+        if (n > 4 * wanted) rows_together_ = wanted, chunks_ = chunk_count(n, wanted);
+    }
+    std::size_t count() const { return leaves_.size() * static_cast<std::size_t>(chunks_); }
+
+    // Calls work(part, leaf, begin, end): places begin..end-1 of the rows are part number chunk * leaves + leaf.
+    template <class Work>
+    void each(Work&& work) const {
+        if (chunks_ == 1) {
+            parallel_chunks(static_cast<index_t>(leaves_.size()), 1, threads_, [&](index_t l, index_t, index_t) {
+                const auto leaf = static_cast<std::size_t>(l);
+                work(leaf, leaf, leaves_[leaf].begin, leaves_[leaf].end);
+            });
+            return;
+        }
+        parallel_chunks(chunks_, 1, threads_, [&](index_t c, index_t, index_t) {
+            for (std::size_t l = 0; l < leaves_.size(); ++l) {
+                const auto place = [&](index_t row) {
+                    return std::lower_bound(rows_.begin() + leaves_[l].begin, rows_.begin() + leaves_[l].end, row) - rows_.begin();
+                };
+                work(static_cast<std::size_t>(c) * leaves_.size() + l, l, place(c * rows_together_), place((c + 1) * rows_together_));
+            }
+        });
+    }
+
+private:
+    const std::vector<GrownLeaf>& leaves_;
+    const std::vector<std::int32_t>& rows_;
+    int threads_;
+    index_t chunks_ = 1, rows_together_ = 0;
+};
+
+// The Newton steps -T(G) / (H + l2) of leaves within their bounds; the sums are whole numbers of up to 62 bits.
+std::vector<double> newton_values(const std::vector<GrownLeaf>& leaves, const std::vector<std::int32_t>& rows, const GradientRows& gradients,
+                                  double l2, double l1, int threads);
 
 // A node on codes: those up to `last_left` go left, and the code `missing` (none: 256); of a nominal column those of a set. A leaf
 // leads to itself.
