@@ -1,4 +1,5 @@
 // Neighbour search: the screened Euclidean index, panels for any metric, the k-d tree.
+#include "assay/common/large_pages.hpp"
 #include "assay/neighbours/byte_screen.hpp"
 #include "assay/neighbours/distance_reduce.hpp"
 #include "assay/neighbours/kd_tree.hpp"
@@ -518,13 +519,15 @@ void bind_neighbours(nb::module_& m) {
             MetricOptions options;
             options.p = p;
             const auto X = view(rows), Q = view(queries);
-            std::vector<double> gram(queries.shape(0) * rows.shape(0));
+            const bool half = X.data == Q.data && X.rows == Q.rows && (metric == Metric::euclidean || metric == Metric::manhattan);
+            double* const gram = LargePages<double>().allocate(queries.shape(0) * rows.shape(0));
+            nb::capsule owner(gram, [](void* memory) noexcept { std::free(memory); });
             Aligned<double> panels(to_size(panel_count(X.rows) * panel_lanes * X.cols));
             without_gil([&] {
                 pack_panels(X, nullptr, panels.data, threads);
-                kernel_gram(metric, options, panels.data, X.rows, Q, gamma, gram.data(), threads);
+                kernel_gram(metric, options, panels.data, X.rows, Q, gamma, gram, threads, half);
             });
-            return own(std::move(gram), queries.shape(0), rows.shape(0));
+            return Result2<double>(gram, {queries.shape(0), rows.shape(0)}, owner);
         },
         "metric"_a, "p"_a, "rows"_a, "queries"_a, "gamma"_a, "threads"_a,
         "exp(-gamma r) of the reduced distance r of every query and row; r itself if gamma is negative.");

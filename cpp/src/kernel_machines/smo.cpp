@@ -13,20 +13,34 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double least_curvature = 1e-12;
-constexpr index_t width = 8;  // lanes of the loops below
+constexpr index_t width = 8;  // cells at once of the loops below
 // Rows are moved so often each, and a block problem takes so many steps a variable, before shrinking is thought of;
 // it is done if no more than this share of the rows would be left.
 constexpr index_t patience = 2;
 constexpr double worth_it = 0.7;
 
-using Lanes = double __attribute__((vector_size(64), aligned(8), may_alias));
-using Whole = std::int64_t __attribute__((vector_size(64), aligned(8), may_alias));
-using Singles = float __attribute__((vector_size(32), aligned(4), may_alias));
+alignas(64) constexpr std::int64_t counting[width] = {0, 1, 2, 3, 4, 5, 6, 7};
 
-ASSAY_INLINE void read(const double* from, Lanes& to) { to = *reinterpret_cast<const Lanes*>(from); }
-ASSAY_INLINE void read(const float* from, Lanes& to) {
-    to = __builtin_convertvector(*reinterpret_cast<const Singles*>(from), Lanes);
-}
+// Vectors of W lanes, as wide as the registers: compilers take comparisons of wider ones apart, lane by lane.
+template <int W>
+struct Vectors;
+#define ASSAY_VECTORS(W)                                                                       \
+    template <>                                                                                \
+    struct Vectors<W> {                                                                        \
+        using numbers = double __attribute__((vector_size(W * 8), aligned(8), may_alias));     \
+        using whole = std::int64_t __attribute__((vector_size(W * 8), aligned(8), may_alias)); \
+        using singles = float __attribute__((vector_size(W * 4), aligned(4), may_alias));      \
+    };                                                                                         \
+    ASSAY_INLINE void read(const double* from, Vectors<W>::numbers& to) {                      \
+        to = *reinterpret_cast<const Vectors<W>::numbers*>(from);                              \
+    }                                                                                          \
+    ASSAY_INLINE void read(const float* from, Vectors<W>::numbers& to) {                       \
+        const auto& singles = *reinterpret_cast<const Vectors<W>::singles*>(from);             \
+        to = __builtin_convertvector(singles, Vectors<W>::numbers);                            \
+    }
+ASSAY_VECTORS(8)
+ASSAY_VECTORS(4)
+ASSAY_VECTORS(2)
 
 struct Found {
     double value;
@@ -34,93 +48,129 @@ struct Found {
 };
 
 // The largest over the lanes; the first of equal ones.
-ASSAY_INLINE Found largest_of(const Lanes& best, const Whole& place) {
-    Found found{best[0], static_cast<index_t>(place[0])};
-    for (index_t v = 1; v < width; ++v) {
-        const auto at = static_cast<index_t>(place[v]);
-        if (best[v] > found.value || (best[v] == found.value && at < found.place)) found = {best[v], at};
-    }
+template <int W>
+ASSAY_INLINE Found largest_of(const typename Vectors<W>::numbers* best, const typename Vectors<W>::whole* place) {
+    Found found{-infinity, 0};
+    for (int u = 0; u < width / W; ++u)
+        for (int v = 0; v < W; ++v) {
+            const auto at = static_cast<index_t>(place[u][v]);
+            if (best[u][v] > found.value || (best[u][v] == found.value && at < found.place)) found = {best[u][v], at};
+        }
     return found;
 }
 
-// e -= step (K_i - K_j), and the largest e + up after it; `up` is 0 or minus infinity.
+// What is left of a kernel row after whole widths, and zeros.
 template <class T>
-ASSAY_INLINE Found move_body(double* e, const double* up, const T* ki, const T* kj, double step, index_t n) {
-    Lanes best = Lanes{} - infinity;
-    Whole place{}, here = {0, 1, 2, 3, 4, 5, 6, 7};
-    for (index_t i = 0; i < n; i += width) {
-        Lanes value, of_i, of_j, open;
-        read(e + i, value);
-        read(ki + i, of_i);
-        read(kj + i, of_j);
-        read(up + i, open);
-        value -= step * (of_i - of_j);
-        *reinterpret_cast<Lanes*>(e + i) = value;
-        open += value;
-        const Whole larger = open > best;
-        place = larger ? here : place;
-        best = larger ? open : best;
-        here += width;
-    }
-    return largest_of(best, place);
-}
-ASSAY_DISPATCH(Found, move_float, move_body<float>,
-               (double* e, const double* up, const float* ki, const float* kj, double step, index_t n),
-               (e, up, ki, kj, step, n))
-ASSAY_DISPATCH(Found, move_double, move_body<double>,
-               (double* e, const double* up, const double* ki, const double* kj, double step, index_t n),
-               (e, up, ki, kj, step, n))
-Found move(double* e, const double* up, const float* ki, const float* kj, double step, index_t n) {
-    return move_float(e, up, ki, kj, step, n);
-}
-Found move(double* e, const double* up, const double* ki, const double* kj, double step, index_t n) {
-    return move_double(e, up, ki, kj, step, n);
+ASSAY_INLINE void copy_rest(const T* from, index_t count, T* to) {
+    for (index_t v = 0; v < width; ++v) to[v] = v < count ? from[v] : T{};
 }
 
-// The partner of i: the largest gain (e_i - e_j)^2 / (K_ii + K_jj - 2 K_ij) among those that may fall; and the least e
-// among these, for the violation.
-template <class T>
+// e -= step (K_i - K_j), and the largest e + up after it. Kernel rows have n cells, e and up whole widths.
+template <class T, int W>
+ASSAY_INLINE Found move_body(double* e, const double* up, const T* ki, const T* kj, double step, index_t n) {
+    using V = Vectors<W>;
+    typename V::numbers best[width / W];
+    typename V::whole place[width / W], here[width / W];
+    for (int u = 0; u < width / W; ++u) {
+        best[u] = typename V::numbers{} - infinity;
+        place[u] = here[u] = *reinterpret_cast<const typename V::whole*>(counting + u * W);
+    }
+    T last_i[width], last_j[width];
+    for (index_t i = 0; i < n; i += width) {
+        const T *at_i = ki + i, *at_j = kj + i;
+        if (i + width > n) {
+            copy_rest(at_i, n - i, last_i);
+            copy_rest(at_j, n - i, last_j);
+            at_i = last_i;
+            at_j = last_j;
+        }
+#pragma GCC unroll 4
+        for (int u = 0; u < width / W; ++u) {
+            typename V::numbers value, of_i, of_j, open;
+            read(e + i + u * W, value);
+            read(at_i + u * W, of_i);
+            read(at_j + u * W, of_j);
+            read(up + i + u * W, open);
+            value -= step * (of_i - of_j);
+            *reinterpret_cast<typename V::numbers*>(e + i + u * W) = value;
+            open += value;
+            const auto larger = open > best[u];
+            place[u] = larger ? here[u] : place[u];
+            best[u] = larger ? open : best[u];
+            here[u] += width;
+        }
+    }
+    return largest_of<W>(best, place);
+}
+
+// The partner of i: the largest gain (e_i - e_j)^2 / (K_ii + K_jj - 2 K_ij) among those that may fall, 0 if there is
+// none; and the least e among these, for the violation. Gains are compared by products, which are quicker than quotients.
+template <class T, int W>
 ASSAY_INLINE Found partner_body(const double* e, const double* down, const double* diagonal, const T* ki, double ei,
                                 double kii, index_t n, double* least) {
-    Lanes best = Lanes{} - 1.0, lowest = Lanes{} + infinity;
-    Whole place{}, here = {0, 1, 2, 3, 4, 5, 6, 7};
-    for (index_t i = 0; i < n; i += width) {
-        Lanes value, closed, own, of_i;
-        read(e + i, value);
-        read(down + i, closed);
-        read(diagonal + i, own);
-        read(ki + i, of_i);
-        value += closed;
-        lowest = value < lowest ? value : lowest;
-        const Lanes gap = ei - value;
-        Lanes curve = (kii + own) - 2.0 * of_i;
-        curve = curve > least_curvature ? curve : Lanes{} + least_curvature;
-        const Lanes gain = gap > 0.0 ? gap * gap / curve : Lanes{} - 1.0;
-        const Whole larger = gain > best;
-        place = larger ? here : place;
-        best = larger ? gain : best;
-        here += width;
+    using V = Vectors<W>;
+    using numbers = typename V::numbers;
+    numbers square_of_best[width / W], curve_of_best[width / W], lowest[width / W];
+    typename V::whole place[width / W], here[width / W];
+    for (int u = 0; u < width / W; ++u) {
+        square_of_best[u] = numbers{};
+        curve_of_best[u] = numbers{} + 1.0;
+        lowest[u] = numbers{} + infinity;
+        place[u] = here[u] = *reinterpret_cast<const typename V::whole*>(counting + u * W);
     }
-    *least = lowest[0];
-    for (index_t v = 1; v < width; ++v) *least = lowest[v] < *least ? lowest[v] : *least;
-    return largest_of(best, place);
+    T last_i[width];
+    for (index_t i = 0; i < n; i += width) {
+        const T* at_i = ki + i;
+        if (i + width > n) {
+            copy_rest(at_i, n - i, last_i);
+            at_i = last_i;
+        }
+#pragma GCC unroll 4
+        for (int u = 0; u < width / W; ++u) {
+            numbers value, closed, own, of_i;
+            read(e + i + u * W, value);
+            read(down + i + u * W, closed);
+            read(diagonal + i + u * W, own);
+            read(at_i + u * W, of_i);
+            value += closed;
+            lowest[u] = value < lowest[u] ? value : lowest[u];
+            const numbers gap = ei - value;
+            numbers curve = (kii + own) - 2.0 * of_i;
+            curve = curve > least_curvature ? curve : numbers{} + least_curvature;
+            const numbers square = gap > 0.0 ? gap * gap : numbers{};
+            const auto larger = square * curve_of_best[u] > square_of_best[u] * curve;
+            place[u] = larger ? here[u] : place[u];
+            square_of_best[u] = larger ? square : square_of_best[u];
+            curve_of_best[u] = larger ? curve : curve_of_best[u];
+            here[u] += width;
+        }
+    }
+    *least = infinity;
+    for (int u = 0; u < width / W; ++u) {
+        for (int v = 0; v < W; ++v) *least = lowest[u][v] < *least ? lowest[u][v] : *least;
+        square_of_best[u] /= curve_of_best[u];
+    }
+    return largest_of<W>(square_of_best, place);
 }
-ASSAY_DISPATCH(Found, partner_float, partner_body<float>,
-               (const double* e, const double* down, const double* diagonal, const float* ki, double ei, double kii,
-                index_t n, double* least),
-               (e, down, diagonal, ki, ei, kii, n, least))
-ASSAY_DISPATCH(Found, partner_double, partner_body<double>,
-               (const double* e, const double* down, const double* diagonal, const double* ki, double ei, double kii,
-                index_t n, double* least),
-               (e, down, diagonal, ki, ei, kii, n, least))
-Found partner(const double* e, const double* down, const double* diagonal, const float* ki, double ei, double kii,
-              index_t n, double* least) {
-    return partner_float(e, down, diagonal, ki, ei, kii, n, least);
-}
-Found partner(const double* e, const double* down, const double* diagonal, const double* ki, double ei, double kii,
-              index_t n, double* least) {
-    return partner_double(e, down, diagonal, ki, ei, kii, n, least);
-}
+
+// Both for a Gram matrix in float32 and in float64.
+#define ASSAY_STEPS(T, move_name, partner_name)                                                                          \
+    ASSAY_DISPATCH_EACH(Found, move_name, (move_body<T, 8>), (move_body<T, 4>), (move_body<T, 2>),                       \
+                        (double* e, const double* up, const T* ki, const T* kj, double step, index_t n),                 \
+                        (e, up, ki, kj, step, n))                                                                        \
+    ASSAY_DISPATCH_EACH(Found, partner_name, (partner_body<T, 8>), (partner_body<T, 4>), (partner_body<T, 2>),           \
+                        (const double* e, const double* down, const double* diagonal, const T* ki, double ei, double kii, \
+                         index_t n, double* least),                                                                      \
+                        (e, down, diagonal, ki, ei, kii, n, least))                                                      \
+    ASSAY_INLINE Found move(double* e, const double* up, const T* ki, const T* kj, double step, index_t n) {             \
+        return move_name(e, up, ki, kj, step, n);                                                                        \
+    }                                                                                                                    \
+    ASSAY_INLINE Found partner(const double* e, const double* down, const double* diagonal, const T* ki, double ei,      \
+                               double kii, index_t n, double* least) {                                                   \
+        return partner_name(e, down, diagonal, ki, ei, kii, n, least);                                                   \
+    }
+ASSAY_STEPS(float, move_float, partner_float)
+ASSAY_STEPS(double, move_double, partner_double)
 
 // f += step k over a stretch.
 template <class T>
@@ -161,68 +211,98 @@ void move_all(const std::vector<const T*>& rows, const std::vector<double>& step
     });
 }
 
-// The problem on the variables of one block, with its part of the kernel matrix.
+// The problem on the variables of one block. Variables of one row have the same kernel and differ in their targets alone,
+// so a place of the block holds one row with up to two of them: e is that of the first, and what the other's target has
+// more is added to it where the other is the one to move. Kernel rows are those of the source if the block has all of its
+// rows in their order; else the places' cells are copied from them when a step first wants the row.
 template <class T>
 class Block {
 public:
     void fill(const std::vector<std::int32_t>& chosen, const DualProblem& problem, const std::vector<const T*>& rows,
               const RowSource<T>& source) {
-        m_ = static_cast<index_t>(chosen.size());
-        padded_ = (m_ + width - 1) / width * width;
-        const auto size = static_cast<std::size_t>(padded_);
-        e.assign(size, 0.0);
-        beta.assign(size, 0.0);
-        low.assign(size, 0.0);
-        high.assign(size, 0.0);
-        up.assign(size, -infinity);
-        down.assign(size, infinity);
-        diagonal.assign(size, 1.0);
-        kernel.assign(size * size, T{});
-        for (index_t a = 0; a < m_; ++a) {
-            const auto v = chosen[static_cast<std::size_t>(a)];
-            const auto at = static_cast<std::size_t>(a);
-            e[at] = problem.target[v] - problem.f[problem.row[v]];
-            beta[at] = problem.beta[v];
-            low[at] = problem.low[v];
-            high[at] = problem.high[v];
-            diagonal[at] = source.diagonal(problem.row[v]);
-            open(at);
-            T* const to = kernel.data() + a * padded_;
-            const T* const from = rows[at];
-            for (index_t b = 0; b < m_; ++b) to[b] = from[problem.row[chosen[static_cast<std::size_t>(b)]]];
-            to[a] = static_cast<T>(diagonal[at]);
+        const auto variables = chosen.size();
+        first_.clear();
+        second_.clear();
+        row_.clear();
+        from_.clear();
+        place_of_.assign(static_cast<std::size_t>(source.size()), -1);
+        beta.resize(variables);
+        low_.resize(variables);
+        high_.resize(variables);
+        more_.assign(variables, 0.0);
+        for (std::size_t a = 0; a < variables; ++a) {
+            const auto v = chosen[a];
+            beta[a] = problem.beta[v];
+            low_[a] = problem.low[v];
+            high_[a] = problem.high[v];
+            auto& place = place_of_[static_cast<std::size_t>(problem.row[v])];
+            if (place >= 0 && second_[static_cast<std::size_t>(place)] < 0) {
+                second_[static_cast<std::size_t>(place)] = static_cast<std::int32_t>(a);
+                more_[a] = problem.target[v] - problem.target[chosen[static_cast<std::size_t>(first_[static_cast<std::size_t>(place)])]];
+                continue;
+            }
+            place = static_cast<std::int32_t>(first_.size());
+            first_.push_back(static_cast<std::int32_t>(a));
+            second_.push_back(-1);
+            row_.push_back(problem.row[v]);
+            from_.push_back(rows[a]);
+        }
+        m_ = static_cast<index_t>(first_.size());
+        const auto size = static_cast<std::size_t>((m_ + width - 1) / width * width);
+        e_.assign(size, 0.0);
+        up_.assign(size, -infinity);
+        down_.assign(size, infinity);
+        diagonal_.assign(size, 1.0);
+        rises_.assign(size, 0);
+        falls_.assign(size, 0);
+        bool all = m_ == source.size();
+        for (std::size_t k = 0; k < first_.size(); ++k) {
+            e_[k] = problem.target[chosen[static_cast<std::size_t>(first_[k])]] - problem.f[row_[k]];
+            diagonal_[k] = source.diagonal(row_[k]);
+            all = all && row_[k] == static_cast<std::int32_t>(k);
+            open(k);
+        }
+        if (all) {
+            kernel_ = from_;
+            return;
+        }
+        kernel_.assign(first_.size(), nullptr);
+        const auto cells = first_.size() * first_.size();
+        if (cells > held_) {
+            held_ = cells;
+            cells_ = std::make_unique_for_overwrite<T[]>(cells);
         }
     }
 
     // Steps until the violation within the block is `tol`, `most` were made, or, looked at now and then if `whole`, most
-    // of its variables are idle.
+    // of its rows are idle.
     index_t solve(double tol, index_t most, bool whole) {
-        const std::size_t none = 0;
         idle_ = false;
-        Found first = move(e.data(), up.data(), kernel.data() + none, kernel.data() + none, 0.0, padded_);
+        Found first = move(e_.data(), up_.data(), from_[0], from_[0], 0.0, m_);
         index_t steps = 0;
         while (steps < most) {
             const auto i = static_cast<std::size_t>(first.place);
-            const T* const ki = kernel.data() + first.place * padded_;
+            const T* const ki = kernel(i);
             double least = infinity;
-            const Found second = partner(e.data(), down.data(), diagonal.data(), ki, first.value, diagonal[i], padded_, &least);
-            if (!(first.value - least > tol) || second.value < 0.0) break;
+            const Found second = partner(e_.data(), down_.data(), diagonal_.data(), ki, first.value, diagonal_[i], m_, &least);
+            if (!(first.value - least > tol) || second.value <= 0.0) break;
             if (whole && steps > 0 && steps % (patience * m_) == 0 && mostly_idle(first.value, least)) {
                 idle_ = true;
                 break;
             }
             const auto j = static_cast<std::size_t>(second.place);
-            const double curve = diagonal[i] + diagonal[j] - 2.0 * static_cast<double>(ki[second.place]);
-            double step = (first.value - e[j]) / std::max(curve, least_curvature);
-            const double room_up = high[i] - beta[i], room_down = beta[j] - low[j];
+            const auto a = static_cast<std::size_t>(rises_[i]), b = static_cast<std::size_t>(falls_[j]);
+            const double curve = diagonal_[i] + diagonal_[j] - 2.0 * static_cast<double>(ki[j]);
+            double step = (first.value - (e_[j] + down_[j])) / std::max(curve, least_curvature);
+            const double room_up = high_[a] - beta[a], room_down = beta[b] - low_[b];
             const double room = std::min(room_up, room_down);
             const bool full = step >= room;
             step = full ? room : step;
-            beta[i] = full && room_up <= room_down ? high[i] : beta[i] + step;
-            beta[j] = full && room_down <= room_up ? low[j] : beta[j] - step;
+            beta[a] = full && room_up <= room_down ? high_[a] : beta[a] + step;
+            beta[b] = full && room_down <= room_up ? low_[b] : beta[b] - step;
             open(i);
             open(j);
-            first = move(e.data(), up.data(), ki, kernel.data() + second.place * padded_, step, padded_);
+            first = move(e_.data(), up_.data(), ki, kernel(j), step, m_);
             ++steps;
             if ((steps & 1023) == 0 && interrupted()) break;
         }
@@ -235,22 +315,52 @@ public:
     std::vector<double> beta;
 
 private:
+    const T* kernel(std::size_t k) {
+        const T*& known = kernel_[k];
+        if (known == nullptr) {
+            T* const to = cells_.get() + static_cast<index_t>(k) * m_;
+            const T* const from = from_[k];
+            for (index_t b = 0; b < m_; ++b) to[b] = from[row_[static_cast<std::size_t>(b)]];
+            to[k] = static_cast<T>(diagonal_[k]);
+            known = to;
+        }
+        return known;
+    }
+
     bool mostly_idle(double most_up, double least_down) const {
         index_t live = 0;
-        for (std::size_t a = 0; a < static_cast<std::size_t>(m_); ++a)
-            live += (up[a] == 0.0 && e[a] >= least_down) || (down[a] == 0.0 && e[a] <= most_up);
+        for (std::size_t k = 0; k < first_.size(); ++k)
+            live += e_[k] + up_[k] >= least_down || e_[k] + down_[k] <= most_up;
         return static_cast<double>(live) <= worth_it * static_cast<double>(m_);
     }
 
-    void open(std::size_t a) {
-        up[a] = beta[a] < high[a] ? 0.0 : -infinity;
-        down[a] = beta[a] > low[a] ? 0.0 : infinity;
+    // Of the variables that may rise the one with the largest e, of those that may fall the one with the least.
+    void open(std::size_t k) {
+        up_[k] = -infinity;
+        down_[k] = infinity;
+        for (const auto variable : {first_[k], second_[k]}) {
+            if (variable < 0) continue;
+            const auto a = static_cast<std::size_t>(variable);
+            if (beta[a] < high_[a] && more_[a] > up_[k]) {
+                up_[k] = more_[a];
+                rises_[k] = variable;
+            }
+            if (beta[a] > low_[a] && more_[a] < down_[k]) {
+                down_[k] = more_[a];
+                falls_[k] = variable;
+            }
+        }
     }
 
-    index_t m_ = 0, padded_ = 0;
+    index_t m_ = 0;
     bool idle_ = false;
-    std::vector<double> e, low, high, up, down, diagonal;
-    std::vector<T> kernel;
+    std::vector<double> low_, high_, more_;                             // of each variable
+    std::vector<double> e_, up_, down_, diagonal_;                      // of each place
+    std::vector<std::int32_t> first_, second_, rises_, falls_, row_;    // its variables, those to move, its row
+    std::vector<std::int32_t> place_of_;                                // of each row of the source
+    std::vector<const T*> from_, kernel_;
+    std::unique_ptr<T[]> cells_;
+    std::size_t held_ = 0;
 };
 
 struct Violation {
@@ -542,11 +652,16 @@ class Narrow {
 public:
     Narrow(RowSource<T>& source, const DualProblem& whole, const Violation& now) : outer_(source), whole_(whole) {
         std::vector<std::int32_t> place(static_cast<std::size_t>(source.size()), -1);
-        for (index_t v = 0; v < whole.variables; ++v)
+        for (index_t v = 0; v < whole.variables; ++v) {
+            auto& own = place[static_cast<std::size_t>(whole.row[v])];
             if (is_live(whole, v, now)) {
                 variables_.push_back(static_cast<std::int32_t>(v));
-                place[static_cast<std::size_t>(whole.row[v])] = 0;
+                own = 0;
+            } else if (own < 0) {
+                own = -2;
             }
+        }
+        with_variables_ = source.size() - std::count(place.begin(), place.end(), -1);
         for (std::size_t i = 0; i < place.size(); ++i) {
             auto& rows = place[i] < 0 ? left_out_ : rows_;
             if (place[i] == 0) place[i] = static_cast<std::int32_t>(rows_.size());
@@ -562,10 +677,10 @@ public:
         for (const auto row : rows_) f_.push_back(whole.f[row]);
     }
 
-    // A block of all variables becomes smaller with each, the kernel rows of others with each row.
+    // A block of all variables becomes smaller with each of their rows, the kernel rows of others with each row.
     bool pays(bool whole) const {
-        const auto left = static_cast<double>(whole ? variables_.size() : rows_.size());
-        const auto now = static_cast<double>(whole ? whole_.variables : outer_.size());
+        const auto left = static_cast<double>(rows_.size());
+        const auto now = static_cast<double>(whole ? with_variables_ : outer_.size());
         return !variables_.empty() && left <= worth_it * now;
     }
     RowSource<T>& source() {
@@ -600,6 +715,7 @@ private:
     RowSource<T>& outer_;
     const DualProblem& whole_;
     std::unique_ptr<RowSource<T>> inner_;
+    index_t with_variables_ = 0;  // rows
     std::vector<std::int32_t> variables_, rows_, left_out_, row_;
     std::vector<double> target_, low_, high_, beta_, f_;
 };

@@ -15,15 +15,20 @@ ASSAY_DISPATCH(void, exponentials, exponentials_body, (const double* reduced, in
 }  // namespace
 
 void kernel_gram(Metric metric, const MetricOptions& options, const double* panels, index_t n,
-                 Matrix<const double> queries, double gamma, double* gram, int threads) {
-    visit_panels(metric, options, panels, n, queries, threads,
-                 [&](index_t i, index_t first, index_t rows, const double* reduced) {
-                     double* const out = gram + i * n + first;
-                     if (gamma < 0.0)
-                         std::copy(reduced, reduced + rows, out);
-                     else
-                         exponentials(reduced, rows, gamma, out);
-                 });
+                 Matrix<const double> queries, double gamma, double* gram, int threads, bool half) {
+    visit_panels(
+        metric, options, panels, n, queries, threads,
+        [&](index_t i, index_t first, index_t rows, const double* reduced) {
+            double* const out = gram + i * n + first;
+            if (gamma < 0.0)
+                std::copy(reduced, reduced + rows, out);
+            else
+                exponentials(reduced, rows, gamma, out);
+            if (!half) return;
+            const index_t others = std::min(rows, i / queries_at_once * queries_at_once - first);
+            for (index_t r = 0; r < others; ++r) gram[(first + r) * n + i] = out[r];
+        },
+        half);
 }
 
 void kernel_sums(Metric metric, const MetricOptions& options, const double* panels, index_t n,

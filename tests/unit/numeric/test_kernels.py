@@ -41,6 +41,16 @@ def test_gram_matrices_agree_with_scikit_learn(name):
     np.testing.assert_allclose(kernel.diagonal(X), np.diag(gram), rtol=1e-13)
 
 
+@pytest.mark.parametrize("kernel", [Gaussian(0.7), Laplacian(0.4)])
+@pytest.mark.parametrize("n_rows", [1, 15, 16, 17, 70])
+def test_a_table_with_itself_has_the_bits_of_all_pairs(kernel, n_rows):
+    rows = X[:n_rows].copy()
+    found = kernel(rows)  # half of the pairs are measured
+    assert np.array_equal(found, kernel(rows, rows.copy()))
+    assert np.array_equal(found, found.T)
+    assert np.array_equal(kernel.distances(rows), kernel.distances(rows).T)
+
+
 def test_the_mahalanobis_kernel_is_the_gaussian_of_whitened_rows():
     covariance = np.cov(X, rowvar=False)
     inverse = np.linalg.inv(covariance)

@@ -347,6 +347,10 @@ def first_copies(rows: Any, target: np.ndarray) -> np.ndarray:
     group = np.arange(rows.shape[0])
     _, codes, counts = np.unique(target, return_inverse=True, return_counts=True)
     doubtful = np.flatnonzero(counts[codes] > 1)
+    if doubtful.size and isinstance(rows, np.ndarray) and rows.shape[1] > 1:
+        # Rows that are equal are so in the first column, of which most tables of numbers have no value twice.
+        _, same, counts = np.unique(rows[doubtful, 0], return_inverse=True, return_counts=True)
+        doubtful = doubtful[counts[same] > 1]
     if doubtful.size:
         hashes = row_hashes(rows[doubtful], codes[doubtful])
         _, first, which = np.unique(hashes, return_index=True, return_inverse=True)
