@@ -97,7 +97,11 @@ class GramParts:
             shape = (len(folds), *whole.shape)
             train, test = np.empty(shape), np.empty(shape)
             for f, fold in enumerate(folds):
-                train[f], test[f] = reader.fold(fold, shift, total, parts[f], np.diag(whole), height)
+                near, sums, left_out = shift, total - parts[f], parts[f]
+                if not reader.keeps_digits(fold, sums, np.diag(whole)):
+                    near = reader.means(fold[0])
+                    sums, left_out = (reader.sums(near, rows) for rows in fold)
+                train[f], test[f] = reader.fold(near, sums, left_out, height)
         unit = float(_power(target[:, None])[0])
         return cls(
             _scaled(whole, lengths, height),
@@ -154,27 +158,17 @@ class _Reader:
             squares = np.where(squares > sums[-1, -1] * (CONSTANT * middle) ** 2, squares, 0.0)
         return np.sqrt(squares)
 
+    def keeps_digits(self, fold: Fold, rest: np.ndarray, variation: np.ndarray) -> bool:
+        """Whether the training rows are those left beside the test rows, and enough varies in their sums, `rest`."""
+        return _is_complement(*fold, self.rows.shape[0]) and bool(
+            (np.diag(self.centre(rest)[0]) >= LEAST_SHARE * variation).all()
+        )
+
     def fold(
-        self,
-        fold: Fold,
-        shift: np.ndarray,
-        total: np.ndarray,
-        left_out: np.ndarray,
-        variation: np.ndarray,
-        height: float,
+        self, shift: np.ndarray, sums: np.ndarray, left_out: np.ndarray, height: float
     ) -> tuple[np.ndarray, np.ndarray]:
-        """The scaled matrices (train, test): by subtraction where that keeps the digits, else from the rows."""
-        train, test = fold
-        sums, centred = None, None
-        if _is_complement(train, test, self.rows.shape[0]):
-            sums = total - left_out
-            centred, offset = self.centre(sums)
-            if not (np.diag(centred) >= LEAST_SHARE * variation).all():
-                sums = None
-        if sums is None or centred is None:
-            shift = self.means(train)
-            sums, left_out = self.sums(shift, train), self.sums(shift, test)
-            centred, offset = self.centre(sums)
+        """The scaled matrices (train, test) from the sums of the training rows and of the test rows."""
+        centred, offset = self.centre(sums)
         around = left_out[:-1, :-1]
         if self.fit_intercept:
             crossed = np.outer(left_out[-1, :-1], offset)

@@ -38,6 +38,8 @@ class KernelMethod(Estimator):
     """Base of methods with a kernel: by name with its parameters, or as an object of `assay.numeric.kernels`."""
 
     _squares = True
+    _of_folds: tuple[Any, np.ndarray] | None = None
+    """While a fold is fitted: what folds share, and the numbers of its rows in that."""
     _learned = {"gamma_": "float, the gamma of the kernel (1 where it has none)"}
 
     kernel: Any = param(
@@ -122,20 +124,18 @@ class KernelMethod(Estimator):
     def _each_fold(
         self, template: Any, rows: Any, y: Any, folds: list[Fold], weights: np.ndarray | None, shared: Any
     ) -> Iterator[Any]:
-        """One clone fitted to the training rows of each fold, with what all folds share, by `_fit_read`."""
+        """One clone fitted to the training rows of each fold, with what all folds share."""
         target = np.asarray(y)
         for train, _ in folds:
             model = clone(self)
             part = rows[np.ix_(train, train)] if self._precomputed else rows[train]
             extra = None if weights is None else weights[train]
-            model._fit_read(part, target[train], extra, shared, np.asarray(train))
+            model._of_folds = shared, np.asarray(train)
+            model.fit(part, target[train], extra)
+            del model._of_folds
             if not self._precomputed:
                 copy_columns(template, model)
             yield model
-
-    def _fit_read(self, X: Any, y: Any, sample_weight: Any, shared: Any, place: np.ndarray | None) -> Any:
-        """Fit, with what folds share and the numbers of these rows in it."""
-        raise NotImplementedError  # pragma: no cover
 
     def _source(self, kernel: Kernel, rows: np.ndarray, threads: int, exact: bool = False) -> KernelSource:
         """The kernel of the training rows: its matrix if that is small, needed `exact`, or there is no fast form; one

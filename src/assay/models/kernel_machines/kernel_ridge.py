@@ -61,11 +61,6 @@ class KernelRidge(KernelMethod, Regressor):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelRidge:
         """Decompose the kernel matrix, score every penalty and keep the best."""
-        return self._fit_read(X, y, sample_weight, None, None)
-
-    def _fit_read(
-        self, X: Any, y: Any, sample_weight: Any, shared: _SharedKernel | None, place: np.ndarray | None
-    ) -> KernelRidge:
         rows, target, weights = self._begin(X, y, sample_weight)
         alphas, kept = self._alphas(), kept_places(sample_weight, rows.shape[0])
         if self._precomputed and kept.shape[0] < rows.shape[1] and rows.shape[0] == kept.shape[0]:
@@ -74,11 +69,12 @@ class KernelRidge(KernelMethod, Regressor):
         targets = target.reshape(rows.shape[0], -1)
         with one_blas_thread():
             kernel = self._learn_kernel(rows, share)
-            if shared is None or place is None:
+            if self._of_folds is None:
                 gram, _ = self._source(kernel, rows, 1, exact=True).of(None)
                 whole = Decomposition.of(gram, share, bool(self.fit_intercept))
                 fits = [whole.fit(targets, float(alpha)) for alpha in alphas]
             else:
+                shared, place = self._of_folds
                 fits = shared.fits(self, place[kept], targets, share, alphas)
         several = target.ndim == 2
         coef, said, constant = self._choose(fits, targets, share, alphas)

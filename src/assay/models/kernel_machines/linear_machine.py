@@ -15,7 +15,7 @@ when the others are solved; many rows begin where a sixteenth of them ended.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -111,25 +111,40 @@ class _Newton:
     fixed: np.ndarray
     steps: int = 0
     settled: bool = False
+    times: Callable[..., np.ndarray] = field(init=False)
+    times_transposed: Callable[..., np.ndarray] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.times, self.times_transposed = table_of(self.problem.X).products(self.problem.threads)
 
     def product(self, theta: np.ndarray) -> np.ndarray:
         """x'w + b of every row, for coefficients of columns about their centre."""
-        return self.problem.X @ theta[:-1] + (theta[-1] - self.centre @ theta[:-1])
+        return self.times(theta[:-1]) + (theta[-1] - self.centre @ theta[:-1])
 
     def sums(self, g: np.ndarray) -> np.ndarray:
         """The gradient of sum of g f."""
         total = g.sum()
-        return np.append(self.problem.X.T @ g - self.centre * total, total)
+        return np.append(self.times_transposed(g) - self.centre * total, total)
 
     def level(self, theta: np.ndarray, f: np.ndarray, h: float, accuracy: float) -> tuple[np.ndarray, np.ndarray]:
         """The minimum for one h: coefficients, and the f that belong to them."""
-        self.settled = False
+        self.settled, size = False, theta.shape[0]
+        table, nothing = table_of(self.problem.X), np.empty((self.problem.y.shape[0], 0))
+        # Without a row in the rounded part the constant has no curvature.
+        least = 1e-8 * float(self.problem.price.sum()) + 1e-300
         for _ in range(_LEVEL_STEPS):
             value, g, curve = self.problem.loss(f, h)
             gradient = self.sums(g) + self.fixed
             gradient[:-1] += theta[:-1]
             value += 0.5 * float(theta[:-1] @ theta[:-1])
-            step = self._step(gradient, curve)
+            used = np.flatnonzero(curve)
+            if size > _SQUARE:
+                step = self._by_products(gradient, used, curve, least)
+            else:
+                hessian = np.zeros((size, size))
+                if used.size:
+                    hessian = table.gram_sums(nothing, self.centre, curve, used, self.problem.threads)
+                step = self._step(hessian, gradient, used, curve, least)
             decrement = -float(gradient @ step)
             if not decrement > accuracy * (abs(value) + 1e-300):
                 self.settled = True
@@ -174,19 +189,11 @@ class _Newton:
             t = min(max(guess, low + 0.1 * (high - low)), high - 0.1 * (high - low))
         return low if low > 0.0 else t
 
-    def _step(self, gradient: np.ndarray, curve: np.ndarray) -> np.ndarray:
-        used = np.flatnonzero(curve)
-        size = gradient.shape[0]
-        # Without a row in the rounded part the constant has no curvature.
-        least = 1e-8 * float(self.problem.price.sum()) + 1e-300
-        if size > _SQUARE:
-            return self._by_products(gradient, used, curve, least)
-        hessian = np.zeros((size, size))
-        if used.size:
-            table = table_of(self.problem.X)
-            nothing = np.empty((self.problem.y.shape[0], 0))
-            hessian = table.gram_sums(nothing, curve, self.centre, used, self.problem.threads)
-        hessian[np.arange(size - 1), np.arange(size - 1)] += 1.0
+    def _step(
+        self, hessian: np.ndarray, gradient: np.ndarray, used: np.ndarray, curve: np.ndarray, least: float
+    ) -> np.ndarray:
+        """The step by the products of the rows, `hessian`, to which the penalty is added."""
+        np.einsum("ii->i", hessian)[:-1] += 1.0
         hessian[-1, -1] += least
         if not np.isfinite(hessian).all():
             raise LinAlgError("the products of the cells are beyond the range of float64")
@@ -213,7 +220,7 @@ class _Newton:
 
     def _by_products(self, gradient: np.ndarray, used: np.ndarray, curve: np.ndarray, least: float) -> np.ndarray:
         """Conjugate gradients on the products of the Hessian."""
-        part = _Newton(self.problem.part(used), self.centre, self.fixed)
+        times, times_transposed = table_of(self.problem.X[used]).products(self.problem.threads)
         weights, ridge = curve[used], np.append(np.ones(gradient.shape[0] - 1), least)
         scale = np.append(np.ones(gradient.shape[0] - 1), 1.0 / np.sqrt(weights.sum() + least))
         step, residual = np.zeros_like(gradient), -scale * gradient
@@ -223,7 +230,9 @@ class _Newton:
             if power <= goal:
                 break
             given = scale * direction
-            product = scale * (part.sums(weights * part.product(given)) + ridge * given)
+            moved = weights * (times(given[:-1]) + (given[-1] - self.centre @ given[:-1]))
+            total = moved.sum()
+            product = scale * (np.append(times_transposed(moved) - self.centre * total, total) + ridge * given)
             length = power / float(direction @ product)
             step += length * direction
             residual -= length * product
@@ -232,6 +241,49 @@ class _Newton:
         return scale * step
 
 
+@dataclass(frozen=True)
+class _Placed:
+    """A problem brought within range: columns far from zero are moved by `shift`; where the penalty |w|^2 / 2 is so far
+    below the losses that a sum of the two would not hold it, cells are divided by `reach` and prices by `factor`: there
+    the price decides nothing but the size of beta."""
+
+    problem: LinearProblem
+    shift: np.ndarray
+    reach: float = 1.0
+    factor: float | None = None
+
+    @classmethod
+    def of(cls, problem: LinearProblem) -> _Placed:
+        X = problem.X
+        shift = table_of(X).central_values(np.empty((X.shape[0], 0)))
+        if isinstance(X, np.ndarray):
+            shift[np.abs(shift) <= _FAR * np.ptp(X, axis=0)] = 0.0
+        if shift.any():
+            X = X - shift if isinstance(X, np.ndarray) else X.shifted(shift)
+        reach = float(np.abs(table_of(X).cells).max(initial=0.0))
+        unit = 1.0 if problem.epsilon is None else float(np.std(problem.y)) or 1.0
+        most = float(problem.price.max())
+        if reach <= 1.0 or not np.log2(most) + 2.0 * np.log2(reach) - np.log2(unit) > _MOST_BITS:
+            return cls(replace(problem, X=X), shift)
+        reach, factor = 2.0 ** np.floor(np.log2(reach)), most / (2.0**_MOST_BITS * unit)
+        nearer = X * np.full(X.shape[1], 1.0 / reach)
+        return cls(replace(problem, X=nearer, price=problem.price / factor), shift, reach, factor)
+
+    def back(self, found: LinearSolution) -> LinearSolution:
+        """The solution in the columns and prices that were given."""
+        if self.factor is not None:
+            coef, of_penalty = found.coef / self.reach, 0.5 * float(found.coef @ found.coef)
+            found = replace(
+                found,
+                coef=coef,
+                beta=found.beta * self.factor,
+                primal=self.factor * (found.primal - of_penalty) + 0.5 * float(coef @ coef),
+                dual=self.factor * (found.dual - of_penalty),
+            )
+        return replace(found, intercept=found.intercept - float(self.shift @ found.coef))
+
+
+@one_blas_thread()
 def solve_linear(problem: LinearProblem, tol: float, start: tuple[np.ndarray, float] | None = None) -> LinearSolution:
     """The linear machine to a violation of `tol`, from coefficients or from zero.
 
@@ -240,93 +292,58 @@ def solve_linear(problem: LinearProblem, tol: float, start: tuple[np.ndarray, fl
     >>> found.coef.round(4), round(found.intercept, 4)
     (array([1.]), -2.0)
     """
-    table = table_of(problem.X)
-    shift = table.central_values(np.empty((problem.X.shape[0], 0)))
-    if isinstance(problem.X, np.ndarray):
-        shift[np.abs(shift) <= _FAR * np.ptp(problem.X, axis=0)] = 0.0
-    if shift.any():
-        moved = problem.X - shift if isinstance(problem.X, np.ndarray) else problem.X.shifted(shift)
-        problem = replace(problem, X=moved)
-        start = None if start is None else (start[0], start[1] + float(shift @ start[0]))
-    with one_blas_thread():
-        found = _within_range(problem, tol, start)
-    return replace(found, intercept=found.intercept - float(shift @ found.coef))
-
-
-def _within_range(problem: LinearProblem, tol: float, start: tuple[np.ndarray, float] | None) -> LinearSolution:
-    """The solution, from columns divided by their reach and a smaller price where the penalty |w|^2 / 2 is so far below
-    the losses that a sum of the two would not hold it: there the price decides nothing but the size of beta."""
-    reach = float(np.abs(table_of(problem.X).cells).max(initial=0.0))
-    unit = 1.0 if problem.epsilon is None else float(np.std(problem.y)) or 1.0
-    most = float(problem.price.max())
-    if reach <= 1.0 or not np.log2(most) + 2.0 * np.log2(reach) - np.log2(unit) > _MOST_BITS:
-        return _solve(problem, tol, start)
-    reach, factor = 2.0 ** np.floor(np.log2(reach)), most / (2.0**_MOST_BITS * unit)
-    nearer = problem.X * np.full(problem.X.shape[1], 1.0 / reach)
-    start = None if start is None else (start[0] * reach, start[1])
-    found = _solve(replace(problem, X=nearer, price=problem.price / factor), tol, start)
-    coef, of_penalty = found.coef / reach, 0.5 * float(found.coef @ found.coef)
-    return replace(
-        found,
-        coef=coef,
-        beta=found.beta * factor,
-        primal=factor * (found.primal - of_penalty) + 0.5 * float(coef @ coef),
-        dual=factor * (found.dual - of_penalty),
-    )
-
-
-def _solve(problem: LinearProblem, tol: float, start: tuple[np.ndarray, float] | None) -> LinearSolution:
-    n, d = problem.X.shape
-    centre = table_of(problem.X).central_values(np.empty((n, 0)))
-    known = start is not None
-    steps = 0
-    if n >= _MANY and not known:
-        some = np.arange(0, n, _PART)
-        small = _solve(problem.part(some, float(problem.price.sum() / problem.price[some].sum())), tol, None)
-        start, known, steps = (small.coef, small.intercept), True, small.n_iter
-    theta = np.zeros(d + 1)
+    placed, last, steps = _Placed.of(problem), 0.5 * tol, 0
     if start is not None:
-        theta = np.append(start[0], start[1] + centre @ start[0])
-    last = 0.5 * tol
-    whole = _Newton(problem, centre, np.zeros(d + 1))
-    f = whole.product(theta)
-    if not known:
-        h = _FIRST if problem.epsilon is None else max(_FIRST * float(np.std(problem.y)), 2.0 * last)
-        while h > 2.0 * last:
-            theta, f = whole.level(theta, f, h, 1e-5)
-            h = max(h / _FALL, last)
-    converged, active = False, np.zeros(n, dtype=bool)
-    for _ in range(_ROUNDS):
-        distance = problem.corners(f)
-        reach = max(float(np.partition(distance, int(_KEPT * (n - 1)))[int(_KEPT * (n - 1))]), 4.0 * last)
-        active |= distance <= reach
-        if active.sum() > 0.6 * n:
-            active[:] = True
-        rows = np.flatnonzero(active)
-        fixed = np.zeros(d + 1)
-        if rows.shape[0] < n:
-            slopes = problem.loss(f, 0.0)[1]
-            slopes[active] = 0.0
-            fixed = whole.sums(slopes)
-        begin = theta
-        part = whole if rows.shape[0] == n else _Newton(problem.part(rows), centre, fixed)
-        of_part, h = f[rows], min(max(reach / _FALL, last), 64.0 * last)
-        while True:
-            theta, of_part = part.level(theta, of_part, h, 1e-12 if h == last else 1e-6)
-            if h == last:
+        start = start[0] * placed.reach, start[1] + float(placed.shift @ start[0])
+    stages = [placed.problem]
+    while start is None and stages[-1].y.shape[0] >= _MANY:
+        problem, some = stages[-1], np.arange(0, stages[-1].y.shape[0], _PART)
+        stages.append(problem.part(some, float(problem.price.sum() / problem.price[some].sum())))
+    for problem in reversed(stages):
+        n, d = problem.X.shape
+        centre = table_of(problem.X).central_values(np.empty((n, 0)))
+        theta = np.zeros(d + 1) if start is None else np.append(start[0], start[1] + centre @ start[0])
+        whole = _Newton(problem, centre, np.zeros(d + 1))
+        f = whole.product(theta)
+        if start is None:
+            h = _FIRST if problem.epsilon is None else max(_FIRST * float(np.std(problem.y)), 2.0 * last)
+            while h > 2.0 * last:
+                theta, f = whole.level(theta, f, h, 1e-5)
+                h = max(h / _FALL, last)
+        converged, active = False, np.zeros(n, dtype=bool)
+        for _ in range(_ROUNDS):
+            distance = problem.corners(f)
+            reach = max(float(np.partition(distance, int(_KEPT * (n - 1)))[int(_KEPT * (n - 1))]), 4.0 * last)
+            active |= distance <= reach
+            if active.sum() > 0.6 * n:
+                active[:] = True
+            rows = np.flatnonzero(active)
+            fixed = np.zeros(d + 1)
+            if rows.shape[0] < n:
+                slopes = problem.loss(f, 0.0)[1]
+                slopes[active] = 0.0
+                fixed = whole.sums(slopes)
+            begin = theta
+            part = whole if rows.shape[0] == n else _Newton(problem.part(rows), centre, fixed)
+            of_part, h = f[rows], min(max(reach / _FALL, last), 64.0 * last)
+            while True:
+                theta, of_part = part.level(theta, of_part, h, 1e-12 if h == last else 1e-6)
+                if h == last:
+                    break
+                h = max(h / _FALL, last)
+            steps += part.steps if part is not whole else 0
+            there = whole.product(theta)
+            # A row that was left out must not have come to the corner, nor crossed it.
+            moved = problem.corners(there) < last
+            moved |= problem.loss(there, 0.0)[1] != problem.loss(f, 0.0)[1]
+            if part is whole or not (moved & ~active).any():
+                converged, f = part.settled, there
                 break
-            h = max(h / _FALL, last)
-        steps += part.steps if part is not whole else 0
-        there = whole.product(theta)
-        # A row that was left out must not have come to the corner, nor crossed it.
-        moved = problem.corners(there) < last
-        moved |= problem.loss(there, 0.0)[1] != problem.loss(f, 0.0)[1]
-        if part is whole or not (moved & ~active).any():
-            converged, f = part.settled, there
-            break
-        active |= moved
-        theta, f = whole.towards(begin, f, theta, there, last)
-    return _solution(problem, whole, theta, f, last, steps + whole.steps, converged)
+            active |= moved
+            theta, f = whole.towards(begin, f, theta, there, last)
+        steps += whole.steps
+        start = theta[:-1], float(theta[-1] - centre @ theta[:-1])
+    return placed.back(_solution(problem, whole, theta, f, last, steps, converged))
 
 
 def _solution(

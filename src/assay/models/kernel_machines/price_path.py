@@ -1,4 +1,4 @@
-"""The price of slack C: one number, or several from which cross-validation chooses along a path of warm starts."""
+"""The price of slack C: one number, or several from which cross-validation chooses."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import numpy as np
 
 from ...base.errors import ParameterError, plain
 from ...base.parameters import ArrayLike, Real, param
-from .smo import Dual, DualSolution
 
 
 def price_param(infinite: bool) -> Any:
@@ -34,22 +33,3 @@ def prices_of(who: str, C: Any) -> np.ndarray:
     if given.ndim != 1 or not given.size or not (given > 0).all() or (given.size > 1 and not np.isfinite(given).all()):
         raise ParameterError(who, "parameter 'C'", "must be a number > 0 or hold finite ones", f"got {plain(repr(C))}")
     return given
-
-
-def dual_path(
-    duals: list[Dual], prices: np.ndarray, tol: float, max_iter: int | None, scale: float = 1.0
-) -> list[DualSolution]:
-    """The dual for each price, rising; each starts on the line from zero through the one before, at its minimum there
-    (where no alpha was at its bound, that is the solution)."""
-    found: list[DualSolution] = []
-    for k, dual in enumerate(duals):
-        start = None
-        if found:
-            beta, f = found[-1].beta, found[-1].f
-            curve = float(beta @ f[dual.row])
-            best = float(dual.target @ beta) / curve if curve > 0.0 else 1.0
-            factor = min(max(1.0, best), float(prices[k] / prices[k - 1]))
-            # The bounds stretch by at least this factor up to rounding, which the clip takes care of.
-            start = np.clip(factor * beta, dual.low, dual.high), factor * f
-        found.append(dual.solve(tol, max_iter, 1, start, scale))
-    return found

@@ -125,6 +125,17 @@ class Dual:
             name = "stalled"
         return DualSolution(beta, f, offset, objective, violation, steps, name, shrunk)
 
+    def start_from(self, found: DualSolution | None, growth: float) -> tuple[np.ndarray, np.ndarray] | None:
+        """Where to begin after the solution for bounds smaller by a factor of `growth`: on the line from zero through
+        it, at the minimum there (where no alpha was at its bound, that is the solution)."""
+        if found is None:
+            return None
+        curve = float(found.beta @ found.f[self.row])
+        best = float(self.target @ found.beta) / curve if curve > 0.0 else 1.0
+        factor = min(max(1.0, best), growth)
+        # The bounds stretch by at least this factor up to rounding, which the clip takes care of.
+        return np.clip(factor * found.beta, self.low, self.high), factor * found.f
+
     def rounding(self, beta: np.ndarray) -> float:
         """About how far rounding takes the entries of K beta, for a Gram matrix."""
         largest = float(np.abs(np.diagonal(self.kernel)).max(initial=0.0))

@@ -114,19 +114,6 @@ class SupportVectors(SparseInput, KernelMethod):
             back = axes[:, kept] / np.sqrt(values[kept])
             return Columns(np.ascontiguousarray(beside @ back), chosen, back)
 
-    def _linear_machine(
-        self, columns: Columns, chosen: np.ndarray | None, target: np.ndarray, price: np.ndarray, epsilon: float | None
-    ) -> tuple[np.ndarray, DualSolution]:
-        """Coefficients of the columns, and the rest as the dual has it."""
-        X = columns.X if chosen is None else columns.X[chosen]
-        scale = 1.0
-        if epsilon is not None:
-            scale = float(np.sqrt(np.average((target - np.average(target, weights=price)) ** 2, weights=price))) or 1.0
-        found = solve_linear(
-            LinearProblem(X, target, price, epsilon, thread_count(self.n_jobs)), float(self.tol) * scale
-        )
-        return found.coef, _as_dual(found, found.beta)
-
     def _about_zero(self, rows: np.ndarray) -> np.ndarray:
         # The constant of the machine takes up where zero is: products of columns far from it would cancel.
         if not self._is_linear:
@@ -156,7 +143,7 @@ class SupportVectors(SparseInput, KernelMethod):
             parts = [first.beta] if epsilon is None else [np.maximum(first.beta, 0.0), np.minimum(first.beta, 0.0)]
             lost = dual.rounding(first.beta) / scale
             if lost > tol or (lost > 0.1 * _NEAR and first.converged):
-                return _as_dual(first, np.concatenate(parts))
+                return as_dual(first, np.concatenate(parts))
             start = self._linear_start(dual, np.concatenate(parts)) if first.converged else None
         return in_columns(dual.solve(tol, self.max_iter, threads, start, scale), rows, dual.row[: rows.shape[0]])
 
@@ -211,9 +198,11 @@ class SupportVectors(SparseInput, KernelMethod):
         form = None
         if kind == "gram" and not (small or self._hard or self._precomputed):
             form = fast_form(clone(self)._learn_kernel(rows, None), rows)
-        if form is None:
-            return self._common_matrix(rows)
-        return "gram", form.rows(rows, thread_count(self.n_jobs)).gram(thread_count(self.n_jobs))
+        if form is not None:
+            return "gram", form.rows(rows, thread_count(self.n_jobs)).gram(thread_count(self.n_jobs))
+        if kind == "gram":
+            return kind, self._source(clone(self)._learn_kernel(rows, None), rows, 1, exact=True).gram
+        return self._common_matrix(rows)
 
     def _fold_matrix(self, kernel: Kernel, table: Training, known: Any) -> np.ndarray | None:
         """The matrix of a fold's own kernel for all rows, its training rows and others; None if that is too large."""
@@ -232,12 +221,15 @@ class SupportVectors(SparseInput, KernelMethod):
         threads = thread_count(self.n_jobs)
         return form.rows(table.rows, threads).gram(threads)
 
-    def _shared_source(self, table: Training, shared: Any, place: np.ndarray) -> KernelSource:
-        """The kernel of the training rows from what the folds share; `place` are the numbers of the rows of the fold in
-        the shared table."""
+    def _from_folds(self, table: Training) -> tuple[Any, np.ndarray]:
+        """What folds share, if this is one of them, and the numbers of the training rows in it."""
+        shared, place = (None, np.arange(table.n)) if self._of_folds is None else self._of_folds
+        return shared, place if shared is None else place[table.place]
+
+    def _shared_source(self, table: Training, shared: Any, among: np.ndarray) -> KernelSource:
+        """The kernel of the training rows from what the folds share."""
         threads = thread_count(self.n_jobs)
         kind, matrix = shared
-        among = place[table.place]
         if kind == "gram" and not self._hard:
             return KernelSource(table.rows, matrix, None, threads, among)
         own = np.ascontiguousarray(matrix[np.ix_(among, among)], dtype=np.float64)
@@ -292,7 +284,7 @@ def in_columns(found: DualSolution, rows: np.ndarray, place: np.ndarray) -> Dual
     return replace(found, offset=found.offset - moved, coef=coef)
 
 
-def _as_dual(found: LinearSolution, beta: np.ndarray) -> DualSolution:
+def as_dual(found: LinearSolution, beta: np.ndarray) -> DualSolution:
     """The solution of a linear machine as the dual has it, with these beta."""
     status = "converged" if found.converged else "max_iter"
     made = (found.intercept, -found.dual, found.violation, found.n_iter, status)

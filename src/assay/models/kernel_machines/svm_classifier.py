@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,10 +24,11 @@ from ...base.threads import thread_count
 from ...numeric.kernels import Kernel
 from ..linear.multiclass import class_pairs, couple, duel_scores
 from ..linear.tables import validation_folds
+from .linear_machine import LinearProblem, solve_linear
 from .platt import fit_sigmoid
-from .price_path import dual_path, price_param, prices_of
+from .price_path import price_param, prices_of
 from .smo import Dual, DualSolution, hard_margin, warn_unless_converged
-from .support_vectors import Columns, SupportVectors, in_columns
+from .support_vectors import Columns, SupportVectors, as_dual, in_columns
 from .training import Training, kept_places
 
 
@@ -94,10 +96,7 @@ class SVMClassifier(SupportVectors, LabelClassifier):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SVMClassifier:
         """Choose C where several are given, and solve the dual of each machine."""
-        return self._fit_read(X, y, sample_weight, None, None)
-
-    def _fit_read(self, X: Any, y: Any, sample_weight: Any, shared: Any, place: np.ndarray | None) -> SVMClassifier:
-        who = type(self).__name__
+        who, threads, tol = type(self).__name__, thread_count(self.n_jobs), float(self.tol)
         rows, codes, weights = self._begin(X, y, sample_weight)
         self._require_classes()
         prices = prices_of(who, self.C)
@@ -108,9 +107,13 @@ class SVMClassifier(SupportVectors, LabelClassifier):
         for name in ("scores_", "sigmoids_"):
             self.__dict__.pop(name, None)
         self.C_ = float(prices[0])
+        shared, among = self._from_folds(table)
         if validated:
             folds = validation_folds(who, self.cv, table.rows, table.target, sample_weight, stratify=True)
-            held = self._held_out(table, folds, prices, shared, place)
+            # (n_prices, n_rows, n_machines); NaN for rows no fold tests.
+            held = np.full((prices.shape[0], table.n, sum(1 for _ in self._machines(table.target))), np.nan)
+            known = self._shared_kernel(table.rows, table.n) if shared is None else shared
+            in_threads(partial(self._hold_out, held, table, prices, known, among), folds, self.n_jobs)
             if prices.shape[0] > 1:
                 self._choose(table, held, folds, prices)
             if self.probability:
@@ -118,21 +121,22 @@ class SVMClassifier(SupportVectors, LabelClassifier):
         kernel = self._learn_kernel(table.rows, table.weights)
         columns = self._columns(table, kernel)
         source = None
-        if columns is None and shared is not None and place is not None:
-            source = self._shared_source(table, shared, place)
+        if columns is None and shared is not None:
+            source = self._shared_source(table, shared, among)
         elif columns is None:
-            source = self._source(kernel, table.rows, thread_count(self.n_jobs), exact=self._hard)
+            source = self._source(kernel, table.rows, threads, exact=self._hard)
         solutions, betas, coefs = [], [], []
         for chosen, sign in self._machines(table.target):
             price = self.C_ * (cost if chosen is None else cost[chosen])
             if columns is not None:
-                coef, found = self._linear_machine(columns, chosen, sign, price, None)
-                coefs.append(coef)
+                X = columns.X if chosen is None else columns.X[chosen]
+                primal = solve_linear(LinearProblem(X, sign, price, None, threads), tol)
+                coefs.append(primal.coef)
+                found = as_dual(primal, primal.beta)
             elif np.isinf(self.C_):
                 assert source is not None
                 gram, row = source.of(chosen)
-                threads, shrinking = thread_count(self.n_jobs), bool(self.shrinking)
-                found = hard_margin(who, gram, sign, float(self.tol), self.max_iter, threads, shrinking)
+                found = hard_margin(who, gram, sign, tol, self.max_iter, threads, bool(self.shrinking))
                 if self._is_linear:
                     found = in_columns(found, source.rows if chosen is None else source.rows[chosen], row)
             else:
@@ -201,42 +205,34 @@ class SVMClassifier(SupportVectors, LabelClassifier):
         self.n_iter_ = np.array([found.n_iter for found in solutions])
 
     # -- held-out rows -----------------------------------------------------------------------------------------------
-    def _held_out(
-        self, table: Training, folds: list[Fold], prices: np.ndarray, shared: Any, place: np.ndarray | None
-    ) -> np.ndarray:
-        """Decision values of every machine for every price, (n_prices, n_rows, n_machines); NaN for rows no fold tests.
+    def _hold_out(
+        self, held: np.ndarray, table: Training, prices: np.ndarray, known: Any, where: np.ndarray, fold: Fold
+    ) -> None:
+        """The decision values of every machine for every price on the test rows of a fold, written into `held`.
 
-        The kernel matrix is made once for all folds, machines and prices where they have it in common; the decision
-        values of rows that are left out come with the solution.
+        The kernel matrix is made once for all folds, machines and prices where they have it in common (`known`, with
+        the rows at `where`); the decision values of rows that are left out come with the solution.
         """
-        who, labels = type(self).__name__, self.classes_[table.target]
-        known = self._shared_kernel(table.rows, table.n) if shared is None else shared
-        where = np.arange(table.n) if shared is None or place is None else place[table.place]
-        n_machines = sum(1 for _ in self._machines(table.target))
-        held = np.full((prices.shape[0], table.n, n_machines), np.nan)
-
-        def one_fold(fold: Fold) -> None:
-            train, test = fold
-            if np.unique(table.target[train]).shape[0] < self.classes_.shape[0]:
-                raise DataError(who, "parameter 'cv'", "must leave rows of every class in every training part")
-            model = clone(self).set_params(probability=False, n_jobs=1)
-            kernel = model._learn_kernel(table.rows[train], table.weights[train])
-            matrix = model._fold_matrix(kernel, table, known)
-            if matrix is None:
-                for c, price in enumerate(prices):
-                    model.set_params(C=float(price)).fit(table.rows[train], labels[train], table.weights[train])
-                    held[c, test] = model.machine_decisions(table.rows[test])
-                return
-            cost = with_class_weights(who, self.class_weight, self.classes_, table.target, table.weights, train)
-            assert cost is not None
-            for k, (chosen, sign) in enumerate(self._machines(table.target[train])):
-                rows = train if chosen is None else train[chosen]
-                duals = [model._dual(matrix, where[rows], sign, float(price) * cost[rows]) for price in prices]
-                for c, found in enumerate(dual_path(duals, prices, float(self.tol), self.max_iter)):
-                    held[c, test, k] = found.f[where[test]] + found.offset
-
-        in_threads(one_fold, folds, self.n_jobs)
-        return held
+        who, (train, test), labels = type(self).__name__, fold, self.classes_[table.target]
+        if np.unique(table.target[train]).shape[0] < self.classes_.shape[0]:
+            raise DataError(who, "parameter 'cv'", "must leave rows of every class in every training part")
+        model = clone(self).set_params(probability=False, n_jobs=1)
+        kernel = model._learn_kernel(table.rows[train], table.weights[train])
+        matrix = model._fold_matrix(kernel, table, known)
+        if matrix is None:
+            for c, price in enumerate(prices):
+                model.set_params(C=float(price)).fit(table.rows[train], labels[train], table.weights[train])
+                held[c, test] = model.machine_decisions(table.rows[test])
+            return
+        cost = with_class_weights(who, self.class_weight, self.classes_, table.target, table.weights, train)
+        assert cost is not None
+        for k, (chosen, sign) in enumerate(self._machines(table.target[train])):
+            rows, found = train if chosen is None else train[chosen], None
+            for c, price in enumerate(prices):
+                dual = model._dual(matrix, where[rows], sign, float(price) * cost[rows])
+                start = dual.start_from(found, float(price / prices[c - 1]))
+                found = dual.solve(float(self.tol), self.max_iter, 1, start)
+                held[c, test, k] = found.f[where[test]] + found.offset
 
     def _choose(self, table: Training, held: np.ndarray, folds: list[Fold], prices: np.ndarray) -> None:
         """The price with the best accuracy, the smallest of equal ones."""

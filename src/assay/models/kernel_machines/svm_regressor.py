@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,9 +15,10 @@ from ...base.estimator import Fold, Regressor
 from ...base.parameters import Real, param
 from ...base.threads import thread_count
 from ..linear.tables import validation_folds
-from .price_path import dual_path, price_param, prices_of
+from .linear_machine import LinearProblem, solve_linear
+from .price_path import price_param, prices_of
 from .smo import Dual, warn_unless_converged
-from .support_vectors import SupportVectors
+from .support_vectors import SupportVectors, as_dual
 from .training import Training, kept_places
 
 
@@ -58,19 +60,19 @@ class SVMRegressor(SupportVectors, Regressor):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SVMRegressor:
         """Choose C where several are given, and solve the dual."""
-        return self._fit_read(X, y, sample_weight, None, None)
-
-    def _fit_read(self, X: Any, y: Any, sample_weight: Any, shared: Any, place: np.ndarray | None) -> SVMRegressor:
-        who = type(self).__name__
+        who, threads = type(self).__name__, thread_count(self.n_jobs)
         rows, target, weights = self._begin(X, y, sample_weight)
         prices = prices_of(who, self.C)
         several = prices.shape[0] > 1
         table = self._training(rows, target, weights, kept_places(sample_weight, rows.shape[0]), apart=several)
         self.C_ = float(prices[0])
         self.__dict__.pop("scores_", None)
+        shared, among = self._from_folds(table)
         if several:
             folds = validation_folds(who, self.cv, table.rows, table.target, sample_weight)
-            self.scores_ = self._held_out(table, folds, prices, shared, place)
+            known = self._shared_kernel(table.rows, table.n) if shared is None else shared
+            scores = in_threads(partial(self._hold_out, table, prices, known, among), folds, self.n_jobs)
+            self.scores_ = np.array(scores)
             self.C_ = float(prices[int(np.argmax(self.scores_.mean(axis=0)))])
         kernel = self._learn_kernel(table.rows, table.weights)
         columns = self._columns(table, kernel)
@@ -78,17 +80,17 @@ class SVMRegressor(SupportVectors, Regressor):
         middle, spread = _moments(table.target, table.weights)
         self.__dict__.pop("coef_", None)
         self._single_ = False
+        target, price, epsilon = table.target - middle, self.C_ * table.weights, float(self.epsilon)
         if columns is not None:
-            price = self.C_ * table.weights
-            coef, found = self._linear_machine(columns, None, table.target - middle, price, float(self.epsilon))
-            beta = found.beta
+            scale = _moments(target, price)[1]
+            primal = solve_linear(LinearProblem(columns.X, target, price, epsilon, threads), float(self.tol) * scale)
+            coef, beta, found = primal.coef, primal.beta, as_dual(primal, primal.beta)
         else:
-            if shared is not None and place is not None:
-                source = self._shared_source(table, shared, place)
+            if shared is not None:
+                source = self._shared_source(table, shared, among)
             else:
-                source = self._source(kernel, table.rows, thread_count(self.n_jobs), exact=self._hard)
-            price = self.C_ * table.weights
-            found = self._by_dual(source, None, table.target - middle, price, float(self.epsilon), spread)
+                source = self._source(kernel, table.rows, threads, exact=self._hard)
+            found = self._by_dual(source, None, target, price, epsilon, spread)
             beta, self._single_ = found.beta[: table.n] + found.beta[table.n :], source.single
         warn_unless_converged(who, [found])
         used = np.flatnonzero(beta)
@@ -117,31 +119,25 @@ class SVMRegressor(SupportVectors, Regressor):
             bool(self.shrinking),
         )
 
-    def _held_out(
-        self, table: Training, folds: list[Fold], prices: np.ndarray, shared: Any, place: np.ndarray | None
-    ) -> np.ndarray:
-        """Minus the mean squared error of every price on the test rows of every fold."""
-        known = self._shared_kernel(table.rows, table.n) if shared is None else shared
-        where = np.arange(table.n) if shared is None or place is None else place[table.place]
-
-        def one_fold(fold: Fold) -> list[float]:
-            train, test = fold
-            model = clone(self).set_params(n_jobs=1)
-            kernel = model._learn_kernel(table.rows[train], table.weights[train])
-            matrix = model._fold_matrix(kernel, table, known)
-            given, share = table.target[train], table.weights[train]
-            middle, spread = _moments(given, share)
+    def _hold_out(self, table: Training, prices: np.ndarray, known: Any, where: np.ndarray, fold: Fold) -> list[float]:
+        """Minus the mean squared error of every price on the test rows of a fold."""
+        train, test = fold
+        model = clone(self).set_params(n_jobs=1)
+        kernel = model._learn_kernel(table.rows[train], table.weights[train])
+        matrix = model._fold_matrix(kernel, table, known)
+        given, share = table.target[train], table.weights[train]
+        middle, spread = _moments(given, share)
+        scores, found = [], None
+        for c, price in enumerate(prices):
             if matrix is not None:
-                duals = [model._dual(matrix, where[train], given - middle, float(price) * share) for price in prices]
-                found = dual_path(duals, prices, float(self.tol), self.max_iter, spread)
-                said = [one.f[where[test]] + one.offset + middle for one in found]
+                dual = model._dual(matrix, where[train], given - middle, float(price) * share)
+                start = dual.start_from(found, float(price / prices[c - 1]))
+                found = dual.solve(float(self.tol), self.max_iter, 1, start, spread)
+                said = found.f[where[test]] + found.offset + middle
             else:
-                fits = (model.set_params(C=float(price)).fit(table.rows[train], given, share) for price in prices)
-                said = [fit.predict(table.rows[test]) for fit in fits]
-            weights = table.weights[test]
-            return [-float(np.average((table.target[test] - one) ** 2, weights=weights)) for one in said]
-
-        return np.array(in_threads(one_fold, folds, self.n_jobs))
+                said = model.set_params(C=float(price)).fit(table.rows[train], given, share).predict(table.rows[test])
+            scores.append(-float(np.average((table.target[test] - said) ** 2, weights=table.weights[test])))
+        return scores
 
     def predict(self, X: Any) -> np.ndarray:
         """w'phi(x) + b of each row."""

@@ -76,7 +76,7 @@ class BatchRows:
         """By how much to move values that were to be near the means and lie `offset` away from them."""
         return offset
 
-    def gram_sums(self, targets: np.ndarray, weights: Some, shift: np.ndarray, part: Some, threads: int) -> np.ndarray:
+    def gram_sums(self, targets: np.ndarray, shift: np.ndarray, weights: Some, part: Some, threads: int) -> np.ndarray:
         """Sum of w z z' over the rows, with z = [x - shift, y - shift, 1]."""
         return self.X.total(functools.partial(_gram, shift=shift, threads=threads), targets, weights)
 

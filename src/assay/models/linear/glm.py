@@ -34,11 +34,11 @@ from .glm_solver import (
     Problem,
     Solution,
     Task,
+    WorkingSet,
     needs_working_sets,
     sample_start,
-    solve_working_sets,
 )
-from .sparse import SparseInput, SparseTable
+from .sparse import MOST_SQUARE, SparseInput, SparseTable
 from .summary import CoefficientRow, GlmSummary, combination_text
 from .tables import require_narrow
 
@@ -286,10 +286,17 @@ class GLM(SparseInput, MixedInput, Regressor):
             for left in range(_THETA_ROUNDS, -1, -1):
                 told = silent if searching else trace
                 problem = Problem(now, tol, told)
+                point = problem.start(start)
                 if needs_working_sets(now):
-                    solution = solve_working_sets(problem, int(self.max_iter), start)
+                    columns = WorkingSet(problem)
+                    while (narrow := columns.grown(point)) is not None:
+                        # Few enough columns that the matrix is formed; the rows that matter bound their number.
+                        part = Problem(narrow[0], tol, told, MOST_SQUARE)
+                        end = damped_newton(part, part.start(narrow[1]), int(self.max_iter))
+                        point = problem.at(columns.take(part.solution(end)))
+                    solution = columns.solution(point)
                 else:
-                    end = damped_newton(problem, problem.start(start), int(self.max_iter))
+                    end = damped_newton(problem, point, int(self.max_iter))
                     solution = problem.solution(end, inference=now.alpha == 0.0)
                 if not searching:
                     break

@@ -27,7 +27,7 @@ from ...base.batches import BatchedTable
 from ...numeric.newton import End, Point, damped_newton
 from ...numeric.solves import mapped_covariance
 from .glm_families import FAMILIES, LINKS
-from .proximal import MOST_SWEEPS, violations
+from .proximal import MOST_SWEEPS, violations, worst_outside
 from .sparse import MOST_SQUARE, SparseTable
 from .standardised import NO_WEIGHTS, GlmTerms, or_empty
 from .tables import only, table_of
@@ -235,7 +235,7 @@ class Problem:
     def step(self, point: _Point, damping: float) -> np.ndarray:
         """The step to the minimum of the quadratic model, over the active coefficients."""
         if self.square and self.count >= _PATIENCE and not point.exact:
-            self._sharpen(point)
+            self._sharpen(point, self.passes.sums(point.coefficients, OBSERVED, self.task.threads)[-1])
         self.count += 1
         cosines, self.pearson = self.cosines(point)
         self.steepest = float(cosines.max(initial=0.0))
@@ -260,10 +260,9 @@ class Problem:
                 step[chosen] = -solve_definite(hessian, gradient, self._largest_block(chosen))
         return step
 
-    def _sharpen(self, point: _Point) -> None:
+    def _sharpen(self, point: _Point, observed: Any) -> None:
         """Put the true Hessian in place of the positive one where it is definite: quadratic convergence at the end."""
         chosen = np.flatnonzero(self.active)
-        observed: Any = self.passes.sums(point.coefficients, OBSERVED, self.task.threads)[-1]
         matrix = observed[np.ix_(chosen, chosen)]
         diagonal = np.einsum("ii->i", matrix)
         diagonal += self.ridge[chosen]
@@ -501,36 +500,41 @@ def needs_working_sets(task: Task) -> bool:
     return task.alpha * task.l1_ratio > 0.0 and not narrow
 
 
-def solve_working_sets(objective: Problem, max_iter: int, start: tuple[np.ndarray, float] | None) -> Solution:
-    """Solve on the columns that matter, then add the worst violators of the others, until there are none."""
-    task, tol = objective.task, objective.tol
-    point = objective.start(start)
-    p, n_iter = task.X.shape[1], 0
-    chosen = np.zeros(p, dtype=bool)
-    found: Solution | None = None
-    while True:
+class WorkingSet:
+    """The columns of a wide table that matter: solved for, then joined by the worst violators of the others, until
+    there are none."""
+
+    def __init__(self, objective: Problem) -> None:
+        self.objective, self.found, self.n_iter = objective, None, 0  # type: Problem, Solution | None, int
+        self.chosen = np.zeros(objective.n_columns, dtype=bool)
+
+    def grown(self, point: _Point) -> tuple[Task, tuple[np.ndarray, float]] | None:
+        """The task of the columns that matter and where it begins; None if they were solved for."""
+        objective, task, p = self.objective, self.objective.task, self.objective.n_columns
         cosines = np.where(objective.active, objective.cosines(point)[0], 0.0)[:p]
-        chosen |= point.coefficients[:p] != 0.0
-        fresh = np.flatnonzero((cosines > tol) & ~chosen)
-        if found is not None and (not fresh.size or found.status != "converged"):
-            break
-        room = max(50, int(chosen.sum()))
-        chosen[fresh[np.argsort(-cosines[fresh], kind="stable")[:room]]] = True
-        columns = np.flatnonzero(chosen)
+        self.chosen |= point.coefficients[:p] != 0.0
+        fresh = worst_outside(self.chosen, cosines, objective.tol, 50)
+        if self.found is not None and (not fresh.size or self.found.status != "converged"):
+            return None
+        self.chosen[fresh] = True
+        columns = np.flatnonzero(self.chosen)
         coef, intercept = objective.raw(point.coefficients)
         factors = None if task.penalty_weights is None else task.penalty_weights[columns]
-        # Few enough columns that the matrix is formed; their number is bounded by the rows that matter.
-        narrow = replace(task, X=objective.table.columns(columns), penalty_weights=factors)
-        part = Problem(narrow, tol, objective.trace, MOST_SQUARE)
-        found = part.solution(damped_newton(part, part.start((coef[columns], intercept)), max_iter))
-        n_iter += max(found.n_iter, 1)
-        coef = np.zeros(p)
-        coef[columns] = found.coef
-        point = objective.at(objective.standard(coef, found.intercept))
-    coef, intercept = objective.raw(point.coefficients)
-    return replace(
-        found, coef=coef, intercept=intercept, n_iter=n_iter, rank=int(objective.active.sum()), kept=objective.kept()
-    )
+        return replace(task, X=objective.table.columns(columns), penalty_weights=factors), (coef[columns], intercept)
+
+    def take(self, found: Solution) -> np.ndarray:
+        """The coefficients of all columns, standardised, from those of the columns that matter."""
+        self.found, self.n_iter = found, self.n_iter + max(found.n_iter, 1)
+        coef = np.zeros(self.objective.n_columns)
+        coef[self.chosen] = found.coef
+        return self.objective.standard(coef, found.intercept)
+
+    def solution(self, point: _Point) -> Solution:
+        """What was found, for all columns."""
+        assert self.found is not None
+        coef, intercept = self.objective.raw(point.coefficients)
+        rank, kept = int(self.objective.active.sum()), self.objective.kept()
+        return replace(self.found, coef=coef, intercept=intercept, n_iter=self.n_iter, rank=rank, kept=kept)
 
 
 def _is_separated(task: Task, point: _Point, first: float) -> bool:
@@ -550,10 +554,7 @@ def sample_start(task: Task, tol: float, max_iter: int) -> tuple[np.ndarray, flo
     try:
         with np.errstate(all="ignore"):  # the target may stand on the edge of its range in the sample
             problem = Problem(part, tol, Trace(on=False))
-            if needs_working_sets(part):
-                found = solve_working_sets(problem, max_iter, None)
-            else:
-                found = problem.solution(damped_newton(problem, problem.start(None), max_iter))
+            found = problem.solution(damped_newton(problem, problem.start(None), max_iter))
     except OutOfRange:
         return None
     return (found.coef, found.intercept) if found.status == "converged" and np.isfinite(found.coef).all() else None

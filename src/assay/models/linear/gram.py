@@ -60,13 +60,13 @@ class GramStatistics:
         table = table_of(rows)
         around = table.central_values(targets, fit_intercept) if shift is None else shift
         indices = None if subset is None else np.ascontiguousarray(subset, dtype=np.int64)
-        sums = table.gram_sums(targets, weights, around, indices, threads)
+        sums = table.gram_sums(targets, around, weights, indices, threads)
         found = cls(sums, around, targets.shape[1], fit_intercept)
         if not np.isfinite(found.sums[-1]).all():
             return found
         if shift is None and fit_intercept and found._shift_is_far():
             around = found.nearer_shift(rows)
-            sums = table.gram_sums(targets, weights, around, indices, threads)
+            sums = table.gram_sums(targets, around, weights, indices, threads)
             found = cls(sums, around, targets.shape[1], fit_intercept)
         return found
 

@@ -17,12 +17,12 @@ from ...base.estimator import Classifier, Fold, check_weights
 from ...base.folds import Transforms, copy_columns, through_folds
 from ...base.parameters import Boolean, Choice, Instance, Integer, Nothing, Real, param
 from ...base.threads import thread_count
+from ...base.trace import Trace
 from ...base.usual_parameters import n_jobs_param, trace_param
 from ...base.views import Coefficients, coefficients_of
-from ...numeric.newton import damped_newton
 from .logistic_inference import LogisticInference
 from .logistic_sample import begins_at_sample, look_first, solve_from_sample
-from .logistic_solver import DENSE_LIMIT, Solution, Task, log_probabilities_of, probabilities_of, way_to_solve
+from .logistic_solver import DENSE_LIMIT, Solution, Task, log_probabilities_of, probabilities_of, solve
 from .sparse import SparseInput
 from .summary import combination_text
 from .tables import only
@@ -94,7 +94,9 @@ class LogisticRegression(SparseInput, LogisticInference, Classifier):
         """Find the coefficients by Newton's method."""
         rows, codes, weights = self._begin(X, y, sample_weight)
         self._refuse_ignored()
-        return self._fit_rows(rows, None, codes, weights, None)
+        task, trace = self._task_of(rows, None, codes, weights), self._new_trace()
+        way = solve_from_sample if begins_at_sample(task) else solve
+        return self._keep(way(task, float(self.tol), int(self.max_iter), trace, None), task, trace)
 
     def _fit_rows(
         self,
@@ -105,23 +107,20 @@ class LogisticRegression(SparseInput, LogisticInference, Classifier):
         start: tuple[np.ndarray, np.ndarray] | None,
     ) -> LogisticRegression:
         """Fit on some rows of X (None for all); `classes_` is set, codes and weights have one value per row of X."""
+        task, trace = self._task_of(X, rows, codes, weights), self._new_trace()
+        way = solve_from_sample if start is None and begins_at_sample(task) else solve
+        return self._keep(way(task, float(self.tol), int(self.max_iter), trace, start), task, trace)
+
+    def _task_of(self, X: Any, rows: np.ndarray | None, codes: np.ndarray, weights: np.ndarray | None) -> Task:
+        """What to solve, for the classes that are there."""
         self._require_classes()
         if self.classes_.shape[0] > 2:
             self._check_table_cost(X, self.classes_.shape[0])
         X, rows, codes, weights = only(X, rows, codes, weights)
-        trace = self._new_trace()
         weights = with_class_weights(type(self).__name__, self.class_weight, self.classes_, codes, weights, rows)
-        task = self._task(X, rows, codes, weights, self.classes_.shape[0], self._reference_code())
-        tol, max_iter = float(self.tol), int(self.max_iter)
-        if start is None and begins_at_sample(task):
-            solution = solve_from_sample(task, tol, max_iter, trace)
-        else:
-            kind, other_way = way_to_solve(task)
-            problem = kind(task, tol, trace)
-            if other_way is None:
-                solution = problem.solution(damped_newton(problem, problem.start(start), max_iter, **problem.limits))
-            else:
-                solution = other_way(problem, max_iter, start)
+        return self._task(X, rows, codes, weights, self.classes_.shape[0], self._reference_code())
+
+    def _keep(self, solution: Solution, task: Task, trace: Trace) -> LogisticRegression:
         self.coef_, self.intercept_, self.n_iter_ = solution.coef, solution.intercept, solution.n_iter
         self._keep_trace(trace)
         self._infer(solution, task)

@@ -23,7 +23,7 @@ from ...base import Trace
 from ...base.batches import Along, BatchedTable, CodedLabels, Sample
 from ...numeric.newton import damped_newton
 from .batch_rows import logistic_block
-from .logistic_solver import AbsoluteProblem, Point, Problem, Solution, Task, way_to_solve
+from .logistic_solver import AbsoluteProblem, Point, Problem, Solution, Start, Task, solve, way_to_solve
 from .standardised import NO_ROWS, NO_WEIGHTS, LogisticTerms, centre_and_spread
 
 STRIDED_ROWS = 2**16
@@ -121,7 +121,7 @@ def sample_of(task: Task, tol: float, max_iter: int, rows: int = STRIDED_ROWS, o
 
 def sample_fit(task: Task, tol: float, max_iter: int) -> SampleFit | None:
     """The optimum of a sample; None where it has none."""
-    found = _solved(task, tol, max_iter, Trace(False), None)
+    found = solve(task, tol, max_iter, Trace(False), None)
     if found.status != "converged" or found.dependent.size:
         return None
     measured = Problem(task, tol, Trace(False))
@@ -186,7 +186,7 @@ def begins_at_sample(task: Task) -> bool:
         return True
     if not isinstance(task.X, np.ndarray) or task.rows is not None or not np.isfinite(task.C):
         return False
-    narrow = way_to_solve(task)[1] is None and 40 * task.outputs * task.X.shape[1] <= _sample_size(task)
+    narrow = way_to_solve(task)[1] == "newton" and 40 * task.outputs * task.X.shape[1] <= _sample_size(task)
     work = task.X.shape[0] * (task.outputs * (task.X.shape[1] + 1)) ** 2
     return narrow and task.X.shape[0] >= 8 * FEWEST_ROWS and work >= LEAST_WORK
 
@@ -195,29 +195,18 @@ def _sample_size(task: Task) -> int:
     return min(FEW_ROWS, max(FEWEST_ROWS, task.X.shape[0] // 12))
 
 
-def solve_from_sample(task: Task, tol: float, max_iter: int, trace: Trace) -> Solution:
-    """The optimum of a table in blocks, or of many rows in memory."""
+def solve_from_sample(task: Task, tol: float, max_iter: int, trace: Trace, start: Start) -> Solution:
+    """The optimum of a table in blocks, or of many rows in memory; from `start` where the sample has no optimum."""
     fit: SampleFit | None = None
     if isinstance(task.X, BatchedTable):
         fit = task.X.first or sample_of(task, tol, max_iter)
     else:
         fit = sample_of(task, max(tol, LOOSE_TOL), max_iter, _sample_size(task), FEW_OF_A_CLASS)
-    kind, other_way = way_to_solve(task)
-    if fit is None or other_way is not None or not kind.dense:
-        return _solved(task, tol, max_iter, trace, None if fit is None else fit.start)
+    kind, way = way_to_solve(task)
+    if fit is None or way != "newton" or not kind.dense:
+        return solve(task, tol, max_iter, trace, start if fit is None else fit.start)
     problem = kind(task, tol, trace)
     begin, steps = informed_start(problem, fit)
     found = problem.solution(damped_newton(problem, begin, max_iter, **problem.limits))
     found.n_iter += steps
     return found
-
-
-def _solved(
-    task: Task, tol: float, max_iter: int, trace: Trace, start: tuple[np.ndarray, np.ndarray] | None
-) -> Solution:
-    """The optimum, in the way that suits the task."""
-    kind, other_way = way_to_solve(task)
-    problem = kind(task, tol, trace)
-    if other_way is not None:
-        return other_way(problem, max_iter, start)
-    return problem.solution(damped_newton(problem, problem.start(start), max_iter, **problem.limits))

@@ -32,7 +32,7 @@ from ...base import DataError, Trace
 from ...numeric.newton import End, damped_newton
 from ...numeric.newton import Point as SearchPoint
 from ...numeric.solves import mapped_covariance
-from .proximal import MOST_SWEEPS, violations
+from .proximal import MOST_SWEEPS, violations, worst_outside
 from .sparse import MOST_LOGISTIC, SparseTable
 from .standardised import LogisticTerms, or_empty
 from .tables import table_of
@@ -71,6 +71,10 @@ class Task:
     def outputs(self) -> int:
         """Rows of coefficients: one for two classes, else one per class."""
         return 1 if self.n_classes == 2 else self.n_classes
+
+
+Start = tuple[np.ndarray, np.ndarray] | None
+"""Coefficients and intercepts from which an iteration begins; None for zero."""
 
 
 @dataclass
@@ -482,18 +486,48 @@ def is_absolute(task: Task) -> bool:
     return task.l1_ratio > 0.0 and bool(np.isfinite(task.C))
 
 
-def way_to_solve(task: Task) -> tuple[type[Problem], Callable[..., Solution] | None]:
-    """The problem, and the function that solves it if it is not the Newton iteration."""
+def way_to_solve(task: Task) -> tuple[type[Problem], str]:
+    """The problem, and how it is solved: by Newton steps, column by column in the kernel, or by working sets."""
     if is_absolute(task):
         if task.outputs == 1 and table_of(task.X).by_column:
-            return Problem, solve_by_columns
+            return Problem, "columns"
         narrow = task.outputs * (task.X.shape[1] + 1) <= DENSE_LIMIT
-        return (AbsoluteProblem, None) if narrow else (WideProblem, solve_working_sets)
+        return (AbsoluteProblem, "newton") if narrow else (WideProblem, "working sets")
     narrow = task.outputs * (task.X.shape[1] + int(task.fit_intercept)) <= DENSE_LIMIT
-    return (Problem if narrow else WideProblem), None
+    return (Problem if narrow else WideProblem), "newton"
 
 
-def solve_by_columns(objective: Problem, max_iter: int, start: tuple[np.ndarray, np.ndarray] | None) -> Solution:
+def solve(task: Task, tol: float, max_iter: int, trace: Trace, start: Start) -> Solution:
+    """The optimum, in the way that suits the task. Working sets: solve on the columns that matter, then add the worst
+    violators of the others, until there are none."""
+    kind, way = way_to_solve(task)
+    problem = kind(task, tol, trace)
+    if way == "columns":
+        return solve_by_columns(problem, max_iter, start)
+    if way == "newton":
+        return problem.solution(damped_newton(problem, problem.start(start), max_iter, **problem.limits))
+    coefficients = np.zeros((problem.outputs, problem.columns)) if start is None else problem.standard(*start)
+    p, chosen, status, n_iter = task.X.shape[1], np.zeros(task.X.shape[1], dtype=bool), "max_iter", 0
+    while True:
+        gradient = problem.at(coefficients).gradient[problem.free]
+        wrong = violations(gradient, coefficients[problem.free], problem.l1)
+        by_column = np.where(problem.active, wrong[:, :p].max(axis=0), 0.0)
+        chosen |= (coefficients[:, :p] != 0.0).any(axis=0)
+        coef, intercept = problem.raw(coefficients)
+        fresh = worst_outside(chosen, by_column, tol * problem.total, 20)
+        if n_iter > 0 and (not fresh.size or status != "converged"):
+            return Solution(coef, intercept, n_iter, status, False, np.empty(0, dtype=np.int64))
+        chosen[fresh] = True
+        columns = np.flatnonzero(chosen)
+        part = AbsoluteProblem(replace(task, X=problem.table.columns(columns)), tol, trace)
+        found = part.solution(damped_newton(part, part.start((coef[:, columns], intercept)), max_iter, **part.limits))
+        n_iter, status = n_iter + max(found.n_iter, 1), found.status
+        coef = np.zeros_like(coef)
+        coef[:, columns] = found.coef
+        coefficients = problem.standard(coef, found.intercept)
+
+
+def solve_by_columns(objective: Problem, max_iter: int, start: Start) -> Solution:
     """Two classes on a sparse table: proximal Newton with coordinate descent on the columns, in the kernel."""
     task, p = objective.task, objective.task.X.shape[1]
     table, centre = objective.table.near(objective.centre, objective.inverse)
@@ -525,38 +559,6 @@ def solve_by_columns(objective: Problem, max_iter: int, start: tuple[np.ndarray,
     coef, intercept = objective.raw(coefficients)
     name = ("max_iter", "converged", "stalled")[status]
     return Solution(coef, intercept, len(steps) - 1, name, separated, np.empty(0, dtype=np.int64))
-
-
-def solve_working_sets(objective: Problem, max_iter: int, start: tuple[np.ndarray, np.ndarray] | None) -> Solution:
-    """Solve on the columns that matter, then add the worst violators of the others, until there are none."""
-    task, tol = objective.task, objective.tol
-    coefficients = np.zeros((objective.outputs, objective.columns))
-    if start is not None:
-        coefficients = objective.standard(*start)
-    p = task.X.shape[1]
-    chosen = np.zeros(p, dtype=bool)
-    status, n_iter = "max_iter", 0
-    while True:
-        gradient = objective.at(coefficients).gradient[objective.free]
-        wrong = violations(gradient, coefficients[objective.free], objective.l1)
-        by_column = np.where(objective.active, wrong[:, :p].max(axis=0), 0.0)
-        chosen |= (coefficients[:, :p] != 0.0).any(axis=0)
-        fresh = np.flatnonzero((by_column > tol * objective.total) & ~chosen)
-        if n_iter > 0 and (not fresh.size or status != "converged"):
-            break
-        room = max(20, int(chosen.sum()))
-        chosen[fresh[np.argsort(-by_column[fresh], kind="stable")[:room]]] = True
-        columns = np.flatnonzero(chosen)
-        part = AbsoluteProblem(replace(task, X=objective.table.columns(columns)), tol, objective.trace)
-        coef, intercept = objective.raw(coefficients)
-        found = part.solution(damped_newton(part, part.start((coef[:, columns], intercept)), max_iter, **part.limits))
-        n_iter += max(found.n_iter, 1)
-        status = found.status
-        coef = np.zeros_like(coef)
-        coef[:, columns] = found.coef
-        coefficients = objective.standard(coef, found.intercept)
-    coef, intercept = objective.raw(coefficients)
-    return Solution(coef, intercept, n_iter, status, False, np.empty(0, dtype=np.int64))
 
 
 def probabilities_of(decision: Any) -> np.ndarray:

@@ -111,9 +111,10 @@ class ArrayRows:
         """By how much to move values that were to be near the means and lie `offset` away from them."""
         return offset
 
-    def gram_sums(self, targets: np.ndarray, weights: Some, shift: np.ndarray, part: Some, threads: int) -> np.ndarray:
-        """Sum of w z z' over the rows, with z = [x - shift, y - shift, 1]."""
-        return _kernels.weighted_gram(self.X, targets, shift, weights, part, threads)
+    @property
+    def gram_sums(self) -> Callable[..., np.ndarray]:
+        """(targets, shift, weights, some rows, threads) to the sum of w z z', with z = [x - shift, y - shift, 1]."""
+        return partial(_kernels.weighted_gram, self.X)
 
     def hashes(self) -> np.ndarray:
         """A hash of the cells of each row that are not 0."""
@@ -233,7 +234,7 @@ class SparseRows:
         """As for arrays, but only of columns far from the shift, which are almost full."""
         return np.where(far, offset, 0.0)
 
-    def gram_sums(self, targets: np.ndarray, weights: Some, shift: np.ndarray, part: Some, threads: int) -> np.ndarray:
+    def gram_sums(self, targets: np.ndarray, shift: np.ndarray, weights: Some, part: Some, threads: int) -> np.ndarray:
         """The same sums from the stored cells: columns are shifted only where they are far from zero and full."""
         p, table = self.X.shape[1], self.X.shifted(shift[: self.X.shape[1]])
         ends = np.column_stack([targets - shift[p:], np.ones(targets.shape[0])])
