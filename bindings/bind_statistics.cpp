@@ -212,6 +212,18 @@ nb::tuple spreads_of_lists(Array2<const double> x, std::size_t columns, const Li
                           own(std::move(square), folds, columns));
 }
 
+Result1<double> lines_of_lists(Array2<const double> x, const ListsOfRows& tests, Array2<const double> means,
+                               Array2<const double> slopes, int threads) {
+    const char* name = "fold_lines";
+    const RowLists lists = checked_lists(name, tests, x.shape(0));
+    require(slopes.shape(0) == lists.size() && slopes.shape(1) == x.shape(1), name, "slopes must have one row per list");
+    require(means.shape(0) == lists.size() && means.shape(1) == x.shape(1) + 1, name,
+            "means must have one row per list, with one value more than there are columns");
+    std::vector<double> values(listed(lists));
+    without_gil([&] { fold_lines(view(x), lists, view(means), view(slopes), values.data(), threads); });
+    return own(std::move(values));
+}
+
 Result2<double> bayes_scores_of_lists(Array2<const double> x, const ListsOfRows& tests, Indices gaussian,
                                       Array2<const double> log_prior, Array2<const double> mean,
                                       Array2<const double> half_precision, Array2<const double> constant, int threads) {
@@ -294,6 +306,8 @@ void bind_statistics(nb::module_& m) {
           "class_moments of each list of rows (numeric columns, no weights), one below the other.");
     m.def("fold_grams", &grams_of_lists, "x"_a.noconvert(), "codes"_a.noconvert(), "classes"_a, "shift"_a.noconvert(),
           "tests"_a, "threads"_a, "class_grams of each list of rows, one below the other.");
+    m.def("fold_lines", &lines_of_lists, "x"_a.noconvert(), "tests"_a, "means"_a.noconvert(), "slopes"_a.noconvert(),
+          "threads"_a, "Values of the rows of each list by a linear function of its own, one list below the other.");
     m.def("fold_spreads", &spreads_of_lists, "x"_a.noconvert(), "columns"_a, "trains"_a, "threads"_a,
           "Mean, rounding left in it and mean square about it, of the first columns over the rows of each list.");
     m.def(

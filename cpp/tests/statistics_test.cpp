@@ -285,6 +285,41 @@ TEST("sums over many lists have the bits of each list by itself, on every instru
     set_simd_level(simd_supported());
 }
 
+TEST("each list has the values of its own linear function, whatever the instruction set and the threads") {
+    const index_t n = 5000;
+    for (const index_t p : {1, 8, 21}) {
+        const std::vector<double> x = normals(n * p, 3, 2.0);
+        const auto held = some_lists(n);  // one of them of more rows than a chunk has
+        const RowLists lists = views_of(held);
+        const auto count = static_cast<index_t>(lists.size());
+        const std::vector<double> means = normals(count * (p + 1), 6), slopes = normals(count * p, 7);
+        std::vector<double> wanted;
+        for (index_t k = 0; k < count; ++k)
+            for (const std::int64_t row : held[static_cast<std::size_t>(k)]) {
+                double value = means[static_cast<std::size_t>(k * (p + 1) + p)];
+                for (index_t j = 0; j < p; ++j)
+                    value += slopes[static_cast<std::size_t>(k * p + j)] *
+                             (x[static_cast<std::size_t>(row * p + j)] - means[static_cast<std::size_t>(k * (p + 1) + j)]);
+                wanted.push_back(value);
+            }
+        for (Simd level : {Simd::baseline, Simd::avx2, Simd::avx512}) {
+            set_simd_level(level);
+            std::vector<double> once(wanted.size()), again(wanted.size());
+            const auto find = [&](const RowLists& some, std::vector<double>& out, int threads) {
+                fold_lines(c_matrix(x.data(), n, p), some, c_matrix(means.data(), count, p + 1),
+                           c_matrix(slopes.data(), count, p), out.data(), threads);
+            };
+            find(lists, once, 1);
+            find(lists, again, 3);
+            CHECK(once == again);
+            find({lists.front()}, again, 8);
+            CHECK(std::equal(once.begin(), once.begin() + lists.front().count, again.begin()));
+            for (std::size_t i = 0; i < wanted.size(); ++i) CHECK_NEAR(once[i], wanted[i], 1e-11);
+        }
+    }
+    set_simd_level(simd_supported());
+}
+
 TEST("lists are complementary where they hold every row once between them") {
     const std::vector<std::vector<std::int64_t>> trains{{0, 2, 3}, {0, 1}, {0, 0, 1}, {0, 1, 2, 3}, {3, 0, 2},
                                                         {0, 1, 3}, {1, 2},  {3},       {0, 3},       {}},

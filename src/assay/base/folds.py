@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.sparse import issparse
@@ -223,10 +223,45 @@ class FoldTransforms:
 
     folds: tuple[FoldTransform, ...]
     whole: FoldTransform
+    standardise: ClassVar[bool] = False
+    """Whether it is known that each fold takes the means of its training rows off and divides by their deviations."""
+
+    def scale(self, width: int) -> bool:
+        """Whether so many columns come out at their places, moved and scaled at most."""
+        return all(one.scales and one.width == width for one in self.folds)
 
     def only(self, *places: int) -> FoldTransforms:
         """Those of some of the folds."""
         return FoldTransforms(tuple(self.folds[k] for k in places), self.whole)
+
+
+class StandardisedFolds(FoldTransforms):
+    """The preparations of folds that standardise each of `width` complete columns of numbers and do nothing else.
+
+    They are found when first asked for, and who has the sums of the training rows anyway need not ask.
+    """
+
+    standardise: ClassVar[bool] = True
+    _width: int
+    _find: Callable[[], FoldTransforms]
+
+    def __init__(self, width: int, find: Callable[[], FoldTransforms]):
+        vars(self).update(_width=width, _find=find)
+
+    @cached_property
+    def _found(self) -> FoldTransforms:
+        return self._find()
+
+    @property
+    def folds(self) -> tuple[FoldTransform, ...]:
+        return self._found.folds
+
+    @property
+    def whole(self) -> FoldTransform:
+        return self._found.whole
+
+    def scale(self, width: int) -> bool:
+        return width == self._width
 
 
 Transforms = FoldTransforms | None

@@ -13,12 +13,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
-from ..base.folds import Fold, FoldTransform, FoldTransforms, take_rows
+from ..base.folds import Fold, FoldTransform, FoldTransforms, StandardisedFolds, take_rows
 from ..catalogue import Entry
 from ..prepare import Chain, auto_prepare
 from ..prepare.shared import SharedPreparation
@@ -58,6 +58,11 @@ class PreparedTable(SharedTable):
     def transforms(
         self, splits: Sequence[int], threads: int = 1, folds: Sequence[Fold] | None = None
     ) -> FoldTransforms:
+        if not self.preparation.standardises:
+            return self._transforms(splits, threads, folds)
+        return StandardisedFolds(self.matrix.shape[1], partial(self._transforms, splits, threads, folds))
+
+    def _transforms(self, splits: Sequence[int], threads: int, folds: Sequence[Fold] | None) -> FoldTransforms:
         # Two threads may both find a fold: what they find is the same.
         new = [split for split in [*splits, None] if split not in self._folds]
         known = {} if folds is None else dict(zip(splits, folds, strict=True))

@@ -122,6 +122,12 @@ class SharedPreparation:
         """Whether a cell of any number is missing."""
         return bool(self.marked.size) or bool(np.isnan(self.matrix[:, : self._numbers]).any())
 
+    @property
+    def standardises(self) -> bool:
+        """Whether it standardises complete columns of numbers, and does nothing else."""
+        plain = not self.labels and not self._holed and not self.preparation.as_frame_
+        return plain and bool(self.preparation.standardise)
+
     def _columns(self, train: np.ndarray | None) -> np.ndarray:
         """The columns of numbers of some rows, one row of memory each, with NaN where a cell is missing."""
         numbers = self.matrix[:, : self._numbers]

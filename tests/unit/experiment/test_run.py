@@ -157,6 +157,21 @@ def test_what_a_fold_sees_of_the_shared_matrix_is_what_its_own_preparation_gives
         assert again.rows(0, plan.splits[0].test).max() > 1e6
 
 
+def test_what_folds_of_complete_numbers_standardise_by_is_found_when_asked(iris, mixed):
+    """The sums of ridge regression say it, so that a run of it never asks; a table with gaps is prepared at once."""
+    plan = Plan(iris, "sepal_width", learners=["ridge"], design="2x2", drop=["species"])
+    shared = Inputs(plan).shared(plan.learners[0])
+    transforms = shared.transforms([0, 3])
+    assert transforms.standardise and transforms.scale(3) and not transforms.scale(4) and not shared._folds
+    for through, number in zip(transforms.folds, [0, 3], strict=True):
+        train = plan.features.frame.to_numpy()[plan.splits[number].train]
+        np.testing.assert_allclose(through.mean, train.mean(axis=0), rtol=1e-14)
+        np.testing.assert_allclose(through.inverse, 1.0 / train.std(axis=0), rtol=1e-14)
+    assert transforms.whole.width == 3 and transforms.only(1).folds == (transforms.folds[1],)
+    gaps = Plan(mixed, "price", learners=["ridge"], design="2x2")
+    assert not Inputs(gaps).shared(gaps.learners[0]).transforms([0]).standardise
+
+
 def _but_looks(results):
     """The record without what a store counts over all of its plans."""
     record = results.to_dict()

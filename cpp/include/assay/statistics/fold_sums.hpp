@@ -33,6 +33,11 @@ void fold_spreads(Matrix<const double> x, index_t p, const RowLists& lists, doub
 // The same for all rows of a table whose p columns lie one after the other (columns: p x n).
 void column_spread(Matrix<const double> columns, double* mean, double* left, double* square, int threads);
 
+// values (OUT), the rows of all lists one below the other: mean_kp + sum_j slope_kj (x_ij - mean_kj) of row i of list k, for
+// means lists x (p + 1), whose last is that of the value, and slopes lists x p.
+void fold_lines(Matrix<const double> x, const RowLists& lists, Matrix<const double> means, Matrix<const double> slopes,
+                double* values, int threads);
+
 // split[k] (OUT): 1 if the lists `trains[k]` and `tests[k]` hold each of n rows once between them, 2 if both also ascend.
 void complementary(const RowLists& trains, const RowLists& tests, index_t n, std::uint8_t* split, int threads);
 

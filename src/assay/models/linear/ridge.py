@@ -19,6 +19,7 @@ from ...base.folds import (
     Transforms,
     are_complementary,
     copy_columns,
+    cut_at,
     fold_blocks,
     prepared,
     row_lists,
@@ -27,6 +28,7 @@ from ...base.folds import (
 from ...base.parameters import ArrayLike, Boolean, Real, param
 from ...base.threads import thread_count
 from ...base.usual_parameters import n_jobs_param
+from ...numeric.moments import inverse_deviation
 from ...numeric.solves import cholesky, exact_solve, reduce_rows
 from .gram import LEAST_SHARE, Centred, FiniteByGram, GramStatistics, complement
 from .predictions import LinearNumbers
@@ -157,7 +159,7 @@ class Ridge(SparseInput, FiniteByGram, LinearNumbers):
         rows, target, _ = template._begin(X, y)
         if not isinstance(rows, np.ndarray) or target.ndim != 1 or not self.fit_intercept:
             return None
-        scaled = transforms is None or all(one.scales and one.width == rows.shape[1] for one in transforms.folds)
+        scaled = transforms is None or transforms.scale(rows.shape[1])
         if not scaled or rows.shape[1] > min(table_of(rows).most_square, rows.shape[0]):
             return None
         template._require_finite(rows)
@@ -174,20 +176,13 @@ class Ridge(SparseInput, FiniteByGram, LinearNumbers):
             trains, tests = (row_lists(folds[k][side] for k in some) for side in (0, 1))
             grams = _kernels.fold_grams(cells, one_class, 1, whole.shift[None], tests, threads)
             rest = whole.sums - grams.reshape(len(tests), *whole.sums.shape)
-            factors = None
-            if transforms is not None:
-                factors = np.array([_factors(transforms.folds[k]) for k in some])
-            split = _kernels.complementary(trains, tests, rows.shape[0], threads) > 0
             with np.errstate(all="ignore"):  # what is no number is not sure
-                slopes, means, sure = _solve_stacked(whole, rest, factors, alpha)
-            sure &= split & np.array([train.shape[0] >= rows.shape[1] for train in trains])
-            for k, test in enumerate(tests):
-                if not sure[k]:
-                    yield None
-                    continue
-                part = np.take(rows, test, axis=0)
-                part -= means[k, :-1]
-                yield part @ slopes[k] + means[k, -1]
+                slopes, means, sure = _solve_stacked(whole, rest, _factors(transforms, some), alpha)
+            sure &= _kernels.complementary(trains, tests, rows.shape[0], threads) > 0
+            sure &= np.array([train.shape[0] >= rows.shape[1] for train in trains])
+            kept = [test for test, holds in zip(tests, sure, strict=True) if holds]
+            answers = iter(cut_at(_kernels.fold_lines(rows, kept, means[sure], slopes[sure], threads), kept))
+            yield from (next(answers) if holds else None for holds in sure)
 
     def estimate_cost(self, n_rows: int, n_features: int, n_outputs: int = 1) -> Cost:
         """One read of X, half a multiply-add for each pair of columns, and a Cholesky factor."""
@@ -361,22 +356,35 @@ def _solve_moments(moments: Centred, alphas: np.ndarray) -> np.ndarray | None:
     return coefficients if np.isfinite(coefficients).all() else None
 
 
-def _factors(through: FoldTransform) -> np.ndarray:
-    """What a fold multiplies its columns by."""
-    return np.ones(through.width) if through.inverse is None else through.inverse
+_Factors = np.ndarray | str | None
+"""What folds multiply their columns by: a row each; "deviation" stands for one over the deviation, None for nothing."""
+
+
+def _factors(transforms: Transforms, places: range) -> _Factors:
+    """What some of the folds multiply their columns by."""
+    if transforms is None:
+        return None
+    if transforms.standardise:
+        return "deviation"
+    some = [transforms.folds[k] for k in places]
+    return np.array([np.ones(one.width) if one.inverse is None else one.inverse for one in some])
 
 
 def _solve_stacked(
-    whole: GramStatistics, rest: np.ndarray, factors: np.ndarray | None, alpha: float
+    whole: GramStatistics, rest: np.ndarray, factors: _Factors, alpha: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Slopes of the columns as they are, means of columns and target, and which of them are sure, for folds whose sums
     are stacked in `rest`; the penalty is on the slopes of the columns times `factors`."""
     p = rest.shape[1] - 2
     weight, first = rest[:, -1, -1], rest[:, -1, :-1]
+    means = whole.shift + first / weight[:, None]
     centred = rest[:, :-1, :-1] - first[:, :, None] * (first / weight[:, None])[:, None, :]
     squares = np.diagonal(centred, axis1=1, axis2=2)
     sure = (weight > 0) & (squares >= LEAST_SHARE * whole.variation()).all(axis=1)
-    factor = np.ones((rest.shape[0], p)) if factors is None else factors
+    if isinstance(factors, str):
+        factor = inverse_deviation(np.sqrt(squares[:, :p] / weight[:, None]), means[:, :p])
+    else:
+        factor = np.ones((rest.shape[0], p)) if factors is None else factors
     penalised = centred[:, :p, :p] * factor[:, :, None] * factor[:, None, :]
     penalised[:, np.arange(p), np.arange(p)] += alpha
     size = 1.0 / np.sqrt(np.diagonal(penalised, axis1=1, axis2=2))
@@ -386,12 +394,13 @@ def _solve_stacked(
     try:
         inverse = np.linalg.inv(scaled)
     except np.linalg.LinAlgError:
-        return np.zeros((rest.shape[0], p)), np.zeros((rest.shape[0], p + 1)), np.zeros_like(sure)
+        return np.zeros((rest.shape[0], p)), means, np.zeros_like(sure)
     condition = np.abs(scaled).sum(axis=2).max(axis=1) * np.abs(inverse).sum(axis=2).max(axis=1)
     sure &= condition * WELL_CONDITIONED < 1.0
     right = (centred[:, :p, p] * factor * size)[:, :, None]
-    slopes = np.linalg.solve(scaled, right)[:, :, 0] * size * factor
-    return slopes, whole.shift + first / weight[:, None], sure
+    slopes = inverse @ right
+    slopes += inverse @ (right - scaled @ slopes)  # what is left is solved once more: the digits of a factorisation
+    return slopes[:, :, 0] * size * factor, means, sure
 
 
 def _solve_rows(

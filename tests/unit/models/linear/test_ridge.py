@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 from sklearn.linear_model import Ridge as Peer
 from sklearn.linear_model import RidgeCV
 
 from assay.base import ParameterError
-from assay.base.folds import FoldTransform, FoldTransforms, predict_folds
+from assay.base.folds import FoldTransform, FoldTransforms, StandardisedFolds, predict_folds
 from assay.models.linear import LeastSquares, Ridge, loo_path, ridge_path
 
 
@@ -165,7 +167,7 @@ def _said(X, y, folds, transforms=None, **options):
     return list(predict_folds(Ridge(**options), X, y, folds, transforms))
 
 
-@pytest.mark.parametrize("scaled", [False, True])
+@pytest.mark.parametrize("scaled", [False, True, "when asked"])
 @pytest.mark.parametrize("alpha", [0.0, 1.0, 300.0])
 def test_many_folds_say_what_their_models_say(alpha, scaled):
     rng = np.random.default_rng(4)
@@ -178,12 +180,23 @@ def test_many_folds_say_what_their_models_say(alpha, scaled):
         places, none = np.arange(5), np.empty(0, dtype=np.int64)
         each = [FoldTransform(places, none, X[train].mean(axis=0), 1.0 / X[train].std(axis=0)) for train, _ in folds]
         transforms = FoldTransforms(tuple(each), each[0])
+    if scaled == "when asked":
+        transforms = StandardisedFolds(5, partial(pytest.fail, "the sums say what the deviations are"))
     said = _said(X, y, folds, transforms, alpha=alpha)
     for k, (train, test) in enumerate(folds):
         fit, asked = (X[train], X[test]) if transforms is None else (each[k].apply(X, train), each[k].apply(X, test))
         np.testing.assert_allclose(said[k], Ridge(alpha=alpha).fit(fit, y[train]).predict(asked), rtol=1e-9)
-        alone = None if transforms is None else transforms.only(k)
+        alone = transforms.only(k) if scaled is True else transforms
         np.testing.assert_array_equal(said[k], _said(X, y, [folds[k]], alone, alpha=alpha, n_jobs=2)[0])
+
+
+def test_a_column_that_a_fold_standardises_to_nothing_has_no_effect_there():
+    rng = np.random.default_rng(2)
+    X = np.column_stack([rng.normal(size=(40, 2)), np.full(40, 0.1)])
+    y, rows = X[:, 0] + rng.normal(size=40), np.arange(40)
+    said = _said(X, y, [(rows[10:], rows[:10])], StandardisedFolds(3, pytest.fail), alpha=1.0)[0]
+    two = (X[:, :2] - X[10:, :2].mean(axis=0)) / X[10:, :2].std(axis=0)
+    np.testing.assert_allclose(said, Ridge().fit(two[10:], y[10:]).predict(two[:10]), rtol=1e-12)
 
 
 def test_folds_leave_what_is_near_singular_or_no_complement_to_their_models():
