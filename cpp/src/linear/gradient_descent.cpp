@@ -13,7 +13,8 @@
 namespace assay {
 namespace {
 
-constexpr index_t lane = 8;
+// Registers of four: wider vectors than a machine has are kept in memory by compilers, cell by cell.
+constexpr index_t lane = 4;
 typedef double lanes __attribute__((vector_size(lane * 8), aligned(8), may_alias));
 
 // Rows come in random order: asked for this many steps ahead, they are there when their turn comes.
@@ -26,19 +27,21 @@ ASSAY_INLINE void fetch_row(const double* x, index_t p) {
     for (index_t b = 0; b < bytes; b += 64) __builtin_prefetch(cells + b);
 }
 
+ASSAY_INLINE void add_products(lanes& sum, const double* a, const double* b) {
+    sum += *reinterpret_cast<const lanes*>(a) * *reinterpret_cast<const lanes*>(b);
+}
+
 ASSAY_INLINE double dot(const double* a, const double* b, index_t n) {
-    lanes sum = {}, other = {};
+    lanes sums[4] = {};
     index_t j = 0;
-    for (; j + 2 * lane <= n; j += 2 * lane) {
-        sum += *reinterpret_cast<const lanes*>(a + j) * *reinterpret_cast<const lanes*>(b + j);
-        other += *reinterpret_cast<const lanes*>(a + j + lane) * *reinterpret_cast<const lanes*>(b + j + lane);
+    for (; j + 4 * lane <= n; j += 4 * lane)
+        for (index_t k = 0; k < 4; ++k) add_products(sums[k], a + j + k * lane, b + j + k * lane);
+    if (j + 2 * lane <= n) {
+        for (index_t k = 0; k < 2; ++k) add_products(sums[k], a + j + k * lane, b + j + k * lane);
+        j += 2 * lane;
     }
-    if (j + lane <= n) {
-        sum += *reinterpret_cast<const lanes*>(a + j) * *reinterpret_cast<const lanes*>(b + j);
-        j += lane;
-    }
-    sum += other;
-    double total = ((sum[0] + sum[4]) + (sum[1] + sum[5])) + ((sum[2] + sum[6]) + (sum[3] + sum[7]));
+    const lanes sum = (sums[0] + sums[2]) + (sums[1] + sums[3]);
+    double total = (sum[0] + sum[1]) + (sum[2] + sum[3]);
     for (; j < n; ++j) total += a[j] * b[j];
     return total;
 }
