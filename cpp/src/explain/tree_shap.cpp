@@ -5,8 +5,9 @@
 #include <bit>
 #include <cmath>
 #include <limits>
-#include <map>
+#include <variant>
 
+#include "assay/common/freed_memory.hpp"
 #include "assay/common/simd.hpp"
 #include "assay/common/threads.hpp"
 #include "assay/trees/forest_codes.hpp"
@@ -16,9 +17,8 @@ namespace {
 
 using trees::ForestCodes;
 using trees::ForestView;
-using Code = std::uint32_t;
-constexpr Code missing_code = std::numeric_limits<Code>::max();
-constexpr index_t row_chunk = 512, lanes = 64, table_budget = index_t{1} << 15;  // doubles in the tables of one batch
+constexpr std::uint32_t no_rank = std::numeric_limits<std::uint32_t>::max();
+constexpr index_t row_chunk = 512, lanes = 64, sets_at_once = 256, table_budget = index_t{1} << 15;  // doubles in the tables of one batch
 constexpr double least_share = 1e-14;
 
 std::size_t at(index_t i) { return static_cast<std::size_t>(i); }
@@ -26,7 +26,7 @@ std::size_t at(index_t i) { return static_cast<std::size_t>(i); }
 // All tests of one column on a path, as one test on codes.
 struct Passage {
     std::int32_t place = 0;              // of the column among those in use
-    Code low = 0, high = missing_code - 1;
+    std::uint32_t low = 0, high = no_rank;
     bool missing = true;                 // whether missing cells pass
     std::vector<std::uint8_t> nominal;   // whether each category passes, and unknown ones; empty for numeric columns
     double share = 1;                    // z
@@ -94,13 +94,21 @@ ASSAY_INLINE void add_pair_body(const double* product, const double* one, const 
 ASSAY_DISPATCH(void, add_pair, add_pair_body, (const double* product, const double* one, const double* other, double* sum),
                (product, one, other, sum))
 
+// Codes of one, two or four bytes; the largest stands for a missing cell.
+template <class Code>
 ASSAY_INLINE void pass_body(const Code* codes, Code low, Code width, bool missing, std::uint8_t* passes, index_t m) {
+    constexpr Code missing_code = std::numeric_limits<Code>::max();
     const std::uint8_t lost = missing ? 1 : 0;
     for (index_t r = 0; r < m; ++r)
-        passes[r] = codes[r] == missing_code ? lost : static_cast<std::uint8_t>(codes[r] - low <= width);
+        passes[r] = codes[r] == missing_code ? lost : static_cast<std::uint8_t>(static_cast<Code>(codes[r] - low) <= width);
 }
-ASSAY_DISPATCH(void, pass, pass_body, (const Code* codes, Code low, Code width, bool missing, std::uint8_t* passes, index_t m),
-               (codes, low, width, missing, passes, m))
+#define ASSAY_PASS(Code)                                                                                                    \
+    ASSAY_DISPATCH(void, pass, pass_body, (const Code* codes, Code low, Code width, bool missing, std::uint8_t* passes, index_t m), \
+                   (codes, low, width, missing, passes, m))
+ASSAY_PASS(std::uint8_t)
+ASSAY_PASS(std::uint16_t)
+ASSAY_PASS(std::uint32_t)
+#undef ASSAY_PASS
 
 ASSAY_INLINE void join_body(const std::uint8_t* passes, int bit, std::uint32_t* sets, index_t m) {
     for (index_t r = 0; r < m; ++r) sets[r] |= static_cast<std::uint32_t>(passes[r]) << bit;
@@ -113,15 +121,53 @@ ASSAY_INLINE void look_up_body(const double* table, const std::uint32_t* sets, d
 ASSAY_DISPATCH(void, look_up, look_up_body, (const double* table, const std::uint32_t* sets, double value, double* to, index_t m),
                (table, sets, value, to, m))
 
-void passes_of(const Passage& test, const Code* codes, index_t m, std::uint8_t* passes) {
-    if (!test.nominal.empty()) {
-        for (index_t r = 0; r < m; ++r) passes[r] = test.nominal[codes[r]];
-    } else if (test.low > test.high) {  // nothing known passes
-        for (index_t r = 0; r < m; ++r) passes[r] = codes[r] == missing_code && test.missing ? 1 : 0;
-    } else {
-        pass(codes, test.low, test.high - test.low, test.missing, passes, m);
+// The codes of all rows, column after column, in as few bytes as the forest's thresholds and categories need.
+class RowCodes {
+public:
+    RowCodes() = default;
+    RowCodes(const ForestCodes& codes, Matrix<const double> cells, int threads) : rows_(cells.rows) {
+        if (codes.most < std::numeric_limits<std::uint8_t>::max())
+            encode<std::uint8_t>(codes, cells, threads);
+        else if (codes.most < std::numeric_limits<std::uint16_t>::max())
+            encode<std::uint16_t>(codes, cells, threads);
+        else
+            encode<std::uint32_t>(codes, cells, threads);
     }
-}
+
+    // OUT passes (m): whether the rows from `begin` on pass the test.
+    void passes(const Passage& test, index_t begin, index_t m, std::uint8_t* passes) const {
+        std::visit([&](const auto& held) { passes_of(test, held.data() + test.place * rows_ + begin, m, passes); }, held_);
+    }
+
+private:
+    template <class Code>
+    using Codes = std::vector<Code, Unwritten<Code>>;
+
+    template <class Code>
+    void encode(const ForestCodes& codes, Matrix<const double> cells, int threads) {
+        auto& held = held_.emplace<Codes<Code>>(codes.columns.size() * at(cells.rows) + 1);
+        parallel_chunks(cells.rows, row_chunk, threads, [&](index_t, index_t begin, index_t end) {
+            codes.encode(cells, begin, end - begin, held.data() + begin, cells.rows);
+        });
+    }
+
+    template <class Code>
+    static void passes_of(const Passage& test, const Code* codes, index_t m, std::uint8_t* passes) {
+        constexpr Code missing_code = std::numeric_limits<Code>::max();
+        const auto high = static_cast<Code>(std::min(test.high, static_cast<std::uint32_t>(missing_code - 1)));
+        if (!test.nominal.empty()) {
+            for (index_t r = 0; r < m; ++r) passes[r] = test.nominal[codes[r]];
+        } else if (test.low > test.high) {  // nothing known passes
+            for (index_t r = 0; r < m; ++r) passes[r] = codes[r] == missing_code && test.missing ? 1 : 0;
+        } else {
+            const auto low = static_cast<Code>(test.low);
+            pass(codes, low, static_cast<Code>(high - low), test.missing, passes, m);
+        }
+    }
+
+    index_t rows_ = 0;
+    std::variant<Codes<std::uint8_t>, Codes<std::uint16_t>, Codes<std::uint32_t>> held_;
+};
 
 class Explainer {
 public:
@@ -133,8 +179,8 @@ public:
         result_.base.assign(outputs, 0.0);
         result_.values.assign(outputs * at(d_ * n_), 0.0);
         if (task_.interactions) result_.interactions.assign(outputs * at(d_ * d_ * n_), 0.0);
-        cell_codes_ = encoded(task_.cells);
-        if (task_.background != nullptr) background_codes_ = encoded(*task_.background);
+        row_codes_ = RowCodes(codes_, task_.cells, task_.threads);
+        if (task_.background != nullptr) background_codes_ = RowCodes(codes_, *task_.background, task_.threads);
         std::vector<Leaf> waiting;
         index_t size = 0;
         for (index_t t = 0; t < f_.n_trees() && !interrupted(); ++t) {
@@ -157,14 +203,6 @@ public:
     }
 
 private:
-    std::vector<Code> encoded(Matrix<const double> cells) const {
-        std::vector<Code> codes(codes_.columns.size() * at(cells.rows) + 1);
-        parallel_chunks(cells.rows, row_chunk, task_.threads, [&](index_t, index_t begin, index_t end) {
-            codes_.encode(cells, begin, end - begin, codes.data() + begin, cells.rows);
-        });
-        return codes;
-    }
-
     // -- leaves and their paths ------------------------------------------------------------------------------------
     std::vector<Leaf> leaves_of(index_t tree) {
         const std::int64_t first = f_.offsets[tree];
@@ -223,7 +261,7 @@ private:
             if (!missing_passes) own->nominal[at(k)] = 0;
             return path;
         }
-        const auto rank = static_cast<Code>(codes_.rank(f_, node));
+        const auto rank = static_cast<std::uint32_t>(codes_.rank(f_, node));
         if (left)
             own->high = std::min(own->high, rank);
         else
@@ -341,21 +379,18 @@ private:
         }
     }
 
-    void tabulate(Leaf& leaf, double* table) const {
-        if (task_.background != nullptr) {
-            tabulate_background(leaf, table);
-            return;
-        }
+    // The table of a leaf for sets first .. last - 1.
+    void tabulate(const Leaf& leaf, double* table, index_t first, index_t last) const {
         const auto m = static_cast<index_t>(leaf.path.size());
         const index_t sets = index_t{1} << m, kinds = task_.interactions ? m + m * (m - 1) / 2 : m;
         std::vector<std::uint8_t> passes(at(m * lanes));
         std::vector<double> sums(at(kinds * lanes));
-        for (index_t begin = 0; begin < sets; begin += lanes) {
+        for (index_t begin = first; begin < last; begin += lanes) {
             for (index_t k = 0; k < m; ++k)
                 for (index_t r = 0; r < lanes; ++r) passes[at(k * lanes + r)] = static_cast<std::uint8_t>((begin + r) >> k & 1);
             evaluate(leaf, passes.data(), sums.data());
             for (index_t k = 0; k < kinds; ++k)
-                std::copy_n(sums.data() + k * lanes, std::min(lanes, sets - begin), table + k * sets + begin);
+                std::copy_n(sums.data() + k * lanes, std::min(lanes, last - begin), table + k * sets + begin);
         }
     }
 
@@ -367,7 +402,7 @@ private:
         std::vector<std::uint8_t> passes(at(rows));
         for (index_t k = 0; k < m; ++k) {
             const Passage& test = leaf.path[at(k)];
-            passes_of(test, background_codes_.data() + test.place * rows, rows, passes.data());
+            background_codes_.passes(test, 0, rows, passes.data());
             for (index_t r = 0; r < rows; ++r) sets[at(r)] |= static_cast<std::uint64_t>(passes[at(r)]) << k;
         }
         std::sort(sets.begin(), sets.end());
@@ -410,16 +445,31 @@ private:
         }
         for (auto count = static_cast<index_t>(rules_.size()); count <= (longest + 1) / 2; ++count)
             rules_.push_back(gauss_legendre(count));
-        std::vector<double> tables(at(size));
-        parallel_chunks(static_cast<index_t>(leaves.size()), 1, task_.threads, [&](index_t i, index_t, index_t) {
-            Leaf& leaf = leaves[at(i)];
-            if (task_.background != nullptr) count_background(leaf);
-            if (leaf.tabulated) tabulate(leaf, tables.data() + leaf.table);
-        });
+        tables_.resize(at(size));
+        double* tables = tables_.data();
+        if (task_.background != nullptr) {
+            parallel_chunks(static_cast<index_t>(leaves.size()), 1, task_.threads, [&](index_t i, index_t, index_t) {
+                Leaf& leaf = leaves[at(i)];
+                count_background(leaf);
+                if (leaf.tabulated) tabulate_background(leaf, tables + leaf.table);
+            });
+        } else {
+            pieces_.clear();  // of tables: one of many sets takes as long as a hundred others
+            for (std::size_t i = 0; i < leaves.size(); ++i)
+                for (index_t begin = 0; leaves[i].tabulated && begin < index_t{1} << leaves[i].path.size(); begin += sets_at_once)
+                    pieces_.emplace_back(static_cast<index_t>(i), begin);
+            parallel_chunks(static_cast<index_t>(pieces_.size()), 4, task_.threads, [&](index_t, index_t first, index_t last) {
+                for (index_t piece = first; piece < last; ++piece) {
+                    const auto [i, begin] = pieces_[at(piece)];
+                    const Leaf& leaf = leaves[at(i)];
+                    tabulate(leaf, tables + leaf.table, begin, std::min(begin + sets_at_once, index_t{1} << leaf.path.size()));
+                }
+            });
+        }
         parallel_chunks(n_, row_chunk, task_.threads, [&](index_t, index_t begin, index_t end) {
             for (const Leaf& leaf : leaves) {
                 if (leaf.tabulated)
-                    add_by_table(leaf, tables.data() + leaf.table, begin, end - begin);
+                    add_by_table(leaf, tables + leaf.table, begin, end - begin);
                 else if (!leaf.path.empty())
                     add_by_row(leaf, begin, end - begin);
             }
@@ -431,7 +481,7 @@ private:
         alignas(64) std::uint8_t passes[row_chunk];
         std::fill_n(sets, m, 0U);
         for (std::size_t k = 0; k < leaf.path.size(); ++k) {
-            passes_of(leaf.path[k], cell_codes_.data() + leaf.path[k].place * n_ + begin, m, passes);
+            row_codes_.passes(leaf.path[k], begin, m, passes);
             join(passes, static_cast<int>(k), sets, m);
         }
         const index_t size = index_t{1} << leaf.path.size();
@@ -450,7 +500,7 @@ private:
         for (index_t from = 0; from < m; from += lanes) {
             const index_t count = std::min(lanes, m - from);
             for (index_t k = 0; k < length; ++k)
-                passes_of(leaf.path[at(k)], cell_codes_.data() + leaf.path[at(k)].place * n_ + begin + from, count, passes.data() + k * lanes);
+                row_codes_.passes(leaf.path[at(k)], begin + from, count, passes.data() + k * lanes);
             if (task_.background == nullptr)
                 evaluate(leaf, passes.data(), sums.data());
             else
@@ -501,7 +551,9 @@ private:
     const index_t n_, d_;
     const std::vector<double> betas_ = all_betas();
     std::vector<Quadrature> rules_;
-    std::vector<Code> cell_codes_, background_codes_;
+    RowCodes row_codes_, background_codes_;
+    std::vector<double, Unwritten<double>> tables_;        // of the leaves of a batch
+    std::vector<std::pair<index_t, index_t>> pieces_;      // leaf and first set
     ShapValues result_;
 };
 

@@ -33,6 +33,13 @@ struct Problem {
         design.first.assign(1, 0);
         missing.resize(v);
         observed.resize(v);
+        std::vector<std::size_t> absent(static_cast<std::size_t>(v), 0);
+        for (index_t i = 0; i < cells.rows; ++i)
+            for (index_t j = 0; j < v; ++j) absent[j] += std::isnan(cells(i, j)) ? 1 : 0;
+        for (index_t j = 0; j < v; ++j) {
+            missing[j].reserve(absent[j]);
+            observed[j].reserve(static_cast<std::size_t>(cells.rows) - absent[j]);
+        }
         for (index_t i = 0; i < cells.rows; ++i)
             for (index_t j = 0; j < v; ++j) (std::isnan(cells(i, j)) ? missing : observed)[j].push_back(i);
         for (index_t j = 0; j < v; ++j) {
@@ -134,8 +141,8 @@ public:
 
     // Frees what is not needed once the chain has ended; the conditionals stay.
     void release() {
-        cells_ = z_ = gram_ = part_ = {};
-        column_order_ = {};
+        for (auto* held : {&cells_, &z_, &gram_, &part_}) std::vector<double>().swap(*held);  // assigning {} would keep their room
+        std::vector<tables::Entry>().swap(column_order_);
         donors_ = {};
         tree_ = {};
     }

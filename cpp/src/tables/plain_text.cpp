@@ -261,7 +261,7 @@ struct Part {
         if (bytes.empty()) return;
         kept = {std::static_pointer_cast<std::uint8_t>(large(bytes.size())), static_cast<index_t>(bytes.size())};
         std::memcpy(kept.bytes.get(), bytes.data(), bytes.size());
-        bytes = {};
+        std::vector<std::uint8_t>().swap(bytes);  // assigning {} would keep the room
     }
 };
 

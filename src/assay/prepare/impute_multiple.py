@@ -287,17 +287,22 @@ class ImputeMultiple(TableStep):
 
     def _filled(self, frame: pl.DataFrame, missing: np.ndarray, values: np.ndarray, chain: int | None) -> pl.DataFrame:
         """The frame with `values` in its missing cells; labels that are not known stay as they came."""
-        numbers = np.empty(missing.shape)
-        numbers[missing] = values
+        count = missing.sum(axis=1)
+        place = np.cumsum(count) - count  # of a row's next cell among the values, which stand row by row
         done = []
         for j, name in enumerate(self.columns_):
             column, categories = frame[name], self.schema_.categories[j]
+            rows = np.flatnonzero(missing[:, j])
+            drawn = values[place[rows]]
+            place[rows] += 1
             if categories is None:
                 full = column.cast(pl.Float64).to_numpy().copy()
-                full[missing[:, j]] = numbers[missing[:, j], j]
+                full[rows] = drawn
                 done.append(pl.Series(name, full))
             elif column.null_count():
-                picked = categories[np.where(missing[:, j], numbers[:, j], 0).astype(np.int64)]
+                codes = np.zeros(frame.height, dtype=np.int64)
+                codes[rows] = drawn
+                picked = categories[codes]
                 filling = pl.Series(
                     name, picked.tolist(), dtype=pl.Boolean if categories.dtype.kind == "b" else pl.String
                 )

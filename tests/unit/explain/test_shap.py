@@ -467,3 +467,16 @@ def test_what_is_no_tree_is_refused_by_a_sentence(mixed, numbers):
         tree_shap(DecisionTreeRegressor(max_depth=2).fit(X, y), X, X[:0])
     with config.use(max_bytes=1e6), pytest.raises(CostError, match="sample of the rows or leave out interactions"):
         tree_shap(model, np.broadcast_to(X[:1], (4000, 5)), interactions=True)
+
+
+@pytest.mark.parametrize("thresholds", [200, 300, 66_000])
+def test_codes_of_one_two_and_four_bytes_say_the_same(thresholds):
+    """Cells become codes of as many bytes as a column has thresholds; missing ones have the largest code."""
+    X = np.arange(thresholds + 1.0)[:, None]
+    y = np.random.default_rng(0).permutation(np.arange(thresholds + 1.0))
+    X[thresholds // 2] = np.nan
+    model = CartRegressor().fit(X, y)
+    assert (model.tree_.feature >= 0).sum() >= thresholds - 1
+    rows = np.array([[0.0], [1.0], [thresholds / 3], [thresholds], [np.nan], [-5.0], [2.0 * thresholds]])
+    found = tree_shap(model, rows)
+    np.testing.assert_allclose(found.values[:, 0] + found.base_values, model.predict(rows), rtol=1e-9)

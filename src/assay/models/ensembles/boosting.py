@@ -564,8 +564,11 @@ class Boosting(MixedInput, Estimator):
         check_is_fitted(self)
         cells = self._read(X, reset=False)
         shift = self._offset(offset, cells.shape[0])
-        sums = self.base_score_ + self.forest_.sums(cells, self.n_outputs_, thread_count(self.n_jobs))
-        return sums if shift is None else sums + shift[:, None]
+        sums = self.forest_.sums(cells, self.n_outputs_, thread_count(self.n_jobs))
+        sums += self.base_score_
+        if shift is not None:
+            sums += shift[:, None]
+        return sums
 
     def _staged_scores(self, X: Any, offset: Any = None) -> Iterator[np.ndarray]:
         check_is_fitted(self)

@@ -14,6 +14,8 @@ from ...base.parameters import ArrayLike, Choice, Function, Integer, Mapping, No
 from ...numeric.losses import weighted_quantile
 from .boosting import LOG_LINK, Boosting
 
+ROWS_AT_ONCE = 16_384
+
 
 class BoostedClasses(Boosting, Classifier):
     """Boosting for labels: one score for two classes, one per class for more."""
@@ -49,15 +51,21 @@ class BoostedClasses(Boosting, Classifier):
         return self._probabilities(self._scores(X))
 
     def _probabilities(self, scores: np.ndarray) -> np.ndarray:
+        """Probabilities from scores, which are given up."""
         if self.classes_.shape[0] == 1:
             return np.ones((scores.shape[0], 1))
         if self.n_outputs_ == 1:
-            small = np.exp(-np.abs(scores[:, 0]))
-            high, low = 1.0 / (1.0 + small), small / (1.0 + small)
-            second = np.where(scores[:, 0] >= 0, high, low)
-            return np.column_stack([np.where(scores[:, 0] >= 0, low, high), second])
-        shifted = np.exp(scores - scores.max(axis=1, keepdims=True))
-        return shifted / shifted.sum(axis=1, keepdims=True)
+            found = np.empty((scores.shape[0], 2))
+            for begin in range(0, scores.shape[0], ROWS_AT_ONCE):  # what is in between stays in the caches
+                own, some = scores[begin : begin + ROWS_AT_ONCE, 0], found[begin : begin + ROWS_AT_ONCE]
+                small = np.exp(-np.abs(own))
+                high, low = 1.0 / (1.0 + small), small / (1.0 + small)
+                some[:, 0], some[:, 1] = np.where(own >= 0, low, high), np.where(own >= 0, high, low)
+            return found
+        scores -= scores.max(axis=1, keepdims=True)
+        np.exp(scores, out=scores)
+        scores /= scores.sum(axis=1, keepdims=True)
+        return scores
 
     def staged_predict_proba(self, X: Any) -> Iterator[np.ndarray]:
         """Probabilities after each round."""
