@@ -18,7 +18,9 @@ struct Split {
     std::int32_t column = -1;
     index_t bin = 0;
     bool nominal = false, missing_left = false, missing_seen = false;
-    CodeSet set{};
+    CodeSet set{}, held{};   // nominal: codes that go left, that the node holds
+    double luck = 0;          // taken off the score
+    double edge = -infinity;  // codes that it does not hold go left if they stand no higher
     bool found() const { return column >= 0; }
 };
 

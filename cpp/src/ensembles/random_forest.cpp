@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <numbers>
 #include <numeric>
 #include <utility>
 
@@ -15,6 +16,7 @@
 #include "forest_nodes.hpp"
 #include "forest_words.hpp"
 #include "grown_trees.hpp"
+#include "label_order.hpp"
 #include "out_of_bag.hpp"
 #include "small_nodes.hpp"
 #include "tree_rows.hpp"
@@ -23,6 +25,7 @@ namespace assay::ensembles {
 namespace {
 
 constexpr index_t few_words = 64, oob_chunk = 1024;
+constexpr double label_prior = 1, extra_prior = 3;  // rows of the mean that the mean of a label is drawn by: in a tree, in a node of extra trees
 
 double part_score(const std::int64_t* sums, index_t k) {
     double total = 0;
@@ -39,6 +42,7 @@ public:
         left_.resize(static_cast<std::size_t>(stride_));
         right_.resize(left_.size());
         missing_.resize(left_.size());
+        labels_.resize(static_cast<std::size_t>(rows.bins.d));
     }
 
     // The tree of this number, in the room of an empty one.
@@ -47,6 +51,7 @@ public:
         tree_.nodes.width = target_.width;
         random_ = ManyDraws(options_.key, 2 * static_cast<std::uint64_t>(number) + 1);
         draw(number);
+        learn_labels();
         const auto drawn = static_cast<index_t>(rows_.size());
         std::vector<Open<Places>> stack{{{0, drawn}, 0, -1, false, lean_ ? std::accumulate(words_.begin(), words_.end(), Word{0}) : 0}};
         while (!stack.empty()) {
@@ -71,6 +76,7 @@ public:
             if (middle == begin || middle == end) continue;
             const double left_count = lean_ ? weight(left_sum_) : count_of(Places{begin, middle});
             if (std::min(left_count, count - left_count) < options_.min_leaf) continue;
+            place_absent(split);
             keep(id, split, left_count >= count - left_count);
             stack.push_back({{middle, end}, at.depth + 1, static_cast<std::int32_t>(id), true, at.sum - left_sum_});
             stack.push_back({{begin, middle}, at.depth + 1, static_cast<std::int32_t>(id), false, left_sum_});
@@ -80,6 +86,19 @@ public:
     }
 
 private:
+    // Where labels stand in the sample of the tree.
+    void learn_labels() {
+        for (index_t j = 0; j < bins_.d; ++j) {
+            if (bins_.n_categories[static_cast<std::size_t>(j)] == 0) continue;
+            const std::uint8_t* code = codes(j);
+            std::fill(histogram_.begin(), histogram_.end(), 0);
+            for (std::size_t i = 0; i < rows_.size(); ++i)
+                add_row(static_cast<index_t>(i), histogram_.data() + code[rows_[i]] * stride_);
+            labels_[static_cast<std::size_t>(j)].learn(histogram_.data(), bins_.n_bins[static_cast<std::size_t>(j)], channels_,
+                                                      label_prior * weight_scale());
+        }
+    }
+
     template <class Rows>
     bool stays_leaf(const Rows& rows, index_t depth, double count) const {
         return count < options_.min_split || count < 2 * options_.min_leaf || (options_.max_depth >= 0 && depth >= options_.max_depth) ||
@@ -101,7 +120,7 @@ private:
             const auto id = link(at.parent, at.is_right);
             const double count = add_node(at.rows, at.sum);
             if ((set & (set - 1)) == 0 || stays_leaf(at.rows, at.depth, count)) continue;
-            const Split split = find(count, [&](const std::int32_t* columns, index_t together, Split& best) {
+            Split split = find(count, [&](const std::int32_t* columns, index_t together, Split& best) {
                 return try_sets(columns, together, set, best);
             });
             if (!split.found()) continue;
@@ -110,6 +129,7 @@ private:
             const Word left_sum = tools_.sum(set_words_.data(), left);
             const double left_count = lean_ ? weight(left_sum) : count_of(PlacesOfSet{base, left});
             if (std::min(left_count, count - left_count) < options_.min_leaf) continue;
+            place_absent(split);
             keep(id, split, left_count >= count - left_count);
             stack[open++] = {{base, right}, at.depth + 1, static_cast<std::int32_t>(id), true, at.sum - left_sum};
             stack[open++] = {{base, left}, at.depth + 1, static_cast<std::int32_t>(id), false, left_sum};
@@ -186,6 +206,7 @@ private:
                 const int i = std::countr_zero(rest);
                 add_word(set_words_[static_cast<std::size_t>(i)], histogram_.data() + own[i] * stride_);
             }
+            noise_ = noise_of(column, PlacesOfSet{small_.begin, set});
             scan_sides(column, low, high, some, best);
             return true;
         }
@@ -268,8 +289,26 @@ private:
         std::fill(histogram_.begin() + from * stride_, histogram_.begin() + (to + 1) * stride_, 0);
         for (index_t i = begin; i < end; ++i)
             add_row(i, histogram_.data() + code[rows_[static_cast<std::size_t>(i)]] * stride_);
+        if (nominal) noise_ = noise_of(column, Places{begin, end});
         scan_sides(column, from, to, to == missing_code, best);
         return true;
+    }
+
+    // The variance of the target of the node's rows along the direction by which a column's labels are sorted.
+    template <class Rows>
+    double noise_of(std::int32_t column, const Rows& rows) const {
+        const LabelOrder& labels = labels_[static_cast<std::size_t>(column)];
+        if (target_.labels != nullptr) return labels.spread_of_classes(total_.data());
+        const double mean = labels.along(total_.data()) / static_cast<double>(total_[static_cast<std::size_t>(channels_)]);
+        double squares = 0;
+        std::vector<double> y(static_cast<std::size_t>(channels_));
+        rows.all([&](index_t i) {
+            for (index_t k = 0; k < channels_; ++k) y[static_cast<std::size_t>(k)] = static_cast<double>(rounded(rows_[static_cast<std::size_t>(i)], k));
+            const double off = labels.along(y.data()) - mean;
+            squares += static_cast<double>(weights_[static_cast<std::size_t>(i)]) * off * off;
+            return true;
+        });
+        return squares / static_cast<double>(total_[static_cast<std::size_t>(channels_)]);
     }
 
     // The splits of a histogram, from its lowest code to its highest, which stands for missing cells if there are `some`.
@@ -314,6 +353,7 @@ private:
         best.score = value;
         best.column = column;
         best.nominal = nominal;
+        best.luck = 0;
         best.missing_seen = some;
         best.missing_left = missing_left;
         return true;
@@ -330,36 +370,59 @@ private:
         }
     }
 
+    // Labels in the order of their means in the node. Sorted, even noise makes a score: what is expected of it is taken off.
     void scan_categories(std::int32_t column, index_t from, index_t last, bool some, bool missing_left, Split& best) {
         std::array<std::pair<double, std::uint8_t>, bin_stride> present;
         std::size_t count = 0;
-        index_t first = 0;  // the class whose share orders the categories
-        for (index_t k = 1; k < channels_ && target_.labels != nullptr; ++k)
-            if (total_[static_cast<std::size_t>(k)] > total_[static_cast<std::size_t>(first)]) first = k;
+        const LabelOrder& labels = labels_[static_cast<std::size_t>(column)];
+        double weight = 0, sum = 0, expected = 0, roots = 0;
         for (index_t b = from; b <= last; ++b) {
             const std::int64_t* own = histogram_.data() + b * stride_;
-            if (own[channels_] == 0) continue;
-            present[count++] = {static_cast<double>(own[first]) / static_cast<double>(own[channels_]), static_cast<std::uint8_t>(b)};
+            const auto h = static_cast<double>(own[channels_]);
+            if (h == 0) continue;
+            weight += h;
+            roots += std::sqrt(h);
+            sum += labels.along(own);
+            expected += h * labels.standing(b);
+            present[count++].second = static_cast<std::uint8_t>(b);
+        }
+        const double shift = (sum - expected) / std::max(weight, 1.0);  // of the node against the tree
+        const double prior = options_.extra ? extra_prior * weight_scale() : 0.0;
+        for (std::size_t r = 0; r < count; ++r) {
+            const index_t b = present[r].second;
+            const std::int64_t* own = histogram_.data() + b * stride_;
+            present[r].first = (labels.along(own) + prior * (labels.standing(b) + shift)) / (static_cast<double>(own[channels_]) + prior);
         }
         std::sort(present.begin(), present.begin() + static_cast<index_t>(count));
-        if (options_.extra) {
-            CodeSet set{};
-            start(some, missing_left);
-            for (std::size_t r = 0; r < count; ++r) {
-                if (random_.below(2) == 0) continue;
-                put_in(set, present[r].second);
-                move(histogram_.data() + present[r].second * stride_);
-            }
-            if (take(score(), column, true, some, missing_left, best)) best.set = set;
-            return;
-        }
+        const double alike = roots * roots / std::max(weight, 1.0);
+        const double luck = weight_scale() * noise_ * 2 / std::numbers::pi * std::max(alike - 2, 0.0);
+        // Extra trees: one cut, drawn between the extreme means as for numbers.
+        const double cut = options_.extra && count > 0
+                               ? present[0].first + random_.uniform() * (present[count - 1].first - present[0].first)
+                               : infinity;
         start(some, missing_left);
         CodeSet set{};
         for (std::size_t r = 0; r + (some && !missing_left ? 0 : 1) < count; ++r) {
             put_in(set, present[r].second);
             move(histogram_.data() + present[r].second * stride_);
-            if (take(score(), column, true, some, missing_left, best)) best.set = set;
+            if (options_.extra && r + 1 < count && present[r + 1].first <= cut) continue;
+            if (take(score() - luck, column, true, some, missing_left, best)) {
+                best.luck = luck;
+                best.set = set;
+                best.held = {};
+                for (std::size_t k = 0; k < count; ++k) put_in(best.held, present[k].second);
+                best.edge = (r + 1 < count ? 0.5 * (present[r].first + present[r + 1].first) : infinity) - shift;
+            }
+            if (options_.extra) return;
         }
+    }
+
+    // Labels that the node lacks go where those go that stand in the tree as they do.
+    void place_absent(Split& split) const {
+        if (!split.nominal) return;
+        const LabelOrder& labels = labels_[static_cast<std::size_t>(split.column)];
+        for (index_t b = 0; b < bins_.n_bins[static_cast<std::size_t>(split.column)]; ++b)
+            if (!in_set(split.held, b) && labels.standing(b) <= split.edge) put_in(split.set, b);
     }
 
     // Few rows: their codes in order instead of a histogram.
@@ -511,7 +574,8 @@ private:
     }
 
     const CutPlaces& places_;
-    double least_ = 0;
+    std::vector<LabelOrder> labels_;  // by column
+    double least_ = 0, noise_ = 0;
     ManyDraws random_{0, 0};
     std::vector<std::int32_t> order_, drawn_places_;
     const SetTools tools_;

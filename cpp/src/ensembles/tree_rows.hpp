@@ -328,7 +328,7 @@ protected:
         if (!split.missing_seen) split.missing_left = left_is_heavier;
         f.feature[node] = split.column;
         f.missing_left[node] = split.missing_left;
-        f.gain[node] = std::max(0.0, split.score - base_) / (weight_scale() * scale_ * scale_);
+        f.gain[node] = std::max(0.0, split.score + split.luck - base_) / (weight_scale() * scale_ * scale_);
         tree_.bin[node] = static_cast<std::uint8_t>(split.bin);
         if (!split.nominal) {
             const auto& cuts = bins_.cuts[j];

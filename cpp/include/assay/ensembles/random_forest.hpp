@@ -7,9 +7,14 @@
 //   sum_k G_Lk^2 / H_L + sum_k G_Rk^2 / H_R,
 // with G_k the weight of class k (which is the decrease of Gini impurity), or the sum of output k (the decrease of squared error), and H the weight.
 // Random forests try every boundary of bins; extra trees one per column, drawn uniformly between the extreme values of the node. Missing cells
-// are tried on both sides; categories stand in the order of their mean (two classes or one output: the best of all sets), for more classes of the
-// share of the node's first class, and extra trees send each category left or right by a coin. Sums are whole numbers (targets are rounded
-// to 31 - log2 W bits in the search), so that the trees do not depend on row order; leaves are shares of classes or means at full precision.
+// are tried on both sides.
+//   Labels stand in the order of u.G_c / H_c, their means in the node: u is 1 for two classes or one output (where the best of all sets is a
+// prefix), for more the first principal component of the means of the tree's labels. Extra trees draw the means of the node by 3 rows
+// towards those of the tree and cut once between the extremes. Sorted, even noise makes a score: with v the variance of u.y in the node,
+// (2 / pi) v (k - 2), k = (sum_c sqrt(H_c))^2 / H, is expected of it and taken off (histogram_tree.hpp derives it). A label that the node lacks
+// goes where it stands in the tree, its mean over all rows of the tree plus what the node's labels have beyond theirs.
+//   Sums are whole numbers (targets are rounded to 31 - log2 W bits in the search), so that the trees do not depend on row order; leaves are
+// shares of classes or means at full precision.
 //   Trees run in parallel, each on its own stream. Out-of-bag: a row is predicted by the trees that did not draw it.
 // Reference: Breiman, Machine Learning 45, 2001; Geurts, Ernst & Wehenkel, Machine Learning 63, 2006.
 #pragma once

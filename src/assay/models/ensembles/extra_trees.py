@@ -16,7 +16,8 @@ class ExtraTreesClassifier(_AllRows, ForestClasses):
     """Trees whose tests are drawn at random, the best of one per column; class shares are averaged.
 
     At each node every drawn column gets one threshold, uniform between its extreme values in the node, and the best of
-    these splits is made (Geurts, Ernst & Wehenkel 2006).
+    these splits is made (Geurts, Ernst & Wehenkel 2006). Labels of nominal columns are numbers here, too: the means of
+    their targets in the node.
 
     Examples
     --------

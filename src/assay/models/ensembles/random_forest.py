@@ -282,13 +282,15 @@ class TreeEnsemble(MixedInput, Estimator):
         return self.forest_.value[self.apply(X) + self.forest_.offsets[:-1]]
 
     def prediction_variance(self, X: Any) -> np.ndarray:
-        """The variance of the forest's mean over training samples, by the jackknife after the bootstrap.
+        """The variance of the forest's mean over training samples, by the mean of two jackknives.
 
         One column per output or class. The mean over the trees that did not draw a row is the forest without that row;
-        the squared differences add up over the rows, less what the draw of the trees alone brings. As a share of the
-        variance between trees, this is pulled towards its mean over the rows of X, the more so the noisier it is, and
-        one over the number of trees is added for their draw (Wager, Hastie & Efron, Journal of Machine Learning
-        Research 15, 2014). Needs the bootstrap.
+        the squared differences add up over the rows (the jackknife after the bootstrap), and so do the squared
+        covariances of the trees with how often they drew a row (the infinitesimal jackknife), each less what the draw
+        of the trees alone brings. The first counts the joint effects of two rows twice, the second leaves them out:
+        their mean is right for both (Wager, Hastie & Efron, Journal of Machine Learning Research 15, 2014). As a share
+        of the variance between trees, it is pulled towards its mean over the rows of X, the more so the noisier it
+        is, and one over the number of trees is added for their draw. Needs the bootstrap.
         """
         return self._variance_and_error(X)[0]
 
@@ -302,7 +304,8 @@ class TreeEnsemble(MixedInput, Estimator):
             raise ParameterError(who, "parameter 'n_estimators'", "must be at least 2 for the jackknife", "got 1 tree")
         weights = self._whole_weights_ if self._whole_weights_.shape[0] else None
         counts = _kernels.bootstrap_counts(self.n_rows_, weights, self._key_, trees)
-        contrasts, copies = left_out_contrasts(counts, weights)
+        left_out, copies = left_out_contrasts(counts, weights)
+        contrasts = (left_out, drawn_contrasts(counts, copies))
         answers = self._by_tree(X)
         found = [jackknife_variance(answers[:, :, k], contrasts, copies) for k in range(answers.shape[2])]
         return np.column_stack([one for one, _ in found]), np.column_stack([other for _, other in found])
@@ -552,15 +555,30 @@ def left_out_contrasts(counts: np.ndarray, weights: np.ndarray | None) -> tuple[
     return np.where(total > 0, left_out / np.where(total > 0, total, 1.0) - 1.0 / counts.shape[0], 0.0), copies
 
 
-def jackknife_variance(answers: np.ndarray, contrasts: np.ndarray, copies: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def drawn_contrasts(counts: np.ndarray, copies: np.ndarray) -> np.ndarray:
+    """(trees, rows): by these the values of trees add up to their covariance with the draws of one copy of a row.
+
+    >>> drawn_contrasts(np.array([[0, 2], [1, 1]]), np.ones(2)).tolist()
+    [[-0.25, 0.25], [0.25, -0.25]]
+    """
+    each = counts / np.maximum(copies, 1.0)
+    return (each - each.mean(axis=0)) / counts.shape[0]
+
+
+def jackknife_variance(
+    answers: np.ndarray, contrasts: tuple[np.ndarray, np.ndarray], copies: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """The variance over training samples of the mean of `answers` (rows, trees), and its standard error.
 
-    With independent trees of variance v, the sum of squared contrasts is v a on average, a = sum of all squared
-    contrasts, with variance 2 v^2 times the sum over rows of their squared shares of a, and less for the mean over many
-    answers, as many as their covariance over trees has directions. What is left beyond v a is a share of v, which
-    differs little from answer to answer: each is pulled to the common share by its noise (empirical Bayes).
+    It is the mean of two sums of squared contrasts. Of V_k, the part of the variance that is in the joint effects of k
+    rows, the contrasts of rows left out find k V_k, those of rows drawn V_1 alone: their mean finds V_1 and V_2 as they
+    are. With independent trees of variance v, it is v a on average, a = half the sum of all squared contrasts; its
+    variance, 2 v^2 times the sum over rows of (a_1^2 + a_2^2 + 2 c^2) / 4 with a_1, a_2 and c the squares and the
+    product of a row's two contrasts, is less for the mean over many answers, as many as their covariance over trees has
+    directions. What is left beyond v a is a share of v, which differs little from answer to answer: each is pulled to
+    the common share by its noise (empirical Bayes).
 
-    >>> jackknife_variance(np.ones((2, 3)), np.zeros((3, 4)), np.ones(4))
+    >>> jackknife_variance(np.ones((2, 3)), (np.zeros((3, 4)), np.zeros((3, 4))), np.ones(4))
     (array([0., 0.]), array([0., 0.]))
     """
     n_answers, trees = answers.shape
@@ -571,16 +589,22 @@ def jackknife_variance(answers: np.ndarray, contrasts: np.ndarray, copies: np.nd
     total = between.sum()
     if not total > 0:
         return np.zeros(n_answers), np.zeros(n_answers)
-    squares = (contrasts**2).sum(axis=0)
-    size = max(1, min(256, 2**24 // contrasts.shape[1]))
+    first, second = ((part**2).sum(axis=0) for part in contrasts)
+    product = (contrasts[0] * contrasts[1]).sum(axis=0)
+    squares = 0.5 * (first + second)
+    size = max(1, min(256, 2**24 // copies.shape[0]))
     found = np.concatenate(
-        [(spread[begin : begin + size] @ contrasts) ** 2 @ copies for begin in range(0, n_answers, size)]
+        [
+            sum(0.5 * (spread[begin : begin + size] @ part) ** 2 @ copies for part in contrasts)
+            for begin in range(0, n_answers, size)
+        ]
     )
     left = found - between * (squares @ copies)
     common = left.sum() / total
     products = spread.T @ spread if trees < n_answers else spread @ spread.T
     directions = max(1.0, np.trace(products) ** 2 / (products**2).sum())
-    noise = 2.0 * float(((copies * squares) ** 2).sum()) + 4.0 * max(common, 0.0) * squares.max()
+    noise = 0.5 * float(copies**2 @ (first**2 + second**2 + 2.0 * product**2))
+    noise += 4.0 * max(common, 0.0) * squares.max()
     share = left / between
     differs = max(0.0, float(between @ (share - common) ** 2) / total - noise)
     pull = noise / (noise + differs) if noise > 0 else 0.0
@@ -597,7 +621,9 @@ class RandomForestClassifier(_Bootstrapped, ForestClasses):
     """Trees on bootstrap samples with random columns at each node; class shares are averaged.
 
     Columns are binned to one byte once for all trees, and sums are whole numbers, so that the forest has the same bits
-    for any order of the rows and any number of threads. Missing cells and nominal columns are taken as they are.
+    for any order of the rows and any number of threads. Missing cells and nominal columns are taken as they are: labels
+    are sorted by their targets, what sorting is expected to gain from noise alone is taken off, and a label that a
+    node lacks goes with those that the tree finds like it.
 
     Examples
     --------

@@ -12,7 +12,7 @@ from assay import _kernels
 from assay.base import AssayError, AssayWarning
 from assay.models.ensembles import ExtraTreesClassifier, RandomForestClassifier, RandomForestRegressor
 from assay.models.ensembles.forest import Forest
-from assay.models.ensembles.random_forest import left_out_contrasts
+from assay.models.ensembles.random_forest import drawn_contrasts, left_out_contrasts
 from assay.models.trees import CartClassifier, CartRegressor
 
 from .test_newton_boosting import labels, mixed, numbers, score_from_plain_data
@@ -304,6 +304,28 @@ def test_left_out_copies_of_a_weighted_row_are_those_of_repeated_rows():
     assert copies.tolist() == [2.0, 1.0] and not contrasts[:, 1].any()
 
 
+def test_draws_of_a_weighted_row_are_those_of_its_copies():
+    # The covariance of a tree's value with the draws of each of two copies is half of that with the draws of the row.
+    rng = np.random.default_rng(0)
+    counts, values = rng.poisson(1.0, size=(50, 3)), rng.normal(size=50)
+    found = values @ drawn_contrasts(counts, np.array([2.0, 1.0, 1.0]))
+    expected = [np.cov(values, counts[:, k], ddof=0)[0, 1] for k in range(3)]
+    np.testing.assert_allclose(found, np.array(expected) / [2, 1, 1])
+
+
+def test_the_variance_is_that_over_training_samples():
+    # Trees grown to the end: the jackknife after the bootstrap finds 1.5 times the variance, the infinitesimal one 0.7.
+    rng = np.random.default_rng(0)
+    probe, means, variances = rng.normal(size=(40, 2)), [], []
+    for seed in range(40):
+        X = rng.normal(size=(150, 2))
+        y = 2 * X[:, 0] + np.sin(3 * X[:, 1]) + 0.4 * rng.normal(size=150)
+        model = RandomForestRegressor(n_estimators=300, random_state=seed).fit(X, y)
+        means.append(model.predict(probe))
+        variances.append(model.prediction_variance(probe))
+    assert 0.8 < np.mean(variances) / np.var(means, axis=0, ddof=1).mean() < 1.25
+
+
 @pytest.mark.filterwarnings("ignore::assay.base.AssayWarning")
 def test_intervals_of_several_targets_are_those_of_each():
     X, y = numbers(120)
@@ -417,3 +439,52 @@ def test_counts_of_classes_in_one_word_and_sums_of_weights_find_the_same_splits(
         assert np.array_equal(getattr(one.forest_, name), getattr(half.forest_, name)), name
     assert np.allclose(one.forest_.value, half.forest_.value, rtol=1e-12)
     assert np.allclose(one.forest_.gain, half.forest_.gain, rtol=1e-9)
+
+
+def labelled(n_rows, n_labels, worth, seed):
+    """Numbers of which one counts a little, and labels that count by `worth`; of two classes."""
+    rng = np.random.default_rng(seed)
+    label, x = rng.integers(n_labels, size=n_rows), rng.normal(size=(n_rows, 5))
+    score = worth * np.random.default_rng(n_labels).normal(size=n_labels)[label] + 0.5 * x[:, 0]
+    return np.column_stack([x, label]), (rng.random(n_rows) < 1 / (1 + np.exp(-score))).astype(int)
+
+
+@pytest.mark.parametrize("learner", [RandomForestClassifier, ExtraTreesClassifier])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_a_label_that_a_node_lacks_goes_with_those_like_it(learner, classes):
+    # Labels 0 to 3 are low and 4 to 7 high; 0 and 7 were never seen where x is negative.
+    rng = np.random.default_rng(0)
+    label, x = rng.integers(8, size=600), rng.uniform(0.1, 1, size=600)
+    x[(label % 7 > 0) & (rng.random(600) < 0.5)] *= -1
+    y = np.where(label > 3, classes - 1, 0)
+    if classes == 3:
+        y[rng.random(600) < 0.2] = 1
+    model = learner(n_estimators=80, categorical_features=[1], random_state=0).fit(np.column_stack([x, label]), y)
+    low, high = model.predict_proba([[-0.5, 0], [-0.5, 7]])[:, -1]
+    assert low < 0.1 and high > 0.9
+
+
+@pytest.mark.parametrize("learner", [RandomForestClassifier, ExtraTreesClassifier])
+def test_few_rows_of_many_labels_are_learned(learner):
+    scores, rules = [], []
+    for seed in range(3):
+        X, y = labelled(2400, 61, 3.0, seed)
+        model = learner(n_estimators=60, categorical_features=[5], random_state=seed).fit(X[:400], y[:400])
+        scores.append(model.score(X[400:], y[400:]))
+        counts = np.zeros((61, 2))
+        np.add.at(counts, (X[:400, 5].astype(int), y[:400]), 1)
+        rules.append(
+            (counts.argmax(axis=1)[X[400:, 5].astype(int)] == y[400:]).mean()
+        )  # the class of most rows of the label
+    assert np.mean(scores) > np.mean(rules) - 0.01
+
+
+def test_labels_without_meaning_cost_a_forest_little():
+    losses = []
+    for seed in range(3):
+        X, y = labelled(2400, 61, 0.0, seed)
+        for columns, nominal in ((X, [5]), (X[:, :5], None)):
+            model = RandomForestClassifier(n_estimators=60, categorical_features=nominal, random_state=seed)
+            chance = model.fit(columns[:400], y[:400]).predict_proba(columns[400:])[np.arange(2000), y[400:]]
+            losses.append(-np.log(np.maximum(chance, 1e-3)).mean())
+    assert np.mean(losses[::2]) < 1.06 * np.mean(losses[1::2])
