@@ -4,7 +4,8 @@ TREE is a checkout of another commit with its extension built (`make develop`). 
 with the package of TREE and with the package of this tree, in processes of their own that take turns; the best of the
 rounds counts on both sides. A problem whose method TREE does not have, or calls differently, is left out and told.
 Where this tree seems slower by more than five per cent, further rounds decide. The rows go to `results/before.json`,
-and `python -m benchmarks.versus.pages` shows them.
+and `python -m benchmarks.versus.pages` shows them. Single problems join the rows that are there, if those are against
+the same commit.
 """
 
 from __future__ import annotations
@@ -62,6 +63,13 @@ def side_by_side(
     }
 
 
+def joined(kept: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]:
+    """What was kept, with what was found of some problems in the place of what it said of them."""
+    again = {one["problem"] for one in found["rows"] + found["left_out"]}
+    lists = {name: [one for one in kept[name] if one["problem"] not in again] for name in ("rows", "left_out")}
+    return {**kept, **{name: lists[name] + found[name] for name in lists}}
+
+
 def main() -> None:
     """Measure the asked problems at one size each and keep the rows."""
     known = {name: problem for name, problem in all_problems().items() if wanted(problem)}
@@ -82,6 +90,9 @@ def main() -> None:
         "machine": machine(),
         "load": round(os.getloadavg()[0], 2),
     }
+    kept = json.loads(BEFORE.read_text()) if options.problems and BEFORE.exists() else None
+    if kept is not None and kept["earlier"] != earlier:
+        parser.error(f"{BEFORE.name} is against commit {kept['earlier']}, not {earlier}: measure all problems")
     rows, left_out = [], []
     for name in options.problems or known:
         (size,) = sizes_of(known[name], options.size)
@@ -100,7 +111,8 @@ def main() -> None:
             f"quality {row['earlier_quality']:.5g} -> {row['quality']:.5g}",
             flush=True,
         )
-    BEFORE.write_text(json.dumps({**told, "rows": rows, "left_out": left_out}, indent=1) + "\n")
+    found = {**told, "rows": rows, "left_out": left_out}
+    BEFORE.write_text(json.dumps(found if kept is None else joined(kept, found), indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -177,8 +177,9 @@ def provenance(rows: list[Row]) -> str:
 def against_before(kept: dict[str, Any]) -> list[str]:
     """The lines on our own times at an earlier commit, from what `before.py` has kept."""
     rows = sorted(kept["rows"], key=lambda row: row["seconds"] / row["earlier_seconds"])
+    commits = " or ".join(dict.fromkeys([kept["commit"], *(row.get("commit", kept["commit"]) for row in rows)]))
     lines = [
-        f"Ours alone, with the package of commit {kept['earlier']} and of commit {kept['commit']} in turns "
+        f"Ours alone, with the package of commit {kept['earlier']} and of commit {commits} in turns "
         f"({kept['date']}, load {kept['load']:g}). What the earlier commit did not have, or was called differently "
         f"there, is left out ({len(kept['left_out'])} problems).",
         "",

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from benchmarks.versus.__main__ import pooled
-from benchmarks.versus.before import side_by_side
+from benchmarks.versus.before import joined, side_by_side
 from benchmarks.versus.harness import Worker
 from benchmarks.versus.memory import PeakMemory, descendants, is_running, megabytes_of
 from benchmarks.versus.pages import against_before, exponent, ratio_text, strongest
@@ -149,3 +149,22 @@ def test_our_own_times_with_another_package_stand_side_by_side():
     kept = {"earlier": "aaa", "commit": "bbb", "date": "2026-01-01", "load": 0.5, "left_out": [], "rows": [row]}
     lines = against_before(kept)
     assert "aaa" in lines[0] and lines[-1].startswith("| naive-bayes | 1,500 x 30 |")
+
+
+def test_single_problems_join_the_rows_that_are_there():
+    row = {"size": "10 x 2", "seconds": 1.0, "earlier_seconds": 2.0, "commit": "bbb"}
+    kept = {
+        "earlier": "aaa",
+        "commit": "bbb",
+        "date": "2026-01-01",
+        "load": 0.5,
+        "rows": [{**row, "problem": "a"}, {**row, "problem": "b"}],
+        "left_out": [{"problem": "c", "why": "not there"}, {"problem": "d", "why": "not there"}],
+    }
+    again = [{**row, "problem": name, "seconds": 0.5, "commit": "ccc"} for name in ("b", "c")]
+    found = joined(kept, {"earlier": "aaa", "commit": "ccc", "rows": again, "left_out": []})
+    assert [(one["problem"], one["commit"]) for one in found["rows"]] == [("a", "bbb"), ("b", "ccc"), ("c", "ccc")]
+    assert [one["problem"] for one in found["left_out"]] == ["d"] and found["commit"] == "bbb"
+    assert "of commit bbb or ccc in turns" in against_before(found)[0]
+    lost = joined(kept, {"rows": [], "left_out": [{"problem": "a", "why": "fails"}]})
+    assert [one["problem"] for one in lost["rows"]] == ["b"] and lost["left_out"][-1]["problem"] == "a"
