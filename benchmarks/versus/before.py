@@ -81,7 +81,7 @@ def main() -> None:
     parser.add_argument("--further", type=int, default=6, help="rounds that decide where this tree seems slower")
     options = parser.parse_args()
     tree = options.tree.resolve()
-    words = ["git", "log", "-1", "--format=%h", "--", "src", "cpp", "bindings"]
+    words = ["git", "log", "-1", "--abbrev=8", "--format=%h", "--", "src", "cpp", "bindings"]
     earlier = subprocess.run(words, capture_output=True, text=True, cwd=tree, check=True).stdout.strip()
     told = {
         "commit": code_commit(),
