@@ -110,6 +110,7 @@ def rows_of(contest: Contest, size: int, rounds: int | None) -> list[dict[str, A
                 "quality": None if ours.error else ours.quality,
                 "peer_quality": None if theirs.error else theirs.quality,
                 "gate_passed": passed,
+                "peer_worse": passed and gap > problem.gate,
                 "megabytes": round(ours.megabytes, 1),
                 "peer_megabytes": round(theirs.megabytes, 1),
                 "error": failed,

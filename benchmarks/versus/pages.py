@@ -21,7 +21,8 @@ Row = dict[str, Any]
 INTRODUCTION = """\
 Every row: the same data, the same machine and the same run for all contenders, each in a process of its own with its
 libraries loaded and one small call before the clock starts; they take turns, the best of the rounds counts, and the
-ratio of times counts only if our quality is within the gate of the peer's. Memory is the peak above the loaded process
+ratio of times counts only if our quality is within the gate of the peer's (a peer that is itself outside the gate of
+ours took its time for less: it says so). Memory is the peak above the loaded process
 with its data, children included. A ratio below 1 is a loss. `make bench` measures it on your machine;
 `python -m benchmarks.versus PROBLEM --quick` tries one problem at its smallest size."""
 
@@ -38,6 +39,12 @@ def ratio_text(row: Row) -> str:
     if row["error"]:
         return f"failed: {row['error'][:80]}"
     return f"**{row['ratio']:.1f}x**" if row["gate_passed"] else "quality gate missed"
+
+
+def quality_text(row: Row) -> str:
+    """Both qualities; a peer that ends worse than ours by more than the gate did less work for its time."""
+    text = f"{row['quality_name']} {number(row['quality'])} / {number(row['peer_quality'])}"
+    return text + (" (outside the gate)" if row.get("peer_worse") else "")
 
 
 def strongest(rows: list[Row]) -> list[Row]:
@@ -152,7 +159,7 @@ def table(rows: list[Row], *, provenance: bool) -> str:
             number(row["peer_seconds"]),
             ratio_text(row),
             "" if row["aim"] is None else f"{row['aim']:g}x",
-            f"{row['quality_name']} {number(row['quality'])} / {number(row['peer_quality'])}",
+            quality_text(row),
             f"{row['megabytes']:.0f} / {row['peer_megabytes']:.0f}",
         ]
         if provenance:

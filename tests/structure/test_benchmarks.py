@@ -13,7 +13,7 @@ from benchmarks.versus.__main__ import pooled
 from benchmarks.versus.before import joined, side_by_side
 from benchmarks.versus.harness import Worker
 from benchmarks.versus.memory import PeakMemory, descendants, is_running, megabytes_of
-from benchmarks.versus.pages import against_before, exponent, ratio_text, strongest
+from benchmarks.versus.pages import against_before, exponent, quality_text, ratio_text, strongest
 from benchmarks.versus.problems import all_problems
 
 import assay
@@ -81,6 +81,12 @@ def test_rounds_of_a_second_measurement_are_added_at_the_same_commit_alone():
     assert (both["seconds"], both["peer_seconds"], both["ratio"], both["rounds"]) == (1.0, 2.5, 2.5, 3)
     assert pooled(second, measured_row("b", [0.1], [0.1])) == second
     assert pooled(second, {**first, "gate_passed": False})["ratio"] is None
+
+
+def test_a_peer_outside_the_gate_says_so():
+    row = {"quality_name": "error", "quality": 0.5, "peer_quality": 0.9}
+    assert quality_text(row) == "error 0.5 / 0.9"
+    assert quality_text({**row, "peer_worse": True}) == "error 0.5 / 0.9 (outside the gate)"
 
 
 def test_a_contender_that_dies_or_cannot_begin_says_so():
