@@ -96,8 +96,8 @@ class SVMClassifier(SupportVectors, LabelClassifier):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SVMClassifier:
         """Choose C where several are given, and solve the dual of each machine."""
-        who, threads, tol = type(self).__name__, thread_count(self.n_jobs), float(self.tol)
         rows, codes, weights = self._begin(X, y, sample_weight)
+        who, threads, tol = type(self).__name__, thread_count(self.n_jobs), float(self.tol)
         self._require_classes()
         prices = prices_of(who, self.C)
         validated = self.probability or prices.shape[0] > 1

@@ -60,8 +60,8 @@ class SVMRegressor(SupportVectors, Regressor):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SVMRegressor:
         """Choose C where several are given, and solve the dual."""
-        who, threads = type(self).__name__, thread_count(self.n_jobs)
         rows, target, weights = self._begin(X, y, sample_weight)
+        who, threads = type(self).__name__, thread_count(self.n_jobs)
         prices = prices_of(who, self.C)
         several = prices.shape[0] > 1
         table = self._training(rows, target, weights, kept_places(sample_weight, rows.shape[0]), apart=several)
