@@ -281,10 +281,6 @@ Booster::Change Booster::grow_tree(index_t output) {
     else
         change.rows = drawn_;
     trees::HistogramOptions tree_options = options_.tree;
-    // The gradients of these losses vary by their Hessians (which softmax takes K / (K - 1) times); in rows that were fitted closely less.
-    const auto k = static_cast<double>(options_.outputs);
-    if (options_.loss == Loss::logistic || options_.loss == Loss::poisson) tree_options.least_noise = 1;
-    if (options_.loss == Loss::softmax) tree_options.least_noise = (k - 1) / k;
     tree_options.key = options_.key + 0x9E3779B97F4A7C15ULL * (tree + 1);
     std::vector<std::uint8_t> columns;
     const index_t wanted = options_.columns_per_tree;

@@ -128,7 +128,6 @@ struct HistogramGrower::State {
         }
         const double hessians = hessian_of(all.words);
         noise = hessians > 0 ? g_scale * static_cast<double>(all.squares) / hessians * (g_scale / h_scale) : 0.0;
-        if (whole) noise = std::max(noise, options.least_noise);  // other weights have no unit
         return all.words;
     }
 

@@ -9,8 +9,7 @@
 // fixed point.
 //   Missing cells are tried on both sides; where a node has none they follow the child with more rows. Nominal columns: prefixes of
 // the order (rising and falling) of the categories by G / (H + smoothing), which is added to l2 in such splits. Sorted, even noise
-// makes a gain: with v = sum g^2 / sum h of the tree's rows (not below `least_noise`: 1 for the log loss and Poisson, whose gradients vary by
-// their Hessians, but less in rows that were fitted closely), the sum of a category has the variance v H_c, those above zero add up to
+// makes a gain: with v = sum g^2 / sum h of the tree's rows, the sum of a category has the variance v H_c, those above zero add up to
 // sum_c sqrt(v H_c / (2 pi)), and half the score (2 / pi) v k, k = (sum_c sqrt(H_c))^2 / H (the number of categories, were they of
 // one size), is expected of nothing at all. It is taken off for the k - 2 beyond an ordinary split. Categories of fewer than
 // `min_category_rows` rows in the node (estimated from the Hessian) stay on the right. Monotone columns: the value of every
@@ -36,7 +35,6 @@ struct HistogramOptions {
     index_t max_depth = -1;   // -1: no limit
     double min_rows = 20, min_hessian = 1e-3;
     double l2 = 1, l1 = 0, min_gain = 0, smoothing = 10, min_category_rows = 3;
-    double least_noise = 0;  // v of the sums of gradients is at least this
     bool depth_wise = false;
     index_t columns_per_node = 0;             // 0: all
     const std::uint8_t* columns = nullptr;    // which may be used; null: all
