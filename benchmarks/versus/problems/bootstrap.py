@@ -158,7 +158,6 @@ PROBLEMS: tuple[Problem, ...] = (
         title=f"BCa interval of the area under ROC ({NOTE})",
         make=_scores,
         sizes=by_rows("{n} rows", 500, 5_000, 20_000),
-        headline=True,
         ours=Contender("bootstrap_interval", "assay", _area_interval),
         peers=(Contender("loop of roc_auc_score", "scikit-learn", _area_loop, aim=100 / SCALE),),
         quality=_lower_end,

@@ -94,7 +94,6 @@ PROBLEMS: tuple[Problem, ...] = (
         title="CART, full depth",
         make=make,
         sizes=by_rows("{n} x 30", 1_500, 15_000, 150_000),
-        headline=True,
         ours=Contender("CartClassifier", "assay", ours),
         peers=(
             Contender("DecisionTreeClassifier", "scikit-learn", scikit_learn, aim=5),

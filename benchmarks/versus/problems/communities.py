@@ -92,7 +92,6 @@ PROBLEMS: tuple[Problem, ...] = (
         title="Leiden communities",
         make=make_graph,
         sizes=by_rows("{n} nodes, 8 edges each", 2_000, 20_000, 200_000),
-        headline=True,
         ours=Contender("assay", "assay", leiden_ours),
         peers=(
             Contender("igraph Leiden, 2 iterations", "igraph", igraph_leiden, aim=3.0),

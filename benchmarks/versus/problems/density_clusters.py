@@ -77,7 +77,6 @@ PROBLEMS: tuple[Problem, ...] = (
             title=title,
             make=lambda rows: make(rows, 3),
             sizes=by_rows("{n} x 3, eps .2 or .1, 10 rows", *sizes),
-            headline=name == "dbscan",
             ours=Contender("assay", "assay", dbscan_ours),
             peers=peers,
             quality=agreement,
@@ -114,7 +113,6 @@ PROBLEMS: tuple[Problem, ...] = (
         title="HDBSCAN, 5 columns",
         make=lambda rows: make(rows, 5),
         sizes=last_without(by_rows("{n} x 5, clusters of 50 rows", 1_000, 10_000, 100_000), "scikit-learn"),
-        headline=True,
         ours=Contender("assay", "assay", hdbscan_ours),
         peers=(
             Contender("fast-hdbscan", "fast-hdbscan", fast_hdbscan, aim=3.0),

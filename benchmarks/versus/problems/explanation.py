@@ -163,7 +163,6 @@ PROBLEMS: tuple[Problem, ...] = (
             *by_rows("{n} x 50", 1_000, 5_000),
             Size("20,000 x 50", 20_000, {"rows": 20_000}, repeats=1, without=(IN_PREDICTIONS,)),
         ),
-        headline=True,
         ours=Contender("permutation_importance", "assay", permuted),
         peers=(
             Contender(IN_PREDICTIONS, "scikit-learn", permuted_by_sklearn, aim=10),

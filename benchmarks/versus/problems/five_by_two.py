@@ -87,7 +87,6 @@ PROBLEMS: tuple[Problem, ...] = (
         title="5x2 cross-validation of five learners, three metrics",
         make=make,
         sizes=by_rows("{n} x 20, 3 classes", 1_000, 10_000),
-        headline=True,
         ours=Contender("assay", "assay", run_assay),
         peers=(Contender("scikit-learn cross_validate, 2 jobs", "scikit-learn", run_sklearn, aim=10.0),),
         quality=quality,

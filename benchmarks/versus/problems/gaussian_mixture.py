@@ -52,7 +52,6 @@ PROBLEMS: tuple[Problem, ...] = (
         title="Gaussian mixture, full covariances, 30 steps",
         make=make,
         sizes=by_rows("{n} x 20, k=20", 5_000, 20_000, 100_000),
-        headline=True,
         ours=Contender("assay", "assay", ours),
         peers=(Contender("scikit-learn", "scikit-learn", scikit_learn, aim=10.0),),
         quality=likelihood,

@@ -125,7 +125,6 @@ PROBLEMS: tuple[Problem, ...] = (
         title="Poisson regression, L2",
         make=_dense,
         sizes=by_rows("{n} x 50", 2_000, 50_000, 500_000),
-        headline=True,
         ours=Contender("GLM", "assay", _ours),
         peers=(
             Contender("newton-cholesky", "scikit-learn", _sklearn, aim=2.0),

@@ -37,7 +37,6 @@ PROBLEMS: tuple[Problem, ...] = (
         title="Gaussian naive Bayes, fit and predict",
         make=_make,
         sizes=by_rows("{n} x 30", 1_500, 100_000, 1_000_000),
-        headline=True,
         ours=Contender("assay NaiveBayes", "assay", _ours),
         peers=(
             Contender("scikit-learn GaussianNB", "scikit-learn", _scikit_learn, aim=5.0),

@@ -88,7 +88,6 @@ PROBLEMS: tuple[Problem, ...] = (
         title="Least squares (ours with standard errors and refinement)",
         make=_make,
         sizes=by_rows("{n} x 50", 1_500, 50_000, 500_000),
-        headline=True,
         ours=Contender("assay LeastSquares", "assay", _least_squares),
         peers=(
             Contender("scikit-learn LinearRegression", "scikit-learn", _scikit_learn_ols, aim=1.5),

@@ -51,7 +51,6 @@ PROBLEMS: tuple[Problem, ...] = (
         title="RIPPER, two classes",
         make=make,
         sizes=by_rows("{n} x 40", 300, 3_000, 10_000),
-        headline=True,
         ours=Contender("Ripper", "assay", ours),
         peers=(Contender("RIPPER", "wittgenstein", wittgenstein, aim=100),),
         quality=accuracy,

@@ -55,7 +55,6 @@ PROBLEMS: tuple[Problem, ...] = (
             Size("3,000 x 100", 100, {"columns": 100}),
             Size("3,000 x 200", 200, {"columns": 200}),
         ),
-        headline=True,
         ours=Contender("assay ForwardSelector", "assay", _forward),
         peers=(Contender("scikit-learn SequentialFeatureSelector", "scikit-learn", _scikit_learn, aim=100.0),),
         quality=_fold_error,
