@@ -209,6 +209,8 @@ TEST("every instruction set finds the same rows where distances are exact") {
         CHECK(in_bytes(X, Q, 10, 1).first == expected);
         CHECK(by_panels(X, Q, 10, Metric::euclidean) == expected);
         CHECK(in_tree(X, Q, 10, Metric::euclidean) == expected);
+        for (index_t k : {1, 7, 8, 9, 16, 17, 63, 64, 65})  // vectors of the smallest scores, full and nearly so
+            CHECK(screened(X, Q, k, 1) == by_definition(x, q, 6, k));
     }
     set_simd_level(best);
 }

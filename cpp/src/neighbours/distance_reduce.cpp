@@ -13,7 +13,7 @@
 #include "rescorer.hpp"
 #if defined(__x86_64__) && defined(__GNUC__)
 #include <immintrin.h>
-#define ASSAY_HAS_AVX512 1
+#define ASSAY_HAS_VECTORS 1
 #endif
 
 namespace assay::neighbours {
@@ -312,7 +312,7 @@ __attribute__((target("arch=x86-64-v4"))) void append_avx512(const float* tile, 
 }
 #endif
 
-#if defined(ASSAY_HAS_AVX512)
+#if defined(ASSAY_HAS_VECTORS)
 // Few neighbours (k <= 64): each query's k smallest scores stay sorted in vectors, so that its bound is that of the rows
 // seen so far, and not that of the last full list.
 constexpr index_t few_neighbours = 64;
@@ -322,8 +322,19 @@ struct Few {
     Candidates* candidates;
     float* bounds;
     const double* margins;
-    float* smallest;  // `vectors` x 16 per query, ascending
-    index_t k, vectors;
+    float* smallest;  // `room` per query, ascending: k and what fills the last vector
+    index_t k, room;
+
+    // After survivors of a query have come to its list and to its smallest scores.
+    void renew(index_t query) const {
+        const float kth = smallest[query * room + k - 1];
+        float& bound = bounds[query];
+        if (kth < FLT_MAX) {
+            const auto reach = static_cast<float>(static_cast<double>(kth) + margins[query]);
+            bound = std::min(bound, reach + (std::abs(reach) * 0x1p-22F + FLT_MIN));
+        }
+        if (candidates[query].count + screen_points > contest.capacity) contest.tighten(candidates[query], bound, kth);
+    }
 };
 
 __attribute__((target("arch=x86-64-v4"), noinline)) void take_few(const Few& few, index_t query, std::uint32_t hits,
@@ -340,29 +351,23 @@ __attribute__((target("arch=x86-64-v4"), noinline)) void take_few(const Few& few
             _mm512_maskz_compress_epi32(mask, _mm512_add_epi32(lanes, _mm512_set1_epi32(row + 16 * half))));
         c.count += __builtin_popcount(mask);
     }
-    float* smallest = few.smallest + query * few.vectors * 16;
+    float* smallest = few.smallest + query * few.room;
     const __mmask16 all = 0xFFFF;  // GCC 12 takes the forms without a mask for uses of uninitialised values
     const __m512i lowest = _mm512_castps_si512(_mm512_set1_ps(-FLT_MAX));
     for (index_t i = before; i < c.count; ++i) {
         const __m512 score = _mm512_set1_ps(c.scores[i]);
         // A sorted vector with one more value: each lane is the smaller of itself and max(value, its left neighbour).
         __m512i left = lowest;
-        for (index_t v = 0; v < few.vectors; ++v) {
-            const __m512 old = _mm512_loadu_ps(smallest + v * 16);
+        for (index_t v = 0; v < few.room; v += 16) {
+            const __m512 old = _mm512_loadu_ps(smallest + v);
             const __m512 shifted =
                 _mm512_castsi512_ps(_mm512_maskz_alignr_epi32(all, _mm512_castps_si512(old), left, 15));
             const __m512 larger = _mm512_maskz_max_ps(all, score, shifted);
-            _mm512_storeu_ps(smallest + v * 16, _mm512_maskz_min_ps(all, old, larger));
+            _mm512_storeu_ps(smallest + v, _mm512_maskz_min_ps(all, old, larger));
             left = _mm512_castps_si512(old);
         }
     }
-    const float kth = smallest[few.k - 1];
-    float& bound = few.bounds[query];
-    if (kth < FLT_MAX) {
-        const auto reach = static_cast<float>(static_cast<double>(kth) + few.margins[query]);
-        bound = std::min(bound, reach + (std::abs(reach) * 0x1p-22F + FLT_MIN));
-    }
-    if (c.count + screen_points > few.contest.capacity) few.contest.tighten(c, bound, kth);
+    few.renew(query);
 }
 
 __attribute__((target("arch=x86-64-v4"))) void screen_few(const Pass& pass, index_t first, index_t last, const Few& few) {
@@ -411,17 +416,53 @@ __attribute__((target("arch=x86-64-v4"))) void screen_few(const Pass& pass, inde
         }
     }
 }
+
+// The same by AVX2, of a tile of `queries` x `points` scores that `screen_body` leaves.
+__attribute__((target("arch=x86-64-v3"))) void take_few_avx2(const Few& few, const float* tile, index_t query, int queries,
+                                                             int points, std::int32_t row) {
+    const __m256i turn = _mm256_setr_epi32(7, 0, 1, 2, 3, 4, 5, 6);
+    for (int t = 0; t < queries; ++t, tile += points) {
+        const __m256 bound = _mm256_set1_ps(few.bounds[query + t]);
+        unsigned hits = 0;
+        for (int p = 0; p < points; p += 8)
+            hits |= static_cast<unsigned>(_mm256_movemask_ps(_mm256_cmp_ps(_mm256_loadu_ps(tile + p), bound, _CMP_LT_OQ)))
+                    << p;
+        if (hits == 0) continue;
+        Candidates& c = few.candidates[query + t];
+        float* const smallest = few.smallest + (query + t) * few.room;
+        for (; hits != 0; hits &= hits - 1) {
+            const int p = __builtin_ctz(hits);
+            c.scores[c.count] = tile[p];
+            c.rows[c.count++] = row + p;
+            const __m256 score = _mm256_set1_ps(tile[p]);
+            __m256 left = _mm256_set1_ps(-FLT_MAX);
+            for (index_t v = 0; v < few.room; v += 8) {
+                const __m256 old = _mm256_loadu_ps(smallest + v), turned = _mm256_permutevar8x32_ps(old, turn);
+                const __m256 larger = _mm256_max_ps(score, _mm256_blend_ps(turned, left, 1));
+                _mm256_storeu_ps(smallest + v, _mm256_min_ps(old, larger));
+                left = turned;
+            }
+        }
+        few.renew(query + t);
+    }
+}
 #endif
 
 class NearestSink final : public Sink {
 public:
     NearestSink(Contest& contest, std::vector<Candidates>& candidates)
         : Sink(candidates.size()), contest_(contest), candidates_(candidates.data()) {
-#if defined(__x86_64__) && defined(__GNUC__)
+#if defined(ASSAY_HAS_VECTORS)
         if (simd_level() == Simd::avx512) append_ = &append_avx512;
 #endif
     }
+#if defined(ASSAY_HAS_VECTORS)
+    const Few* few = nullptr;
+#endif
     void take(const float* tile, index_t query, int queries, int points, std::int32_t row) override {
+#if defined(ASSAY_HAS_VECTORS)
+        if (few != nullptr) return take_few_avx2(*few, tile, query, queries, points, row);
+#endif
         float* limits = bounds.data() + query;
         append_(tile, queries, points, limits, row, candidates_ + query);
         for (int t = 0; t < queries; ++t) {
@@ -548,8 +589,8 @@ void nearest_euclidean(Matrix<const double> rows, const Screen& screen, Matrix<c
     const index_t n = rows.rows, d = rows.cols, panels = screen_panel_count(n);
     const Rounding rounding(screen, d);
     bool few = false;
-#if defined(ASSAY_HAS_AVX512)
-    few = k <= few_neighbours && simd_level() == Simd::avx512;
+#if defined(ASSAY_HAS_VECTORS)
+    few = k <= few_neighbours && simd_level() != Simd::baseline;
 #endif
     parallel_chunks(queries.rows, (k <= 512 ? chunk_groups : 1) * group, threads, [&](index_t, index_t begin,
                                                                                     index_t end) {
@@ -577,20 +618,21 @@ void nearest_euclidean(Matrix<const double> rows, const Screen& screen, Matrix<c
         const Pass pass{screen.panels, screen.half_norms, d, packed.data(), groups};
         std::vector<float> smallest;
         std::vector<double> margins;
-        const index_t vectors = few ? (k + 15) / 16 : 0;
-#if defined(ASSAY_HAS_AVX512)
+        const index_t width = simd_level() == Simd::avx512 ? 16 : 8, room = few ? (k + width - 1) / width * width : 0;
+#if defined(ASSAY_HAS_VECTORS)
         if (few) {
-            smallest.assign(slots * static_cast<std::size_t>(vectors) * 16, FLT_MAX);
+            smallest.assign(slots * static_cast<std::size_t>(room), FLT_MAX);
             margins.resize(slots);
             for (std::size_t slot = 0; slot < slots; ++slot) margins[slot] = contest.margin(norms[slot]);
         }
-        const Few selection{contest, candidates.data(), sink.bounds.data(), margins.data(), smallest.data(), k, vectors};
+        const Few selection{contest, candidates.data(), sink.bounds.data(), margins.data(), smallest.data(), k, room};
+        sink.few = few ? &selection : nullptr;
 #endif
         for (index_t from = 0; from < panels; from += panels_between_looks) {
             if (interrupted()) return;
             const index_t to = std::min(panels, from + panels_between_looks);
-#if defined(ASSAY_HAS_AVX512)
-            if (few) {
+#if defined(ASSAY_HAS_VECTORS)
+            if (few && simd_level() == Simd::avx512) {
                 screen_few(pass, from, to, selection);
                 continue;
             }
@@ -606,7 +648,7 @@ void nearest_euclidean(Matrix<const double> rows, const Screen& screen, Matrix<c
                 std::int64_t* to = nearest + i * k;
                 const bool done =
                     few ? contest.finish(candidates[slot], bound,
-                                         smallest[slot * static_cast<std::size_t>(vectors) * 16 + static_cast<std::size_t>(k - 1)],
+                                         smallest[slot * static_cast<std::size_t>(room) + static_cast<std::size_t>(k - 1)],
                                          to, distances + i * k)
                         : contest.finish(candidates[slot], bound, to, distances + i * k);
                 if (done) continue;
@@ -682,96 +724,6 @@ RadiusLists within_euclidean(Matrix<const double> rows, const Screen& screen, Ma
                           if (exact[c] <= squared_radius) collector.add(i, exact[c], listed[c]);
                   });
     return collector.lists();
-}
-
-namespace {
-
-double to_reduced(Metric metric, double p, double distance) {
-    if (metric == Metric::euclidean) return distance * distance;
-    return metric == Metric::minkowski ? std::pow(distance, p) : distance;
-}
-
-}  // namespace
-
-void nearest_of_candidates(Metric metric, const MetricOptions& options, Matrix<const double> rows,
-                           const Scaling& scaling, Matrix<const double> queries, const CandidateLists& candidates,
-                           index_t k, std::int64_t* nearest, double* distances, std::int64_t* found, int threads) {
-    const auto is_kept = [&](std::int64_t row) {
-        return row >= 0 && (candidates.kept == nullptr || candidates.kept[row] != 0);
-    };
-    const auto list_of = [&](index_t i) {
-        return (candidates.place == nullptr ? i : candidates.place[i]) * candidates.length;
-    };
-    // The k nearest are mostly among the first few: farther candidates are looked at only where these leave a doubt.
-    const index_t together = std::min<index_t>(panel_lanes, std::max<index_t>(8, k + 3));
-    const index_t ahead = std::min(together + 1, candidates.length);
-    parallel_chunks(queries.rows, 256, threads, [&](index_t, index_t begin, index_t end) {
-        Rescorer rescorer(rows, metric, options, scaling);
-        Nearest best(k);
-        for (index_t i = begin; i < end && !interrupted(); ++i) {
-            const index_t list = list_of(i);
-            const std::int64_t* const listed = candidates.rows + list;
-            const double* const bounds = candidates.distances + list;
-            std::int64_t batch[panel_lanes];
-            double scores[panel_lanes];
-            best.clear();
-            found[i] = 0;
-            if (i + 4 < end)
-                for (index_t c = 0; c <= ahead; c += 7) {
-                    __builtin_prefetch(candidates.rows + list_of(i + 4) + c);
-                    __builtin_prefetch(candidates.distances + list_of(i + 4) + c);
-                }
-            if (i + 2 < end) {
-                const std::int64_t* const next = candidates.rows + list_of(i + 2);
-                for (index_t c = 0; c < ahead; ++c) {
-                    const double* const cells = rows.row(std::max<std::int64_t>(next[c], 0));
-                    for (index_t j = 0; j < rows.cols; j += 8) __builtin_prefetch(cells + j);
-                }
-            }
-            for (index_t c = 0; c < candidates.length;) {
-                if (best.full()) {
-                    const double floor = candidates.ratio * bounds[c] - candidates.slack[i];
-                    if (floor > 0.0 && best.bound() < to_reduced(metric, options.p, floor) * (1.0 - 1e-12)) break;
-                }
-                index_t used = 0;
-                for (; c < candidates.length && used < together; ++c)
-                    if (is_kept(listed[c])) batch[used++] = listed[c];
-                rescorer.score(queries.row(i), batch, used, scores);
-                for (index_t b = 0; b < used; ++b) best.offer(scores[b], batch[b]);
-                found[i] = std::min<std::int64_t>(k, found[i] + used);
-            }
-            best.write(nearest + i * k, distances + i * k);
-        }
-    });
-}
-
-void nearest_in_folds(Metric metric, const MetricOptions& options, Matrix<const double> rows, const FoldQueries& folds,
-                      const std::int64_t* listed, const double* bounds, index_t length, index_t k, std::int64_t* nearest,
-                      double* distances, std::int64_t* found, int threads) {
-    std::vector<index_t> first(folds.tests.size() + 1, 0);
-    for (std::size_t f = 0; f < folds.tests.size(); ++f) first[f + 1] = first[f] + folds.tests[f].count;
-    for_each_list(folds.tests, threads, [&](index_t f, int inside) {
-        const auto at = static_cast<std::size_t>(f);
-        const RowList &train = folds.trains[at], &test = folds.tests[at];
-        const index_t d = rows.cols;
-        const Scaling scaling{folds.mean == nullptr ? nullptr : folds.mean + f * d,
-                              folds.factor == nullptr ? nullptr : folds.factor + f * d};
-        std::vector<std::uint8_t> kept(static_cast<std::size_t>(rows.rows), 0);
-        for (index_t i = 0; i < train.count; ++i) kept[static_cast<std::size_t>(train.rows[i])] = 1;
-        std::vector<double> queries(static_cast<std::size_t>(test.count * d));
-        std::vector<double> slack(static_cast<std::size_t>(test.count), folds.slack[f]);
-        std::vector<std::int64_t> place(static_cast<std::size_t>(test.count));
-        for (index_t i = 0; i < test.count; ++i) {
-            const double* cells = rows.row(test.rows[i]);
-            double* query = queries.data() + i * d;
-            place[static_cast<std::size_t>(i)] = folds.place[test.rows[i]];
-            for (index_t j = 0; j < d; ++j)
-                query[j] = scaling.mean == nullptr ? cells[j] : (cells[j] - scaling.mean[j]) * scaling.factor[j];
-        }
-        const CandidateLists candidates{listed, bounds, length, folds.ratio[f], slack.data(), place.data(), kept.data()};
-        nearest_of_candidates(metric, options, rows, scaling, c_matrix<const double>(queries.data(), test.count, d),
-                              candidates, k, nearest + first[at] * k, distances + first[at] * k, found + first[at], inside);
-    });
 }
 
 }  // namespace assay::neighbours

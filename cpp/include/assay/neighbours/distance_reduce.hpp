@@ -14,7 +14,7 @@
 //   Bound. Let v be the k-th smallest float32 score seen. Then k rows have s <= v + e(r) where r = min(R, |q'| + D),
 //   D^2 = |q'|^2 + 2 (v + e(r)) and R is the largest row norm (start with r = R, repeat a few times). A row nearer than
 //   that k-th row has norm <= r too, so a float32 score above v + 2 e(r) cannot be among the k nearest: it is dropped.
-//   Up to 64 neighbours (AVX-512): the k smallest scores of a query stay sorted in vectors, and v is renewed with every
+//   Up to 64 neighbours (AVX-512, AVX2): the k smallest scores of a query stay sorted in vectors, and v is renewed with every
 //   survivor; otherwise it is renewed when a query's list of survivors is full.
 //   When too many survive (ties, duplicates) the candidates are rescored in float64 and the bound becomes s_k + e(r).
 //   At the end the few candidates left are rescored in float64 and sorted.
