@@ -185,6 +185,18 @@ Result2<double> linkage_bound(const Array2<double>& square, int linkage) {
     return own(std::move(z), static_cast<std::size_t>(cells.rows - 1), 4);
 }
 
+Result2<double> rows_linkage_bound(const Array2<const double>& rows, int metric, double p, int linkage, int threads) {
+    const auto x = view(rows);
+    const auto kind = metric_of(metric, "rows_linkage");
+    require(x.rows > 0 && x.cols > 0, "rows_linkage", "rows must not be empty");
+    require(linkage >= 0 && linkage < 3, "rows_linkage", "the linkage must be complete, average or weighted");
+    std::vector<double> z(static_cast<std::size_t>(4 * (x.rows - 1)));
+    without_gil([&] {
+        clustering::rows_linkage(x, kind, p, static_cast<clustering::Linkage>(linkage), z.data(), threads);
+    });
+    return own(std::move(z), static_cast<std::size_t>(x.rows - 1), 4);
+}
+
 Result2<double> square_bound(const Array2<const double>& rows, int metric, double p, bool squared, int threads) {
     const auto x = view(rows);
     const auto kind = metric_of(metric, "distance_square");
@@ -235,6 +247,8 @@ void bind_clustering(nb::module_& m) {
           "Merges of a square of distances, which is destroyed.");
     m.def("distance_square", &square_bound, "rows"_a, "metric"_a, "p"_a, "squared"_a, "threads"_a,
           "All distances of rows as a square.");
+    m.def("rows_linkage", &rows_linkage_bound, "rows"_a, "metric"_a, "p"_a, "linkage"_a, "threads"_a,
+          "Merges by complete, average or weighted linkage, from rows, whose distances are made when they are asked for.");
     m.def("ward_linkage", &ward_bound, "rows"_a, "threads"_a, "Merges by Ward's method, from the clusters' means.");
 }
 

@@ -81,6 +81,12 @@ TEST("DBSCAN, spanning trees and linkages agree for any number of threads, and m
     CHECK_NEAR(weight, other, 1e-8);
     std::vector<double> z(static_cast<std::size_t>(4 * (n - 1)));
     clustering::ward_linkage(rows, z.data(), 2);
+    const auto wide = points(700, 700, 4);  // lines of so many columns are made on all threads
+    std::vector<double> alone(4 * 699), together(alone.size());
+    const auto wide_rows = c_matrix<const double>(wide.data(), 700, 700);
+    clustering::rows_linkage(wide_rows, neighbours::Metric::manhattan, 2.0, clustering::Linkage::average, alone.data(), 1);
+    clustering::rows_linkage(wide_rows, neighbours::Metric::manhattan, 2.0, clustering::Linkage::average, together.data(), 3);
+    CHECK(alone == together);
     std::vector<int> joined(static_cast<std::size_t>(2 * n - 1), 0);
     for (index_t t = 0; t + 1 < n; ++t) {
         ++joined[static_cast<std::size_t>(z[static_cast<std::size_t>(4 * t)])];

@@ -712,6 +712,11 @@ def matrix_linkage(square: Annotated[NDArray[numpy.float64], dict(shape=(None, N
 def distance_square(rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], metric: int, p: float, squared: bool, threads: int) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]:
     """All distances of rows as a square."""
 
+def rows_linkage(rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], metric: int, p: float, linkage: int, threads: int) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]:
+    """
+    Merges by complete, average or weighted linkage, from rows, whose distances are made when they are asked for.
+    """
+
 def ward_linkage(rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], threads: int) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]:
     """Merges by Ward's method, from the clusters' means."""
 

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <numeric>
 #include <vector>
 
+#include "assay/common/large_pages.hpp"
 #include "assay/common/simd.hpp"
 #include "assay/neighbours/panel_visitor.hpp"
 #include "screen_panel.hpp"
@@ -107,33 +109,78 @@ ASSAY_INLINE void join_rows_body(double* into, const double* other, index_t n, c
 ASSAY_DISPATCH(void, join_rows, join_rows_body, (double* into, const double* other, index_t n, const Update& u),
                (into, other, n, u))
 
-// A square of distances between clusters, closed up when half of them are gone.
-// A join writes the line of the new cluster alone, not its column: of two clusters the one joined last holds their distance. A
-// line takes over what it has missed when it is next looked at, which for most lines is seldom.
-class Square {
+// The distances of rows that nothing has been joined to, one line at a time, in the order of the slots.
+class RowDistances {
 public:
-    Square(double* cells, index_t n)
-        : cells_(cells), stride_(n), n_(n), closed_(at(n), 0.0), size_(at(n), 1.0), row_(at(n)), joined_(at(n), 0),
-          seen_(at(n), 0) {
-        std::iota(row_.begin(), row_.end(), 0);
-        for (index_t i = 0; i < n; ++i) cell(i, i) = infinity;
+    RowDistances(Matrix<const double> rows, neighbours::Metric metric, double p, int threads)
+        : rows_(rows), metric_(metric), measure_(neighbours::panel_distances(metric)), threads_(threads),
+          panels_(at(neighbours::panel_count(rows.rows) * lanes * rows.cols)) {
+        options_.p = p;
+        neighbours::pack_panels(rows, nullptr, panels_.data(), threads);
     }
 
-    double& cell(index_t i, index_t j) { return cells_[i * stride_ + j]; }
-    const double* line(index_t i) const { return cells_ + i * stride_; }
+    // The first n distances of the row to the slots.
+    void fill(std::int32_t row, index_t n, double* line) const {
+        const double* const query = rows_.row(row);
+        const index_t d = rows_.cols;
+        parallel_chunks(n, grain, n * d > 400000 ? threads_ : 1, [&](index_t, index_t begin, index_t end) {
+            alignas(64) double found[grain];
+            const index_t count = end - begin;
+            measure_(query, panels_.data() + begin * d, neighbours::panel_count(count), d, options_, found);
+            if (metric_ == neighbours::Metric::euclidean)
+                roots_of(found, count, line + begin);
+            else if (metric_ == neighbours::Metric::minkowski)
+                for (index_t k = 0; k < count; ++k) line[begin + k] = std::pow(found[k], 1.0 / options_.p);
+            else
+                std::copy_n(found, count, line + begin);
+        });
+    }
+    // The slots hold these rows from now on.
+    void close_up(const std::vector<std::int32_t>& row, index_t n) {
+        const std::vector<std::int64_t> order(row.begin(), row.begin() + n);
+        neighbours::pack_panels(c_matrix<const double>(rows_.data, n, rows_.cols), order.data(), panels_.data(), threads_);
+    }
+
+private:
+    static constexpr index_t lanes = neighbours::panel_lanes, grain = 512;
+    Matrix<const double> rows_;
+    neighbours::Metric metric_;
+    neighbours::PanelDistances measure_;
+    neighbours::MetricOptions options_;
+    int threads_;
+    LargeVector<double> panels_;
+};
+
+// Lines of distances between clusters, closed up when half of the clusters are gone: those of a given square, or those of rows,
+// each made when it is first looked at. Then only clusters that were joined and rows on the chain have a line, and a row that
+// comes late has a short one.
+// A join writes the line of the new cluster alone, not its column: of two clusters the one joined last holds their distance. A
+// line takes over what it has missed when it is next looked at, which for most lines is seldom.
+class Lines {
+public:
+    Lines(double* square, index_t n) : Lines(n) {
+        for (index_t i = 0; i < n; ++i) line_[at(i)] = square + i * n;
+        for (index_t i = 0; i < n; ++i) cell(i, i) = infinity;
+    }
+    Lines(RowDistances& rows, index_t n) : Lines(n) { rows_ = &rows; }
+
+    double& cell(index_t i, index_t j) { return line_[at(i)][j]; }
     // Of a line that was brought up to date.
-    double least(index_t i) const { return least_of(line(i), closed_.data(), n_); }
-    index_t place(index_t i, double value) const { return place_of(line(i), closed_.data(), n_, value); }
+    double least(index_t i) const { return least_of(line_[at(i)], closed_.data(), n_); }
+    index_t place(index_t i, double value) const { return place_of(line_[at(i)], closed_.data(), n_, value); }
     bool gone(index_t i) const { return closed_[at(i)] != 0.0; }
     std::int32_t row(index_t i) const { return row_[at(i)]; }
     index_t slots() const { return n_; }
 
     // Takes over the distances to clusters that were joined since.
     void bring_up_to_date(index_t i) {
-        double* const own = cells_ + i * stride_;
+        if (line_[at(i)] == nullptr) rows_->fill(row(i), n_, line_[at(i)] = empty_line());
+        double* const own = line_[at(i)];
+        constexpr std::size_t ahead = 24;
         for (std::size_t r = joins_.size(); r-- > 0 && joins_[r].time > seen_[at(i)];) {
             const Join& join = joins_[r];
-            if (lives(join)) own[join.slot] = cells_[join.slot * stride_ + i];
+            if (r >= ahead) __builtin_prefetch(line_[at(joins_[r - ahead].slot)] + i);
+            if (lives(join)) own[join.slot] = line_[at(join.slot)][i];
         }
         own[i] = infinity;
         seen_[at(i)] = now_;
@@ -144,10 +191,11 @@ public:
         bring_up_to_date(i);
         bring_up_to_date(j);
         const Update update{linkage, size_[at(i)], size_[at(j)], cell(i, j)};
-        join_rows(cells_ + i * stride_, line(j), n_, update);
+        join_rows(line_[at(i)], line_[at(j)], n_, update);
         cell(i, i) = infinity;
         size_[at(i)] += size_[at(j)];
         closed_[at(j)] = infinity;
+        free_.push_back(line_[at(j)]);
         ++closed_count_;
         joined_[at(i)] = seen_[at(i)] = ++now_;
         joins_.push_back({now_, i});
@@ -165,11 +213,16 @@ public:
         for (index_t i = 0; i < n_; ++i)
             if (!gone(i)) kept.push_back(i);
         moved.assign(at(n_), -1);
+        // A line is as long as half of what it was: there is room for another one behind it.
         const auto m = static_cast<index_t>(kept.size());
+        for (std::size_t k = free_.size(); k-- > 0;) free_.push_back(free_[k] + m);
         for (index_t a = 0; a < m; ++a) {
-            const double* const from = line(kept[at(a)]);
-            double* const to = cells_ + a * m;
-            for (index_t b = 0; b < m; ++b) to[b] = from[kept[at(b)]];
+            double* const line = line_[at(kept[at(a)])];
+            line_[at(a)] = line;
+            if (line != nullptr) {
+                for (index_t b = 0; b < m; ++b) line[b] = line[kept[at(b)]];
+                free_.push_back(line + m);
+            }
             size_[at(a)] = size_[at(kept[at(a)])];
             row_[at(a)] = row_[at(kept[at(a)])];
             seen_[at(a)] = seen_[at(kept[at(a)])];
@@ -179,25 +232,45 @@ public:
         for (Join& join : joins_) join.slot = moved[at(join.slot)];
         std::fill(joined_.begin(), joined_.end(), 0);
         for (const Join& join : joins_) joined_[at(join.slot)] = join.time;
-        stride_ = n_ = m;
+        n_ = m;
         closed_.assign(at(m), 0.0);
         closed_count_ = 0;
+        if (rows_ != nullptr) rows_->close_up(row_, m);
         return moved;
     }
 
 private:
+    explicit Lines(index_t n)
+        : line_(at(n), nullptr), n_(n), closed_(at(n), 0.0), size_(at(n), 1.0), row_(at(n)), joined_(at(n), 0), seen_(at(n), 0) {
+        std::iota(row_.begin(), row_.end(), 0);
+    }
     struct Join {
         index_t time, slot;
     };
     bool lives(const Join& join) const { return joined_[at(join.slot)] == join.time && !gone(join.slot); }
 
-    double* cells_;
-    index_t stride_, n_, closed_count_ = 0, now_ = 0;
+    double* empty_line() {
+        if (free_.empty()) {
+            const index_t lines = std::clamp<index_t>((index_t{1} << 21) / n_, 1, n_ / 2 + 1);  // 16 MB, or all that can be asked for
+            blocks_.emplace_back(new LargeVector<double>());
+            blocks_.back()->reserve(at(lines * n_));
+            for (index_t k = lines; k-- > 0;) free_.push_back(blocks_.back()->data() + k * n_);
+        }
+        double* const line = free_.back();
+        free_.pop_back();
+        return line;
+    }
+
+    std::vector<double*> line_;  // of each slot, null if it was not made yet
+    index_t n_, closed_count_ = 0, now_ = 0;
     std::vector<double> closed_, size_;
     std::vector<std::int32_t> row_;
     std::vector<index_t> joined_, seen_;  // when a slot was joined last, and up to when its line is up to date
     std::vector<Join> joins_;             // in the order of time; some are of the past
     std::size_t most_joins_ = 64;
+    RowDistances* rows_ = nullptr;
+    std::vector<double*> free_;  // places for lines
+    std::vector<std::unique_ptr<LargeVector<double>>> blocks_;
 };
 
 // An empty chain of nearest neighbours starts at the first slot that lives.
@@ -217,53 +290,53 @@ void close_up(std::vector<index_t>& chain, Slots& slots) {
         for (index_t& slot : chain) slot = moved[at(slot)];
 }
 
-void chain_on_square(Square& square, index_t n, Linkage linkage, std::vector<Merge>& merges) {
+void chain_on_lines(Lines& lines, index_t n, Linkage linkage, std::vector<Merge>& merges) {
     std::vector<index_t> chain;
     while (static_cast<index_t>(merges.size()) < n - 1 && !interrupted()) {
-        start(chain, square);
+        start(chain, lines);
         const index_t x = chain.back();
-        square.bring_up_to_date(x);
-        const double near = square.least(x);
+        lines.bring_up_to_date(x);
+        const double near = lines.least(x);
         const index_t before = chain.size() > 1 ? chain[chain.size() - 2] : -1;
-        if (before >= 0 && square.cell(x, before) == near) {
-            merges.push_back({square.row(x), square.row(before), near});
+        if (before >= 0 && lines.cell(x, before) == near) {
+            merges.push_back({lines.row(x), lines.row(before), near});
             chain.resize(chain.size() - 2);
-            square.join(std::min(x, before), std::max(x, before), linkage);
-            close_up(chain, square);
+            lines.join(std::min(x, before), std::max(x, before), linkage);
+            close_up(chain, lines);
         } else {
-            chain.push_back(square.place(x, near));
+            chain.push_back(lines.place(x, near));
         }
     }
 }
 
-void nearest_pairs_on_square(Square& square, index_t n, Linkage linkage, std::vector<Merge>& merges) {
+void nearest_pairs(Lines& lines, index_t n, Linkage linkage, std::vector<Merge>& merges) {
     std::vector<double> near(at(n));
     std::vector<index_t> who(at(n));
     const auto look = [&](index_t i) {
-        square.bring_up_to_date(i);
-        near[at(i)] = square.least(i);
-        who[at(i)] = square.place(i, near[at(i)]);
+        lines.bring_up_to_date(i);
+        near[at(i)] = lines.least(i);
+        who[at(i)] = lines.place(i, near[at(i)]);
     };
     for (index_t i = 0; i < n; ++i) look(i);
     while (static_cast<index_t>(merges.size()) < n - 1 && !interrupted()) {
         index_t x = -1;
-        for (index_t i = 0; i < square.slots(); ++i)
-            if (!square.gone(i) && (x < 0 || near[at(i)] < near[at(x)])) x = i;
+        for (index_t i = 0; i < lines.slots(); ++i)
+            if (!lines.gone(i) && (x < 0 || near[at(i)] < near[at(x)])) x = i;
         const index_t i = std::min(x, who[at(x)]), j = std::max(x, who[at(x)]);
-        merges.push_back({square.row(i), square.row(j), std::sqrt(std::max(0.0, near[at(x)]))});
-        square.join(i, j, linkage);
-        const auto moved = square.close_up();
+        merges.push_back({lines.row(i), lines.row(j), std::sqrt(std::max(0.0, near[at(x)]))});
+        lines.join(i, j, linkage);
+        const auto moved = lines.close_up();
         if (!moved.empty()) {
-            for (index_t k = 0; k < square.slots(); ++k) look(k);
+            for (index_t k = 0; k < lines.slots(); ++k) look(k);
             continue;
         }
         look(i);
-        for (index_t k = 0; k < square.slots(); ++k) {
-            if (square.gone(k) || k == i) continue;
+        for (index_t k = 0; k < lines.slots(); ++k) {
+            if (lines.gone(k) || k == i) continue;
             if (who[at(k)] == i || who[at(k)] == j)
                 look(k);
-            else if (square.cell(i, k) < near[at(k)]) {
-                near[at(k)] = square.cell(i, k);
+            else if (lines.cell(i, k) < near[at(k)]) {
+                near[at(k)] = lines.cell(i, k);
                 who[at(k)] = i;
             }
         }
@@ -361,15 +434,26 @@ private:
 
 void matrix_linkage(double* square, index_t n, Linkage linkage, double* z) {
     if (n < 2) return;
-    Square cells(square, n);
+    Lines cells(square, n);
     std::vector<Merge> merges;
     merges.reserve(at(n - 1));
     const bool reducible = linkage != Linkage::centroid && linkage != Linkage::median;
     if (reducible)
-        chain_on_square(cells, n, linkage, merges);
+        chain_on_lines(cells, n, linkage, merges);
     else
-        nearest_pairs_on_square(cells, n, linkage, merges);
+        nearest_pairs(cells, n, linkage, merges);
     write_merges(merges, n, reducible, z);
+}
+
+void rows_linkage(Matrix<const double> rows, neighbours::Metric metric, double p, Linkage linkage, double* z, int threads) {
+    const index_t n = rows.rows;
+    if (n < 2) return;
+    RowDistances distances(rows, metric, p, threads);
+    Lines lines(distances, n);
+    std::vector<Merge> merges;
+    merges.reserve(at(n - 1));
+    chain_on_lines(lines, n, linkage, merges);
+    write_merges(merges, n, true, z);
 }
 
 void fill_square(Matrix<const double> rows, neighbours::Metric metric, double p, bool squared, double* square, int threads) {

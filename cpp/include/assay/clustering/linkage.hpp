@@ -9,8 +9,8 @@
 // Reducible distances (complete, average, weighted, ward): the nearest-neighbour chain (Murtagh, The Computer Journal 26,
 // 1983) finds pairs that are nearest to each other in O(n^2) time; of equally near clusters the one before in the chain, then
 // the one with the smaller number, is nearer. Merges are sorted by height afterwards. Ward needs the means alone: O(n d)
-// memory. The others work on a square of distances, closed up as clusters vanish, of which a join
-// writes one line and no column.
+// memory. The others work on lines of distances, closed up as clusters vanish, of which a join writes one and no column. Rows
+// make a line when it is first looked at: most of a square is never stored, and never more than half of it.
 // Centroid and median may join at a smaller height than before (inversions), so the nearest pair of all is looked for at every
 // step: each cluster knows its nearest one with a larger number, and looks again when that has changed.
 //
@@ -26,6 +26,9 @@ enum class Linkage : int { complete, average, weighted, centroid, median, single
 
 // `square`: n x n distances (squared for centroid and median), symmetric; destroyed.
 void matrix_linkage(double* square, index_t n, Linkage linkage, double* z);
+
+// Of rows; complete, average and weighted alone.
+void rows_linkage(Matrix<const double> rows, neighbours::Metric metric, double p, Linkage linkage, double* z, int threads);
 
 // The square for rows, as `matrix_linkage` takes it.
 void fill_square(Matrix<const double> rows, neighbours::Metric metric, double p, bool squared, double* square, int threads);

@@ -21,6 +21,8 @@ from .views import Dendrogram
 
 LINKAGES = ("ward", "single", "complete", "average", "weighted", "centroid", "median")
 _CODES = {"complete": 0, "average": 1, "weighted": 2, "centroid": 3, "median": 4, "single": 5}
+# Of rows these make a line of distances when it is first looked at; at most half of the square is ever kept.
+_CHAINED = ("complete", "average", "weighted")
 # Up to so many columns the boxes of a tree find spanning trees faster than a sweep over all rows.
 MOST_BOXED = 8
 
@@ -54,9 +56,8 @@ class Hierarchical(Clusterer):
     """Joins the two nearest clusters until one is left; cut by number or by height.
 
     Single linkage comes from a minimum spanning tree and Ward's from the clusters' means, both without a distance
-    matrix;
-    the others need n x n distances, which `fit` says before it starts. Of equally near clusters the one with the
-    smaller
+    matrix; the others need n x n distances, which `fit` says before it starts (complete, average and weighted
+    linkage at most half of them, and a fifth on most tables). Of equally near clusters the one with the smaller
     number is joined first.
 
     Attributes
@@ -94,7 +95,12 @@ class Hierarchical(Clusterer):
         pairs = float(n_rows) ** 2
         few = self.linkage == "single" and n_features <= MOST_BOXED
         work = n_rows * 2e-6 if few else pairs * (2e-10 * n_features + 2e-9)
-        return Cost(seconds=work, bytes=8.0 * pairs if self._needs_square() else n_rows * (24.0 * n_features + 100.0))
+        if not self._needs_square():
+            return Cost(seconds=work, bytes=n_rows * (24.0 * n_features + 100.0))
+        halved = self.metric != "precomputed" and self.linkage in _CHAINED
+        return Cost(
+            seconds=work, bytes=(4.0 if halved else 8.0) * pairs + (8.0 * n_rows * n_features if halved else 0.0)
+        )
 
     def _check_choices(self) -> None:
         who = type(self).__name__
@@ -135,9 +141,9 @@ class Hierarchical(Clusterer):
         return self
 
     def _merges(self, rows: np.ndarray, threads: int) -> np.ndarray:
-        squared = self.linkage in ("centroid", "median")
         if self.metric == "precomputed":
             square = self._given_distances(rows)
+            squared = self.linkage in ("centroid", "median")
             return _kernels.matrix_linkage(square**2 if squared else square, _CODES[self.linkage])
         distance = get(self.metric, self.p)
         placed = np.ascontiguousarray(distance.place(rows, distance.learn(rows, np.zeros(rows.shape[1], dtype=bool))))
@@ -146,7 +152,9 @@ class Hierarchical(Clusterer):
         if self.linkage == "single":
             boxes = distance.code == get("euclidean").code and placed.shape[1] <= MOST_BOXED
             return _kernels.spanning_hierarchy(placed, None, distance.code, self.p, boxes, threads)
-        square = _kernels.distance_square(placed, distance.code, self.p, squared, threads)
+        if self.linkage in _CHAINED:
+            return _kernels.rows_linkage(placed, distance.code, self.p, _CODES[self.linkage], threads)
+        square = _kernels.distance_square(placed, distance.code, self.p, True, threads)
         return _kernels.matrix_linkage(square, _CODES[self.linkage])
 
     def _given_distances(self, rows: np.ndarray) -> np.ndarray:

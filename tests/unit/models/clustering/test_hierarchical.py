@@ -7,10 +7,12 @@ import pytest
 from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import pdist, squareform
 
+from assay import _kernels
 from assay.base import AssayError, CostError, config
 from assay.evaluate import adjusted_rand
 from assay.models.clustering import Hierarchical
-from assay.models.clustering.hierarchical import LINKAGES
+from assay.models.clustering.hierarchical import _CODES, LINKAGES
+from assay.numeric.distances import get
 
 X = np.random.default_rng(0).normal(size=(300, 4))
 
@@ -33,6 +35,18 @@ def test_other_metrics(metric, p, name):
     ours = Hierarchical(linkage=name, metric=metric, p=p).fit(X)
     np.testing.assert_allclose(ours.heights_, theirs[:, 2], rtol=1e-7, atol=1e-12)
     assert adjusted_rand(fcluster(theirs, 7, "maxclust"), ours.cut(7)) == 1.0
+
+
+@pytest.mark.parametrize("name", ["complete", "average", "weighted"])
+@pytest.mark.parametrize("ties", [False, True])
+def test_lines_made_one_by_one_give_the_merges_of_the_whole_square(name, ties):
+    rows = np.random.default_rng(5).normal(size=(900, 3))
+    rows = np.round(2 * rows) if ties else rows
+    square = _kernels.distance_square(rows, get("euclidean").code, 2.0, False, 1)
+    whole = _kernels.matrix_linkage(square, _CODES[name])
+    for threads in (1, 2):
+        found = Hierarchical(2, linkage=name, n_jobs=threads).fit(rows).merges_
+        np.testing.assert_array_equal(found, whole)
 
 
 @pytest.mark.parametrize("name", [n for n in LINKAGES if n != "ward"])
