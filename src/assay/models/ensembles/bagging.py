@@ -69,20 +69,20 @@ class Resampled(OneKind):
         whole = [bool(np.array_equal(columns, every)) for columns in self.columns_]
         share = weighted_fits(member, X, target) if any(whole) else None
 
-        def fit(b: int) -> tuple[Any, np.ndarray]:
+        def fit(b: int) -> tuple[Any, np.ndarray | None]:
             counts = self._draw_rows(units, stream.child(b).child(0), training.codes)
             columns = None if whole[b] else self.columns_[b]
             told = self._settings(member, stream.child(b).child(2), columns)
             fit_to = share if columns is None else weighted_fits(member, take_columns(X, columns), target)
             assert fit_to is not None
-            return fit_to(counts, **told), counts
+            return fit_to(counts, **told), counts == 0 if self.oob_score else None
 
         fitted = in_threads(fit, range(int(self.n_estimators)), self.n_jobs)
         self.estimators_ = [model for model, _ in fitted]
         for name in ("oob_score_", "oob_prediction_"):
             self.__dict__.pop(name, None)
         if self.oob_score:
-            self._score_out_of_bag(X, target, weights, [counts == 0 for _, counts in fitted])
+            self._score_out_of_bag(X, target, weights, [out for _, out in fitted if out is not None])
 
     def _drawn(self, wanted: int | float, count: int) -> int:
         if isinstance(wanted, numbers.Integral):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from .elastic_net import SparseLinear, alpha_grid
 from .elastic_net_solver import MomentSource, Paths, Source, column_source, prefers_moments, table_prefers_moments
 from .fold_statistics import ChosenRows, ChunkedGram, FoldStatistics
 from .free_columns import without_free
+from .gram import Centred
 from .sparse import SparseTable
 from .tables import table_of, validation_folds
 
@@ -109,7 +111,7 @@ class _ChosenPenalty(SparseLinear):
         ]
         errors, found = [], []
         for ratio, grid in zip(ratios, grids, strict=True):
-            paths = [self._follow(parts, group, grid, float(ratio), factors) for group in self._groups(len(folds))]
+            paths = [self._follow(parts, group, grid, float(ratio), factors) for group in self._groups(parts)]
             found.append(paths[0].coef if len(paths) == 1 else np.concatenate([p.coef for p in paths]))
             intercepts = np.concatenate([p.intercept for p in paths])
             errors.append(np.stack([parts.errors(k, found[-1][k], intercepts[k]) for k in range(len(folds))], axis=1))
@@ -118,9 +120,14 @@ class _ChosenPenalty(SparseLinear):
         start = None if isinstance(self.penalty_weights, str) else found[which][:, point].mean(axis=0)[None]
         return self._fit_chosen(parts.whole, factors, float(ratios[which]), float(grids[which][point]), start)
 
-    def _groups(self, n_folds: int) -> list[Any]:
-        """Folds solved together: all of them, or one by one where each has penalty weights of its own."""
-        return [[k] for k in range(n_folds)] if isinstance(self.penalty_weights, str) else [list(range(n_folds))]
+    def _groups(self, parts: _Parts) -> list[Any]:
+        """Folds solved together: all of them, or one by one where each has penalty weights of its own; by moments as
+        many as there are threads where the moments of all would take more than half of the table."""
+        count, (n_rows, width) = len(parts.folds), parts.rows.shape
+        at_once = 1 if isinstance(self.penalty_weights, str) else count
+        if parts.statistics is not None and 2 * count * width > n_rows:
+            at_once = min(at_once, thread_count(self.n_jobs))
+        return [list(range(k, min(k + at_once, count))) for k in range(0, count, at_once)]
 
     def _follow(self, parts: _Parts, group: list[int], grid: np.ndarray, l1_ratio: float, factors: np.ndarray) -> Paths:
         source = parts.training(group)
@@ -281,8 +288,7 @@ class _Parts:
         if self.statistics is not None:
             whole = self.whole
             assert isinstance(whole, MomentSource)
-            moments = [self.statistics.train[k].centred() for k in group]
-            return MomentSource(moments, whole.fit_intercept, whole.threads)
+            return MomentSource(_Training(self.statistics, group), whole.fit_intercept, whole.threads)
         return self._columns.some(group)
 
     def errors(self, fold: int, coef: np.ndarray, intercept: np.ndarray) -> np.ndarray:
@@ -296,3 +302,17 @@ class _Parts:
         cells = table_of(self.rows).block(test, used)
         residual = self.target[test, None] - cells @ coef[:, used].T - intercept
         return np.average(residual**2, axis=0, weights=self.weights[test])
+
+
+@dataclass(frozen=True)
+class _Training(Sequence[Centred]):
+    """Moments of the training parts of some folds, made when they are asked for and not kept."""
+
+    statistics: FoldStatistics
+    group: list[int]
+
+    def __len__(self) -> int:
+        return len(self.group)
+
+    def __getitem__(self, problem: Any) -> Any:
+        return self.statistics.train(self.group[problem]).centred()

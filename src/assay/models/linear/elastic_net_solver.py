@@ -99,15 +99,20 @@ class MomentSource:
 
     def solve(self, penalties: Penalties, start: np.ndarray | None = None) -> Paths:
         """The paths of all problems."""
-        grams = [np.ascontiguousarray(m.gram / m.weight) for m in self.problems]
-        cross = np.array([self.cross(k) for k in range(len(self.problems))])
-        squares = np.array([float(m.y_squares[0]) / m.weight for m in self.problems])
+        grams, crossed, squared, x_means, y_means = [], [], [], [], []
+        for moments in self.problems:  # each is asked for once, as it may be made when it is asked for
+            grams.append(np.ascontiguousarray(moments.gram / moments.weight))
+            crossed.append(moments.cross[:, 0] / moments.weight)
+            squared.append(float(moments.y_squares[0]) / moments.weight)
+            x_means.append(moments.x_mean)
+            y_means.append(moments.y_mean[0])
+            del moments
+        cross, squares = np.array(crossed), np.array(squared)
         if not (all(np.isfinite(g).all() for g in grams) and np.isfinite(cross).all() and np.isfinite(squares).all()):
             raise penalties.too_large()
         found = _kernels.elastic_net_from_moments(grams, cross, squares, start, penalties.for_kernel(), self.threads)
-        x_mean = np.array([m.x_mean for m in self.problems])
-        y_mean = np.array([m.y_mean[0] for m in self.problems])
-        return _paths(found, x_mean, y_mean, squares, penalties.tol, self.fit_intercept)
+        del grams
+        return _paths(found, np.array(x_means), np.array(y_means), squares, penalties.tol, self.fit_intercept)
 
 
 @dataclass(frozen=True)

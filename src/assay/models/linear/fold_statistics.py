@@ -17,7 +17,7 @@ import numpy as np
 
 from ... import _kernels
 from ...base.folds import FoldTransform, are_complementary
-from .gram import GramStatistics, Rows, complement
+from .gram import GramStatistics, Rows, complement, leaves_enough
 from .sparse import SparseTable
 from .standardised import Some
 from .tables import table_of
@@ -50,12 +50,21 @@ class ChosenRows:
 
 @dataclass(frozen=True)
 class FoldStatistics:
-    """Gram statistics of all rows, and of the training and test part of each fold."""
+    """Gram statistics of all rows, and of the training and test part of each fold.
+
+    `read` has a training part that was read by itself; where it is None the part is all rows less the test part, a
+    difference that is made when it is asked for.
+    """
 
     whole: GramStatistics
-    train: list[GramStatistics]
+    read: list[GramStatistics | None]
     test: list[GramStatistics]
     threads: int = 1
+
+    def train(self, fold: int) -> GramStatistics:
+        """The statistics of the training part of a fold."""
+        read = self.read[fold]
+        return self.whole.minus(self.test[fold]) if read is None else read
 
     @classmethod
     def of(
@@ -82,18 +91,19 @@ class FoldStatistics:
             if not (fit_intercept and np.isfinite(sums[-1]).all() and whole._shift_is_far()):
                 break
             shift = whole.nearer_shift(rows)
-        train = []
-        for (rows_in, rows_out), left_out in zip(folds, test, strict=True):
-            rest = complement(whole, left_out) if are_complementary(rows_in, rows_out, rows.shape[0]) else None
-            train.append(part(shift=shift, subset=rows_in) if rest is None else rest)
-        return cls(whole, train, test, threads)
+        read = [
+            None if _is_rest(whole, left_out, fold, rows.shape[0]) else part(shift=shift, subset=fold[0])
+            for fold, left_out in zip(folds, test, strict=True)
+        ]
+        return cls(whole, read, test, threads)
 
     def through(self, transform: FoldTransform | None) -> FoldStatistics:
         """The same parts, their columns as a preparation gives them that was fitted on all of these rows."""
         if transform is None:
             return self
-        train, test = ([part.through(transform) for part in parts] for parts in (self.train, self.test))
-        return FoldStatistics(self.whole.through(transform), train, test, self.threads)
+        test = [part.through(transform) for part in self.test]
+        read = [self.train(fold).through(transform) for fold in range(len(test))]
+        return FoldStatistics(self.whole.through(transform), [*read], test, self.threads)
 
     def test_errors(self, fold: int, coef: np.ndarray, intercept: np.ndarray) -> np.ndarray:
         """Mean squared error on the test rows of a fold for each row of `coef`."""
@@ -183,11 +193,11 @@ class ChunkedGram:
         whole = _total(test)
         if whole.fit_intercept and whole._shift_is_far():
             return None
-        train = []
-        for (rows_in, rows_out), left_out in zip(folds, test, strict=True):
-            rest = complement(whole, left_out) if are_complementary(rows_in, rows_out, used.shape[0]) else None
-            train.append(self._read(used[rows_in]) if rest is None else rest)
-        return FoldStatistics(whole, train, test, self.threads)
+        read = [
+            None if _is_rest(whole, left_out, fold, used.shape[0]) else self._read(used[fold[0]])
+            for fold, left_out in zip(folds, test, strict=True)
+        ]
+        return FoldStatistics(whole, read, test, self.threads)
 
     def _read(self, subset: np.ndarray) -> GramStatistics:
         return GramStatistics.of(
@@ -212,6 +222,11 @@ def _total(parts: Sequence[GramStatistics]) -> GramStatistics:
     for part in parts[1:]:
         sums += part.sums
     return GramStatistics(sums, first.shift, first.n_targets, first.fit_intercept)
+
+
+def _is_rest(whole: GramStatistics, left_out: GramStatistics, fold: tuple[np.ndarray, np.ndarray], n_rows: int) -> bool:
+    """Whether the training part is all rows less those left out, and the difference of their sums can be trusted."""
+    return are_complementary(*fold, n_rows) and leaves_enough(whole, left_out)
 
 
 def _cover_once(folds: Sequence[tuple[np.ndarray, np.ndarray]], n_rows: int) -> bool:

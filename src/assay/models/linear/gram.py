@@ -21,6 +21,8 @@ Rows = np.ndarray | SparseTable
 # The training part must keep this share of each column's variation, or its own rows are read instead: the rounding
 # error of a difference is relative to the larger term.
 LEAST_SHARE = 1e-4
+_BLOCK = 1 << 15
+"""Cells of a matrix that are changed in one step."""
 
 
 @dataclass(frozen=True)
@@ -114,16 +116,22 @@ class GramStatistics:
         if self.fit_intercept:
             first = self.sums[-1, :-1]
             mean = self.shift + first / weight
-            np.subtract(gram, np.outer(first[:p], first[:p] / weight), out=gram)
+            step, scaled = max(1, _BLOCK // max(1, p)), first[:p] / weight
+            for at in range(0, p, step):  # some rows at a time: what is subtracted is never a whole matrix
+                gram[at : at + step] -= np.outer(first[at : min(at + step, p)], scaled)
             cross -= np.outer(first[:p], first[p:] / weight)
         return Centred(weight, mean[:p], mean[p:], gram, cross, self.variation()[p:])
 
-    def variation(self) -> np.ndarray:
-        """Squares of each column and target around the mean if there is an intercept, else around zero."""
-        squares = np.diag(self.sums)[:-1].copy()
+    def variation(self, less: GramStatistics | None = None) -> np.ndarray:
+        """Squares of each column and target around the mean if there is an intercept, else around zero.
+
+        With `less`, of the rows that are not in it.
+        """
+        squares, last = np.diag(self.sums)[:-1].copy(), self.sums[-1]
+        if less is not None:
+            squares, last = squares - np.diag(less.sums)[:-1], last - less.sums[-1]
         if self.fit_intercept:
-            first = self.sums[-1, :-1]
-            squares -= first * (first / float(self.sums[-1, -1]))
+            squares -= last[:-1] * (last[:-1] / float(last[-1]))
         return squares
 
 
@@ -149,7 +157,16 @@ def complement(
     whole: GramStatistics, part: GramStatistics, through: FoldTransform | None = None
 ) -> GramStatistics | None:
     """`whole` without `part`, seen through a fold, or None where the difference would lose too many digits."""
+    if through is None:
+        return whole.minus(part) if leaves_enough(whole, part) else None
     rest = whole.minus(part).through(through)
     if not rest.sums[-1, -1] > 0:
         return None
     return rest if bool((rest.variation() >= LEAST_SHARE * whole.through(through).variation()).all()) else None
+
+
+def leaves_enough(whole: GramStatistics, part: GramStatistics) -> bool:
+    """Whether `whole` without `part` keeps enough digits."""
+    if not whole.sums[-1, -1] - part.sums[-1, -1] > 0:
+        return False
+    return bool((whole.variation(less=part) >= LEAST_SHARE * whole.variation()).all())

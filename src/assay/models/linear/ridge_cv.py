@@ -207,7 +207,7 @@ class RidgeCV(SparseInput, FiniteByGram, LinearNumbers):
             weight = np.ones(test.shape[0]) if weights is None else weights[test]
             errors = None
             if statistics is not None:
-                moments = statistics.train[k].centred()
+                moments = statistics.train(k).centred()
                 values, vectors = np.linalg.eigh(moments.gram)
                 if alphas.min() >= 1e-10 * values[-1]:
                     gains = _shrink(np.maximum(values, 0.0), alphas)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
@@ -179,3 +181,14 @@ def test_a_thousand_million_members_are_refused():
     X, y = numbers(50)
     with pytest.raises(CostError, match="max_seconds"):
         BaggingRegressor(n_estimators=10**9).fit(X, y)
+
+
+def test_samples_are_not_kept_once_their_member_is_fitted():
+    X, y = numbers(n=2000)
+    model = BaggingRegressor(estimator=Ridge(), n_estimators=100, random_state=0, n_jobs=1)
+    model.fit(X[:50], y[:50])
+    tracemalloc.start()
+    model.fit(X, y)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 50 * 8 * 2000

@@ -5,6 +5,8 @@ Reference: scikit-learn's `LassoCV` and `ElasticNetCV` with a tight tolerance; s
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 import sklearn
@@ -165,3 +167,20 @@ def test_a_loose_path_keeps_its_promise_though_sweeps_are_in_single_precision(ro
     tight = enet_path(X, y, l1_ratio=1.0, alphas=loose.alphas, tol=1e-12, max_iter=100_000)
     for alpha, ours, best in zip(loose.alphas, loose.coef, tight.coef, strict=True):
         assert objective(ours, alpha) - objective(best, alpha) <= 1.001e-5 * (target**2).mean()
+
+
+def test_folds_have_the_same_bits_however_many_are_solved_at_once():
+    X, y = table(n=120, p=60)
+    alone, together = (LassoCV(n_jobs=jobs, alphas=20).fit(X, y) for jobs in (1, 5))
+    np.testing.assert_array_equal(alone.mse_path_, together.mse_path_)
+    np.testing.assert_array_equal(alone.coef_, together.coef_)
+
+
+def test_matrices_of_training_parts_are_not_all_held_at_once():
+    X, y = table(n=300, p=200)
+    LassoCV(cv=3, alphas=5).fit(X[:, :5], y)
+    tracemalloc.start()
+    LassoCV(cv=20, alphas=5, n_jobs=1).fit(X, y)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 10 * 8 * 200**2  # of 20 parts; those of the test rows are the kernel's own and not counted here

@@ -57,7 +57,8 @@ def test_folds_within_chosen_rows_are_those_of_a_table_of_these_rows():
     chunks = ChunkedGram.of(X, y[:, None], weights + 1, fit_intercept=True, threads=1)
     found = chunks.folds(used, inner)
     separate = FoldStatistics.of(X[used], y[used], (weights + 1)[used], inner, fit_intercept=True, threads=1)
-    for ours, theirs in zip([found.whole, *found.train], [separate.whole, *separate.train], strict=True):
+    for of in (lambda s: s.whole, *(lambda s, k=k: s.train(k) for k in range(3))):
+        ours, theirs = of(found), of(separate)
         np.testing.assert_allclose(ours.centred().gram, theirs.centred().gram, rtol=1e-10, atol=1e-9)
     assert chunks.folds(np.append(used, used[0]), inner) is None  # a row twice
     assert chunks.folds(used, inner[:2]) is None  # rows in no test part
