@@ -1,3 +1,5 @@
+#include "assay/common/lanes.hpp"
+#include "assay/common/panels.hpp"
 #include "assay/common/random.hpp"
 #include "assay/common/simd.hpp"
 #include "assay/common/threads.hpp"
@@ -13,6 +15,18 @@ ASSAY_INLINE double sum_body(const double* x, index_t n) {
     return total;
 }
 ASSAY_DISPATCH(double, sum, sum_body, (const double* x, index_t n), (x, n))
+
+// out = x (x - 3) + 2 x - y + 5 in eight lanes.
+template <int W>
+ASSAY_INLINE void eight_body(const double* x, const double* y, double* out) {
+    const auto a = Eight<W>::load(x), b = Eight<W>::load(y);
+    Eight<W> sum = a * (a - 3.0) + 2.0 * a;
+    sum -= b;
+    sum += Eight<W>::all(5.0);
+    sum.store(out);
+    for (int l = 0; l < 8; ++l) CHECK(sum.lane(l) == out[l]);
+}
+ASSAY_DISPATCH_DOUBLES(void, eight, eight_body, (const double* x, const double* y, double* out), (x, y, out))
 
 }  // namespace
 
@@ -66,4 +80,35 @@ TEST("chunks cover every row once, for any number of threads") {
         });
         for (int times : seen) CHECK(times == 1);
     }
+}
+
+TEST("eight lanes compute alike in vectors of every width, at addresses of any alignment") {
+    const Simd best = simd_supported();
+    for (int level = 0; level <= static_cast<int>(best); ++level) {
+        set_simd_level(static_cast<Simd>(level));
+        alignas(64) double x[9], y[9], out[9];
+        for (int l = 0; l < 9; ++l) x[l] = l - 4.0, y[l] = 7.0 * l;
+        eight(x + 1, y + 1, out + 1);
+        for (int l = 1; l < 9; ++l) CHECK(out[l] == x[l] * (x[l] - 3.0) + 2.0 * x[l] - y[l] + 5.0);
+    }
+    set_simd_level(best);
+}
+
+TEST("a panel holds its rows turned and scaled, for any number of columns and every instruction set") {
+    const Simd best = simd_supported();
+    for (int level = 0; level <= static_cast<int>(best); ++level) {
+        set_simd_level(static_cast<Simd>(level));
+        for (index_t d = 1; d <= 21; ++d)
+            for (index_t used : {index_t{8}, panel_lanes}) {
+                std::vector<double> x(static_cast<std::size_t>(panel_lanes * d)), panel(x.size(), -1.0), mean(21, 2.0), factor(21, 0.5);
+                for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<double>(i);
+                const double* rows[panel_lanes];
+                for (index_t r = 0; r < panel_lanes; ++r) rows[r] = x.data() + r * d;
+                pack_panel(rows, d, panel.data(), {mean.data(), factor.data()}, used);
+                for (index_t r = 0; r < used; ++r)
+                    for (index_t j = 0; j < d; ++j)
+                        CHECK(panel[static_cast<std::size_t>(j * panel_lanes + r)] == (rows[r][j] - 2.0) * 0.5);
+            }
+    }
+    set_simd_level(best);
 }

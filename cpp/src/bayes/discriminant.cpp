@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "assay/common/elementary.hpp"
+#include "assay/common/lanes.hpp"
 #include "assay/common/panels.hpp"
-#include "assay/common/simd.hpp"
 #include "assay/common/threads.hpp"
 
 namespace assay {
@@ -52,31 +52,26 @@ ASSAY_DISPATCH(Sums, sums, sums_body,
                (y, w, e, d, keep, sphere))
 
 constexpr index_t together = panel_lanes;  // rows scored at a time
-constexpr index_t side = 4;       // rows of a factor multiplied at a time
-
-using Lane8 = double __attribute__((vector_size(64), may_alias, aligned(8)));
 constexpr index_t halves = together / 8;
 
-// The lanes of column j.
-ASSAY_INLINE const Lane8* lanes_of(const double* cells, index_t j) {
-    return reinterpret_cast<const Lane8*>(cells + j * together);
-}
-ASSAY_INLINE Lane8* lanes_of(double* cells, index_t j) { return reinterpret_cast<Lane8*>(cells + j * together); }
-
+// z = t - centre in every lane.
+template <int W>
 ASSAY_INLINE void less(const double* t, const double* centre, index_t d, double* z) {
     for (index_t j = 0; j < d; ++j)
-        for (index_t h = 0; h < halves; ++h) lanes_of(z, j)[h] = lanes_of(t, j)[h] - centre[j];
+        for (index_t h = 0; h < together; h += 8) (Eight<W>::load(t + j * together + h) - centre[j]).store(z + j * together + h);
 }
 
-// total -= |G z|^2 / 2, `side` rows of G at a time.
-ASSAY_INLINE void take_squares(const double* form, const double* z, index_t d, Lane8* total) {
+// total -= |G z|^2 / 2, `side` rows of G at a time: as many as there are registers for.
+template <int W>
+ASSAY_INLINE void take_squares(const double* form, const double* z, index_t d, Eight<W>* total) {
+    constexpr index_t side = W == 8 ? 4 : 2;
     for (index_t c = 0; c < d; c += side) {
         // Past the last row the last one is taken again and not counted.
         const double* row[side];
         for (index_t l = 0; l < side; ++l) row[l] = form + std::min(c + l, d - 1) * d;
-        Lane8 white[side][halves] = {};
+        Eight<W> white[side][halves] = {};
         for (index_t j = 0; j < std::min(c + side, d); ++j) {
-            const Lane8 *at = lanes_of(z, j), low = at[0], high = at[1];
+            const auto low = Eight<W>::load(z + j * together), high = Eight<W>::load(z + j * together + 8);
 #pragma GCC unroll 4
             for (index_t l = 0; l < side; ++l) {
                 white[l][0] += row[l][j] * low;
@@ -89,20 +84,21 @@ ASSAY_INLINE void take_squares(const double* form, const double* z, index_t d, L
 }
 
 // scores[k * 16 + r] of the rows that `t` holds; `z` is room for as many cells.
+template <int W>
 ASSAY_INLINE void scores_body(const double* t, index_t d, const DiscriminantFolds& fold, double* z, double* scores) {
-    if (!fold.quadratic) less(t, fold.centres, d, z);
+    if (!fold.quadratic) less<W>(t, fold.centres, d, z);
     for (index_t k = 0; k < fold.classes; ++k) {
-        Lane8 total[halves] = {};
-        for (index_t h = 0; h < halves; ++h) total[h] += fold.levels[k];
+        Eight<W> total[halves];
+        for (index_t h = 0; h < halves; ++h) total[h] = Eight<W>::all(fold.levels[k]);
         if (fold.quadratic) {
-            less(t, fold.centres + k * d, d, z);
-            take_squares(fold.forms + k * d * d, z, d, total);
+            less<W>(t, fold.centres + k * d, d, z);
+            take_squares<W>(fold.forms + k * d * d, z, d, total);
         } else {
             const double* slope = fold.forms + k * d;
             for (index_t j = 0; j < d; ++j)
-                for (index_t h = 0; h < halves; ++h) total[h] += slope[j] * lanes_of(z, j)[h];
+                for (index_t h = 0; h < halves; ++h) total[h] += slope[j] * Eight<W>::load(z + j * together + h * 8);
         }
-        for (index_t h = 0; h < halves; ++h) lanes_of(scores, k)[h] = total[h];
+        for (index_t h = 0; h < halves; ++h) total[h].store(scores + k * together + h * 8);
     }
     double top[together], sum[together];
     for (index_t r = 0; r < together; ++r) top[r] = scores[r];
@@ -119,9 +115,9 @@ ASSAY_INLINE void scores_body(const double* t, index_t d, const DiscriminantFold
         for (index_t r = 0; r < together; ++r) scores[k * together + r] /= sum[r];
 }
 
-ASSAY_DISPATCH(void, score_block, scores_body,
-               (const double* t, index_t d, const DiscriminantFolds& fold, double* z, double* scores),
-               (t, d, fold, z, scores))
+ASSAY_DISPATCH_DOUBLES(void, score_block, scores_body,
+                       (const double* t, index_t d, const DiscriminantFolds& fold, double* z, double* scores),
+                       (t, d, fold, z, scores))
 
 }  // namespace
 

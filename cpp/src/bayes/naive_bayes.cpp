@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "assay/common/elementary.hpp"
-#include "assay/common/simd.hpp"
+#include "assay/common/lanes.hpp"
 #include "assay/common/threads.hpp"
 
 namespace assay {
@@ -38,22 +38,22 @@ SideBySide side_by_side(const NaiveBayesModel& m) {
 }
 
 // half_precision (x - mean)^2, summed over the columns of a row, 8 of them at a time.
+template <int W>
 ASSAY_INLINE double squares_of_row(const double* x, const double* mean, const double* half, const double* last, index_t p) {
-    using vec = double __attribute__((vector_size(64), aligned(8), may_alias));
-    vec sum = {};
+    Eight<W> sum = {};
     index_t j = 0;
-    for (; j + eight <= p; j += eight) {
-        const vec v = *reinterpret_cast<const vec*>(x + j) - *reinterpret_cast<const vec*>(mean + j);
-        sum += *reinterpret_cast<const vec*>(half + j) * v * v;
-    }
-    if (j < p) {
-        const vec v = *reinterpret_cast<const vec*>(x + p - eight) - *reinterpret_cast<const vec*>(mean + p - eight);
-        sum += *reinterpret_cast<const vec*>(last) * v * v;
-    }
-    return ((sum[0] + sum[4]) + (sum[2] + sum[6])) + ((sum[1] + sum[5]) + (sum[3] + sum[7]));
+    const auto add = [&](index_t at, const double* weights) __attribute__((always_inline)) {
+        const auto v = Eight<W>::load(x + at) - Eight<W>::load(mean + at);
+        sum += Eight<W>::load(weights) * v * v;
+    };
+    for (; j + eight <= p; j += eight) add(j, half + j);
+    if (j < p) add(p - eight, last);
+    const auto fourth = [&](int l) __attribute__((always_inline)) { return sum.lane(l) + sum.lane(l + 4); };
+    return (fourth(0) + fourth(2)) + (fourth(1) + fourth(3));
 }
 
 // Gaussian part of up to 16 rows: sums[c * 16 + r] -= half_precision (x - mean)^2 over the Gaussian columns.
+template <int W>
 ASSAY_INLINE void gaussian_block_body(Matrix<const double> x, const RowSelection& chosen, index_t first, index_t rows,
                                       const NaiveBayesModel& m, const SideBySide& beside, double* __restrict buffer,
                                       double* __restrict sums) {
@@ -61,8 +61,9 @@ ASSAY_INLINE void gaussian_block_body(Matrix<const double> x, const RowSelection
         for (index_t r = 0; r < rows; ++r) {
             const double* row = x.row(chosen.row(first + r)) + m.gaussian[0];
             for (index_t c = 0; c < m.classes; ++c)
-                sums[c * lanes + r] -= squares_of_row(row, m.mean + c * m.n_gaussian, m.half_precision + c * m.n_gaussian,
-                                                      beside.last.data() + c * eight, m.n_gaussian);
+                sums[c * lanes + r] -=
+                    squares_of_row<W>(row, m.mean + c * m.n_gaussian, m.half_precision + c * m.n_gaussian,
+                                      beside.last.data() + c * eight, m.n_gaussian);
         }
         return;
     }
@@ -87,7 +88,7 @@ ASSAY_INLINE void gaussian_block_body(Matrix<const double> x, const RowSelection
         }
     }
 }
-ASSAY_DISPATCH(void, gaussian_block, gaussian_block_body,
+ASSAY_DISPATCH_DOUBLES(void, gaussian_block, gaussian_block_body,
                (Matrix<const double> x, const RowSelection& chosen, index_t first, index_t rows, const NaiveBayesModel& m,
                 const SideBySide& beside, double* buffer, double* sums),
                (x, chosen, first, rows, m, beside, buffer, sums))

@@ -8,6 +8,7 @@ namespace assay {
 namespace {
 
 typedef double Eight __attribute__((vector_size(64)));
+typedef double Four __attribute__((vector_size(32)));
 
 // Columns [from, from + 8) of 8 rows, turned: lane l of column j comes from row l.
 ASSAY_INLINE void turn_square(const double* const* rows, index_t from, double* panel) {
@@ -33,6 +34,24 @@ ASSAY_INLINE void turn_square(const double* const* rows, index_t from, double* p
     }
 }
 
+// The same of 4 columns of 4 rows.
+ASSAY_INLINE void turn_small_square(const double* const* rows, index_t from, double* panel) {
+    Four pairs[4];
+    for (int i = 0; i < 4; i += 2) {
+        Four a, b;
+        __builtin_memcpy(&a, rows[i] + from, sizeof a);
+        __builtin_memcpy(&b, rows[i + 1] + from, sizeof b);
+        pairs[i] = __builtin_shufflevector(a, b, 0, 4, 2, 6);
+        pairs[i + 1] = __builtin_shufflevector(a, b, 1, 5, 3, 7);
+    }
+    for (int odd = 0; odd < 2; ++odd) {
+        const Four low = __builtin_shufflevector(pairs[odd], pairs[2 + odd], 0, 1, 4, 5);
+        const Four high = __builtin_shufflevector(pairs[odd], pairs[2 + odd], 2, 3, 6, 7);
+        __builtin_memcpy(panel + (from + odd) * panel_lanes, &low, sizeof low);
+        __builtin_memcpy(panel + (from + odd + 2) * panel_lanes, &high, sizeof high);
+    }
+}
+
 ASSAY_INLINE void pack_rest(const double* const* rows, index_t from, index_t d, double* panel) {
     for (index_t j = from; j < d; ++j)
         for (index_t lane = 0; lane < panel_lanes; ++lane) panel[j * panel_lanes + lane] = rows[lane][j];
@@ -50,10 +69,19 @@ ASSAY_INLINE void pack_squares(const double* const* rows, index_t d, index_t use
         if (both) turn_square(rows + 8, at, panel + 8);
     }
 }
+ASSAY_INLINE void pack_small_squares(const double* const* rows, index_t d, index_t used, double* panel) {
+    if (d < 4) return pack_rest(rows, 0, d, panel);
+    const index_t lanes = used > 8 ? panel_lanes : 8;
+    for (index_t from = 0; from < d; from += 8)
+        for (index_t lane = 0; lane < lanes; lane += 4) {
+            turn_small_square(rows + lane, std::min(from, d - 4), panel + lane);
+            if (from + 4 < d) turn_small_square(rows + lane, std::min(from + 4, d - 4), panel + lane);
+        }
+}
 ASSAY_INLINE void pack_plainly(const double* const* rows, index_t d, index_t, double* panel) {
     for (index_t from = 0; from < d; from += 8) pack_rest(rows, from, std::min(d, from + 8), panel);
 }
-ASSAY_DISPATCH_EACH(void, pack_dispatched, pack_squares, pack_plainly, pack_plainly,
+ASSAY_DISPATCH_EACH(void, pack_dispatched, pack_squares, pack_small_squares, pack_plainly,
                     (const double* const* rows, index_t d, index_t used, double* panel), (rows, d, used, panel))
 
 template <index_t lanes>

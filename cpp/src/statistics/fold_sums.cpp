@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "assay/common/simd.hpp"
+#include "assay/common/lanes.hpp"
 #include "assay/statistics/gram.hpp"
 
 namespace assay {
@@ -10,17 +10,14 @@ namespace {
 
 constexpr index_t lanes = 8, block = 512;
 
-using Eight = double __attribute__((vector_size(64), may_alias, aligned(8)));
-using Four = double __attribute__((vector_size(32), may_alias, aligned(8)));
-using One = double;
-
 // sums[0 .. V) += up to 512 rows of V vectors of columns, squares likewise where wanted: both about `centre`. Four lanes are
 // held in registers at a time.
-template <class Vector, int V, bool squares>
+template <int width, int V, bool squares>
 ASSAY_INLINE void columns_body(Matrix<const double> x, index_t first, const std::int64_t* rows, index_t n,
                                const double* __restrict centre, double* __restrict sums,
                                [[maybe_unused]] double* __restrict square_sums) {
-    constexpr index_t width = sizeof(Vector) / sizeof(double), side = 4;
+    typedef double Vector __attribute__((vector_size(width * 8), aligned(8), may_alias));
+    constexpr index_t side = 4;
     const index_t even = n / lanes * lanes;
     Vector middle[V], whole[V] = {}, whole_square[V] = {};
     for (int v = 0; v < V; ++v) middle[v] = *reinterpret_cast<const Vector*>(centre + v * width);
@@ -53,24 +50,39 @@ ASSAY_INLINE void columns_body(Matrix<const double> x, index_t first, const std:
     }
 }
 
-// The same of p columns.
-template <bool squares>
+// The same of p columns, in vectors of W: as many at a time as there are registers for.
+template <int W, bool squares>
 ASSAY_INLINE void rows_body(Matrix<const double> x, index_t p, const std::int64_t* rows, index_t n, const double* centre,
                             double* sums, double* square_sums) {
+    constexpr int several = W < 8 && squares ? 1 : 2, four = W < 4 ? W : 4;
+    const auto columns = [&]<int width, int V>(index_t& j) __attribute__((always_inline)) {
+        for (; j + V * width <= p; j += V * width)
+            columns_body<width, V, squares>(x, j, rows, n, centre + j, sums + j, square_sums + j);
+    };
     index_t j = 0;
-    for (; j + 16 <= p; j += 16) columns_body<Eight, 2, squares>(x, j, rows, n, centre + j, sums + j, square_sums + j);
-    for (; j + 8 <= p; j += 8) columns_body<Eight, 1, squares>(x, j, rows, n, centre + j, sums + j, square_sums + j);
-    for (; j + 4 <= p; j += 4) columns_body<Four, 1, squares>(x, j, rows, n, centre + j, sums + j, square_sums + j);
-    for (; j < p; ++j) columns_body<One, 1, squares>(x, j, rows, n, centre + j, sums + j, square_sums + j);
+    columns.template operator()<W, several>(j);
+    columns.template operator()<W, 1>(j);
+    columns.template operator()<four, 1>(j);
+    columns.template operator()<1, 1>(j);
 }
-ASSAY_DISPATCH(void, add_rows, rows_body<false>,
-               (Matrix<const double> x, index_t p, const std::int64_t* rows, index_t n, const double* centre, double* sums,
-                double* square_sums),
-               (x, p, rows, n, centre, sums, square_sums))
-ASSAY_DISPATCH(void, add_rows_and_squares, rows_body<true>,
-               (Matrix<const double> x, index_t p, const std::int64_t* rows, index_t n, const double* centre, double* sums,
-                double* square_sums),
-               (x, p, rows, n, centre, sums, square_sums))
+template <int W>
+ASSAY_INLINE void sums_body(Matrix<const double> x, index_t p, const std::int64_t* rows, index_t n, const double* centre,
+                            double* sums) {
+    rows_body<W, false>(x, p, rows, n, centre, sums, sums);
+}
+template <int W>
+ASSAY_INLINE void squares_body(Matrix<const double> x, index_t p, const std::int64_t* rows, index_t n,
+                               const double* centre, double* sums, double* square_sums) {
+    rows_body<W, true>(x, p, rows, n, centre, sums, square_sums);
+}
+ASSAY_DISPATCH_DOUBLES(void, add_rows, sums_body,
+                       (Matrix<const double> x, index_t p, const std::int64_t* rows, index_t n, const double* centre,
+                        double* sums),
+                       (x, p, rows, n, centre, sums))
+ASSAY_DISPATCH_DOUBLES(void, add_rows_and_squares, squares_body,
+                       (Matrix<const double> x, index_t p, const std::int64_t* rows, index_t n, const double* centre,
+                        double* sums, double* square_sums),
+                       (x, p, rows, n, centre, sums, square_sums))
 
 struct Sums {
     double sum = 0, square = 0;
@@ -105,6 +117,7 @@ ASSAY_INLINE Sums column_body(const double* cells, index_t n, double centre) {
 ASSAY_DISPATCH(Sums, column_sums, column_body, (const double* cells, index_t n, double centre), (cells, n, centre))
 
 // values[i] = mean[p] + sum over columns of slope (x - mean), in eight lanes that are added in order.
+template <int W>
 ASSAY_INLINE void line_body(Matrix<const double> x, const std::int64_t* rows, index_t n, const double* __restrict mean,
                             const double* __restrict slope, double* __restrict values) {
     // Listed rows lie apart, where the processor does not expect them: they are asked for some rows ahead.
@@ -114,20 +127,19 @@ ASSAY_INLINE void line_body(Matrix<const double> x, const std::int64_t* rows, in
         if (i + ahead < n)
             for (index_t j = 0; j < p; j += lanes) __builtin_prefetch(x.row(rows[i + ahead]) + j);
         const double* const cells = x.row(rows[i]);
-        Eight sum = {};
+        Eight<W> sum = {};
         for (index_t j = 0; j < whole; j += lanes)
-            sum += *reinterpret_cast<const Eight*>(slope + j) *
-                   (*reinterpret_cast<const Eight*>(cells + j) - *reinterpret_cast<const Eight*>(mean + j));
+            sum += Eight<W>::load(slope + j) * (Eight<W>::load(cells + j) - Eight<W>::load(mean + j));
         double value = mean[p];
-        for (index_t lane = 0; lane < lanes; ++lane) value += sum[lane];
+        for (int lane = 0; lane < lanes; ++lane) value += sum.lane(lane);
         for (index_t j = whole; j < p; ++j) value += slope[j] * (cells[j] - mean[j]);
         values[i] = value;
     }
 }
-ASSAY_DISPATCH(void, line_values, line_body,
-               (Matrix<const double> x, const std::int64_t* rows, index_t n, const double* mean, const double* slope,
-                double* values),
-               (x, rows, n, mean, slope, values))
+ASSAY_DISPATCH_DOUBLES(void, line_values, line_body,
+                       (Matrix<const double> x, const std::int64_t* rows, index_t n, const double* mean,
+                        const double* slope, double* values),
+                       (x, rows, n, mean, slope, values))
 
 ASSAY_INLINE bool ascending_body(const std::int64_t* rows, index_t count) {
     std::int64_t falls = 0;
@@ -197,7 +209,7 @@ void fold_spreads(Matrix<const double> x, index_t p, const RowLists& lists, doub
                     sums[k * p + j] /= static_cast<double>(std::max<index_t>(lists[static_cast<std::size_t>(k)].count, 1));
         };
         over([&](index_t k, const std::int64_t* rows, index_t n) {
-            add_rows(x, p, rows, n, zero.data(), mean + k * p, mean + k * p);
+            add_rows(x, p, rows, n, zero.data(), mean + k * p);
         });
         divide(mean);
         over([&](index_t k, const std::int64_t* rows, index_t n) {

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "assay/common/simd.hpp"
+#include "assay/common/lanes.hpp"
 #include "assay/common/threads.hpp"
 
 namespace assay {
@@ -234,9 +234,9 @@ void wide_gram(const Table& table, double* padded, int threads) {
 
 // Rows of the selection from `begin`, shifted, into the blocks of their classes, until one is full or all are packed;
 // gives the next row. Whole panels go by vectors.
+template <int W>
 ASSAY_INLINE index_t pack_classes_body(const Table& table, const std::int32_t* codes, index_t begin, index_t end,
                                        index_t* filled, double* packed, index_t* full) {
-    using Loose = double __attribute__((vector_size(64), may_alias, aligned(8)));
     constexpr index_t step = row_block * panel;
     const index_t p = table.x.cols, whole = p / panel * panel, size = table.packed_size();
     while (begin < end) {
@@ -245,12 +245,9 @@ ASSAY_INLINE index_t pack_classes_body(const Table& table, const std::int32_t* c
         double* to = packed + k * size + filled[k] * panel;
         for (index_t j = 0; j < whole; j += panel, to += step)
             for (index_t h = 0; h < panel; h += 8)
-                *reinterpret_cast<Vector8*>(to + h) =
-                    *reinterpret_cast<const Loose*>(x + j + h) - *reinterpret_cast<const Loose*>(shift + j + h);
+                (Eight<W>::load(x + j + h) - Eight<W>::load(shift + j + h)).store(to + h);
         index_t j = whole;
-        for (; j + 8 <= p; j += 8)
-            *reinterpret_cast<Vector8*>(to + j - whole) =
-                *reinterpret_cast<const Loose*>(x + j) - *reinterpret_cast<const Loose*>(shift + j);
+        for (; j + 8 <= p; j += 8) (Eight<W>::load(x + j) - Eight<W>::load(shift + j)).store(to + j - whole);
         for (; j < p; ++j) to[j - whole] = x[j] - shift[j];
         to[p - whole] = 1.0;
         if (++filled[k] == row_block) {
@@ -260,7 +257,7 @@ ASSAY_INLINE index_t pack_classes_body(const Table& table, const std::int32_t* c
     }
     return begin;
 }
-ASSAY_DISPATCH(index_t, pack_classes, pack_classes_body,
+ASSAY_DISPATCH_DOUBLES(index_t, pack_classes, pack_classes_body,
                (const Table& table, const std::int32_t* codes, index_t begin, index_t end, index_t* filled, double* packed,
                 index_t* full),
                (table, codes, begin, end, filled, packed, full))
@@ -324,28 +321,28 @@ private:
 };
 
 // Four quadratic forms at once, so that each row of the matrix is read for four of them.
+template <int W>
 ASSAY_INLINE void forms_body(Matrix<const double> gram, const double* const* c, double* out) {
-    using Loose = double __attribute__((vector_size(64), may_alias, aligned(8)));
     const index_t d = gram.cols, whole = d / 8 * 8;
     out[0] = out[1] = out[2] = out[3] = 0;
     for (index_t i = 0; i < d; ++i) {
         if (c[0][i] == 0 && c[1][i] == 0 && c[2][i] == 0 && c[3][i] == 0) continue;
         const double* row = gram.row(i);
-        Loose sum[4] = {};
+        Eight<W> sum[4] = {};
         for (index_t j = 0; j < whole; j += 8) {
-            const Loose cells = *reinterpret_cast<const Loose*>(row + j);
+            const auto cells = Eight<W>::load(row + j);
 #pragma GCC unroll 4
-            for (int k = 0; k < 4; ++k) sum[k] += cells * *reinterpret_cast<const Loose*>(c[k] + j);
+            for (int k = 0; k < 4; ++k) sum[k] += cells * Eight<W>::load(c[k] + j);
         }
         for (int k = 0; k < 4; ++k) {
             double total = 0;
-            for (int lane = 0; lane < 8; ++lane) total += sum[k][lane];
+            for (int lane = 0; lane < 8; ++lane) total += sum[k].lane(lane);
             for (index_t j = whole; j < d; ++j) total += row[j] * c[k][j];
             out[k] += c[k][i] * total;
         }
     }
 }
-ASSAY_DISPATCH(void, forms, forms_body, (Matrix<const double> gram, const double* const* c, double* out),
+ASSAY_DISPATCH_DOUBLES(void, forms, forms_body, (Matrix<const double> gram, const double* const* c, double* out),
                (gram, c, out))
 
 // The upper half of a padded matrix into both halves of a d x d one.
