@@ -32,6 +32,7 @@ GUARDED = (
     "predict_proba",
     "predict_log_proba",
     "decision_function",
+    "apply",
     "transform",
     "inverse_transform",
     "score",

@@ -156,7 +156,25 @@ def split_columns(owner: Any, X: Any) -> list[Column] | np.ndarray:
         columns = [_from_objects(owner, array[:, j].astype(object), str(j)) for j in range(array.shape[1])]
         _check_finite(owner, columns, [f"x{j}" for j in range(len(columns))])
         return columns
-    return check_array(X, dtype=np.float64, order="C", ensure_all_finite="allow-nan", estimator=owner)
+    return _numbers(owner, X)
+
+
+def _numbers(owner: Any, table: Any, names: Sequence[str] | None = None) -> np.ndarray:
+    """A table of numbers alone, as float64; the first infinite cell is named.
+
+    >>> _numbers("demo", [[0.0, 1.0], [2.0, np.inf]])
+    Traceback (most recent call last):
+    assay.base.errors.DataError: demo: column 'x1' must be finite (Input X contains infinity); first at row 1; \
+clean it first.
+    """
+    try:
+        return check_array(table, dtype=np.float64, order="C", ensure_all_finite="allow-nan", estimator=owner)
+    except ValueError as error:
+        if "infinity" not in str(error):
+            raise
+        columns: list[Column] = list(np.asarray(table, dtype=np.float64).T)
+        _check_finite(owner, columns, [f"x{j}" for j in range(len(columns))] if names is None else list(names))
+        raise
 
 
 def _split_frame(owner: Any, frame: nw.DataFrame[Any]) -> list[Column] | np.ndarray:
@@ -165,11 +183,10 @@ def _split_frame(owner: Any, frame: nw.DataFrame[Any]) -> list[Column] | np.ndar
     native = frame.to_native()
     if isinstance(native, pl.DataFrame) and all(dtype.is_numeric() for dtype in native.dtypes):
         # A null becomes NaN on the way to float64.
-        matrix = native.cast(pl.Float64).to_numpy(order="c")
-        return check_array(matrix, order="C", ensure_all_finite="allow-nan", estimator=owner)
+        return _numbers(owner, native.cast(pl.Float64).to_numpy(order="c"), frame.columns)
     columns = [_from_series(owner, series) for series in frame.iter_columns()]
     if all(isinstance(c, np.ndarray) for c in columns):
-        return check_array(np.column_stack(columns), ensure_all_finite="allow-nan", estimator=owner)
+        return _numbers(owner, np.column_stack(columns), frame.columns)
     _check_finite(owner, columns, frame.columns)
     return columns
 

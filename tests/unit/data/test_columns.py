@@ -109,6 +109,20 @@ def test_infinity_is_refused_beside_text_too():
         fit_columns("Tree", pl.DataFrame({"n": [1.0, np.inf], "c": ["a", "b"]}), "from_dtype")
 
 
+@pytest.mark.parametrize("table", ["array", "polars", "pandas"])
+def test_infinity_among_numbers_alone_is_refused_with_its_place(table):
+    cells = np.array([[1.0, 2.0], [3.0, np.inf]])
+    X = {
+        "array": cells,
+        "polars": pl.DataFrame(cells, schema=["m", "n"]),
+        "pandas": pd.DataFrame(cells, columns=["m", "n"]),
+    }[table]
+    with pytest.raises(
+        DataError, match=f"column '{'x1' if table == 'array' else 'n'}' must be finite .* first at row 1"
+    ):
+        fit_columns("Tree", X, "from_dtype")
+
+
 def test_dates_are_refused_with_the_way_out():
     frame = pl.DataFrame({"d": pl.Series(["2024-01-01"]).str.to_date()})
     with pytest.raises(DataError, match="DateParts"):

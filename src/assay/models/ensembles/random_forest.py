@@ -230,10 +230,14 @@ class TreeEnsemble(MixedInput, Estimator):
                 "needs the out-of-bag measures of the trees that are kept",
                 way_out="ask for them in the first fit, or set warm_start=False",
             )
+        came = ""
         if self.n_rows_ != n_rows or self.forest_.value.shape[1] != width:
-            raise ParameterError(
-                type(self).__name__, "parameter 'warm_start'", "needs the table of the last fit", f"got {n_rows} rows"
-            )
+            came = f"got {n_rows} rows"
+        elif not np.array_equal(self.forest_.n_categories, self.schema_.n_categories):
+            came = "got columns of other number or categories"
+        if came:
+            who, way_out = type(self).__name__, "set warm_start=False to fit another one"
+            raise ParameterError(who, "parameter 'warm_start'", "needs the table of the last fit", came, way_out)
         if int(self.n_estimators) < self.forest_.n_trees:
             raise ParameterError(
                 type(self).__name__,

@@ -175,5 +175,5 @@ def test_a_cell_that_cannot_be_read_stops_only_the_folds_that_train_on_it():
     models = fit_folds(RandomForestClassifier(n_estimators=3, random_state=0), X, y, folds)
     alone = RandomForestClassifier(n_estimators=3, random_state=0).fit(X[30:], y[30:])
     np.testing.assert_array_equal(next(models).forest_.value, alone.forest_.value)
-    with pytest.raises(AssayError, match="RandomForestClassifier: X cannot be used as it is; Input contains infinity"):
+    with pytest.raises(AssayError, match="RandomForestClassifier: column .x0. must be finite .* first at row 5"):
         next(models)

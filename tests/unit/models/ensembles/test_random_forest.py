@@ -370,6 +370,18 @@ def test_warm_start_adds_the_trees_that_a_larger_forest_has():
     np.testing.assert_allclose(grown.predict(X), whole.predict(X), rtol=1e-12)
     with pytest.raises(AssayError, match="must not be less than the 9 trees"):
         grown.set_params(n_estimators=3).fit(X, y)
+    with pytest.raises(AssayError, match="needs the table of the last fit; got columns of other number"):
+        grown.set_params(n_estimators=12).fit(X[:, :2], y)
+
+
+def test_leaves_of_an_infinite_cell_or_of_other_columns_are_refused_in_one_sentence():
+    X, y = numbers(60)
+    model = RandomForestRegressor(n_estimators=2, random_state=0).fit(X, y)
+    with pytest.raises(AssayError, match="RandomForestRegressor: X cannot be used as it is; X has 2 features"):
+        model.apply(X[:, :2])
+    X[7, 1] = np.inf
+    with pytest.raises(AssayError, match="RandomForestRegressor: column 'x1' must be finite .* first at row 7"):
+        model.apply(X)
 
 
 def test_balanced_classes_shift_shares_to_the_rare_one():
