@@ -22,6 +22,8 @@ from ...prepare.reduction import ClassReduction
 
 # Steps of L-BFGS between two searches for impostors.
 _STEPS = 12
+# A search of fewer products than these is done before another thread has woken up.
+_FEW_PRODUCTS = 2e7
 
 
 class LMNN(ClassReduction):
@@ -111,6 +113,9 @@ class LMNN(ClassReduction):
         self._keep_trace(trace)
         return self
 
+    def _threads(self, rows: np.ndarray) -> int:
+        return 1 if rows.shape[0] * rows.size < _FEW_PRODUCTS else thread_count(self.n_jobs)
+
     def _codes(self, y: Any) -> np.ndarray:
         if y is None:
             raise ValueError("LMNN: requires y to be passed, but the target y is None; give one class per row.")
@@ -138,7 +143,7 @@ class LMNN(ClassReduction):
             count = min(self.n_neighbors, mine.size - 1)
             if count > 0:
                 index = NeighbourIndex(np.ascontiguousarray(centred[mine]), Euclidean())
-                targets[mine, :count] = mine[index.nearest_to_itself(count, thread_count(self.n_jobs))[0]]
+                targets[mine, :count] = mine[index.nearest_to_itself(count, self._threads(centred))[0]]
         return targets
 
     def _unit(self, components: np.ndarray, centred: np.ndarray, targets: np.ndarray) -> float:
@@ -156,7 +161,7 @@ class LMNN(ClassReduction):
             mine, others = np.flatnonzero(codes == k), np.flatnonzero(codes != k)
             count = min(self.max_impostors, others.size)
             index = NeighbourIndex(np.ascontiguousarray(z[others]), Euclidean())
-            nearest = index.nearest(np.ascontiguousarray(z[mine]), count, thread_count(self.n_jobs))[0]
+            nearest = index.nearest(np.ascontiguousarray(z[mine]), count, self._threads(z))[0]
             found[mine, :count] = others[nearest]
         return found
 
@@ -210,5 +215,7 @@ def _union(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 def _within_margin(z: np.ndarray, targets: np.ndarray, impostors: np.ndarray) -> int:
     """How many pairs of a row and an impostor are within the margin of the row."""
     last = np.where(targets >= 0, ((z[:, None] - z[targets]) ** 2).sum(axis=2), -np.inf).max(axis=1)
-    near = ((z[:, None] - z[impostors]) ** 2).sum(axis=2) < 1.0 + last[:, None]
-    return int((near & (impostors >= 0)).sum())
+    return sum(
+        int(((((z - z[one]) ** 2).sum(axis=1) < 1.0 + last) & (one >= 0)).sum())
+        for one in np.ascontiguousarray(impostors.T)
+    )
