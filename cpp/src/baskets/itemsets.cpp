@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <bit>
+#include <limits>
 #include <numeric>
 
 #include "assay/common/simd.hpp"
@@ -86,44 +87,37 @@ private:
     Itemsets& out_;
 };
 
-}  // namespace
-
-Itemsets frequent_itemsets(Vector<const std::int64_t> offsets, Vector<const std::int32_t> items, index_t n_items,
-                           std::int64_t least, index_t longest, std::int64_t most, int threads) {
+// The sets of the items `ids`, which are numbered by `rank`. Baskets are held by rank, ascending, each with `end` behind it.
+template <class Rank, class Place>
+Itemsets search(Vector<const std::int64_t> offsets, Vector<const std::int32_t> items, const std::vector<std::int32_t>& ids,
+                const std::vector<std::int32_t>& rank, const std::vector<std::int64_t>& count, std::int64_t least,
+                index_t longest, std::int64_t most, int threads) {
+    constexpr Rank end = std::numeric_limits<Rank>::max();
     const index_t n = offsets.size - 1;
-    std::vector<std::int64_t> count(at(n_items), 0);
-    for (index_t p = 0; p < items.size; ++p) ++count[at(items[p])];
-    std::vector<std::int32_t> ids;
-    for (index_t item = 0; item < n_items; ++item)
-        if (count[at(item)] >= least) ids.push_back(static_cast<std::int32_t>(item));
-    std::stable_sort(ids.begin(), ids.end(), [&](std::int32_t a, std::int32_t b) { return count[at(a)] < count[at(b)]; });
     const auto many = static_cast<index_t>(ids.size());
-    std::vector<std::int32_t> rank(at(n_items), -1);
-    for (index_t r = 0; r < many; ++r) rank[at(ids[at(r)])] = static_cast<std::int32_t>(r);
-
-    // For each rank the baskets that hold it, and from these the baskets by rank, ascending: two passes of counting.
+    // For each rank the baskets that hold it, and from these the baskets by rank: two passes of counting.
     std::vector<std::int64_t> rows(at(many + 1), 0);
     for (index_t r = 0; r < many; ++r) rows[at(r + 1)] = rows[at(r)] + count[at(ids[at(r)])];
-    const auto kept_items = at(rows.back());
-    std::vector<std::int64_t> begins(at(n + 1), 0), filled(rows.begin(), rows.end() - 1);
-    std::vector<std::int32_t> owner(kept_items), held(kept_items);
-    for (index_t b = 0; b < n; ++b) {
-        std::int64_t own = 0;
-        for (index_t p = offsets[b]; p < offsets[b + 1]; ++p) {
-            const std::int32_t r = rank[at(items[p])];
-            if (r < 0) continue;
-            owner[at(filled[at(r)]++)] = static_cast<std::int32_t>(b);
-            ++own;
-        }
-        begins[at(b + 1)] = begins[at(b)] + own;
-    }
-    std::vector<std::int64_t> where(kept_items);  // place of the item in `held`: what follows it are later items
+    std::vector<Place> where(at(rows.back()));  // the basket, then the place of the item in `held`: later items follow it
+    std::vector<Rank> held(where.size() + at(n), end);
     {
-        std::vector<std::int64_t> next(begins.begin(), begins.end() - 1);
+        std::vector<Place> next(at(n));
+        std::vector<std::int64_t> filled(rows.begin(), rows.end() - 1);
+        std::int64_t begin = 0;
+        for (index_t b = 0; b < n; ++b) {
+            next[at(b)] = static_cast<Place>(begin);
+            for (index_t p = offsets[b]; p < offsets[b + 1]; ++p) {
+                const std::int32_t r = rank[at(items[p])];
+                if (r < 0) continue;
+                where[at(filled[at(r)]++)] = static_cast<Place>(b);
+                ++begin;
+            }
+            ++begin;
+        }
         for (index_t r = 0; r < many; ++r)
             for (std::int64_t q = rows[at(r)]; q < rows[at(r + 1)]; ++q) {
-                const std::int64_t place = next[at(owner[at(q)])]++;
-                held[at(place)] = static_cast<std::int32_t>(r);
+                const Place place = next[where[at(q)]]++;
+                held[place] = static_cast<Rank>(r);
                 where[at(q)] = place;
             }
     }
@@ -140,10 +134,8 @@ Itemsets frequent_itemsets(Vector<const std::int64_t> offsets, Vector<const std:
         branch.emit(own);
         if (longest == 0 || longest > 1) {
             std::vector<std::int32_t> together(at(many), 0);
-            for (std::int64_t q = rows[at(first)]; q < rows[at(first + 1)]; ++q) {
-                const std::int64_t stop = begins[at(owner[at(q)]) + 1];
-                for (std::int64_t p = where[at(q)] + 1; p < stop; ++p) ++together[at(held[at(p)])];
-            }
+            for (std::int64_t q = rows[at(first)]; q < rows[at(first + 1)]; ++q)
+                for (const Rank* later = held.data() + where[at(q)] + 1; *later != end; ++later) ++together[*later];
             Extensions next;
             std::vector<std::int64_t> place(at(many), 0);
             for (index_t r = first + 1; r < many; ++r)
@@ -162,11 +154,11 @@ Itemsets frequent_itemsets(Vector<const std::int64_t> offsets, Vector<const std:
                 if (together[at(r)] < least) place[at(r)] = spare;
             next.bits.assign((next.ranks.size() + 1) * at(words), 0);
             for (std::int64_t q = rows[at(first)]; q < rows[at(first + 1)]; ++q) {
-                const std::int64_t row = q - rows[at(first)], stop = begins[at(owner[at(q)]) + 1];
+                const std::int64_t row = q - rows[at(first)];
                 std::uint64_t* const word = next.bits.data() + row / 64;
                 const std::uint64_t bit = std::uint64_t{1} << (row % 64);
                 // Items that make no frequent pair write to a place of their own: no branch.
-                for (std::int64_t p = where[at(q)] + 1; p < stop; ++p) word[place[at(held[at(p)])]] |= bit;
+                for (const Rank* later = held.data() + where[at(q)] + 1; *later != end; ++later) word[place[*later]] |= bit;
             }
             branch.extend(next);
         }
@@ -183,6 +175,27 @@ Itemsets frequent_itemsets(Vector<const std::int64_t> offsets, Vector<const std:
         for (std::size_t s = 1; s < part.starts.size(); ++s) out.starts.push_back(part.starts[s] + shift);
     }
     return out;
+}
+
+}  // namespace
+
+Itemsets frequent_itemsets(Vector<const std::int64_t> offsets, Vector<const std::int32_t> items, index_t n_items,
+                           std::int64_t least, index_t longest, std::int64_t most, int threads) {
+    std::vector<std::int64_t> count(at(n_items), 0);
+    for (index_t p = 0; p < items.size; ++p) ++count[at(items[p])];
+    std::vector<std::int32_t> ids;
+    for (index_t item = 0; item < n_items; ++item)
+        if (count[at(item)] >= least) ids.push_back(static_cast<std::int32_t>(item));
+    std::stable_sort(ids.begin(), ids.end(), [&](std::int32_t a, std::int32_t b) { return count[at(a)] < count[at(b)]; });
+    const auto many = static_cast<index_t>(ids.size());
+    std::vector<std::int32_t> rank(at(n_items), -1);
+    for (index_t r = 0; r < many; ++r) rank[at(ids[at(r)])] = static_cast<std::int32_t>(r);
+
+    const index_t kept_items = std::accumulate(ids.begin(), ids.end(), index_t{0},
+                                               [&](index_t sum, std::int32_t item) { return sum + count[at(item)]; });
+    const bool small = many < 0xFFFF && kept_items + offsets.size < index_t{0xFFFFFFFF};
+    return small ? search<std::uint16_t, std::uint32_t>(offsets, items, ids, rank, count, least, longest, most, threads)
+                 : search<std::uint32_t, std::uint64_t>(offsets, items, ids, rank, count, least, longest, most, threads);
 }
 
 std::vector<std::int64_t> itemset_order(Vector<const std::int64_t> starts, Vector<const std::int32_t> items) {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <numeric>
 
+#include "assay/common/freed_memory.hpp"
 #include "assay/common/simd.hpp"
 #include "assay/common/threads.hpp"
 #include "assay/statistics/gram.hpp"
@@ -22,7 +23,7 @@ struct Problem {
     const ChainOptions& options;
     Design design{};
     std::vector<double> start{};
-    std::vector<std::vector<std::int64_t>> missing{}, observed{};
+    std::vector<std::vector<std::int64_t>> missing{}, observed{};  // no `observed` where nothing asks for it
     bool linear = false, trees = false;
 
     Conditional kind(index_t j) const { return static_cast<Conditional>(method[j]); }
@@ -36,12 +37,19 @@ struct Problem {
         std::vector<std::size_t> absent(static_cast<std::size_t>(v), 0);
         for (index_t i = 0; i < cells.rows; ++i)
             for (index_t j = 0; j < v; ++j) absent[j] += std::isnan(cells(i, j)) ? 1 : 0;
+        std::vector<std::uint8_t> listed(static_cast<std::size_t>(v), 0);
         for (index_t j = 0; j < v; ++j) {
+            const std::size_t present = static_cast<std::size_t>(cells.rows) - absent[j];
+            // The normal equations of a column of few missing cells are those of all rows less those of these.
+            listed[j] = n_categories[j] > 0 || kind(j) != Conditional::normal || absent[j] > present || options.start_with_draws;
             missing[j].reserve(absent[j]);
-            observed[j].reserve(static_cast<std::size_t>(cells.rows) - absent[j]);
+            if (listed[j] != 0) observed[j].reserve(present);
         }
         for (index_t i = 0; i < cells.rows; ++i)
-            for (index_t j = 0; j < v; ++j) (std::isnan(cells(i, j)) ? missing : observed)[j].push_back(i);
+            for (index_t j = 0; j < v; ++j) {
+                if (std::isnan(cells(i, j))) missing[j].push_back(i);
+                else if (listed[j] != 0) observed[j].push_back(i);
+            }
         for (index_t j = 0; j < v; ++j) {
             const std::int32_t categories = n_categories[j];
             design.first.push_back(design.first.back() + (categories == 0 ? 1 : categories - 1));
@@ -53,11 +61,16 @@ struct Problem {
     }
 
     void describe_number(index_t j) {
-        const double first = cells(observed[j].front(), j), count = static_cast<double>(observed[j].size());
+        const double count = static_cast<double>(cells.rows - static_cast<index_t>(missing[j].size()));
+        index_t at = 0;
+        while (std::isnan(cells(at, j))) ++at;
+        const double first = cells(at, j);
         double sum = 0, squares = 0;
-        for (const std::int64_t i : observed[j]) sum += cells(i, j) - first;
+        for (index_t i = 0; i < cells.rows; ++i)
+            if (!std::isnan(cells(i, j))) sum += cells(i, j) - first;
         const double mean = first + sum / count;
-        for (const std::int64_t i : observed[j]) squares += (cells(i, j) - mean) * (cells(i, j) - mean);
+        for (index_t i = 0; i < cells.rows; ++i)
+            if (!std::isnan(cells(i, j))) squares += (cells(i, j) - mean) * (cells(i, j) - mean);
         const double deviation = std::sqrt(squares / count);
         design.centre.push_back(mean);
         design.scale.push_back(deviation > 1e-14 * std::abs(mean) && deviation > 0 ? deviation : 1.0);
@@ -107,12 +120,13 @@ public:
         : problem_(problem), places_(places), options_(problem.options), design_(problem.design), random_(key),
           threads_(threads),
           n_(problem.cells.rows), v_(problem.cells.cols), p_(problem.design.width()),
-          cells_(problem.cells.data, problem.cells.data + n_ * v_), z_(n_ * p_, 0.0),
-          coefficient_(p_ * (p_ + 1), 0.0), drawn_(p_ * (p_ + 1), 0.0), deviation_(v_, 0.0), kept_(v_),
-          shift_(p_, 0.0) {
+          z_(n_ * p_, 0.0), coefficient_(p_ * (p_ + 1), 0.0), drawn_(p_ * (p_ + 1), 0.0), deviation_(v_, 0.0),
+          filled_(v_), kept_(v_), shift_(p_, 0.0) {
         std::int32_t most = 1;
         for (const std::int32_t categories : design_.n_categories) most = std::max(most, categories);
         scratch_.resize(2 * most);
+        if (problem.trees) cells_.assign(problem.cells.data, problem.cells.data + n_ * v_);
+        for (index_t j = 0; j < v_ && !problem.trees; ++j) filled_[j].resize(problem.missing[j].size());
     }
 
     // OUT mean, spread: sweeps x v.
@@ -142,12 +156,16 @@ public:
     // Frees what is not needed once the chain has ended; the conditionals stay.
     void release() {
         for (auto* held : {&cells_, &z_, &gram_, &part_}) std::vector<double>().swap(*held);  // assigning {} would keep their room
+        std::vector<std::vector<double>>().swap(filled_);
         std::vector<tables::Entry>().swap(column_order_);
         donors_ = {};
         tree_ = {};
     }
 
-    const std::vector<double>& cells() const { return cells_; }
+    // The cell that is missing in column j for the k-th time.
+    double& missing(index_t j, std::size_t k) {
+        return problem_.trees ? cells_[problem_.missing[j][k] * v_ + j] : filled_[j][k];
+    }
     const std::vector<double>& coefficient() const { return coefficient_; }
     const std::vector<double>& drawn() const { return drawn_; }
     const std::vector<double>& deviation() const { return deviation_; }
@@ -160,13 +178,17 @@ private:
         for (index_t k = 0; k < problem_.order.size; ++k) {
             const index_t j = problem_.order[k];
             const auto& rows = problem_.observed[j];
-            for (const std::int64_t i : problem_.missing[j])
-                cells_[i * v_ + j] = options_.start_with_draws
-                                         ? problem_.cells(rows[random_.below(static_cast<std::uint32_t>(rows.size()))], j)
-                                         : problem_.start[j];
+            for (std::size_t at = 0; at < problem_.missing[j].size(); ++at)
+                missing(j, at) = options_.start_with_draws
+                                     ? problem_.cells(rows[random_.below(static_cast<std::uint32_t>(rows.size()))], j)
+                                     : problem_.start[j];
         }
+        std::vector<std::size_t> next(v_, 0);
         for (index_t i = 0; i < n_; ++i)
-            for (index_t j = 0; j < v_; ++j) design_.code(j, cells_[i * v_ + j], z_.data() + i * p_);
+            for (index_t j = 0; j < v_; ++j) {
+                const double cell = problem_.cells(i, j);
+                design_.code(j, std::isnan(cell) ? missing(j, next[j]++) : cell, z_.data() + i * p_);
+            }
     }
 
     void whole_gram() {
@@ -203,9 +225,8 @@ private:
                 return;
             }
             case Conditional::logistic:
-                logistic_conditional(design_, c_matrix<const double>(z_.data(), n_, p_),
-                                     c_matrix<const double>(cells_.data(), n_, v_), j, rows, draws(), coefficient, drawn,
-                                     threads_);
+                logistic_conditional(design_, c_matrix<const double>(z_.data(), n_, p_), problem_.cells, j, rows, draws(),
+                                     coefficient, drawn, threads_);
                 return;
             default: fit_tree(j);
         }
@@ -303,10 +324,11 @@ private:
         const auto& rows = problem_.missing[j];
         double sum = 0, squares = 0;
         const double around = problem_.start[j];
-        for (const std::int64_t i : rows) {
-            double& cell = cells_[i * v_ + j];
-            cell = impute_cell(model, design_, z_.data() + i * p_, cells_.data() + i * v_, options_.donors, draws(),
-                               scratch_.data());
+        for (std::size_t at = 0; at < rows.size(); ++at) {
+            const std::int64_t i = rows[at];
+            double& cell = missing(j, at);
+            cell = impute_cell(model, design_, z_.data() + i * p_, problem_.trees ? cells_.data() + i * v_ : nullptr,
+                               options_.donors, draws(), scratch_.data());
             sum += cell - around;
             squares += (cell - around) * (cell - around);
         }
@@ -324,9 +346,9 @@ private:
         for (index_t t = design_.first[j]; t < design_.first[j + 1]; ++t) {
             std::fill(sum.begin(), sum.end(), 0.0);
             double squares = 0;
-            for (const std::int64_t i : rows) {
-                double* row = z_.data() + i * p_;
-                design_.code(j, cells_[i * v_ + j], fresh.data());
+            for (std::size_t at = 0; at < rows.size(); ++at) {
+                double* row = z_.data() + rows[at] * p_;
+                design_.code(j, missing(j, at), fresh.data());
                 const double delta = fresh[t] - row[t];
                 if (delta == 0) continue;
                 if (problem_.linear) add_scaled(row, p_, delta, sum.data());
@@ -370,7 +392,9 @@ private:
     Random random_;
     int threads_;
     index_t n_, v_, p_;
-    std::vector<double> cells_, z_, gram_, part_, coefficient_, drawn_, deviation_;
+    std::vector<double> cells_;  // all of them, for trees alone
+    std::vector<double> z_, gram_, part_, coefficient_, drawn_, deviation_;
+    std::vector<std::vector<double>> filled_;  // without trees: the missing cells of each column
     std::vector<DonorForest> kept_;
     std::vector<double> shift_, scratch_;
     Donors donors_;
@@ -438,9 +462,10 @@ Chains run_chains(Matrix<const double> cells, Vector<const std::int32_t> n_categ
         auto chain = std::make_unique<Chain>(problem, places, keys[c], m == 1 ? options.threads : 1);
         chain->run(result.mean.data() + c * options.sweeps * v, result.spread.data() + c * options.sweeps * v);
         double* out = result.imputed.data() + c * holes;
+        std::vector<std::size_t> next(v, 0);
         for (index_t i = 0; i < n; ++i)
             for (index_t j = 0; j < v; ++j)
-                if (std::isnan(cells(i, j))) *out++ = chain->cells()[i * v + j];
+                if (std::isnan(cells(i, j))) *out++ = chain->missing(j, next[j]++);
         chain->release();
         chains[c] = std::move(chain);
     });
@@ -449,6 +474,7 @@ Chains run_chains(Matrix<const double> cells, Vector<const std::int32_t> n_categ
             gather(*chain, fitted);
             chain.reset();
         }
+    return_freed_memory(m * n * v * options.sweeps);  // what the chains took
     fitted.method.assign(method.data, method.data + v);
     fitted.start = std::move(problem.start);
     fitted.design = std::move(problem.design);

@@ -142,3 +142,11 @@ def test_dates_are_items_and_name_baskets():
     assert model.fit(pd.DataFrame({"b": [7, 7, 8], "i": moments}), basket="b", item="i").itemsets_ == told
     by_day = pl.DataFrame({"b": [days[1], days[1], days[0]], "i": ["x", "y", "x"]})
     assert model.fit(by_day, basket="b", item="i").itemsets_ == [(("x",), 1.0), (("y",), 0.5), (("x", "y"), 0.5)]
+
+
+def test_more_items_than_two_bytes_can_number_are_counted():
+    items = 66_000
+    found = FrequentItemsets(min_support=1e-9, max_length=1).fit([[*range(items)], [3, 65_990]])
+    counted = {labels[0]: support * 2 for labels, support in found.itemsets_}
+    assert len(counted) == items
+    assert [label for label, count in counted.items() if count == 2] == [3, 65_990]
