@@ -25,68 +25,75 @@ struct Candidate {
     }
 };
 
-// Eight boundaries at a time. Vector types say what automatic vectorisation does not find here; each lane does the same
-// operations as the scalar tail, so every instruction set gives the same bits.
-constexpr index_t lanes = 8;
-using Doubles = double __attribute__((vector_size(64)));
-using Longs = std::int64_t __attribute__((vector_size(64)));
-using Ints = std::int32_t __attribute__((vector_size(32)));
-using Shorts = std::int16_t __attribute__((vector_size(16)));
+// As many boundaries at a time as a vector of the registers holds. Vector types say what automatic vectorisation does not
+// find here; each lane does the same operations as the scalar tail, so every instruction set gives the same bits.
+template <int W>
+struct Side {
+    typedef double Doubles __attribute__((vector_size(W * 8)));
+    typedef std::int64_t Longs __attribute__((vector_size(W * 8)));
+    typedef std::int32_t Ints __attribute__((vector_size(W * 4)));
+    typedef std::int16_t Shorts __attribute__((vector_size(W * 2)));
+};
 
 template <class V, class T>
 ASSAY_INLINE void load(V& vector, const T* from) {
-    static_assert(sizeof(V) == lanes * sizeof(T));
+    static_assert(sizeof(V) % sizeof(T) == 0);
     std::memcpy(&vector, from, sizeof(V));
 }
-// Whether the value changes between entries i and i + 1, for eight i: the highest bit of the later one says so.
-ASSAY_INLINE void boundaries(Longs& changes, const Wide* e) {
-    Ints next;
+// Whether the value changes between entries i and i + 1, for W of them: the highest bit of the later one says so.
+template <int W>
+ASSAY_INLINE void boundaries(typename Side<W>::Longs& changes, const Wide* e) {
+    typename Side<W>::Ints next;
     load(next, e + 1);
-    changes = __builtin_convertvector(next < 0, Longs);
+    changes = __builtin_convertvector(next < 0, typename Side<W>::Longs);
 }
-ASSAY_INLINE void boundaries(Longs& changes, const Narrow* e) {
-    Shorts next;
+template <int W>
+ASSAY_INLINE void boundaries(typename Side<W>::Longs& changes, const Narrow* e) {
+    typename Side<W>::Shorts next;
     load(next, e + 1);
-    changes = __builtin_convertvector(next < 0, Longs);
+    changes = __builtin_convertvector(next < 0, typename Side<W>::Longs);
 }
-// Stores the scores of eight boundaries, minus infinity where the value does not change, and keeps the largest.
-template <class Entry>
-ASSAY_INLINE void keep(const Doubles& score, const Entry* e, double* scores, Doubles& best) {
-    Longs changes;
-    boundaries(changes, e);
-    const Doubles none = Doubles{} - infinity;
-    const Doubles kept = changes ? score : none;
+// Stores the scores of W boundaries, minus infinity where the value does not change, and keeps the largest.
+template <int W, class Entry>
+ASSAY_INLINE void keep(const typename Side<W>::Doubles& score, const Entry* e, double* scores,
+                       typename Side<W>::Doubles& best) {
+    typename Side<W>::Longs changes;
+    boundaries<W>(changes, e);
+    const typename Side<W>::Doubles none = typename Side<W>::Doubles{} - infinity, kept = changes ? score : none;
     std::memcpy(scores, &kept, sizeof(kept));
     best = kept > best ? kept : best;
 }
-ASSAY_INLINE double largest(const Doubles& best, double rest) {
-    for (index_t j = 0; j < lanes; ++j) rest = best[j] > rest ? best[j] : rest;
+template <int W>
+ASSAY_INLINE double largest(const typename Side<W>::Doubles& best, double rest) {
+    for (int j = 0; j < W; ++j) rest = best[j] > rest ? best[j] : rest;
     return rest;
 }
-ASSAY_INLINE void positions_from(index_t i, Doubles& position) {
-    const Doubles steps{1, 2, 3, 4, 5, 6, 7, 8};
-    position = steps + static_cast<double>(i);
+template <int W>
+ASSAY_INLINE void positions_from(index_t i, typename Side<W>::Doubles& position) {
+    for (int j = 0; j < W; ++j) position[j] = j + 1;
+    position += static_cast<double>(i);
 }
 
 // The scores of the boundaries lo..hi-1 (boundary i lies after entry i); returns the largest. The ratio criteria score
 // A/w_L + B/w_R over one denominator: whole weights make every term but the quotient exact.
-template <class Entry>
+template <int W, class Entry>
 ASSAY_INLINE double ratio_scores_body(const double* a, const double* b, const double* w, double w0, double total,
                                       const Entry* e, index_t lo, index_t hi, double* scores) {
+    using Doubles = typename Side<W>::Doubles;
     Doubles best = Doubles{} - infinity;
     index_t i = lo;
-    for (; i + lanes <= hi; i += lanes) {
+    for (; i + W <= hi; i += W) {
         Doubles left, right, wl;
         load(left, a + i);
         load(right, b + i);
         if (w != nullptr) {
             load(wl, w + i);
         } else {
-            positions_from(i, wl);
+            positions_from<W>(i, wl);
             wl += w0;
         }
         const Doubles wr = total - wl;
-        keep((left * wr + right * wl) / (wl * wr), e + i, scores + i, best);
+        keep<W>((left * wr + right * wl) / (wl * wr), e + i, scores + i, best);
     }
     double rest = -infinity;
     for (; i < hi; ++i) {
@@ -95,23 +102,24 @@ ASSAY_INLINE double ratio_scores_body(const double* a, const double* b, const do
         scores[i] = is_fresh(e[i + 1]) ? score : -infinity;
         rest = scores[i] > rest ? scores[i] : rest;
     }
-    return largest(best, rest);
+    return largest<W>(best, rest);
 }
 // The same for gini with two classes and unit weights, from the running count of the second class.
-template <class Entry>
+template <int W, class Entry>
 ASSAY_INLINE double pair_scores_body(const std::int32_t* ones, double w0, double ones0, double total, double all_ones,
                                      const Entry* e, index_t lo, index_t hi, double* scores) {
+    using Doubles = typename Side<W>::Doubles;
     Doubles best = Doubles{} - infinity;
     index_t i = lo;
-    for (; i + lanes <= hi; i += lanes) {
-        Ints counted;
+    for (; i + W <= hi; i += W) {
+        typename Side<W>::Ints counted;
         load(counted, ones + i);
         Doubles wl;
-        positions_from(i, wl);
+        positions_from<W>(i, wl);
         wl += w0;
         const Doubles wr = total - wl, l1 = __builtin_convertvector(counted, Doubles) + ones0, l0 = wl - l1;
         const Doubles r1 = all_ones - l1, r0 = wr - r1;
-        keep(((l1 * l1 + l0 * l0) * wr + (r1 * r1 + r0 * r0) * wl) / (wl * wr), e + i, scores + i, best);
+        keep<W>(((l1 * l1 + l0 * l0) * wr + (r1 * r1 + r0 * r0) * wl) / (wl * wr), e + i, scores + i, best);
     }
     double rest = -infinity;
     for (; i < hi; ++i) {
@@ -122,22 +130,22 @@ ASSAY_INLINE double pair_scores_body(const std::int32_t* ones, double w0, double
         scores[i] = is_fresh(e[i + 1]) ? score : -infinity;
         rest = scores[i] > rest ? scores[i] : rest;
     }
-    return largest(best, rest);
+    return largest<W>(best, rest);
 }
 
-ASSAY_DISPATCH(double, ratio_scores, ratio_scores_body,
+ASSAY_DISPATCH_EACH(double, ratio_scores, (ratio_scores_body<8>), (ratio_scores_body<4>), (ratio_scores_body<4>),
                (const double* a, const double* b, const double* w, double w0, double total, const Wide* e, index_t lo,
                 index_t hi, double* scores),
                (a, b, w, w0, total, e, lo, hi, scores))
-ASSAY_DISPATCH(double, ratio_scores, ratio_scores_body,
+ASSAY_DISPATCH_EACH(double, ratio_scores, (ratio_scores_body<8>), (ratio_scores_body<4>), (ratio_scores_body<4>),
                (const double* a, const double* b, const double* w, double w0, double total, const Narrow* e, index_t lo,
                 index_t hi, double* scores),
                (a, b, w, w0, total, e, lo, hi, scores))
-ASSAY_DISPATCH(double, pair_scores, pair_scores_body,
+ASSAY_DISPATCH_EACH(double, pair_scores, (pair_scores_body<8>), (pair_scores_body<4>), (pair_scores_body<4>),
                (const std::int32_t* ones, double w0, double ones0, double total, double all_ones, const Wide* e,
                 index_t lo, index_t hi, double* scores),
                (ones, w0, ones0, total, all_ones, e, lo, hi, scores))
-ASSAY_DISPATCH(double, pair_scores, pair_scores_body,
+ASSAY_DISPATCH_EACH(double, pair_scores, (pair_scores_body<8>), (pair_scores_body<4>), (pair_scores_body<4>),
                (const std::int32_t* ones, double w0, double ones0, double total, double all_ones, const Narrow* e,
                 index_t lo, index_t hi, double* scores),
                (ones, w0, ones0, total, all_ones, e, lo, hi, scores))
@@ -154,9 +162,11 @@ class Scanner {
 public:
     // Ratio criteria are scanned in blocks, whose prefix sums and scores stay in cache.
     static constexpr index_t block = 1024;
+    // Up to so many classes are counted in one register, of so many bits each.
+    static constexpr int few = 5, field = 12;
 
     void reserve(index_t n, const Samples& data) {
-        const auto size = static_cast<std::size_t>(Policy::is_ratio ? block : n) + lanes;
+        const auto size = static_cast<std::size_t>(Policy::is_ratio ? block : n) + 8;
         if (scores_.size() >= size) return;
         scores_.resize(size);
         if constexpr (Policy::is_ratio) {
@@ -322,6 +332,7 @@ private:
     template <class Entry>
     void prefix_classes(const Samples& data, const Entry* e, index_t size) {
         double *left = left_.data(), *right = right_.data(), sq_left = sq_left_, sq_right = sq_right_;
+        if (data.weight == nullptr && data.n_classes <= few) return prefix_few_classes(data, e, size);
         if (data.weight == nullptr) {
             for (index_t i = 0; i < size; ++i) {
                 const std::int32_t c = data.label[row_of(e[i])];
@@ -342,6 +353,38 @@ private:
             b_[static_cast<std::size_t>(i)] = sq_right_;
             w_[static_cast<std::size_t>(i)] = left_weight_;
         }
+    }
+
+    // The same for few classes: how many rows of each the block has moved stands in one register, a field of it for each, as
+    // sums that go through memory wait for one another. Whole numbers, so that the bits are the same.
+    template <class Entry>
+    void prefix_few_classes(const Samples& data, const Entry* e, index_t size) {
+        static_assert(block < 1 << field && few * field < 64);
+        constexpr std::uint64_t mask = (1 << field) - 1;
+        std::int64_t before[few], twice[few], sq_left = static_cast<std::int64_t>(sq_left_),
+                                              sq_right = static_cast<std::int64_t>(sq_right_);
+        const auto classes = static_cast<std::size_t>(data.n_classes);
+        for (std::size_t c = 0; c < classes; ++c) {
+            before[c] = 2 * static_cast<std::int64_t>(left_[c]) + 1;
+            twice[c] = 2 * static_cast<std::int64_t>(left_[c] + right_[c]);
+        }
+        std::uint64_t moved = 0;
+        for (index_t i = 0; i < size; ++i) {
+            const std::int32_t c = data.label[row_of(e[i])];
+            const std::int64_t step = before[c] + 2 * static_cast<std::int64_t>(moved >> (field * c) & mask);
+            moved += std::uint64_t{1} << (field * c);
+            sq_left += step;
+            sq_right += step - twice[c];
+            a_[static_cast<std::size_t>(i)] = static_cast<double>(sq_left);
+            b_[static_cast<std::size_t>(i)] = static_cast<double>(sq_right);
+        }
+        for (std::size_t c = 0; c < classes; ++c) {
+            const auto count = static_cast<double>(moved >> (field * static_cast<int>(c)) & mask);
+            left_[c] += count;
+            right_[c] -= count;
+        }
+        sq_left_ = static_cast<double>(sq_left);
+        sq_right_ = static_cast<double>(sq_right);
     }
 
     template <class Entry>

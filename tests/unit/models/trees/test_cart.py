@@ -316,6 +316,19 @@ def test_fractional_weights_count_rows_in_the_stopping_rules():
     assert model.get_n_leaves() > 1 and model.tree_.n_node_samples[model.tree_.feature < 0].min() >= 10
 
 
+@pytest.mark.parametrize("classes", [2, 3, 5, 6])
+def test_counts_of_few_classes_grow_the_tree_of_equal_weights(classes):
+    """Rows without weights are counted, with a register for up to five classes; weights of two are summed."""
+    rng = np.random.default_rng(classes)
+    X = np.round(rng.normal(size=(2600, 4)), 2)
+    X[rng.random(X.shape) < 0.02] = np.nan
+    y = (np.argsort(rng.normal(size=(2600, classes)) + X[:, :1] * np.arange(classes), axis=1)[:, -1]) % classes
+    counted = CartClassifier().fit(X, y).tree_
+    summed = CartClassifier().fit(X, y, sample_weight=np.full(2600, 2.0)).tree_
+    for name in ("feature", "threshold", "impurity", "children_right", "missing_go_to_left"):
+        np.testing.assert_array_equal(getattr(counted, name), getattr(summed, name))
+
+
 def test_class_weight_balanced_dictionary_and_sample_weight_agree():
     X, y = distinct(200, 3), (distinct(200, 3, 1)[:, 0] > 5.3).astype(int)
     share = np.bincount(y)
