@@ -5,7 +5,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
-#include <variant>
+#include <type_traits>
 
 #include "assay/common/freed_memory.hpp"
 #include "assay/common/simd.hpp"
@@ -121,34 +121,44 @@ ASSAY_INLINE void look_up_body(const double* table, const std::uint32_t* sets, d
 ASSAY_DISPATCH(void, look_up, look_up_body, (const double* table, const std::uint32_t* sets, double value, double* to, index_t m),
                (table, sets, value, to, m))
 
-// The codes of all rows, column after column, in as few bytes as the forest's thresholds and categories need.
+// The codes of all rows, column after column, each in as few bytes as its thresholds or categories need.
 class RowCodes {
 public:
     RowCodes() = default;
-    RowCodes(const ForestCodes& codes, Matrix<const double> cells, int threads) : rows_(cells.rows) {
-        if (codes.most < std::numeric_limits<std::uint8_t>::max())
-            encode<std::uint8_t>(codes, cells, threads);
-        else if (codes.most < std::numeric_limits<std::uint16_t>::max())
-            encode<std::uint16_t>(codes, cells, threads);
-        else
-            encode<std::uint32_t>(codes, cells, threads);
+    RowCodes(const ForestCodes& codes, Matrix<const double> cells, int threads) {
+        std::size_t size = 0;
+        for (std::size_t c = 0; c < codes.columns.size(); ++c) {
+            const index_t highest = codes.highest(c);
+            const std::size_t bytes = highest < std::numeric_limits<std::uint8_t>::max() ? 1 : highest < std::numeric_limits<std::uint16_t>::max() ? 2 : 4;
+            columns_.push_back({size, bytes});
+            size += (at(cells.rows) * bytes + 63) / 64 * 64;
+        }
+        held_.resize(size);
+        parallel_chunks(cells.rows, row_chunk, threads, [&](index_t, index_t begin, index_t end) {
+            for (std::size_t c = 0; c < columns_.size(); ++c)
+                with_codes(held_.data(), columns_[c], [&](auto* own) { codes.encode_column(c, cells, begin, end - begin, own + begin); });
+        });
     }
 
     // OUT passes (m): whether the rows from `begin` on pass the test.
     void passes(const Passage& test, index_t begin, index_t m, std::uint8_t* passes) const {
-        std::visit([&](const auto& held) { passes_of(test, held.data() + test.place * rows_ + begin, m, passes); }, held_);
+        with_codes(held_.data(), columns_[at(test.place)], [&](const auto* own) { passes_of(test, own + begin, m, passes); });
     }
 
 private:
-    template <class Code>
-    using Codes = std::vector<Code, Unwritten<Code>>;
+    struct Column {
+        std::size_t first, bytes;  // in `held_`; of one code
+    };
 
-    template <class Code>
-    void encode(const ForestCodes& codes, Matrix<const double> cells, int threads) {
-        auto& held = held_.emplace<Codes<Code>>(codes.columns.size() * at(cells.rows) + 1);
-        parallel_chunks(cells.rows, row_chunk, threads, [&](index_t, index_t begin, index_t end) {
-            codes.encode(cells, begin, end - begin, held.data() + begin, cells.rows);
-        });
+    // Calls use(codes of the column), in their own type.
+    template <class Byte, class Use>
+    static void with_codes(Byte* held, Column column, Use&& use) {
+        const auto as = [&]<class Code>(Code) {
+            use(reinterpret_cast<std::conditional_t<std::is_const_v<Byte>, const Code, Code>*>(held + column.first));
+        };
+        if (column.bytes == 1) as(std::uint8_t{});
+        else if (column.bytes == 2) as(std::uint16_t{});
+        else as(std::uint32_t{});
     }
 
     template <class Code>
@@ -165,16 +175,19 @@ private:
         }
     }
 
-    index_t rows_ = 0;
-    std::variant<Codes<std::uint8_t>, Codes<std::uint16_t>, Codes<std::uint32_t>> held_;
+    std::vector<Column> columns_;
+    std::vector<std::uint8_t, Unwritten<std::uint8_t>> held_;
 };
 
 class Explainer {
 public:
     Explainer(const ForestView& forest, const ShapTask& task)
-        : f_(forest), task_(task), codes_(forest, 0, forest.n_trees(), task.cells.cols), n_(task.cells.rows), d_(task.cells.cols) {}
+        : f_(forest), task_(task), codes_(forest, 0, forest.n_trees(), task.cells.cols), n_(task.cells.rows), d_(task.cells.cols) {
+        codes_.forget_met();
+    }
 
     ShapValues run() {
+        return_freed_memory(8 * n_ * d_);  // what reading the model took and left behind
         const auto outputs = at(task_.outputs);
         result_.base.assign(outputs, 0.0);
         result_.values.assign(outputs * at(d_ * n_), 0.0);
@@ -189,12 +202,14 @@ public:
                     result_.too_long = true;
                     return std::move(result_);
                 }
-                size += table_size(leaf) + 64;
+                const index_t own = table_size(leaf) + 64;
+                if (!waiting.empty() && size + own > table_budget) {
+                    settle(waiting);
+                    waiting.clear();
+                    size = 0;
+                }
+                size += own;
                 waiting.push_back(std::move(leaf));
-                if (size < table_budget) continue;
-                settle(waiting);
-                waiting.clear();
-                size = 0;
             }
         }
         settle(waiting);
@@ -445,6 +460,10 @@ private:
         }
         for (auto count = static_cast<index_t>(rules_.size()); count <= (longest + 1) / 2; ++count)
             rules_.push_back(gauss_legendre(count));
+        if (tables_.capacity() < at(size)) {  // what stood there is not copied
+            tables_ = {};
+            tables_.reserve(at(std::max(size, table_budget)));
+        }
         tables_.resize(at(size));
         double* tables = tables_.data();
         if (task_.background != nullptr) {
@@ -547,7 +566,7 @@ private:
 
     const ForestView& f_;
     const ShapTask& task_;
-    const ForestCodes codes_;
+    ForestCodes codes_;
     const index_t n_, d_;
     const std::vector<double> betas_ = all_betas();
     std::vector<Quadrature> rules_;

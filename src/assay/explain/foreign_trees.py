@@ -16,6 +16,7 @@ from ..base.errors import DataError, ParameterError
 from .tree_models import WHO, Grower, TreeModel, class_outputs, number_outputs
 
 CHECKED_ROWS = 32
+TREES_AT_ONCE = 16
 
 
 def _names(model: Any, count: int) -> list[str]:
@@ -374,14 +375,21 @@ def of_lightgbm(model: Any) -> TreeModel | None:
     booster = model.booster_ if hasattr(model, "booster_") else model
     if not isinstance(booster, lightgbm.Booster):
         return None
-    # The text of a model is written and read in a tenth of the time of its dump.
-    head, *trees = booster.model_to_string().partition("\nend of trees")[0].split("\nTree=")
+    # The text of a model is written and read in a tenth of the time of its dump; few trees at a time take little room.
+    stages = booster.current_iteration()
+    if booster.best_iteration > 0:
+        stages = min(stages, booster.best_iteration)
+    at_once = max(1, TREES_AT_ONCE // booster.num_model_per_iteration())
+    head, *trees = _lightgbm_text(booster, 0, min(at_once, stages))
     about = _fields(head)
     count, outputs = int(about["max_feature_idx"]) + 1, int(about["num_tree_per_iteration"])
     grower = Grower(count)
     zero_is_missing, zero_for_missing = np.zeros(count, dtype=bool), np.zeros(count, dtype=bool)
-    for tree in trees:
-        _add_lightgbm(grower, _fields(tree), zero_is_missing, zero_for_missing)
+    for begin in range(0, stages, at_once):
+        if begin:
+            trees = _lightgbm_text(booster, begin, min(at_once, stages - begin))[1:]
+        for tree in trees:
+            _add_lightgbm(grower, _fields(tree), zero_is_missing, zero_for_missing)
     forest, cover = grower.forest()
 
     labels = getattr(booster, "pandas_categorical", None) or []
@@ -411,7 +419,7 @@ def of_lightgbm(model: Any) -> TreeModel | None:
         return cells
 
     # A forest's raw score is the sum of its trees; what goes through the link is their mean.
-    rounds = max(1, len(trees) // outputs) if "average_output" in about else 1
+    rounds = max(1, stages) if "average_output" in about else 1
     objective = about.get("objective", "").split(" ")[0]
     classes = getattr(model, "classes_", None) if hasattr(model, "predict_proba") else None
     if classes is None and objective in ("binary", "cross_entropy", "multiclass", "multiclassova"):
@@ -429,6 +437,12 @@ def of_lightgbm(model: Any) -> TreeModel | None:
         **_margin(classes, outputs, "logarithm of the mean" if log else ""),
     )
     return _checked(found, plain, lambda rows: np.asarray(booster.predict(rows, raw_score=True)) / rounds, "LightGBM")
+
+
+def _lightgbm_text(booster: Any, begin: int, stages: int) -> list[str]:
+    """What the text of a booster says of it, and of each tree of some stages."""
+    text = booster.model_to_string(num_iteration=stages, start_iteration=begin)
+    return text.partition("\nend of trees")[0].split("\nTree=")
 
 
 def _fields(text: str) -> dict[str, str]:

@@ -263,6 +263,23 @@ def test_lightgbm_gives_the_same_values(numbers, two):
         assert np.allclose(found.base_values, theirs[0, :, -1])
 
 
+@pytest.mark.parametrize("classes", [2, 3])
+def test_lightgbm_trees_are_read_a_few_at_a_time_up_to_the_best(classes):
+    """More trees than are read at once, the last of them beyond the best; columns of many thresholds and of few."""
+    lightgbm = pytest.importorskip("lightgbm")
+    rng = np.random.default_rng(3)
+    X = np.column_stack([rng.normal(size=1500), rng.integers(0, 2, 1500), rng.normal(size=1500)])
+    y = np.floor(classes * ((np.sin(9 * X[:, 0]) + X[:, 1] * X[:, 2] + rng.normal(scale=0.2, size=1500)) % 1.0))
+    options = {"n_estimators": 60, "num_leaves": 63, "max_bin": 1023, "min_child_samples": 2}
+    model = lightgbm.LGBMClassifier(verbose=-1, n_jobs=1, **options).fit(X, y)
+    model.booster_.best_iteration = 41
+    found = tree_shap(model, X)
+    theirs = model.predict(X, pred_contrib=True, num_iteration=41).reshape(1500, -1, 4)
+    np.testing.assert_allclose(found.values.reshape(1500, 3, -1), theirs[:, :, :3].transpose(0, 2, 1), atol=1e-10)
+    thresholds = model.booster_.trees_to_dataframe().groupby("split_feature")["threshold"].nunique()
+    assert thresholds["Column_1"] < 255 < thresholds["Column_0"]
+
+
 def test_lightgbm_splits_by_category_are_read(numbers):
     lightgbm = pytest.importorskip("lightgbm")
     X, y, _ = numbers

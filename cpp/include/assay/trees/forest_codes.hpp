@@ -66,42 +66,51 @@ struct ForestCodes {
             std::sort(own.begin(), own.end());
             own.erase(std::unique(own.begin(), own.end()), own.end());
             for (std::size_t r = 0; r < own.size(); ++r) met[c].keep(own[r], static_cast<std::int32_t>(r));
-            most = std::max({most, static_cast<index_t>(own.size()), static_cast<index_t>(categories[c])});
+            most = std::max(most, highest(c));
         }
     }
+
+    // Gives up the quick way to ranks, 12 kilobytes a column: they are searched from now on.
+    void forget_met() { std::vector<MetCuts>().swap(met); }
 
     // The rank of the threshold of a numeric test.
     index_t rank(const ForestView& f, std::int64_t node) const {
         const auto at = static_cast<std::size_t>(place[static_cast<std::size_t>(f.feature[node])]);
-        const index_t known = met[at].rank(f.threshold[node]);
+        const index_t known = met.empty() ? -1 : met[at].rank(f.threshold[node]);
         if (known >= 0) return known;
         const auto& own = cuts[at];
         return std::lower_bound(own.begin(), own.end(), f.threshold[node]) - own.begin();
     }
 
+    // The highest code of a cell of column c in use, unless a missing one.
+    index_t highest(std::size_t c) const { return std::max(static_cast<index_t>(cuts[c].size()), static_cast<index_t>(categories[c])); }
+
     // OUT codes of rows begin .. begin + m - 1: those of column c in use stand from c * stride on.
     template <class Code>
     void encode(Matrix<const double> cells, index_t begin, index_t m, Code* codes, index_t stride) const {
-        for (std::size_t c = 0; c < columns.size(); ++c) {
-            Code* to = codes + static_cast<index_t>(c) * stride;
-            const auto& own = cuts[c];
-            const index_t column = columns[c], k = categories[c], count = static_cast<index_t>(own.size());
-            if (k > 0) {
-                for (index_t i = 0; i < m; ++i) {
-                    const double cell = cells(begin + i, column);
-                    to[i] = cell >= 0 && cell < static_cast<double>(k) ? static_cast<Code>(cell) : static_cast<Code>(k);
-                }
-                continue;
+        for (std::size_t c = 0; c < columns.size(); ++c) encode_column(c, cells, begin, m, codes + static_cast<index_t>(c) * stride);
+    }
+
+    // OUT to (m): the codes of column c in use.
+    template <class Code>
+    void encode_column(std::size_t c, Matrix<const double> cells, index_t begin, index_t m, Code* to) const {
+        const auto& own = cuts[c];
+        const index_t column = columns[c], k = categories[c], count = static_cast<index_t>(own.size());
+        if (k > 0) {
+            for (index_t i = 0; i < m; ++i) {
+                const double cell = cells(begin + i, column);
+                to[i] = cell >= 0 && cell < static_cast<double>(k) ? static_cast<Code>(cell) : static_cast<Code>(k);
             }
-            double x[ranked_together];
-            std::int32_t rank[ranked_together];
-            for (index_t from = 0; from < m; from += ranked_together) {
-                const index_t some = std::min(ranked_together, m - from);
-                for (index_t i = 0; i < some; ++i) x[i] = cells(begin + from + i, column);
-                ranks_among(own.data(), static_cast<std::int32_t>(count), x, static_cast<std::int32_t>(some), rank);
-                for (index_t i = 0; i < some; ++i)
-                    to[from + i] = x[i] != x[i] ? std::numeric_limits<Code>::max() : static_cast<Code>(rank[i]);
-            }
+            return;
+        }
+        double x[ranked_together];
+        std::int32_t rank[ranked_together];
+        for (index_t from = 0; from < m; from += ranked_together) {
+            const index_t some = std::min(ranked_together, m - from);
+            for (index_t i = 0; i < some; ++i) x[i] = cells(begin + from + i, column);
+            ranks_among(own.data(), static_cast<std::int32_t>(count), x, static_cast<std::int32_t>(some), rank);
+            for (index_t i = 0; i < some; ++i)
+                to[from + i] = x[i] != x[i] ? std::numeric_limits<Code>::max() : static_cast<Code>(rank[i]);
         }
     }
 };
