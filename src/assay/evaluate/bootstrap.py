@@ -220,6 +220,8 @@ def _many(
         for evidence in sides:
             _check_fit(who, metric, evidence)
         routes.append([route_for(metric, evidence, side) for side, evidence in enumerate(sides)])
+    for evidence in sides:
+        evidence.__dict__.pop("rankings", None)  # the estimates are known: nothing asks for their sums again
     return _results([(m.name, m.title, m.bounds, r) for m, r in zip(metrics, routes)], settings)
 
 

@@ -132,6 +132,13 @@ class Evidence:
         return np.bincount(cells, weights=self.weights, minlength=size * size).reshape(size, size)
 
     @cached_property
+    def confusion_codes(self) -> np.ndarray:
+        """The cell of each row in a table of its true and predicted class, which has at least two classes."""
+        true, predicted, classes = self._coded
+        size = np.int32(max(2, classes.shape[0]))
+        return np.asarray(true, dtype=np.int32) * size + np.asarray(predicted, dtype=np.int32)
+
+    @cached_property
     def confusion_classes(self) -> np.ndarray:
         """The class of each row and column of `confusion`."""
         return self._coded[2]

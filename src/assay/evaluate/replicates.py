@@ -122,9 +122,8 @@ class TableRoute:
     """A metric of the confusion matrix."""
 
     def __init__(self, metric: Metric, batch: Batch, evidence: Evidence, side: int):
-        true, predicted, classes = evidence._coded
-        self.size = max(2, classes.shape[0])
-        self.codes = np.asarray(true, dtype=np.int32) * np.int32(self.size) + np.asarray(predicted, dtype=np.int32)
+        self.size = max(2, evidence.confusion_classes.shape[0])
+        self.codes = evidence.confusion_codes
         self.batch, self.side, self.n_rows = batch, side, self.codes.size
         metric.of(evidence)  # a metric of one positive class refuses more than two here
         self.full = np.bincount(self.codes, minlength=self.size**2).astype(np.float64)
@@ -378,24 +377,42 @@ def precision_left_out(order: np.ndarray, flags: np.ndarray) -> np.ndarray:
     """
     last = (flags & LAST) == LAST
     is_positive = (flags & POSITIVE) == 1
+    sums, without_positive, without_negative = _sums_left_out(last, is_positive)
+    n_positive = float(is_positive.sum())
+    group = np.cumsum(last, dtype=np.int32) - last
+    sums = sums[group]
+    sums[is_positive] += without_positive[group[is_positive]]
+    sums[~is_positive] += without_negative[group[~is_positive]]
+    kept = np.where(is_positive, n_positive - 1, n_positive)
+    defined = (kept > 0) & (is_positive | (order.size - n_positive > 1))
+    np.divide(sums, kept, out=sums, where=defined)
+    sums[~defined] = np.nan
+    by_row = kept
+    by_row[order] = sums
+    return by_row
+
+
+def _sums_left_out(last: np.ndarray, is_positive: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """For each group of equal scores the sum of precisions above it, and that of it and below without a row of either
+    kind; what is done with goes at once, since each array is as long as there are groups."""
     hits = np.cumsum(is_positive)[last].astype(np.float64)
     total = np.flatnonzero(last) + 1.0
     gained = np.diff(hits, prepend=0.0)
-    n_positive = hits[-1]
+    products = gained * hits
+    shares = products / total
+    above = np.cumsum(shares) - shares
+    del shares
     fewer = np.maximum(total - 1, 1)
-    above = np.cumsum(gained * hits / total) - gained * hits / total
-    without_negative = np.cumsum((gained * hits / fewer)[::-1])[::-1]
-    after = gained * (hits - 1) / fewer
-    without_positive = np.cumsum(after[::-1])[::-1] - (hits - 1) / fewer
-    group = np.cumsum(last) - last
-    kept = np.where(is_positive, n_positive - 1, n_positive)
-    sums = above[group] + np.where(is_positive, without_positive[group], without_negative[group])
-    n_negative = order.size - n_positive
-    defined = (kept > 0) & (is_positive | (n_negative > 1))
-    values = np.divide(sums, kept, out=np.full(order.size, np.nan), where=defined)
-    by_row = np.empty(order.size)
-    by_row[order] = values
-    return by_row
+    del total
+    products /= fewer
+    without_negative = np.cumsum(products[::-1])[::-1]
+    del products
+    hits -= 1
+    gained *= hits
+    gained /= fewer
+    without_positive = np.cumsum(gained[::-1])[::-1]
+    without_positive -= hits / fewer
+    return above, without_positive, without_negative
 
 
 def deviation_left_out(values: np.ndarray) -> np.ndarray:

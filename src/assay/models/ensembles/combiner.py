@@ -53,6 +53,11 @@ class Training:
         """How many."""
         return int(self.target.shape[0])
 
+    def whole(self) -> dict[str, Any]:
+        """Arguments of `fit` for all rows, as they are."""
+        extra = {} if self.weights is None else {"sample_weight": self.weights}
+        return {"X": self.X, "y": self.target, **extra}
+
     def part(self, rows: np.ndarray) -> dict[str, Any]:
         """Arguments of `fit` for some of the rows."""
         extra = {} if self.weights is None else {"sample_weight": self.weights[rows]}

@@ -84,8 +84,7 @@ class Stacked(NamedMembers):
         ]
         self.out_of_fold_ = np.hstack([outputs for outputs, _ in said])
         known = np.flatnonzero(said[0][1] > 0)
-        every = np.arange(training.n_rows)
-        self.estimators_ = [clone(prototype).fit(**training.part(every)) for prototype in prototypes]
+        self.estimators_ = [clone(prototype).fit(**training.whole()) for prototype in prototypes]
         final = clone(self._final()).set_params(**self._settings(self._final(), stream.child(len(members))))
         if "categorical_features" in final.get_params(deep=False):
             final.set_params(categorical_features="from_dtype")

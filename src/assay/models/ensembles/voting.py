@@ -39,8 +39,8 @@ class Votes(NamedMembers):
         return [self._prototype(member, stream.child(k)) for k, (_, member) in enumerate(self._members())]
 
     def _fit_members(self, training: Training) -> None:
-        prototypes, every = self._prototypes(), np.arange(training.n_rows)
-        self.estimators_ = [clone(prototype).fit(**training.part(every)) for prototype in prototypes]
+        prototypes = self._prototypes()
+        self.estimators_ = [clone(prototype).fit(**training.whole()) for prototype in prototypes]
         self.names_ = [name for name, _ in self._members()]
         self.weights_ = self._settle_weights(training, prototypes)
 

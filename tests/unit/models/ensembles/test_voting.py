@@ -10,7 +10,7 @@ from sklearn.model_selection import KFold
 
 from assay.base import AssayError
 from assay.models.bayes import NaiveBayes
-from assay.models.ensembles import VotingClassifier, VotingRegressor
+from assay.models.ensembles import StackingClassifier, VotingClassifier, VotingRegressor
 from assay.models.ensembles.vote_rules import RULES
 from assay.models.linear import LeastSquares, LogisticRegression, Perceptron, Ridge
 from assay.models.trees import CartClassifier, CartRegressor
@@ -102,3 +102,13 @@ def test_members_parameters_are_reached_by_name_and_missing_classes_of_folds_are
     folds = [(np.flatnonzero(y != k), np.flatnonzero(y == k)) for k in (0, 2)]
     fitted = list(VotingClassifier(estimators=MEMBERS).fit_folds(X, y, folds))
     assert [len(model.classes_) for model in fitted] == [2, 2]
+
+
+def test_members_are_fitted_to_the_table_itself_and_not_to_a_copy(monkeypatch):
+    X, y = labels(n=400, classes=2)
+    seen, fit = [], NaiveBayes.fit
+    monkeypatch.setattr(NaiveBayes, "fit", lambda self, X, y: (seen.append(X), fit(self, X, y))[1])
+    members = [("a", NaiveBayes()), ("b", NaiveBayes())]
+    VotingClassifier(estimators=members).fit(X, y)
+    StackingClassifier(estimators=members, random_state=0).fit(X, y)
+    assert sum(np.shares_memory(X, given) for given in seen) == 4
