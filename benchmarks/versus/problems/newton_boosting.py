@@ -185,7 +185,7 @@ PROBLEMS: tuple[Problem, ...] = (
         gate=0.02,  # a thousand rows tell accuracies apart by a point at best
         quality_name="accuracy",
         repeats=5,
-        limit="one compare and one and per test and row, 16 rows in a vector",
+        limit="an addition, a compare and two masks per test and 16 rows (32 with AVX-512)",
         tried="XGBoost's inplace_predict and rows in float32 are as fast as predict_proba; daal4py's model "
         "builders halve "
         "XGBoost's time, from either library.",

@@ -15,8 +15,9 @@ namespace {
 
 using Code = std::uint16_t;
 constexpr Code missing_code = 0xFFFF;
-constexpr index_t rows_per_block = 256, most_ranks = 65000, small_leaves = 32, most_leaves = 64, side_by_side = 8,
-                  levels_at_once = 4;
+constexpr index_t rows_per_block = 256, most_ranks = 65000, most_leaves = 64, leaves_per_piece = 16, side_by_side = 8,
+                  levels_at_once = 4, rows_struck = 32;
+constexpr index_t few_walks = 200'000;  // of a row through a tree: done before another thread has woken up
 constexpr std::uint32_t rows_walked = 1024, walked_together = 32;
 
 // Where a row goes from an inner node, read from its cells.
@@ -104,29 +105,38 @@ struct Step {
     Test test;
     std::int32_t left, right;  // a leaf points to itself
 };
-template <class Set>
+// Sets of leaves stand in pieces as wide as a code, so that a comparison of codes is a mask for them without widening; a test
+// mostly strikes leaves of one piece.
 struct Strike {
     Test test;
-    Set kept;  // leaves that stay if the row goes right
+    Code piece, struck;  // leaves of the piece that the row cannot reach if it goes right
 };
 
 // The forest prepared for codes.
 struct Plan {
     ForestCodes codes;
     std::vector<std::uint8_t> tables;
-    std::vector<Strike<std::uint32_t>> small;
-    std::vector<Strike<std::uint64_t>> large;
+    std::vector<Strike> strikes;
     std::vector<Step> steps;
     struct Tree {
-        int kind = 0;  // 0: small set, 1: large set, 2: walked
+        bool walked = false;
         index_t begin = 0, end = 0, depth = 0;
         std::vector<std::int32_t> leaves;  // nodes of the leaves from left to right
     };
     std::vector<Tree> trees;
     bool fits = true;
+    // Of the tree that is added: leaves from left to right, and for each inner node the leaves of its left side.
+    struct Visit {
+        std::int32_t node, depth;
+        bool after_left;
+    };
+    std::vector<Visit> stack;
+    std::vector<std::pair<index_t, index_t>> span;
 
     Plan(const ForestView& f, index_t first, index_t last, index_t n_columns) : codes(f, first, last, n_columns) {
         fits = codes.most <= most_ranks;
+        strikes.reserve(static_cast<std::size_t>(f.offsets[last] - f.offsets[first]));
+        trees.reserve(static_cast<std::size_t>(last - first));
         for (index_t t = first; t < last && fits; ++t) add(f, t);
     }
 
@@ -146,18 +156,13 @@ struct Plan {
         const std::int64_t first = f.offsets[t];
         const auto nodes = static_cast<index_t>(f.offsets[t + 1] - first);
         Tree tree;
-        // Leaves from left to right, and for each inner node the leaves of its left side.
-        std::vector<std::pair<index_t, index_t>> span(static_cast<std::size_t>(nodes));
-        struct Visit {
-            std::int32_t node;
-            index_t depth;
-            bool after_left;
-        };
-        std::vector<Visit> stack{{0, 0, false}};
+        tree.leaves.reserve(static_cast<std::size_t>(nodes / 2 + 1));
+        span.resize(static_cast<std::size_t>(nodes));
+        stack.assign(1, {0, 0, false});
         while (!stack.empty()) {
             const Visit at = stack.back();
             stack.pop_back();
-            tree.depth = std::max(tree.depth, at.depth);
+            tree.depth = std::max<index_t>(tree.depth, at.depth);
             auto& own = span[static_cast<std::size_t>(at.node)];
             if (at.after_left) {
                 own.second = static_cast<index_t>(tree.leaves.size());
@@ -173,9 +178,9 @@ struct Plan {
             stack.push_back({f.left[first + at.node], at.depth + 1, false});
         }
         const auto leaves = static_cast<index_t>(tree.leaves.size());
-        tree.kind = leaves <= small_leaves ? 0 : (leaves <= most_leaves ? 1 : 2);
+        tree.walked = leaves > most_leaves;
         const auto bits = [](index_t count) { return count >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << count) - 1; };
-        if (tree.kind == 2) {
+        if (tree.walked) {
             tree.begin = static_cast<index_t>(steps.size());
             for (index_t i = 0; i < nodes; ++i) {
                 const auto self = static_cast<std::int32_t>(i);
@@ -186,17 +191,16 @@ struct Plan {
             }
             tree.end = static_cast<index_t>(steps.size());
         } else {
-            tree.begin = static_cast<index_t>(tree.kind == 0 ? small.size() : large.size());
+            tree.begin = static_cast<index_t>(strikes.size());
             for (index_t i = 0; i < nodes; ++i) {
                 if (f.feature[first + i] < 0) continue;
                 const auto [from, to] = span[static_cast<std::size_t>(i)];
-                const std::uint64_t kept = ~(bits(to) & ~bits(from));
-                if (tree.kind == 0)
-                    small.push_back({test_of(f, first + i), static_cast<std::uint32_t>(kept)});
-                else
-                    large.push_back({test_of(f, first + i), kept});
+                const std::uint64_t struck = bits(to) & ~bits(from);
+                const Test test = test_of(f, first + i);
+                for (index_t piece = from / leaves_per_piece; piece * leaves_per_piece < to; ++piece)
+                    strikes.push_back({test, static_cast<Code>(piece), static_cast<Code>(struck >> (piece * leaves_per_piece))});
             }
-            tree.end = static_cast<index_t>(tree.kind == 0 ? small.size() : large.size());
+            tree.end = static_cast<index_t>(strikes.size());
         }
         trees.push_back(std::move(tree));
     }
@@ -303,37 +307,48 @@ void walk_rows(const Walk& plan, const Walk::Tree& tree, const std::uint32_t* co
     }
 }
 
-template <class Set>
-ASSAY_INLINE void strike_body(const Code* codes, Code limit, Code shift, Set kept, Set* sets, index_t m) {
-    const Set all = static_cast<Set>(~Set{0});
-    for (index_t i = 0; i < m; ++i) {
-        const Set keep = static_cast<Code>(codes[i] + shift) > limit ? kept : all;
-        sets[i] &= keep;
+// The sets of up to `rows_per_block` rows, piece after piece, without the leaves that a tree's tests strike. m: a multiple of `rows_struck`.
+ASSAY_INLINE void strike_body(const Strike* strikes, index_t count, const std::uint8_t* tables, const Code* codes, Code* sets, index_t m) {
+    constexpr Code half = 0x8000;  // added to both sides, it makes the comparison one of signed numbers
+    for (index_t s = 0; s < count; ++s) {
+        const Strike strike = strikes[s];
+        const Code* const own = codes + strike.test.column * rows_per_block;
+        Code* __restrict const to = sets + strike.piece * rows_per_block;
+        if (strike.test.nominal < 0) {
+            const auto shift = static_cast<Code>(strike.test.shift + half);
+            const auto limit = static_cast<std::int16_t>(static_cast<Code>(strike.test.limit + half));
+            for (index_t i = 0; i < m; i += rows_struck)
+                for (index_t k = i; k < i + rows_struck; ++k) {
+                    const Code gone = static_cast<std::int16_t>(static_cast<Code>(own[k] + shift)) > limit ? strike.struck : Code{0};
+                    to[k] = static_cast<Code>(to[k] & ~gone);
+                }
+        } else {
+            const std::uint8_t* const table = tables + strike.test.nominal;
+            for (index_t i = 0; i < m; ++i) to[i] = static_cast<Code>(to[i] & ~(table[own[i]] != 0 ? strike.struck : 0));
+        }
     }
 }
 ASSAY_DISPATCH(void, strike, strike_body,
-               (const Code* codes, Code limit, Code shift, std::uint32_t kept, std::uint32_t* sets, index_t m),
-               (codes, limit, shift, kept, sets, m))
-ASSAY_DISPATCH(void, strike, strike_body,
-               (const Code* codes, Code limit, Code shift, std::uint64_t kept, std::uint64_t* sets, index_t m),
-               (codes, limit, shift, kept, sets, m))
+               (const Strike* strikes, index_t count, const std::uint8_t* tables, const Code* codes, Code* sets, index_t m),
+               (strikes, count, tables, codes, sets, m))
 
-template <class Set>
-void find_leaves(const Plan& plan, const Plan::Tree& tree, const std::vector<Strike<Set>>& strikes, const Code* codes,
-                 index_t m, std::int32_t* leaf) {
-    alignas(64) Set sets[rows_per_block];
-    std::fill_n(sets, m, static_cast<Set>(~Set{0}));
-    for (index_t s = tree.begin; s < tree.end; ++s) {
-        const auto& [test, kept] = strikes[static_cast<std::size_t>(s)];
-        const Code* own = codes + test.column * rows_per_block;
-        if (test.nominal < 0) {
-            strike(own, test.limit, test.shift, kept, sets, m);
-        } else {
-            const std::uint8_t* table = plan.tables.data() + test.nominal;
-            for (index_t i = 0; i < m; ++i) sets[i] &= table[own[i]] != 0 ? kept : static_cast<Set>(~Set{0});
-        }
+void find_leaves(const Plan& plan, const Plan::Tree& tree, const Code* codes, index_t m, std::int32_t* leaf) {
+    static_assert(rows_per_block % rows_struck == 0);
+    alignas(64) Code sets[most_leaves / leaves_per_piece * rows_per_block];
+    const index_t pieces = chunk_count(static_cast<index_t>(tree.leaves.size()), leaves_per_piece);
+    std::fill_n(sets, pieces * rows_per_block, static_cast<Code>(~Code{0}));
+    strike(plan.strikes.data() + tree.begin, tree.end - tree.begin, plan.tables.data(), codes, sets, chunk_count(m, rows_struck) * rows_struck);
+    const std::int32_t* const leaves = tree.leaves.data();
+    if (pieces <= 2) {
+        const Code* const second = pieces == 2 ? sets + rows_per_block : sets;
+        for (index_t i = 0; i < m; ++i) leaf[i] = leaves[std::countr_zero(std::uint32_t{sets[i]} | std::uint32_t{second[i]} << 16)];
+        return;
     }
-    for (index_t i = 0; i < m; ++i) leaf[i] = tree.leaves[static_cast<std::size_t>(std::countr_zero(sets[i]))];
+    for (index_t i = 0; i < m; ++i) {
+        std::uint64_t all = 0;
+        for (index_t p = 0; p < pieces; ++p) all |= std::uint64_t{sets[p * rows_per_block + i]} << (p * leaves_per_piece);
+        leaf[i] = leaves[std::countr_zero(all)];
+    }
 }
 
 void walk_codes(const Plan& plan, const Plan::Tree& tree, const Code* codes, index_t m, std::int32_t* leaf) {
@@ -419,6 +434,7 @@ void add_predictions(const ForestView& f, Matrix<const double> cells, const Gath
                      int threads) {
     const index_t n = cells.rows, trees = what.last - what.first;
     if (n == 0 || trees <= 0) return;
+    if (n * trees < few_walks) threads = 1;
     const index_t groups = what.outputs / f.width;
     const auto add = [&](index_t tree, std::int32_t leaf, index_t row) {
         const double* value = f.value + (f.offsets[tree] + leaf) * f.width;
@@ -462,13 +478,17 @@ void add_predictions(const ForestView& f, Matrix<const double> cells, const Gath
         plan.codes.encode(cells, begin, m, codes.data(), rows_per_block);
         for (index_t t = 0; t < trees; ++t) {
             const Plan::Tree& tree = plan.trees[static_cast<std::size_t>(t)];
-            if (tree.kind == 0)
-                find_leaves(plan, tree, plan.small, codes.data(), m, leaf);
-            else if (tree.kind == 1)
-                find_leaves(plan, tree, plan.large, codes.data(), m, leaf);
-            else
+            if (tree.walked)
                 walk_codes(plan, tree, codes.data(), m, leaf);
-            for (index_t i = 0; i < m; ++i) add(what.first + t, leaf[i], begin + i);
+            else
+                find_leaves(plan, tree, codes.data(), m, leaf);
+            if (f.width > 1) {
+                for (index_t i = 0; i < m; ++i) add(what.first + t, leaf[i], begin + i);
+                continue;
+            }
+            const double* const value = f.value + f.offsets[what.first + t];
+            const index_t output = (what.first + t) % groups;
+            for (index_t i = 0; i < m; ++i) sums.row(begin + i)[output] += value[leaf[i]];
         }
     });
 }

@@ -473,3 +473,18 @@ def test_refusals_are_one_sentence():
         NewtonBoostingRegressor(loss="gamma").fit(X, y - y.min())
     with pytest.raises(AssayError, match="needs a target of two classes"):
         NewtonBoostingClassifier(monotone=[1, 0, 0, 0, 0]).fit(*labels(classes=3))
+
+
+@pytest.mark.parametrize("leaves", [2, 16, 17, 33, 64, 65])
+def test_rows_together_get_the_scores_of_rows_one_by_one(leaves):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3000, 5))
+    X[:, 4] = rng.integers(0, 12, 3000)
+    X[rng.random(X.shape) < 0.05] = np.nan
+    known = np.nan_to_num(X)
+    y = known[:, 0] * known[:, 1] + known[:, 4] % 5 + 0.1 * rng.normal(size=3000)
+    model = NewtonBoostingRegressor(n_estimators=12, max_leaf_nodes=leaves, categorical_features=[4]).fit(X, y)
+    alone = np.concatenate([model.predict(X[i : i + 1]) for i in range(0, 1300, 9)])
+    np.testing.assert_array_equal(model.predict(X[:1300])[::9], alone)
+    shuffled = model.predict(X[::-1])[::-1]
+    np.testing.assert_array_equal(model.predict(X), shuffled)
