@@ -55,14 +55,22 @@ def _runs(powers: np.ndarray) -> np.ndarray:
 
 
 def monomial_cells(
-    rows: np.ndarray, powers: np.ndarray, *, ones: bool = False, finite: bool = False, threads: int = 1
+    rows: np.ndarray,
+    powers: np.ndarray,
+    *,
+    ones: bool = False,
+    finite: bool = False,
+    out: np.ndarray | None = None,
+    threads: int = 1,
 ) -> np.ndarray:
     """The cells of the monomials, each one of lower degree times a column; with `finite`, NaN for what is infinite.
+
+    They are written to `out` where it is given.
 
     >>> monomial_cells(np.array([[2.0, 3.0]]), monomial_powers(2, 2))
     array([[2., 3., 4., 6., 9.]])
     """
-    cells = np.empty((rows.shape[0], powers.shape[0] + int(ones)))
+    cells = np.empty((rows.shape[0], powers.shape[0] + int(ones))) if out is None else out
     _kernels.monomials(np.ascontiguousarray(rows), _runs(powers), ones, finite, cells, threads)
     return cells
 

@@ -144,7 +144,7 @@ class _Reduction(AroundLearners, LabelClassifier):
             extra = {}
             if weights is not None:
                 extra["sample_weight"] = weights if rows is None else weights[rows]
-            return learner.fit(part, target, **extra)
+            return learner.fit(part, target.astype(np.int64, copy=False), **extra)
 
         return in_threads(fit_one, tasks, n_jobs)
 
@@ -184,7 +184,7 @@ class OneVsRest(_Reduction):
         X, codes, weights = self._begin_any(X, y, sample_weight)
         n_classes = self.classes_.shape[0]
         asked = [1] if n_classes == 2 else range(n_classes)
-        self.estimators_ = self._fit_parts(X, [(None, (codes == k).astype(np.int64)) for k in asked], weights)
+        self.estimators_ = self._fit_parts(X, [(None, codes == k) for k in asked], weights)
         return self
 
     def _share_parts(self, X: Any, codes: np.ndarray, of_folds: _OfFolds) -> Iterator[list[Any]]:

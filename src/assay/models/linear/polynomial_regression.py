@@ -25,6 +25,8 @@ from ...numeric.monomials import count_monomials, monomial_cells, monomial_names
 from .least_squares import LeastSquares
 
 VALIDATION_FOLDS = 5
+_BLOCK = 1 << 14
+"""Rows that are shifted and multiplied out in one step."""
 
 
 class PolynomialRegression(Regressor):
@@ -102,8 +104,12 @@ class PolynomialRegression(Regressor):
         return LeastSquares(fit_intercept=bool(self.fit_intercept), n_jobs=self.n_jobs)
 
     def _expand(self, rows: np.ndarray, powers: np.ndarray) -> np.ndarray:
-        scaled = (rows - self.center_) / self.scale_
-        return monomial_cells(scaled, powers, threads=thread_count(self.n_jobs))
+        cells = np.empty((rows.shape[0], powers.shape[0]))
+        for at in range(0, rows.shape[0], _BLOCK):  # the shifted columns are never a whole table
+            scaled = rows[at : at + _BLOCK] - self.center_
+            scaled /= self.scale_
+            monomial_cells(scaled, powers, out=cells[at : at + _BLOCK], threads=thread_count(self.n_jobs))
+        return cells
 
     def _draws(self) -> bool:
         return self.criterion == "validation"

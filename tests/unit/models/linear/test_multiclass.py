@@ -211,3 +211,9 @@ def test_shared_reading_refuses_what_a_learner_alone_refuses(overlap):
     hole[3, 1] = np.nan
     with pytest.raises(ValueError, match="NaN"):
         OneVsOne(estimator=LogisticRegression()).fit(hole, y)
+
+
+def test_a_learner_of_another_library_is_given_whole_numbers():
+    X, y = np.arange(9.0)[:, None], np.repeat(["a", "b", "c"], 3)
+    model = OneVsRest(estimator=PeerLogistic()).fit(X, y)
+    assert all(member.classes_.dtype == np.int64 for member in model.estimators_)

@@ -137,3 +137,14 @@ def test_a_degree_out_of_reach_is_refused_before_it_starts(table):
 def test_monomials_are_counted_without_being_made():
     for p, degree, only in [(3, 4, False), (5, 3, True), (2, 6, True)]:
         assert count_monomials(p, degree, only) == len(monomial_powers(p, degree, only))
+
+
+def test_blocks_of_rows_change_no_bit(monkeypatch):
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(50, 3))
+    y = X[:, 0] ** 2 + rng.normal(size=50)
+    whole = PolynomialRegression(degree=3).fit(X, y)
+    monkeypatch.setattr("assay.models.linear.polynomial_regression._BLOCK", 7)
+    parts = PolynomialRegression(degree=3).fit(X, y)
+    np.testing.assert_array_equal(whole.coef_, parts.coef_)
+    np.testing.assert_array_equal(whole.predict(X), parts.predict(X))
