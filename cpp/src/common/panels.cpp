@@ -10,8 +10,15 @@ namespace {
 typedef double Eight __attribute__((vector_size(64)));
 typedef double Four __attribute__((vector_size(32)));
 
+// Lanes of column j, scaled where there is a scaling, to their place.
+template <class Vector>
+ASSAY_INLINE void put(const Vector& cells, index_t j, Scaling scaling, double* panel) {
+    const Vector kept = scaling.mean == nullptr ? cells : (cells - scaling.mean[j]) * scaling.factor[j];
+    __builtin_memcpy(panel + j * panel_lanes, &kept, sizeof kept);
+}
+
 // Columns [from, from + 8) of 8 rows, turned: lane l of column j comes from row l.
-ASSAY_INLINE void turn_square(const double* const* rows, index_t from, double* panel) {
+ASSAY_INLINE void turn_square(const double* const* rows, index_t from, Scaling scaling, double* panel) {
     Eight pairs[8], fours[8];
     for (int i = 0; i < 8; i += 2) {
         Eight a, b;
@@ -29,13 +36,13 @@ ASSAY_INLINE void turn_square(const double* const* rows, index_t from, double* p
     for (int i = 0; i < 4; ++i) {
         const Eight low = __builtin_shufflevector(fours[i], fours[i + 4], 0, 1, 2, 3, 8, 9, 10, 11);
         const Eight high = __builtin_shufflevector(fours[i], fours[i + 4], 4, 5, 6, 7, 12, 13, 14, 15);
-        __builtin_memcpy(panel + (from + i) * panel_lanes, &low, sizeof low);
-        __builtin_memcpy(panel + (from + i + 4) * panel_lanes, &high, sizeof high);
+        put(low, from + i, scaling, panel);
+        put(high, from + i + 4, scaling, panel);
     }
 }
 
 // The same of 4 columns of 4 rows.
-ASSAY_INLINE void turn_small_square(const double* const* rows, index_t from, double* panel) {
+ASSAY_INLINE void turn_small_square(const double* const* rows, index_t from, Scaling scaling, double* panel) {
     Four pairs[4];
     for (int i = 0; i < 4; i += 2) {
         Four a, b;
@@ -47,63 +54,48 @@ ASSAY_INLINE void turn_small_square(const double* const* rows, index_t from, dou
     for (int odd = 0; odd < 2; ++odd) {
         const Four low = __builtin_shufflevector(pairs[odd], pairs[2 + odd], 0, 1, 4, 5);
         const Four high = __builtin_shufflevector(pairs[odd], pairs[2 + odd], 2, 3, 6, 7);
-        __builtin_memcpy(panel + (from + odd) * panel_lanes, &low, sizeof low);
-        __builtin_memcpy(panel + (from + odd + 2) * panel_lanes, &high, sizeof high);
+        put(low, from + odd, scaling, panel);
+        put(high, from + odd + 2, scaling, panel);
     }
 }
 
-ASSAY_INLINE void pack_rest(const double* const* rows, index_t from, index_t d, double* panel) {
+ASSAY_INLINE void pack_rest(const double* const* rows, index_t from, index_t d, Scaling scaling, double* panel) {
     for (index_t j = from; j < d; ++j)
-        for (index_t lane = 0; lane < panel_lanes; ++lane) panel[j * panel_lanes + lane] = rows[lane][j];
+        for (index_t lane = 0; lane < panel_lanes; ++lane) put(rows[lane][j], j, scaling, panel + lane);
 }
 // A cache line of each row, then the next: the rows come from memory side by side.
-ASSAY_INLINE void pack_squares(const double* const* rows, index_t d, index_t used, double* panel) {
-    if (d < 8) return pack_rest(rows, 0, d, panel);
+ASSAY_INLINE void pack_squares(const double* const* rows, index_t d, Scaling scaling, index_t used, double* panel) {
+    if (d < 8) return pack_rest(rows, 0, d, scaling, panel);
     const bool both = used > 8;
     for (index_t from = 0; from < d; from += 8) {
         // The last square may overlap the one before it.
         const index_t at = std::min(from, d - 8);
         if (both)
             for (index_t lane = 0; lane < panel_lanes; ++lane) __builtin_prefetch(rows[lane] + std::min(d - 1, from + 32));
-        turn_square(rows, at, panel);
-        if (both) turn_square(rows + 8, at, panel + 8);
+        turn_square(rows, at, scaling, panel);
+        if (both) turn_square(rows + 8, at, scaling, panel + 8);
     }
 }
-ASSAY_INLINE void pack_small_squares(const double* const* rows, index_t d, index_t used, double* panel) {
-    if (d < 4) return pack_rest(rows, 0, d, panel);
+ASSAY_INLINE void pack_small_squares(const double* const* rows, index_t d, Scaling scaling, index_t used, double* panel) {
+    if (d < 4) return pack_rest(rows, 0, d, scaling, panel);
     const index_t lanes = used > 8 ? panel_lanes : 8;
     for (index_t from = 0; from < d; from += 8)
         for (index_t lane = 0; lane < lanes; lane += 4) {
-            turn_small_square(rows + lane, std::min(from, d - 4), panel + lane);
-            if (from + 4 < d) turn_small_square(rows + lane, std::min(from + 4, d - 4), panel + lane);
+            turn_small_square(rows + lane, std::min(from, d - 4), scaling, panel + lane);
+            if (from + 4 < d) turn_small_square(rows + lane, std::min(from + 4, d - 4), scaling, panel + lane);
         }
 }
-ASSAY_INLINE void pack_plainly(const double* const* rows, index_t d, index_t, double* panel) {
-    for (index_t from = 0; from < d; from += 8) pack_rest(rows, from, std::min(d, from + 8), panel);
+ASSAY_INLINE void pack_plainly(const double* const* rows, index_t d, Scaling scaling, index_t, double* panel) {
+    for (index_t from = 0; from < d; from += 8) pack_rest(rows, from, std::min(d, from + 8), scaling, panel);
 }
 ASSAY_DISPATCH_EACH(void, pack_dispatched, pack_squares, pack_small_squares, pack_plainly,
-                    (const double* const* rows, index_t d, index_t used, double* panel), (rows, d, used, panel))
-
-template <index_t lanes>
-ASSAY_INLINE void scale_lanes(const Scaling& scaling, index_t d, double* panel) {
-    for (index_t j = 0; j < d; ++j) {
-        const double mean = scaling.mean[j], factor = scaling.factor[j];
-        double* const cells = panel + j * panel_lanes;
-        for (index_t lane = 0; lane < lanes; ++lane) cells[lane] = (cells[lane] - mean) * factor;
-    }
-}
-ASSAY_INLINE void scale_used(const Scaling& scaling, index_t d, index_t used, double* panel) {
-    if (used > 8) return scale_lanes<panel_lanes>(scaling, d, panel);
-    scale_lanes<8>(scaling, d, panel);
-}
-ASSAY_DISPATCH(void, scale_dispatched, scale_used, (const Scaling& scaling, index_t d, index_t used, double* panel),
-               (scaling, d, used, panel))
+                    (const double* const* rows, index_t d, Scaling scaling, index_t used, double* panel),
+                    (rows, d, scaling, used, panel))
 
 }  // namespace
 
 void pack_panel(const double* const* rows, index_t d, double* panel, const Scaling& scaling, index_t used) {
-    pack_dispatched(rows, d, used, panel);
-    if (scaling.mean != nullptr) scale_dispatched(scaling, d, used, panel);
+    pack_dispatched(rows, d, scaling, used, panel);
 }
 
 }  // namespace assay
