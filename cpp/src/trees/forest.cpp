@@ -17,7 +17,7 @@ using Code = std::uint16_t;
 constexpr Code missing_code = 0xFFFF;
 constexpr index_t rows_per_block = 256, most_ranks = 65000, most_leaves = 64, leaves_per_piece = 16, side_by_side = 8,
                   levels_at_once = 4, rows_struck = 32;
-constexpr index_t few_walks = 200'000;  // of a row through a tree: done before another thread has woken up
+constexpr index_t few_tests = 8'000'000, tests_of_walk = 512;  // so many take half a millisecond; a walk down a large tree as long as so many
 constexpr std::uint32_t rows_walked = 1024, walked_together = 32;
 
 // Where a row goes from an inner node, read from its cells.
@@ -434,7 +434,6 @@ void add_predictions(const ForestView& f, Matrix<const double> cells, const Gath
                      int threads) {
     const index_t n = cells.rows, trees = what.last - what.first;
     if (n == 0 || trees <= 0) return;
-    if (n * trees < few_walks) threads = 1;
     const index_t groups = what.outputs / f.width;
     const auto add = [&](index_t tree, std::int32_t leaf, index_t row) {
         const double* value = f.value + (f.offsets[tree] + leaf) * f.width;
@@ -444,6 +443,7 @@ void add_predictions(const ForestView& f, Matrix<const double> cells, const Gath
     const index_t nodes = static_cast<index_t>(f.offsets[what.last] - f.offsets[what.first]);
     // A plan takes as long for a node as it saves on a walk, and is made by one thread.
     const bool worth_a_plan = n * trees > nodes * std::clamp(threads, 1, 4), large = nodes > 2 * most_leaves * trees;
+    if (n * (large ? tests_of_walk * trees : nodes) < few_tests) threads = 1;  // done before another thread has woken up
     const auto walk_each = [&] {
         parallel_chunks(n, rows_per_block, threads, [&](index_t, index_t begin, index_t end) {
             std::int32_t leaf[rows_per_block];
