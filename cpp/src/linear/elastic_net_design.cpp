@@ -4,7 +4,7 @@
 #include <cmath>
 #include <type_traits>
 
-#include "assay/common/simd.hpp"
+#include "assay/common/lanes.hpp"
 #include "assay/common/threads.hpp"
 
 namespace assay::elastic_net {
@@ -119,19 +119,19 @@ void products(const Cell* const* left, index_t a_count, const Cell* const* right
 
 // residual_b -= sum_u coefficients[u * tile_width + b] column_u over 8 V rows: B residuals stay in registers while the
 // columns pass. A coefficient of zero changes nothing, so a residual is the same alone or in company.
-template <int V, int B>
+template <int W, int V, int B>
 ASSAY_INLINE void subtract_rows(const double* const* columns, const double* coefficients, index_t count, index_t row,
                                 double* const* residuals) {
-    Lanes r[B][V];
+    Eight<W> r[B][V];
 #pragma GCC unroll 6
     for (int b = 0; b < B; ++b)
 #pragma GCC unroll 2
-        for (int v = 0; v < V; ++v) r[b][v] = *reinterpret_cast<const Lanes*>(residuals[b] + row + 8 * v);
+        for (int v = 0; v < V; ++v) r[b][v] = Eight<W>::load(residuals[b] + row + 8 * v);
     for (index_t u = 0; u < count; ++u) {
         for (int v = 0; v < V; ++v) __builtin_prefetch(columns[u] + row + 8 * (v + 8));
-        Lanes x[V];
+        Eight<W> x[V];
 #pragma GCC unroll 2
-        for (int v = 0; v < V; ++v) x[v] = *reinterpret_cast<const Lanes*>(columns[u] + row + 8 * v);
+        for (int v = 0; v < V; ++v) x[v] = Eight<W>::load(columns[u] + row + 8 * v);
 #pragma GCC unroll 6
         for (int b = 0; b < B; ++b)
 #pragma GCC unroll 2
@@ -140,19 +140,20 @@ ASSAY_INLINE void subtract_rows(const double* const* columns, const double* coef
 #pragma GCC unroll 6
     for (int b = 0; b < B; ++b)
 #pragma GCC unroll 2
-        for (int v = 0; v < V; ++v) *reinterpret_cast<Lanes*>(residuals[b] + row + 8 * v) = r[b][v];
+        for (int v = 0; v < V; ++v) r[b][v].store(residuals[b] + row + 8 * v);
 }
 
-template <int B>
+template <int W, int B>
 ASSAY_INLINE void subtract_body(const double* const* columns, const double* coefficients, index_t count, index_t begin,
                                 index_t end, double* const* residuals) {
     index_t row = begin;
-    for (; row + 16 <= end; row += 16) subtract_rows<2, B>(columns, coefficients, count, row, residuals);
-    for (; row < end; row += 8) subtract_rows<1, B>(columns, coefficients, count, row, residuals);
+    if constexpr (W == 8 || B <= 2)  // what the registers hold
+        for (; row + 16 <= end; row += 16) subtract_rows<W, 2, B>(columns, coefficients, count, row, residuals);
+    for (; row < end; row += 8) subtract_rows<W, 1, B>(columns, coefficients, count, row, residuals);
 }
 
 #define ASSAY_SUBTRACT(B)                                                                                            \
-    ASSAY_DISPATCH(void, subtract_##B, (subtract_body<B>),                                                           \
+    ASSAY_DISPATCH_EACH(void, subtract_##B, (subtract_body<8, B>), (subtract_body<4, B>), (subtract_body<2, B>),     \
                    (const double* const* columns, const double* coefficients, index_t count, index_t begin,          \
                     index_t end, double* const* residuals),                                                          \
                    (columns, coefficients, count, begin, end, residuals))
@@ -165,19 +166,21 @@ ASSAY_SUBTRACT(6)
 #undef ASSAY_SUBTRACT
 
 // e -= share (level + sum_u factors[u] column_u): the change of w r / W when coefficients change.
+template <int W>
 ASSAY_INLINE void move_body(const double* const* columns, const double* factors, index_t count, double level,
                             const double* share, double* __restrict__ e, index_t n) {
     index_t row = 0;
     for (; row + 16 <= n; row += 16) {
-        Lanes first = {}, second = {};
-        first += level;
-        second += level;
+        Eight<W> sum[2] = {Eight<W>::all(level), Eight<W>::all(level)};
         for (index_t u = 0; u < count; ++u) {
-            first += factors[u] * *reinterpret_cast<const Lanes*>(columns[u] + row);
-            second += factors[u] * *reinterpret_cast<const Lanes*>(columns[u] + row + 8);
+            sum[0] += factors[u] * Eight<W>::load(columns[u] + row);
+            sum[1] += factors[u] * Eight<W>::load(columns[u] + row + 8);
         }
-        *reinterpret_cast<Lanes*>(e + row) -= *reinterpret_cast<const Lanes*>(share + row) * first;
-        *reinterpret_cast<Lanes*>(e + row + 8) -= *reinterpret_cast<const Lanes*>(share + row + 8) * second;
+#pragma GCC unroll 2
+        for (int h = 0; h < 2; ++h) {
+            double* const to = e + row + 8 * h;
+            (Eight<W>::load(to) - Eight<W>::load(share + row + 8 * h) * sum[h]).store(to);
+        }
     }
     for (; row < n; ++row) {
         double sum = level;
@@ -185,7 +188,7 @@ ASSAY_INLINE void move_body(const double* const* columns, const double* factors,
         e[row] -= share[row] * sum;
     }
 }
-ASSAY_DISPATCH(void, move_residual, move_body,
+ASSAY_DISPATCH_DOUBLES(void, move_residual, move_body,
                (const double* const* columns, const double* factors, index_t count, double level, const double* share,
                 double* e, index_t n),
                (columns, factors, count, level, share, e, n))
@@ -199,20 +202,21 @@ ASSAY_INLINE void narrow_body(const double* x, double factor, float* __restrict_
 ASSAY_DISPATCH(void, narrow, narrow_body, (const double* x, double factor, float* out, index_t count),
                (x, factor, out, count))
 
+template <int W>
 ASSAY_INLINE double dot_body(const double* x, const double* y, index_t count) {
-    Lanes sum[2] = {};
+    Eight<W> sum[2] = {};
     index_t i = 0;
     for (; i + 16 <= count; i += 16) {
-        sum[0] += *reinterpret_cast<const Lanes*>(x + i) * *reinterpret_cast<const Lanes*>(y + i);
-        sum[1] += *reinterpret_cast<const Lanes*>(x + i + 8) * *reinterpret_cast<const Lanes*>(y + i + 8);
+        sum[0] += Eight<W>::load(x + i) * Eight<W>::load(y + i);
+        sum[1] += Eight<W>::load(x + i + 8) * Eight<W>::load(y + i + 8);
     }
     sum[0] += sum[1];
     double total = 0;
-    for (int k = 0; k < 8; ++k) total += sum[0][k];
+    for (int k = 0; k < 8; ++k) total += sum[0].lane(k);
     for (; i < count; ++i) total += x[i] * y[i];
     return total;
 }
-ASSAY_DISPATCH(double, dot_dispatched, dot_body, (const double* x, const double* y, index_t count), (x, y, count))
+ASSAY_DISPATCH_DOUBLES(double, dot_dispatched, dot_body, (const double* x, const double* y, index_t count), (x, y, count))
 
 ASSAY_INLINE void add_multiple_body(double a, const double* x, double* __restrict__ y, index_t count) {
     for (index_t i = 0; i < count; ++i) y[i] += a * x[i];

@@ -6,7 +6,7 @@
 
 #include "assay/common/interrupt.hpp"
 #include "assay/common/random.hpp"
-#include "assay/common/simd.hpp"
+#include "assay/common/lanes.hpp"
 
 namespace assay {
 namespace {
@@ -25,21 +25,22 @@ struct Pass {
     SparseMatrix sparse;
 };
 
-typedef double lanes __attribute__((vector_size(64), aligned(8), may_alias));
-
+template <int W>
 ASSAY_INLINE double score(const double* theta, const double* x, index_t p) {
-    lanes sum = {};
+    Eight<W> sum = {};
     index_t j = 0;
-    for (; j + 8 <= p; j += 8) sum += *reinterpret_cast<const lanes*>(theta + j) * *reinterpret_cast<const lanes*>(x + j);
-    double total = ((sum[0] + sum[4]) + (sum[1] + sum[5])) + ((sum[2] + sum[6]) + (sum[3] + sum[7]));
+    for (; j + 8 <= p; j += 8) sum += Eight<W>::load(theta + j) * Eight<W>::load(x + j);
+    const auto fourth = [&](int l) __attribute__((always_inline)) { return sum.lane(l) + sum.lane(l + 4); };
+    double total = (fourth(0) + fourth(1)) + (fourth(2) + fourth(3));
     for (; j < p; ++j) total += theta[j] * x[j];
     return total + theta[p];
 }
 
+template <int W>
 ASSAY_INLINE double score_row(const Pass& s, index_t output, index_t row) {
     const index_t p = s.x.cols;
     const double* const theta = s.theta + output * (p + 1);
-    if (s.sparse.empty()) return score(theta, s.x.row(row), p);
+    if (s.sparse.empty()) return score<W>(theta, s.x.row(row), p);
     double total = 0.0;
     for (index_t k = s.sparse.begin(row); k < s.sparse.end(row); ++k)
         total += theta[s.sparse.indices[k]] * s.sparse.values[k];
@@ -68,6 +69,7 @@ ASSAY_INLINE void move(const Pass& s, index_t output, index_t row, double length
     }
 }
 
+template <int W>
 ASSAY_INLINE std::int64_t epoch_body(const Pass& s) {
     const index_t p = s.x.cols;
     std::int64_t mistakes = 0;
@@ -79,14 +81,14 @@ ASSAY_INLINE std::int64_t epoch_body(const Pass& s) {
         const double seen = s.seen + static_cast<double>(i);
         if (s.outputs == 1) {
             const double sign = own > 0 ? 1.0 : -1.0;
-            if (sign * score_row(s, 0, row) > 0.0) continue;
+            if (sign * score_row<W>(s, 0, row) > 0.0) continue;
             ++mistakes;
             move(s, 0, row, sign * s.factors[own], seen);
             continue;
         }
         index_t rival = own == 0 ? 1 : 0;
         for (index_t k = 0; k < s.outputs; ++k) {
-            s.scores[k] = score_row(s, k, row);
+            s.scores[k] = score_row<W>(s, k, row);
             if (k != own && s.scores[k] > s.scores[rival]) rival = k;
         }
         if (s.scores[own] > s.scores[rival]) continue;
@@ -96,7 +98,7 @@ ASSAY_INLINE std::int64_t epoch_body(const Pass& s) {
     }
     return mistakes;
 }
-ASSAY_DISPATCH(std::int64_t, one_epoch, epoch_body, (const Pass& pass), (pass))
+ASSAY_DISPATCH_DOUBLES(std::int64_t, one_epoch, epoch_body, (const Pass& pass), (pass))
 
 }  // namespace
 

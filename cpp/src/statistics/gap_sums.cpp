@@ -4,7 +4,7 @@
 #include <bit>
 #include <vector>
 
-#include "assay/common/simd.hpp"
+#include "assay/common/lanes.hpp"
 #include "assay/common/threads.hpp"
 
 namespace assay {
@@ -13,33 +13,36 @@ namespace {
 constexpr index_t row_block = 128;
 constexpr index_t strip = 32;  // with its squares, eight registers of eight doubles
 
-using Wide = double __attribute__((vector_size(64), may_alias, aligned(8)));
-
 // sums[0 .. strip) and squares after them, of a packed block (row_block x strip) over the listed rows.
+template <int W>
 ASSAY_INLINE void add_rows_body(const double* block, const std::uint8_t* rows, index_t count, double* sums) {
-    Wide sum[4], square[4];
+    constexpr int together = W == 8 ? 4 : 1;  // eights of columns that the registers hold with their squares
+    for (index_t first = 0; first < strip; first += 8 * together) {
+        Eight<W> sum[together], square[together];
 #pragma GCC unroll 4
-    for (int k = 0; k < 4; ++k) {
-        sum[k] = *reinterpret_cast<const Wide*>(sums + 8 * k);
-        square[k] = *reinterpret_cast<const Wide*>(sums + strip + 8 * k);
-    }
-    for (index_t r = 0; r < count; ++r) {
-        const double* cells = block + rows[r] * strip;
+        for (int k = 0; k < together; ++k) {
+            sum[k] = Eight<W>::load(sums + first + 8 * k);
+            square[k] = Eight<W>::load(sums + strip + first + 8 * k);
+        }
+        for (index_t r = 0; r < count; ++r) {
+            const double* cells = block + rows[r] * strip + first;
 #pragma GCC unroll 4
-        for (int k = 0; k < 4; ++k) {
-            const Wide x = *reinterpret_cast<const Wide*>(cells + 8 * k);
-            sum[k] += x;
-            square[k] += x * x;
+            for (int k = 0; k < together; ++k) {
+                const auto x = Eight<W>::load(cells + 8 * k);
+                sum[k] += x;
+                square[k] += x * x;
+            }
+        }
+#pragma GCC unroll 4
+        for (int k = 0; k < together; ++k) {
+            sum[k].store(sums + first + 8 * k);
+            square[k].store(sums + strip + first + 8 * k);
         }
     }
-#pragma GCC unroll 4
-    for (int k = 0; k < 4; ++k) {
-        *reinterpret_cast<Wide*>(sums + 8 * k) = sum[k];
-        *reinterpret_cast<Wide*>(sums + strip + 8 * k) = square[k];
-    }
 }
-ASSAY_DISPATCH(void, add_rows, add_rows_body, (const double* block, const std::uint8_t* rows, index_t count, double* sums),
-               (block, rows, count, sums))
+ASSAY_DISPATCH_DOUBLES(void, add_rows, add_rows_body,
+                       (const double* block, const std::uint8_t* rows, index_t count, double* sums),
+                       (block, rows, count, sums))
 
 ASSAY_INLINE std::int64_t common_body(const std::uint64_t* a, const std::uint64_t* b, index_t words) {
     std::int64_t count = 0;
