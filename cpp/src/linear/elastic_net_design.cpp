@@ -10,17 +10,6 @@
 namespace assay::elastic_net {
 namespace {
 
-using Lanes = double __attribute__((vector_size(64), may_alias, aligned(8)));
-using LowLanes = float __attribute__((vector_size(64), may_alias, aligned(4)));
-
-template <class Cell>
-struct Wide {
-    using lanes = Lanes;
-};
-template <>
-struct Wide<float> {
-    using lanes = LowLanes;
-};
 template <class Cell>
 constexpr index_t lane_count = 64 / static_cast<index_t>(sizeof(Cell));
 
@@ -35,47 +24,56 @@ constexpr double low_error = (static_cast<double>(low_chunk) / 16 + 16) * 0x1p-2
 // What underflow can lose, as a share of the scales.
 constexpr double low_underflow = 0x1p-100;
 
-ASSAY_INLINE double add_lanes(Lanes s) { return ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7])); }
-ASSAY_INLINE double add_lanes(LowLanes s) {
-    using Half = float __attribute__((vector_size(32)));
-    using Quarter = float __attribute__((vector_size(16)));
-    const Half half = __builtin_shufflevector(s, s, 0, 1, 2, 3, 4, 5, 6, 7) +
-                      __builtin_shufflevector(s, s, 8, 9, 10, 11, 12, 13, 14, 15);
-    const Quarter quarter =
-        __builtin_shufflevector(half, half, 0, 1, 2, 3) + __builtin_shufflevector(half, half, 4, 5, 6, 7);
+ASSAY_INLINE double add_lanes(const double* s) {
+    return ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7]));
+}
+ASSAY_INLINE double add_lanes(const float* s) {
+    float quarter[4];
+    for (int q = 0; q < 4; ++q) quarter[q] = (s[q] + s[q + 8]) + (s[q + 4] + s[q + 12]);
     return static_cast<double>((quarter[0] + quarter[2]) + (quarter[1] + quarter[3]));
 }
 
 // out[a * tile_width + b] = left_a . right_b over `count` cells (a multiple of the lanes). Each product has its own lanes,
 // added in one fixed order, so a value does not depend on the shape of the tile it is computed in.
-template <class Cell, int A, int B>
+// The 64 bytes of lanes are held in vectors of `width` bytes.
+template <class Cell, int width, int A, int B>
 ASSAY_INLINE void tile_body(const Cell* const* left, const Cell* const* right, index_t count, double* out) {
-    using Vector = typename Wide<Cell>::lanes;
-    Vector sum[A][B] = {};
+    typedef Cell Vector __attribute__((vector_size(width), aligned(sizeof(Cell)), may_alias));
+    constexpr int parts = 64 / width, part = width / static_cast<int>(sizeof(Cell));
+    Vector sum[A][B][parts] = {};
     for (index_t i = 0; i < count; i += lane_count<Cell>) {
-        Vector l[A];
 #pragma GCC unroll 4
-        for (int a = 0; a < A; ++a) l[a] = *reinterpret_cast<const Vector*>(left[a] + i);
+        for (int p = 0; p < parts; ++p) {
+            Vector l[A];
+#pragma GCC unroll 4
+            for (int a = 0; a < A; ++a) l[a] = *reinterpret_cast<const Vector*>(left[a] + i + p * part);
 #pragma GCC unroll 6
-        for (int b = 0; b < B; ++b) {
-            const Vector r = *reinterpret_cast<const Vector*>(right[b] + i);
+            for (int b = 0; b < B; ++b) {
+                const Vector r = *reinterpret_cast<const Vector*>(right[b] + i + p * part);
 #pragma GCC unroll 4
-            for (int a = 0; a < A; ++a) sum[a][b] += l[a] * r;
+                for (int a = 0; a < A; ++a) sum[a][b][p] += l[a] * r;
+            }
         }
     }
 #pragma GCC unroll 4
     for (int a = 0; a < A; ++a)
 #pragma GCC unroll 6
-        for (int b = 0; b < B; ++b) out[a * tile_width + b] = add_lanes(sum[a][b]);
+        for (int b = 0; b < B; ++b) {
+            Cell lanes[lane_count<Cell>];
+#pragma GCC unroll 4
+            for (int p = 0; p < parts; ++p) *reinterpret_cast<Vector*>(lanes + p * part) = sum[a][b][p];
+            out[a * tile_width + b] = add_lanes(lanes);
+        }
 }
 
-#define ASSAY_TILE(A, B)                                                                                    \
-    ASSAY_DISPATCH(void, tile_##A##B, (tile_body<double, A, B>),                                            \
-                   (const double* const* left, const double* const* right, index_t count, double* out),    \
-                   (left, right, count, out))                                                               \
-    ASSAY_DISPATCH(void, low_tile_##A##B, (tile_body<float, A, B>),                                         \
-                   (const float* const* left, const float* const* right, index_t count, double* out),      \
-                   (left, right, count, out))
+#define ASSAY_TILE_OF(Cell, name, A, B)                                                                            \
+    ASSAY_DISPATCH_EACH(void, name##_##A##B, (tile_body<Cell, 64, A, B>), (tile_body<Cell, 32, A, B>),             \
+                        (tile_body<Cell, 16, A, B>),                                                                \
+                        (const Cell* const* left, const Cell* const* right, index_t count, double* out),            \
+                        (left, right, count, out))
+#define ASSAY_TILE(A, B)               \
+    ASSAY_TILE_OF(double, tile, A, B)  \
+    ASSAY_TILE_OF(float, low_tile, A, B)
 ASSAY_TILE(4, 6)
 ASSAY_TILE(4, 5)
 ASSAY_TILE(4, 4)
@@ -85,6 +83,7 @@ ASSAY_TILE(4, 1)
 ASSAY_TILE(2, 2)
 ASSAY_TILE(1, 1)
 #undef ASSAY_TILE
+#undef ASSAY_TILE_OF
 
 template <class Cell>
 using Tile = void (*)(const Cell* const*, const Cell* const*, index_t, double*);
