@@ -22,6 +22,7 @@ from assay.models.linear import (
     LogisticRegression,
     Perceptron,
     Ridge,
+    logistic_sample,
 )
 from assay.models.mixtures import GaussianMixture
 from assay.models.neighbours import KNNClassifier
@@ -68,6 +69,9 @@ FITS = {
     "backward on folds that overlap": lambda X, y, counts: BackwardSelector(cv=OVERLAPPING).fit(X, y),
     "every subset on folds that overlap": lambda X, y, counts: ExhaustiveSelector(cv=OVERLAPPING).fit(X, y),
     "curvature that may be negative": lambda X, y, counts: GLM(family="inverse_gaussian", link="log").fit(X, np.exp(y)),
+    "constant mean out of range": lambda X, y, counts: GLM(family="gamma", link="inverse", fit_intercept=False).fit(
+        np.exp(X), np.exp(y)
+    ),
     "floating selection": lambda X, y, counts: BackwardSelector(criterion="mallows_cp", floating=True).fit(X, y),
     "graph of similar rows": lambda X, y, counts: Louvain(affinity="rbf").fit(X).draw(X),
     "forest": lambda X, y, counts: RandomForestClassifier(n_estimators=3).fit(X, y > 0).predict(X),
@@ -114,6 +118,20 @@ def test_four_functions_at_most_stand_before_a_kernel(name):
     with kernel_paths() as paths:
         FITS[name](*table())
     assert paths, "no kernel was called: nothing was measured"
+    assert len(longest(paths)) <= MOST, " -> ".join(longest(paths))
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("options", [{}, {"l1_ratio": 0.5}])
+def test_many_rows_that_begin_at_a_sample_take_the_same_way(options, classes, monkeypatch):
+    X, y, _ = table(25, rows=33_000)
+    codes = np.digitize(y, [0.0] if classes == 2 else [-0.5, 0.5])
+    begun = []
+    kept = logistic_sample.Surrogate.__init__
+    monkeypatch.setattr(logistic_sample.Surrogate, "__init__", lambda *given: begun.append(1) or kept(*given))
+    with kernel_paths() as paths:
+        LogisticRegression(n_jobs=1, **options).fit(X, codes)
+    assert begun, "no sample came first"
     assert len(longest(paths)) <= MOST, " -> ".join(longest(paths))
 
 

@@ -198,7 +198,8 @@ def test_missing_and_infinite_cells_are_refused_with_their_row(tmp_path):
 
 def decoded_table(source: Batches):
     settings = LogisticRegression()._task(np.empty((0, 0)), None, np.empty(0, dtype=np.int32), None, 2, None)
-    return logistic_sample.look_first(source, settings, 1e-8, 100)
+    sample, labels = logistic_sample.sample_of_batches(source, settings, 1e-8)
+    return logistic_sample.look_first(source, sample, labels, logistic_sample.solve(*sample.search(100)))
 
 
 def test_blocks_are_the_cells_at_every_pass_and_the_third_is_kept(tmp_path):

@@ -142,7 +142,13 @@ class Problem:
     Its matrix is formed up to `most_square` columns of a sparse table; progress is measured by numbers without a unit.
     """
 
-    def __init__(self, task: Task, tol: float, trace: Trace, most_square: int | None = None) -> None:
+    standards: tuple[np.ndarray, np.ndarray, float]
+    """Centre and spread of the columns, and the total weight."""
+
+    def __init__(
+        self, task: Task, tol: float, trace: Trace, most_square: int | None = None, alike: Problem | None = None
+    ) -> None:
+        """`alike` is a problem on the same rows, columns and weights, whose measures of the columns are taken over."""
         self.task, self.tol, self.trace = task, tol, trace
         self.free = LINKS[task.link].free
         self.penalised, self.absolute = task.alpha > 0.0, task.alpha * task.l1_ratio > 0.0
@@ -156,7 +162,13 @@ class Problem:
         self.dense = self.n_columns + int(task.fit_intercept)
         self.size = self.dense + self.n_levels
         self.table = table_of(task.X, task.rows)
-        self.centre, spread, self.total = self.table.standardise(task.weights, task.fit_intercept, task.threads)
+        if alike is None:
+            self.standards = self.table.standardise(task.weights, task.fit_intercept, task.threads)
+        else:
+            self.standards = alike.standards
+        self.centre: np.ndarray
+        self.total: float
+        self.centre, spread, self.total = self.standards
         varies = (spread > 1e-290) & np.isfinite(spread)
         self.scale = np.where(varies, spread, 1.0)  # any scale is right; a good one is near the spread
         self.active = np.ones(self.size, dtype=bool)
@@ -334,7 +346,8 @@ class Problem:
             if self.task.fit_intercept and self.task.offset is None:
                 self.null = point.loss
         if not np.isfinite(point.value):
-            point = self.at(self._nearest_to_targets())
+            near = Problem(self._near_targets(), self.tol, Trace(on=False), alike=self)
+            point = self.at(near.step(near.at(np.zeros(self.size)), 0.0))
         if not np.isfinite(point.value):
             raise OutOfRange
         if not self.penalised:
@@ -360,28 +373,15 @@ class Problem:
                 coefficients[self.n_columns] -= float(np.mean(task.offset[task.used]))
         return coefficients
 
-    def _nearest_to_targets(self) -> np.ndarray:
+    def _near_targets(self) -> Task:
         """Gaussian fit of the linear predictor to the link of targets drawn half-way to their mean."""
         predictor = LINKS[self.task.link].forward(0.5 * (self.task.y[self.task.used] + self._mean()))
         full = np.zeros(self.task.y.shape[0])
         full[self.task.used] = predictor
         if self.task.offset is not None:
             full -= self.task.offset
-        near = Problem(
-            replace(
-                self.task,
-                y=full,
-                offset=None,
-                family="gaussian",
-                link="identity",
-                alpha=1e-8 / self.total,
-                l1_ratio=0.0,
-                penalty_weights=None,
-            ),
-            self.tol,
-            Trace(on=False),
-        )
-        return near.step(near.at(np.zeros(self.size)), 0.0)
+        kind: dict[str, Any] = {"family": "gaussian", "link": "identity", "alpha": 1e-8 / self.total, "l1_ratio": 0.0}
+        return replace(self.task, y=full, offset=None, penalty_weights=None, **kind)
 
     def standard(self, coef: np.ndarray, intercept: float) -> np.ndarray:
         """Coefficients of the raw columns in standardised coordinates."""

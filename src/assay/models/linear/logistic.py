@@ -21,7 +21,7 @@ from ...base.trace import Trace
 from ...base.usual_parameters import n_jobs_param, trace_param
 from ...base.views import Coefficients, coefficients_of
 from .logistic_inference import LogisticInference
-from .logistic_sample import begins_at_sample, look_first, solve_from_sample
+from .logistic_sample import look_first, sample_of, sample_of_batches, way_from
 from .logistic_solver import DENSE_LIMIT, Solution, Task, log_probabilities_of, probabilities_of, solve
 from .sparse import SparseInput
 from .summary import combination_text
@@ -95,8 +95,10 @@ class LogisticRegression(SparseInput, LogisticInference, Classifier):
         rows, codes, weights = self._begin(X, y, sample_weight)
         self._refuse_ignored()
         task, trace = self._task_of(rows, None, codes, weights), self._new_trace()
-        way = solve_from_sample if begins_at_sample(task) else solve
-        return self._keep(way(task, float(self.tol), int(self.max_iter), trace, None), task, trace)
+        sample = sample_of(task, float(self.tol))
+        found = solve(*sample.search(int(self.max_iter))) if sample is not None and sample.start is None else None
+        way, begin = way_from(sample, found, task, None)
+        return self._keep(way(task, float(self.tol), int(self.max_iter), trace, begin), task, trace)
 
     def _fit_rows(
         self,
@@ -108,8 +110,10 @@ class LogisticRegression(SparseInput, LogisticInference, Classifier):
     ) -> LogisticRegression:
         """Fit on some rows of X (None for all); `classes_` is set, codes and weights have one value per row of X."""
         task, trace = self._task_of(X, rows, codes, weights), self._new_trace()
-        way = solve_from_sample if start is None and begins_at_sample(task) else solve
-        return self._keep(way(task, float(self.tol), int(self.max_iter), trace, start), task, trace)
+        sample = sample_of(task, float(self.tol)) if start is None else None
+        found = solve(*sample.search(int(self.max_iter))) if sample is not None and sample.start is None else None
+        way, begin = way_from(sample, found, task, start)
+        return self._keep(way(task, float(self.tol), int(self.max_iter), trace, begin), task, trace)
 
     def _task_of(self, X: Any, rows: np.ndarray | None, codes: np.ndarray, weights: np.ndarray | None) -> Task:
         """What to solve, for the classes that are there."""
@@ -162,7 +166,9 @@ class LogisticRegression(SparseInput, LogisticInference, Classifier):
             self._refuse_ignored()
             if self._absolute_share() == 0.0 or self.penalty is None or not np.isfinite(self.C):
                 settings = self._task(np.empty((0, 0)), None, np.empty(0, dtype=np.int32), None, 2, None)
-                table = look_first(batches, settings, float(self.tol), int(self.max_iter))
+                drawn = sample_of_batches(batches, settings, float(self.tol))
+                if drawn is not None:
+                    table = look_first(batches, *drawn, solve(*drawn[0].search(int(self.max_iter))))
         return super().fit_batches(batches if table is None else table)
 
     def _absolute_share(self) -> float:

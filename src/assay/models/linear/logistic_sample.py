@@ -14,6 +14,7 @@ the iteration goes on until all rows agree: a bad one costs passes, never the op
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -25,6 +26,7 @@ from ...numeric.newton import damped_newton
 from .batch_rows import logistic_block
 from .logistic_solver import AbsoluteProblem, Point, Problem, Solution, Start, Task, solve, way_to_solve
 from .standardised import NO_ROWS, NO_WEIGHTS, LogisticTerms, centre_and_spread
+from .tables import table_of
 
 STRIDED_ROWS = 2**16
 """Rows of a sample from a table that was read before."""
@@ -46,20 +48,32 @@ MOST_APART = 4.0
 
 @dataclass(frozen=True, eq=False)
 class SampleFit:
-    """A sample of the rows, its optimum, and, if the first pass over all rows was made there, how it measured columns
-    and the sums that it gave."""
+    """A sample of the rows, how near its fit goes to the optimum, and that optimum, once it is found; if the first pass
+    over all rows was made there, how it measured columns and the sums that it gave."""
 
     task: Task
-    start: tuple[np.ndarray, np.ndarray]
-    centre: np.ndarray
-    spread: np.ndarray
-    inverse: np.ndarray
+    tol: float
+    start: Any = None
+    centre: Any = None
+    spread: Any = None
+    inverse: Any = None
     sums: tuple[Any, ...] | None = None
 
+    def search(self, max_iter: int) -> tuple[Task, float, int, Trace, None]:
+        """What `solve` takes to find the optimum."""
+        return self.task, self.tol, max_iter, Trace(False), None
 
-def look_first(batches: Any, settings: Task, tol: float, max_iter: int) -> BatchedTable | None:
-    """The table of some batches, with the sums of its first pass taken where a sample has its optimum; None where
-    that is not possible, or not worth it. `settings` is a task without rows."""
+
+def _with_optimum(sample: SampleFit, found: Solution) -> SampleFit | None:
+    """A sample with what was found for it; None where that is no optimum."""
+    if found.status != "converged" or found.dependent.size:
+        return None
+    return replace(sample, start=(found.coef, found.intercept))
+
+
+def sample_of_batches(batches: Any, settings: Task, tol: float) -> tuple[SampleFit, np.ndarray] | None:
+    """A sample of some batches, to be fitted before their first pass, and the labels in it; None where that is not
+    possible, or not worth it. `settings` is a task without rows."""
     sample: Sample | None = batches.sample(STRETCHED_ROWS) if hasattr(batches, "sample") else None
     if sample is None or not np.isfinite(sample.rows).all():
         return None
@@ -81,12 +95,19 @@ def look_first(batches: Any, settings: Task, tol: float, max_iter: int) -> Batch
         n_classes=labels.shape[0],
         C=settings.C * share,
     )
-    fit = sample_fit(task, tol, max_iter)
+    return SampleFit(task, tol), labels
+
+
+def look_first(batches: Any, sample: SampleFit, labels: np.ndarray, found: Solution) -> BatchedTable | None:
+    """The table of some batches, with the sums of its first pass taken where the sample has its optimum, if it has."""
+    fit = _with_optimum(sample, found)
     if fit is None:
         return None
-    terms = LogisticTerms(NO_ROWS, NO_WEIGHTS, fit.centre, fit.inverse, task.fit_intercept, task.n_classes)
-    problem = Problem(task, tol, Trace(False))
-    at = np.ascontiguousarray(problem.standard(*fit.start))
+    task, problem = fit.task, Problem(fit.task, fit.tol, Trace(False))
+    spread = np.where(problem.active, problem.scale, 0.0)
+    fit = replace(fit, centre=problem.centre, spread=spread, inverse=problem.inverse)
+    terms = LogisticTerms(NO_ROWS, NO_WEIGHTS, problem.centre, problem.inverse, task.fit_intercept, task.n_classes)
+    at = np.ascontiguousarray(problem.standard(found.coef, found.intercept))
     work = functools.partial(logistic_block, terms=terms, asked=(at, True, False, task.threads))
     table: BatchedTable = batches.decoded(Along(work, labels))
     if table.along is not None and _measures(fit, table) and all(np.isfinite(part).all() for part in table.along[:4]):
@@ -105,8 +126,16 @@ def _measures(fit: SampleFit, table: BatchedTable) -> bool:
     return bool(np.where(fit.spread == 0.0, constant, near & alike).all())
 
 
-def sample_of(task: Task, tol: float, max_iter: int, rows: int = STRIDED_ROWS, of_a_class: int = 1) -> SampleFit | None:
-    """The fit to a sample of so many rows or a few more; None where it would be all, or lacks rows of some class."""
+def sample_of(task: Task, tol: float) -> SampleFit | None:
+    """The sample whose fit comes first, or what is known of it; None where there is none, it would be all rows, or it
+    lacks rows of some class."""
+    if not begins_at_sample(task):
+        return None
+    rows, of_a_class = STRIDED_ROWS, 1
+    if not isinstance(task.X, BatchedTable):
+        rows, of_a_class, tol = _sample_size(task), FEW_OF_A_CLASS, max(tol, LOOSE_TOL)
+    elif task.X.first is not None:
+        return task.X.first
     n = task.codes.shape[0]
     chosen = np.arange(0, n, max(1, n // rows))
     codes = task.codes[chosen]
@@ -115,39 +144,29 @@ def sample_of(task: Task, tol: float, max_iter: int, rows: int = STRIDED_ROWS, o
     weights = None if task.weights is None else task.weights[chosen]
     # Per row the penalty weighs as it does on all rows.
     share = n / chosen.shape[0]
-    part = replace(task, X=task.X[chosen], codes=codes, weights=weights, C=task.C * share)
-    return sample_fit(part, tol, max_iter)
-
-
-def sample_fit(task: Task, tol: float, max_iter: int) -> SampleFit | None:
-    """The optimum of a sample; None where it has none."""
-    found = solve(task, tol, max_iter, Trace(False), None)
-    if found.status != "converged" or found.dependent.size:
-        return None
-    measured = Problem(task, tol, Trace(False))
-    spread = np.where(measured.active, measured.scale, 0.0)
-    return SampleFit(task, (found.coef, found.intercept), measured.centre, spread, measured.inverse)
+    return SampleFit(replace(task, X=task.X[chosen], codes=codes, weights=weights, C=task.C * share), tol)
 
 
 class Surrogate(Problem):
     """The objective on a sample, with the gradient and the Hessian that all rows have at one point."""
 
-    def __init__(self, whole: Problem, there: Point, fit: SampleFit) -> None:
-        weights = np.ones(fit.task.codes.shape[0]) if fit.task.weights is None else fit.task.weights
-        scaled = weights * (whole.total / float(weights.sum()))
-        super().__init__(replace(fit.task, weights=scaled, C=whole.task.C), whole.tol, Trace(False))
-        for name in ("centre", "scale", "penalty", "l1", "inverse", "active", "total"):
-            setattr(self, name, getattr(whole, name))
-        self.terms = self.terms._replace(centre=self.centre, inverse=self.inverse)
+    def __init__(self, whole: Problem, there: Point, sample: Task) -> None:
+        # Columns are measured, and penalised, as on all rows.
+        vars(self).update(vars(whole))
+        weights = np.ones(sample.codes.shape[0]) if sample.weights is None else sample.weights
+        self.weights = weights * (whole.total / float(weights.sum()))
+        self.task, self.trace = replace(sample, weights=self.weights, C=whole.task.C), Trace(False)
+        self.table = table_of(sample.X, None)
+        self.terms = self.terms._replace(codes=sample.codes, weights=self.weights)
         self.passes = self.table.logistic_passes(self.terms)
         self.there = there.coefficients
-        own = super().at(self.there)
+        own = super().point(self.there, self.passes.sums(self.there, True, False, sample.threads))
         self.shift, self.curvature = there.gradient - own.gradient, there.hessian - own.hessian
         self.begin = replace(own, gradient=there.gradient, hessian=there.hessian)
 
-    def at(self, coefficients: np.ndarray) -> Point:
+    def point(self, coefficients: np.ndarray, sums: tuple[Any, ...]) -> Point:
         """The surrogate and its derivatives."""
-        point = super().at(coefficients)
+        point = super().point(coefficients, sums)
         way = (coefficients - self.there).ravel()
         curved = self.curvature @ way
         point.value += float(self.shift.ravel() @ way + 0.5 * (way @ curved))
@@ -159,24 +178,6 @@ class Surrogate(Problem):
 
 class AbsoluteSurrogate(Surrogate, AbsoluteProblem):
     """The same with an absolute penalty."""
-
-
-def informed_start(problem: Problem, fit: SampleFit) -> tuple[Point, int]:
-    """Where the iteration over all rows begins, and how many steps led there from the optimum of the sample."""
-    point = None
-    if fit.sums is not None and np.array_equal(fit.inverse, problem.inverse):
-        point = problem.point(np.ascontiguousarray(problem.standard(*fit.start)), fit.sums)
-        if not problem.penalised and problem.nearly_dependent(point):
-            point = None
-    if point is None:
-        point = problem.start(fit.start)
-    if problem.dependent.size:
-        return point, 0
-    surrogate = (AbsoluteSurrogate if problem.absolute else Surrogate)(problem, point, fit)
-    end = damped_newton(surrogate, surrogate.begin, 20, **problem.limits)
-    nearer = end.point.coefficients if end.last_step is None else end.point.coefficients + end.last_step
-    reached = problem.at(np.ascontiguousarray(nearer))
-    return (reached, 1) if reached.value <= point.value else (point, 0)
 
 
 def begins_at_sample(task: Task) -> bool:
@@ -195,18 +196,33 @@ def _sample_size(task: Task) -> int:
     return min(FEW_ROWS, max(FEWEST_ROWS, task.X.shape[0] // 12))
 
 
-def solve_from_sample(task: Task, tol: float, max_iter: int, trace: Trace, start: Start) -> Solution:
-    """The optimum of a table in blocks, or of many rows in memory; from `start` where the sample has no optimum."""
-    fit: SampleFit | None = None
-    if isinstance(task.X, BatchedTable):
-        fit = task.X.first or sample_of(task, tol, max_iter)
-    else:
-        fit = sample_of(task, max(tol, LOOSE_TOL), max_iter, _sample_size(task), FEW_OF_A_CLASS)
+def way_from(sample: SampleFit | None, found: Solution | None, task: Task, start: Start) -> tuple[Callable, Any]:
+    """How the optimum is found after that of a sample, if there is one, and from what: by its surrogate, or beginning
+    where it lies; else from `start`."""
+    if sample is not None and found is not None:
+        sample = _with_optimum(sample, found)
+    if sample is None:
+        return solve, start
     kind, way = way_to_solve(task)
-    if fit is None or way != "newton" or not kind.dense:
-        return solve(task, tol, max_iter, trace, start if fit is None else fit.start)
-    problem = kind(task, tol, trace)
-    begin, steps = informed_start(problem, fit)
-    found = problem.solution(damped_newton(problem, begin, max_iter, **problem.limits))
+    return (solve_from_sample, sample) if way == "newton" and kind.dense else (solve, sample.start)
+
+
+def solve_from_sample(task: Task, tol: float, max_iter: int, trace: Trace, fit: SampleFit) -> Solution:
+    """The optimum of a table in blocks, or of many rows in memory, from that of a sample."""
+    problem, steps, point = way_to_solve(task)[0](task, tol, trace), 0, None
+    if fit.sums is not None and np.array_equal(fit.inverse, problem.inverse):
+        point = problem.point(np.ascontiguousarray(problem.standard(*fit.start)), fit.sums)
+        if not problem.penalised and problem.nearly_dependent(point):
+            point = None
+    if point is None:
+        point = problem.start(fit.start)
+    if not problem.dependent.size:
+        surrogate = (AbsoluteSurrogate if problem.absolute else Surrogate)(problem, point, fit.task)
+        end = damped_newton(surrogate, surrogate.begin, 20, **problem.limits)
+        nearer = end.point.coefficients if end.last_step is None else end.point.coefficients + end.last_step
+        reached = problem.at(np.ascontiguousarray(nearer))
+        if reached.value <= point.value:
+            point, steps = reached, 1
+    found = problem.solution(damped_newton(problem, point, max_iter, **problem.limits))
     found.n_iter += steps
     return found
