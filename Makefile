@@ -79,6 +79,7 @@ lint: $(VENV)/.tools
 	$(BIN)/mypy
 
 bench: $(VENV)/.tools
+	$(PIP) install setuptools wheel  # for peers that are built from source
 	$(PIP) install -c constraints.txt --no-build-isolation ".[bench]"
 	$(BIN)/python -m benchmarks.versus --pages
 

@@ -2,9 +2,11 @@
 
 The functions of the compiled module are replaced by ones that look at the frames of the package below them. The guard
 around a public method and the thread count are not part of the path; neither are comprehensions, which are frames of
-their own before Python 3.12. The path starts with the first function of the innermost public object, a learner or a
-`Graph`, which users make and hand on themselves: a learner that calls another's public method (cross-validation, one
-against the rest), or makes a graph of its rows by `Graph.of_rows`, starts a new count there.
+their own before Python 3.12. The path starts with the first function of the innermost public object, a learner, a
+`Graph` or a table in blocks, which users make and hand on themselves: a learner that calls another's public method
+(cross-validation, one against the rest), makes a graph of its rows by `Graph.of_rows`, or asks a table in blocks for
+sums, which may be made on another machine, starts a new count there. What stands before the table is counted too.
+`fit_batches` looks at its table and hands it to `fit`, where the count begins as it does for rows in memory.
 """
 
 from __future__ import annotations
@@ -19,32 +21,50 @@ import pytest
 
 from assay import _kernels
 from assay.base import Estimator
+from assay.base.batches import BatchedTable
+from assay.data import Batches
 from assay.models.graphs import Graph
+from assay.models.linear.batch_rows import BatchRows, GlmSums, LogisticSums
 
 MOST = 4
 ASIDE = ("max_threads",)
+BLOCKS = (Batches, BatchedTable, BatchRows, GlmSums, LogisticSums)
+"""A table in blocks, and what answers for it in the place of rows and of their kernels."""
 
 
 def _public(frame: FrameType) -> int | None:
-    """Which learner, or that it is a graph, the function of a frame belongs to."""
+    """Which learner, or that it is a graph or a table in blocks, the function of a frame belongs to."""
     owner = frame.f_locals.get(frame.f_code.co_varnames[0]) if frame.f_code.co_argcount else None
     if isinstance(owner, Graph) or owner is Graph:
         return id(Graph)
+    if isinstance(owner, BLOCKS) and frame.f_code.co_varnames[0] == "self":
+        return id(BatchedTable)
     return id(owner) if isinstance(owner, Estimator) else None
 
 
 def _path() -> list[str]:
-    """Names of our functions, from the public method to the one that calls the kernel."""
-    frame, names, first, innermost = sys._getframe(2), [], None, None
+    """Names of our functions, from the public method to the one that calls the kernel; where a table in blocks stands
+    between them, the longer of the two parts."""
+    frame, frames = sys._getframe(2), []
     while frame is not None:
         module, code = frame.f_globals.get("__name__", ""), frame.f_code
         if module.startswith("assay.") and module != "assay.base.guard" and not code.co_name.startswith("<"):
-            names.append(f"{module}.{code.co_name}")
-            owner = _public(frame)
-            if owner is not None and innermost in (None, owner):
-                innermost, first = owner, len(names)
+            frames.append((f"{module}.{code.co_name}", _public(frame)))
         frame = frame.f_back
-    return names[:first][::-1]
+    path, before, owner = _innermost(frames)
+    if owner == id(BatchedTable):
+        path = max(path, _innermost(before)[0], key=len)
+    return path
+
+
+def _innermost(frames: list[tuple[str, int | None]]) -> tuple[list[str], list[tuple[str, int | None]], int | None]:
+    """The functions from the first one of the innermost public object on, the frames before them, and that object."""
+    first, owner = 0, None
+    for place, (_, found) in enumerate(frames):
+        if found is not None and owner in (None, found):
+            owner, first = found, place + 1
+    names = [name for name, _ in frames[:first] if not name.endswith(".fit_batches")]
+    return names[::-1], frames[first:], owner
 
 
 def _counted(found: dict[str, list[str]], name: str, kernel: Callable[..., Any]) -> Callable[..., Any]:

@@ -78,6 +78,17 @@ def test_the_same_command_reuses_everything(compared, shop):
     assert (compared[1] / "results.json").read_bytes() == before
 
 
+def test_forgetting_folds_does_not_close_what_was_opened(shop):
+    def compared(learner, *more):
+        asked = ("compare", "shop.csv", "-t", "left", "-m", learner, "--design", "1x3", "--holdout", "0.2", "-q")
+        assert assay(*asked, "--out", "held", *more, cwd=shop).returncode == 0
+        return assay("runs", "open", "last", "--in", "held", "--yes", "--learner", learner, "-q", cwd=shop)
+
+    assert compared("logistic").returncode == 0
+    again = compared("naive-bayes", "--fresh")
+    assert again.returncode == 3 and "were opened on" in again.stderr
+
+
 def test_jobs_do_not_change_the_json(shop):
     outputs = [
         assay("compare", "shop.csv", "-t", "left", "--json", "--jobs", jobs, "--out", f"jobs-{jobs}", cwd=shop)

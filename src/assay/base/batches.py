@@ -11,6 +11,7 @@ import functools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields, replace
+from itertools import repeat
 from typing import Any, Protocol
 
 import numpy as np
@@ -184,8 +185,7 @@ def read_ahead(blocks: Iterator[Any]) -> Iterator[Any]:
 
 def run_here(parts: Sequence[Part], work: Work, of_rows: list[list[np.ndarray | None]], merge: Work) -> Iterator[Any]:
     """The results of the parts, one after the other, in this process."""
-    for part, values in zip(parts, of_rows, strict=True):
-        yield run_part(part, work, values, merge)
+    return map(run_part, parts, repeat(work), of_rows, repeat(merge))
 
 
 class _Changed:

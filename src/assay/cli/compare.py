@@ -458,6 +458,13 @@ def file_word(text: str) -> str:
 
 
 def _forget(store_path: Path) -> None:
+    """Forget the runs and folds of a store, not what was looked at; a file that is no sound store goes as a whole."""
+    from ..experiment import Store
+
+    if store_path.is_file():
+        with contextlib.suppress(DataError), Store(store_path) as store:
+            store.forget(run["id"] for run in store.runs())
+            return
     for suffix in ("", "-wal", "-shm"):
         try:
             Path(f"{store_path}{suffix}").unlink(missing_ok=True)

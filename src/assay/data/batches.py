@@ -12,7 +12,7 @@ import functools
 import mmap
 import os
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -51,9 +51,6 @@ STRETCHES = 8
 """Stretches of rows that a sample of files is taken in."""
 MOST_LABELS = 1_000_000
 """Categories of one column beyond which it is no column of categories."""
-
-
-Compare = Callable[[str, np.ndarray, int], None]
 
 
 class Batches:
@@ -131,7 +128,10 @@ class Batches:
             some = Stretches(wanted, chosen.count(number), max(1, most // STRETCHES))
             for frame, of in scans[number].stretches(some):
                 rows.append(of)
-                reader.take(frame)
+                for block in reader.take(frame):
+                    reader.examine(block)
+        for block in reader.rest():
+            reader.examine(block)
         read = reader.done()
         if read.target is None or read.facts is None:
             return None
@@ -396,26 +396,11 @@ class OpenedPart:
     @classmethod
     def of(cls, source: Any, spec: Spec) -> OpenedPart:
         """Read a source to its end."""
-        reader = _Reader(spec)
-        cells = reader.cells_of(source) if isinstance(source, Scan) else None
-        if cells is not None and spec.ring is not None:
-            part = DecodedPart(source, cells, spec.ring, lambda: ScratchPart(spec.scratch, len(spec.names)))
-            for frame, written, rows in read_ahead(spec.ring.fill(source, cells)):
-                if written is None:
-                    reader.take(frame)
-                else:
-                    reader.take_decoded(frame, rows, part, source.compare_labels)
-            return reader.done()
-        if cells is None:
-            for frame in read_ahead(_frames(source)):
-                reader.take(frame)
-            return reader.done()
-        for frame, written in read_ahead(source.pieces_beside(cells)):
-            if written is None:
-                reader.take(frame)
-            else:
-                reader.take_written(frame, written, source.compare_labels)
-        return reader.done()
+        reader, sums = _Reader(spec), _SumsAlong(spec)
+        for block in reader.blocks_of(source, sums):
+            cells, facts = reader.examine(block)
+            sums.add(cells, facts, reader.target_codes)
+        return reader.done(sums.result)
 
 
 class _Reader:
@@ -425,7 +410,6 @@ class _Reader:
         self.spec = spec
         self._part: Any = None
         self._assembled = Assembled(len(spec.names), copied=False)
-        self._sums = _SumsAlong(spec)
         self.facts: ColumnFacts | None = None
         self.moments: Moments | None = None
         self.codes: list[dict[Any, int] | None] = [
@@ -452,7 +436,38 @@ class _Reader:
             self._part = ScratchPart(self.spec.scratch, len(self.spec.names))
         return self._part
 
-    def take_decoded(self, frame: pl.DataFrame, cells: np.ndarray, part: DecodedPart, compare: Compare) -> None:
+    def blocks_of(self, source: Any, sums: _SumsAlong) -> Iterator[np.ndarray]:
+        """The blocks of a source, each as soon as it is complete; they are to be examined as they come."""
+        spec, held = self.spec, 0
+        cells = self.cells_of(source) if isinstance(source, Scan) else None
+        for blocks in self._taken(source, cells):
+            if spec.along is not None:
+                for number in range(held, len(self.targets)):
+                    sums.hold(self.targets[number], self.weights[number] if self.weights else None)
+                held = len(self.targets)
+            yield from blocks
+        yield from self.rest()
+
+    def rest(self) -> Iterator[np.ndarray]:
+        """The rows that are left when all are taken, as a block."""
+        return self._assembled.rest() if isinstance(self._part, DecodedPart) else self._complete(end=True)
+
+    def _taken(self, source: Any, cells: Cells | None) -> Iterator[Iterator[np.ndarray]]:
+        """The pieces of a source, taken one after the other: the blocks that each of them completes."""
+        ring, compare = self.spec.ring, getattr(source, "compare_labels", None)
+        if cells is None:
+            yield from (self.take(frame) for frame in read_ahead(_frames(source)))
+        elif ring is not None:
+            part = DecodedPart(source, cells, ring, lambda: ScratchPart(self.spec.scratch, len(self.spec.names)))
+            for frame, written, rows in read_ahead(ring.fill(source, cells)):
+                yield self.take(frame) if written is None else self.take_decoded(frame, rows, part, compare)
+        else:
+            for frame, written in read_ahead(source.pieces_beside(cells)):
+                yield self.take(frame) if written is None else self.take_written(frame, written, compare)
+
+    def take_decoded(
+        self, frame: pl.DataFrame, cells: np.ndarray, part: DecodedPart, compare: Any
+    ) -> Iterator[np.ndarray]:
         """Add rows that a decoder put into memory and will put there again."""
         self._part, rows = part, cells.shape[0]
         for j, name in enumerate(self.spec.names):
@@ -464,10 +479,9 @@ class _Reader:
         self._hold(frame)
         part.add(rows, kept)
         self.seen += rows
-        for block in self._assembled.take(cells):
-            self._examine(block)
+        return self._assembled.take(cells)
 
-    def take_written(self, frame: pl.DataFrame, rows: int, compare: Compare) -> None:
+    def take_written(self, frame: pl.DataFrame, rows: int, compare: Any) -> Iterator[np.ndarray]:
         """Add rows that a decoder wrote to the scratch file, where they follow all rows seen before."""
         block = self.part.written(self.seen, rows, soon=False)
         for j, name in enumerate(self.spec.names):
@@ -485,16 +499,16 @@ class _Reader:
         else:
             self.part.n_rows += rows
         self.seen += rows
-        self._look()
+        return self._complete()
 
-    def _look(self, *, end: bool = False) -> None:
-        """Gather what is known of the blocks that are complete; infinite cells become missing, as in whole files."""
+    def _complete(self, *, end: bool = False) -> Iterator[np.ndarray]:
+        """The blocks that are complete and were not yet examined."""
         size = block_rows(self.part.width)
         while self.looked + size <= self.part.n_rows or (end and self.looked < self.part.n_rows):
-            self._examine(self.part.written(self.looked, min(size, self.part.n_rows - self.looked)))
+            yield self.part.written(self.looked, min(size, self.part.n_rows - self.looked))
 
-    def _examine(self, block: np.ndarray) -> None:
-        """Gather what is known of a block."""
+    def examine(self, block: np.ndarray) -> tuple[np.ndarray, ColumnFacts]:
+        """Gather what is known of a block; infinite cells become missing, as in whole files."""
         facts = ColumnFacts.of(block, self.looked)
         if facts.infinite.any():
             block = np.where(np.isinf(block), np.nan, block)
@@ -504,10 +518,10 @@ class _Reader:
         moments = block_moments(block, None, 1)
         self.facts = facts if self.facts is None else self.facts.joined(facts)
         self.moments = moments if self.moments is None else joint_moments(self.moments, moments)
-        self._sums.add(block, facts, self.target_codes)
         self.looked += block.shape[0]
+        return block, facts
 
-    def take(self, frame: pl.DataFrame) -> None:
+    def take(self, frame: pl.DataFrame) -> Iterator[np.ndarray]:
         """Add the rows of a frame."""
         spec = self.spec
         needed = [*spec.names, *(name for name in (spec.target, spec.weight) if name is not None)]
@@ -521,6 +535,7 @@ class _Reader:
                 )
         self._add(frame)
         self.seen += frame.height
+        return self._complete()
 
     def _add(self, frame: pl.DataFrame) -> None:
         kept = self._kept(frame)
@@ -531,7 +546,6 @@ class _Reader:
             return
         self._hold(frame)
         self.part.write(self._numbers(frame))
-        self._look()
 
     def _hold(self, frame: pl.DataFrame) -> None:
         """Keep what is held of the rows: target and weight."""
@@ -539,8 +553,6 @@ class _Reader:
             self.targets.append(self._target(frame[self.spec.target]))
         if self.spec.weight is not None:
             self.weights.append(frame[self.spec.weight].cast(pl.Float64).to_numpy().astype(np.float64))
-        if self.spec.along is not None:
-            self._sums.hold(self.targets[-1], self.weights[-1] if self.weights else None)
 
     def _kept(self, frame: pl.DataFrame) -> np.ndarray | None:
         """Which rows have a target and a weight; None for all."""
@@ -605,13 +617,8 @@ class _Reader:
                     if value == value:
                         codes.setdefault(value, len(codes))
 
-    def done(self) -> OpenedPart:
-        """All that is held."""
-        if isinstance(self._part, DecodedPart):
-            for block in self._assembled.rest():
-                self._examine(block)
-        else:
-            self._look(end=True)
+    def done(self, along: Any = None) -> OpenedPart:
+        """All that is held, with the sums that were made along the way."""
         labels = [None if codes is None else list(codes) for codes in self.codes]
         return OpenedPart(
             self.part,
@@ -622,7 +629,7 @@ class _Reader:
             list(self.target_codes) if self.spec.target_is_label else None,
             np.concatenate(self.weights) if self.weights else None,
             self.left_out,
-            self._sums.result,
+            along,
         )
 
 

@@ -192,6 +192,8 @@ class Scan:
         rows = 0
         for piece in self._pieces(decided, most=sample_rows) if self._columnar else self._pieces(decided):
             part = piece.frame.head(sample_rows - rows)
+            if self._columnar and frames:
+                _refuse_other_kind(frames[0], part, piece.shown)
             frames.append(part if self._fill or not frames else pick(part, frames[0].columns))
             rows += frames[-1].height
             if rows >= sample_rows:
@@ -319,3 +321,17 @@ class Scan:
             f"{piece.first_row + row} of {piece.shown} holds '{plain(fresh[0], 30)}'."
         )
         warnings.warn(AssayWarning("W111", text), stacklevel=2)
+
+
+def _refuse_other_kind(first: pl.DataFrame, later: pl.DataFrame, shown: str) -> None:
+    """Files that declare their types must agree on which columns are text: numbers are never made labels silently."""
+    for name in later.columns:
+        if name in first.columns:
+            kinds = {first[name].dtype, later[name].dtype}
+            if pl.String in kinds and any(kind.is_numeric() for kind in kinds):
+                here, there = ("text", "numbers") if later[name].dtype == pl.String else ("numbers", "text")
+                raise refuse(
+                    shown,
+                    f"has {here} in column '{plain(name)}', which has {there} in the first file",
+                    way_out="write every file with the same types",
+                )

@@ -10,7 +10,9 @@ import numpy as np
 
 from ..base.errors import DataError, UsageError, plain
 from ..base.record import Record
+from ..base.words import count
 from ..evaluate import Evidence, bootstrap_interval, get_metric
+from .ledger import held_digest
 from .results import Results
 from .runs import now, run_id
 from .store import Store, digest, without_nan
@@ -30,6 +32,8 @@ class HoldoutLook(Record):
     interval: list[float]
     expected: float
     """The mean of the first metric over the folds of the comparison."""
+    seen_by: int = 0
+    """Other plans of the store that were scored on some of these rows."""
     again: bool = False
     """True if this was found and not made: the rows had been opened before."""
     sentence: str = ""
@@ -51,14 +55,16 @@ def open_holdout(results: Results, store: Store, learner: str | None = None) -> 
         learner = str(recommended)
     result = results.one(learner)
     run, opened = run_id(plan, results.code), now()
-    key = digest(plan.table.fingerprint, plan.target.name, plan.held.tolist())
-    before = store.open_holdout(key, run, learner, opened)
+    rows, seen_by = plan.held.tolist(), _seen_by(plan, store)
+    key, data = digest(plan.table.fingerprint, plan.target.name, rows), digest(plan.table.fingerprint, plan.target.name)
+    before = store.open_holdout(key, run, learner, opened, data=data, rows=rows)
     if before is not None and (before["run"], before["learner"]) != (run, learner):
         told = _read(before["value"])
         found = "" if told is None else f"; {told.metric} was {told.scores[told.metric]:.4g}"
+        some = "" if before["shared"] == len(rows) else f"{before['shared']} of "
         raise DataError(
             "holdout",
-            f"the {len(plan.held)} rows set aside",
+            f"{some}the {len(plan.held)} rows set aside",
             f"were opened on {before['opened'][:10]} for learner '{plain(before['learner'])}' of run "
             f"{before['run']}{found}",
             "a second look would be no test",
@@ -66,9 +72,19 @@ def open_holdout(results: Results, store: Store, learner: str | None = None) -> 
         )
     if before is not None and (told := _read(before["value"])) is not None:
         return replace(told, again=True)
-    look = _score(results, result, run, opened if before is None else str(before["opened"]))
+    look = _score(results, result, run, opened if before is None else str(before["opened"]), seen_by)
     store.settle_holdout(key, json.dumps(look.to_dict(), ensure_ascii=False, allow_nan=False))
     return look
+
+
+def _seen_by(plan: Any, store: Store) -> int:
+    """How many other plans of the store were scored on rows that this plan set aside."""
+    mine = held_digest(plan)
+    return sum(
+        look["data"] == plan.table.fingerprint and look["target"] == plan.target.name and look["held"] != mine
+        for look in store.looks()
+        if look["plan"] != plan.fingerprint
+    )
 
 
 def _read(value: Any) -> HoldoutLook | None:
@@ -78,7 +94,7 @@ def _read(value: Any) -> HoldoutLook | None:
         return None
 
 
-def _score(results: Results, result: Any, run: str, opened: str) -> HoldoutLook:
+def _score(results: Results, result: Any, run: str, opened: str, seen_by: int) -> HoldoutLook:
     plan, metric = results.plan, get_metric(results.plan.metrics[0])
     model = results.best_model(result.id)
     frame = plan.table.frame[plan.held]
@@ -101,12 +117,14 @@ def _score(results: Results, result: Any, run: str, opened: str) -> HoldoutLook:
     ).interval
     expected = float(np.mean(result.scores[metric.name]))
     inside = "as expected" if low <= expected <= high else "other than expected"
+    unseen = "nothing had seen" if not seen_by else "this comparison had not seen"
+    others = f" {count(seen_by, 'other plan')} of this store had seen some of them." if seen_by else ""
     words = (
-        f"On {len(plan.held):,} rows that nothing had seen, {result.title} has a {metric.name} of "
+        f"On {len(plan.held):,} rows that {unseen}, {result.title} has a {metric.name} of "
         f"{scores[metric.name]:.4f} ({100 * (1 - plan.alpha):g} % interval {low:.4f} to {high:.4f}), {inside}: "
-        f"{expected:.4f} in the comparison."
+        f"{expected:.4f} in the comparison.{others}"
     )
     return HoldoutLook(
         result.id, result.title, run, opened, len(plan.held), metric.name, scores, [float(low), float(high)], expected,
-        sentence=words,
+        seen_by=seen_by, sentence=words,
     )  # fmt: skip

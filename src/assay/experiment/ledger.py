@@ -173,6 +173,11 @@ def looks_of(plan: Plan, known: Iterable[Mapping[str, str]]) -> Looks:
     return Looks(len(plans), len(settings))
 
 
+def held_digest(plan: Plan) -> str:
+    """Which rows a plan sets aside, as a digest; empty where it scores all."""
+    return digest(plan.held.tolist())[:16] if len(plan.held) else ""
+
+
 def settings_of(plan: Plan) -> list[str]:
     """The learners of a plan with their preparation and parameters, whatever they are called, as digests."""
     before = [describe_value(step) for step in plan.prepare]

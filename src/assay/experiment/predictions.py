@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import _kernels
 from ..base import Classifier
-from ..base.errors import UsageError
+from ..base.errors import DataError, UsageError
 from ..base.folds import cut_at, row_lists
 from ..evaluate import Evidence, get_metric
 from ..evaluate.batch_metrics import fold_errors, fold_metric
@@ -29,11 +29,11 @@ class FoldPredictions:
     def by(cls, model: Any, rows: Any, n_classes: int | None) -> FoldPredictions:
         """What a fitted model says of these rows; a class that its training rows lacked has probability 0."""
         if n_classes is None:
-            return cls(np.asarray(model.predict(rows), dtype=np.float64))
+            return cls(_known(np.asarray(model.predict(rows), dtype=np.float64), model, "predict"))
         shares = None
         if hasattr(model, "predict_proba"):
             known = np.asarray(model.classes_, dtype=np.int64)
-            shares = np.asarray(model.predict_proba(rows), dtype=np.float64)
+            shares = _known(np.asarray(model.predict_proba(rows), dtype=np.float64), model, "predict_proba")
             if known.shape[0] != n_classes:
                 given, shares = shares, np.zeros((shares.shape[0], n_classes))
                 shares[:, known] = given
@@ -92,6 +92,20 @@ class FoldPredictions:
             evidence = Evidence.of_codes(truth, self.predicted, self.probabilities, n_classes)
         scores = {name: get_metric(name).of(evidence) for name in metrics}
         return scores, None if n_classes is None else evidence.confusion.tolist()
+
+
+def _known(answers: np.ndarray, model: Any, method: str) -> np.ndarray:
+    """The answers of a model, which must be numbers: one that says NaN of a row has not predicted it."""
+    missing = np.isnan(answers)
+    if missing.any():
+        rows = int(missing.reshape(answers.shape[0], -1).any(axis=1).sum())
+        raise DataError(
+            type(model).__name__,
+            f"'{method}'",
+            "must answer with numbers",
+            f"got NaN for {rows:,} of {len(answers):,} rows",
+        )
+    return answers
 
 
 def _stacked(answers: Sequence[np.ndarray]) -> Iterator[tuple[np.ndarray, slice]]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ..base.errors import AssayWarning, DataError, plain
-from .ledger import Looks, looks_of, settings_of
+from .ledger import Looks, held_digest, looks_of, settings_of
 from .plan import Plan
 from .plan_file import record_of, write_plan
 from .result_frames import predictions_frame, scores_frame, trials_frame
@@ -60,7 +60,7 @@ def register(plan: Plan, store: Store | None, keys: list[str]) -> Iterator[Regis
     }
     store.begin_run(row, keys)
     settings = json.dumps(settings_of(plan))
-    store.look(plan.fingerprint, plan.table.fingerprint, plan.target.name, settings, row["started"])
+    store.look(plan.fingerprint, plan.table.fingerprint, plan.target.name, settings, row["started"], held_digest(plan))
     yield Registered(
         looks_of(plan, _until(store.looks(), plan.fingerprint)),
         lambda results: store.finish_run(

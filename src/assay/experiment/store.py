@@ -30,7 +30,7 @@ import safetensors.numpy
 from ..base.errors import DataError, plain
 from ..base.record import jsonable
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 APPLICATION_ID = 0x41535341
 
 # The words of an error about a damaged file may themselves be damaged.
@@ -88,15 +88,23 @@ CREATE TABLE looks (
 )
 """
 
+# Which rows of which table a hold-out part has, and which rows a plan left aside: parts of one table may overlap.
+_HELD = (
+    "ALTER TABLE holdouts ADD COLUMN data TEXT NOT NULL DEFAULT ''",
+    "ALTER TABLE holdouts ADD COLUMN rows TEXT NOT NULL DEFAULT '[]'",
+    "ALTER TABLE looks ADD COLUMN held TEXT NOT NULL DEFAULT ''",
+)
+
 MIGRATIONS: dict[int, tuple[str, ...]] = {
     # Rows of the first schema have no digest and come from older code, whose keys are never asked for.
     1: ("DROP TABLE units", _UNITS),
     2: (_RUNS, _RUN_UNITS, _HOLDOUTS),
     3: (_LOOKS,),
+    4: _HELD,
 }
 """What brings a file of each older schema to the next one."""
 
-_CREATE = (_UNITS, _RUNS, _RUN_UNITS, _HOLDOUTS, _LOOKS)
+_CREATE = (_UNITS, _RUNS, _RUN_UNITS, _HOLDOUTS, _LOOKS, *_HELD)
 
 
 def canonical(value: Any) -> str:
@@ -277,16 +285,17 @@ class Store:
             )
             connection.executemany("INSERT OR IGNORE INTO run_units VALUES (?, ?)", ((run["id"], key) for key in keys))
 
-    def look(self, plan: str, data: str, target: str, settings: str, began: str) -> None:
-        """Note that a plan is scored on rows of a table; the first time counts."""
+    def look(self, plan: str, data: str, target: str, settings: str, began: str, held: str = "") -> None:
+        """Note that a plan is scored on rows of a table, all but those of `held` (a digest); the first time counts."""
         with self._writing() as connection:
             connection.execute(
-                "INSERT OR IGNORE INTO looks VALUES (?, ?, ?, ?, ?)", (plan, data, target, settings, began)
+                "INSERT OR IGNORE INTO looks (plan, data, target, settings, began, held) VALUES (?, ?, ?, ?, ?, ?)",
+                (plan, data, target, settings, began, held),
             )
 
     def looks(self) -> list[dict[str, str]]:
         """The plans that were ever scored, in the order in which they began."""
-        names = ("plan", "data", "target", "settings", "began")
+        names = ("plan", "data", "target", "settings", "began", "held")
         with self._reading() as connection:
             rows = connection.execute(f"SELECT {', '.join(names)} FROM looks ORDER BY rowid").fetchall()
         return [dict(zip(names, row, strict=True)) for row in rows if all(isinstance(cell, str) for cell in row)]
@@ -344,14 +353,25 @@ class Store:
             return str(connection.execute("PRAGMA integrity_check").fetchone()[0])
 
     # -- the final hold-out ----------------------------------------------------------------------------------------
-    def open_holdout(self, key: str, run: str, learner: str, opened: str) -> dict[str, Any] | None:
-        """Open a hold-out part for one learner of one run; where it was opened already, the row that says by whom."""
+    def open_holdout(
+        self, key: str, run: str, learner: str, opened: str, *, data: str = "", rows: Iterable[int] = ()
+    ) -> dict[str, Any] | None:
+        """Open a hold-out part, these rows of a table, for one learner of one run; where it was opened already, or a
+        part of the same table that shares rows with it, the row that says by whom, and how many rows are `shared`."""
+        mine, names = set(rows), ("run", "learner", "opened", "value")
         with self._writing() as connection:
-            names = ("run", "learner", "opened", "value")
             row = connection.execute(f"SELECT {', '.join(names)} FROM holdouts WHERE key = ?", (key,)).fetchone()
             if row is not None:
-                return dict(zip(names, row, strict=True))
-            connection.execute("INSERT INTO holdouts VALUES (?, ?, ?, ?, NULL)", (key, run, learner, opened))
+                return dict(zip(names, row, strict=True)) | {"shared": len(mine)}
+            asked = f"SELECT rows, {', '.join(names)} FROM holdouts WHERE data = ? ORDER BY rowid"
+            for theirs, *row in connection.execute(asked, (data,)).fetchall() if data else ():
+                shared = mine.intersection(json.loads(theirs))
+                if shared:
+                    return dict(zip(names, row, strict=True)) | {"shared": len(shared)}
+            connection.execute(
+                "INSERT INTO holdouts (key, run, learner, opened, data, rows) VALUES (?, ?, ?, ?, ?, ?)",
+                (key, run, learner, opened, data, canonical(sorted(mine))),
+            )
         return None
 
     def settle_holdout(self, key: str, value: str) -> None:

@@ -99,7 +99,7 @@ def outcomes(bench: Bench, task: Task) -> Iterator[Outcome]:
         for unit, value in _values(bench, learner, task):
             done.add(unit)
             yield unit, value
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # a learner that asks the interpreter to end fails as any other
         for unit in task.units:
             if unit not in done:
                 yield unit, Failure.of(learner, error)

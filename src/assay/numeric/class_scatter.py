@@ -51,7 +51,7 @@ class ClassScatter:
         rows: np.ndarray | None = None,
     ) -> ClassScatter:
         """The sums of all rows, or of the listed ones; the shift comes from the rows unless given."""
-        if isinstance(values, BatchedTable):
+        if isinstance(values, BatchedTable) and kind != "diagonal":
             return cls._of_batches(values, codes, n_classes, weights, kind, threads)
         chosen = _centres(values, _samples(codes, n_classes, rows)) if shift is None else shift
         found = cls._around(chosen, values, codes, weights, rows, kind, threads)
@@ -69,10 +69,9 @@ class ClassScatter:
             mine = np.flatnonzero(codes == k)
             shift[k] = _centre(table[mine[:: max(1, mine.size // _SAMPLE)]])
         for _ in range(2):
-            sums = functools.partial(_of_block, n_classes=n_classes, kind=kind, threads=threads, shift=shift)
+            sums = functools.partial(_of_block, kind=kind, threads=threads, shift=shift)
             weight, first, products = table.total(sums, codes, weights)
-            common = np.tile(shift.mean(axis=0), (n_classes, 1)) if kind == "diagonal" else shift
-            found = cls(weight, first, products, common, kind)
+            found = cls(weight, first, products, shift, kind)
             if not found._shift_is_far():
                 break
             shift = found.means()
@@ -209,10 +208,10 @@ class ClassScatter:
 
 
 def _of_block(
-    block: np.ndarray, codes: np.ndarray, weights: np.ndarray | None, n_classes: int, **how: Any
+    block: np.ndarray, codes: np.ndarray, weights: np.ndarray | None, shift: np.ndarray, kind: str, threads: int
 ) -> tuple[np.ndarray, ...]:
     """The sums of one block of rows."""
-    found = ClassScatter.of(block, codes, n_classes, weights, **how)
+    found = ClassScatter._around(shift, block, codes, weights, None, kind, threads)
     return found.class_weight, found.sum, found.products
 
 

@@ -66,7 +66,9 @@ def test_class_weights_are_row_weights_in_every_classifier(model):
     np.testing.assert_allclose(by_class.predict_proba(X), by_row.predict_proba(X), rtol=1e-6)
 
 
-@pytest.mark.parametrize("model", [Perceptron(max_iter=20), GradientDescentClassifier(max_iter=20)], ids=str)
+@pytest.mark.parametrize(
+    "model", [Perceptron(max_iter=20, random_state=0), GradientDescentClassifier(max_iter=20, random_state=0)], ids=str
+)
 def test_online_learners_lean_to_the_heavy_class_and_refuse_to_balance_parts(model):
     rng = np.random.default_rng(1)
     X = np.vstack([rng.normal(size=(100, 2)), rng.normal(size=(100, 2)) + 0.5])

@@ -201,7 +201,7 @@ def test_cells_that_the_decoder_writes_are_those_that_it_would_send(numbers, wei
     monkeypatch.setattr(read_columnar, "_PIECE_BYTES", 1000)
     asked = []
     take = batches._Reader.take_written
-    monkeypatch.setattr(batches._Reader, "take_written", lambda self, *more: (asked.append(1), take(self, *more)))
+    monkeypatch.setattr(batches._Reader, "take_written", lambda self, *more: asked.append(1) or take(self, *more))
     if not written:
         monkeypatch.setattr(batches.ScratchPart, "path", "/nowhere/at/all")
     names = ["a", "b", "c", "whole"]

@@ -209,3 +209,10 @@ def test_a_file_over_the_limit_is_refused_by_its_size_and_scanned_instead(write)
         ):
             read_table(file)
         assert sum(batch.n_rows for batch in read_batches(file, 20_000)) == 50_000
+
+
+def test_parquet_files_that_differ_in_which_columns_are_text_are_refused(tmp_path):
+    pl.DataFrame({"x": [1.5, 2.5]}).write_parquet(tmp_path / "a.parquet")
+    pl.DataFrame({"x": ["a", "b"]}).write_parquet(tmp_path / "b.parquet")
+    with pytest.raises(DataError, match=r"b\.parquet.*has text in column 'x', which has numbers in the first file"):
+        scan_table(tmp_path / "*.parquet")

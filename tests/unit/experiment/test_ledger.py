@@ -123,6 +123,22 @@ def test_the_rows_set_aside_open_once(iris, tmp_path):
             open_holdout(other, store)
 
 
+def test_rows_set_aside_anew_open_only_where_none_was_opened_and_others_that_saw_them_are_told(iris, tmp_path):
+    def compared(**how):
+        return run(Plan(iris, "species", learners=["naive-bayes", "zero-r"], design="3-fold", **how), store)
+
+    with Store(tmp_path / "s") as store:
+        first = open_holdout(compared(holdout=0.1), store)
+        assert first.seen_by == 0 and "nothing had seen" in first.sentence
+        with pytest.raises(DataError, match="of the 75 rows set aside were opened on"):
+            open_holdout(compared(holdout=0.5, random_state=5), store)
+    with Store(tmp_path / "other") as store:
+        compared()
+        look = open_holdout(compared(holdout=0.2), store)
+        assert look.seen_by == 1 and "nothing had seen" not in look.sentence
+        assert look.sentence.endswith("1 other plan of this store had seen some of them.")
+
+
 def test_a_look_that_was_interrupted_goes_on_for_the_same_learner_alone(iris, tmp_path, monkeypatch):
     import assay.experiment.final_look as module
 

@@ -51,6 +51,20 @@ class Interrupted(Fragile):
         raise KeyboardInterrupt
 
 
+class Quits(Fragile):
+    """Asks the interpreter to end."""
+
+    def fit(self, X, y):
+        raise SystemExit(7)
+
+
+class SaysNothing(DummyClassifier):
+    """Has no probabilities, only their places."""
+
+    def predict_proba(self, X):
+        return np.full((len(X), len(self.classes_)), np.nan)
+
+
 class Warns(DummyClassifier):
     """Warns twice in every fit."""
 
@@ -226,6 +240,14 @@ def test_one_failing_learner_never_stops_the_rest(iris):
     record = results.to_dict()
     assert record["learners"][1]["scores"] is None and record["learners"][1]["error"]
     assert set(record["comparison"]["summary"]) == {"zero-r", "dummy-classifier"}
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_learner_that_ends_the_interpreter_or_says_nothing_fails_alone(jobs, iris):
+    results = run(Plan(iris, "species", learners=["zero-r", Quits(), SaysNothing()]), n_jobs=jobs)
+    assert [r.error is None for r in results.learners] == [True, False, False]
+    assert "SystemExit" in results.failed[0].error
+    assert "SaysNothing" in results.failed[1].error and "got NaN for" in results.failed[1].error
 
 
 class Contrary(LDA):

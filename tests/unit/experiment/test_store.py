@@ -8,6 +8,7 @@ import sqlite3
 import numpy as np
 import pytest
 
+import assay.experiment.store as store_module
 from assay.base.errors import DataError
 from assay.experiment.store import APPLICATION_ID, SCHEMA_VERSION, Store, canonical, digest, without_nan
 
@@ -243,6 +244,31 @@ def test_a_holdout_opens_once(tmp_path):
         store.settle_holdout("h", '{"accuracy": 0.9}')
     with Store(tmp_path / "s") as store:
         found = store.open_holdout("h", "r2", "lasso", "2027-01-01")
-        assert found == {"run": "r1", "learner": "ridge", "opened": "2026-01-01", "value": '{"accuracy": 0.9}'}
+        value = '{"accuracy": 0.9}'
+        assert found == {"run": "r1", "learner": "ridge", "opened": "2026-01-01", "value": value, "shared": 0}
         store.settle_holdout("h", '{"accuracy": 1.0}')
         assert store.open_holdout("h", "r2", "lasso", "")["value"] == '{"accuracy": 0.9}'
+
+
+def test_a_holdout_part_that_shares_rows_with_one_that_was_opened_stays_closed(tmp_path):
+    with Store(tmp_path / "s") as store:
+        assert store.open_holdout("h", "r1", "ridge", "2026-01-01", data="d", rows=[1, 2, 3]) is None
+        found = store.open_holdout("g", "r2", "lasso", "2027-01-01", data="d", rows=[3, 4])
+        assert (found["run"], found["shared"]) == ("r1", 1)
+        assert store.open_holdout("g", "r2", "lasso", "2027-01-01", data="d", rows=[4, 5]) is None
+        assert store.open_holdout("f", "r3", "lasso", "2027-01-01", data="of other rows", rows=[1]) is None
+
+
+def test_a_store_of_the_schema_before_keeps_what_was_opened_and_looked_at(tmp_path):
+    with sqlite3.connect(tmp_path / "s") as connection:
+        for step in store_module._CREATE[:5]:
+            connection.execute(step)
+        connection.execute("INSERT INTO looks VALUES ('p', 'd', 't', '[]', '2026-01-01')")
+        connection.execute("INSERT INTO holdouts VALUES ('h', 'r1', 'ridge', '2026-01-01', NULL)")
+        connection.execute(f"PRAGMA application_id = {store_module.APPLICATION_ID}")
+        connection.execute("PRAGMA user_version = 4")
+    with Store(tmp_path / "s") as store:
+        assert store.looks() == [
+            {"plan": "p", "data": "d", "target": "t", "settings": "[]", "began": "2026-01-01", "held": ""}
+        ]
+        assert store.open_holdout("h", "r2", "lasso", "2027-01-01", data="d", rows=[1])["run"] == "r1"
